@@ -1,0 +1,11 @@
+# Finds LibTorch in a torch wheel and makes the imported target LibTorch::LibTorch, for CPU and CUDA builds, without a CUDA toolkit.
+find_path(LibTorch_INCLUDE_DIR torch/csrc/api/include/torch/torch.h PATHS ${CMAKE_SOURCE_DIR}/.libtorch/torch PATH_SUFFIXES include)
+get_filename_component(LibTorch_ROOT ${LibTorch_INCLUDE_DIR} DIRECTORY)
+set(LibTorch_VERSION 2.13.0)
+include(FindPackageHandleStandardArgs)
+find_package_handle_standard_args(LibTorch REQUIRED_VARS LibTorch_INCLUDE_DIR VERSION_VAR LibTorch_VERSION)
+if(NOT TARGET LibTorch::LibTorch)
+  add_library(LibTorch::LibTorch INTERFACE IMPORTED)
+  target_include_directories(LibTorch::LibTorch SYSTEM INTERFACE ${LibTorch_INCLUDE_DIR} ${LibTorch_INCLUDE_DIR}/torch/csrc/api/include)
+  target_link_libraries(LibTorch::LibTorch INTERFACE ${LibTorch_ROOT}/lib/libtorch.so ${LibTorch_ROOT}/lib/libtorch_cpu.so ${LibTorch_ROOT}/lib/libc10.so)
+endif()

@@ -1,0 +1,38 @@
+// Files that are whole or absent. Every failure is an Error naming the path and the system's reason.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace chargpt {
+
+/// Whole file as bytes. Error missing where there is none, io where reading fails or it is a folder, data above max_bytes.
+std::string read_file(const std::filesystem::path& path, std::uint64_t max_bytes = UINT64_MAX);
+
+/// Temp file in the same folder, write, fsync, rename over path, fsync the folder. Afterwards the old or the new file is there, whole.
+void write_file_atomically(const std::filesystem::path& path, std::string_view bytes);
+
+void fsync_path(const std::filesystem::path& path);
+
+/// CRC-64 (ECMA-182, reflected; xz's): catches accidental damage, not malice. `so_far` continues an earlier sum.
+std::uint64_t crc64(std::span<const std::byte> bytes, std::uint64_t so_far = 0);
+std::uint64_t crc64(std::string_view bytes, std::uint64_t so_far = 0);
+
+/// A read-only memory-mapped file; empty files map to an empty span.
+class MappedFile {
+ public:
+  explicit MappedFile(const std::filesystem::path& path);
+  ~MappedFile();
+  MappedFile(MappedFile&& other) noexcept;
+  MappedFile& operator=(MappedFile&& other) noexcept;
+  std::span<const std::byte> bytes() const { return {data_, size_}; }
+
+ private:
+  const std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+}  // namespace chargpt

@@ -1,0 +1,50 @@
+// Names: enumerations that know their spelling, and the nearest known name for a wrong one.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace chargpt {
+
+/// The entry of `known` within edit distance (Damerau-Levenshtein, `-` and `_` equal) max(1, length/3) of `name`, nearest first; none otherwise.
+std::optional<std::string> nearest_name(std::string_view name, std::span<const std::string> known);
+
+/// Specialised by CHARGPT_ENUM: the spellings of E in the order of its values.
+template <class E>
+struct EnumNames;
+
+template <class E>
+std::string_view enum_name(E value) {
+  return EnumNames<E>::names[static_cast<std::size_t>(value)];
+}
+
+template <class E>
+std::optional<E> enum_value(std::string_view name) {
+  for (std::size_t i = 0; i < std::size(EnumNames<E>::names); ++i)
+    if (EnumNames<E>::names[i] == name) return static_cast<E>(i);
+  return std::nullopt;
+}
+
+}  // namespace chargpt
+
+#define CHARGPT_ENUM_STRING_1(a) #a
+#define CHARGPT_ENUM_STRING_2(a, ...) #a, CHARGPT_ENUM_STRING_1(__VA_ARGS__)
+#define CHARGPT_ENUM_STRING_3(a, ...) #a, CHARGPT_ENUM_STRING_2(__VA_ARGS__)
+#define CHARGPT_ENUM_STRING_4(a, ...) #a, CHARGPT_ENUM_STRING_3(__VA_ARGS__)
+#define CHARGPT_ENUM_STRING_5(a, ...) #a, CHARGPT_ENUM_STRING_4(__VA_ARGS__)
+#define CHARGPT_ENUM_STRING_6(a, ...) #a, CHARGPT_ENUM_STRING_5(__VA_ARGS__)
+#define CHARGPT_ENUM_PICK(_1, _2, _3, _4, _5, _6, NAME, ...) NAME
+#define CHARGPT_ENUM_STRINGS(...)                                                                                    \
+  CHARGPT_ENUM_PICK(__VA_ARGS__, CHARGPT_ENUM_STRING_6, CHARGPT_ENUM_STRING_5, CHARGPT_ENUM_STRING_4, CHARGPT_ENUM_STRING_3, \
+                    CHARGPT_ENUM_STRING_2, CHARGPT_ENUM_STRING_1, _)(__VA_ARGS__)
+
+/// CHARGPT_ENUM(Norm, layernorm, rmsnorm, none): an enum class whose values know their spelling. Use at namespace chargpt scope.
+#define CHARGPT_ENUM(Name, ...)                                                      \
+  enum class Name { __VA_ARGS__ };                                                   \
+  template <>                                                                        \
+  struct EnumNames<Name> {                                                           \
+    static constexpr std::string_view names[] = {CHARGPT_ENUM_STRINGS(__VA_ARGS__)}; \
+  }

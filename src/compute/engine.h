@@ -1,0 +1,47 @@
+// An engine computes one training step of any model; `autograd` is the reference every other is tested against. A new engine is
+// a file and a row in engine.cpp. Knows no data order, no schedule and no file.
+#pragma once
+
+#include <torch/types.h>
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "compute/arena.h"
+#include "model/language_model.h"
+
+namespace chargpt {
+
+/// x (B, T) int64 inputs, y (B, T) int64 targets, on the CPU; the engine moves them.
+struct Batch {
+  torch::Tensor x, y;
+};
+
+struct StepInput {
+  std::int64_t step = 0;  ///< finished updates before this one (0 for the first)
+  double lr_factor = 1;
+  std::uint64_t seed = 0;  ///< of dropout
+  std::span<const Batch> micro_batches;
+};
+
+struct StepResult {
+  double loss = 0;       ///< mean over all micro-batches, nats per token, before the update
+  double grad_norm = 0;  ///< before clipping
+  bool updated = true;   ///< false where loss or gradient was not finite: weights and moments are as before
+};
+
+class Engine {
+ public:
+  virtual ~Engine() = default;
+  virtual std::string_view name() const = 0;
+  virtual StepResult step(const StepInput& input) = 0;
+  /// Loss of each position without gradient or dropout: (B, T) float32 on the CPU.
+  virtual torch::Tensor losses(const Batch& batch) = 0;
+};
+
+/// "auto" chooses. Error usage for an unknown name.
+std::unique_ptr<Engine> make_engine(const std::string& name, LanguageModel& model, ParameterArena& arena, const TrainConfig& train);
+
+}  // namespace chargpt

@@ -1,0 +1,61 @@
+// What every model is to the rest of the program: ids in, logits out. Knows no training, no text and no file.
+#pragma once
+
+#include <torch/nn/module.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config/config.h"
+
+namespace chargpt {
+
+/// Attention weights of one forward pass, in layer order; each (B, nh, T, T), rows sum to 1.
+using AttentionMaps = std::vector<torch::Tensor>;
+
+/// Keys and values of the tokens seen so far, for decoding one token at a time.
+struct KeyValueCache {
+  struct Layer {
+    torch::Tensor keys, values;  ///< (B, nh, length, hs); undefined while empty
+  };
+  std::vector<Layer> layers;
+  std::int64_t length = 0;  ///< tokens held
+};
+
+/// Where dropout's masks come from: a pure function of (seed, step, micro_batch, rank) and of the order of dropout layers in forward.
+struct DropoutKey {
+  std::uint64_t seed = 0;
+  std::int64_t step = 0;
+  std::int64_t micro_batch = 0;
+};
+
+/// What a caller may ask of one forward pass. Default: evaluation, no cache, nothing recorded.
+struct ForwardContext {
+  const DropoutKey* dropout = nullptr;  ///< null: no dropout
+  AttentionMaps* attention = nullptr;   ///< null: not recorded
+  KeyValueCache* cache = nullptr;       ///< null: none; else ids continue the cached tokens, and length + T <= block_size
+};
+
+class LanguageModel : public torch::nn::Module {
+ public:
+  LanguageModel(const ModelConfig& config, std::int64_t vocab_size) : config_(config), vocab_size_(vocab_size) {}
+  /// ids (B, T) int64, 1 <= T <= block_size -> logits (B, T, V). c10::Error where T is out of range.
+  virtual torch::Tensor forward(const torch::Tensor& ids, const ForwardContext& context = {}) = 0;
+  /// Position t's logits depend on ids after t: the loss of such a model is no measure of anything.
+  virtual bool leaks() const { return false; }
+  /// forward() honours ForwardContext::cache.
+  virtual bool has_cache() const { return false; }
+  const ModelConfig& config() const { return config_; }
+  std::int64_t vocab_size() const { return vocab_size_; }
+  std::int64_t block_size() const { return config_.block_size; }
+  /// Distinct parameters; a tied matrix counts once.
+  std::int64_t parameter_count() const;
+
+ private:
+  ModelConfig config_;
+  std::int64_t vocab_size_;
+};
+
+}  // namespace chargpt

@@ -1,0 +1,65 @@
+// What happens in a run, as plain data: the trainer emits these, listeners print, write and draw. Knows no tensor.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace chargpt {
+
+/// Before the first step: what is about to happen.
+struct PlanEvent {
+  std::string config, run, device, engine, dtype, model_type;
+  std::int64_t threads = 0, parameters = 0, vocab_size = 0, train_tokens = 0, val_tokens = 0;
+  std::int64_t tokens_per_step = 0, max_iters = 0, start_step = 0;
+  double epochs = 0;
+  std::int64_t memory_bytes = 0;  ///< estimated peak of weights, moments and activations
+  std::int64_t disk_bytes = 0;    ///< of the checkpoints kept
+  std::optional<double> seconds;  ///< estimated from a few measured steps
+  bool leaks = false;             ///< the model sees its own targets; its loss means nothing
+};
+
+/// One update. `step` counts finished updates (1 after the first); `loss` in nats per token, of the batch before the update.
+struct StepEvent {
+  std::int64_t step = 0, max_iters = 0;
+  double loss = 0, lr = 0, grad_norm = 0, tokens_per_second = 0;
+  double seconds = 0;  ///< since process start, summed over resumed processes
+};
+
+struct EvalEvent {
+  std::int64_t step = 0;
+  std::optional<double> train_loss;
+  double val_loss = 0;
+  bool best = false, exact = true, leaks = false;
+  double best_val_loss = 0;
+  double seconds = 0;
+};
+
+struct CheckpointEvent {
+  std::int64_t step = 0;
+  std::filesystem::path path;
+  bool best = false;
+};
+
+struct SampleEvent {
+  std::int64_t step = 0;
+  std::string text;
+};
+
+struct NoticeEvent {
+  std::string line;
+};
+
+class Listener {
+ public:
+  virtual ~Listener() = default;
+  virtual void on(const PlanEvent&) {}
+  virtual void on(const StepEvent&) {}
+  virtual void on(const EvalEvent&) {}
+  virtual void on(const CheckpointEvent&) {}
+  virtual void on(const SampleEvent&) {}
+  virtual void on(const NoticeEvent&) {}
+};
+
+}  // namespace chargpt

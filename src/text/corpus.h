@@ -1,0 +1,75 @@
+// A text as ids: read strictly, counted, split by position. Knows no model and no batch.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "config/config.h"
+#include "text/vocabulary.h"
+
+namespace chargpt {
+
+/// A read-only run of ids of 1, 2 or 4 bytes each (the narrowest that holds the vocabulary); a view, cheap to copy.
+class TokenView {
+ public:
+  TokenView() = default;
+  TokenView(const void* data, int width, std::int64_t size) : data_(static_cast<const std::byte*>(data)), width_(width), size_(size) {}
+  std::int64_t size() const { return size_; }
+  int width() const { return width_; }
+  std::int64_t operator[](std::int64_t i) const;
+  /// [begin, begin + count) as int64 into out.
+  void copy(std::int64_t begin, std::int64_t count, std::int64_t* out) const;
+  TokenView slice(std::int64_t begin, std::int64_t count) const { return {data_ + begin * width_, width_, count}; }
+
+ private:
+  const std::byte* data_ = nullptr;
+  int width_ = 1;
+  std::int64_t size_ = 0;
+};
+
+/// Tells one text (in one vocabulary) from another: checked on resume.
+struct Fingerprint {
+  std::int64_t tokens = 0;
+  std::uint64_t crc64 = 0;  ///< CRC-64 of the ids as stored (width 1, 2 or 4, little-endian)
+  bool operator==(const Fingerprint&) const = default;
+};
+
+class Corpus {
+ public:
+  const Vocabulary& vocabulary() const { return vocabulary_; }
+  TokenView all() const { return tokens_; }
+  /// The first int((1 - val_fraction) * n) tokens.
+  TokenView train() const { return tokens_.slice(0, train_size_); }
+  TokenView val() const { return tokens_.slice(train_size_, tokens_.size() - train_size_); }
+  const Fingerprint& fingerprint() const { return fingerprint_; }
+  /// Lines for the user, e.g. "data/mine.txt: byte order mark removed".
+  const std::vector<std::string>& notices() const { return notices_; }
+
+  Corpus(Vocabulary vocabulary, TokenView tokens, std::shared_ptr<const void> owner, double val_fraction, std::vector<std::string> notices = {});
+
+ private:
+  Vocabulary vocabulary_;
+  TokenView tokens_;
+  std::shared_ptr<const void> owner_;  ///< keeps the ids (memory or mapped file) alive
+  std::int64_t train_size_ = 0;
+  Fingerprint fingerprint_;
+  std::vector<std::string> notices_;
+};
+
+/// Reads and joins data.text. `vocabulary`: encode with this one (resume, eval, fine-tuning) instead of building one; characters it lacks are an Error data.
+/// `cache_folder`: where the ids of texts over 64 MB are kept as a memory-mapped file (empty: next to nothing, in memory).
+/// Errors: missing file (66), not UTF-8 with offset and line (65), binary (65), too many symbols (65), empty (65).
+Corpus load_corpus(const DataConfig& data, const std::filesystem::path& cache_folder = {}, const std::optional<Vocabulary>& vocabulary = std::nullopt);
+
+/// Error data, naming lengths and what to change, unless both splits hold at least one window of block_size + 1 tokens.
+void check_splits(const Corpus& corpus, std::int64_t block_size);
+
+/// A corpus from a string already in memory (tests, `eval --text -`).
+Corpus corpus_from_text(std::string_view utf8, const DataConfig& data, const std::string& source, const std::optional<Vocabulary>& vocabulary = std::nullopt);
+
+}  // namespace chargpt

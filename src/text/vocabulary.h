@@ -1,0 +1,47 @@
+// Symbols and their ids. Knows no file and no model.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/config.h"
+
+namespace chargpt {
+
+enum class UnknownPolicy { error, skip, replace };
+
+/// Characters: distinct Unicode code points in code-point order, id = index (nanoGPT's order). Bytes: all 256, id = value.
+class Vocabulary {
+ public:
+  static Vocabulary of_bytes();
+  /// code_points must be sorted and distinct, each a Unicode scalar value.
+  static Vocabulary of_characters(std::vector<char32_t> code_points);
+  /// `vocab.json` of a checkpoint; hostile until parsed. Error data, naming `source`.
+  static Vocabulary from_json(const nlohmann::json& json, const std::string& source);
+  /// {"kind":"characters","symbols":[…]} in id order, or {"kind":"bytes"}.
+  nlohmann::ordered_json to_json() const;
+
+  std::int64_t size() const;
+  Units units() const;
+  /// UTF-8 of one id (one byte for units bytes). Error data when id >= size().
+  std::string symbol(std::int64_t id) const;
+  std::string decode(const std::vector<std::int64_t>& ids) const;
+  /// Ids of a UTF-8 text. Unknown characters: Error data naming up to three of them, with code point and character position
+  /// (0-based), or left out, or replaced by '?' (else ' ', else id 0). `what` names the text in the message ("--prompt").
+  std::vector<std::int64_t> encode(std::string_view text, const std::string& what, UnknownPolicy policy = UnknownPolicy::error) const;
+  /// -1 where unknown.
+  std::int64_t id_of(char32_t code_point) const;
+  bool operator==(const Vocabulary&) const = default;
+
+ private:
+  Units units_ = Units::bytes;
+  std::vector<char32_t> code_points_;
+};
+
+/// Printable ASCII or UTF-8 as 'x' (U+0078); controls and the like by number only, for messages to a terminal.
+std::string describe_character(char32_t code_point);
+
+}  // namespace chargpt
