@@ -10,7 +10,7 @@
 #undef CHECK_GT
 #if __has_include(<catch2/catch_all.hpp>)
 #include <catch2/catch_all.hpp>
+using Catch::Approx;
 #else
 #include <catch2/catch.hpp>
 #endif
-using Catch::Approx;

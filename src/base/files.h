@@ -9,10 +9,12 @@
 
 namespace chargpt {
 
-/// Whole file as bytes. Error missing where there is none, io where reading fails or it is a folder, data above max_bytes.
+/// Whole file as bytes. Error missing where there is none, io where reading fails or it is a folder, data above
+/// max_bytes.
 std::string read_file(const std::filesystem::path& path, std::uint64_t max_bytes = UINT64_MAX);
 
-/// Temp file in the same folder, write, fsync, rename over path, fsync the folder. Afterwards the old or the new file is there, whole.
+/// Temp file in the same folder, write, fsync, rename over path, fsync the folder. Afterwards the old or the new file
+/// is there, whole.
 void write_file_atomically(const std::filesystem::path& path, std::string_view bytes);
 
 void fsync_path(const std::filesystem::path& path);
@@ -21,7 +23,8 @@ void fsync_path(const std::filesystem::path& path);
 std::uint64_t crc64(std::span<const std::byte> bytes, std::uint64_t so_far = 0);
 std::uint64_t crc64(std::string_view bytes, std::uint64_t so_far = 0);
 
-/// A read-only memory-mapped file; empty files map to an empty span.
+/// A read-only memory-mapped file; empty files map to an empty span. Errors as read_file. A file that another program
+/// shortens while it is mapped kills the process (SIGBUS), so map only files that nobody writes in place.
 class MappedFile {
  public:
   explicit MappedFile(const std::filesystem::path& path);

@@ -9,7 +9,8 @@
 
 namespace chargpt {
 
-/// The entry of `known` within edit distance (Damerau-Levenshtein, `-` and `_` equal) max(1, length/3) of `name`, nearest first; none otherwise.
+/// The entry of `known` within edit distance (swaps of neighbours count once; case, `-` and `_` do not) max(1,
+/// length/3) of `name`, nearest first, then first in `known`; none otherwise.
 std::optional<std::string> nearest_name(std::string_view name, std::span<const std::string> known);
 
 /// Specialised by CHARGPT_ENUM: the spellings of E in the order of its values.
@@ -37,11 +38,13 @@ std::optional<E> enum_value(std::string_view name) {
 #define CHARGPT_ENUM_STRING_5(a, ...) #a, CHARGPT_ENUM_STRING_4(__VA_ARGS__)
 #define CHARGPT_ENUM_STRING_6(a, ...) #a, CHARGPT_ENUM_STRING_5(__VA_ARGS__)
 #define CHARGPT_ENUM_PICK(_1, _2, _3, _4, _5, _6, NAME, ...) NAME
-#define CHARGPT_ENUM_STRINGS(...)                                                                                    \
-  CHARGPT_ENUM_PICK(__VA_ARGS__, CHARGPT_ENUM_STRING_6, CHARGPT_ENUM_STRING_5, CHARGPT_ENUM_STRING_4, CHARGPT_ENUM_STRING_3, \
-                    CHARGPT_ENUM_STRING_2, CHARGPT_ENUM_STRING_1, _)(__VA_ARGS__)
+#define CHARGPT_ENUM_STRINGS(...)                                                                     \
+  CHARGPT_ENUM_PICK(__VA_ARGS__, CHARGPT_ENUM_STRING_6, CHARGPT_ENUM_STRING_5, CHARGPT_ENUM_STRING_4, \
+                    CHARGPT_ENUM_STRING_3, CHARGPT_ENUM_STRING_2, CHARGPT_ENUM_STRING_1, _)           \
+  (__VA_ARGS__)
 
-/// CHARGPT_ENUM(Norm, layernorm, rmsnorm, none): an enum class whose values know their spelling. Use at namespace chargpt scope.
+/// CHARGPT_ENUM(Norm, layernorm, rmsnorm, none): an enum class whose values know their spelling. Use at namespace
+/// chargpt scope.
 #define CHARGPT_ENUM(Name, ...)                                                      \
   enum class Name { __VA_ARGS__ };                                                   \
   template <>                                                                        \

@@ -11,13 +11,15 @@ namespace chargpt {
 /// as easy as 1, 2, 3" (SC 2011); same figures as Random123's known-answer tests.
 std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key);
 
-/// What a stream is for; streams of different purposes never share a number. Values are part of the checkpoint format: only append.
+/// What a stream is for; each purpose draws under a key of its own. Values are part of the checkpoint format:
+/// only append.
 enum class Purpose : std::uint32_t { windows = 1, dropout = 2, sampling = 3, bootstrap = 4, initialisation = 5 };
 
 /// A 64-bit seed made of (seed, purpose, a, b), for a generator that is not ours (a torch::Generator).
 std::uint64_t derive_seed(std::uint64_t seed, Purpose purpose, std::uint64_t a = 0, std::uint32_t b = 0);
 
-/// One stream of numbers; copying it copies its place. Distinct (seed, purpose, a, b) give independent streams of 2^32 blocks.
+/// One stream of numbers; copying it copies its place. Distinct (seed, purpose, a, b) give independent streams of 2^32
+/// blocks.
 class RandomStream {
  public:
   RandomStream(std::uint64_t seed, Purpose purpose, std::uint64_t a = 0, std::uint32_t b = 0);

@@ -1,0 +1,180 @@
+#include "base/files.h"
+
+#include <fcntl.h>
+#include <lzma.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <system_error>
+#include <utility>
+
+#include "base/error.h"
+#include "base/quote.h"
+
+namespace chargpt {
+namespace {
+
+constexpr std::size_t shown_path_bytes = 400;
+
+std::string shown(const std::filesystem::path& path) {
+  return printable(path.native(), shown_path_bytes);
+}
+
+/// What a person can do about it, where that is more than the system's reason says.
+std::string advice(int reason) {
+  if (reason == ENOSPC || reason == EDQUOT) return "; free some space, or choose another folder";
+  if (reason == EACCES || reason == EPERM || reason == EROFS)
+    return "; check its permissions, or choose another folder";
+  if (reason == ENOENT || reason == ENOTDIR) return "; make its folder first";
+  if (reason == EMFILE || reason == ENFILE) return "; raise the limit of open files (ulimit -n)";
+  return "";
+}
+
+[[noreturn]] void fail(const std::string& action, const std::filesystem::path& path, int reason) {
+  throw Error(ExitCode::io,
+              "cannot " + action + " " + shown(path) + ": " + std::generic_category().message(reason) + advice(reason));
+}
+
+/// An open file; closes itself.
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  ~Descriptor() {
+    if (number_ >= 0) ::close(number_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int number() const { return number_; }
+  /// Closes now; false with errno set where the system reports a late write error.
+  bool close() { return ::close(std::exchange(number_, -1)) == 0; }
+
+ private:
+  int number_;
+};
+
+/// Opens for reading; Error missing where nothing is there, io where it is a folder or may not be read.
+int open_to_read(const std::filesystem::path& path) {
+  const int number = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (number >= 0) return number;
+  if (errno == ENOENT || errno == ENOTDIR) throw Error(ExitCode::missing, shown(path) + " does not exist");
+  const int reason = errno;
+  throw Error(ExitCode::io, "cannot read " + shown(path) + ": " + std::generic_category().message(reason));
+}
+
+struct stat status_of(const Descriptor& file, const std::filesystem::path& path) {
+  struct stat status {};
+  if (::fstat(file.number(), &status) != 0) fail("read", path, errno);
+  if (S_ISDIR(status.st_mode))
+    throw Error(ExitCode::io, "cannot read " + shown(path) + ": it is a folder; name a file");
+  return status;
+}
+
+/// Up to buffer's size of bytes; 0 at the end of the file.
+std::size_t read_some(const Descriptor& file, std::span<char> buffer, const std::filesystem::path& path) {
+  while (true) {
+    const ssize_t count = ::read(file.number(), buffer.data(), buffer.size());
+    if (count >= 0) return static_cast<std::size_t>(count);
+    if (errno != EINTR) fail("read", path, errno);
+  }
+}
+
+void write_all(const Descriptor& file, std::string_view bytes, const std::filesystem::path& path) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(file.number(), bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) fail("write", path, errno);
+    bytes.remove_prefix(static_cast<std::size_t>(count));
+  }
+}
+
+/// A name beside `path` that no other thread or process uses.
+std::filesystem::path temporary_beside(const std::filesystem::path& path) {
+  static std::atomic<unsigned> count{0};
+  std::string name = ".";
+  name += path.filename().native() + ".tmp-" + std::to_string(::getpid()) + "-" + std::to_string(count++);
+  return path.parent_path() / name;
+}
+
+std::filesystem::path folder_of(const std::filesystem::path& path) {
+  return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+}
+
+}  // namespace
+
+std::string read_file(const std::filesystem::path& path, std::uint64_t max_bytes) {
+  const Descriptor file(open_to_read(path));
+  status_of(file, path);
+  // Read in pieces: a size that the system reports is no promise (pipes, growing files, /proc), nor a reason to
+  // allocate.
+  std::string bytes;
+  std::array<char, 1 << 16> piece;
+  while (const std::size_t count = read_some(file, piece, path)) {
+    if (count > max_bytes - bytes.size())
+      throw Error(ExitCode::data,
+                  shown(path) + " is larger than " + std::to_string(max_bytes) + " bytes, the limit here");
+    bytes.append(piece.data(), count);
+  }
+  return bytes;
+}
+
+void write_file_atomically(const std::filesystem::path& path, std::string_view bytes) {
+  const std::filesystem::path temporary = temporary_beside(path);
+  Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (file.number() < 0) fail("write", path, errno);
+  try {
+    write_all(file, bytes, path);
+    if (::fsync(file.number()) != 0 || !file.close()) fail("write", path, errno);
+    if (std::rename(temporary.c_str(), path.c_str()) != 0) fail("replace", path, errno);
+  } catch (...) {
+    ::unlink(temporary.c_str());
+    throw;
+  }
+  fsync_path(folder_of(path));
+}
+
+void fsync_path(const std::filesystem::path& path) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.number() < 0) fail("save", path, errno);
+  // EINVAL: a file system that cannot sync this kind of object (folders on some network mounts) has nothing to promise.
+  if (::fsync(file.number()) != 0 && errno != EINVAL) fail("save", path, errno);
+}
+
+std::uint64_t crc64(std::span<const std::byte> bytes, std::uint64_t so_far) {
+  return lzma_crc64(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size(), so_far);
+}
+
+std::uint64_t crc64(std::string_view bytes, std::uint64_t so_far) {
+  return crc64(std::as_bytes(std::span(bytes)), so_far);
+}
+
+MappedFile::MappedFile(const std::filesystem::path& path) {
+  const Descriptor file(open_to_read(path));
+  const struct stat status = status_of(file, path);
+  if (!S_ISREG(status.st_mode)) throw Error(ExitCode::io, "cannot map " + shown(path) + ": it is not a regular file");
+  if (status.st_size == 0) return;
+  void* const start =
+      ::mmap(nullptr, static_cast<std::size_t>(status.st_size), PROT_READ, MAP_PRIVATE, file.number(), 0);
+  if (start == MAP_FAILED) fail("map", path, errno);
+  data_ = static_cast<const std::byte*>(start);
+  size_ = static_cast<std::size_t>(status.st_size);
+}
+
+MappedFile::~MappedFile() {
+  if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+}  // namespace chargpt

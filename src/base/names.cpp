@@ -1,0 +1,49 @@
+#include "base/names.h"
+
+#include <algorithm>
+
+namespace chargpt {
+namespace {
+
+char folded(char c) {
+  if (c == '-') return '_';
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+/// Insertions, deletions, substitutions and swaps of neighbours, each part of the text edited once (optimal string
+/// alignment).
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before(b.size() + 1), previous(b.size() + 1), current(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) previous[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    current[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t substituted = previous[j - 1] + (folded(a[i - 1]) == folded(b[j - 1]) ? 0 : 1);
+      current[j] = std::min({previous[j] + 1, current[j - 1] + 1, substituted});
+      const bool swapped =
+          i > 1 && j > 1 && folded(a[i - 1]) == folded(b[j - 2]) && folded(a[i - 2]) == folded(b[j - 1]);
+      if (swapped) current[j] = std::min(current[j], before[j - 2] + 1);
+    }
+    std::swap(before, previous);
+    std::swap(previous, current);
+  }
+  return previous[b.size()];
+}
+
+}  // namespace
+
+std::optional<std::string> nearest_name(std::string_view name, std::span<const std::string> known) {
+  std::size_t limit = std::max<std::size_t>(1, name.size() / 3);
+  std::optional<std::string> nearest;
+  for (const std::string& candidate : known) {
+    const std::size_t longer = std::max(candidate.size(), name.size());
+    if (longer - std::min(candidate.size(), name.size()) > limit) continue;  // also keeps a huge name cheap
+    const std::size_t distance = edit_distance(name, candidate);
+    if (distance > limit || (nearest && distance == limit)) continue;
+    nearest = candidate;
+    limit = distance;
+  }
+  return nearest;
+}
+
+}  // namespace chargpt

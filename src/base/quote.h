@@ -1,0 +1,14 @@
+// Foreign text inside a message: one line, no control characters, never longer than a reader wants.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace chargpt {
+
+/// `text` with line ends, control characters and bytes that are not UTF-8 written as \n, \t, \xNN, and cut with "..."
+/// after `max_bytes`; no quotation marks are added. Safe to print whatever a file or an argument held.
+std::string printable(std::string_view text, std::size_t max_bytes = 80);
+
+}  // namespace chargpt

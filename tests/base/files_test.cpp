@@ -1,0 +1,131 @@
+#include "base/files.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <thread>
+#include <vector>
+
+#include "base/error.h"
+#include "test.h"
+
+namespace chargpt {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// An empty folder that is gone afterwards.
+class Folder {
+ public:
+  Folder() {
+    std::string name = (fs::temp_directory_path() / "chargpt-files-XXXXXX").string();
+    REQUIRE(::mkdtemp(name.data()) != nullptr);
+    path_ = name;
+  }
+  ~Folder() { fs::remove_all(path_); }
+  fs::path operator/(const char* name) const { return path_ / name; }
+  std::size_t entries() const { return std::distance(fs::directory_iterator(path_), fs::directory_iterator()); }
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+/// Code and line of the Error that `action` ends with.
+template <class Action>
+std::pair<ExitCode, std::string> error_of(Action&& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return {error.code(), error.what()};
+  }
+  return {ExitCode::ok, "no error"};
+}
+
+using Failure = std::pair<ExitCode, std::string>;
+
+TEST_CASE("what is written is read back, every byte") {
+  const Folder folder;
+  std::string bytes(200000, '\0');
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * 31 >> 3);
+  write_file_atomically(folder / "f", bytes);
+  CHECK(read_file(folder / "f") == bytes);
+  CHECK(read_file(folder / "f", bytes.size()) == bytes);
+  write_file_atomically(folder / "f", "");
+  CHECK(read_file(folder / "f").empty());
+  CHECK(folder.entries() == 1);
+}
+
+TEST_CASE("a file that is not there, a folder and a file above the limit are named") {
+  const Folder folder;
+  const std::string base = folder.path().string();
+  CHECK(error_of([&] { read_file(folder / "no"); }) == Failure{ExitCode::missing, base + "/no does not exist"});
+  CHECK(error_of([&] { read_file(folder.path()); }) ==
+        Failure{ExitCode::io, "cannot read " + base + ": it is a folder; name a file"});
+  write_file_atomically(folder / "f", "12345");
+  CHECK(error_of([&] { read_file(folder / "f", 4); }) ==
+        Failure{ExitCode::data, base + "/f is larger than 4 bytes, the limit here"});
+  CHECK(error_of([&] { read_file(folder / "f/g"); }) == Failure{ExitCode::missing, base + "/f/g does not exist"});
+}
+
+TEST_CASE("an endless file is read no further than the limit") {
+  CHECK(error_of([] { read_file("/dev/zero", 1000000); }).first == ExitCode::data);
+}
+
+TEST_CASE("a write that fails leaves the old file and nothing else") {
+  const Folder folder;
+  fs::create_directory(folder / "taken");
+  const std::string base = folder.path().string();
+  CHECK(error_of([&] { write_file_atomically(folder / "taken", "x"); }) ==
+        Failure{ExitCode::io, "cannot replace " + base + "/taken: Is a directory"});
+  CHECK(folder.entries() == 1);
+  CHECK(error_of([&] { write_file_atomically(folder / "no/f", "x"); }) ==
+        Failure{ExitCode::io, "cannot write " + base + "/no/f: No such file or directory; make its folder first"});
+}
+
+TEST_CASE("readers see the old or the new file, never a part") {
+  const Folder folder;
+  const std::string a(100000, 'a'), b(100000, 'b');
+  write_file_atomically(folder / "f", a);
+  std::thread writer([&] {
+    for (int i = 0; i < 20; ++i) write_file_atomically(folder / "f", i % 2 ? a : b);
+  });
+  bool whole = true;
+  for (int i = 0; i < 200; ++i) {
+    const std::string seen = read_file(folder / "f");
+    whole = whole && (seen == a || seen == b);
+  }
+  writer.join();
+  CHECK(whole);
+}
+
+TEST_CASE("crc64 gives xz's check value and can be continued") {
+  CHECK(crc64("123456789") == 0x995DC9BBDF1939FA);
+  CHECK(crc64("6789", crc64("12345")) == 0x995DC9BBDF1939FA);
+  CHECK(crc64("") == 0);
+}
+
+TEST_CASE("a mapped file shows its bytes and can be moved") {
+  const Folder folder;
+  write_file_atomically(folder / "f", "abc");
+  write_file_atomically(folder / "empty", "");
+  MappedFile file(folder / "f");
+  MappedFile moved(std::move(file));
+  CHECK(file.bytes().empty());
+  REQUIRE(moved.bytes().size() == 3);
+  CHECK(moved.bytes()[2] == std::byte{'c'});
+  moved = MappedFile(folder / "empty");
+  CHECK(moved.bytes().empty());
+}
+
+TEST_CASE("only regular files are mapped") {
+  const Folder folder;
+  CHECK(error_of([&] { MappedFile(folder / "no"); }).first == ExitCode::missing);
+  CHECK(error_of([&] { MappedFile{folder.path()}; }).first == ExitCode::io);
+  CHECK(error_of([] { MappedFile("/dev/zero"); }) ==
+        Failure{ExitCode::io, "cannot map /dev/zero: it is not a regular file"});
+}
+
+}  // namespace
+}  // namespace chargpt

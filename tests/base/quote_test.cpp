@@ -1,0 +1,32 @@
+#include "base/quote.h"
+
+#include "test.h"
+
+namespace chargpt {
+namespace {
+
+TEST_CASE("text that can be shown is shown as it is") {
+  CHECK(printable("learning_rate") == "learning_rate");
+  CHECK(printable("Größe 语 😀") == "Größe 语 😀");
+  CHECK(printable("") == "");
+}
+
+TEST_CASE("line ends, control characters and broken UTF-8 are spelled out") {
+  CHECK(printable("a\nb\r\tc") == "a\\nb\\r\\tc");
+  CHECK(printable(std::string_view("a\0b", 3)) == "a\\x00b");
+  CHECK(printable("\x1B[31m") == "\\x1B[31m");
+  CHECK(printable("\xC3") == "\\xC3");
+  CHECK(printable("\xED\xA0\x80") == "\\xED\\xA0\\x80");  // a surrogate
+  CHECK(printable("\xC0\xAF") == "\\xC0\\xAF");           // overlong
+  CHECK(printable("\xF4\x90\x80\x80") == "\\xF4\\x90\\x80\\x80");
+  CHECK(printable("\xC2\x85 \xE2\x80\xA8") == "\\xC2\\x85 \\xE2\\x80\\xA8");
+}
+
+TEST_CASE("long text is cut between symbols") {
+  CHECK(printable("abcdef", 3) == "abc...");
+  CHECK(printable("éé", 3) == "é...");
+  CHECK(printable("abc", 3) == "abc");
+}
+
+}  // namespace
+}  // namespace chargpt

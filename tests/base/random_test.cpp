@@ -1,0 +1,82 @@
+#include "base/random.h"
+
+#include <array>
+#include <set>
+#include <vector>
+
+#include "test.h"
+
+namespace chargpt {
+namespace {
+
+using Counter = std::array<std::uint32_t, 4>;
+
+TEST_CASE("philox gives the figures of Random123's known-answer tests") {
+  CHECK(philox({0, 0, 0, 0}, {0, 0}) == Counter{0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8});
+  constexpr std::uint32_t ones = 0xFFFFFFFF;
+  CHECK(philox({ones, ones, ones, ones}, {ones, ones}) == Counter{0x408F276D, 0x41C83B0E, 0xA20BC7C6, 0x6D5451FD});
+  CHECK(philox({0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344}, {0xA4093822, 0x299F31D0}) ==
+        Counter{0xD16CFE09, 0x94FDCCEB, 0x5001E420, 0x24126EA1});
+}
+
+TEST_CASE("a stream is the cipher of a counter that starts at (0, b, a) under the key of its seed and purpose") {
+  const auto key = philox({3, 0, 0, 0}, {7, 1});
+  RandomStream stream(0x100000007, Purpose::sampling, 0x900000005, 2);
+  for (std::uint32_t block = 0; block < 3; ++block)
+    for (const std::uint32_t expected : philox({block, 2, 5, 9}, {key[0], key[1]})) CHECK(stream.next() == expected);
+}
+
+TEST_CASE("streams differ in seed, purpose, a and b, and repeat for equal ones") {
+  std::set<std::uint64_t> seeds;
+  for (const std::uint64_t seed : {0, 1, 1337})
+    for (const Purpose purpose : {Purpose::windows, Purpose::dropout, Purpose::initialisation})
+      for (std::uint64_t a = 0; a < 10; ++a)
+        for (std::uint32_t b = 0; b < 10; ++b) seeds.insert(derive_seed(seed, purpose, a, b));
+  CHECK(seeds.size() == 3 * 3 * 10 * 10);
+  CHECK(derive_seed(1337, Purpose::windows, 5, 6) == derive_seed(1337, Purpose::windows, 5, 6));
+}
+
+TEST_CASE("a copied stream goes on from the same place and leaves the original alone") {
+  RandomStream original(1, Purpose::windows);
+  original.next();
+  RandomStream copy = original;
+  const std::vector<std::uint32_t> ahead{copy.next(), copy.next(), copy.next(), copy.next()};
+  for (const std::uint32_t expected : ahead) CHECK(original.next() == expected);
+}
+
+TEST_CASE("uniform numbers lie in [0, 1) with the mean and variance of a uniform distribution") {
+  RandomStream stream(42, Purpose::bootstrap);
+  constexpr int count = 100000;
+  double sum = 0, squares = 0;
+  for (int i = 0; i < count; ++i) {
+    const double u = stream.uniform();
+    REQUIRE(u >= 0.0);
+    REQUIRE(u < 1.0);
+    sum += u;
+    squares += u * u;
+  }
+  CHECK(sum / count == Approx(0.5).margin(0.004));  // four standard errors of 0.29 / sqrt(100000)
+  CHECK(squares / count == Approx(1.0 / 3).margin(0.004));
+}
+
+TEST_CASE("below() stays under its bound and hits every value about equally often") {
+  RandomStream stream(7, Purpose::windows);
+  std::array<int, 10> counts{};
+  for (int i = 0; i < 100000; ++i) ++counts.at(stream.below(10));
+  for (const int count : counts) CHECK(count == Approx(10000).margin(400));  // four standard deviations of 95
+  CHECK(stream.below(1) == 0);
+  constexpr std::uint64_t huge = 0xFFFFFFFFFFFFFFFF;
+  for (int i = 0; i < 1000; ++i) CHECK(stream.below(huge) < huge);
+}
+
+TEST_CASE("below() rejects the draws that would favour some values") {
+  // Of 2^64 numbers, bound 3 * 2^62 leaves a quarter over: without rejection, results that are 0 mod 3 come twice as
+  // often.
+  RandomStream stream(7, Purpose::windows);
+  std::array<int, 3> counts{};
+  for (int i = 0; i < 30000; ++i) ++counts.at(stream.below(std::uint64_t{3} << 62) % 3);
+  for (const int count : counts) CHECK(count == Approx(10000).margin(330));
+}
+
+}  // namespace
+}  // namespace chargpt
