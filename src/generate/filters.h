@@ -10,14 +10,26 @@
 
 namespace chargpt {
 
-/// In place. Order of use: temperature, top_k, top_p, min_p; removed symbols become -inf. Ties at the edge are kept lowest id first.
+// All filters work in place, on a row of at least one logit; a removed symbol's logit becomes -inf, and at least one
+// symbol stays. Order of use: temperature, top_k, top_p, min_p. Symbols rank by logit, equal ones by id, lowest first.
+// -inf is a symbol already removed. Error diverged where a logit is NaN or +inf.
+
+/// Divides the logits, after subtracting the largest (softmax does not change, and no small temperature can overflow);
+/// 0 keeps the most probable symbol alone.
 void apply_temperature(std::span<float> logits, double temperature);
+/// Keeps exactly the first k in rank; k = 0 or k >= V keeps all. Source: Fan et al. 2018.
 void keep_top_k(std::span<float> logits, std::int64_t k);
+/// Keeps the shortest run of first symbols in rank whose probabilities sum to at least p; 0 keeps one, 1 keeps all.
+/// Source: nucleus sampling, Holtzman et al. 2020.
 void keep_top_p(std::span<float> logits, double p);
+/// Drops symbols of less than p times the largest probability; 0 keeps all, 1 keeps the most probable and its equals.
+/// Source: Nguyen et al. 2024.
 void keep_min_p(std::span<float> logits, double p);
 
+/// First in rank. Error internal where every symbol is removed.
 std::int64_t most_probable(std::span<const float> logits);
-/// Draws from softmax(logits) with one uniform number. Error internal where nothing is left, diverged where a logit is NaN.
+/// Draws from softmax(logits) with one uniform number. Errors: internal where every symbol is removed, diverged where a
+/// logit is NaN or +inf.
 std::int64_t draw(std::span<const float> logits, RandomStream& random);
 /// All of the above as `sample` says; temperature 0 is greedy and draws nothing.
 std::int64_t choose(std::span<float> logits, const SampleConfig& sample, RandomStream& random);

@@ -1,0 +1,198 @@
+// The sampling filters over rows small enough to check by eye, and the draws against exact probabilities.
+#include "generate/filters.h"
+
+#include <cmath>
+#include <limits>
+
+#include "base/error.h"
+#include "test.h"
+
+namespace chargpt {
+namespace {
+
+constexpr float gone = -std::numeric_limits<float>::infinity();
+constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+constexpr float inf = std::numeric_limits<float>::infinity();
+using Row = std::vector<float>;
+
+Row logits_of(const std::vector<double>& probabilities) {
+  Row row;
+  for (const double p : probabilities) row.push_back(static_cast<float>(std::log(p)));
+  return row;
+}
+
+/// Ids whose logit is not removed.
+std::vector<int> kept(const Row& row) {
+  std::vector<int> ids;
+  for (std::size_t i = 0; i < row.size(); ++i)
+    if (row[i] != gone) ids.push_back(static_cast<int>(i));
+  return ids;
+}
+using Ids = std::vector<int>;
+
+template <class Filter, class... Arguments>
+Ids kept_by(Filter filter, Row row, Arguments... arguments) {
+  filter(row, arguments...);
+  return kept(row);
+}
+
+template <class Call>
+ExitCode code_of(Call call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.code();
+  }
+  return ExitCode::ok;
+}
+
+/// Pearson's statistic of `draws` draws against the exact probabilities; -1 where a symbol of probability 0 was drawn.
+double chi_square(const SampleConfig& sample, const Row& row, const std::vector<double>& expected, int draws) {
+  RandomStream random(1337, Purpose::sampling);
+  std::vector<int> counts(row.size());
+  for (int i = 0; i < draws; ++i) {
+    Row copy = row;
+    ++counts[static_cast<std::size_t>(choose(copy, sample, random))];
+  }
+  double statistic = 0;
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    if (expected[i] == 0 && counts[i] > 0) return -1;
+    if (expected[i] > 0) statistic += std::pow(counts[i] - draws * expected[i], 2) / (draws * expected[i]);
+  }
+  return statistic;
+}
+
+}  // namespace
+
+TEST_CASE("temperature divides the logits below the largest") {
+  Row row = {1, 3, 2};
+  apply_temperature(row, 0.5);
+  CHECK(row == Row{-4, 0, -2});
+  row = {1, 3, gone};
+  apply_temperature(row, 2);
+  CHECK(row == Row{-1, 0, gone});
+}
+
+TEST_CASE("temperature 0 keeps the most probable symbol, the lowest id of equals") {
+  CHECK(kept_by(apply_temperature, Row{1, 3, 3, 2}, 0.0) == Ids{1});
+}
+
+TEST_CASE("no temperature overflows") {
+  Row row = {-1e30f, 1e30f, 9e29f};
+  apply_temperature(row, 1e-300);
+  CHECK(row == Row{gone, 0, gone});
+  row = {-1e30f, 1e30f};
+  apply_temperature(row, 1000);
+  CHECK(row == Row{-2e27f, 0});
+}
+
+TEST_CASE("top_k keeps exactly k, equal logits lowest id first") {
+  const Row row = {2, 5, 2, 5, 2};
+  CHECK(kept_by(keep_top_k, row, 1) == Ids{1});
+  CHECK(kept_by(keep_top_k, row, 2) == Ids{1, 3});
+  CHECK(kept_by(keep_top_k, row, 3) == Ids{0, 1, 3});
+  CHECK(kept_by(keep_top_k, row, 4) == Ids{0, 1, 2, 3});
+}
+
+TEST_CASE("top_k of 0, of the vocabulary or above keeps all") {
+  const Row row = {1, 2, 3};
+  for (const std::int64_t k : {std::int64_t{0}, std::int64_t{3}, std::int64_t{4}, INT64_MAX})
+    CHECK(kept_by(keep_top_k, row, k) == Ids{0, 1, 2});
+}
+
+TEST_CASE("top_p keeps the shortest run of most probable symbols that holds p") {
+  const Row row = logits_of({0.1, 0.4, 0.3, 0.2});
+  CHECK(kept_by(keep_top_p, row, 0.0) == Ids{1});
+  CHECK(kept_by(keep_top_p, row, 0.39) == Ids{1});
+  CHECK(kept_by(keep_top_p, row, 0.41) == Ids{1, 2});
+  CHECK(kept_by(keep_top_p, row, 0.69) == Ids{1, 2});
+  CHECK(kept_by(keep_top_p, row, 0.71) == Ids{1, 2, 3});
+  CHECK(kept_by(keep_top_p, row, 0.91) == Ids{0, 1, 2, 3});
+  CHECK(kept_by(keep_top_p, row, 1.0) == Ids{0, 1, 2, 3});
+}
+
+TEST_CASE("top_p at an exact edge keeps no symbol more, equals lowest id first") {
+  const Row row = {0, 0, 0, 0};
+  CHECK(kept_by(keep_top_p, row, 0.25) == Ids{0});
+  CHECK(kept_by(keep_top_p, row, 0.5) == Ids{0, 1});
+  CHECK(kept_by(keep_top_p, row, 0.51) == Ids{0, 1, 2});
+}
+
+TEST_CASE("min_p drops what is below its part of the largest probability") {
+  const Row row = logits_of({0.05, 0.5, 0.25, 0.2});
+  CHECK(kept_by(keep_min_p, row, 0.0) == Ids{0, 1, 2, 3});
+  CHECK(kept_by(keep_min_p, row, 0.09) == Ids{0, 1, 2, 3});
+  CHECK(kept_by(keep_min_p, row, 0.11) == Ids{1, 2, 3});
+  CHECK(kept_by(keep_min_p, row, 0.45) == Ids{1, 2});
+  CHECK(kept_by(keep_min_p, Row{2, 5, 5, 4}, 1.0) == Ids{1, 2});
+}
+
+TEST_CASE("filters leave removed symbols removed and a single symbol alone") {
+  CHECK(kept_by(keep_top_k, Row{gone, 1, gone}, 2) == Ids{1});
+  CHECK(kept_by(keep_top_p, Row{gone, 1, gone}, 0.99) == Ids{1});
+  CHECK(kept_by(keep_min_p, Row{gone, 1, gone}, 0.01) == Ids{1});
+  CHECK(kept_by(keep_top_k, Row{-7}, 1) == Ids{0});
+  CHECK(kept_by(keep_top_p, Row{-7}, 0.0) == Ids{0});
+}
+
+TEST_CASE("a row with every symbol removed is a bug, not a draw") {
+  Row row = {gone, gone, gone};
+  apply_temperature(row, 0.5);
+  keep_top_k(row, 2);
+  keep_top_p(row, 0.5);
+  keep_min_p(row, 0.5);
+  CHECK(kept(row).empty());
+  RandomStream random(1, Purpose::sampling);
+  CHECK(code_of([&] { draw(row, random); }) == ExitCode::internal);
+  CHECK(code_of([&] { most_probable(row); }) == ExitCode::internal);
+}
+
+TEST_CASE("logits that are not numbers are reported as divergence by every filter") {
+  RandomStream random(1, Purpose::sampling);
+  for (const float bad : {nan, inf}) {
+    Row row = {1, bad, 2};
+    CHECK(code_of([&] { apply_temperature(row, 0.5); }) == ExitCode::diverged);
+    CHECK(code_of([&] { keep_top_k(row, 1); }) == ExitCode::diverged);
+    CHECK(code_of([&] { keep_top_p(row, 0.5); }) == ExitCode::diverged);
+    CHECK(code_of([&] { keep_min_p(row, 0.5); }) == ExitCode::diverged);
+    CHECK(code_of([&] { most_probable(row); }) == ExitCode::diverged);
+    CHECK(code_of([&] { draw(row, random); }) == ExitCode::diverged);
+    CHECK(code_of([&] { choose(row, SampleConfig{}, random); }) == ExitCode::diverged);
+  }
+  CHECK_THROWS_WITH(most_probable(Row{1, nan}),
+                    "the model's output for symbol 1 is not a number; its weights have diverged: use an earlier "
+                    "checkpoint, or train with a lower learning rate");
+}
+
+TEST_CASE("greedy takes the most probable symbol and draws no number") {
+  RandomStream used(5, Purpose::sampling), untouched(5, Purpose::sampling);
+  Row row = {0.5f, 2, 2, 1};
+  CHECK(choose(row, SampleConfig{.temperature = 0}, used) == 1);
+  CHECK(used.next() == untouched.next());
+}
+
+TEST_CASE("a draw takes exactly one uniform number") {
+  RandomStream used(5, Purpose::sampling), reference(5, Purpose::sampling);
+  const Row row = {0, 0};
+  CHECK(draw(row, used) == (reference.uniform() < 0.5 ? 0 : 1));
+  CHECK(used.next() == reference.next());
+}
+
+TEST_CASE("draws follow the exact probabilities after the filters") {
+  const Row row = logits_of({0.1, 0.4, 0.3, 0.2});
+  constexpr int draws = 100000;
+  constexpr double limit = 16.27;  // chi-square, 3 degrees of freedom, probability 0.001
+  const auto statistic = [&](const SampleConfig& sample, const std::vector<double>& expected) {
+    return chi_square(sample, row, expected, draws);
+  };
+  const auto in_limits = [&](double value) { return value >= 0 && value < limit; };
+  CHECK(in_limits(statistic({.temperature = 1}, {0.1, 0.4, 0.3, 0.2})));
+  CHECK(in_limits(statistic({.temperature = 0.5}, {1 / 30., 16 / 30., 9 / 30., 4 / 30.})));
+  CHECK(in_limits(statistic({.temperature = 1, .top_k = 2}, {0, 4 / 7., 3 / 7., 0})));
+  CHECK(in_limits(statistic({.temperature = 1, .top_p = 0.8}, {0, 4 / 9., 3 / 9., 2 / 9.})));
+  CHECK(in_limits(statistic({.temperature = 1, .min_p = 0.6}, {0, 4 / 7., 3 / 7., 0})));
+  // Squared: 16, 9, 4, 1 of 30; three are kept by top_k, of these two hold 0.8, and min_p keeps both.
+  CHECK(in_limits(statistic({.temperature = 0.5, .top_k = 3, .top_p = 0.8, .min_p = 0.5}, {0, 16 / 25., 9 / 25., 0})));
+}
+
+}  // namespace chargpt
