@@ -24,7 +24,8 @@ struct KeyValueCache {
   std::int64_t length = 0;  ///< tokens held
 };
 
-/// Where dropout's masks come from: a pure function of (seed, step, micro_batch, rank) and of the order of dropout layers in forward.
+/// Where dropout's masks come from: a pure function of (seed, step, micro_batch, rank) and of the order of dropout
+/// layers in forward.
 struct DropoutKey {
   std::uint64_t seed = 0;
   std::int64_t step = 0;
@@ -35,7 +36,7 @@ struct DropoutKey {
 struct ForwardContext {
   const DropoutKey* dropout = nullptr;  ///< null: no dropout
   AttentionMaps* attention = nullptr;   ///< null: not recorded
-  KeyValueCache* cache = nullptr;       ///< null: none; else ids continue the cached tokens, and length + T <= block_size
+  KeyValueCache* cache = nullptr;  ///< null: none; else ids continue the cached tokens, and length + T <= block_size
 };
 
 class LanguageModel : public torch::nn::Module {
@@ -52,6 +53,10 @@ class LanguageModel : public torch::nn::Module {
   std::int64_t block_size() const { return config_.block_size; }
   /// Distinct parameters; a tied matrix counts once.
   std::int64_t parameter_count() const;
+
+ protected:
+  /// What forward() promises about its input; every model asks first.
+  void check_input(const torch::Tensor& ids, const ForwardContext& context) const;
 
  private:
   ModelConfig config_;

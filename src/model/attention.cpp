@@ -1,0 +1,65 @@
+#include "model/attention.h"
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/outer.h>
+#include <ATen/ops/pow.h>
+#include <ATen/ops/softmax.h>
+
+#include <limits>
+
+namespace chargpt {
+
+using at::indexing::None;
+using at::indexing::Slice;
+using torch::Tensor;
+
+Tensor stable_softmax(const Tensor& scores, std::int64_t dim) {
+  return at::softmax(scores, dim);  // LibTorch's kernel subtracts the maximum of each row
+}
+
+Tensor causal_mask(std::int64_t queries, std::int64_t keys, const torch::TensorOptions& options) {
+  return at::full({queries, keys}, -std::numeric_limits<double>::infinity(), options).triu(keys - queries + 1);
+}
+
+Tensor attention_weights(const Tensor& q, const Tensor& k, const Tensor& mask, double scale) {
+  Tensor scores = q.matmul(k.transpose(-2, -1)) * scale;  // (..., n, d) x (..., d, m) -> (..., n, m)
+  if (mask.defined()) scores = scores + mask;
+  return stable_softmax(scores);
+}
+
+Attended scaled_dot_product(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask, double scale) {
+  const Tensor weights = attention_weights(q, k, mask, scale);
+  return {weights.matmul(v), weights};  // (..., n, m) x (..., m, d_v) -> (..., n, d_v)
+}
+
+namespace {
+
+/// 1 / base^(2i/width) for i < count, in double: float32 angles are wrong by whole degrees at positions in the
+/// thousands.
+Tensor frequencies(std::int64_t count, std::int64_t width, double base) {
+  return at::pow(base, at::arange(count, at::kDouble) * (-2.0 / static_cast<double>(width)));
+}
+
+}  // namespace
+
+Tensor sinusoidal_table(std::int64_t positions, std::int64_t width, double base) {
+  const Tensor angles = at::outer(at::arange(positions, at::kDouble), frequencies((width + 1) / 2, width, base));
+  Tensor table = at::empty({positions, width}, at::kDouble);
+  table.index_put_({Slice(), Slice(0, None, 2)}, angles.sin());
+  table.index_put_({Slice(), Slice(1, None, 2)}, angles.slice(1, 0, width / 2).cos());
+  return table.to(at::kFloat);
+}
+
+Tensor rotary_angles(std::int64_t positions, std::int64_t head_size, double base) {
+  return at::outer(at::arange(positions, at::kDouble), frequencies(head_size / 2, head_size, base));
+}
+
+Tensor rotate_halves(const Tensor& x, const Tensor& cosines, const Tensor& sines) {
+  const auto halves = x.chunk(2, -1);  // (..., T, hs) -> 2 x (..., T, hs/2)
+  return at::cat({halves[0] * cosines - halves[1] * sines, halves[1] * cosines + halves[0] * sines}, -1);
+}
+
+}  // namespace chargpt

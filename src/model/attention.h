@@ -1,0 +1,44 @@
+// Attention as free functions on tensors: what the layers run and what the teaching examples show. Tokens are rows.
+// Knows no parameter, no layer and no model.
+#pragma once
+
+#include <torch/types.h>
+
+#include <cstdint>
+
+namespace chargpt {
+
+/// What attention gives: `output` (..., n, d_v), and `weights` (..., n, m) whose rows sum to 1.
+struct Attended {
+  torch::Tensor output, weights;
+};
+
+/// Softmax along `dim`, with the maximum subtracted first: finite for any finite scores; -inf becomes an exact 0. A row
+/// that is -inf throughout is NaN and must not be made.
+torch::Tensor stable_softmax(const torch::Tensor& scores, std::int64_t dim = -1);
+
+/// Additive mask (queries, keys): 0 where a query may look, -inf where it may not. The last query stands at the last
+/// key, so query i sees keys 0 .. i + keys - queries.
+torch::Tensor causal_mask(std::int64_t queries, std::int64_t keys, const torch::TensorOptions& options = {});
+
+/// softmax(q k^T * scale + mask): q (..., n, d), k (..., m, d) -> (..., n, m). An undefined mask hides nothing.
+torch::Tensor attention_weights(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& mask,
+                                double scale);
+
+/// Weights as above, and the mean of the values under them: v (..., m, d_v). Source: Vaswani et al., "Attention is all
+/// you need" (2017), section 3.2.1, where scale is 1/sqrt(d).
+Attended scaled_dot_product(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
+                            const torch::Tensor& mask, double scale);
+
+/// (positions, width): column 2i holds sin(p / base^(2i/width)), column 2i+1 the cosine of the same angle. Source:
+/// Vaswani et al. (2017), section 3.5.
+torch::Tensor sinusoidal_table(std::int64_t positions, std::int64_t width, double base = 10000.0);
+
+/// Rotates x (..., T, hs) by angles whose cosines and sines are (T, hs/2); column i is paired with column i + hs/2.
+/// After it q . k depends on positions only through their difference. Source: Su et al., "RoFormer" (2021).
+torch::Tensor rotate_halves(const torch::Tensor& x, const torch::Tensor& cosines, const torch::Tensor& sines);
+
+/// Angles p / base^(2i/hs) for p < positions and i < hs/2: (positions, hs/2).
+torch::Tensor rotary_angles(std::int64_t positions, std::int64_t head_size, double base = 10000.0);
+
+}  // namespace chargpt

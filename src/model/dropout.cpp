@@ -1,0 +1,63 @@
+#include "model/dropout.h"
+
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/random.h"
+
+namespace chargpt {
+
+using torch::Tensor;
+
+Tensor dropout_mask(torch::IntArrayRef shape, double rate, std::uint64_t seed, std::uint32_t layer) {
+  constexpr std::int64_t words = 4;
+  Tensor mask = at::empty(shape, at::kFloat);
+  float* const values = mask.mutable_data_ptr<float>();
+  const std::int64_t count = mask.numel();
+  const auto first_kept = static_cast<std::uint64_t>(std::ldexp(rate, 32));
+  const auto kept = static_cast<float>(1.0 / (1.0 - rate));
+  const std::array<std::uint32_t, 2> key{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)};
+  at::parallel_for(0, (count + words - 1) / words, 4096, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t block = begin; block < end; ++block) {
+      const auto random =
+          philox({static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32), layer, 0}, key);
+      const std::int64_t first = block * words;
+      const std::int64_t n = std::min(words, count - first);
+      for (std::int64_t i = 0; i < n; ++i) values[first + i] = random[i] >= first_kept ? kept : 0.0F;
+    }
+  });
+  return mask;
+}
+
+namespace {
+
+/// On other devices the library's own kernel draws, from a copy of the device's generator set to this mask's seed: our
+/// words would have to be made on the CPU and sent over, which costs more than the layer they belong to.
+Tensor device_mask(const Tensor& x, double rate, std::uint64_t seed, std::uint32_t layer) {
+  at::Generator generator = at::globalContext().defaultGenerator(x.device()).clone();
+  generator.set_current_seed(derive_seed(seed, Purpose::dropout, layer));
+  return at::empty_like(x, at::MemoryFormat::Contiguous).bernoulli_(1.0 - rate, generator).div_(1.0 - rate);
+}
+
+}  // namespace
+
+DropoutPass::DropoutPass(const DropoutKey* key) {
+  if (key != nullptr)
+    seed_ = derive_seed(key->seed, Purpose::dropout, static_cast<std::uint64_t>(key->step),
+                        static_cast<std::uint32_t>(key->micro_batch));
+}
+
+Tensor DropoutPass::operator()(const Tensor& x, double rate) {
+  if (!drops(rate)) return x;
+  const std::uint32_t layer = layer_++;
+  if (!x.is_cpu()) return x * device_mask(x, rate, *seed_, layer);
+  return x * dropout_mask(x.sizes(), rate, *seed_, layer).to(x.scalar_type());
+}
+
+}  // namespace chargpt

@@ -1,0 +1,32 @@
+// Dropout whose masks are a pure function of their key: a resumed step drops what the first one dropped, and evaluation
+// disturbs no stream. Knows no layer.
+#pragma once
+
+#include <torch/types.h>
+
+#include <cstdint>
+#include <optional>
+
+#include "model/language_model.h"
+
+namespace chargpt {
+
+/// Float32 mask on the CPU, 0 with probability `rate` and else 1 / (1 - rate): element i takes word i mod 4 of Philox
+/// block i / 4 under (seed, layer), so that the number of threads makes no difference.
+torch::Tensor dropout_mask(torch::IntArrayRef shape, double rate, std::uint64_t seed, std::uint32_t layer);
+
+/// The dropout of one forward pass: its n-th call draws the n-th mask of the key. Source: Srivastava et al. (2014), in
+/// the inverted form that leaves evaluation alone.
+class DropoutPass {
+ public:
+  /// Null: no dropout; every call returns its input.
+  explicit DropoutPass(const DropoutKey* key = nullptr);
+  bool drops(double rate) const { return seed_.has_value() && rate > 0; }
+  torch::Tensor operator()(const torch::Tensor& x, double rate);
+
+ private:
+  std::optional<std::uint64_t> seed_;
+  std::uint32_t layer_ = 0;
+};
+
+}  // namespace chargpt

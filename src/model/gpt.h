@@ -1,0 +1,37 @@
+// The decoder-only transformer; nanoGPT's and GPT-2's by its defaults, others by options.
+#pragma once
+
+#include <torch/nn/modules/container/modulelist.h>
+
+#include "model/language_model.h"
+#include "model/layers.h"
+
+namespace chargpt {
+
+/// Embedding, n_layer blocks, and a last normalisation where final_norm says so.
+/// Shape: ids (B, T) -> (B, T, C). Submodules as in nanoGPT: `wte`, `wpe`, `h`, `ln_f`.
+class TransformerImpl : public torch::nn::Module {
+ public:
+  TransformerImpl(const ModelConfig& config, std::int64_t vocab_size);
+  torch::Tensor forward(const torch::Tensor& ids, ForwardPass& pass);
+
+  InputEmbedding embedding;
+  torch::nn::ModuleList h;
+  NormLayer ln_f{nullptr};
+};
+TORCH_MODULE(Transformer);
+
+/// Parameters: nanoGPT's names, `transformer.h.0.attn.c_attn.weight`; `lm_head.weight` only where it is not tied.
+class GptModel : public LanguageModel {
+ public:
+  GptModel(const ModelConfig& config, std::int64_t vocab_size);
+  torch::Tensor forward(const torch::Tensor& ids, const ForwardContext& context = {}) override;
+  bool has_cache() const override { return true; }
+  static std::int64_t count_parameters(const ModelConfig& config, std::int64_t vocab_size);
+
+ private:
+  Transformer transformer_{nullptr};
+  Head lm_head_{nullptr};
+};
+
+}  // namespace chargpt

@@ -1,0 +1,298 @@
+#include "model/layers.h"
+
+#include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/gelu.h>
+#include <ATen/ops/layer_norm.h>
+#include <ATen/ops/linear.h>
+#include <ATen/ops/relu.h>
+#include <ATen/ops/rms_norm.h>
+#include <ATen/ops/scaled_dot_product_attention.h>
+#include <ATen/ops/silu.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "model/attention.h"
+
+namespace chargpt {
+
+using torch::Tensor;
+
+std::int64_t head_width(const ModelConfig& config) {
+  return config.head_size != 0 ? config.head_size : config.n_embd / config.n_head;
+}
+
+std::int64_t mlp_width(const ModelConfig& config) {
+  return config.mlp_size != 0 ? config.mlp_size : 4 * config.n_embd;
+}
+
+bool has_bias(const ModelConfig& config, Place place) {
+  return config.bias && std::ranges::find(config.bias_places, place) != config.bias_places.end();
+}
+
+double dropout_rate(const ModelConfig& config, Place place) {
+  return std::ranges::find(config.dropout_places, place) != config.dropout_places.end() ? config.dropout : 0.0;
+}
+
+namespace {
+
+std::int64_t count_linear(std::int64_t in, std::int64_t out, bool bias) {
+  return in * out + (bias ? out : 0);
+}
+
+}  // namespace
+
+std::int64_t count_norm(const ModelConfig& config) {
+  if (config.norm == Norm::none) return 0;
+  const bool bias = config.norm == Norm::layernorm && has_bias(config, Place::norm);
+  return (config.norm_gain ? config.n_embd : 0) + (bias ? config.n_embd : 0);
+}
+
+std::int64_t count_attention(const ModelConfig& config) {
+  const std::int64_t joined = config.n_head * head_width(config);
+  const std::int64_t input = count_linear(config.n_embd, 3 * joined, has_bias(config, Place::attention));
+  if (!config.output_projection) return input;
+  return input + count_linear(joined, config.n_embd, has_bias(config, Place::attention_output));
+}
+
+std::int64_t count_mlp(const ModelConfig& config) {
+  const bool bias = has_bias(config, Place::mlp);
+  const std::int64_t into = config.activation == Activation::swiglu ? 2 : 1;
+  return into * count_linear(config.n_embd, mlp_width(config), bias) +
+         count_linear(mlp_width(config), config.n_embd, bias);
+}
+
+std::int64_t count_block(const ModelConfig& config) {
+  const std::int64_t attention = count_norm(config) + count_attention(config);
+  return config.feed_forward ? attention + count_norm(config) + count_mlp(config) : attention;
+}
+
+std::int64_t count_input_embedding(const ModelConfig& config, std::int64_t vocab_size) {
+  const std::int64_t positions = config.position == Position::learned ? config.block_size : 0;
+  return (vocab_size + positions) * config.n_embd;
+}
+
+namespace {
+
+torch::nn::Linear linear(std::int64_t in, std::int64_t out, bool bias) {
+  return torch::nn::Linear(torch::nn::LinearOptions(in, out).bias(bias));
+}
+
+double score_scale(const ModelConfig& config) {
+  switch (config.attention_scale) {
+    case AttentionScale::head:
+      return 1.0 / std::sqrt(static_cast<double>(head_width(config)));
+    case AttentionScale::width:
+      return 1.0 / std::sqrt(static_cast<double>(config.n_embd));
+    case AttentionScale::none:
+      return 1.0;
+  }
+  TORCH_INTERNAL_ASSERT(false, "attention scale without a row here");
+}
+
+}  // namespace
+
+// ---- NormLayer
+
+NormLayerOptions norm_options(const ModelConfig& config) {
+  return {.size = config.n_embd,
+          .kind = config.norm,
+          .gain = config.norm_gain,
+          .bias = has_bias(config, Place::norm),
+          .eps = config.norm_eps};
+}
+
+NormLayerImpl::NormLayerImpl(const NormLayerOptions& options) : options(options) {
+  if (options.kind == Norm::none) return;
+  if (options.gain) weight = register_parameter("weight", at::empty({options.size}));
+  if (options.bias && options.kind == Norm::layernorm) bias = register_parameter("bias", at::empty({options.size}));
+  reset_parameters();
+}
+
+void NormLayerImpl::reset_parameters() {
+  const torch::NoGradGuard no_grad;
+  if (weight.defined()) weight.fill_(1.0);
+  if (bias.defined()) bias.zero_();
+}
+
+Tensor NormLayerImpl::forward(const Tensor& x) {
+  switch (options.kind) {
+    case Norm::layernorm:
+      return at::layer_norm(x, {options.size}, weight, bias, options.eps);
+    case Norm::rmsnorm:
+      return at::rms_norm(x, {options.size}, weight, options.eps);
+    case Norm::none:
+      return x;
+  }
+  TORCH_INTERNAL_ASSERT(false, "norm without a row here");
+}
+
+// ---- MLP
+
+Tensor activate(const Tensor& x, Activation kind) {
+  switch (kind) {
+    case Activation::gelu:
+      return at::gelu(x);
+    case Activation::gelu_tanh:
+      return at::gelu(x, "tanh");
+    case Activation::relu:
+      return at::relu(x);
+    case Activation::relu2:  // So et al., "Primer" (2021)
+      return at::relu(x).square();
+    case Activation::swiglu:
+      break;
+  }
+  TORCH_CHECK(false, "swiglu is a gated layer (MLP), not a function of one tensor");
+}
+
+MLPImpl::MLPImpl(const ModelConfig& config)
+    : activation_(config.activation), dropout_(dropout_rate(config, Place::mlp)) {
+  const bool bias = has_bias(config, Place::mlp);
+  c_fc = register_module("c_fc", linear(config.n_embd, mlp_width(config), bias));
+  if (activation_ == Activation::swiglu)
+    c_gate = register_module("c_gate", linear(config.n_embd, mlp_width(config), bias));
+  c_proj = register_module("c_proj", linear(mlp_width(config), config.n_embd, bias));
+}
+
+Tensor MLPImpl::forward(const Tensor& x, ForwardPass& pass) {
+  const Tensor wide = c_fc(x);  // (..., C) -> (..., mlp)
+  const Tensor bent = c_gate.is_empty() ? activate(wide, activation_) : wide * at::silu(c_gate(x));
+  return pass.dropout(c_proj(bent), dropout_);  // (..., mlp) -> (..., C)
+}
+
+// ---- RotaryEmbedding
+
+RotaryEmbeddingImpl::RotaryEmbeddingImpl(std::int64_t block_size, std::int64_t head_size, double base) {
+  const Tensor angles = rotary_angles(block_size, head_size, base);
+  cosines = register_buffer("cosines", angles.cos().to(at::kFloat));
+  sines = register_buffer("sines", angles.sin().to(at::kFloat));
+}
+
+Tensor RotaryEmbeddingImpl::forward(const Tensor& x, std::int64_t first_position) {
+  const std::int64_t T = x.size(-2);
+  return rotate_halves(x, cosines.narrow(0, first_position, T), sines.narrow(0, first_position, T));
+}
+
+// ---- CausalSelfAttention
+
+CausalSelfAttentionImpl::CausalSelfAttentionImpl(const ModelConfig& config)
+    : n_head_(config.n_head),
+      head_size_(head_width(config)),
+      scale_(score_scale(config)),
+      norm_eps_(config.norm_eps),
+      weights_dropout_(dropout_rate(config, Place::attention)),
+      output_dropout_(dropout_rate(config, Place::attention_output)),
+      qk_norm_(config.qk_norm),
+      builtin_(config.attention == AttentionKind::builtin) {
+  const std::int64_t joined = n_head_ * head_size_;
+  c_attn = register_module("c_attn", linear(config.n_embd, 3 * joined, has_bias(config, Place::attention)));
+  if (config.output_projection)
+    c_proj = register_module("c_proj", linear(joined, config.n_embd, has_bias(config, Place::attention_output)));
+  if (config.position == Position::rope)
+    rope = register_module("rope", RotaryEmbedding(config.block_size, head_size_, config.rope_base));
+}
+
+namespace {
+
+/// Appends this pass's keys and values to those of the cached tokens, and returns all: (B, nh, length + T, hs).
+KeyValueCache::Layer extend(KeyValueCache& cache, std::size_t layer, const Tensor& k, const Tensor& v) {
+  if (cache.layers.size() <= layer) cache.layers.resize(layer + 1);
+  auto& held = cache.layers[layer];
+  held.keys = held.keys.defined() ? at::cat({held.keys, k}, 2) : k;
+  held.values = held.values.defined() ? at::cat({held.values, v}, 2) : v;
+  return held;
+}
+
+}  // namespace
+
+Tensor CausalSelfAttentionImpl::forward(const Tensor& x, ForwardPass& pass) {
+  const std::int64_t B = x.size(0), T = x.size(1);
+  const auto split_heads = [&](const Tensor& t) {  // (B, T, nh hs) -> (B, nh, T, hs)
+    return t.view({B, T, n_head_, head_size_}).transpose(1, 2);
+  };
+  const auto qkv = c_attn(x).chunk(3, -1);  // (B, T, C) -> 3 x (B, T, nh hs)
+  Tensor q = split_heads(qkv[0]), k = split_heads(qkv[1]), v = split_heads(qkv[2]);
+  if (qk_norm_) {  // Henry et al., "Query-key normalization" (2020), here by RMS
+    q = at::rms_norm(q, {head_size_}, {}, norm_eps_);
+    k = at::rms_norm(k, {head_size_}, {}, norm_eps_);
+  }
+  if (!rope.is_empty()) {
+    q = rope(q, pass.first_position);
+    k = rope(k, pass.first_position);
+  }
+  if (pass.cache != nullptr) {
+    const auto held = extend(*pass.cache, pass.layer, k, v);
+    k = held.keys;
+    v = held.values;
+  }
+  ++pass.layer;
+  const Tensor heads = attend(q, k, v, pass);                                         // (B, nh, T, hs)
+  const Tensor joined = heads.transpose(1, 2).reshape({B, T, n_head_ * head_size_});  // -> (B, T, nh hs)
+  return pass.dropout(c_proj.is_empty() ? joined : c_proj(joined), output_dropout_);  // -> (B, T, C)
+}
+
+/// q (B, nh, T, hs), k and v (B, nh, length + T, hs) -> (B, nh, T, hs). The built-in kernel shows no weights, and its
+/// dropout draws from the global generator; where either matters, and behind a cache, the written form runs.
+Tensor CausalSelfAttentionImpl::attend(const Tensor& q, const Tensor& k, const Tensor& v, ForwardPass& pass) const {
+  const bool drops = pass.dropout.drops(weights_dropout_);
+  if (builtin_ && !drops && pass.attention == nullptr && k.size(2) == q.size(2))
+    return at::scaled_dot_product_attention(q, k, v, {}, 0.0, /*is_causal=*/true, scale_);
+
+  const Tensor mask = causal_mask(q.size(2), k.size(2), q.options());
+  const Attended attended = scaled_dot_product(q, k, v, mask, scale_);
+  if (pass.attention != nullptr) pass.attention->push_back(attended.weights.detach());
+  return drops ? pass.dropout(attended.weights, weights_dropout_).matmul(v) : attended.output;
+}
+
+// ---- Block
+
+BlockImpl::BlockImpl(const ModelConfig& config) : norm_place_(config.norm_place) {
+  ln_1 = register_module("ln_1", NormLayer(config));
+  attn = register_module("attn", CausalSelfAttention(config));
+  if (!config.feed_forward) return;
+  ln_2 = register_module("ln_2", NormLayer(config));
+  mlp = register_module("mlp", MLP(config));
+}
+
+Tensor BlockImpl::forward(const Tensor& x, ForwardPass& pass) {
+  const auto residual = [&](const Tensor& h, NormLayer& norm, auto& sublayer) {
+    if (norm_place_ == NormPlace::pre) return h + sublayer(norm(h), pass);
+    return norm(h + sublayer(h, pass));
+  };
+  const Tensor h = residual(x, ln_1, attn);
+  return mlp.is_empty() ? h : residual(h, ln_2, mlp);
+}
+
+// ---- InputEmbedding
+
+InputEmbedding::InputEmbedding(torch::nn::Module& owner, const ModelConfig& config, std::int64_t vocab_size)
+    : dropout_(dropout_rate(config, Place::embedding)) {
+  wte = owner.register_module("wte", torch::nn::Embedding(vocab_size, config.n_embd));
+  if (config.position == Position::learned)
+    wpe = owner.register_module("wpe", torch::nn::Embedding(config.block_size, config.n_embd));
+  if (config.position == Position::sinusoidal)
+    sinusoids_ = owner.register_buffer("sinusoids", sinusoidal_table(config.block_size, config.n_embd));
+}
+
+Tensor InputEmbedding::operator()(const Tensor& ids, ForwardPass& pass) {
+  Tensor x = wte(ids);  // (B, T) -> (B, T, C)
+  const std::int64_t T = ids.size(1);
+  if (!wpe.is_empty()) x = x + wpe->weight.narrow(0, pass.first_position, T);      // + (T, C)
+  if (sinusoids_.defined()) x = x + sinusoids_.narrow(0, pass.first_position, T);  // + (T, C)
+  return pass.dropout(x, dropout_);
+}
+
+// ---- Head
+
+HeadImpl::HeadImpl(std::int64_t n_embd, std::int64_t vocab_size, bool tied, bool with_bias) : n_embd(n_embd) {
+  if (!tied) weight = register_parameter("weight", at::zeros({vocab_size, n_embd}));
+  if (with_bias) bias = register_parameter("bias", at::zeros({vocab_size}));
+}
+
+Tensor HeadImpl::forward(const Tensor& x, const Tensor& token_embedding) {
+  return at::linear(x, weight.defined() ? weight : token_embedding, bias);  // (B, T, C) -> (B, T, V)
+}
+
+}  // namespace chargpt

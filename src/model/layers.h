@@ -1,0 +1,166 @@
+// The layers that models are made of, as LibTorch modules. Their weights are what the library left there until
+// initialise.h sets them. Knows no model, no training and no text.
+//
+// Letters in shapes: B batch, T time, C channels (n_embd), V vocabulary, nh heads, hs head size.
+#pragma once
+
+#include <torch/nn/module.h>
+#include <torch/nn/modules/embedding.h>
+#include <torch/nn/modules/linear.h>
+#include <torch/nn/pimpl.h>
+
+#include <cstdint>
+
+#include "config/config.h"
+#include "model/dropout.h"
+#include "model/language_model.h"
+
+namespace chargpt {
+
+/// Width of one head: head_size, or n_embd / n_head.
+std::int64_t head_width(const ModelConfig& config);
+/// Hidden width of the feed-forward layer: mlp_size, or 4 n_embd.
+std::int64_t mlp_width(const ModelConfig& config);
+bool has_bias(const ModelConfig& config, Place place);
+/// The rate at `place`, 0 where dropout does not act there.
+double dropout_rate(const ModelConfig& config, Place place);
+
+/// Parameters of each layer below, from the options alone: a model that does not fit is refused before it is built.
+std::int64_t count_norm(const ModelConfig& config);
+std::int64_t count_attention(const ModelConfig& config);
+std::int64_t count_mlp(const ModelConfig& config);
+std::int64_t count_block(const ModelConfig& config);
+std::int64_t count_input_embedding(const ModelConfig& config, std::int64_t vocab_size);
+
+/// One forward pass on its way through the layers: what the caller asked for, and how far the pass has come.
+struct ForwardPass {
+  explicit ForwardPass(const ForwardContext& context = {})
+      : dropout(context.dropout),
+        attention(context.attention),
+        cache(context.cache),
+        first_position(context.cache != nullptr ? context.cache->length : 0) {}
+  DropoutPass dropout;
+  AttentionMaps* attention;
+  KeyValueCache* cache;
+  std::int64_t first_position;  ///< of the ids of this pass
+  std::size_t layer = 0;        ///< attention layers passed
+};
+
+struct NormLayerOptions {
+  std::int64_t size = 0;
+  Norm kind = Norm::layernorm;
+  bool gain = true;
+  bool bias = false;  ///< layernorm only
+  double eps = 1e-5;
+};
+NormLayerOptions norm_options(const ModelConfig& config);
+
+/// Normalises each token over its features. layernorm: Ba et al. (2016), biased variance; rmsnorm: Zhang & Sennrich
+/// (2019), without shift; none: the identity. Shape: (..., size) -> the same. Parameters: `weight` (size) where there
+/// is a gain, `bias` (size).
+class NormLayerImpl : public torch::nn::Module {
+ public:
+  explicit NormLayerImpl(const NormLayerOptions& options);
+  explicit NormLayerImpl(const ModelConfig& config) : NormLayerImpl(norm_options(config)) {}
+  torch::Tensor forward(const torch::Tensor& x);
+  void reset_parameters();
+
+  NormLayerOptions options;
+  torch::Tensor weight, bias;  ///< undefined where there is none
+};
+TORCH_MODULE(NormLayer);
+
+/// x through `kind`; swiglu is a layer with a gate, not a function of one tensor, and is refused.
+torch::Tensor activate(const torch::Tensor& x, Activation kind);
+
+/// Each token alone: widen, bend, narrow; swiglu multiplies by a gate instead (Shazeer 2020).
+/// Shape: (..., C) -> (..., C). Parameters: `c_fc` (mlp, C), `c_gate` (mlp, C) for swiglu, `c_proj` (C, mlp).
+class MLPImpl : public torch::nn::Module {
+ public:
+  explicit MLPImpl(const ModelConfig& config);
+  torch::Tensor forward(const torch::Tensor& x, ForwardPass& pass);
+
+  torch::nn::Linear c_fc{nullptr}, c_gate{nullptr}, c_proj{nullptr};
+
+ private:
+  Activation activation_;
+  double dropout_;
+};
+TORCH_MODULE(MLP);
+
+/// Positions as rotations of queries and keys.
+/// Shape: (B, nh, T, hs) -> the same. Buffers: `cosines`, `sines` (block_size, hs/2).
+class RotaryEmbeddingImpl : public torch::nn::Module {
+ public:
+  RotaryEmbeddingImpl(std::int64_t block_size, std::int64_t head_size, double base);
+  torch::Tensor forward(const torch::Tensor& x, std::int64_t first_position = 0);
+
+  torch::Tensor cosines, sines;
+};
+TORCH_MODULE(RotaryEmbedding);
+
+/// Every token gathers from itself and the tokens before it, each head by its own similarity.
+/// Shape: (B, T, C) -> (B, T, C). Parameters: `c_attn` (3 nh hs, C), rows in the order queries, keys, values, and in
+/// each head after head; `c_proj` (C, nh hs) where there is an output projection.
+class CausalSelfAttentionImpl : public torch::nn::Module {
+ public:
+  explicit CausalSelfAttentionImpl(const ModelConfig& config);
+  torch::Tensor forward(const torch::Tensor& x, ForwardPass& pass);
+
+  torch::nn::Linear c_attn{nullptr}, c_proj{nullptr};
+  RotaryEmbedding rope{nullptr};
+
+ private:
+  torch::Tensor attend(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v, ForwardPass& pass) const;
+
+  std::int64_t n_head_, head_size_;
+  double scale_, norm_eps_, weights_dropout_, output_dropout_;
+  bool qk_norm_, builtin_;
+};
+TORCH_MODULE(CausalSelfAttention);
+
+/// One transformer block: attention, then the feed-forward layer, each added to what it read. pre: x + f(norm(x)),
+/// Xiong et al. (2020); post: norm(x + f(x)), Vaswani et al. (2017). Shape: (B, T, C) -> (B, T, C). Submodules: `ln_1`,
+/// `attn`, and with a feed-forward layer `ln_2`, `mlp`.
+class BlockImpl : public torch::nn::Module {
+ public:
+  explicit BlockImpl(const ModelConfig& config);
+  torch::Tensor forward(const torch::Tensor& x, ForwardPass& pass);
+
+  NormLayer ln_1{nullptr}, ln_2{nullptr};
+  CausalSelfAttention attn{nullptr};
+  MLP mlp{nullptr};
+
+ private:
+  NormPlace norm_place_;
+};
+TORCH_MODULE(Block);
+
+/// Token embedding plus positions. Not a module: it registers `wte`, and `wpe` where positions are learned, in its
+/// owner, so that they carry nanoGPT's names. Shape: ids (B, T) -> (B, T, C).
+class InputEmbedding {
+ public:
+  InputEmbedding(torch::nn::Module& owner, const ModelConfig& config, std::int64_t vocab_size);
+  torch::Tensor operator()(const torch::Tensor& ids, ForwardPass& pass);
+
+  torch::nn::Embedding wte{nullptr}, wpe{nullptr};
+
+ private:
+  torch::Tensor sinusoids_;  ///< (block_size, C), or undefined
+  double dropout_;
+};
+
+/// The last layer: a score for each symbol. Tied, it has no weight of its own and reads the token embedding's, given at
+/// each call (Press & Wolf 2017): a registered copy would go stale when the parameter is moved. Shape: (B, T, C) -> (B,
+/// T, V). Parameters: `weight` (V, C) unless tied, `bias` (V) where there is one.
+class HeadImpl : public torch::nn::Module {
+ public:
+  HeadImpl(std::int64_t n_embd, std::int64_t vocab_size, bool tied, bool bias);
+  torch::Tensor forward(const torch::Tensor& x, const torch::Tensor& token_embedding);
+
+  std::int64_t n_embd;
+  torch::Tensor weight, bias;  ///< undefined where there is none
+};
+TORCH_MODULE(Head);
+
+}  // namespace chargpt

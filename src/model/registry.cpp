@@ -1,0 +1,175 @@
+#include "model/registry.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include "base/error.h"
+#include "base/names.h"
+#include "base/random.h"
+#include "model/attention_model.h"
+#include "model/average.h"
+#include "model/bigram.h"
+#include "model/gpt.h"
+#include "model/initialise.h"
+#include "model/masked.h"
+
+namespace chargpt {
+
+namespace {
+
+template <class Model>
+constexpr ModelType row(std::string_view name, std::string_view insight) {
+  return {name, insight,
+          [](const ModelConfig& config, std::int64_t vocab_size) -> std::shared_ptr<LanguageModel> {
+            return std::make_shared<Model>(config, vocab_size);
+          },
+          &Model::count_parameters};
+}
+
+constexpr std::array types{
+    row<BigramModel>("bigram",
+                     "what comes next depends on this symbol alone: a table of pairs, learned as two matrices"),
+    row<AverageModel>("average", "context as the plain mean of what was seen: order and content of the past are lost"),
+    row<MaskedModel>("masked",
+                     "weights from similarity, x times x: without learned queries and keys a token finds only itself"),
+    row<AttentionModel>("attention",
+                        "learned queries, keys and values: each head decides what to look for, and what to pass on"),
+    row<GptModel>(
+        "gpt", "attention and feed-forward layers take turns on a residual stream: depth makes features of features"),
+};
+
+[[noreturn]] void refuse(const std::string& line) {
+  throw Error(ExitCode::usage, line);
+}
+
+const ModelType& type_of(const ModelConfig& config) {
+  const auto found = std::ranges::find(types, config.type, &ModelType::name);
+  if (found != types.end()) return *found;
+  std::vector<std::string> names;
+  std::string list;
+  for (const auto& type : types) {
+    names.emplace_back(type.name);
+    list += (list.empty() ? "" : ", ") + names.back();
+  }
+  const auto nearest = nearest_name(config.type, names);
+  refuse("model.type = \"" + config.type + "\" is not one of " + list +
+         (nearest ? "; did you mean " + *nearest + "?" : ""));
+}
+
+/// The divisors of `n` next to `wanted`, below and above: "4 or 8 would".
+std::string dividing(std::int64_t n, std::int64_t wanted) {
+  std::int64_t below = std::min(wanted, n), above = wanted;
+  while (n % below != 0) --below;
+  while (above <= n && n % above != 0) ++above;
+  std::string text = std::to_string(below);
+  if (above <= n && above != below) text += " or " + std::to_string(above);
+  return text + " would";
+}
+
+void check_heads(const ModelConfig& config) {
+  const std::string n_head = std::to_string(config.n_head), n_embd = std::to_string(config.n_embd);
+  if (config.head_size == 0 && config.n_embd % config.n_head != 0)
+    refuse("model.n_head = " + n_head + " does not divide model.n_embd = " + n_embd + "; " +
+           dividing(config.n_embd, config.n_head));
+  const std::int64_t head_size = head_width(config), joined = config.n_head * head_size;
+  if (!config.output_projection && joined != config.n_embd)
+    refuse("model.output_projection = false, but " + n_head +
+           " heads of model.head_size = " + std::to_string(head_size) + " join to " + std::to_string(joined) +
+           ", not to model.n_embd = " + n_embd + "; set output_projection to true, or head_size to 0");
+  if (config.position == Position::rope && head_size % 2 != 0)
+    refuse("model.position = rope turns pairs of features, but a head has " + std::to_string(head_size) +
+           "; make model.head_size (or n_embd / n_head) even");
+}
+
+void check_places(const Places& places, const std::string& option, const Places& allowed) {
+  for (const Place place : places) {
+    if (std::ranges::find(allowed, place) != allowed.end()) continue;
+    std::string list;
+    for (const Place one : allowed) list += (list.empty() ? "" : ", ") + std::string(enum_name(one));
+    refuse("model." + option + " has " + std::string(enum_name(place)) + ", which is not one of " + list);
+  }
+}
+
+/// Whether a type has attention layers that the options of attention speak of.
+bool attends(const ModelConfig& config) {
+  return config.type == "attention" || config.type == "gpt";
+}
+
+}  // namespace
+
+std::span<const ModelType> model_types() {
+  return types;
+}
+
+void check_model_config(const ModelConfig& config) {
+  type_of(config);
+  check_places(config.bias_places, "bias_places",
+               {Place::attention, Place::attention_output, Place::mlp, Place::norm, Place::head});
+  check_places(config.dropout_places, "dropout_places",
+               {Place::embedding, Place::attention, Place::attention_output, Place::mlp});
+  if (!config.causal && config.type != "average")
+    refuse("model.causal = false is for model.type = average alone, not for " + config.type +
+           "; leave it out, or set it to true");
+  if (attends(config)) check_heads(config);
+}
+
+std::int64_t count_parameters(const ModelConfig& config, std::int64_t vocab_size) {
+  return type_of(config).count_parameters(config, vocab_size);
+}
+
+namespace {
+
+std::string gigabytes(double bytes) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.1f GB", bytes / 1e9);
+  return text.data();
+}
+
+void check_memory(const ModelConfig& config, std::int64_t vocab_size) {
+  const double weights = 4.0 * static_cast<double>(count_parameters(config, vocab_size));
+  const double memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
+  if (weights > memory)
+    throw Error(ExitCode::memory, "the model's weights alone are " + gigabytes(weights) + ", this machine has " +
+                                      gigabytes(memory) + "; lower model.n_embd, n_layer, mlp_size or block_size");
+}
+
+/// Modules draw their first weights from the global generator when built, and initialise.h draws them anew: whoever
+/// uses the global one shall not notice.
+class KeepsGlobalGenerator {
+ public:
+  KeepsGlobalGenerator() : generator_(at::detail::getDefaultCPUGenerator()), state_(generator_.get_state()) {}
+  ~KeepsGlobalGenerator() { generator_.set_state(state_); }
+  KeepsGlobalGenerator(const KeepsGlobalGenerator&) = delete;
+  KeepsGlobalGenerator& operator=(const KeepsGlobalGenerator&) = delete;
+
+ private:
+  at::Generator generator_;
+  torch::Tensor state_;
+};
+
+}  // namespace
+
+std::shared_ptr<LanguageModel> make_model(const ModelConfig& config, std::int64_t vocab_size, std::uint64_t seed) {
+  check_model_config(config);
+  if (vocab_size < 1)
+    throw Error(ExitCode::internal, "a model of " + std::to_string(vocab_size) + " symbols was asked for");
+  check_memory(config, vocab_size);
+  const KeepsGlobalGenerator untouched;
+  auto model = type_of(config).make(config, vocab_size);
+  const at::Generator generator = at::detail::createCPUGenerator(derive_seed(seed, Purpose::initialisation));
+  switch (config.init) {
+    case Init::gpt2:
+      initialise_gpt2(*model, config, generator);
+      break;
+    case Init::pytorch:
+      initialise_pytorch(*model, generator);
+      break;
+  }
+  return model;
+}
+
+}  // namespace chargpt
