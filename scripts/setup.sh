@@ -1,0 +1,141 @@
+# Sourced by the scripts beside it: packages, LibTorch, configuring and building, each done only where it is not done yet.
+# Knows nothing of training or tests. The working folder is the checkout.
+# Environment: LIBTORCH (a LibTorch to use), CMAKE_BUILD_PARALLEL_LEVEL (compilers at once),
+#   CHARGPT_LIBTORCH_BUILD=cuda (where LibTorch is fetched: the CUDA build, several GB, instead of the CPU one).
+
+torch_version=2.13.0
+
+say() { echo "$(basename "$0"): $*" >&2; }
+fail() { say "error: $*"; exit 1; }
+
+# True where a command, or a header in the usual places or under CMAKE_PREFIX_PATH, is there.
+have() {
+  case $1 in
+    */*)
+      local prefix
+      for prefix in /usr /usr/local ${CMAKE_PREFIX_PATH//:/ }; do
+        compgen -G "$prefix/include/$1" >/dev/null && return 0
+      done
+      return 1 ;;
+    *) command -v "$1" >/dev/null ;;
+  esac
+}
+
+# need PACKAGE PROBE…: installs the Debian or Ubuntu packages whose probe fails, all in one go.
+need() {
+  local missing=()
+  while [ $# -gt 0 ]; do
+    have "$2" || missing+=("$1")
+    shift 2
+  done
+  [ ${#missing[@]} -eq 0 ] || install_packages "${missing[@]}"
+}
+
+# want PACKAGE PROBE: the same for what can be done without.
+want() {
+  have "$2" || (install_packages "$1") || say "going on without $1"
+}
+
+install_packages() {
+  local by_hand="apt-get install $*"
+  command -v apt-get >/dev/null || fail "no apt-get here; install what these Debian packages bring, then run this again: $*"
+  local as_root=(env)
+  if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null && { sudo -n true 2>/dev/null || [ -t 0 ]; } ||
+      fail "packages are missing and this user cannot install them; as root, then run this again: $by_hand"
+    as_root=(sudo)
+  fi
+  say "installing $*"
+  local apt=("${as_root[@]}" DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=300)
+  "${apt[@]}" update >&2 || say "apt-get update failed; trying with the lists that are there"
+  "${apt[@]}" install -y --no-install-recommends "$@" >&2 || fail "apt-get stopped (above); by hand, then run this again: $by_hand"
+}
+
+# What building takes.
+need_build_packages() {
+  need g++ g++ cmake cmake ninja-build ninja python3 python3 libcli11-dev CLI/CLI.hpp libspdlog-dev spdlog/spdlog.h \
+    nlohmann-json3-dev nlohmann/json.hpp catch2 'catch2/catch*.hpp' zlib1g-dev zlib.h liblzma-dev lzma.h
+}
+
+# Compilers at once: one per core, and 1.5 GB of memory for each.
+build_jobs() {
+  if [ -n "${CMAKE_BUILD_PARALLEL_LEVEL:-}" ]; then
+    echo "$CMAKE_BUILD_PARALLEL_LEVEL"
+    return
+  fi
+  local bytes cgroup jobs cores
+  bytes=$(awk '/^MemAvailable/ {printf "%.0f", $2 * 1024}' /proc/meminfo)
+  for cgroup in /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory/memory.limit_in_bytes; do
+    local limit
+    limit=$(cat "$cgroup" 2>/dev/null || true)
+    if [[ $limit =~ ^[0-9]{1,15}$ ]] && [ "$limit" -lt "$bytes" ]; then bytes=$limit; fi
+  done
+  jobs=$((bytes / 1500000000))
+  cores=$(nproc)
+  if [ "$jobs" -gt "$cores" ]; then jobs=$cores; fi
+  if [ "$jobs" -lt 1 ]; then jobs=1; fi
+  echo "$jobs"
+}
+
+# The folder of a LibTorch that is new enough, as scripts/cmake/LibTorchSearch.cmake chooses; empty where there is none.
+find_libtorch() { cmake -P scripts/cmake/LibTorchSearch.cmake; }
+
+# Fetches LibTorch into .libtorch, which appears by one rename: whole or not at all.
+fetch_libtorch() {
+  python3 -m pip --version >/dev/null 2>&1 || install_packages python3-pip ca-certificates
+  say "fetching LibTorch $torch_version into .libtorch"
+  local incoming=.libtorch.incoming
+  rm -rf $incoming
+  install_wheel $incoming || fail "LibTorch could not be fetched (above); or set LIBTORCH to the folder of one, 2.11 or newer"
+  [ -e $incoming/torch/lib/libtorch_cpu.so ] || fail "the wheel of torch $torch_version holds no libtorch_cpu.so; set LIBTORCH to the folder of a LibTorch"
+  rm -rf .libtorch
+  mv $incoming .libtorch
+}
+
+# install_wheel FOLDER: the CPU build where it can be had: from where pip is set up to look, else from PyTorch's own index of CPU
+# builds; else whatever build pip finds.
+install_wheel() {
+  export PIP_ROOT_USER_ACTION=ignore PIP_DISABLE_PIP_VERSION_CHECK=1
+  local pip=(python3 -m pip install --target "$1")
+  [ -t 2 ] || pip+=(--quiet)
+  if [ "${CHARGPT_LIBTORCH_BUILD:-cpu}" = cpu ]; then
+    "${pip[@]}" "torch==$torch_version+cpu" >&2 2>/dev/null && return 0
+    local cpu_index=https://download.pytorch.org/whl/cpu
+    if python3 -c "import urllib.request; urllib.request.urlopen('$cpu_index/torch/', timeout=5)" 2>/dev/null; then
+      "${pip[@]}" --index-url $cpu_index "torch==$torch_version" >&2 && return 0
+    fi
+    say "no CPU build within reach: fetching the one that pip finds, which may be the CUDA build of several GB"
+  fi
+  "${pip[@]}" "torch==$torch_version" >&2
+}
+
+# configure FOLDER LIBTORCH: makes build files in FOLDER, again only where the LibTorch is another one or the checkout was moved.
+configure() {
+  if [ -e "$1/CMakeCache.txt" ] && ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$(pwd -P)" "$1/CMakeCache.txt"; then
+    rm -rf "$1/CMakeCache.txt" "$1/CMakeFiles" "$1/build.ninja"
+  fi
+  [ -e "$1/build.ninja" ] && grep -qxF "LibTorch_ROOT:PATH=$2" "$1/CMakeCache.txt" && return
+  cmake -S "$(pwd -P)" -B "$1" -G Ninja -DLibTorch_ROOT:PATH="$2" >&2 || fail "CMake stopped (above)"
+}
+
+# build_program: all of the above where it is needed, then build/chargpt and the test programs.
+build_program() {
+  need_build_packages
+  mkdir -p build
+  exec 9>build/.lock  # two of these scripts at once: the second waits here, then finds the work done
+  flock 9
+  local libtorch
+  libtorch=$(find_libtorch 2>build/.libtorch_search)
+  if [ -z "$libtorch" ]; then
+    cat build/.libtorch_search >&2
+    fetch_libtorch
+    libtorch=$(find_libtorch 2>build/.libtorch_search)
+  fi
+  say "$(tail -n 1 build/.libtorch_search)"
+  configure build "$libtorch"
+  ninja -C build -j "$(build_jobs)" >&2 || fail "the build stopped (above); if the compiler was killed, memory ran out: CMAKE_BUILD_PARALLEL_LEVEL=1"
+  exec 9>&-
+}
+
+# get_text: data/tinyshakespeare.txt, fetched once and checked.
+get_text() { bash scripts/get_text.sh >&2; }

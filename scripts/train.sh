@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Builds the program, gets the text (tinyshakespeare) and trains the default preset; the end shows the validation loss beside its
+# baselines, and a sample. Arguments go to `chargpt train`:
+#   scripts/train.sh                          a minute of training on two cores
+#   scripts/train.sh nanogpt-cpu              another preset, or a config file
+#   scripts/train.sh --text mine.txt --seed 2 your own text, any option of `chargpt train`
+# Paths are relative to the checkout, and that is where runs/ appears.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. scripts/setup.sh
+
+config=default
+if [ $# -gt 0 ] && [[ $1 != -* ]]; then
+  config=$1
+  shift
+fi
+
+build_program
+text=()
+if ! [[ " $* " =~ (--text|data\.text=) ]] && ! [ -e "$config" ] && ! get_text; then
+  say "training on data/sample.txt instead, a small text: expect less; your own: scripts/train.sh --text FILE"
+  text=(--text data/sample.txt)
+fi
+exec build/chargpt train "$config" "${text[@]}" "$@"
