@@ -20,7 +20,8 @@ struct PlanEvent {
   bool leaks = false;             ///< the model sees its own targets; its loss means nothing
 };
 
-/// One update. `step` counts finished updates (1 after the first); `loss` in nats per token, of the batch before the update.
+/// One update. `step` counts finished updates (1 after the first); `loss` in nats per token, of the batch before the
+/// update.
 struct StepEvent {
   std::int64_t step = 0, max_iters = 0;
   double loss = 0, lr = 0, grad_norm = 0, tokens_per_second = 0;

@@ -1,0 +1,85 @@
+#include "report/format.h"
+
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <numbers>
+
+namespace chargpt {
+namespace {
+
+std::string two_digits(std::int64_t value) {
+  return std::string(value < 10 ? "0" : "").append(std::to_string(value));
+}
+
+/// Divides by 1000 until `value`, written with `digits` after the point, is below 1000; gives the number of divisions.
+std::size_t scale_down(double& value, int digits, std::size_t most) {
+  const double limit = 1000 - 0.5 * std::pow(10.0, -digits);
+  std::size_t divisions = 0;
+  while (std::abs(value) >= limit && divisions < most) {
+    value /= 1000;
+    ++divisions;
+  }
+  return divisions;
+}
+
+}  // namespace
+
+std::string format_fixed(double value, int digits) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  std::array<char, 400> text{};
+  std::snprintf(text.data(), text.size(), "%.*f", digits, value);
+  return text.data();
+}
+
+std::string format_bytes(std::int64_t bytes) {
+  constexpr std::array units = {" B", " kB", " MB", " GB", " TB", " PB", " EB"};
+  if (std::abs(static_cast<double>(bytes)) < 1000) return std::to_string(bytes) + units[0];
+  auto value = static_cast<double>(bytes);
+  const std::size_t unit = scale_down(value, 1, units.size() - 1);
+  return format_fixed(value, 1) + units[unit];
+}
+
+std::string format_count(std::int64_t count) {
+  const std::string digits = std::to_string(count);
+  const std::size_t first_digit = count < 0 ? 1 : 0;
+  std::string text;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i > first_digit && (digits.size() - i) % 3 == 0) text += ',';
+    text += digits[i];
+  }
+  return text;
+}
+
+std::string format_short(double value) {
+  constexpr std::array units = {"", "k", "M", "G", "T", "P"};
+  if (!std::isfinite(value)) return format_fixed(value, 0);
+  const std::size_t unit = scale_down(value, 0, units.size() - 1);
+  const double size = std::abs(value);
+  const int digits = size >= 99.95 ? 0 : size >= 9.995 || unit == 0 ? 1 : 2;
+  return format_fixed(value, digits) + units[unit];
+}
+
+std::string format_duration(double seconds) {
+  if (!std::isfinite(seconds) || seconds < 0) return "unknown";
+  if (seconds < 9.95) return format_fixed(seconds, 1) + " s";
+  constexpr double longest = 1e15;  // the 64-bit count below holds it
+  const auto total = static_cast<std::int64_t>(std::llround(std::fmin(seconds, longest)));
+  if (total < 60) return std::to_string(total) + " s";
+  if (total < 3600) return std::to_string(total / 60) + " min " + two_digits(total % 60) + " s";
+  const std::int64_t minutes = total / 60;
+  if (total < 86400) return std::to_string(minutes / 60) + " h " + two_digits(minutes % 60) + " min";
+  return std::to_string(total / 86400) + " d " + std::to_string(total / 3600 % 24) + " h";
+}
+
+std::string format_loss(double nats) {
+  if (!std::isfinite(nats)) return format_fixed(nats, 4);
+  const double perplexity = std::exp(nats);
+  std::array<char, 64> shown{};
+  std::snprintf(shown.data(), shown.size(), perplexity < 1e6 ? "%.2f" : "%.3g", perplexity);
+  return format_fixed(nats, 4) + " (" + format_fixed(nats / std::numbers::ln2, 3) + " bits, ppl " + shown.data() + ")";
+}
+
+}  // namespace chargpt

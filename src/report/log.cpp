@@ -1,0 +1,56 @@
+#include "report/log.h"
+
+#include <spdlog/logger.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+
+#include <memory>
+#include <string>
+
+#include "report/escape.h"
+
+namespace chargpt {
+namespace {
+
+using Sink = spdlog::sinks::stderr_color_sink_mt;
+
+std::unique_ptr<spdlog::logger> make_logger(LogLevel level, bool color) {
+  auto sink = std::make_shared<Sink>(color ? spdlog::color_mode::always : spdlog::color_mode::never);
+  auto logger = std::make_unique<spdlog::logger>("chargpt", std::move(sink));
+  logger->set_pattern("chargpt: %^%v%$");
+  logger->set_level(level == LogLevel::quiet    ? spdlog::level::warn
+                    : level == LogLevel::normal ? spdlog::level::info
+                                                : spdlog::level::debug);
+  logger->flush_on(spdlog::level::debug);
+  return logger;
+}
+
+std::unique_ptr<spdlog::logger>& logger() {
+  static std::unique_ptr<spdlog::logger> instance = make_logger(LogLevel::normal, false);
+  return instance;
+}
+
+void log(spdlog::level::level_enum level, std::string_view prefix, std::string_view line) {
+  const std::string text = std::string(prefix) + escape_for_terminal(line);
+  logger()->log(level, spdlog::string_view_t(text.data(), text.size()));
+}
+
+}  // namespace
+
+void start_log(LogLevel level, bool color) {
+  logger() = make_logger(level, color);
+}
+
+void log_error(std::string_view line) {
+  log(spdlog::level::err, "error: ", line);
+}
+void log_warning(std::string_view line) {
+  log(spdlog::level::warn, "warning: ", line);
+}
+void log_note(std::string_view line) {
+  log(spdlog::level::info, "", line);
+}
+void log_detail(std::string_view line) {
+  log(spdlog::level::debug, "", line);
+}
+
+}  // namespace chargpt

@@ -1,0 +1,24 @@
+// Lines for people on stderr, by level. The only door to spdlog, which cannot be included beside LibTorch: nothing of
+// it shows here.
+#pragma once
+
+#include <string_view>
+
+namespace chargpt {
+
+enum class LogLevel {
+  quiet,    ///< errors and warnings
+  normal,   ///< also notes
+  verbose,  ///< also details
+};
+
+/// Sets level and colour for all later lines; before the first call: normal, without colour.
+void start_log(LogLevel level, bool color);
+
+// Each writes one line, "chargpt: …", its control characters escaped.
+void log_error(std::string_view line);    ///< "chargpt: error: …"
+void log_warning(std::string_view line);  ///< "chargpt: warning: …"
+void log_note(std::string_view line);
+void log_detail(std::string_view line);
+
+}  // namespace chargpt

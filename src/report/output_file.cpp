@@ -1,0 +1,49 @@
+#include "report/output_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "base/error.h"
+#include "base/quote.h"
+
+namespace chargpt {
+
+OutputFile::OutputFile(std::filesystem::path path, Start start) : path_(std::move(path)) {
+  const int place = start == Start::append ? O_APPEND : O_TRUNC;
+  descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | place, 0666);
+  if (descriptor_ < 0) fail(errno);
+}
+
+OutputFile::~OutputFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+void OutputFile::write(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(descriptor_, bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) fail(errno);
+    bytes.remove_prefix(static_cast<std::size_t>(count));
+  }
+}
+
+void OutputFile::write(std::span<const std::byte> bytes) {
+  write(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+}
+
+void OutputFile::sync_and_close() {
+  if (::fsync(descriptor_) != 0 && errno != EINVAL) fail(errno);  // EINVAL: a pipe or device has nothing to sync
+  if (::close(std::exchange(descriptor_, -1)) != 0) fail(errno);
+}
+
+void OutputFile::fail(int reason) const {
+  const bool full = reason == ENOSPC || reason == EDQUOT;
+  throw Error(ExitCode::io, "cannot write " + printable(path_.native(), 400) + ": " +
+                                std::generic_category().message(reason) + (full ? "; free some space" : ""));
+}
+
+}  // namespace chargpt

@@ -1,0 +1,73 @@
+// What a person watching a run sees: a plan, one line that repaints itself (or now and then a plain one), a line for
+// each evaluation. Formats to a sink it is handed; time is that of the events. Knows no stream and no clock.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "report/events.h"
+
+namespace chargpt {
+
+struct ProgressOptions {
+  bool is_terminal = false;  ///< repaint one line; otherwise plain lines, at least `plain_interval` apart
+  bool color = false;
+  std::size_t width = 80;         ///< columns of the terminal; 0: unknown, taken as 80
+  bool quiet = false;             ///< notices only
+  bool verbose = false;           ///< also checkpoints and samples
+  double plain_interval = 5;      ///< seconds
+  double repaint_interval = 0.1;  ///< seconds
+};
+
+/// Mean of the last values, newer ones counting more: weight `rate` (1 - rate)^age, corrected for the short start as in
+/// Adam. Values that are not finite are left out.
+class SmoothedValue {
+ public:
+  explicit SmoothedValue(double rate) : rate_(rate) {}
+  void add(double value);
+  /// NaN before the first value.
+  double value() const { return weight_ > 0 ? sum_ / weight_ : std::numeric_limits<double>::quiet_NaN(); }
+
+ private:
+  double rate_, sum_ = 0, weight_ = 0;
+};
+
+class ProgressPrinter : public Listener {
+ public:
+  using Sink = std::function<void(std::string_view)>;
+  ProgressPrinter(ProgressOptions options, Sink sink);
+  void on(const PlanEvent& event) override;
+  void on(const StepEvent& event) override;
+  void on(const EvalEvent& event) override;
+  void on(const CheckpointEvent& event) override;
+  void on(const SampleEvent& event) override;
+  void on(const NoticeEvent& event) override;
+  /// Takes the repainted line away; call before anything else is written to the terminal.
+  void finish();
+
+ private:
+  std::string step_line(const StepEvent& event) const;
+  std::optional<double> seconds_left(const StepEvent& event) const;
+  void print_line(std::string_view line);
+  void repaint(const std::string& line);
+  std::string colored(const char* code, const std::string& text) const;
+
+  ProgressOptions options_;
+  Sink sink_;
+  bool leaks_ = false;
+  std::int64_t max_iters_ = 0;
+  double best_ = std::numeric_limits<double>::infinity();
+  SmoothedValue loss_{0.05}, tokens_per_second_{0.05};
+  std::optional<StepEvent> first_;    ///< of this process: where the rate is measured from
+  std::optional<double> last_shown_;  ///< seconds of the newest line
+  bool painted_ = false;              ///< a line without its newline stands on the terminal
+};
+
+/// The plan as a block of aligned lines; also what `--dry-run` shows.
+std::string plan_text(const PlanEvent& plan);
+
+}  // namespace chargpt

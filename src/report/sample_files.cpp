@@ -1,0 +1,24 @@
+#include "report/sample_files.h"
+
+#include <array>
+#include <cinttypes>
+#include <cstdio>
+#include <system_error>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/quote.h"
+
+namespace chargpt {
+
+void SampleFileWriter::on(const SampleEvent& event) {
+  std::error_code failure;
+  std::filesystem::create_directories(folder_, failure);
+  if (failure)
+    throw Error(ExitCode::io, "cannot make the folder " + printable(folder_.native(), 400) + ": " + failure.message());
+  std::array<char, 48> name{};
+  std::snprintf(name.data(), name.size(), "step-%08" PRId64 ".txt", event.step);
+  write_file_atomically(folder_ / name.data(), event.text);
+}
+
+}  // namespace chargpt

@@ -1,0 +1,102 @@
+#include "report/symbols.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+namespace chargpt {
+namespace {
+
+struct Interval {
+  char32_t first, last;
+};
+
+// Blocks rather than single symbols: a terminal that disagrees about one of them shifts a column, no more.
+constexpr std::array<Interval, 11> no_columns = {{{0x0300, 0x036F},
+                                                  {0x0483, 0x0489},
+                                                  {0x0591, 0x05BD},
+                                                  {0x064B, 0x065F},
+                                                  {0x1AB0, 0x1AFF},
+                                                  {0x1DC0, 0x1DFF},
+                                                  {0x200B, 0x200F},
+                                                  {0x20D0, 0x20FF},
+                                                  {0xFE00, 0xFE0F},
+                                                  {0xFE20, 0xFE2F},
+                                                  {0xE0100, 0xE01EF}}};
+constexpr std::array<Interval, 13> two_columns = {{{0x1100, 0x115F},
+                                                   {0x2E80, 0x303E},
+                                                   {0x3041, 0x4DBF},
+                                                   {0x4E00, 0xA4CF},
+                                                   {0xA960, 0xA97F},
+                                                   {0xAC00, 0xD7A3},
+                                                   {0xF900, 0xFAFF},
+                                                   {0xFE30, 0xFE6F},
+                                                   {0xFF00, 0xFF60},
+                                                   {0xFFE0, 0xFFE6},
+                                                   {0x1F300, 0x1F64F},
+                                                   {0x1F680, 0x1FAFF},
+                                                   {0x20000, 0x3FFFD}}};
+
+bool in(std::span<const Interval> intervals, char32_t code_point) {
+  return std::any_of(intervals.begin(), intervals.end(),
+                     [&](Interval i) { return code_point >= i.first && code_point <= i.last; });
+}
+
+std::size_t columns_of(const Symbol& symbol) {
+  if (!symbol.valid) return 1;
+  if (in(no_columns, symbol.code_point)) return 0;
+  return in(two_columns, symbol.code_point) ? 2 : 1;
+}
+
+/// Bytes of the sequence that `lead` announces, 0 where it announces none.
+std::size_t announced_bytes(unsigned char lead) {
+  if (lead < 0x80) return 1;
+  if (lead >= 0xC2 && lead < 0xE0) return 2;
+  if (lead >= 0xE0 && lead < 0xF0) return 3;
+  return lead >= 0xF0 && lead < 0xF5 ? 4 : 0;
+}
+
+bool is_scalar(char32_t code_point, std::size_t bytes) {
+  constexpr std::array<char32_t, 5> smallest = {0, 0, 0x80, 0x800, 0x10000};
+  return code_point >= smallest[bytes] && code_point <= 0x10FFFF && (code_point < 0xD800 || code_point > 0xDFFF);
+}
+
+}  // namespace
+
+Symbol first_symbol(std::string_view text) {
+  const auto lead = static_cast<unsigned char>(text[0]);
+  const std::size_t bytes = announced_bytes(lead);
+  const Symbol broken{lead, 1, false};
+  if (bytes == 0 || bytes > text.size()) return broken;
+  if (bytes == 1) return {lead, 1, true};
+  char32_t code_point = lead & (0x7FU >> bytes);
+  for (std::size_t i = 1; i < bytes; ++i) {
+    const auto tail = static_cast<unsigned char>(text[i]);
+    if ((tail & 0xC0U) != 0x80U) return broken;
+    code_point = code_point << 6 | (tail & 0x3FU);
+  }
+  return is_scalar(code_point, bytes) ? Symbol{code_point, bytes, true} : broken;
+}
+
+std::size_t display_width(std::string_view text) {
+  std::size_t columns = 0;
+  while (!text.empty()) {
+    const Symbol symbol = first_symbol(text);
+    columns += columns_of(symbol);
+    text.remove_prefix(symbol.bytes);
+  }
+  return columns;
+}
+
+std::string_view first_columns(std::string_view text, std::size_t columns) {
+  std::size_t used = 0, bytes = 0;
+  while (bytes < text.size()) {
+    const Symbol symbol = first_symbol(text.substr(bytes));
+    used += columns_of(symbol);
+    if (used > columns) break;
+    bytes += symbol.bytes;
+  }
+  return text.substr(0, bytes);
+}
+
+}  // namespace chargpt

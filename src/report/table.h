@@ -1,0 +1,25 @@
+// Rows of cells as aligned plain text. Knows nothing of what the cells say.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace chargpt {
+
+/// Columns two spaces apart under a line of headings; a column whose every cell is a figure is aligned to the right.
+/// Cells are UTF-8 on one line, wide symbols counted as a terminal shows them.
+class Table {
+ public:
+  /// No headings: no first line, and as many columns as the longest row.
+  explicit Table(std::vector<std::string> headings = {});
+  /// Missing cells at the end are empty.
+  void add(std::vector<std::string> cells);
+  /// Each line ends with a newline and has no spaces at its end.
+  std::string text() const;
+
+ private:
+  std::vector<std::string> headings_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+}  // namespace chargpt

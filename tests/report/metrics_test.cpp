@@ -1,0 +1,145 @@
+// metrics.jsonl: the rows as other programs read them, and what is left of them when a run is resumed.
+#include "report/metrics.h"
+
+#include <filesystem>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "folder.h"
+#include "test.h"
+
+using namespace chargpt;
+
+namespace {
+
+StepEvent step(std::int64_t number) {
+  return {.step = number,
+          .max_iters = 1000,
+          .loss = 2.5,
+          .lr = 0.001,
+          .grad_norm = 0.75,
+          .tokens_per_second = 45000,
+          .seconds = 1.5};
+}
+
+std::vector<std::int64_t> steps_in(const std::filesystem::path& path) {
+  std::vector<std::int64_t> steps;
+  std::istringstream lines(read_file(path));
+  for (std::string line; std::getline(lines, line);) steps.push_back(nlohmann::json::parse(line).at("step"));
+  return steps;
+}
+
+}  // namespace
+
+TEST_CASE("each event is one row, there when the call returns") {
+  const TestFolder folder;
+  MetricsWriter metrics(folder / "metrics.jsonl");
+  CHECK(read_file(folder / "metrics.jsonl").empty());
+  metrics.on(step(1));
+  CHECK(read_file(folder / "metrics.jsonl") ==
+        R"({"kind":"train","step":1,"loss":2.5,"lr":0.001,"grad_norm":0.75,"tokens_per_second":45000.0,"seconds":1.5})"
+        "\n");
+  EvalEvent eval{.step = 1, .train_loss = 1.75, .val_loss = 1.875, .best = true, .best_val_loss = 1.875, .seconds = 2};
+  metrics.on(eval);
+  metrics.on(CheckpointEvent{1, "runs/a/checkpoints/step-00000001", true});
+  metrics.on(NoticeEvent{"a \"quoted\" line"});
+  const std::string rows = read_file(folder / "metrics.jsonl");
+  CHECK(
+      rows.substr(rows.find('\n') + 1) ==
+      R"({"kind":"eval","step":1,"train_loss":1.75,"val_loss":1.875,"best":true,"best_val_loss":1.875,"exact":true,"seconds":2.0})"
+      "\n"
+      R"({"kind":"checkpoint","step":1,"path":"runs/a/checkpoints/step-00000001","best":true})"
+      "\n"
+      R"({"kind":"notice","step":1,"line":"a \"quoted\" line"})"
+      "\n");
+}
+
+TEST_CASE("the plan is a row with every figure of it") {
+  const TestFolder folder;
+  MetricsWriter metrics(folder / "metrics.jsonl");
+  PlanEvent plan;
+  plan.config = "mine";
+  plan.parameters = 804096;
+  plan.leaks = true;
+  metrics.on(plan);
+  const auto row = nlohmann::json::parse(read_file(folder / "metrics.jsonl"));
+  CHECK(row.at("kind") == "plan");
+  CHECK(row.at("config") == "mine");
+  CHECK(row.at("parameters") == 804096);
+  CHECK(row.at("leaks") == true);
+  CHECK(row.at("expected_seconds").is_null());
+}
+
+TEST_CASE("figures that are not finite are null") {
+  const TestFolder folder;
+  MetricsWriter metrics(folder / "metrics.jsonl");
+  StepEvent event = step(1);
+  event.loss = std::numeric_limits<double>::quiet_NaN();
+  event.grad_norm = std::numeric_limits<double>::infinity();
+  metrics.on(event);
+  const auto row = nlohmann::json::parse(read_file(folder / "metrics.jsonl"));
+  CHECK(row.at("loss").is_null());
+  CHECK(row.at("grad_norm").is_null());
+  CHECK(row.at("lr") == 0.001);
+}
+
+TEST_CASE("train rows come at the first step, every log_interval and the last") {
+  const TestFolder folder;
+  MetricsWriter metrics(folder / "metrics.jsonl", std::nullopt, 10);
+  for (std::int64_t i = 1; i <= 25; ++i) {
+    StepEvent event = step(i);
+    event.max_iters = 25;
+    metrics.on(event);
+  }
+  CHECK(steps_in(folder / "metrics.jsonl") == std::vector<std::int64_t>{1, 10, 20, 25});
+}
+
+TEST_CASE("a new run does not go on with rows of an old one") {
+  const TestFolder folder;
+  write_file_atomically(folder / "metrics.jsonl", "{\"kind\":\"train\",\"step\":5}\n");
+  MetricsWriter metrics(folder / "metrics.jsonl");
+  CHECK(read_file(folder / "metrics.jsonl").empty());
+}
+
+TEST_CASE("resuming takes away the rows after the checkpoint and goes on behind them") {
+  const TestFolder folder;
+  {
+    MetricsWriter metrics(folder / "metrics.jsonl");
+    for (std::int64_t i = 1; i <= 5; ++i) metrics.on(step(i));
+    metrics.on(NoticeEvent{"after step 5"});
+  }
+  MetricsWriter metrics(folder / "metrics.jsonl", 3);
+  CHECK(steps_in(folder / "metrics.jsonl") == std::vector<std::int64_t>{1, 2, 3});
+  metrics.on(NoticeEvent{"resumed"});
+  metrics.on(step(4));
+  CHECK(steps_in(folder / "metrics.jsonl") == std::vector<std::int64_t>{1, 2, 3, 3, 4});
+}
+
+TEST_CASE("a row cut short by a crash is taken away, whole rows stay byte for byte") {
+  const std::string whole = "{\"step\":1, \"mine\": 1.50}\n{\"kind\":\"comment\"}\n";
+  CHECK(rows_up_to(whole + "{\"step\":2", 10) == whole);
+  CHECK(rows_up_to(whole + "{\"step\":2\n", 10) == whole);
+  CHECK(rows_up_to(whole + "[1]\n\n{\"step\":1e300}\n", 10) == whole);
+  CHECK(rows_up_to("", 10).empty());
+}
+
+TEST_CASE("resuming a run whose metrics are gone starts new ones") {
+  const TestFolder folder;
+  MetricsWriter metrics(folder / "metrics.jsonl", 3);
+  metrics.on(step(4));
+  CHECK(steps_in(folder / "metrics.jsonl") == std::vector<std::int64_t>{4});
+}
+
+TEST_CASE("a full disk is an error that names the file") {
+  OutputFile full("/dev/full", OutputFile::Start::append);
+  try {
+    full.write(std::string_view("row\n"));
+    FAIL("written");
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::io);
+    CHECK(std::string(error.what()) == "cannot write /dev/full: No space left on device; free some space");
+  }
+}

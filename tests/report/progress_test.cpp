@@ -1,0 +1,221 @@
+// Whole texts of what a person sees while a run goes on.
+#include "report/progress.h"
+
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "base/files.h"
+#include "folder.h"
+#include "report/log.h"
+#include "report/sample_files.h"
+#include "test.h"
+
+using namespace chargpt;
+
+namespace {
+
+PlanEvent plan() {
+  PlanEvent plan;
+  plan.config = "nanogpt-cpu";
+  plan.run = "runs/nanogpt-cpu-1";
+  plan.device = "cpu";
+  plan.engine = "autograd";
+  plan.dtype = "float32";
+  plan.model_type = "gpt";
+  plan.threads = 2;
+  plan.parameters = 804096;
+  plan.vocab_size = 65;
+  plan.train_tokens = 1003854;
+  plan.val_tokens = 111540;
+  plan.tokens_per_step = 768;
+  plan.max_iters = 2000;
+  plan.epochs = 1.53;
+  plan.memory_bytes = 45'100'000;
+  plan.disk_bytes = 29'000'000;
+  return plan;
+}
+
+StepEvent step(std::int64_t number, double seconds, double loss = 2.5) {
+  return {.step = number,
+          .max_iters = 2000,
+          .loss = loss,
+          .lr = 1e-3,
+          .grad_norm = 1,
+          .tokens_per_second = 45213,
+          .seconds = seconds};
+}
+
+EvalEvent eval(std::int64_t number, double val_loss, double best_val_loss, double seconds) {
+  return {.step = number,
+          .train_loss = 1.8,
+          .val_loss = val_loss,
+          .best = val_loss == best_val_loss,
+          .best_val_loss = best_val_loss,
+          .seconds = seconds};
+}
+
+/// What a printer with these options wrote.
+struct Screen {
+  explicit Screen(ProgressOptions options) : printer(options, [this](std::string_view text) { shown += text; }) {}
+  std::string take() { return std::exchange(shown, ""); }
+  std::string shown;
+  ProgressPrinter printer;
+};
+
+}  // namespace
+
+TEST_CASE("the plan says what is about to happen") {
+  CHECK(plan_text(plan()) ==
+        "config  nanogpt-cpu\n"
+        "run     runs/nanogpt-cpu-1\n"
+        "model   gpt, 804,096 parameters\n"
+        "text    65 symbols; 1,003,854 tokens to train on, 111,540 to validate\n"
+        "length  2,000 steps of 768 tokens, 1.53 epochs\n"
+        "device  cpu, 2 threads, engine autograd, float32\n"
+        "memory  about 45.1 MB\n"
+        "disk    about 29.0 MB of checkpoints\n");
+}
+
+TEST_CASE("the plan names resumption, expected time and a leak where there are any") {
+  PlanEvent event = plan();
+  event.run.clear();
+  event.start_step = 500;
+  event.seconds = 80;
+  event.leaks = true;
+  event.threads = 1;
+  CHECK(plan_text(event) ==
+        "config  nanogpt-cpu\n"
+        "model   gpt, 804,096 parameters (leaks: sees its own targets)\n"
+        "text    65 symbols; 1,003,854 tokens to train on, 111,540 to validate\n"
+        "length  2,000 steps of 768 tokens, 1.53 epochs, going on after step 500\n"
+        "device  cpu, 1 thread, engine autograd, float32\n"
+        "memory  about 45.1 MB\n"
+        "disk    about 29.0 MB of checkpoints\n"
+        "time    about 1 min 20 s\n");
+}
+
+TEST_CASE("without a terminal there is a line every few seconds and at each evaluation") {
+  Screen screen({});
+  screen.printer.on(step(1, 0.5, 4.0));
+  CHECK(screen.take() == "step 1 of 2,000 (0%)  loss 4.0000  45.2k tokens/s\n");
+  screen.printer.on(step(2, 1.0, 4.0));
+  screen.printer.on(step(100, 5.4, 4.0));
+  CHECK(screen.take().empty());
+  screen.printer.on(step(101, 5.5, 4.0));
+  CHECK(screen.take() == "step 101 of 2,000 (5%)  loss 4.0000  1 min 35 s left  45.2k tokens/s\n");
+  screen.printer.on(eval(250, 1.9, 1.9, 12.5));
+  CHECK(screen.take() == "step 250 of 2,000  val 1.9000 (2.741 bits, ppl 6.69)  train 1.8000  new best  after 13 s\n");
+  screen.printer.on(eval(500, 2.0, 1.9, 17.4));
+  CHECK(screen.take() ==
+        "step 500 of 2,000  val 2.0000 (2.885 bits, ppl 7.39)  train 1.8000  best 1.9000  after 17 s\n");
+  screen.printer.on(step(1999, 22.3, 4.0));
+  CHECK(screen.take().empty());
+  screen.printer.on(step(2000, 100.5, 4.0));
+  CHECK(screen.take() == "step 2,000 of 2,000 (100%)  loss 4.0000  0.0 s left  best val 1.9000  45.2k tokens/s\n");
+}
+
+TEST_CASE("on a terminal one line repaints itself and evaluations stay") {
+  Screen screen({.is_terminal = true});
+  screen.printer.on(step(1, 0.5));
+  CHECK(screen.take() == "\rstep 1 of 2,000 (0%)  loss 2.5000  45.2k tokens/s\x1b[K");
+  screen.printer.on(step(2, 0.55));
+  CHECK(screen.take().empty());
+  screen.printer.on(step(3, 0.61));
+  CHECK(screen.take() == "\rstep 3 of 2,000 (0%)  loss 2.5000  1 min 50 s left  45.2k tokens/s\x1b[K");
+  screen.printer.on(eval(3, 1.9, 1.8, 12.5));
+  CHECK(screen.take() ==
+        "\r\x1b[Kstep 3 of 2,000  val 1.9000 (2.741 bits, ppl 6.69)  train 1.8000  best 1.8000  after 13 s\n");
+  screen.printer.on(step(4, 12.51));
+  CHECK(screen.take() ==
+        "\rstep 4 of 2,000 (0%)  loss 2.5000  2 h 13 min left  best val 1.8000\x1b[K");  // the rest is wider than 79
+  screen.printer.finish();
+  CHECK(screen.take() == "\r\x1b[K");
+  screen.printer.finish();
+  CHECK(screen.take().empty());
+}
+
+TEST_CASE("a terminal is never written past its width") {
+  Screen screen({.is_terminal = true, .width = 30});
+  screen.printer.on(step(1000, 1));
+  CHECK(screen.take() == "\rstep 1,000 of 2,000 (50%)\x1b[K");
+  Screen narrow({.is_terminal = true, .width = 10});
+  narrow.printer.on(step(1000, 1));
+  CHECK(narrow.take() == "\rstep 1,00\x1b[K");
+  Screen unknown({.is_terminal = true, .width = 0});
+  unknown.printer.on(step(1000, 1));
+  CHECK(unknown.take() == "\rstep 1,000 of 2,000 (50%)  loss 2.5000  45.2k tokens/s\x1b[K");  // taken as 80
+}
+
+TEST_CASE("the loss of a model that sees its own targets is labelled wherever it stands") {
+  Screen screen({});
+  PlanEvent event = plan();
+  event.leaks = true;
+  screen.printer.on(event);
+  screen.take();
+  screen.printer.on(step(1, 0.5));
+  CHECK(screen.take() == "step 1 of 2,000 (0%)  loss 2.5000 (leaks: sees its own targets)  45.2k tokens/s\n");
+  EvalEvent evaluation = eval(250, 1.9, 1.9, 12.5);
+  evaluation.leaks = true;
+  evaluation.train_loss.reset();
+  evaluation.exact = false;
+  screen.printer.on(evaluation);
+  CHECK(screen.take() ==
+        "step 250 of 2,000  val 1.9000 (2.741 bits, ppl 6.69) (leaks: sees its own targets) estimated  new best  after "
+        "13 "
+        "s\n");
+}
+
+TEST_CASE("the loss shown is smoothed and passes over figures that are not finite") {
+  SmoothedValue value(0.5);
+  CHECK(std::isnan(value.value()));
+  value.add(4);
+  CHECK(value.value() == 4);
+  value.add(1);  // weights 1/3 and 2/3
+  CHECK(value.value() == Approx(2));
+  value.add(std::numeric_limits<double>::quiet_NaN());
+  value.add(std::numeric_limits<double>::infinity());
+  CHECK(value.value() == Approx(2));
+}
+
+TEST_CASE("quiet leaves notices only, verbose adds checkpoints and samples") {
+  const auto everything = [](ProgressPrinter& printer) {
+    printer.on(plan());
+    printer.on(step(1, 0.5));
+    printer.on(eval(1, 1.9, 1.9, 1));
+    printer.on(CheckpointEvent{1, "runs/a/checkpoints/step-00000001", true});
+    printer.on(SampleEvent{1, "To be\x1b[2J\nor"});
+    printer.on(NoticeEvent{"a notice\rover"});
+  };
+  Screen quiet({.quiet = true});
+  everything(quiet.printer);
+  CHECK(quiet.take() == "chargpt: a notice\\x0dover\n");
+  Screen verbose({.color = true, .verbose = true});
+  everything(verbose.printer);
+  const std::string shown = verbose.take();
+  CHECK(shown.substr(shown.find("step 1 of")) ==
+        "step 1 of 2,000 (0%)  loss 2.5000  45.2k tokens/s\n"
+        "step 1 of 2,000  val 1.9000 (2.741 bits, ppl 6.69)  train 1.8000  \x1b[32mnew best\x1b[0m  after 1.0 s\n"
+        "saved runs/a/checkpoints/step-00000001 (best)\n"
+        "sample after step 1:\nTo be\\x1b[2J\nor\n"
+        "chargpt: \x1b[33ma notice\\x0dover\x1b[0m\n");
+}
+
+TEST_CASE("a plan and steps without a length are shown, not divided by") {
+  Screen screen({});
+  StepEvent event = step(7, 1);
+  event.max_iters = 0;
+  screen.printer.on(event);
+  CHECK(screen.take() == "step 7  loss 2.5000  45.2k tokens/s\n");
+}
+
+TEST_CASE("samples are files named by their step") {
+  const TestFolder folder;
+  SampleFileWriter samples(folder / "samples");
+  samples.on(SampleEvent{500, "To be\n"});
+  samples.on(SampleEvent{500, "or not\n"});
+  CHECK(read_file(folder / "samples/step-00000500.txt") == "or not\n");
+  write_file_atomically(folder / "occupied", "");
+  SampleFileWriter nowhere(folder / "occupied");
+  CHECK_THROWS_WITH(nowhere.on(SampleEvent{1, ""}), Catch::Contains("occupied"));
+}

@@ -1,0 +1,94 @@
+// TensorBoard files against bytes made by TensorFlow's own libraries, and against the published CRC vectors.
+#include "report/tensorboard.h"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "folder.h"
+#include "test.h"
+
+using namespace chargpt;
+using namespace std::string_literals;
+
+namespace {
+
+std::string only_file_in(const TestFolder& folder) {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) files.push_back(entry.path());
+  REQUIRE(files.size() == 1);
+  return read_file(files[0]);
+}
+
+std::string from_hex(const std::string& hex) {
+  std::string bytes;
+  for (std::size_t i = 0; i < hex.size(); i += 2) bytes += static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16));
+  return bytes;
+}
+
+double fixed_time() {
+  return 1.5;
+}
+
+// Written by the RecordWriter and the protobuf classes of the Python package tensorboard 2.21: an event of wall
+// time 1.5 each, with the values that the cases below give.
+const std::string version_record =
+    from_hex("1800000000000000a37f4b2209000000000000f83f1a0d627261696e2e4576656e743a322a28646c");
+const std::string start_record = from_hex("100000000000000095fbfe1809000000000000f83f10ad023a020801d17949d4");
+const std::string step_record = from_hex(
+    "5800000000000000a28b2f8c09000000000000f83f10ac022a4a0a110a0a747261696e2f6c6f737315000020400a090a026c72156f12"
+    "833a0a100a09677261645f6e6f726d150000403f0a180a11746f6b656e735f7065725f7365636f6e641500c82f47538a7eaa");
+const std::string eval_record = from_hex(
+    "3700000000000000e7e8ca5909000000000000f83f10ac022a290a0f0a0876616c2f6c6f7373150000f03f0a160a0f747261696e2f65"
+    "76616c5f6c6f7373150000e03f068fb37c");
+const std::string text_record = from_hex(
+    "36000000000000004f578cef09000000000000f83f10ac022a280a260a0673616d706c65421208071204120208014208546f2062650a"
+    "6f724a080a060a04746578749a61f9ce");
+
+}  // namespace
+
+TEST_CASE("crc32c gives the published figures") {
+  CHECK(crc32c("123456789") == 0xE3069283U);
+  CHECK(crc32c("") == 0);
+  CHECK(crc32c(std::string(32, '\0')) == 0x8A9136AAU);    // RFC 3720, B.4
+  CHECK(crc32c(std::string(32, '\xff')) == 0x62A8AB43U);  // RFC 3720, B.4
+}
+
+TEST_CASE("a TensorBoard file is what TensorFlow's libraries write") {
+  const TestFolder folder;
+  TensorBoardWriter writer(folder.path(), std::nullopt, 1, fixed_time);
+  StepEvent step;
+  step.step = 300;
+  step.loss = 2.5;
+  step.lr = 0.001;
+  step.grad_norm = 0.75;
+  step.tokens_per_second = 45000;
+  writer.on(step);
+  EvalEvent eval;
+  eval.step = 300;
+  eval.train_loss = 1.75;
+  eval.val_loss = 1.875;
+  writer.on(eval);
+  writer.on(SampleEvent{300, "To be\nor"});
+  CHECK(only_file_in(folder) == version_record + step_record + eval_record + text_record);
+}
+
+TEST_CASE("a resumed run's file tells TensorBoard to forget later steps") {
+  const TestFolder folder;
+  TensorBoardWriter writer(folder.path(), 300, 1, fixed_time);
+  CHECK(only_file_in(folder) == version_record + start_record);
+}
+
+TEST_CASE("two writers in the same second have a file each") {
+  const TestFolder folder;
+  TensorBoardWriter first(folder.path(), std::nullopt, 1, fixed_time);
+  TensorBoardWriter second(folder.path(), std::nullopt, 1, fixed_time);
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+    CHECK(entry.path().filename().string().starts_with("events.out.tfevents.1."));
+    CHECK(read_file(entry.path()) == version_record);
+    ++files;
+  }
+  CHECK(files == 2);
+}

@@ -1,0 +1,77 @@
+// Text on a terminal: escaping, widths, colour, tables.
+#include <string>
+
+#include "report/color.h"
+#include "report/escape.h"
+#include "report/symbols.h"
+#include "report/table.h"
+#include "test.h"
+
+using namespace chargpt;
+using namespace std::string_literals;
+
+TEST_CASE("text passes to the terminal as it is") {
+  CHECK(escape_for_terminal("two\n\tlines, ünïcode, 日本 ☺") == "two\n\tlines, ünïcode, 日本 ☺");
+}
+
+TEST_CASE("what a terminal would obey is shown instead") {
+  CHECK(escape_for_terminal("\x1b[2J\a\r\x7f\0end"s) == "\\x1b[2J\\x07\\x0d\\x7f\\x00end");
+  CHECK(escape_for_terminal("\u009b31m") == "\\u009b31m");                       // C1: control sequence introducer
+  CHECK(escape_for_terminal("\u202egpj.exe\u2066") == "\\u202egpj.exe\\u2066");  // direction overrides
+}
+
+TEST_CASE("bytes that are not UTF-8 are shown by number") {
+  CHECK(escape_for_terminal("a\xff\xc3") == "a\\xff\\xc3");
+  CHECK(escape_for_terminal("\xc0\xaf") == "\\xc0\\xaf");                    // overlong
+  CHECK(escape_for_terminal("\xed\xa0\x80") == "\\xed\\xa0\\x80");           // surrogate
+  CHECK(escape_for_terminal("\xf4\x90\x80\x80") == "\\xf4\\x90\\x80\\x80");  // above U+10FFFF
+}
+
+TEST_CASE("first_symbol gives code point and length") {
+  CHECK(first_symbol("☺x").code_point == 0x263A);
+  CHECK(first_symbol("☺x").bytes == 3);
+  CHECK(first_symbol("\xf0\x9f\x98\x80").code_point == 0x1F600);
+  CHECK_FALSE(first_symbol("\xe2\x98").valid);
+  CHECK(first_symbol("\xe2\x98").bytes == 1);
+}
+
+TEST_CASE("width counts columns, not bytes") {
+  CHECK(display_width("") == 0);
+  CHECK(display_width("abc") == 3);
+  CHECK(display_width("ünï") == 3);
+  CHECK(display_width("e\u0301") == 1);  // combining acute
+  CHECK(display_width("日本") == 4);
+  CHECK(display_width("😀") == 2);
+  CHECK(display_width("\xff") == 1);
+  CHECK(first_columns("a日本", 2) == "a");
+  CHECK(first_columns("a日本", 3) == "a日");
+  CHECK(first_columns("abc", 10) == "abc");
+}
+
+TEST_CASE("the flag decides about colour, then NO_COLOR, then the terminal") {
+  CHECK(choose_color("always", "1", false));
+  CHECK_FALSE(choose_color("never", nullptr, true));
+  CHECK(choose_color("auto", nullptr, true));
+  CHECK_FALSE(choose_color("auto", nullptr, false));
+  CHECK_FALSE(choose_color("auto", "1", true));
+  CHECK(choose_color("auto", "", true));  // no-color.org: set and not empty
+}
+
+TEST_CASE("a table aligns words to the left and figures to the right") {
+  Table table({"preset", "parameters", "note"});
+  table.add({"default", "1,234,567", "fast"});
+  table.add({"ladder/日本", "65", ""});
+  CHECK(table.text() ==
+        "preset       parameters  note\n"
+        "default       1,234,567  fast\n"
+        "ladder/日本          65\n");
+}
+
+TEST_CASE("a table without headings or rows is allowed") {
+  CHECK(Table().text().empty());
+  CHECK(Table({"a", "b"}).text() == "a  b\n");
+  Table table;
+  table.add({"x"});
+  table.add({"long", "y", "-1.5"});
+  CHECK(table.text() == "x\nlong  y  -1.5\n");
+}
