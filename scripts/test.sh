@@ -4,7 +4,7 @@
 #   scripts/test.sh --quick      without the long ones
 #   scripts/test.sh -R model     other arguments go to ctest
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$(readlink -f "$0")")/.."
 . scripts/setup.sh
 
 selection=("$@")

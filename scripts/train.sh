@@ -6,7 +6,7 @@
 #   scripts/train.sh --text mine.txt --seed 2 your own text, any option of `chargpt train`
 # Paths are relative to the checkout, and that is where runs/ appears.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$(readlink -f "$0")")/.."
 . scripts/setup.sh
 
 config=default

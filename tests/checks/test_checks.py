@@ -1,0 +1,167 @@
+"""The checks of scripts/check_*.py let good sources pass and name each offence by file and line."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import textwrap
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+ORDER = "`main → cli → train → {evaluate, generate} → model → report → text → base`\n"
+
+
+class CheckTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="chargpt-checks-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(text), encoding="utf-8")
+        return path
+
+    def run_check(self, script, argument, **environment):
+        process = subprocess.run([sys.executable, ROOT / "scripts" / script, argument], env=dict(os.environ, **environment),
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        return process.returncode, process.stdout
+
+    def assert_passes(self, script):
+        code, printed = self.run_check(script, self.folder)
+        self.assertEqual(code, 0, printed)
+
+    def assert_refused(self, script, line):
+        code, printed = self.run_check(script, self.folder)
+        self.assertEqual(code, 1, printed)
+        self.assertIn(line, printed)
+
+
+class IncludesTest(CheckTest):
+    def setUp(self):
+        super().setUp()
+        self.write("src/README.md", ORDER)
+        self.write("src/text/corpus.h", "// Text.\n#pragma once\n")
+
+    def refused(self, name, text, line):
+        self.write(f"src/{name}", text)
+        self.assert_refused("check_includes.py", line)
+
+    def test_an_include_down_the_order_passes(self):
+        self.write("src/train/trainer.cpp", '#include <torch/types.h>\n#include "text/corpus.h"\n#include "evaluate/loss.h"\n')
+        self.write("src/report/log.cpp", "#include <spdlog/spdlog.h>\n")
+        self.write("src/cli/show.cpp", 'void show() { std::cout << "loss"; }\n')
+        self.assert_passes("check_includes.py")
+
+    def test_an_include_up_the_order_is_refused(self):
+        self.refused("text/a.cpp", '\n#include "train/trainer.h"\n', 'src/text/a.cpp:2: text may not include "train/trainer.h"')
+
+    def test_rooms_of_one_level_do_not_know_each_other(self):
+        self.refused("evaluate/a.cpp", '#include "generate/filters.h"\n', 'src/evaluate/a.cpp:1: evaluate may not include "generate/filters.h"')
+
+    def test_torch_below_model_is_refused(self):
+        self.refused("report/a.cpp", "#include <ATen/ATen.h>\n", "src/report/a.cpp:1: torch-free room report includes <ATen/ATen.h>")
+
+    def test_spdlog_in_a_header_is_refused(self):
+        self.refused("report/log.h", "// Log.\n#include <spdlog/spdlog.h>\n", "src/report/log.h:2: <spdlog/spdlog.h> outside report/*.cpp")
+
+    def test_printing_outside_cli_is_refused(self):
+        self.refused("train/a.cpp", "void f() {\n  std::cerr << 1;\n}\n", "src/train/a.cpp:2: std::cerr outside cli/")
+        self.refused("train/a.cpp", 'void f() { printf("x"); }\n', "src/train/a.cpp:1: printf outside cli/")
+
+    def test_exiting_outside_cli_is_refused(self):
+        self.refused("model/a.cpp", "void f() { std::exit(1); }\n", "src/model/a.cpp:1: std::exit outside cli/")
+
+    def test_what_a_comment_or_a_string_says_is_no_use(self):
+        self.write("src/train/a.cpp", '// std::cout, exit(1)\nconst char* s = "printf(1) \\" abort()";\nint n = snprintf(0, 0, "");\nauto r = R"(std::cerr)";\n')
+        self.assert_passes("check_includes.py")
+
+    def test_global_randomness_is_refused(self):
+        self.refused("model/a.cpp", "std::random_device r;\n", "src/model/a.cpp:1: std::random_device: randomness is passed in")
+
+    def test_a_header_without_its_opening_comment_is_refused(self):
+        self.refused("text/a.h", "#pragma once\n", "src/text/a.h:1: a header opens with a comment")
+
+    def test_a_room_without_a_place_is_refused(self):
+        self.refused("attic/a.cpp", "// A.\n", "src/attic/a.cpp:1: room attic has no place in the order")
+
+
+class WordsTest(CheckTest):
+    def test_finished_sources_pass(self):
+        self.write("src/base/a.h", '// mkstemp makes "nameXXXXXX"; a todo list is a fine example text for a prompt file\n'.replace("todo", "shopping"))
+        self.assert_passes("check_words.py")
+
+    def test_unfinished_work_is_refused(self):
+        self.write("src/base/a.h", "// Fine.\n// TODO later\n")
+        self.assert_refused("check_words.py", "src/base/a.h:2: unfinished: TODO")
+        self.write("src/base/a.h", '// Fine.\nthrow "not yet implemented";\n')
+        self.assert_refused("check_words.py", "src/base/a.h:2: unfinished: not yet implemented")
+
+    def test_a_hidden_test_is_refused(self):
+        self.write("tests/base/a.cpp", 'TEST_CASE("nobody runs this", "[.slow]") {}\n')
+        self.assert_refused("check_words.py", "tests/base/a.cpp:1: a hidden test")
+
+
+class ReadmeTest(CheckTest):
+    def check(self, text):
+        readme = self.write("README.md", text)
+        return self.run_check("check_readme.py", readme, CHARGPT=str(self.folder / "chargpt"))
+
+    def test_an_example_that_prints_what_the_readme_shows_passes(self):
+        code, printed = self.check("""\
+            <!-- run -->
+            ```sh
+            printf 'loss   1.234 after 9.5 s\\nand\\nmore\\nend\\n'   # a table
+            ```
+            <!-- output -->
+            ```
+            loss 1.234 after … s
+            …
+            end
+            ```
+            """)
+        self.assertEqual(code, 0, printed)
+        self.assertIn("1 examples, 0 failures", printed)
+
+    def test_other_output_is_named_by_line(self):
+        code, printed = self.check("# Title\n<!-- run -->\n```sh\necho 2\n```\n<!-- output -->\n```\n3\n```\n")
+        self.assertEqual(code, 1)
+        self.assertIn("README.md:3: printed:\n2", printed)
+
+    def test_exit_codes_are_compared(self):
+        self.assertEqual(self.check("<!-- run exit=3 -->\n```sh\nexit 3\n```\n")[0], 0)
+        code, printed = self.check("<!-- run -->\n```sh\nexit 3\n```\n")
+        self.assertEqual(code, 1)
+        self.assertIn("ended with 3, not 0", printed)
+
+    def test_trainings_are_shortened_by_arguments(self):
+        program = self.write("chargpt", '#!/bin/sh\necho "$@"\n')
+        program.chmod(0o755)
+        code, printed = self.check("""\
+            <!-- run with="--max_iters 20" -->
+            ```sh
+            chargpt train default   # a minute
+            chargpt sample runs/default-1
+            ```
+            <!-- output -->
+            ```
+            train default --max_iters 20
+            sample runs/default-1
+            ```
+            """)
+        self.assertEqual(code, 0, printed)
+
+    def test_an_example_that_is_neither_run_nor_explained_is_refused(self):
+        code, printed = self.check("```sh\nexit 0\n```\n")
+        self.assertEqual(code, 1)
+        self.assertIn("line 1: an example without <!-- run -->", printed)
+        self.assertEqual(self.check("<!-- not run: needs a GPU -->\n```sh\nexit 1\n```\n")[0], 0)
+
+    def test_later_examples_see_the_files_of_earlier_ones(self):
+        self.assertEqual(self.check("<!-- run -->\n```sh\ntouch made\n```\n<!-- run -->\n```sh\ntest -e made\n```\n")[0], 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
