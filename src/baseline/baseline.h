@@ -19,8 +19,10 @@ struct Baselines {
 
 /// Loss of an interpolated Witten-Bell n-gram model of each order 1..max_order, counted on `train`, on `split` cut into
 /// consecutive windows of block_size (no context across a cut: the first target of a window is predicted from one
-/// character, its input, the second from two, and so on). Base distribution 1/V. Source: Witten & Bell (1991); Chen & Goodman (1998).
-std::vector<double> ngram_losses(TokenView train, TokenView split, std::int64_t vocab_size, std::int64_t block_size, int max_order = 8);
+/// character, its input, the second from two, and so on). Base distribution 1/V. Source: Witten & Bell (1991); Chen &
+/// Goodman (1998).
+std::vector<double> ngram_losses(TokenView train, TokenView split, std::int64_t vocab_size, std::int64_t block_size,
+                                 int max_order = 8);
 
 /// All baselines of `split`; on texts over 10 million tokens counted on the first 10 million of train.
 Baselines compute_baselines(const Corpus& corpus, TokenView split, std::int64_t block_size);

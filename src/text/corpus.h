@@ -18,12 +18,15 @@ namespace chargpt {
 class TokenView {
  public:
   TokenView() = default;
-  TokenView(const void* data, int width, std::int64_t size) : data_(static_cast<const std::byte*>(data)), width_(width), size_(size) {}
+  TokenView(const void* data, int width, std::int64_t size)
+      : data_(static_cast<const std::byte*>(data)), width_(width), size_(size) {}
   std::int64_t size() const { return size_; }
   int width() const { return width_; }
   std::int64_t operator[](std::int64_t i) const;
   /// [begin, begin + count) as int64 into out.
   void copy(std::int64_t begin, std::int64_t count, std::int64_t* out) const;
+  /// The ids as they are stored.
+  std::span<const std::byte> bytes() const { return {data_, static_cast<std::size_t>(size_ * width_)}; }
   TokenView slice(std::int64_t begin, std::int64_t count) const { return {data_ + begin * width_, width_, count}; }
 
  private:
@@ -50,7 +53,8 @@ class Corpus {
   /// Lines for the user, e.g. "data/mine.txt: byte order mark removed".
   const std::vector<std::string>& notices() const { return notices_; }
 
-  Corpus(Vocabulary vocabulary, TokenView tokens, std::shared_ptr<const void> owner, double val_fraction, std::vector<std::string> notices = {});
+  Corpus(Vocabulary vocabulary, TokenView tokens, std::shared_ptr<const void> owner, double val_fraction,
+         std::vector<std::string> notices = {});
 
  private:
   Vocabulary vocabulary_;
@@ -61,15 +65,24 @@ class Corpus {
   std::vector<std::string> notices_;
 };
 
-/// Reads and joins data.text. `vocabulary`: encode with this one (resume, eval, fine-tuning) instead of building one; characters it lacks are an Error data.
-/// `cache_folder`: where the ids of texts over 64 MB are kept as a memory-mapped file (empty: next to nothing, in memory).
-/// Errors: missing file (66), not UTF-8 with offset and line (65), binary (65), too many symbols (65), empty (65).
-Corpus load_corpus(const DataConfig& data, const std::filesystem::path& cache_folder = {}, const std::optional<Vocabulary>& vocabulary = std::nullopt);
+/// Texts of more bytes than this are not held in memory: they are read in pieces, and their ids mapped from a cache
+/// file.
+constexpr std::uint64_t most_bytes_in_memory = std::uint64_t{64} << 20;
+
+/// Reads and joins data.text. `vocabulary`: encode with this one (resume, eval, fine-tuning) instead of building one;
+/// characters it lacks are an Error data. `cache_folder`: where the ids of texts over 64 MB are kept as a memory-mapped
+/// file (empty: next to nothing, in memory). The cache belongs to one text, as its files' names, sizes, times and ends
+/// tell it apart; a stale or damaged one is rebuilt. Errors: missing file (66), not UTF-8 with offset and line (65),
+/// binary (65), too many symbols (65), empty (65).
+Corpus load_corpus(const DataConfig& data, const std::filesystem::path& cache_folder = {},
+                   const std::optional<Vocabulary>& vocabulary = std::nullopt,
+                   std::uint64_t memory_limit = most_bytes_in_memory);
 
 /// Error data, naming lengths and what to change, unless both splits hold at least one window of block_size + 1 tokens.
 void check_splits(const Corpus& corpus, std::int64_t block_size);
 
 /// A corpus from a string already in memory (tests, `eval --text -`).
-Corpus corpus_from_text(std::string_view utf8, const DataConfig& data, const std::string& source, const std::optional<Vocabulary>& vocabulary = std::nullopt);
+Corpus corpus_from_text(std::string_view utf8, const DataConfig& data, const std::string& source,
+                        const std::optional<Vocabulary>& vocabulary = std::nullopt);
 
 }  // namespace chargpt

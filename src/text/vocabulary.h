@@ -13,7 +13,8 @@ namespace chargpt {
 
 enum class UnknownPolicy { error, skip, replace };
 
-/// Characters: distinct Unicode code points in code-point order, id = index (nanoGPT's order). Bytes: all 256, id = value.
+/// Characters: distinct Unicode code points in code-point order, id = index (nanoGPT's order). Bytes: all 256, id =
+/// value.
 class Vocabulary {
  public:
   static Vocabulary of_bytes();
@@ -29,11 +30,15 @@ class Vocabulary {
   /// UTF-8 of one id (one byte for units bytes). Error data when id >= size().
   std::string symbol(std::int64_t id) const;
   std::string decode(const std::vector<std::int64_t>& ids) const;
-  /// Ids of a UTF-8 text. Unknown characters: Error data naming up to three of them, with code point and character position
-  /// (0-based), or left out, or replaced by '?' (else ' ', else id 0). `what` names the text in the message ("--prompt").
-  std::vector<std::int64_t> encode(std::string_view text, const std::string& what, UnknownPolicy policy = UnknownPolicy::error) const;
-  /// -1 where unknown.
+  /// Ids of a UTF-8 text. Unknown characters: Error data naming up to three of them, with code point and character
+  /// position (0-based), or left out, or replaced by '?' (else ' ', else id 0). `what` names the text in the message
+  /// ("--prompt").
+  std::vector<std::int64_t> encode(std::string_view text, const std::string& what,
+                                   UnknownPolicy policy = UnknownPolicy::error) const;
+  /// -1 where unknown. For a byte vocabulary the id of that byte value.
   std::int64_t id_of(char32_t code_point) const;
+  /// In id order; empty for bytes.
+  const std::vector<char32_t>& code_points() const { return code_points_; }
   bool operator==(const Vocabulary&) const = default;
 
  private:

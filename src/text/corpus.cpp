@@ -1,0 +1,223 @@
+#include "text/corpus.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "text/id_cache.h"
+#include "text/survey.h"
+#include "text/symbol_index.h"
+#include "text/text_files.h"
+#include "text/text_source.h"
+
+namespace chargpt {
+namespace {
+
+constexpr std::size_t sink_ids = std::size_t{1} << 16;
+
+int narrowest_width(std::int64_t symbols) {
+  return symbols <= 1 << 8 ? 1 : symbols <= 1 << 16 ? 2 : 4;
+}
+
+template <class Id>
+void widen(std::span<const std::byte> ids, std::int64_t* out) {
+  const auto* first = reinterpret_cast<const Id*>(ids.data());
+  std::copy(first, first + ids.size() / sizeof(Id), out);
+}
+
+/// int((1 - val_fraction) * n) as Python has it for the decimal number that was meant: 1 - 0.8 is taken as 0.2, the
+/// double nearest to it, not as 0.19999999999999996.
+std::int64_t train_size(std::int64_t tokens, double val_fraction) {
+  constexpr double decimals = 1e12;
+  const double train_fraction = std::round((1.0 - val_fraction) * decimals) / decimals;
+  return static_cast<std::int64_t>(train_fraction * static_cast<double>(tokens));
+}
+
+Fingerprint fingerprint_of(const TokenView& tokens) {
+  return {tokens.size(), crc64(tokens.bytes())};
+}
+
+std::vector<char32_t> symbols_in_order(const Vocabulary& vocabulary) {
+  if (vocabulary.units() == Units::characters) return vocabulary.code_points();
+  std::vector<char32_t> values(256);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<char32_t>(i);
+  return values;
+}
+
+[[noreturn]] void refuse_changed(const std::vector<TextSource>& sources) {
+  const std::string which = sources.size() == 1 ? sources[0].name() : "one of the texts";
+  throw Error(ExitCode::io, which + " changed while it was being read; try again when nothing writes to it");
+}
+
+/// Second pass: the ids of all sources, `tokens` of them, as runs of Id.
+template <class Id>
+void encode_as(const std::vector<TextSource>& sources, const Survey& survey, const IdSink& sink) {
+  const SymbolIndex index(symbols_in_order(survey.vocabulary));
+  std::vector<Id> run(sink_ids);
+  std::size_t filled = 0;
+  std::int64_t count = 0;
+  const auto flush = [&] {
+    count += static_cast<std::int64_t>(filled);
+    if (count > survey.tokens) refuse_changed(sources);
+    sink(std::as_bytes(std::span(run).first(filled)));
+    filled = 0;
+  };
+  for (const TextSource& source : sources)
+    read_symbols(source, survey.vocabulary.units(), [&](char32_t symbol) {
+      const std::int32_t id = index[symbol];
+      if (id < 0) refuse_changed(sources);
+      run[filled++] = static_cast<Id>(id);
+      if (filled == run.size()) flush();
+    });
+  flush();
+  if (count != survey.tokens) refuse_changed(sources);
+}
+
+void encode_texts(const std::vector<TextSource>& sources, const Survey& survey, int width, const IdSink& sink) {
+  if (width == 1) return encode_as<std::uint8_t>(sources, survey, sink);
+  if (width == 2) return encode_as<std::uint16_t>(sources, survey, sink);
+  encode_as<std::uint32_t>(sources, survey, sink);
+}
+
+std::vector<std::string> notices_of(const std::vector<TextSource>& sources) {
+  std::vector<std::string> notices;
+  for (const TextSource& source : sources)
+    if (source.has_byte_order_mark()) notices.push_back(source.name() + ": byte order mark removed");
+  return notices;
+}
+
+[[noreturn]] void refuse_empty(const std::vector<TextSource>& sources) {
+  std::string names = sources[0].name();
+  for (std::size_t i = 1; i < sources.size(); ++i) names += ", " + sources[i].name();
+  throw Error(ExitCode::data,
+              names + (sources.size() == 1 ? " is empty" : " are empty") + "; a text needs characters to learn from");
+}
+
+Survey survey_some(const std::vector<TextSource>& sources, const DataConfig& data,
+                   const std::optional<Vocabulary>& vocabulary) {
+  Survey survey = survey_texts(sources, data, vocabulary);
+  if (survey.tokens == 0) refuse_empty(sources);
+  return survey;
+}
+
+Corpus corpus_in_memory(const std::vector<TextSource>& sources, const DataConfig& data,
+                        const std::optional<Vocabulary>& vocabulary) {
+  Survey survey = survey_some(sources, data, vocabulary);
+  const int width = narrowest_width(survey.vocabulary.size());
+  const auto ids = std::make_shared<std::vector<std::byte>>();
+  ids->reserve(static_cast<std::size_t>(survey.tokens) * static_cast<std::size_t>(width));
+  encode_texts(sources, survey, width,
+               [&ids](std::span<const std::byte> run) { ids->insert(ids->end(), run.begin(), run.end()); });
+  const TokenView tokens(ids->data(), width, survey.tokens);
+  return Corpus(std::move(survey.vocabulary), tokens, ids, data.val_fraction, notices_of(sources));
+}
+
+/// None where the cache has nothing usable.
+std::optional<Corpus> corpus_from_cache(const IdCache& cache, const std::vector<TextSource>& sources,
+                                        double val_fraction) {
+  auto content = cache.open();
+  if (!content) return std::nullopt;
+  Corpus corpus(std::move(content->vocabulary), content->tokens, content->owner, val_fraction, notices_of(sources));
+  if (corpus.fingerprint().crc64 != content->crc64) return std::nullopt;
+  return corpus;
+}
+
+Corpus corpus_through_cache(const IdCache& cache, const std::vector<TextSource>& sources, const DataConfig& data,
+                            const std::optional<Vocabulary>& vocabulary) {
+  if (auto corpus = corpus_from_cache(cache, sources, data.val_fraction)) return *std::move(corpus);
+  const Survey survey = survey_some(sources, data, vocabulary);
+  const int width = narrowest_width(survey.vocabulary.size());
+  cache.write(survey.vocabulary, width, survey.tokens,
+              [&](const IdSink& sink) { encode_texts(sources, survey, width, sink); });
+  if (auto corpus = corpus_from_cache(cache, sources, data.val_fraction)) return *std::move(corpus);
+  throw Error(ExitCode::io, cache.path().native() +
+                                " does not read back as it was written; check the disk, or choose another folder");
+}
+/// The file for the ids of these texts in this vocabulary; its key changes with the texts' state.
+IdCache cache_of(const TextFiles& files, const std::filesystem::path& folder, const DataConfig& data,
+                 const std::optional<Vocabulary>& vocabulary) {
+  std::uint64_t name = crc64(files.identity() + std::string(enum_name(data.units)));
+  if (vocabulary) {
+    name = crc64(enum_name(vocabulary->units()), name);
+    name = crc64(std::as_bytes(std::span(vocabulary->code_points())), name);
+  }
+  char file_name[32];
+  std::snprintf(file_name, sizeof file_name, "ids-%016llx.bin", static_cast<unsigned long long>(name));
+  return IdCache(folder / file_name, crc64(files.state() + std::to_string(data.max_symbols), name));
+}
+
+std::string lengths(const Corpus& corpus) {
+  return "the text has " + std::to_string(corpus.all().size()) + " tokens, " + std::to_string(corpus.train().size()) +
+         " to train on and " + std::to_string(corpus.val().size()) + " to validate on";
+}
+
+/// The smallest val_fraction, in hundredths, that gives both splits `needed` of `tokens` tokens; none where there is
+/// none.
+std::optional<double> sufficient_val_fraction(std::int64_t tokens, std::int64_t needed) {
+  for (int hundredths = 1; hundredths <= 90; ++hundredths) {
+    const std::int64_t train = train_size(tokens, hundredths / 100.0);
+    if (train >= needed && tokens - train >= needed) return hundredths / 100.0;
+  }
+  return std::nullopt;
+}
+
+std::string what_would_do(const Corpus& corpus, std::int64_t needed) {
+  std::string choices = "use a longer text";
+  const std::int64_t shortest = std::min(corpus.train().size(), corpus.val().size());
+  if (shortest >= 2) choices += ", or model.block_size of at most " + std::to_string(shortest - 1);
+  if (const auto fraction = sufficient_val_fraction(corpus.all().size(), needed)) {
+    char text[16];
+    std::snprintf(text, sizeof text, "%.2f", *fraction);
+    choices += std::string(", or data.val_fraction = ") + text;
+  }
+  return choices;
+}
+
+}  // namespace
+
+std::int64_t TokenView::operator[](std::int64_t i) const {
+  std::int64_t id = 0;
+  copy(i, 1, &id);
+  return id;
+}
+
+void TokenView::copy(std::int64_t begin, std::int64_t count, std::int64_t* out) const {
+  const auto ids = slice(begin, count).bytes();
+  if (width_ == 1) return widen<std::uint8_t>(ids, out);
+  if (width_ == 2) return widen<std::uint16_t>(ids, out);
+  widen<std::uint32_t>(ids, out);
+}
+
+Corpus::Corpus(Vocabulary vocabulary, TokenView tokens, std::shared_ptr<const void> owner, double val_fraction,
+               std::vector<std::string> notices)
+    : vocabulary_(std::move(vocabulary)),
+      tokens_(tokens),
+      owner_(std::move(owner)),
+      train_size_(train_size(tokens.size(), val_fraction)),
+      fingerprint_(fingerprint_of(tokens)),
+      notices_(std::move(notices)) {}
+
+Corpus load_corpus(const DataConfig& data, const std::filesystem::path& cache_folder,
+                   const std::optional<Vocabulary>& vocabulary, std::uint64_t memory_limit) {
+  const TextFiles files(data.text);
+  if (files.within(memory_limit)) return corpus_in_memory(files.in_memory(memory_limit), data, vocabulary);
+  const std::vector<TextSource> sources = files.streamed(memory_limit);
+  if (cache_folder.empty()) return corpus_in_memory(sources, data, vocabulary);
+  return corpus_through_cache(cache_of(files, cache_folder, data, vocabulary), sources, data, vocabulary);
+}
+
+void check_splits(const Corpus& corpus, std::int64_t block_size) {
+  const std::int64_t needed = block_size + 1;
+  if (corpus.train().size() >= needed && corpus.val().size() >= needed) return;
+  throw Error(ExitCode::data, lengths(corpus) + ", but each needs at least model.block_size + 1 = " +
+                                  std::to_string(needed) + ": " + what_would_do(corpus, needed));
+}
+
+Corpus corpus_from_text(std::string_view utf8, const DataConfig& data, const std::string& source,
+                        const std::optional<Vocabulary>& vocabulary) {
+  return corpus_in_memory({TextSource::in_memory(source, std::string(utf8))}, data, vocabulary);
+}
+
+}  // namespace chargpt

@@ -1,0 +1,189 @@
+#include "text/id_cache.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/quote.h"
+#include "text/utf8.h"
+
+namespace chargpt {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "ids and headers are stored as they are in memory");
+
+constexpr std::array<char, 8> magic = {'c', 'h', 'a', 'r', 'i', 'd', 's', '1'};
+constexpr std::size_t alignment = 64;
+
+/// File: header, code points (u32 each), zeros up to a multiple of 64 bytes, ids.
+struct Header {
+  std::array<char, 8> magic;
+  std::uint64_t key;
+  std::uint64_t units;
+  std::uint64_t symbols;  ///< code points that follow; 0 for bytes
+  std::uint64_t width;
+  std::uint64_t tokens;
+  std::uint64_t ids_crc64;
+  std::uint64_t crc64;  ///< of the fields above and the code points
+};
+static_assert(sizeof(Header) == 64);
+
+std::uint64_t header_crc64(const Header& header, std::span<const std::byte> code_points) {
+  const auto fields = std::as_bytes(std::span(&header, 1)).first(offsetof(Header, crc64));
+  return crc64(code_points, crc64(fields));
+}
+
+std::uint64_t ids_offset(std::uint64_t symbols) {
+  const std::uint64_t used = sizeof(Header) + symbols * sizeof(char32_t);
+  return (used + alignment - 1) / alignment * alignment;
+}
+
+template <class Id>
+bool all_below(std::span<const std::byte> ids, std::int64_t limit) {
+  const auto* first = reinterpret_cast<const Id*>(ids.data());
+  Id largest = 0;
+  for (std::size_t i = 0; i < ids.size() / sizeof(Id); ++i) largest = std::max(largest, first[i]);
+  return static_cast<std::int64_t>(largest) < limit;
+}
+
+bool all_below(std::span<const std::byte> ids, std::uint64_t width, std::int64_t limit) {
+  if (width == 1) return all_below<std::uint8_t>(ids, limit);
+  if (width == 2) return all_below<std::uint16_t>(ids, limit);
+  return all_below<std::uint32_t>(ids, limit);
+}
+
+/// Whether the figures of a header fit each other and a file of `size` bytes; nothing is multiplied before it is
+/// bounded.
+bool fits(const Header& header, std::uint64_t size) {
+  if (header.magic != magic || header.units > 1 || header.symbols > code_point_limit) return false;
+  if (header.width != 1 && header.width != 2 && header.width != 4) return false;
+  const std::uint64_t start = ids_offset(header.symbols);
+  return size >= start && (size - start) % header.width == 0 && (size - start) / header.width == header.tokens;
+}
+
+std::optional<Vocabulary> vocabulary_of(const Header& header, std::span<const std::byte> code_points) {
+  if (header.units == static_cast<std::uint64_t>(Units::bytes)) return Vocabulary::of_bytes();
+  std::vector<char32_t> symbols(header.symbols);
+  std::memcpy(symbols.data(), code_points.data(), code_points.size());
+  const bool ascending = std::adjacent_find(symbols.begin(), symbols.end(), std::greater_equal<>()) == symbols.end();
+  if (symbols.empty() || !ascending || !std::all_of(symbols.begin(), symbols.end(), is_scalar_value))
+    return std::nullopt;
+  return Vocabulary::of_characters(std::move(symbols));
+}
+
+/// Removes what killed processes left of this file; a writer that lives touches its own all the time.
+void remove_abandoned(const std::filesystem::path& path) {
+  constexpr auto longest_silence = std::chrono::hours(1);
+  const std::string prefix = path.filename().native() + ".tmp-";
+  const auto now = std::filesystem::file_time_type::clock::now();
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(path.parent_path(), ignored)) {
+    if (!entry.path().filename().native().starts_with(prefix)) continue;
+    const auto written = entry.last_write_time(ignored);
+    if (!ignored && now - written > longest_silence) std::filesystem::remove(entry.path(), ignored);
+  }
+}
+
+/// A file that takes its name only when it is finished; removed otherwise.
+class UnfinishedFile {
+ public:
+  explicit UnfinishedFile(std::filesystem::path path)
+      : path_(std::move(path)), temporary_(path_.native() + ".tmp-" + std::to_string(::getpid())) {
+    number_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (number_ < 0) fail();
+  }
+  UnfinishedFile(const UnfinishedFile&) = delete;
+  UnfinishedFile& operator=(const UnfinishedFile&) = delete;
+  ~UnfinishedFile() {
+    ::close(number_);
+    if (!finished_) ::unlink(temporary_.c_str());
+  }
+
+  void write(std::span<const std::byte> bytes, std::uint64_t offset) {
+    while (!bytes.empty()) {
+      const ssize_t count = ::pwrite(number_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) fail();
+      bytes = bytes.subspan(static_cast<std::size_t>(count));
+      offset += static_cast<std::uint64_t>(count);
+    }
+  }
+
+  void finish() {
+    if (::fsync(number_) != 0 || ::rename(temporary_.c_str(), path_.c_str()) != 0) fail();
+    finished_ = true;
+    fsync_path(path_.has_parent_path() ? path_.parent_path() : ".");
+  }
+
+ private:
+  [[noreturn]] void fail() const {
+    const int reason = errno;
+    throw Error(ExitCode::io, "cannot keep the ids of the text in " + printable(path_.native(), 400) + ": " +
+                                  std::generic_category().message(reason) +
+                                  "; free some space or choose another folder");
+  }
+
+  std::filesystem::path path_;
+  std::filesystem::path temporary_;
+  int number_ = -1;
+  bool finished_ = false;
+};
+
+}  // namespace
+
+std::optional<IdCache::Content> IdCache::open() const {
+  std::error_code absent;
+  if (!std::filesystem::is_regular_file(path_, absent)) return std::nullopt;
+  const auto file = std::make_shared<const MappedFile>(path_);
+  const std::span<const std::byte> bytes = file->bytes();
+  Header header;
+  if (bytes.size() < sizeof header) return std::nullopt;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  if (!fits(header, bytes.size()) || header.key != key_) return std::nullopt;
+  const auto code_points = bytes.subspan(sizeof header, header.symbols * sizeof(char32_t));
+  if (header.crc64 != header_crc64(header, code_points)) return std::nullopt;
+  auto vocabulary = vocabulary_of(header, code_points);
+  const auto ids = bytes.subspan(ids_offset(header.symbols));
+  if (!vocabulary || !all_below(ids, header.width, vocabulary->size())) return std::nullopt;
+  const TokenView tokens(ids.data(), static_cast<int>(header.width), static_cast<std::int64_t>(header.tokens));
+  return Content{*std::move(vocabulary), tokens, file, header.ids_crc64};
+}
+
+void IdCache::write(const Vocabulary& vocabulary, int width, std::int64_t tokens,
+                    const std::function<void(const IdSink&)>& fill) const {
+  Header header{.magic = magic,
+                .key = key_,
+                .units = static_cast<std::uint64_t>(vocabulary.units()),
+                .symbols = vocabulary.code_points().size(),
+                .width = static_cast<std::uint64_t>(width),
+                .tokens = static_cast<std::uint64_t>(tokens),
+                .ids_crc64 = 0,
+                .crc64 = 0};
+  const auto code_points = std::as_bytes(std::span(vocabulary.code_points()));
+  std::error_code reported_by_open;
+  std::filesystem::create_directories(path_.parent_path(), reported_by_open);
+  remove_abandoned(path_);
+  UnfinishedFile file(path_);
+  std::uint64_t offset = ids_offset(header.symbols);
+  fill([&](std::span<const std::byte> ids) {
+    file.write(ids, offset);
+    offset += ids.size();
+    header.ids_crc64 = crc64(ids, header.ids_crc64);
+  });
+  header.crc64 = header_crc64(header, code_points);
+  file.write(std::as_bytes(std::span(&header, 1)), 0);
+  file.write(code_points, sizeof header);
+  file.finish();
+}
+
+}  // namespace chargpt

@@ -1,0 +1,47 @@
+// The ids of a large text as one file, mapped into memory: whole or absent, and of no use once the text has changed.
+// Knows nothing of how a text is encoded.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "text/corpus.h"
+
+namespace chargpt {
+
+/// Takes the ids of a text, in order, a run at a time.
+using IdSink = std::function<void(std::span<const std::byte>)>;
+
+class IdCache {
+ public:
+  struct Content {
+    Vocabulary vocabulary;
+    TokenView tokens;
+    std::shared_ptr<const void> owner;
+    std::uint64_t crc64 = 0;  ///< what the ids summed to when they were written
+  };
+
+  /// `path`: the file; `key`: tells the text that it must hold.
+  IdCache(std::filesystem::path path, std::uint64_t key) : path_(std::move(path)), key_(key) {}
+  const std::filesystem::path& path() const { return path_; }
+
+  /// None when the file is absent, of another text or format, cut short, or holds ids outside its vocabulary. The sum
+  /// of the ids is left to the caller, who needs it anyway.
+  std::optional<Content> open() const;
+
+  /// Replaces the file: `fill` is called with the sink of its ids, of `width` bytes each. Error io: disk full and the
+  /// like.
+  void write(const Vocabulary& vocabulary, int width, std::int64_t tokens,
+             const std::function<void(const IdSink&)>& fill) const;
+
+ private:
+  std::filesystem::path path_;
+  std::uint64_t key_;
+};
+
+}  // namespace chargpt

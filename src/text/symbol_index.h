@@ -1,0 +1,28 @@
+// From a code point to its id in constant time: a table of pages, so that a text of any script is encoded at the speed
+// of two array reads a character. Knows no text.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "text/utf8.h"
+
+namespace chargpt {
+
+class SymbolIndex {
+ public:
+  /// id = position in `code_points`, each a scalar value.
+  explicit SymbolIndex(const std::vector<char32_t>& code_points);
+  /// -1 where unknown; code_point must be below code_point_limit.
+  std::int32_t operator[](char32_t code_point) const {
+    return ids_[pages_[code_point / page_size] * page_size + code_point % page_size];
+  }
+
+ private:
+  static constexpr std::uint32_t page_size = 256;
+  std::vector<std::uint32_t>
+      pages_;  ///< (code_point_limit / page_size) number of the page in ids_; 0: the page of unknowns
+  std::vector<std::int32_t> ids_;  ///< (pages in use, page_size)
+};
+
+}  // namespace chargpt

@@ -1,0 +1,36 @@
+// The files that make a text: found, opened as sources, and told apart from what they were yesterday. Knows no
+// character.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "text/text_source.h"
+
+namespace chargpt {
+
+class TextFiles {
+ public:
+  /// Error missing, naming the first file that is not there; usage when there are no names.
+  explicit TextFiles(const std::vector<std::string>& names);
+
+  /// Whether all together have at most `bytes` bytes. Pipes count nothing: their size is not known.
+  bool within(std::uint64_t bytes) const;
+  /// Files as sources that hold their bytes: what is read twice is the same twice.
+  std::vector<TextSource> in_memory(std::uint64_t max_bytes) const;
+  /// Files as sources read in pieces; pipes are held in memory.
+  std::vector<TextSource> streamed(std::uint64_t max_pipe_bytes) const;
+
+  /// Which files these are, in words for a checksum.
+  std::string identity() const;
+  /// What state they are in: size, time of writing and a sum of both ends of each. Not their whole content: reading
+  /// that takes as long as encoding it.
+  std::string state() const;
+
+ private:
+  std::vector<std::filesystem::path> paths_;
+};
+
+}  // namespace chargpt

@@ -1,0 +1,117 @@
+#include "text/text_source.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/quote.h"
+
+namespace chargpt {
+namespace {
+
+constexpr std::size_t piece_bytes = std::size_t{1} << 20;
+constexpr std::size_t shown_path_bytes = 400;
+constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+
+std::string shown(const std::filesystem::path& path) {
+  return printable(path.native(), shown_path_bytes);
+}
+
+[[noreturn]] void cannot_read(const std::filesystem::path& path, int reason) {
+  if (reason == ENOENT || reason == ENOTDIR) throw Error(ExitCode::missing, shown(path) + " does not exist");
+  throw Error(ExitCode::io, "cannot read " + shown(path) + ": " + std::generic_category().message(reason));
+}
+
+std::string hexadecimal(char byte) {
+  char text[8];
+  std::snprintf(text, sizeof text, "0x%02X", static_cast<unsigned>(static_cast<unsigned char>(byte)));
+  return text;
+}
+
+std::string shown(const TextPlace& place) {
+  return "offset " + std::to_string(place.offset) + " (line " + std::to_string(place.line) + ")";
+}
+
+bool starts_like_utf16(std::string_view text) {
+  return text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF");
+}
+
+}  // namespace
+
+TextSource TextSource::in_memory(std::string name, std::string bytes) {
+  TextSource source;
+  source.name_ = std::move(name);
+  source.bytes_ = std::make_shared<const std::string>(std::move(bytes));
+  return source;
+}
+
+TextSource TextSource::whole_file(const std::filesystem::path& path, std::uint64_t max_bytes) {
+  return in_memory(shown(path), read_file(path, max_bytes));
+}
+
+TextSource TextSource::streamed_file(const std::filesystem::path& path) {
+  TextSource source;
+  source.name_ = shown(path);
+  source.path_ = path;
+  return source;
+}
+
+bool TextSource::has_byte_order_mark() const {
+  return TextReader(*this).skipped() > 0;
+}
+
+TextReader::TextReader(const TextSource& source) : source_(source) {
+  if (source_.bytes_) {
+    first_piece_ = *source_.bytes_;
+  } else {
+    file_.reset(std::fopen(source_.path_.c_str(), "rb"));
+    if (!file_) cannot_read(source_.path_, errno);
+    std::setvbuf(file_.get(), nullptr, _IONBF, 0);
+    piece_.resize(piece_bytes);
+    first_piece_ = read_piece(0);
+  }
+  if (!first_piece_.starts_with(byte_order_mark)) return;
+  skipped_ = byte_order_mark.size();
+  first_piece_.remove_prefix(byte_order_mark.size());
+}
+
+std::string_view TextReader::next(std::size_t kept) {
+  if (!std::exchange(started_, true)) return first_piece_;
+  return file_ ? read_piece(kept) : first_piece_.substr(first_piece_.size() - kept);
+}
+
+std::string_view TextReader::read_piece(std::size_t kept) {
+  std::copy(piece_.data() + (piece_size_ - kept), piece_.data() + piece_size_, piece_.data());
+  const std::size_t count = std::fread(piece_.data() + kept, 1, piece_.size() - kept, file_.get());
+  if (std::ferror(file_.get())) cannot_read(source_.path_, errno);
+  piece_size_ = kept + count;
+  return {piece_.data(), piece_size_};
+}
+
+void TextPlace::advance(std::string_view bytes) {
+  offset += bytes.size();
+  line += static_cast<std::uint64_t>(std::count(bytes.begin(), bytes.end(), '\n'));
+}
+
+void refuse_binary(std::string_view piece, TextPlace place, const std::string& name) {
+  const std::size_t at = piece.find('\0');
+  if (at == std::string_view::npos) return;
+  place.advance(piece.substr(0, at));
+  throw Error(ExitCode::data,
+              name + " is not a text: it has a NUL byte at " + shown(place) +
+                  "; it is a binary file or UTF-16: convert it (iconv -f UTF-16 -t UTF-8), or use --units bytes");
+}
+
+void refuse_encoding(std::string_view rest, const TextPlace& place, const std::string& name) {
+  const bool utf16 = place.offset == 0 && starts_like_utf16(rest);
+  throw Error(ExitCode::data, name + " is not UTF-8: byte " + hexadecimal(rest[0]) + " at " + shown(place) + " " +
+                                  std::string(describe_fault(decode_character(rest).fault)) +
+                                  "; convert it (iconv -f " + (utf16 ? "UTF-16" : "WINDOWS-1252") +
+                                  " -t UTF-8), or use --units bytes");
+}
+
+}  // namespace chargpt

@@ -1,0 +1,107 @@
+// Where the bytes of a text come from: a file read piece by piece, or a string in memory; read as often as needed,
+// front to back. Checks that what is read as characters is a text. Knows no vocabulary and no id.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "config/config.h"
+#include "text/utf8.h"
+
+namespace chargpt {
+
+/// One text by name. Cheap to copy.
+class TextSource {
+ public:
+  static TextSource in_memory(std::string name, std::string bytes);
+  /// A file read whole and at once: pipes can be read no other way. Errors as read_file.
+  static TextSource whole_file(const std::filesystem::path& path, std::uint64_t max_bytes);
+  /// A file read in pieces, each time anew: memory stays flat. Errors as read_file.
+  static TextSource streamed_file(const std::filesystem::path& path);
+
+  const std::string& name() const { return name_; }
+  /// Starts with U+FEFF, which readers leave out.
+  bool has_byte_order_mark() const;
+
+ private:
+  friend class TextReader;
+  std::string name_;
+  std::filesystem::path path_;                ///< empty: in memory
+  std::shared_ptr<const std::string> bytes_;  ///< null: streamed
+};
+
+/// Reads one source front to back, without its byte order mark.
+class TextReader {
+ public:
+  explicit TextReader(const TextSource& source);
+  /// The next piece, starting with the last `kept` bytes of the one before; no more than these at the end.
+  std::string_view next(std::size_t kept = 0);
+  /// Bytes of the source before the first piece.
+  std::uint64_t skipped() const { return skipped_; }
+
+ private:
+  struct Close {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  /// Fills piece_ from the file, after the last `kept` bytes of what it held.
+  std::string_view read_piece(std::size_t kept);
+
+  TextSource source_;
+  std::unique_ptr<std::FILE, Close> file_;
+  std::string piece_;
+  std::size_t piece_size_ = 0;
+  std::string_view first_piece_;
+  bool started_ = false;
+  std::uint64_t skipped_ = 0;
+};
+
+/// A place in a source, for messages.
+struct TextPlace {
+  std::uint64_t offset = 0;  ///< bytes before it
+  std::uint64_t line = 1;
+  void advance(std::string_view bytes);
+};
+
+/// Error data when `piece`, at `place`, holds a NUL byte.
+void refuse_binary(std::string_view piece, TextPlace place, const std::string& name);
+/// Error data: `rest`, at `place`, does not start with a character.
+[[noreturn]] void refuse_encoding(std::string_view rest, const TextPlace& place, const std::string& name);
+
+/// Calls visit(code_point) for each character of the source. Errors data: not UTF-8 (offset, line), NUL bytes.
+template <class Visit>
+void read_characters(const TextSource& source, Visit&& visit) {
+  TextReader reader(source);
+  TextPlace place{.offset = reader.skipped()};
+  std::string_view rest;
+  while (true) {
+    const std::string_view piece = reader.next(rest.size());
+    if (piece.size() == rest.size()) break;
+    refuse_binary(piece, place, source.name());
+    const std::size_t used = decode_utf8(piece, visit);
+    place.advance(piece.substr(0, used));
+    rest = piece.substr(used);
+    // A fault other than a cut-off character cannot be mended by the next piece.
+    if (!rest.empty() && decode_character(rest).fault != Utf8Fault::cut_off) break;
+  }
+  if (!rest.empty()) refuse_encoding(rest, place, source.name());
+}
+
+/// Calls visit(byte value) for each byte of the source; any content will do.
+template <class Visit>
+void read_bytes(const TextSource& source, Visit&& visit) {
+  TextReader reader(source);
+  for (std::string_view piece = reader.next(); !piece.empty(); piece = reader.next())
+    for (const char byte : piece) visit(static_cast<char32_t>(static_cast<unsigned char>(byte)));
+}
+
+template <class Visit>
+void read_symbols(const TextSource& source, Units units, Visit&& visit) {
+  if (units == Units::bytes) return read_bytes(source, visit);
+  read_characters(source, visit);
+}
+
+}  // namespace chargpt

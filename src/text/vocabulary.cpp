@@ -1,0 +1,196 @@
+#include "text/vocabulary.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/quote.h"
+#include "text/symbol_index.h"
+#include "text/unknown_characters.h"
+#include "text/utf8.h"
+
+namespace chargpt {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::int64_t byte_symbols = 256;
+constexpr std::size_t surrogates = 0x800;
+constexpr std::size_t most_symbols = code_point_limit - surrogates;
+constexpr char32_t no_character = code_point_limit;
+
+[[noreturn]] void refuse(const std::string& source, const std::string& why) {
+  throw Error(ExitCode::data, source + " is not a vocabulary: " + why);
+}
+
+/// The only character of `text`, or no_character.
+char32_t single_character(const std::string& text) {
+  if (text.empty()) return no_character;
+  const DecodedCharacter character = decode_character(text);
+  const bool alone = static_cast<std::size_t>(character.length) == text.size();
+  return alone && character.fault == Utf8Fault::none ? character.code_point : no_character;
+}
+
+/// symbols[i] of a vocab.json, above the symbol before it.
+char32_t parse_symbol(const json& symbols, std::size_t i, char32_t previous, const std::string& source) {
+  const std::string place = "symbols[" + std::to_string(i) + "]";
+  if (!symbols[i].is_string()) refuse(source, place + " is of type " + symbols[i].type_name() + ", not a string");
+  const auto& text = symbols[i].get_ref<const std::string&>();
+  const char32_t code_point = single_character(text);
+  if (code_point == no_character) refuse(source, place + " is \"" + printable(text) + "\", not a single character");
+  if (i > 0 && code_point == previous)
+    refuse(source, place + " repeats " + describe_character(code_point) + "; each symbol may appear once");
+  if (i > 0 && code_point < previous)
+    refuse(source, place + " = " + describe_character(code_point) + " comes after " + describe_character(previous) +
+                       "; symbols are in code-point order");
+  return code_point;
+}
+
+std::vector<char32_t> parse_symbols(const json& symbols, const std::string& source) {
+  if (!symbols.is_array())
+    refuse(source, std::string("\"symbols\" is of type ") + symbols.type_name() + ", not a list");
+  if (symbols.empty()) refuse(source, "\"symbols\" is empty");
+  if (symbols.size() > most_symbols)
+    refuse(source,
+           "it has " + std::to_string(symbols.size()) + " symbols; Unicode has " + std::to_string(most_symbols));
+  std::vector<char32_t> code_points;
+  code_points.reserve(symbols.size());
+  for (std::size_t i = 0; i < symbols.size(); ++i)
+    code_points.push_back(parse_symbol(symbols, i, i > 0 ? code_points.back() : 0, source));
+  return code_points;
+}
+
+std::string byte_string(std::int64_t value) {
+  return std::string(1, static_cast<char>(value));
+}
+
+std::string bad_prompt(std::string_view text, std::size_t offset, const std::string& what) {
+  char byte[8];
+  std::snprintf(byte, sizeof byte, "0x%02X", static_cast<unsigned>(static_cast<unsigned char>(text[offset])));
+  return what + " is not UTF-8: byte " + byte + " at offset " + std::to_string(offset) + " " +
+         std::string(describe_fault(decode_character(text.substr(offset)).fault)) + "; convert it to UTF-8 (iconv)";
+}
+
+/// Format, bidirectional and private characters and marks that join what stands before them: not for a terminal.
+bool shows_nothing_alone(char32_t code_point) {
+  struct Block {
+    char32_t first, last;
+  };
+  static constexpr Block blocks[] = {{0x00, 0x1F},     {0x7F, 0xA0},     {0xAD, 0xAD},     {0x300, 0x36F},
+                                     {0x61C, 0x61C},   {0x180E, 0x180E}, {0x1AB0, 0x1AFF}, {0x1DC0, 0x1DFF},
+                                     {0x2000, 0x200F}, {0x2028, 0x202F}, {0x205F, 0x206F}, {0x20D0, 0x20FF},
+                                     {0x3000, 0x3000}, {0xD800, 0xF8FF}, {0xFE00, 0xFE0F}, {0xFE20, 0xFE2F},
+                                     {0xFEFF, 0xFEFF}, {0xFFF0, 0xFFFB}, {0xFFFE, 0xFFFF}, {0xE0000, 0x7FFFFFFF}};
+  return std::any_of(std::begin(blocks), std::end(blocks), [code_point](const Block& block) {
+    return code_point >= block.first && code_point <= block.last;
+  });
+}
+
+}  // namespace
+
+std::string describe_character(char32_t code_point) {
+  char number[16];
+  std::snprintf(number, sizeof number, "U+%04X", static_cast<unsigned>(code_point));
+  if (shows_nothing_alone(code_point)) return number;
+  return std::string("'").append(utf8_of(code_point)).append("' (").append(number).append(")");
+}
+
+Vocabulary Vocabulary::of_bytes() {
+  return {};
+}
+
+Vocabulary Vocabulary::of_characters(std::vector<char32_t> code_points) {
+  const bool ascending =
+      std::adjacent_find(code_points.begin(), code_points.end(), std::greater_equal<>()) == code_points.end();
+  if (code_points.empty() || !ascending || !std::all_of(code_points.begin(), code_points.end(), is_scalar_value))
+    throw Error(ExitCode::internal, "a vocabulary was made of code points that are not distinct characters in order");
+  Vocabulary vocabulary;
+  vocabulary.units_ = Units::characters;
+  vocabulary.code_points_ = std::move(code_points);
+  return vocabulary;
+}
+
+Vocabulary Vocabulary::from_json(const json& json, const std::string& source) {
+  if (!json.is_object()) refuse(source, std::string("it is of type ") + json.type_name() + ", not an object");
+  for (const auto& [key, value] : json.items())
+    if (key != "kind" && key != "symbols") refuse(source, "unknown key \"" + printable(key) + "\"");
+  const auto kind = json.find("kind");
+  if (kind == json.end() || !kind->is_string()) refuse(source, "\"kind\" is missing or not a string");
+  const auto& name = kind->get_ref<const std::string&>();
+  const auto symbols = json.find("symbols");
+  if (name == "bytes") {
+    if (symbols != json.end()) refuse(source, "kind \"bytes\" has no \"symbols\"");
+    return of_bytes();
+  }
+  if (name != "characters") refuse(source, "kind \"" + printable(name) + "\" is neither \"characters\" nor \"bytes\"");
+  if (symbols == json.end()) refuse(source, "\"symbols\" is missing");
+  return of_characters(parse_symbols(*symbols, source));
+}
+
+nlohmann::ordered_json Vocabulary::to_json() const {
+  nlohmann::ordered_json json;
+  json["kind"] = enum_name(units_);
+  if (units_ == Units::bytes) return json;
+  auto& symbols = json["symbols"] = nlohmann::ordered_json::array();
+  for (const char32_t code_point : code_points_) symbols.push_back(utf8_of(code_point));
+  return json;
+}
+
+std::int64_t Vocabulary::size() const {
+  return units_ == Units::bytes ? byte_symbols : static_cast<std::int64_t>(code_points_.size());
+}
+
+Units Vocabulary::units() const {
+  return units_;
+}
+
+std::string Vocabulary::symbol(std::int64_t id) const {
+  if (id < 0 || id >= size())
+    throw Error(ExitCode::data,
+                "id " + std::to_string(id) + " is outside the vocabulary of " + std::to_string(size()) + " symbols");
+  return units_ == Units::bytes ? byte_string(id) : utf8_of(code_points_[static_cast<std::size_t>(id)]);
+}
+
+std::string Vocabulary::decode(const std::vector<std::int64_t>& ids) const {
+  std::string text;
+  text.reserve(ids.size());
+  for (const std::int64_t id : ids) text += symbol(id);
+  return text;
+}
+
+std::vector<std::int64_t> Vocabulary::encode(std::string_view text, const std::string& what,
+                                             UnknownPolicy policy) const {
+  std::vector<std::int64_t> ids;
+  ids.reserve(text.size());
+  if (units_ == Units::bytes) {
+    for (const char byte : text) ids.push_back(static_cast<unsigned char>(byte));
+    return ids;
+  }
+  const SymbolIndex index(code_points_);
+  const std::int64_t replacement = std::max<std::int64_t>({id_of('?') >= 0 ? id_of('?') : id_of(' '), 0});
+  UnknownCharacters unknown;
+  std::int64_t position = 0;
+  const std::size_t used = decode_utf8(text, [&](char32_t code_point) {
+    const std::int32_t id = index[code_point];
+    if (id >= 0) {
+      ids.push_back(id);
+    } else if (policy == UnknownPolicy::error) {
+      unknown.note(code_point, position);
+    } else if (policy == UnknownPolicy::replace) {
+      ids.push_back(replacement);
+    }
+    ++position;
+  });
+  if (used < text.size()) throw Error(ExitCode::data, bad_prompt(text, used, what));
+  if (!unknown.empty()) throw Error(ExitCode::data, unknown.message(what, "leave them out, or --unknown skip"));
+  return ids;
+}
+
+std::int64_t Vocabulary::id_of(char32_t code_point) const {
+  if (units_ == Units::bytes) return code_point < byte_symbols ? static_cast<std::int64_t>(code_point) : -1;
+  const auto found = std::lower_bound(code_points_.begin(), code_points_.end(), code_point);
+  return found != code_points_.end() && *found == code_point ? found - code_points_.begin() : -1;
+}
+
+}  // namespace chargpt
