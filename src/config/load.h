@@ -15,7 +15,9 @@
 namespace chargpt {
 
 /// One `--set KEY=VALUE` or `--KEY VALUE`. Key: "train.learning_rate", or "learning_rate" where only one section has it
-/// (`-` and `_` are the same). Value: as in JSON; a bare word is a string. `flag` is how the user spelled it, for messages.
+/// (`-` and `_` are the same), or "name". Value: JSON where it starts with `"`, `[` or `{`; else a word of whatever
+/// type the option has (`.5` and `mlp,norm` work), so a list of file names is best passed as JSON. `flag` is how the
+/// user spelled it, for messages.
 struct Override {
   std::string key;
   std::string value;
@@ -24,7 +26,8 @@ struct Override {
 
 struct ResolvedConfig {
   Config config;
-  /// "train.learning_rate" -> "default" | "preset nanogpt-cpu" | "mine.json:7" | "--learning_rate"; every key is present.
+  /// "train.learning_rate" -> "default" | "preset nanogpt-cpu" | "mine.json:7" | "--learning_rate"; every key is
+  /// present.
   std::map<std::string, std::string> origin;
 };
 
@@ -36,20 +39,29 @@ struct Preset {
 /// All of configs/**.json, compiled into the program, in order of name.
 std::span<const Preset> presets();
 
-/// `name_or_path`: a preset's name, or a path (has a '/' that no preset has, or ends in .json, or exists). Error missing, with the nearest preset, otherwise.
+/// `name_or_path`: a preset's name, or a path (has a '/' that no preset has, or ends in .json, or exists). Error
+/// missing, with the nearest preset, otherwise.
 ResolvedConfig load_config(const std::string& name_or_path, std::span<const Override> overrides = {});
 
-/// A config from JSON text; `source` names it in messages and origins. `folder` is where a relative `extends` is looked up.
-ResolvedConfig parse_config(std::string_view text, const std::string& source, const std::filesystem::path& folder, std::span<const Override> overrides = {});
+/// A config from JSON text; `source` names it in messages and origins. `folder` is where a relative `extends` is looked
+/// up.
+ResolvedConfig parse_config(std::string_view text, const std::string& source, const std::filesystem::path& folder,
+                            std::span<const Override> overrides = {});
 
 /// Applies overrides to an already resolved config (as `resume --set` does) and checks it again.
+/// Everywhere, the layer that sets the length last decides its kind: max_iters after max_epochs or max_seconds clears
+/// those.
 void apply_overrides(ResolvedConfig& resolved, std::span<const Override> overrides);
 
+/// The config of a run as parse_config reads it back, equal: name and every option, defaults included.
 nlohmann::ordered_json to_json(const Config& config);
+/// The same with an "origin" object, which parse_config reads back too.
+nlohmann::ordered_json to_json(const ResolvedConfig& resolved);
 /// JSON Schema (draft 2020-12) of a config file.
 nlohmann::ordered_json config_schema();
 
-/// One row per option, for --help, tables and completions.
+/// One row per option, for --help, tables and completions. type: integer, number, boolean, string, choice, "string or
+/// list", list, "list of objects"; range: "1 to 1000", "layernorm|rmsnorm|none", or empty.
 struct OptionInfo {
   std::string section, name, type, default_value, range, help;
 };

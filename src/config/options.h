@@ -1,5 +1,5 @@
-// How one line of config.h becomes a member with its default, a range, a help text, a JSON key, a flag and a schema entry.
-// Knows no option by name.
+// How one line of config.h becomes a member with its default, a range, a help text, a JSON key, a flag and a schema
+// entry. Knows no option by name.
 #pragma once
 
 #include <cstdint>
@@ -17,18 +17,28 @@ struct Range {
   double max = std::numeric_limits<double>::infinity();
   bool above = false;
 };
-constexpr Range between(double min, double max) { return {min, max, false}; }
-constexpr Range at_least(double min) { return {min, std::numeric_limits<double>::infinity(), false}; }
-constexpr Range above(double min) { return {min, std::numeric_limits<double>::infinity(), true}; }
-constexpr Range any() { return {}; }
+constexpr Range between(double min, double max) {
+  return {min, max, false};
+}
+constexpr Range at_least(double min) {
+  return {min, std::numeric_limits<double>::infinity(), false};
+}
+constexpr Range above(double min) {
+  return {min, std::numeric_limits<double>::infinity(), true};
+}
+constexpr Range any() {
+  return {};
+}
 
 }  // namespace chargpt
 
-/// One option: member of TYPE with its default, and a line of the struct's visit(). DEFAULT in parentheses where it holds commas.
+/// One option: member of TYPE with its default, and a line of the struct's visit(). DEFAULT in parentheses where it
+/// holds commas.
 #define CHARGPT_OPTION_MEMBER(TYPE, NAME, DEFAULT, RANGE, HELP) TYPE NAME = DEFAULT;
 #define CHARGPT_OPTION_VISIT(TYPE, NAME, DEFAULT, RANGE, HELP) visitor(#NAME, self.NAME, RANGE, HELP);
 
-/// Gives struct NAME one member per option, and `visit(self, visitor)` that calls visitor(name, member, range, help) for each.
+/// Gives struct NAME one member per option, and `visit(self, visitor)` that calls visitor(name, member, range, help)
+/// for each.
 #define CHARGPT_OPTIONS(NAME, OPTIONS)                 \
   struct NAME {                                        \
     OPTIONS(CHARGPT_OPTION_MEMBER)                     \

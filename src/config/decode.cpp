@@ -1,0 +1,214 @@
+#include "config/decode.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <concepts>
+#include <optional>
+#include <regex>
+
+#include "base/error.h"
+#include "base/names.h"
+#include "base/quote.h"
+#include "config/kinds.h"
+
+namespace chargpt {
+namespace {
+
+using Kind = Value::Kind;
+
+/// A value on its way into an option.
+struct Entry {
+  const Value& value;
+  std::string key;    ///< "model.n_head", "train.groups[0].match"
+  std::string place;  ///< "mine.json:7"
+  const Source& source;
+
+  [[noreturn]] void reject(const std::string& what) const {
+    throw Error(ExitCode::usage, place + ": " + key + " = " + shown(value) + " " + what);
+  }
+  [[noreturn]] void reject_type(const std::string& takes) const {
+    if (value.kind == Kind::null) reject("is no value; leave it out, or give " + takes);
+    reject((value.kind == Kind::bare ? "is not understood" : "is " + kind_name(value)) + "; it takes " + takes);
+  }
+  Entry part(const Value& item, const std::string& suffix) const {
+    return {item, key + suffix, source.place(item.line), source};
+  }
+};
+
+bool is_text(const Value& value) {
+  return value.kind == Kind::string || value.kind == Kind::bare;
+}
+
+/// nullopt where the value is no number; Error where it is one that a double cannot hold.
+std::optional<double> number_of(const Entry& entry) {
+  const std::string& text = entry.value.text;
+  const bool numeric = entry.value.kind == Kind::number || entry.value.kind == Kind::bare;
+  if (!numeric || text.find_first_not_of("0123456789+-.eE") != std::string::npos) return std::nullopt;
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (end != text.data() + text.size()) return std::nullopt;
+  if (error == std::errc::result_out_of_range) entry.reject("is too large or too close to 0 for a number");
+  return error == std::errc() ? std::optional(number) : std::nullopt;
+}
+
+void check_range(double number, const Range& range, const Entry& entry) {
+  if (range.above && number <= range.min) entry.reject("is not above " + spelled(range.min) + ", the limit");
+  if (number < range.min) entry.reject("is below " + spelled(range.min) + ", the smallest allowed");
+  if (number > range.max) entry.reject("is above " + spelled(range.max) + ", the largest allowed");
+}
+
+void assign(double& member, const Range& range, const Entry& entry) {
+  const std::optional<double> number = number_of(entry);
+  if (!number) entry.reject_type(takes(member, range));
+  check_range(*number, range, entry);
+  member = *number;
+}
+
+/// 1000 and 1e3 are the same; spellings without a point or exponent are read exactly.
+void assign(std::int64_t& member, const Range& range, const Entry& entry) {
+  const std::optional<double> number = number_of(entry);
+  if (!number) entry.reject_type(takes(member, range));
+  check_range(*number, range, entry);
+  const double below = std::floor(*number);
+  if (below != *number)
+    entry.reject("is not a whole number; " + spelled(below) + " or " + spelled(below + 1) + " would do");
+  constexpr double two_to_63 = 9223372036854775808.0;
+  if (*number < -two_to_63 || *number >= two_to_63) entry.reject("does not fit into 64 bits");
+  const std::string& text = entry.value.text;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), member);
+  if (error != std::errc() || end != text.data() + text.size()) member = static_cast<std::int64_t>(*number);
+}
+
+void assign(bool& member, const Range& range, const Entry& entry) {
+  const Value& value = entry.value;
+  const bool spelled_out = value.text == "true" || value.text == "false";
+  if (!spelled_out || (value.kind != Kind::boolean && value.kind != Kind::bare))
+    entry.reject_type(takes(member, range));
+  member = value.text == "true";
+}
+
+void assign(std::string& member, const Range& range, const Entry& entry) {
+  if (!is_text(entry.value)) entry.reject_type(takes(member, range));
+  if (entry.value.text.find('\0') != std::string::npos) entry.reject("holds a NUL character");
+  member = entry.value.text;
+}
+
+void assign(Strings& member, const Range& range, const Entry& entry) {
+  const bool list = entry.value.kind == Kind::array;
+  if (!list && !is_text(entry.value)) entry.reject_type(takes(member, range));
+  Strings read;
+  if (list)
+    for (const Value& item : entry.value.items)
+      assign(read.emplace_back(), range, entry.part(item, "[" + std::to_string(read.size()) + "]"));
+  else
+    assign(read.emplace_back(), range, entry);
+  if (read.empty()) entry.reject("is an empty list; name one file at least");
+  if (std::find(read.begin(), read.end(), "") != read.end()) entry.reject("has an empty name; name a file");
+  member = read;
+}
+
+template <class E>
+requires std::is_enum_v<E>
+void assign(E& member, const Range& range, const Entry& entry) {
+  if (!is_text(entry.value)) entry.reject_type(takes(member, range));
+  const std::optional<E> chosen = enum_value<E>(entry.value.text);
+  if (!chosen)
+    entry.reject("is none of " + joined(spellings<E>(), ", ") + did_you_mean(entry.value.text, spellings<E>()));
+  member = *chosen;
+}
+
+/// The items of a list; a word from the command line is cut at its commas.
+std::vector<Value> items_of(const Value& value) {
+  if (value.kind != Kind::bare) return value.items;
+  std::vector<Value> items;
+  for (std::size_t start = 0; start <= value.text.size();) {
+    const std::size_t end = std::min(value.text.find(',', start), value.text.size());
+    items.push_back({.kind = Kind::bare, .text = value.text.substr(start, end - start), .items = {}, .members = {}});
+    start = end + 1;
+  }
+  return items;
+}
+
+void assign(Places& member, const Range& range, const Entry& entry) {
+  if (entry.value.kind != Kind::array && entry.value.kind != Kind::bare) entry.reject_type(takes(member, range));
+  Places read;
+  for (const Value& item : items_of(entry.value)) {
+    Place place{};
+    assign(place, range, entry.part(item, "[" + std::to_string(read.size()) + "]"));
+    if (std::find(read.begin(), read.end(), place) != read.end())
+      entry.reject("names " + std::string(enum_name(place)) + " twice; once is enough");
+    read.push_back(place);
+  }
+  member = read;
+}
+
+std::vector<std::string> group_keys() {
+  std::vector<std::string> keys;
+  const GroupConfig group;
+  GroupConfig::visit(group, [&](const char* name, const auto&, const Range&, const char*) { keys.emplace_back(name); });
+  return keys;
+}
+
+/// Long patterns recurse deeply in the library's compiler, so they are refused by length first.
+void check_pattern(const Entry& entry) {
+  constexpr std::size_t max_pattern_bytes = 200;
+  const std::string& pattern = entry.value.text;
+  if (pattern.empty()) entry.reject("is empty; give a regular expression such as \"wte|lm_head\"");
+  if (pattern.size() > max_pattern_bytes)
+    entry.reject("has " + std::to_string(pattern.size()) + " bytes, more than " + std::to_string(max_pattern_bytes));
+  try {
+    const std::regex compiled(pattern);
+  } catch (const std::regex_error&) {
+    entry.reject("is no regular expression; write one such as \"wte|lm_head\"");
+  }
+}
+
+GroupConfig read_group(const Entry& entry) {
+  if (entry.value.kind != Kind::object) entry.reject_type("an object with " + joined(group_keys(), ", "));
+  GroupConfig group;
+  for (const auto& [key, value] : entry.value.members) {
+    const Entry part = entry.part(value, "." + printable(key));
+    bool known = false;
+    GroupConfig::visit(group, [&](std::string_view name, auto& member, const Range& range, const char*) {
+      if (name != key) return;
+      known = true;
+      assign(member, range, part);
+    });
+    if (!known) part.reject("is not an option of a group" + did_you_mean(key, group_keys()));
+    if (key == "match") check_pattern(part);
+  }
+  if (entry.value.find("match") == nullptr) entry.reject("has no match; add one such as \"match\": \"wte|lm_head\"");
+  return group;
+}
+
+void assign(Groups& member, const Range& range, const Entry& entry) {
+  if (entry.value.kind != Kind::array) entry.reject_type(takes(member, range));
+  Groups read;
+  for (const Value& item : entry.value.items)
+    read.push_back(read_group(entry.part(item, "[" + std::to_string(read.size()) + "]")));
+  member = read;
+}
+
+}  // namespace
+
+bool assign_option(Config& config, std::string_view section, std::string_view key, const Value& value,
+                   const std::string& place, const Source& source) {
+  bool known = false;
+  Config::visit(config, [&](std::string_view section_name, auto& options) {
+    if (section_name != section) return;
+    options.visit(options, [&](std::string_view name, auto& member, const Range& range, const char*) {
+      if (name != key) return;
+      known = true;
+      assign(member, range, Entry{value, std::string(section) + "." + std::string(key), place, source});
+    });
+  });
+  return known;
+}
+
+std::string did_you_mean(std::string_view name, const std::vector<std::string>& known) {
+  const std::optional<std::string> nearest = nearest_name(name, known);
+  return nearest ? "; did you mean " + *nearest + "?" : "";
+}
+
+}  // namespace chargpt

@@ -1,0 +1,152 @@
+// The declarations of config.h as JSON, as a JSON Schema and as a table of options.
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "config/kinds.h"
+#include "config/load.h"
+
+namespace chargpt {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <class T>
+Json value_json(const T& member) {
+  return member;
+}
+template <class E>
+requires std::is_enum_v<E> Json value_json(const E& member) {
+  return std::string(enum_name(member));
+}
+Json value_json(const Places& places) {
+  Json list = Json::array();
+  for (const Place place : places) list.push_back(value_json(place));
+  return list;
+}
+template <class Section>
+Json section_json(const Section& section);
+Json value_json(const Groups& groups) {
+  Json list = Json::array();
+  for (const GroupConfig& group : groups) list.push_back(section_json(group));
+  return list;
+}
+
+template <class Section>
+Json section_json(const Section& section) {
+  Json object = Json::object();
+  Section::visit(section, [&](const char* name, const auto& member, const Range&, const char*) {
+    object[name] = value_json(member);
+  });
+  return object;
+}
+
+/// Whole figures as integers, so that the schema reads `1`, not `1.0`.
+Json limit_json(double limit) {
+  constexpr double exact = 9007199254740992.0;
+  if (limit == std::floor(limit) && std::abs(limit) <= exact) return static_cast<std::int64_t>(limit);
+  return limit;
+}
+
+void add_limits(Json& schema, const Range& range) {
+  if (std::isfinite(range.min)) schema[range.above ? "exclusiveMinimum" : "minimum"] = limit_json(range.min);
+  if (std::isfinite(range.max)) schema["maximum"] = limit_json(range.max);
+}
+
+template <class Section>
+Json section_schema(const Section& section);
+
+Json type_schema(const std::string&) {
+  return {{"type", "string"}};
+}
+Json type_schema(std::int64_t) {
+  return {{"type", "integer"}};
+}
+Json type_schema(double) {
+  return {{"type", "number"}};
+}
+Json type_schema(bool) {
+  return {{"type", "boolean"}};
+}
+template <class E>
+requires std::is_enum_v<E> Json type_schema(E) {
+  return {{"enum", spellings<E>()}};
+}
+Json type_schema(const Strings&) {
+  const Json list = {{"type", "array"}, {"items", {{"type", "string"}, {"minLength", 1}}}, {"minItems", 1}};
+  return {{"anyOf", Json::array({Json{{"type", "string"}, {"minLength", 1}}, list})}};
+}
+Json type_schema(const Places&) {
+  return {{"type", "array"}, {"items", type_schema(Place{})}, {"uniqueItems", true}};
+}
+Json type_schema(const Groups&) {
+  Json group = section_schema(GroupConfig{});
+  group["required"] = {"match"};
+  return {{"type", "array"}, {"items", group}};
+}
+
+template <class Section>
+Json section_schema(const Section& section) {
+  Json properties = Json::object();
+  Section::visit(section, [&](const char* name, const auto& member, const Range& range, const char* help) {
+    Json option = type_schema(member);
+    add_limits(option, range);
+    option["default"] = value_json(member);
+    option["description"] = help;
+    properties[name] = option;
+  });
+  return {{"type", "object"}, {"additionalProperties", false}, {"properties", properties}};
+}
+
+std::string default_text(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+}  // namespace
+
+nlohmann::ordered_json to_json(const Config& config) {
+  Json out = {{"name", config.name}};
+  Config::visit(config, [&](const char* name, const auto& section) { out[name] = section_json(section); });
+  return out;
+}
+
+nlohmann::ordered_json to_json(const ResolvedConfig& resolved) {
+  Json out = to_json(resolved.config);
+  out["origin"] = resolved.origin;
+  return out;
+}
+
+nlohmann::ordered_json config_schema() {
+  Json properties;
+  properties["$schema"] = {{"type", "string"}, {"description", "ignored; tells an editor where the schema is"}};
+  properties["extends"] = {{"type", "string"},
+                           {"minLength", 1},
+                           {"description", "a config file beside this one, or a preset; what this file says wins"}};
+  properties["name"] = {{"type", "string"},
+                        {"minLength", 1},
+                        {"maxLength", 100},
+                        {"description", "what the run is called; the file's name where left out"}};
+  const Config defaults;
+  Config::visit(defaults, [&](const char* name, const auto& section) { properties[name] = section_schema(section); });
+  properties["origin"] = {{"type", "object"},
+                          {"additionalProperties", {{"type", "string"}}},
+                          {"description", "written into runs: where each value came from"}};
+  return {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+          {"title", "chargpt config"},
+          {"type", "object"},
+          {"additionalProperties", false},
+          {"properties", properties}};
+}
+
+std::vector<OptionInfo> option_table() {
+  std::vector<OptionInfo> rows;
+  const Config defaults;
+  Config::visit(defaults, [&](const char* section_name, const auto& section) {
+    section.visit(section, [&](const char* name, const auto& member, const Range& range, const char* help) {
+      rows.push_back(
+          {section_name, name, type_name(member), default_text(value_json(member)), allowed_text(member, range), help});
+    });
+  });
+  return rows;
+}
+
+}  // namespace chargpt

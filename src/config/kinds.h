@@ -1,0 +1,99 @@
+// What each type of option is called, and what it accepts, in words: for messages, help, tables and the schema.
+// Knows no option by name. A new type of option is a set of overloads here and in decode.cpp and describe.cpp.
+#pragma once
+
+#include <charconv>
+#include <cmath>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "config/config.h"
+
+namespace chargpt {
+
+inline std::string joined(const std::vector<std::string>& words, const std::string& separator) {
+  std::string out;
+  for (const std::string& word : words) out += (out.empty() ? "" : separator) + word;
+  return out;
+}
+
+template <class E>
+std::vector<std::string> spellings() {
+  return {std::begin(EnumNames<E>::names), std::end(EnumNames<E>::names)};
+}
+
+/// The shortest text that reads back equal: "1000", "1e12", "0.1".
+inline std::string spelled(double number) {
+  char digits[32];
+  const auto end = std::to_chars(digits, digits + sizeof digits, number).ptr;
+  std::string out(digits, end);
+  if (const std::size_t plus = out.find("e+"); plus != std::string::npos) out.erase(plus + 1, 1);
+  return out;
+}
+inline std::string spelled(std::int64_t number) {
+  return std::to_string(number);
+}
+
+/// "1 to 1000", "at least 0", "above 1"; empty where anything goes.
+inline std::string range_text(const Range& range) {
+  if (std::isfinite(range.min) && std::isfinite(range.max)) return spelled(range.min) + " to " + spelled(range.max);
+  if (std::isfinite(range.min)) return (range.above ? "above " : "at least ") + spelled(range.min);
+  return std::isfinite(range.max) ? "at most " + spelled(range.max) : "";
+}
+
+inline std::string type_name(std::int64_t) {
+  return "integer";
+}
+inline std::string type_name(double) {
+  return "number";
+}
+inline std::string type_name(bool) {
+  return "boolean";
+}
+inline std::string type_name(const std::string&) {
+  return "string";
+}
+inline std::string type_name(const Strings&) {
+  return "string or list";
+}
+inline std::string type_name(const Places&) {
+  return "list";
+}
+inline std::string type_name(const Groups&) {
+  return "list of objects";
+}
+template <class E>
+requires std::is_enum_v<E> std::string type_name(E) {
+  return "choice";
+}
+
+/// The values that an option of this type and range accepts; empty where anything of the type does.
+template <class T>
+std::string allowed_text(const T&, const Range& range) {
+  if constexpr (std::is_enum_v<T>)
+    return joined(spellings<T>(), "|");
+  else if constexpr (std::is_same_v<T, Places>)
+    return joined(spellings<Place>(), "|");
+  else if constexpr (std::is_same_v<T, bool>)
+    return "true|false";
+  else
+    return range_text(range);
+}
+
+/// "it takes …": "a whole number, 1 to 1000".
+template <class T>
+std::string takes(const T& member, const Range& range) {
+  const std::string allowed = allowed_text(member, range);
+  const std::string limit = allowed.empty() ? "" : ", " + allowed;
+  if constexpr (std::is_enum_v<T>) return "one of " + joined(spellings<T>(), ", ");
+  if constexpr (std::is_same_v<T, std::int64_t>) return "a whole number" + limit;
+  if constexpr (std::is_same_v<T, double>) return "a number" + limit;
+  if constexpr (std::is_same_v<T, bool>) return "true or false";
+  if constexpr (std::is_same_v<T, std::string>) return "a string";
+  if constexpr (std::is_same_v<T, Strings>) return "a string or a list of strings";
+  if constexpr (std::is_same_v<T, Places>) return "a list of " + joined(spellings<Place>(), ", ");
+  return "a list of objects";
+}
+
+}  // namespace chargpt

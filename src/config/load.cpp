@@ -1,0 +1,349 @@
+#include "config/load.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/names.h"
+#include "base/quote.h"
+#include "config/decode.h"
+#include "config/foreign_keys.h"
+#include "config/kinds.h"
+#include "config/source.h"
+
+namespace chargpt {
+namespace {
+
+namespace fs = std::filesystem;
+using Kind = Value::Kind;
+
+const std::vector<std::string> section_names{"data", "model", "train", "eval", "sample"};
+
+[[noreturn]] void reject(const std::string& place, const std::string& what) {
+  throw Error(ExitCode::usage, place + ": " + what);
+}
+
+// ---- unknown keys ----
+
+/// What to say after a key that no option has: the option that was probably meant, or where the options are listed.
+std::string suggestion(const std::string& section, const std::string& key) {
+  std::vector<std::string> here, anywhere, full;
+  for (const OptionInfo& option : option_table()) {
+    full.push_back(option.section + "." + option.name);
+    anywhere.push_back(option.name);
+    if (option.section == section) here.push_back(option.name);
+  }
+  const auto meant = [&](std::size_t row) { return "; did you mean " + full[row] + "?"; };
+  const auto row_of = [&](const std::string& name) {
+    return static_cast<std::size_t>(std::find(anywhere.begin(), anywhere.end(), name) - anywhere.begin());
+  };
+  if (const std::size_t row = row_of(key); row < full.size()) return meant(row);
+  if (const auto replacement = replacement_of(key)) return ": " + *replacement;
+  if (const auto near = nearest_name(key, here)) return "; did you mean " + section + "." + *near + "?";
+  if (const auto near = nearest_name(key, anywhere)) return meant(row_of(*near));
+  return "; chargpt train --help lists the options";
+}
+
+[[noreturn]] void reject_unknown(const std::string& place, const std::string& section, const std::string& key,
+                                 const Value& value) {
+  const std::string full = (section.empty() ? "" : section + ".") + key;
+  reject(place, printable(full) + " = " + shown(value) + " is not an option" + suggestion(section, key));
+}
+
+[[noreturn]] void reject_unknown_at_top(const std::string& place, const std::string& key, const Value& value) {
+  if (value.kind != Kind::object) reject_unknown(place, "", key, value);
+  const std::string near = did_you_mean(key, section_names);
+  reject(place, printable(key) + " = {...} is not a section" +
+                    (near.empty() ? "; the sections are " + joined(section_names, ", ") : near));
+}
+
+// ---- documents ----
+
+/// One config text and what its relative `extends` starts from.
+struct Document {
+  Source source;
+  std::string text;
+  std::string identity;  ///< equal for the same file or preset, to find cycles
+  bool is_preset = false;
+  fs::path folder;  ///< of the file, or of the preset's name
+};
+
+const Preset* find_preset(const std::string& name) {
+  const auto all = presets();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Preset& preset) { return preset.name == name; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> preset_names() {
+  std::vector<std::string> names;
+  for (const Preset& preset : presets()) names.push_back(preset.name);
+  return names;
+}
+
+std::string without_json(const std::string& path) {
+  return path.ends_with(".json") ? path.substr(0, path.size() - 5) : path;
+}
+
+bool is_there(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+Document preset_document(const Preset& preset) {
+  const std::string label = "preset " + preset.name;
+  return {{label}, preset.json, label, true, fs::path(preset.name).parent_path()};
+}
+
+Document file_document(const fs::path& path) {
+  const std::string label = printable(path.native(), 400);
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) {
+    const bool is_run = is_there(path / "config.json");
+    throw Error(ExitCode::usage, label + " is a folder, not a config file" +
+                                     (is_run ? "; its config is " + (fs::path(label) / "config.json").native() : ""));
+  }
+  const fs::path canonical = fs::weakly_canonical(path, ignored);
+  std::string text = read_file(path, max_config_bytes);
+  return {{label}, std::move(text), canonical.native(), false, path.parent_path()};
+}
+
+/// The document that `extends` names: for a file, a file beside it or a preset; for a preset, one beside it or any
+/// other.
+Document extended_document(const Document& from, const Value& extends) {
+  const std::string place = from.source.place(extends.line), said = "extends = " + shown(extends);
+  if (extends.kind != Kind::string) reject(place, said + " is " + kind_name(extends) + "; it takes a file or a preset");
+  const fs::path path = (from.folder / extends.text).lexically_normal();
+  if (!from.is_preset && !extends.text.empty() && is_there(path)) return file_document(path);
+  if (from.is_preset)
+    if (const Preset* beside = find_preset(without_json(path.generic_string()))) return preset_document(*beside);
+  if (const Preset* preset = find_preset(extends.text)) return preset_document(*preset);
+  const std::string near = did_you_mean(without_json(extends.text), preset_names());
+  const bool elsewhere = !from.is_preset && path != extends.text;
+  throw Error(ExitCode::missing, place + ": " + said + " is neither a file" +
+                                     (elsewhere ? " (" + printable(path.native(), 400) + ")" : "") + " nor a preset" +
+                                     near);
+}
+
+// ---- layers ----
+
+/// Puts layers of settings over the defaults, later ones on top, and remembers where each value came from.
+class Layers {
+ public:
+  explicit Layers(ResolvedConfig& resolved) : config_(resolved.config), origin_(resolved.origin) {}
+
+  void add(const Document& document);
+  void add(std::span<const Override> overrides);
+  /// The name that the outermost document gives.
+  const std::optional<std::string>& name() const { return name_; }
+
+ private:
+  void add_section(const Document& document, const std::string& section, const Value& object);
+  void restore_origin(const Document& document, const Value& object);
+  void add_override(const Override& setting);
+  void set_name(const Value& value, const std::string& place);
+  /// Of max_iters, max_epochs and max_seconds, those that this layer leaves alone give way to those that it sets.
+  void settle_length();
+
+  Config& config_;
+  std::map<std::string, std::string>& origin_;
+  std::vector<std::string> open_;  ///< identities of documents that extend one another
+  std::set<std::string> given_;    ///< options set by the current layer
+  std::optional<std::string> name_;
+};
+
+void Layers::add(const Document& document) {
+  constexpr std::size_t max_chain = 32;
+  const Value root = read_json(document.text, document.source);
+  if (root.kind != Kind::object)
+    reject(document.source.place(root.line), "a config is an object { ... }, not " + kind_name(root));
+  open_.push_back(document.identity);
+  if (const Value* extends = root.find("extends")) {
+    const Document base = extended_document(document, *extends);
+    const std::string said = document.source.place(extends->line) + ": extends = " + shown(*extends);
+    if (std::find(open_.begin(), open_.end(), base.identity) != open_.end())
+      throw Error(ExitCode::usage, said + " leads back to " + base.source.label + ", which is being read already");
+    if (open_.size() == max_chain)
+      throw Error(ExitCode::usage, said + " is the " + std::to_string(max_chain) + "th file in a row, the limit");
+    add(base);
+  }
+  given_.clear();
+  name_.reset();
+  for (const auto& [key, value] : root.members) {
+    const std::string place = document.source.place(value.line);
+    if (key == "extends" || key == "origin" || key == "$schema") continue;
+    if (key == "name")
+      set_name(value, place);
+    else if (std::find(section_names.begin(), section_names.end(), key) == section_names.end())
+      reject_unknown_at_top(place, key, value);
+    else
+      add_section(document, key, value);
+  }
+  settle_length();
+  if (const Value* origin = root.find("origin")) restore_origin(document, *origin);
+  open_.pop_back();
+}
+
+void Layers::add_section(const Document& document, const std::string& section, const Value& object) {
+  if (object.kind != Kind::object)
+    reject(document.source.place(object.line),
+           section + " = " + shown(object) + " is " + kind_name(object) + "; it takes an object of options");
+  for (const auto& [key, value] : object.members) {
+    const std::string place = document.source.place(value.line);
+    if (!assign_option(config_, section, key, value, place, document.source))
+      reject_unknown(place, section, key, value);
+    const std::string full = section + "." + key;
+    origin_[full] = document.is_preset ? document.source.label : place;
+    given_.insert(full);
+  }
+}
+
+void Layers::restore_origin(const Document& document, const Value& object) {
+  if (object.kind != Kind::object)
+    reject(document.source.place(object.line), "origin is " + kind_name(object) + "; it takes an object of strings");
+  for (const auto& [key, value] : object.members) {
+    const std::string place = document.source.place(value.line);
+    if (value.kind != Kind::string)
+      reject(place, "origin." + printable(key) + " is " + kind_name(value) + "; it takes a string");
+    if (!origin_.contains(key)) reject(place, "origin." + printable(key) + " is not the origin of an option");
+    if (given_.contains(key)) origin_[key] = printable(value.text, 500);
+  }
+}
+
+void Layers::add(std::span<const Override> overrides) {
+  given_.clear();
+  for (const Override& setting : overrides) add_override(setting);
+  settle_length();
+}
+
+/// A word as it stands, or JSON where it starts like a string, a list or an object.
+Value override_value(const Override& setting, const Source& source) {
+  const bool is_json = !setting.value.empty() && std::string_view("\"[{").find(setting.value[0]) != std::string::npos;
+  if (is_json) return read_json(setting.value, source);
+  return {.kind = Kind::bare, .text = setting.value, .items = {}, .members = {}};
+}
+
+void Layers::add_override(const Override& setting) {
+  const Source source{setting.flag.empty() ? "--set" : printable(setting.flag), false};
+  const Value value = override_value(setting, source);
+  std::string key = setting.key, section;
+  std::replace(key.begin(), key.end(), '-', '_');
+  if (key == "name") return set_name(value, source.label);
+  if (const std::size_t dot = key.find('.'); dot != std::string::npos) {
+    section = key.substr(0, dot);
+    key.erase(0, dot + 1);
+  }
+  std::vector<std::string> holders;
+  for (const OptionInfo& option : option_table())
+    if (option.name == key && (section.empty() || option.section == section)) holders.push_back(option.section);
+  if (holders.empty()) reject_unknown(source.label, section, key, value);
+  if (holders.size() > 1)
+    reject(source.label, key + " is an option of " + joined(holders, " and ") + "; write " + holders[0] + "." + key);
+  assign_option(config_, holders[0], key, value, source.label, source);
+  origin_[holders[0] + "." + key] = source.label;
+  given_.insert(holders[0] + "." + key);
+}
+
+void Layers::set_name(const Value& value, const std::string& place) {
+  constexpr std::size_t max_bytes = 100;
+  const std::string said = "name = " + shown(value);
+  if (value.kind != Kind::string && value.kind != Kind::bare)
+    reject(place, said + " is " + kind_name(value) + "; it takes a string");
+  if (value.text.empty() || value.text.size() > max_bytes)
+    reject(place,
+           said + " has " + std::to_string(value.text.size()) + " bytes; it takes 1 to " + std::to_string(max_bytes));
+  const bool climbs = ("/" + value.text + "/").find("/../") != std::string::npos || value.text.front() == '/';
+  if (climbs || printable(value.text, 4 * max_bytes) != value.text)
+    reject(place, said + " cannot name a folder; leave out \"..\", a leading \"/\" and control characters");
+  name_ = value.text;
+}
+
+void Layers::settle_length() {
+  const auto given = [&](const char* key) { return given_.contains(key); };
+  TrainConfig& train = config_.train;
+  const auto clear = [&](double& length, const char* key, const char* winner) {
+    if (length == 0 || given(key)) return;
+    length = 0;
+    origin_[key] = origin_[winner];
+  };
+  const bool epochs = given("train.max_epochs") && train.max_epochs > 0;
+  const bool seconds = given("train.max_seconds") && train.max_seconds > 0;
+  if (given("train.max_iters") || seconds)
+    clear(train.max_epochs, "train.max_epochs", seconds ? "train.max_seconds" : "train.max_iters");
+  if (given("train.max_iters") || epochs)
+    clear(train.max_seconds, "train.max_seconds", epochs ? "train.max_epochs" : "train.max_iters");
+}
+
+// ---- the whole ----
+
+/// Options that contradict each other whatever the model and the text are.
+void check(const ResolvedConfig& resolved) {
+  const TrainConfig& train = resolved.config.train;
+  const auto said = [&](const char* key, double value) {
+    const auto origin = resolved.origin.find(key);
+    return key + (" = " + spelled(value)) + " (" + (origin == resolved.origin.end() ? "default" : origin->second) + ")";
+  };
+  if (train.lr_schedule != LrSchedule::constant && train.min_lr > train.learning_rate)
+    throw Error(ExitCode::usage, said("train.min_lr", train.min_lr) + " is above " +
+                                     said("train.learning_rate", train.learning_rate) +
+                                     ", so the rate would rise; a tenth of train.learning_rate is usual");
+  if (train.max_epochs > 0 && train.max_seconds > 0)
+    throw Error(ExitCode::usage, said("train.max_epochs", train.max_epochs) + " and " +
+                                     said("train.max_seconds", train.max_seconds) + " both set the length; give one");
+}
+
+std::map<std::string, std::string> default_origins() {
+  std::map<std::string, std::string> origin;
+  for (const OptionInfo& option : option_table()) origin[option.section + "." + option.name] = "default";
+  return origin;
+}
+
+ResolvedConfig resolve(const Document& document, const std::string& default_name, std::span<const Override> overrides) {
+  ResolvedConfig resolved{{}, default_origins()};
+  Layers layers(resolved);
+  layers.add(document);
+  layers.add(overrides);
+  resolved.config.name = layers.name().value_or(default_name);
+  check(resolved);
+  return resolved;
+}
+
+std::string stem_of(const std::string& path) {
+  const std::string stem = printable(fs::path(path).stem().native(), 90);
+  return stem.empty() ? "config" : stem;
+}
+
+}  // namespace
+
+ResolvedConfig load_config(const std::string& name_or_path, std::span<const Override> overrides) {
+  if (const Preset* preset = find_preset(name_or_path))
+    return resolve(preset_document(*preset), preset->name, overrides);
+  if (name_or_path.ends_with(".json") || is_there(name_or_path))
+    return resolve(file_document(name_or_path), stem_of(name_or_path), overrides);
+  const std::string near = did_you_mean(name_or_path, preset_names());
+  throw Error(ExitCode::missing, printable(name_or_path) + " is neither a preset nor a file" +
+                                     (near.empty() ? "; chargpt configs lists the presets" : near));
+}
+
+ResolvedConfig parse_config(std::string_view text, const std::string& source, const std::filesystem::path& folder,
+                            std::span<const Override> overrides) {
+  Document document;
+  document.source.label = printable(source, 400);
+  document.text = text;
+  document.identity = "text of " + source;
+  document.folder = folder;
+  return resolve(document, stem_of(source), overrides);
+}
+
+void apply_overrides(ResolvedConfig& resolved, std::span<const Override> overrides) {
+  ResolvedConfig changed = resolved;
+  Layers layers(changed);
+  layers.add(overrides);
+  if (layers.name()) changed.config.name = *layers.name();
+  check(changed);
+  resolved = std::move(changed);
+}
+
+}  // namespace chargpt

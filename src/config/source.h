@@ -1,0 +1,58 @@
+// Strict JSON with comments, whose every value knows its line. Knows no option: what a value means is decided
+// elsewhere.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace chargpt {
+
+/// A text of configuration and how to call it in messages: a file "mine.json", or a flag "--set" that has no lines.
+struct Source {
+  std::string label = {};
+  bool has_lines = true;
+
+  /// "mine.json:7", or "--set".
+  std::string place(int line) const { return has_lines ? label + ":" + std::to_string(line) : label; }
+};
+
+struct Member;
+
+/// One value as it was written. Numbers keep their spelling: whether 2^64 or 1e3 fits is for the option to say.
+struct Value {
+  enum class Kind {
+    null,
+    boolean,  ///< text is "true" or "false"
+    number,   ///< text is its spelling
+    string,   ///< text is its content
+    bare,     ///< a word from the command line, of whatever type the option has
+    array,
+    object,
+  };
+  Kind kind = Kind::null;
+  int line = 1;
+  std::string text;
+  std::vector<Value> items;     ///< of an array
+  std::vector<Member> members;  ///< of an object, in the order written; no key twice
+
+  const Value* find(std::string_view key) const;
+};
+
+struct Member {
+  std::string key;
+  Value value;
+};
+
+/// The value that `text` holds. Error usage with source, line and path of keys where it is not JSON (// and /* */
+/// comments allowed), gives a key twice, nests deeper than 16, holds a NUL, or is larger than 1 MB.
+Value read_json(std::string_view text, const Source& source);
+
+constexpr std::size_t max_config_bytes = 1 << 20;
+
+/// For messages: `5`, `"four"`, `["mlp", "norm"]`, `{...}`, cut where long.
+std::string shown(const Value& value);
+/// "a string", "an object", ...
+std::string kind_name(const Value& value);
+
+}  // namespace chargpt

@@ -1,0 +1,133 @@
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "config/load.h"
+#include "failure.h"
+#include "test.h"
+
+namespace chargpt {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+ResolvedConfig parse(const std::string& text, std::vector<Override> overrides = {}) {
+  return parse_config(text, "mine.json", ".", overrides);
+}
+
+/// Whether `value` satisfies `schema`, for the keywords that config_schema uses.
+bool fits(const Json& value, const Json& schema) {
+  if (schema.contains("anyOf"))
+    return std::any_of(schema["anyOf"].begin(), schema["anyOf"].end(),
+                       [&](const Json& one) { return fits(value, one); });
+  if (schema.contains("enum"))
+    return std::find(schema["enum"].begin(), schema["enum"].end(), value) != schema["enum"].end();
+  const std::string type = schema.at("type");
+  if (type == "string") return value.is_string() && value.get<std::string>().size() >= schema.value("minLength", 0U);
+  if (type == "boolean") return value.is_boolean();
+  if (type == "array")
+    return value.is_array() && value.size() >= schema.value("minItems", 0U) &&
+           std::all_of(value.begin(), value.end(), [&](const Json& item) { return fits(item, schema["items"]); });
+  if (type == "object") {
+    if (!value.is_object()) return false;
+    for (const auto& [key, item] : value.items()) {
+      const bool listed = schema.contains("properties") && schema["properties"].contains(key);
+      const Json& rest = schema["additionalProperties"];
+      if (listed ? !fits(item, schema["properties"][key]) : rest == false || !fits(item, rest)) return false;
+    }
+    return true;
+  }
+  if (!value.is_number()) return false;
+  const double number = value.get<double>();
+  return (type == "number" || number == std::floor(number)) && !(number < schema.value("minimum", number)) &&
+         !(number > schema.value("maximum", number)) &&
+         !(schema.contains("exclusiveMinimum") && number <= schema["exclusiveMinimum"].get<double>());
+}
+
+TEST_CASE("a config as JSON reads back equal, for every preset") {
+  for (const Preset& preset : presets()) {
+    INFO(preset.name);
+    const ResolvedConfig loaded = load_config(preset.name);
+    const ResolvedConfig again = parse(to_json(loaded.config).dump(2));
+    CHECK(to_json(again.config) == to_json(loaded.config));
+    CHECK(again.config.name == preset.name);
+  }
+}
+
+TEST_CASE("numbers survive the round trip to the last bit") {
+  for (const char* rate : {"0.1", "0.30000000000000004", "1.2345678901234567e-5", "4.9e-300"}) {
+    const Config config = parse("{}", {{"adam_eps", rate, "--set"}}).config;
+    CHECK(parse(to_json(config).dump()).config.train.adam_eps == std::stod(rate));
+  }
+}
+
+TEST_CASE("the schema describes every option with its default, limits and help") {
+  const Json schema = config_schema();
+  CHECK(schema["$schema"] == "https://json-schema.org/draft/2020-12/schema");
+  CHECK(schema["additionalProperties"] == false);
+  const Json& model = schema["properties"]["model"]["properties"];
+  CHECK(model["n_layer"].dump() ==
+        R"json({"type":"integer","minimum":1,"maximum":1000,"default":4,"description":"transformer blocks (L)"})json");
+  CHECK(model["norm"]["enum"] == Json::parse(R"(["layernorm", "rmsnorm", "none"])"));
+  CHECK(model["rope_base"]["exclusiveMinimum"] == 1);
+  CHECK(model["bias_places"]["items"]["enum"].size() == 6);
+  CHECK(schema["properties"]["train"]["properties"]["groups"]["items"]["required"] == Json::parse(R"(["match"])"));
+}
+
+TEST_CASE("presets, defaults and runs fit the schema; what the reader refuses does not") {
+  const Json schema = config_schema();
+  for (const Preset& preset : presets()) {
+    INFO(preset.name);
+    CHECK(fits(Json::parse(preset.json, nullptr, true, true), schema));
+    CHECK(fits(to_json(load_config(preset.name)), schema));
+  }
+  for (const auto& [name, section] : schema["properties"].items())
+    if (section.contains("properties"))
+      for (const auto& [key, option] : section["properties"].items()) {
+        INFO(name << "." << key);
+        CHECK(fits(option["default"], option));
+        CHECK_FALSE(option["description"].get<std::string>().empty());
+      }
+  for (const char* wrong :
+       {R"({"model": {"n_layer": 0}})", R"({"model": {"layers": 1}})", R"({"trian": {}})",
+        R"({"model": {"norm": "x"}})", R"({"data": {"text": []}})", R"({"train": {"seed": 0.5}})"}) {
+    INFO(wrong);
+    CHECK_FALSE(fits(Json::parse(wrong), schema));
+    CHECK(failure_of([&] { parse(wrong); }).code == ExitCode::usage);
+  }
+}
+
+TEST_CASE("the table has a row for every option") {
+  std::set<std::string> bare;
+  for (const OptionInfo& row : option_table()) {
+    INFO(row.section << "." << row.name);
+    CHECK(bare.insert(row.name).second);  // unique without its section, so that --NAME works
+    CHECK_FALSE(row.help.empty());
+    CHECK_FALSE(row.type.empty());
+  }
+  const std::vector<OptionInfo> table = option_table();
+  const auto norm = std::find_if(table.begin(), table.end(), [](const OptionInfo& row) { return row.name == "norm"; });
+  CHECK(norm->type == "choice");
+  CHECK(norm->range == "layernorm|rmsnorm|none");
+  CHECK(norm->default_value == "layernorm");
+  const auto rate =
+      std::find_if(table.begin(), table.end(), [](const OptionInfo& row) { return row.name == "learning_rate"; });
+  CHECK(rate->section == "train");
+  CHECK(rate->type == "number");
+  CHECK(rate->range == "0 to 1000");
+  CHECK(rate->default_value == "0.001");
+}
+
+TEST_CASE("every option can be set by a flag to its own default, with and without its section") {
+  for (const OptionInfo& row : option_table())
+    for (const std::string& key : {row.name, row.section + "." + row.name}) {
+      INFO(key);
+      const ResolvedConfig resolved = parse("{}", {{key, row.default_value, "--set"}});
+      CHECK(resolved.origin.at(row.section + "." + row.name) == "--set");
+      CHECK(to_json(resolved.config) == to_json(parse("{}").config));
+    }
+}
+
+}  // namespace
+}  // namespace chargpt

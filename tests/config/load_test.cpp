@@ -1,0 +1,334 @@
+#include "config/load.h"
+
+#include <unistd.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "failure.h"
+#include "test.h"
+
+namespace chargpt {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A folder of config files that is gone afterwards.
+class Folder {
+ public:
+  Folder() {
+    std::string name = (fs::temp_directory_path() / "chargpt-config-XXXXXX").string();
+    REQUIRE(::mkdtemp(name.data()) != nullptr);
+    path_ = name;
+  }
+  ~Folder() { fs::remove_all(path_); }
+  std::string write(const std::string& name, const std::string& text) const {
+    fs::create_directories((path_ / name).parent_path());
+    std::ofstream(path_ / name) << text;
+    return (path_ / name).string();
+  }
+  std::string operator/(const std::string& name) const { return (path_ / name).string(); }
+
+ private:
+  fs::path path_;
+};
+
+ResolvedConfig parse(std::string_view text, std::vector<Override> overrides = {}) {
+  return parse_config(text, "mine.json", ".", overrides);
+}
+std::string complaint(std::string_view text, std::vector<Override> overrides = {}) {
+  const Failure failure = failure_of([&] { parse(text, overrides); });
+  CHECK(failure.code == ExitCode::usage);
+  return failure.line;
+}
+/// The message for `--set KEY=VALUE` over an empty config.
+std::string set_complaint(const std::string& key, const std::string& value) {
+  return complaint("{}", {{key, value, "--set"}});
+}
+ResolvedConfig set(const std::string& key, const std::string& value) {
+  return parse("{}", {{key, value, "--set"}});
+}
+
+TEST_CASE("an empty config is the defaults, under the file's name") {
+  const ResolvedConfig resolved = parse("{}");
+  CHECK(resolved.config.name == "mine");
+  CHECK(resolved.config.model.n_layer == ModelConfig{}.n_layer);
+  CHECK(resolved.origin.at("model.n_layer") == "default");
+  CHECK(resolved.origin.size() == option_table().size());
+}
+
+TEST_CASE("flags win over the file, the file over what it extends, that over the defaults") {
+  const Folder folder;
+  folder.write("base.json", R"({"name": "base", "model": {"n_layer": 1, "n_head": 2,
+    "n_embd": 30}})");
+  const std::string mine = folder.write("mine.json", R"({
+    "extends": "base.json",
+    "model": {"n_layer": 3, "n_head": 5}
+  })");
+  const ResolvedConfig resolved = load_config(mine, std::vector<Override>{{"n_layer", "7", "--n_layer"}});
+  CHECK(resolved.config.model.n_layer == 7);
+  CHECK(resolved.config.model.n_head == 5);
+  CHECK(resolved.config.model.n_embd == 30);
+  CHECK(resolved.config.model.block_size == 64);
+  CHECK(resolved.origin.at("model.n_layer") == "--n_layer");
+  CHECK(resolved.origin.at("model.n_head") == mine + ":3");
+  CHECK(resolved.origin.at("model.n_embd") == folder / "base.json:2");
+  CHECK(resolved.origin.at("model.block_size") == "default");
+  CHECK(resolved.config.name == "mine");  // not the base's
+}
+
+TEST_CASE("a file can extend a preset, and a preset another beside it") {
+  const ResolvedConfig mine = parse("{\"extends\": \"nanogpt-cpu\", \"model\": {\"n_layer\": 2}}");
+  CHECK(mine.config.train.beta2 == 0.99);
+  CHECK(mine.origin.at("train.beta2") == "preset nanogpt-cpu");
+  CHECK(mine.config.name == "mine");
+  const ResolvedConfig masked = load_config("ladder/masked");
+  CHECK(masked.config.name == "ladder/masked");
+  CHECK(masked.origin.at("train.batch_size") == "preset ladder/bigram");
+  CHECK(masked.origin.at("model.attention_scale") == "preset ladder/masked");
+}
+
+TEST_CASE("what extends leads to must exist and end") {
+  const Folder folder;
+  const std::string a = folder.write("a.json", "{\n\"extends\": \"sub/b.json\"}");
+  const std::string b = folder.write("sub/b.json", R"({"extends": "../a.json"})");
+  CHECK(
+      failure_of([&] { load_config(a); }) ==
+      Failure{ExitCode::usage, b + ":1: extends = \"../a.json\" leads back to " + a + ", which is being read already"});
+  CHECK(failure_of([&] { load_config(folder.write("c.json", R"({"extends": "no.json"})")); }) ==
+        Failure{ExitCode::missing, folder / "c.json" + ":1: extends = \"no.json\" is neither a file (" +
+                                       (folder / "no.json") + ") nor a preset"});
+  CHECK(failure_of([&] { parse(R"({"extends": "nanogpt_cpu"})"); }) ==
+        Failure{ExitCode::missing,
+                "mine.json:1: extends = \"nanogpt_cpu\" is neither a file nor a preset; did you mean nanogpt-cpu?"});
+  CHECK(complaint(R"({"extends": 5})") == "mine.json:1: extends = 5 is a number; it takes a file or a preset");
+  for (int i = 0; i < 40; ++i)
+    folder.write(std::to_string(i) + ".json", "{\"extends\": \"" + std::to_string(i + 1) + ".json\"}");
+  CHECK(failure_of([&] { load_config(folder / "0.json"); }).line ==
+        folder / "31.json" + ":1: extends = \"32.json\" is the 32th file in a row, the limit");
+}
+
+TEST_CASE("a config that is not there is named, with the nearest preset") {
+  CHECK(failure_of([] { load_config("nanogpt_cpu"); }) ==
+        Failure{ExitCode::missing, "nanogpt_cpu is neither a preset nor a file; did you mean nanogpt-cpu?"});
+  CHECK(failure_of([] { load_config("ladder/bigrm"); }) ==
+        Failure{ExitCode::missing, "ladder/bigrm is neither a preset nor a file; did you mean ladder/bigram?"});
+  CHECK(failure_of([] { load_config("something"); }) ==
+        Failure{ExitCode::missing, "something is neither a preset nor a file; chargpt configs lists the presets"});
+  CHECK(failure_of([] { load_config("no/such.json"); }) == Failure{ExitCode::missing, "no/such.json does not exist"});
+  const Folder folder;
+  folder.write("run/config.json", "{}");
+  CHECK(failure_of([&] { load_config(folder / "run"); }) ==
+        Failure{ExitCode::usage,
+                folder / "run" + " is a folder, not a config file; its config is " + (folder / "run/config.json")});
+  const std::string huge = folder.write("huge.json", std::string((1 << 20) + 1, ' '));
+  CHECK(failure_of([&] { load_config(huge); }) ==
+        Failure{ExitCode::data, huge + " is larger than 1048576 bytes, the limit here"});
+}
+
+TEST_CASE("an unknown key is named with its value and the nearest known one") {
+  CHECK(complaint("{\n\"train\": {\n\"learnin_rate\": 0.1}}") ==
+        "mine.json:3: train.learnin_rate = 0.1 is not an option; did you mean train.learning_rate?");
+  CHECK(complaint(R"({"learning_rate": 0.1})") ==
+        "mine.json:1: learning_rate = 0.1 is not an option; did you mean train.learning_rate?");
+  CHECK(complaint(R"({"model": {"batch_size": 4}})") ==
+        "mine.json:1: model.batch_size = 4 is not an option; did you mean train.batch_size?");
+  CHECK(complaint(R"({"model": {"bath_size": 4}})") ==
+        "mine.json:1: model.bath_size = 4 is not an option; did you mean train.batch_size?");
+  CHECK(complaint(R"({"model": {"zzz": 4}})") ==
+        "mine.json:1: model.zzz = 4 is not an option; chargpt train --help lists the options");
+  CHECK(complaint(R"({"trian": {"seed": 4}})") == "mine.json:1: trian = {...} is not a section; did you mean train?");
+  CHECK(complaint(R"({"optimisation": {}})") ==
+        "mine.json:1: optimisation = {...} is not a section; the sections are data, model, train, eval, sample");
+  CHECK(complaint(R"({"train": 5})") == "mine.json:1: train = 5 is a number; it takes an object of options");
+  CHECK(set_complaint("learnin-rate", "1") ==
+        "--set: learnin_rate = 1 is not an option; did you mean train.learning_rate?");
+  CHECK(set_complaint("trian.learning_rate", "1") ==
+        "--set: trian.learning_rate = 1 is not an option; did you mean train.learning_rate?");
+}
+
+TEST_CASE("keys of nanoGPT that mean nothing here are named with the replacement") {
+  CHECK(complaint(R"({"compile": false})") ==
+        "mine.json:1: compile = false is not an option: leave it out, there is nothing to compile");
+  CHECK(complaint(R"({"train": {"out_dir": "out"}})") ==
+        "mine.json:1: train.out_dir = \"out\" is not an option: use the flag --run DIR");
+  CHECK(set_complaint("decay_lr", "False") ==
+        "--set: decay_lr = False is not an option: use train.lr_schedule, \"constant\" for no decay");
+  for (const char* key : {"always_save_checkpoint", "backend", "compile", "dataset", "decay_lr", "device", "eval_only",
+                          "init_from", "out_dir", "vocab_size", "wandb_log", "wandb_project", "wandb_run_name"})
+    CHECK(set_complaint(key, "1").find("is not an option: ") != std::string::npos);
+}
+
+TEST_CASE("a value of the wrong type is named with what the option takes") {
+  CHECK(complaint(R"({"model": {"n_layer": "4"}})") ==
+        "mine.json:1: model.n_layer = \"4\" is a string; it takes a whole number, 1 to 1000");
+  CHECK(complaint(R"({"model": {"dropout": null}})") ==
+        "mine.json:1: model.dropout = null is no value; leave it out, or give a number, 0 to 0.99");
+  CHECK(complaint(R"({"model": {"bias": 1}})") == "mine.json:1: model.bias = 1 is a number; it takes true or false");
+  CHECK(complaint(R"({"model": {"type": ["gpt"]}})") ==
+        "mine.json:1: model.type = [\"gpt\"] is a list; it takes a string");
+  CHECK(complaint(R"({"model": {"norm": true}})") ==
+        "mine.json:1: model.norm = true is true or false; it takes one of layernorm, rmsnorm, none");
+  CHECK(complaint(R"({"model": {"bias_places": "mlp"}})") ==
+        "mine.json:1: model.bias_places = \"mlp\" is a string; it takes a list of embedding, attention, "
+        "attention_output, mlp, norm, head");
+  CHECK(complaint(R"({"data": {"text": 5}})") ==
+        "mine.json:1: data.text = 5 is a number; it takes a string or a list of strings");
+  CHECK(complaint(R"({"train": {"groups": 5}})") ==
+        "mine.json:1: train.groups = 5 is a number; it takes a list of objects");
+  CHECK(set_complaint("n_layer", "four") ==
+        "--set: model.n_layer = four is not understood; it takes a whole number, 1 to 1000");
+  CHECK(set_complaint("bias", "yes") == "--set: model.bias = yes is not understood; it takes true or false");
+  CHECK(set_complaint("n_layer", "") ==
+        "--set: model.n_layer = \"\" is not understood; it takes a whole number, 1 to 1000");
+}
+
+TEST_CASE("a value out of range is named with the limit") {
+  CHECK(complaint(R"({"model": {"n_layer": 0}})") == "mine.json:1: model.n_layer = 0 is below 1, the smallest allowed");
+  CHECK(complaint(R"({"model": {"dropout": 1.5}})") ==
+        "mine.json:1: model.dropout = 1.5 is above 0.99, the largest allowed");
+  CHECK(complaint(R"({"model": {"rope_base": 1}})") == "mine.json:1: model.rope_base = 1 is not above 1, the limit");
+  CHECK(complaint(R"({"model": {"n_layer": 2.5}})") ==
+        "mine.json:1: model.n_layer = 2.5 is not a whole number; 2 or 3 would do");
+  CHECK(complaint(R"({"train": {"max_iters": 18446744073709551616}})") ==
+        "mine.json:1: train.max_iters = 18446744073709551616 is above 1e12, the largest allowed");
+  CHECK(complaint(R"({"train": {"learning_rate": 1e-400}})") ==
+        "mine.json:1: train.learning_rate = 1e-400 is too large or too close to 0 for a number");
+  CHECK(set_complaint("learning_rate", "nan") ==
+        "--set: train.learning_rate = nan is not understood; it takes a number, 0 to 1000");
+  CHECK(set_complaint("learning_rate", "inf") ==
+        "--set: train.learning_rate = inf is not understood; it takes a number, 0 to 1000");
+  CHECK(set_complaint("grad_clip", "1e400") ==
+        "--set: train.grad_clip = 1e400 is too large or too close to 0 for a number");
+}
+
+TEST_CASE("a choice that is none is named with the choices and the nearest") {
+  CHECK(complaint(R"({"model": {"norm": "layer_norm"}})") ==
+        "mine.json:1: model.norm = \"layer_norm\" is none of layernorm, rmsnorm, none; did you mean layernorm?");
+  CHECK(complaint("{\"model\": {\"bias_places\": [\"mlp\",\n\"nrom\"]}}") ==
+        "mine.json:2: model.bias_places[1] = \"nrom\" is none of embedding, attention, attention_output, mlp, norm, "
+        "head; did you mean norm?");
+  CHECK(complaint(R"({"model": {"bias_places": ["mlp", "mlp"]}})") ==
+        "mine.json:1: model.bias_places = [\"mlp\", \"mlp\"] names mlp twice; once is enough");
+}
+
+TEST_CASE("a key given twice is refused") {
+  CHECK(complaint("{\"model\": {\"n_layer\": 4,\n\"n_layer\": 6}}") ==
+        "mine.json:2: model.n_layer = 6 is given a second time, first in line 1; keep one of them");
+}
+
+TEST_CASE("whole numbers may be written with an exponent") {
+  CHECK(parse(R"({"train": {"max_iters": 1e3}})").config.train.max_iters == 1000);
+  CHECK(parse(R"({"train": {"max_iters": 2000.0}})").config.train.max_iters == 2000);
+  CHECK(parse(R"({"train": {"seed": 9007199254740991}})").config.train.seed == 9007199254740991);
+}
+
+TEST_CASE("texts are one name or a list of names") {
+  CHECK(parse(R"({"data": {"text": "a.txt"}})").config.data.text == Strings{"a.txt"});
+  CHECK(parse(R"({"data": {"text": ["a.txt", "b.txt"]}})").config.data.text == Strings{"a.txt", "b.txt"});
+  CHECK(complaint(R"({"data": {"text": []}})") ==
+        "mine.json:1: data.text = [] is an empty list; name one file at least");
+  CHECK(complaint(R"({"data": {"text": ["a", ""]}})") ==
+        "mine.json:1: data.text = [\"a\", \"\"] has an empty name; name a file");
+  CHECK(complaint(R"({"data": {"text": ["a", 5]}})") == "mine.json:1: data.text[1] = 5 is a number; it takes a string");
+  CHECK(complaint("{\"data\": {\"text\": \"a\\u0000b\"}}") ==
+        "mine.json:1: data.text = \"a\\x00b\" holds a NUL character");
+}
+
+TEST_CASE("groups are objects of their own options") {
+  const Groups groups =
+      parse(R"({"train": {"groups": [{"match": "wte|lm_head", "learning_rate": 1e-2}]}})").config.train.groups;
+  REQUIRE(groups.size() == 1);
+  CHECK(groups[0].match == "wte|lm_head");
+  CHECK(groups[0].learning_rate == 1e-2);
+  CHECK(groups[0].weight_decay == GroupConfig{}.weight_decay);
+  const auto wrong = [](const std::string& group) { return complaint("{\"train\": {\"groups\": [\n" + group + "]}}"); };
+  CHECK(wrong(R"({"match": "a", "learning_rat": 3})") ==
+        "mine.json:2: train.groups[0].learning_rat = 3 is not an option of a group; did you mean learning_rate?");
+  CHECK(wrong(R"({"learning_rate": 3})") ==
+        "mine.json:2: train.groups[0] = {...} has no match; add one such as \"match\": \"wte|lm_head\"");
+  CHECK(wrong(R"({"match": "(("})") ==
+        "mine.json:2: train.groups[0].match = \"((\" is no regular expression; write one such as \"wte|lm_head\"");
+  CHECK(wrong(R"({"match": "a", "weight_decay": -1})") ==
+        "mine.json:2: train.groups[0].weight_decay = -1 is below 0, the smallest allowed");
+  CHECK(wrong("5") ==
+        "mine.json:2: train.groups[0] = 5 is a number; it takes an object with match, learning_rate, weight_decay, "
+        "optimizer");
+  CHECK(failure_of([&] { wrong("{\"match\": \"" + std::string(1000, '(') + "\"}"); }).code == ExitCode::ok);
+}
+
+TEST_CASE("options contradict each other only where that is sure") {
+  CHECK(complaint(R"({"train": {"learning_rate": 5e-5}})") ==
+        "train.min_lr = 1e-04 (default) is above train.learning_rate = 5e-05 (mine.json:1), so the rate would rise; "
+        "a tenth of train.learning_rate is usual");
+  CHECK(parse(R"({"train": {"learning_rate": 5e-5, "lr_schedule": "constant"}})").config.train.learning_rate == 5e-5);
+  CHECK(complaint(R"({"train": {"max_epochs": 1, "max_seconds": 60}})") ==
+        "train.max_epochs = 1 (mine.json:1) and train.max_seconds = 60 (mine.json:1) both set the length; give one");
+  CHECK(parse(R"({"train": {"max_iters": 10, "warmup_iters": 100}})").config.train.max_iters == 10);
+}
+
+TEST_CASE("the layer that sets the length last decides its kind") {
+  const std::string epochs = R"({"train": {"max_iters": 500, "max_epochs": 2}})";
+  CHECK(parse(epochs).config.train.max_epochs == 2);
+  const ResolvedConfig iters = parse(epochs, {{"max_iters", "10", "--max_iters"}});
+  CHECK(iters.config.train.max_epochs == 0);
+  CHECK(iters.config.train.max_iters == 10);
+  CHECK(iters.origin.at("train.max_epochs") == "--max_iters");
+  const ResolvedConfig seconds = parse(epochs, {{"max_seconds", "60", "--max_seconds"}});
+  CHECK(seconds.config.train.max_epochs == 0);
+  CHECK(seconds.config.train.max_seconds == 60);
+  CHECK(parse(epochs, {{"max_seconds", "0", "--set"}}).config.train.max_epochs == 2);
+}
+
+TEST_CASE("a flag takes a word of its option's type, or JSON") {
+  CHECK(set("train.learning_rate", "2e-3").config.train.learning_rate == 2e-3);
+  CHECK(set("dropout", ".5").config.model.dropout == 0.5);
+  CHECK(set("learning-rate", "2e-3").config.train.learning_rate == 2e-3);
+  CHECK(set("bias", "true").config.model.bias);
+  CHECK(set("norm", "rmsnorm").config.model.norm == Norm::rmsnorm);
+  CHECK(set("norm", "\"rmsnorm\"").config.model.norm == Norm::rmsnorm);
+  CHECK(set("text", "123").config.data.text == Strings{"123"});
+  CHECK(set("text", R"(["a,b", "c"])").config.data.text == Strings{"a,b", "c"});
+  CHECK(set("bias_places", "mlp,norm").config.model.bias_places == Places{Place::mlp, Place::norm});
+  CHECK(set("bias_places", "[]").config.model.bias_places.empty());
+  CHECK(set("groups", R"([{"match": "wte"}])").config.train.groups.size() == 1);
+  CHECK(set("name", "trial").config.name == "trial");
+  CHECK(set_complaint("bias_places", "mlp,") ==
+        "--set: model.bias_places[1] = \"\" is none of embedding, attention, attention_output, mlp, norm, head");
+  CHECK(parse("{}", {{"n_layer", "1", "--n_layer"}, {"n_layer", "2", "--n-layer"}}).origin.at("model.n_layer") ==
+        "--n-layer");
+}
+
+TEST_CASE("a name names a folder") {
+  CHECK(parse(R"({"name": "ladder/mine"})").config.name == "ladder/mine");
+  for (const char* name : {"../up", "a/../../b", "/etc", "..", "a\\nb"})
+    CHECK(complaint("{\"name\": \"" + std::string(name) + "\"}").find("cannot name a folder") != std::string::npos);
+  CHECK(complaint(R"({"name": ""})") == "mine.json:1: name = \"\" has 0 bytes; it takes 1 to 100");
+}
+
+TEST_CASE("overrides of a resolved config change it whole or not at all") {
+  ResolvedConfig resolved = parse(R"({"train": {"max_epochs": 2}})");
+  apply_overrides(resolved, std::vector<Override>{{"max_iters", "3000", "--set"}});
+  CHECK(resolved.config.train.max_iters == 3000);
+  CHECK(resolved.config.train.max_epochs == 0);
+  CHECK(resolved.config.name == "mine");
+  CHECK(resolved.origin.at("train.max_iters") == "--set");
+  const std::string before = to_json(resolved).dump();
+  CHECK(failure_of([&] {
+          apply_overrides(resolved, std::vector<Override>{{"n_layer", "2", "--set"}, {"min_lr", "1", "--set"}});
+        }).code == ExitCode::usage);
+  CHECK(to_json(resolved).dump() == before);
+}
+
+TEST_CASE("a run's config keeps where its values came from") {
+  const ResolvedConfig run = parse(R"({"extends": "nanogpt-cpu"})", {{"n_layer", "2", "--n_layer"}});
+  const ResolvedConfig again = parse_config(to_json(run).dump(1), "runs/a/config.json", "runs/a");
+  CHECK(again.origin == run.origin);
+  CHECK(again.config.name == "mine");
+  CHECK(to_json(again).dump() == to_json(run).dump());
+  CHECK(complaint(R"({"origin": {"model.layers": "x"}})") ==
+        "mine.json:1: origin.model.layers is not the origin of an option");
+}
+
+}  // namespace
+}  // namespace chargpt
