@@ -10,16 +10,22 @@
 namespace chargpt {
 
 struct SplitLoss {
-  std::vector<float> losses;    ///< nats, one per scored token, in the order of the text
+  std::vector<float>
+      losses;  ///< nats, one per scored token, in the order of the text: losses[i] is that of token i + 1
   double mean = 0;
   std::int64_t tokens = 0;
 };
 
-/// Consecutive windows of block_size from 0 (x = ids[s, s+T), y = ids[s+1, s+T+1)), the last one short: n - 1 tokens scored.
-/// `stride` < block_size: overlapping windows, only the last `stride` targets of each scored (all of the first window's).
+/// Consecutive windows of block_size from 0 (x = ids[s, s+T), y = ids[s+1, s+T+1)), the last one short: n - 1 tokens
+/// scored. 0 < `stride` < block_size: windows begin every `stride` tokens, and of all but the first only the targets
+/// that no earlier window held are scored: the last `stride` of each, fewer of the short last one. 0 is block_size: no
+/// overlap. Batches are small enough that logits take at most 64 MB. Errors: data for a split of fewer than 2 tokens,
+/// usage for a stride outside 0..block_size.
 SplitLoss split_loss(Engine& engine, TokenView split, std::int64_t block_size, std::int64_t stride = 0);
 
-/// Mean loss of `count` evenly spaced windows (the fixed train sample beside a validation loss, or a sampled evaluation).
+/// Mean loss of `count` evenly spaced windows, begins floor(i (n - block_size) / count): the fixed train sample beside
+/// a validation loss, or a sampled evaluation. A split shorter than a window is one window; no window is scored twice.
+/// Errors: data for a split of fewer than 2 tokens, usage for count < 1.
 double sampled_loss(Engine& engine, TokenView split, std::int64_t block_size, std::int64_t count);
 
 }  // namespace chargpt

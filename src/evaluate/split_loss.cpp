@@ -1,0 +1,110 @@
+// Cuts a split into windows and runs them in batches of equal length.
+#include "evaluate/split_loss.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/error.h"
+
+namespace chargpt {
+namespace {
+
+/// Windows of `length` targets that begin every `stride` tokens, over `targets` predictable tokens.
+struct WindowCut {
+  std::int64_t targets, length, stride;
+
+  std::int64_t count() const { return targets <= length ? 1 : 1 + (targets - length + stride - 1) / stride; }
+  std::int64_t begin(std::int64_t window) const { return window * stride; }
+  std::int64_t length_of(std::int64_t window) const { return std::min(length, targets - begin(window)); }
+  /// First target that no earlier window held, counted within the window.
+  std::int64_t first_scored(std::int64_t window) const { return window == 0 ? 0 : length - stride; }
+};
+
+void check_split(TokenView split) {
+  if (split.size() < 2)
+    throw Error(ExitCode::data, "the split has " + std::to_string(split.size()) +
+                                    " tokens; a loss needs at least 2, one to predict from and one to predict");
+}
+
+/// At least the number of symbols of the split, as far as its ids tell.
+std::int64_t symbols_of(TokenView split) {
+  std::int64_t largest = 255;
+  std::vector<std::int64_t> chunk(std::min<std::int64_t>(split.size(), 1 << 16));
+  for (std::int64_t begin = 0; begin < split.size(); begin += std::ssize(chunk)) {
+    const std::int64_t count = std::min<std::int64_t>(std::ssize(chunk), split.size() - begin);
+    split.copy(begin, count, chunk.data());
+    largest = std::max(largest, *std::max_element(chunk.begin(), chunk.begin() + count));
+  }
+  return largest + 1;
+}
+
+/// Windows that run at once: logits of at most 64 MB, and no more tokens than keep the activations in the processor's
+/// caches.
+std::int64_t windows_at_once(TokenView split, std::int64_t length) {
+  constexpr std::int64_t logits_bytes = 64 << 20, cache_friendly_tokens = 8192;
+  const std::int64_t per_token = symbols_of(split) * static_cast<std::int64_t>(sizeof(float));
+  return std::max<std::int64_t>(1, std::min(logits_bytes / per_token, cache_friendly_tokens) / length);
+}
+
+/// Losses of windows of one length: (B, T).
+torch::Tensor losses_at(Engine& engine, TokenView split, const std::vector<std::int64_t>& begins, std::int64_t length) {
+  const auto B = std::ssize(begins);
+  Batch batch{torch::empty({B, length}, torch::kInt64), torch::empty({B, length}, torch::kInt64)};
+  for (std::int64_t row = 0; row < B; ++row) {
+    split.copy(begins[static_cast<std::size_t>(row)], length, batch.x.data_ptr<std::int64_t>() + row * length);
+    split.copy(begins[static_cast<std::size_t>(row)] + 1, length, batch.y.data_ptr<std::int64_t>() + row * length);
+  }
+  return engine.losses(batch).contiguous();
+}
+
+double mean_of(const std::vector<float>& losses) {
+  return std::accumulate(losses.begin(), losses.end(), 0.0) / static_cast<double>(losses.size());
+}
+
+}  // namespace
+
+SplitLoss split_loss(Engine& engine, TokenView split, std::int64_t block_size, std::int64_t stride) {
+  check_split(split);
+  if (stride < 0 || stride > block_size)
+    throw Error(ExitCode::usage, "stride " + std::to_string(stride) + " is outside 1 to block_size " +
+                                     std::to_string(block_size) + "; 0 means no overlap");
+  const WindowCut windows{split.size() - 1, block_size, stride == 0 ? block_size : stride};
+  const std::int64_t at_once = windows_at_once(split, block_size);
+  SplitLoss result;
+  result.losses.reserve(static_cast<std::size_t>(windows.targets));
+  for (std::int64_t first = 0; first < windows.count();) {
+    const std::int64_t length = windows.length_of(first);
+    std::vector<std::int64_t> begins;
+    std::int64_t window = first;
+    for (; window < windows.count() && window < first + at_once && windows.length_of(window) == length; ++window)
+      begins.push_back(windows.begin(window));
+    const torch::Tensor losses = losses_at(engine, split, begins, length);  // (B, T)
+    for (; first < window; ++first) {
+      const float* row = losses.data_ptr<float>() + (first - window + std::ssize(begins)) * length;
+      result.losses.insert(result.losses.end(), row + windows.first_scored(first), row + length);
+    }
+  }
+  result.mean = mean_of(result.losses);
+  result.tokens = std::ssize(result.losses);
+  return result;
+}
+
+double sampled_loss(Engine& engine, TokenView split, std::int64_t block_size, std::int64_t count) {
+  check_split(split);
+  if (count < 1)
+    throw Error(ExitCode::usage, "a sampled loss of " + std::to_string(count) + " windows; 1 is the least");
+  const std::int64_t length = std::min(block_size, split.size() - 1);
+  const std::int64_t places = split.size() - length;
+  count = std::min(count, places);
+  const std::int64_t at_once = windows_at_once(split, length);
+  double sum = 0;
+  for (std::int64_t first = 0; first < count; first += at_once) {
+    std::vector<std::int64_t> begins;
+    for (std::int64_t i = first; i < std::min(count, first + at_once); ++i)
+      begins.push_back(i * (places / count) + i * (places % count) / count);  // i places / count without overflow
+    sum += losses_at(engine, split, begins, length).sum(torch::kFloat64).item<double>();
+  }
+  return sum / static_cast<double>(count * length);
+}
+
+}  // namespace chargpt

@@ -1,0 +1,164 @@
+// Whole-split loss against a loop over characters, with an engine whose loss depends on everything in a target's
+// window.
+#include "evaluate/split_loss.h"
+
+#include <torch/types.h>
+
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "test.h"
+
+namespace chargpt {
+namespace {
+
+using Ids = std::vector<std::int64_t>;
+
+/// The loss that FakeEngine gives a target that sees the `length` tokens at `context`.
+float loss_of(const std::int64_t* context, std::int64_t length, std::int64_t target) {
+  std::int64_t hash = 17;
+  for (std::int64_t i = 0; i < length; ++i) hash = (hash * 31 + context[i] + 1) % 1000003;
+  return static_cast<float>((hash * 31 + target) % 1009) / 64;
+}
+
+class FakeEngine : public Engine {
+ public:
+  std::string_view name() const override { return "fake"; }
+  StepResult step(const StepInput&) override { return {}; }
+  torch::Tensor losses(const Batch& batch) override {
+    shapes.push_back({batch.x.size(0), batch.x.size(1)});
+    torch::Tensor losses = torch::empty(batch.x.sizes());
+    for (std::int64_t b = 0; b < batch.x.size(0); ++b) {
+      const torch::Tensor x = batch.x[b], y = batch.y[b], row = losses[b];
+      for (std::int64_t t = 0; t < x.size(0); ++t)
+        row.data_ptr<float>()[t] = loss_of(x.data_ptr<std::int64_t>(), t + 1, y.data_ptr<std::int64_t>()[t]);
+    }
+    return losses;
+  }
+  std::vector<Ids> shapes;
+};
+
+struct Text {
+  explicit Text(std::int64_t n, std::uint64_t symbols = 50) : ids(static_cast<std::size_t>(n)) {
+    RandomStream random(7, Purpose::windows);
+    for (auto& id : ids) id = static_cast<std::uint16_t>(random.below(symbols));
+  }
+  TokenView view() const { return {ids.data(), 2, std::ssize(ids)}; }
+  /// Of target i (character i + 1) in a window that begins at `begin`.
+  float loss(std::int64_t begin, std::int64_t i) const {
+    const Ids context(ids.begin() + begin, ids.begin() + i + 1);
+    return loss_of(context.data(), std::ssize(context), ids[static_cast<std::size_t>(i + 1)]);
+  }
+  std::vector<std::uint16_t> ids;
+};
+
+/// Every target in the first window that holds it.
+std::vector<float> by_hand(const Text& text, std::int64_t block_size, std::int64_t stride) {
+  std::vector<float> losses;
+  for (std::int64_t i = 0; i + 1 < std::ssize(text.ids); ++i) {
+    std::int64_t begin = 0;
+    while (i >= begin + block_size) begin += stride;
+    losses.push_back(text.loss(begin, i));
+  }
+  return losses;
+}
+
+}  // namespace
+
+TEST_CASE("every predictable character is scored once in its own window, the last window short") {
+  for (const std::int64_t n : {2, 3, 8, 9, 10, 16, 17, 18, 61}) {
+    const Text text(n);
+    FakeEngine engine;
+    const SplitLoss loss = split_loss(engine, text.view(), 8);
+    CHECK(loss.tokens == n - 1);
+    CHECK(loss.losses == by_hand(text, 8, 8));
+    double sum = 0;
+    for (const float one : loss.losses) sum += one;
+    CHECK(loss.mean == Approx(sum / static_cast<double>(n - 1)));
+  }
+}
+
+TEST_CASE("a block of one and a block longer than the text work") {
+  const Text text(12);
+  FakeEngine engine;
+  CHECK(split_loss(engine, text.view(), 1).losses == by_hand(text, 1, 1));
+  CHECK(split_loss(engine, text.view(), 1'000'000).losses == by_hand(text, 1'000'000, 1'000'000));
+}
+
+TEST_CASE("overlapping windows score each character once with at least block_size - stride of context") {
+  for (const std::int64_t stride : {1, 3, 7, 8})
+    for (const std::int64_t n : {2, 8, 9, 10, 12, 30, 41}) {
+      const Text text(n);
+      FakeEngine engine;
+      CHECK(split_loss(engine, text.view(), 8, stride).losses == by_hand(text, 8, stride));
+    }
+}
+
+TEST_CASE("a stride of block_size is no overlap") {
+  const Text text(50);
+  FakeEngine engine;
+  CHECK(split_loss(engine, text.view(), 8, 8).losses == split_loss(engine, text.view(), 8).losses);
+}
+
+TEST_CASE("losses of two block sizes line up by position in the text") {
+  const Text text(40);
+  FakeEngine engine;
+  const SplitLoss eight = split_loss(engine, text.view(), 8), five = split_loss(engine, text.view(), 5);
+  REQUIRE(eight.losses.size() == five.losses.size());
+  for (const std::size_t i : {0, 1, 2, 3, 4})  // both windows begin at 0, so these see the same context
+    CHECK(eight.losses[i] == five.losses[i]);
+}
+
+TEST_CASE("windows run in batches whose logits fit the limit") {
+  FakeEngine engine;
+  Text text(10'000, 2);
+  text.ids[100] = 65'535;  // 65,536 symbols of 4 bytes: 256 tokens in 64 MB
+  split_loss(engine, text.view(), 100);
+  std::set<Ids> shapes(engine.shapes.begin(), engine.shapes.end());
+  CHECK(shapes == std::set<Ids>{{2, 100}, {1, 100}, {1, 99}});
+  engine.shapes.clear();
+  split_loss(engine, text.view(), 1000);
+  CHECK(engine.shapes.front() == Ids{1, 1000});
+}
+
+TEST_CASE("a split without a predictable character and an impossible stride are named") {
+  FakeEngine engine;
+  const Text text(20);
+  CHECK_THROWS_WITH(split_loss(engine, text.view().slice(0, 1), 8),
+                    "the split has 1 tokens; a loss needs at least 2, one to predict from and one to predict");
+  CHECK_THROWS_WITH(split_loss(engine, text.view(), 8, 9), "stride 9 is outside 1 to block_size 8; 0 means no overlap");
+  CHECK_THROWS_AS(split_loss(engine, text.view(), 8, -1), Error);
+  CHECK_THROWS_AS(sampled_loss(engine, text.view(), 8, 0), Error);
+  CHECK_THROWS_AS(sampled_loss(engine, text.view().slice(0, 0), 8, 1), Error);
+}
+
+TEST_CASE("a sampled loss is the mean over evenly spaced windows") {
+  const Text text(29);  // 21 places for a window of 8
+  FakeEngine engine;
+  double sum = 0;
+  for (const std::int64_t begin : {0, 5, 10, 15})
+    for (std::int64_t i = begin; i < begin + 8; ++i) sum += text.loss(begin, i);
+  CHECK(sampled_loss(engine, text.view(), 8, 4) == Approx(sum / 32));
+}
+
+TEST_CASE("a sampled loss of more windows than there are places takes each place once") {
+  const Text text(12);
+  FakeEngine engine;
+  const double all = sampled_loss(engine, text.view(), 8, 4);
+  CHECK(sampled_loss(engine, text.view(), 8, 1'000'000'000) == Approx(all));
+  CHECK(sampled_loss(engine, text.view(), 50, 3) == Approx(split_loss(engine, text.view(), 50).mean));
+}
+
+TEST_CASE("a loss that is not a number stays visible in the mean") {
+  class Broken : public FakeEngine {
+    torch::Tensor losses(const Batch& batch) override {
+      return torch::full(batch.x.sizes(), std::numeric_limits<float>::quiet_NaN());
+    }
+  } engine;
+  CHECK(std::isnan(split_loss(engine, Text(20).view(), 8).mean));
+}
+
+}  // namespace chargpt
