@@ -41,6 +41,15 @@ std::string escaped(std::string_view bytes) {
 
 }  // namespace
 
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
 std::string printable(std::string_view text, std::size_t max_bytes) {
   std::string out;
   for (std::size_t i = 0; i < text.size();) {

@@ -5,10 +5,10 @@
 #include <cmath>
 #include <concepts>
 #include <optional>
-#include <regex>
 
 #include "base/error.h"
 #include "base/names.h"
+#include "base/pattern.h"
 #include "base/quote.h"
 #include "config/kinds.h"
 
@@ -91,6 +91,7 @@ void assign(bool& member, const Range& range, const Entry& entry) {
 void assign(std::string& member, const Range& range, const Entry& entry) {
   if (!is_text(entry.value)) entry.reject_type(takes(member, range));
   if (entry.value.text.find('\0') != std::string::npos) entry.reject("holds a NUL character");
+  if (!is_utf8(entry.value.text)) entry.reject("is not UTF-8");  // a word of the command line may be anything
   member = entry.value.text;
 }
 
@@ -150,20 +151,6 @@ std::vector<std::string> group_keys() {
   return keys;
 }
 
-/// Long patterns recurse deeply in the library's compiler, so they are refused by length first.
-void check_pattern(const Entry& entry) {
-  constexpr std::size_t max_pattern_bytes = 200;
-  const std::string& pattern = entry.value.text;
-  if (pattern.empty()) entry.reject("is empty; give a regular expression such as \"wte|lm_head\"");
-  if (pattern.size() > max_pattern_bytes)
-    entry.reject("has " + std::to_string(pattern.size()) + " bytes, more than " + std::to_string(max_pattern_bytes));
-  try {
-    const std::regex compiled(pattern);
-  } catch (const std::regex_error&) {
-    entry.reject("is no regular expression; write one such as \"wte|lm_head\"");
-  }
-}
-
 GroupConfig read_group(const Entry& entry) {
   if (entry.value.kind != Kind::object) entry.reject_type("an object with " + joined(group_keys(), ", "));
   GroupConfig group;
@@ -176,7 +163,7 @@ GroupConfig read_group(const Entry& entry) {
       assign(member, range, part);
     });
     if (!known) part.reject("is not an option of a group" + did_you_mean(key, group_keys()));
-    if (key == "match") check_pattern(part);
+    if (key == "match") compile_pattern(group.match, part.place + ": " + part.key);
   }
   if (entry.value.find("match") == nullptr) entry.reject("has no match; add one such as \"match\": \"wte|lm_head\"");
   return group;

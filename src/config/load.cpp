@@ -1,6 +1,7 @@
 #include "config/load.h"
 
 #include <algorithm>
+#include <cctype>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -315,7 +316,30 @@ std::string stem_of(const std::string& path) {
   return stem.empty() ? "config" : stem;
 }
 
+/// Where `key` stands in `line` as a whole word; npos where it does not.
+std::size_t find_key(const std::string& line, const std::string& key) {
+  const auto is_part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.'; };
+  for (std::size_t at = line.find(key); at != std::string::npos; at = line.find(key, at + 1)) {
+    const std::size_t end = at + key.size();
+    if ((at == 0 || !is_part(line[at - 1])) && (end == line.size() || !is_part(line[end]))) return at;
+  }
+  return std::string::npos;
+}
+
 }  // namespace
+
+Error with_origin(const Error& error, const ResolvedConfig& resolved) {
+  const std::string line = error.what();
+  std::size_t first = std::string::npos;
+  std::string place;
+  for (const auto& [key, origin] : resolved.origin) {
+    const std::size_t at = find_key(line, key);
+    if (origin == "default" || at >= first) continue;
+    first = at;
+    place = origin;
+  }
+  return place.empty() || line.starts_with(place) ? error : Error(error.code(), place + ": " + line);
+}
 
 ResolvedConfig load_config(const std::string& name_or_path, std::span<const Override> overrides) {
   if (const Preset* preset = find_preset(name_or_path))

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error.h"
 #include "config/config.h"
 
 namespace chargpt {
@@ -52,6 +53,10 @@ ResolvedConfig parse_config(std::string_view text, const std::string& source, co
 /// Everywhere, the layer that sets the length last decides its kind: max_iters after max_epochs or max_seconds clears
 /// those.
 void apply_overrides(ResolvedConfig& resolved, std::span<const Override> overrides);
+
+/// The same error with the place of the first option it names ("model.n_head") that was set anywhere: for checks of
+/// options against a model or a text, which know no file. "mine.json:7: model.n_head = 5 does not divide ...".
+Error with_origin(const Error& error, const ResolvedConfig& resolved);
 
 /// The config of a run as parse_config reads it back, equal: name and every option, defaults included.
 nlohmann::ordered_json to_json(const Config& config);

@@ -22,6 +22,13 @@ TEST_CASE("line ends, control characters and broken UTF-8 are spelled out") {
   CHECK(printable("\xC2\x85 \xE2\x80\xA8") == "\\xC2\\x85 \\xE2\\x80\\xA8");
 }
 
+TEST_CASE("UTF-8 is told from what is not") {
+  CHECK(is_utf8(""));
+  CHECK(is_utf8("Größe 语 😀"));
+  CHECK_FALSE(is_utf8("a\xFF"));
+  CHECK_FALSE(is_utf8("\xE8\xAF"));
+}
+
 TEST_CASE("long text is cut between symbols") {
   CHECK(printable("abcdef", 3) == "abc...");
   CHECK(printable("éé", 3) == "é...");

@@ -1,0 +1,26 @@
+#include "base/pattern.h"
+
+#include "base/error.h"
+#include "base/quote.h"
+
+namespace chargpt {
+
+std::regex compile_pattern(const std::string& pattern, const std::string& what) {
+  const auto reject = [&](const std::string& why) {
+    return Error(ExitCode::usage, what + " = \"" + printable(pattern) + "\" " + why);
+  };
+  if (pattern.empty()) throw reject("is empty; give a regular expression such as \"wte|lm_head\"");
+  if (pattern.size() > max_pattern_bytes)  // the compiler recurses: length is depth
+    throw reject("has " + std::to_string(pattern.size()) + " bytes, more than " + std::to_string(max_pattern_bytes));
+  try {
+#ifdef __GLIBCXX__
+    return std::regex(pattern, std::regex::ECMAScript | std::regex_constants::__polynomial);
+#else
+    return std::regex(pattern);
+#endif
+  } catch (const std::regex_error&) {
+    throw reject("is no regular expression; write one such as \"wte|lm_head\"");
+  }
+}
+
+}  // namespace chargpt
