@@ -1,11 +1,12 @@
 // A checkpoint folder: complete or absent. Pure data in and out; knows no tensor library and no model.
-//   RUN/checkpoints/step-00002000/{model.safetensors, optimizer.safetensors, state.json, vocab.json, config.json, MANIFEST.json}
+//   RUN/checkpoints/step-00002000/{model,optimizer}.safetensors, {state,vocab,config,MANIFEST}.json
 //   RUN/checkpoints/{LATEST,BEST}: one line, a folder's name
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,19 +18,23 @@
 
 namespace chargpt {
 
-/// All that resuming needs beside weights and moments. Randomness is a function of (seed, step), so no generator state is here.
+/// All that resuming needs beside weights and moments. Randomness is a function of (seed, step), so no generator state
+/// is here.
 struct RunState {
   static constexpr int current_version = 1;
   int version = current_version;
   std::int64_t step = 0;  ///< finished updates
   std::int64_t max_iters = 0;
   double seconds = 0;  ///< spent so far, over all processes
-  double val_loss = std::numeric_limits<double>::infinity();  ///< at this step, where it was evaluated
+  /// At this step, where it was evaluated.
+  double val_loss = std::numeric_limits<double>::infinity();
   double best_val_loss = std::numeric_limits<double>::infinity();
   std::int64_t best_step = -1;
   std::int64_t evals_without_improvement = 0;
   Fingerprint data;
   std::int64_t parameters = 0;
+  /// Id that a sample without a prompt starts from: newline, or the text's most frequent.
+  std::int64_t start_symbol = 0;
   // The conditions under which the bits repeat; a difference is announced.
   std::string program_version, libtorch_version, cpu_capability, device, engine;
   std::int64_t threads = 0;
@@ -52,19 +57,38 @@ struct CheckpointToSave {
   std::span<const TensorView> optimizer;
 };
 
-/// Writes RUN/checkpoints/step-NNNNNNNN by temp folder, fsync of each file, MANIFEST, fsync, rename, fsync of the parent; then
-/// points LATEST (and BEST if `best`) at it, then removes all but the newest `keep` and BEST. An existing folder of that step is replaced.
-std::filesystem::path save_checkpoint(const std::filesystem::path& run, const CheckpointToSave& checkpoint, bool best, std::int64_t keep);
+/// Writes RUN/checkpoints/step-NNNNNNNN by temp folder, fsync of each file, MANIFEST, fsync, rename, fsync of the
+/// parent; then points LATEST (and BEST if `best`) at it, then removes what is older than the newest `keep`, except
+/// BEST. An existing folder of that step is replaced, those of later steps are left alone, what a crashed save left is
+/// removed. Error io (disk full, …) with path and reason; what was saved before is untouched.
+std::filesystem::path save_checkpoint(const std::filesystem::path& run, const CheckpointToSave& checkpoint, bool best,
+                                      std::int64_t keep);
 
-/// `run_or_checkpoint`: a run folder or one checkpoint folder in it. `which`: "best", "last", "step-N". best falls back to last.
-/// Verifies MANIFEST (sizes, CRC-64) and every file. Where the chosen one is damaged and `run_or_checkpoint` is a run, the
-/// newest good one is loaded instead and `notices` says so. Errors: missing 66, damaged 65.
-Checkpoint load_checkpoint(const std::filesystem::path& run_or_checkpoint, const std::string& which, bool with_optimizer, std::vector<std::string>& notices);
+/// `run_or_checkpoint`: a run folder or one checkpoint folder in it. `which`: "best", "last", "step-N". best falls back
+/// to last. Verifies MANIFEST and size, CRC-64 and form of every file that is loaded (optimizer.safetensors only
+/// `with_optimizer`). Where best or last of a run is damaged, the newest earlier good one (else the newest good one) is
+/// loaded instead and `notices` says so; a step or folder that was asked for by name is an Error. Errors: missing 66
+/// (says what is there), damaged or from a newer program 65.
+Checkpoint load_checkpoint(const std::filesystem::path& run_or_checkpoint, const std::string& which,
+                           bool with_optimizer, std::vector<std::string>& notices);
 
 /// Finished checkpoints of a run, oldest first; folders that are not checkpoints (temp ones) are not listed.
 std::vector<std::filesystem::path> list_checkpoints(const std::filesystem::path& run);
 
-/// Exclusive lock of a run folder (flock on RUN/.lock, released by the kernel when the process ends). Error busy if held.
+/// One file of a checkpoint as `inspect --verify` shows it.
+struct FileReport {
+  std::string name;
+  std::uint64_t bytes = 0;
+  std::uint64_t crc64 = 0;
+  std::string problem;  ///< empty: size, sum and form are right
+};
+
+/// Every file of one checkpoint folder, MANIFEST.json first (nothing else is looked at where that is damaged), each
+/// checked as load_checkpoint does. Errors: missing where there is no such folder.
+std::vector<FileReport> verify_checkpoint(const std::filesystem::path& folder);
+
+/// Exclusive lock of a run folder (flock on RUN/.lock, released by the kernel when the process ends). Error busy if
+/// held.
 class RunLock {
  public:
   explicit RunLock(const std::filesystem::path& run);

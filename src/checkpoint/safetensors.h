@@ -1,9 +1,10 @@
-// The safetensors format: 8 bytes of header size, a JSON header, the bytes of the tensors. A file is hostile until parsed. No torch.
-// Source: github.com/huggingface/safetensors, "Format".
+// The safetensors format: 8 bytes of header size, a JSON header, the bytes of the tensors. A file is hostile until
+// parsed. No torch. Source: github.com/huggingface/safetensors, "Format".
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -18,16 +19,18 @@ struct TensorView {
   std::string name;
   std::string dtype;  ///< "F32", "F16", "BF16", "I64", …
   std::vector<std::int64_t> shape;
-  std::span<const std::byte> bytes;  ///< row-major, little-endian
+  std::span<const std::byte> bytes;  ///< row-major, little-endian; of a file that was read perhaps not aligned: copy it
 };
 
 /// A parsed file; the views live as long as it does.
 class SafetensorsFile {
  public:
-  /// Maps and parses strictly. Error missing / data naming the file and what is wrong with it.
+  /// Maps and parses strictly: tensors lie one after the other and fill the file, each as long as dtype and shape say.
+  /// Error missing / io / data naming the file and what is wrong with it.
   explicit SafetensorsFile(const std::filesystem::path& path);
-  /// The same from memory (tests, fuzzing); `source` names it in messages.
+  /// The same from memory that outlives this object (tests, fuzzing); `source` names it in messages.
   SafetensorsFile(std::span<const std::byte> bytes, const std::string& source);
+  /// In the order of their bytes.
   const std::vector<TensorView>& tensors() const { return tensors_; }
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
   /// nullptr where there is none of that name.
@@ -37,10 +40,21 @@ class SafetensorsFile {
   void parse(std::span<const std::byte> bytes, const std::string& source);
   std::unique_ptr<MappedFile> file_;
   std::vector<TensorView> tensors_;
+  std::map<std::string, std::size_t> places_;  ///< of names in tensors_
   std::map<std::string, std::string> metadata_;
 };
 
-/// Writes and fsyncs `path` (not by rename: the caller's folder is renamed). `__metadata__` always has {"format":"pt"}.
-void write_safetensors(const std::filesystem::path& path, std::span<const TensorView> tensors, const std::map<std::string, std::string>& metadata = {});
+/// Gives a file's bytes piece by piece, in order.
+using ByteSink = std::function<void(std::span<const std::byte>)>;
+
+/// The bytes that the reference implementation writes: tensors by alignment, largest first, then by name; the header
+/// padded to 8. `__metadata__` always has {"format":"pt"}. Error internal where a tensor's bytes are not those of dtype
+/// and shape, or a name is there twice.
+void write_safetensors(const ByteSink& sink, std::span<const TensorView> tensors,
+                       const std::map<std::string, std::string>& metadata = {});
+
+/// Writes and fsyncs `path` (not by rename: the caller's folder is renamed).
+void write_safetensors(const std::filesystem::path& path, std::span<const TensorView> tensors,
+                       const std::map<std::string, std::string>& metadata = {});
 
 }  // namespace chargpt

@@ -4,6 +4,8 @@
 #include <array>
 #include <span>
 
+#include "text/utf8.h"
+
 namespace chargpt {
 namespace {
 
@@ -48,34 +50,12 @@ std::size_t columns_of(const Symbol& symbol) {
   return in(two_columns, symbol.code_point) ? 2 : 1;
 }
 
-/// Bytes of the sequence that `lead` announces, 0 where it announces none.
-std::size_t announced_bytes(unsigned char lead) {
-  if (lead < 0x80) return 1;
-  if (lead >= 0xC2 && lead < 0xE0) return 2;
-  if (lead >= 0xE0 && lead < 0xF0) return 3;
-  return lead >= 0xF0 && lead < 0xF5 ? 4 : 0;
-}
-
-bool is_scalar(char32_t code_point, std::size_t bytes) {
-  constexpr std::array<char32_t, 5> smallest = {0, 0, 0x80, 0x800, 0x10000};
-  return code_point >= smallest[bytes] && code_point <= 0x10FFFF && (code_point < 0xD800 || code_point > 0xDFFF);
-}
-
 }  // namespace
 
 Symbol first_symbol(std::string_view text) {
-  const auto lead = static_cast<unsigned char>(text[0]);
-  const std::size_t bytes = announced_bytes(lead);
-  const Symbol broken{lead, 1, false};
-  if (bytes == 0 || bytes > text.size()) return broken;
-  if (bytes == 1) return {lead, 1, true};
-  char32_t code_point = lead & (0x7FU >> bytes);
-  for (std::size_t i = 1; i < bytes; ++i) {
-    const auto tail = static_cast<unsigned char>(text[i]);
-    if ((tail & 0xC0U) != 0x80U) return broken;
-    code_point = code_point << 6 | (tail & 0x3FU);
-  }
-  return is_scalar(code_point, bytes) ? Symbol{code_point, bytes, true} : broken;
+  const DecodedCharacter character = decode_character(text);
+  if (character.fault != Utf8Fault::none) return {static_cast<unsigned char>(text[0]), 1, false};
+  return {character.code_point, static_cast<std::size_t>(character.length), true};
 }
 
 std::size_t display_width(std::string_view text) {

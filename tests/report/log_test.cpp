@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/files.h"
-#include "folder.h"
+#include "test_folder.h"
 #include "test.h"
 
 using namespace chargpt;

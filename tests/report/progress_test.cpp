@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/files.h"
-#include "folder.h"
+#include "test_folder.h"
 #include "report/log.h"
 #include "report/sample_files.h"
 #include "test.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/files.h"
-#include "folder.h"
+#include "test_folder.h"
 #include "test.h"
 
 using namespace chargpt;

@@ -1,0 +1,75 @@
+#include "checkpoint/contents.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/quote.h"
+#include "checkpoint/folders.h"
+#include "checkpoint/manifest.h"
+#include "checkpoint/state_json.h"
+#include "checkpoint/strict_json.h"
+
+namespace chargpt {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t max_small_file_bytes = 64 << 20;
+
+std::string shown(const fs::path& path) {
+  return printable(path.native(), 400);
+}
+
+nlohmann::json read_json(const fs::path& path) {
+  return parse_strict_json(read_file(path, max_small_file_bytes), shown(path));
+}
+
+void check_start_symbol(const Checkpoint& checkpoint) {
+  if (checkpoint.state.start_symbol >= checkpoint.vocabulary.size())
+    throw Error(ExitCode::data, shown(checkpoint.path / state_file) + ": start_symbol " +
+                                    std::to_string(checkpoint.state.start_symbol) + " is none of the " +
+                                    std::to_string(checkpoint.vocabulary.size()) + " symbols");
+}
+
+}  // namespace
+
+RunState read_state(const fs::path& folder) {
+  const fs::path path = folder / state_file;
+  const RunState state = run_state_from_json(read_json(path), shown(path));
+  const auto named = checkpoint_step(folder.filename().string());
+  if (named && *named != state.step)
+    throw Error(ExitCode::data, shown(path) + " is of step " + std::to_string(state.step) + ", its folder of step " +
+                                    std::to_string(*named));
+  return state;
+}
+
+Vocabulary read_vocabulary(const fs::path& folder) {
+  const fs::path path = folder / vocabulary_file;
+  return Vocabulary::from_json(read_json(path), shown(path));
+}
+
+// The config room's messages speak to the author of a config file; here nobody wrote one, so they mean damage.
+ResolvedConfig read_config(const fs::path& folder) {
+  const fs::path path = folder / config_file;
+  const std::string text = read_file(path, max_small_file_bytes);
+  if (StrictObject(parse_strict_json(text, shown(path)), shown(path)).has("extends"))
+    throw Error(ExitCode::data, shown(path) + " extends another file; the config of a checkpoint stands alone");
+  try {
+    return parse_config(text, shown(path), folder);
+  } catch (const Error& error) {
+    throw Error(ExitCode::data, error.what());
+  }
+}
+
+Checkpoint read_checkpoint(const fs::path& folder, bool with_optimizer) {
+  for (const auto& [name, sum] : read_manifest(folder))
+    if (with_optimizer || name != optimizer_file) check_file(folder / name, sum);
+  Checkpoint checkpoint{folder, read_state(folder), read_vocabulary(folder), read_config(folder), nullptr, nullptr};
+  check_start_symbol(checkpoint);
+  checkpoint.model = std::make_unique<SafetensorsFile>(folder / model_file);
+  if (with_optimizer) checkpoint.optimizer = std::make_unique<SafetensorsFile>(folder / optimizer_file);
+  return checkpoint;
+}
+
+}  // namespace chargpt

@@ -1,0 +1,47 @@
+// The folder RUN/checkpoints: names of checkpoints, the pointers LATEST and BEST, and how a folder comes and goes
+// whole. What stands in a file is never taken as a path: only names of the form step-00002000 are.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace chargpt {
+
+/// 2000 -> "step-00002000"
+std::string checkpoint_name(std::int64_t step);
+/// The step of such a name; none for any other text.
+std::optional<std::int64_t> checkpoint_step(std::string_view name);
+
+/// A name while its folder is being written, or removed.
+std::string temporary_name(const std::string& name);
+
+class CheckpointFolder {
+ public:
+  explicit CheckpointFolder(const std::filesystem::path& run) : path_(run / "checkpoints") {}
+  const std::filesystem::path& path() const { return path_; }
+
+  /// Makes the folder where it is not there, and ends what a crash left unfinished. Errors: io.
+  void prepare() const;
+  /// Names of the checkpoints there, oldest first. Errors: io.
+  std::vector<std::string> names() const;
+  /// Where a checkpoint is; none where there is none of that name.
+  std::optional<std::filesystem::path> find(const std::string& name) const;
+  /// Gives a folder that was written whole under temporary_name(name) its name, replacing what had it: at every moment
+  /// find(name) gives the old or the new. Errors: io.
+  std::filesystem::path put(const std::string& name) const;
+  /// Removes a checkpoint; what cannot be removed is left for the next prepare().
+  void remove(const std::string& name) const;
+
+  /// `pointer` is "LATEST" or "BEST". None where there is none; an empty name where it does not hold one.
+  std::optional<std::string> read_pointer(const std::string& pointer) const;
+  void write_pointer(const std::string& pointer, const std::string& name) const;
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace chargpt

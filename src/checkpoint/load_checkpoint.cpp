@@ -1,0 +1,190 @@
+// Loading: which checkpoint is meant, and what stands in for a damaged one; see checkpoint.h.
+#include <algorithm>
+#include <charconv>
+#include <system_error>
+#include <utility>
+
+#include "base/error.h"
+#include "base/names.h"
+#include "base/quote.h"
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/contents.h"
+#include "checkpoint/folders.h"
+#include "checkpoint/manifest.h"
+#include "checkpoint/strict_json.h"
+
+namespace chargpt {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string shown(const fs::path& path) {
+  return printable(path.native(), 400);
+}
+
+/// Damage that another checkpoint may not share; a newer format, a bug or lack of memory is none.
+bool is_damage(const Error& error) {
+  if (dynamic_cast<const NewerFormat*>(&error) != nullptr) return false;
+  return error.code() == ExitCode::data || error.code() == ExitCode::missing || error.code() == ExitCode::io;
+}
+
+bool is_folder(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_directory(path, ignored);
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + printable(name);
+  return text.empty() ? "nothing" : text;
+}
+
+/// The step that `which` names; none for "best" and "last". Error usage for anything else.
+std::optional<std::int64_t> asked_step(const std::string& which) {
+  if (which == "best" || which == "last") return std::nullopt;
+  std::int64_t step = -1;
+  if (which.starts_with("step-")) {
+    const auto [end, failure] = std::from_chars(which.data() + 5, which.data() + which.size(), step);
+    if (failure != std::errc() || end != which.data() + which.size()) step = -1;
+  }
+  if (step < 0)
+    throw Error(ExitCode::usage, "checkpoint '" + printable(which) + "' is not best, last or step-N (as in step-2000)");
+  return step;
+}
+
+/// LATEST's checkpoint, or the newest where that is not there or not usable.
+std::string last_name(const CheckpointFolder& folder, const std::vector<std::string>& names,
+                      std::vector<std::string>& notices) {
+  const std::optional<std::string> latest = folder.read_pointer("LATEST");
+  if (latest && folder.find(*latest)) return *latest;
+  if (latest)
+    notices.push_back("LATEST of " + shown(folder.path()) + " names no checkpoint that is there; using " +
+                      names.back() + ", the newest");
+  return names.back();
+}
+
+std::string best_name(const CheckpointFolder& folder, const std::vector<std::string>& names,
+                      std::vector<std::string>& notices) {
+  const std::optional<std::string> best = folder.read_pointer("BEST");
+  if (best && folder.find(*best)) return *best;
+  notices.push_back("no best checkpoint in " + shown(folder.path()) + "; using the last");
+  return last_name(folder, names, notices);
+}
+
+/// The name of the checkpoint that `which` means. Error missing where it is not there.
+std::string chosen_name(const fs::path& run, const std::string& which, std::vector<std::string>& notices) {
+  const CheckpointFolder folder(run);
+  const std::optional<std::int64_t> step = asked_step(which);
+  const std::vector<std::string> names = folder.names();
+  if (names.empty())
+    throw Error(ExitCode::missing, shown(run) + " has no checkpoint yet: none was saved in " + shown(folder.path()));
+  if (!step) return which == "best" ? best_name(folder, names, notices) : last_name(folder, names, notices);
+  const std::string name = checkpoint_name(*step);
+  if (!folder.find(name))
+    throw Error(ExitCode::missing, shown(run) + " has no checkpoint " + name + "; there is " + joined(names));
+  return name;
+}
+
+/// Other checkpoints in the order they are tried: earlier ones, newest first, then later ones, newest first.
+std::vector<std::string> stand_ins(const CheckpointFolder& folder, const std::string& damaged) {
+  std::vector<std::string> names = folder.names();
+  std::reverse(names.begin(), names.end());
+  std::erase(names, damaged);
+  std::stable_partition(names.begin(), names.end(),
+                        [&](const std::string& name) { return *checkpoint_step(name) < *checkpoint_step(damaged); });
+  return names;
+}
+
+Checkpoint load_stand_in(const fs::path& run, const std::string& damaged, const Error& damage, bool with_optimizer,
+                         std::vector<std::string>& notices) {
+  const CheckpointFolder folder(run);
+  for (const std::string& name : stand_ins(folder, damaged)) {
+    try {
+      Checkpoint checkpoint = read_checkpoint(folder.find(name).value_or(folder.path() / name), with_optimizer);
+      notices.push_back("DAMAGED CHECKPOINT: " + damaged + " cannot be used (" + damage.what() + "); using " + name +
+                        " instead");
+      return checkpoint;
+    } catch (const Error& error) {
+      if (!is_damage(error)) throw;
+    }
+  }
+  throw Error(damage.code(), std::string(damage.what()) + "; no other checkpoint of " + shown(run) + " is whole");
+}
+
+Checkpoint load_from_run(const fs::path& run, const std::string& which, bool with_optimizer,
+                         std::vector<std::string>& notices) {
+  constexpr int most_attempts = 5;
+  for (int attempt = 1;; ++attempt) {
+    std::vector<std::string> said;
+    const std::string name = chosen_name(run, which, said);
+    try {
+      const CheckpointFolder folder(run);
+      Checkpoint checkpoint = read_checkpoint(folder.find(name).value_or(folder.path() / name), with_optimizer);
+      notices.insert(notices.end(), said.begin(), said.end());
+      return checkpoint;
+    } catch (const Error& error) {
+      if (!is_damage(error) || asked_step(which)) throw;
+      std::vector<std::string> ignored;
+      const bool moved_on = chosen_name(run, which, ignored) != name;  // a training process saved and pruned meanwhile
+      if (moved_on && attempt < most_attempts) continue;
+      notices.insert(notices.end(), said.begin(), said.end());
+      return load_stand_in(run, name, error, with_optimizer, notices);
+    }
+  }
+}
+
+bool is_checkpoint_folder(const fs::path& path) {
+  std::error_code ignored;
+  if (fs::exists(path / manifest_file, ignored)) return true;
+  return checkpoint_step(path.filename().string()).has_value() && !is_folder(path / "checkpoints");
+}
+
+/// What a user may have meant instead of a path that is not there.
+std::string neighbours(const fs::path& path) {
+  const fs::path parent = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  std::vector<std::string> names;
+  std::error_code failure;
+  for (fs::directory_iterator at(parent, failure), end; !failure && at != end; at.increment(failure))
+    if (is_folder(at->path() / "checkpoints")) names.push_back(at->path().filename().string());
+  std::sort(names.begin(), names.end());
+  if (names.empty()) return "";
+  if (const auto nearest = nearest_name(path.filename().string(), names))
+    return "; did you mean " + shown(parent / *nearest) + "?";
+  constexpr std::size_t most_names = 5;
+  const std::string more = names.size() > most_names ? ", …" : "";
+  names.resize(std::min(names.size(), most_names));
+  return "; runs in " + shown(parent) + ": " + joined(names) + more;
+}
+
+/// Without a slash at its end, so that it has a name.
+fs::path without_final_slash(const fs::path& path) {
+  const fs::path normal = path.lexically_normal();
+  return normal.has_filename() || !normal.has_relative_path() ? normal : normal.parent_path();
+}
+
+}  // namespace
+
+Checkpoint load_checkpoint(const fs::path& run_or_checkpoint, const std::string& which, bool with_optimizer,
+                           std::vector<std::string>& notices) {
+  const fs::path path = without_final_slash(run_or_checkpoint);
+  asked_step(which);
+  std::error_code ignored;
+  if (!fs::exists(path, ignored))
+    throw Error(ExitCode::missing, "no run or checkpoint at " + shown(path) + neighbours(path));
+  if (!is_folder(path)) throw Error(ExitCode::data, shown(path) + " is a file, not a run or checkpoint folder");
+  if (is_checkpoint_folder(path)) return read_checkpoint(path, with_optimizer);
+  if (is_folder(path / "checkpoints")) return load_from_run(path, which, with_optimizer, notices);
+  throw Error(ExitCode::missing, shown(path) +
+                                     " is no run (it has no folder checkpoints) and no checkpoint (it has no " +
+                                     manifest_file + ")" + neighbours(path));
+}
+
+std::vector<fs::path> list_checkpoints(const fs::path& run) {
+  const CheckpointFolder folder(run);
+  std::vector<fs::path> paths;
+  for (const std::string& name : folder.names())
+    if (const auto path = folder.find(name)) paths.push_back(*path);
+  return paths;
+}
+
+}  // namespace chargpt

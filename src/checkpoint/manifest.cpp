@@ -1,0 +1,74 @@
+#include "checkpoint/manifest.h"
+
+#include <array>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/quote.h"
+#include "checkpoint/strict_json.h"
+
+namespace chargpt {
+namespace {
+
+constexpr int current_version = 1;
+constexpr std::uint64_t max_manifest_bytes = 1 << 16;
+constexpr std::array names = {model_file, optimizer_file, state_file, vocabulary_file, config_file};
+
+std::string shown(const std::filesystem::path& path) {
+  return printable(path.native(), 400);
+}
+
+}  // namespace
+
+std::string manifest_text(const Manifest& manifest) {
+  nlohmann::ordered_json files;
+  for (const auto& [name, sum] : manifest) files[name] = {{"bytes", sum.bytes}, {"crc64", json_hex(sum.crc64)}};
+  const nlohmann::ordered_json json = {
+      {"format", "chargpt checkpoint"}, {"version", current_version}, {"files", files}};
+  return json.dump(2) + "\n";
+}
+
+Manifest parse_manifest(std::string_view text, const std::string& source) {
+  const nlohmann::json json = parse_strict_json(text, source);
+  const StrictObject object(json, source);
+  if (object.text("format") != "chargpt checkpoint")
+    throw Error(ExitCode::data, source + " is no manifest of a chargpt checkpoint");
+  object.version("checkpoint format", current_version);
+  const StrictObject files = object.object("files");
+  Manifest manifest;
+  for (const char* name : names) {
+    const StrictObject file = files.object(name);
+    manifest[name] = {static_cast<std::uint64_t>(file.integer("bytes", 0)), file.hex("crc64")};
+  }
+  if (object.field("files").size() != names.size())
+    throw Error(ExitCode::data, source + " lists files that are no part of a checkpoint");
+  return manifest;
+}
+
+Manifest read_manifest(const std::filesystem::path& folder) {
+  const std::filesystem::path path = folder / manifest_file;
+  try {
+    return parse_manifest(read_file(path, max_manifest_bytes), shown(path));
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::missing) throw;
+    throw Error(ExitCode::data, shown(path) + " is missing, so the checkpoint is not complete");
+  }
+}
+
+void check_file(const std::filesystem::path& path, const FileSum& sum) {
+  try {
+    const MappedFile file(path);
+    if (file.bytes().size() != sum.bytes)
+      throw Error(ExitCode::data, shown(path) + " is damaged: it has " + std::to_string(file.bytes().size()) +
+                                      " bytes, and " + manifest_file + " says " + std::to_string(sum.bytes));
+    const std::uint64_t found = crc64(file.bytes());
+    if (found != sum.crc64)
+      throw Error(ExitCode::data, shown(path) + " is damaged: its CRC-64 is " + json_hex(found) + ", and " +
+                                      manifest_file + " says " + json_hex(sum.crc64));
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::missing) throw;
+    throw Error(ExitCode::data, shown(path) + " is missing from the checkpoint");
+  }
+}
+
+}  // namespace chargpt

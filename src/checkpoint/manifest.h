@@ -1,0 +1,38 @@
+// MANIFEST.json of a checkpoint: which files belong to it, how long they are and what they sum to.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+
+namespace chargpt {
+
+inline constexpr const char* model_file = "model.safetensors";
+inline constexpr const char* optimizer_file = "optimizer.safetensors";
+inline constexpr const char* state_file = "state.json";
+inline constexpr const char* vocabulary_file = "vocab.json";
+inline constexpr const char* config_file = "config.json";
+inline constexpr const char* manifest_file = "MANIFEST.json";
+
+struct FileSum {
+  std::uint64_t bytes = 0;
+  std::uint64_t crc64 = 0;
+  bool operator==(const FileSum&) const = default;
+};
+
+/// By name: the five files above it.
+using Manifest = std::map<std::string, FileSum>;
+
+std::string manifest_text(const Manifest& manifest);
+
+/// Error data naming `source` unless it lists exactly the files of a checkpoint; other names are never taken from it.
+Manifest parse_manifest(std::string_view text, const std::string& source);
+
+/// Reads folder's MANIFEST.json. Error data where it is missing or damaged.
+Manifest read_manifest(const std::filesystem::path& folder);
+
+/// Error data unless the file is there with that size and sum; io where it cannot be read.
+void check_file(const std::filesystem::path& path, const FileSum& sum);
+
+}  // namespace chargpt

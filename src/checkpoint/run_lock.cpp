@@ -1,0 +1,57 @@
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <string>
+#include <system_error>
+
+#include "base/error.h"
+#include "base/quote.h"
+#include "checkpoint/checkpoint.h"
+
+namespace chargpt {
+namespace {
+
+/// The holder's process id as it wrote it; for people only, so a file that says anything else says nothing.
+std::string holder(int descriptor) {
+  std::array<char, 16> text{};
+  const ssize_t count = ::pread(descriptor, text.data(), text.size() - 1, 0);
+  const std::string digits(text.data(), count > 0 ? static_cast<std::size_t>(count) : 0);
+  const bool is_number = !digits.empty() && digits.find_first_not_of("0123456789") == std::string::npos;
+  return is_number ? " (process " + digits + ")" : "";
+}
+
+[[noreturn]] void fail(int descriptor, const std::string& run, int reason) {
+  const std::string who = reason == EWOULDBLOCK ? holder(descriptor) : "";
+  if (descriptor >= 0) ::close(descriptor);
+  if (reason == EWOULDBLOCK)
+    throw Error(ExitCode::busy, run + " is in use by another process" + who +
+                                    "; wait for it, stop it, or choose another folder with --run");
+  if (reason == ENOENT) throw Error(ExitCode::missing, run + " does not exist");
+  throw Error(ExitCode::io, "cannot lock " + run + "/.lock: " + std::generic_category().message(reason));
+}
+
+/// A full disk leaves the lock without a name, not without effect.
+void write_holder(int descriptor) {
+  const std::string id = std::to_string(::getpid());
+  [[maybe_unused]] const bool written =
+      ::ftruncate(descriptor, 0) == 0 && ::pwrite(descriptor, id.data(), id.size(), 0) > 0;
+}
+
+}  // namespace
+
+// The file stays when the lock is given up: removing it would let two processes lock two files of one name.
+RunLock::RunLock(const std::filesystem::path& run) {
+  const std::string shown = printable(run.native(), 400);
+  fd_ = ::open((run / ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (fd_ < 0 || ::flock(fd_, LOCK_EX | LOCK_NB) != 0) fail(fd_, shown, errno);
+  write_holder(fd_);
+}
+
+RunLock::~RunLock() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+}  // namespace chargpt

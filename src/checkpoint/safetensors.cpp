@@ -1,0 +1,138 @@
+#include "checkpoint/safetensors.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/error.h"
+#include "base/quote.h"
+#include "checkpoint/safetensors_header.h"
+#include "report/output_file.h"
+
+namespace chargpt {
+namespace {
+
+constexpr std::size_t size_field = 8;
+
+std::uint64_t read_size(std::span<const std::byte> bytes) {
+  std::uint64_t size = 0;
+  for (std::size_t i = 0; i < size_field; ++i) size |= std::to_integer<std::uint64_t>(bytes[i]) << (8 * i);
+  return size;
+}
+
+std::span<const std::byte> as_bytes(std::string_view text) {
+  return std::as_bytes(std::span(text));
+}
+
+/// The header's bytes; the sizes are compared by subtraction, as sums of hostile sizes may wrap.
+std::string_view header_text(std::span<const std::byte> bytes, const std::string& source) {
+  const std::string no_file = source + " is no safetensors file: ";
+  if (bytes.size() < size_field) throw Error(ExitCode::data, no_file + "shorter than 8 bytes");
+  const std::uint64_t size = read_size(bytes);
+  if (size > max_header_bytes)
+    throw Error(ExitCode::data, no_file + "a header of " + std::to_string(size) + " bytes; the limit is " +
+                                    std::to_string(max_header_bytes));
+  if (size > bytes.size() - size_field)
+    throw Error(ExitCode::data, no_file + "a header of " + std::to_string(size) + " bytes in a file of " +
+                                    std::to_string(bytes.size()) + "; it may have been cut short");
+  return {reinterpret_cast<const char*>(bytes.data()) + size_field, static_cast<std::size_t>(size)};
+}
+
+/// Error data unless the tensors, in order, fill [0, size) without gap or overlap and each is as long as its shape
+/// says.
+void check_layout(const std::vector<TensorEntry>& tensors, std::uint64_t size, const std::string& source) {
+  std::uint64_t place = 0;
+  for (const TensorEntry& tensor : tensors) {
+    const std::string where = source + ": tensor '" + printable(tensor.name) + "' ";
+    if (!bytes_per_element(tensor.dtype))
+      throw Error(ExitCode::data, where + "has the unknown dtype '" + printable(tensor.dtype, 20) + "'");
+    if (tensor.begin != place || tensor.end < tensor.begin || tensor.end > size)
+      throw Error(ExitCode::data, where + "lies at bytes " + std::to_string(tensor.begin) + " to " +
+                                      std::to_string(tensor.end) + ", which leaves a gap, overlaps another or passes " +
+                                      std::to_string(size) + ", the end");
+    if (tensor_bytes(tensor.dtype, tensor.shape) != tensor.end - tensor.begin)
+      throw Error(ExitCode::data, where + "has " + std::to_string(tensor.end - tensor.begin) +
+                                      " bytes, which is not what its shape and dtype take");
+    place = tensor.end;
+  }
+  if (place != size)
+    throw Error(ExitCode::data, source + ": " + std::to_string(size - place) + " bytes after the last tensor");
+}
+
+std::vector<TensorView> sorted(std::span<const TensorView> tensors) {
+  std::vector<TensorView> order(tensors.begin(), tensors.end());
+  std::sort(order.begin(), order.end(), [](const TensorView& a, const TensorView& b) {
+    const std::size_t rank_a = dtype_rank(a.dtype), rank_b = dtype_rank(b.dtype);
+    return rank_a != rank_b ? rank_a > rank_b : a.name < b.name;
+  });
+  return order;
+}
+
+std::string header_of(const std::vector<TensorView>& tensors, const std::map<std::string, std::string>& metadata) {
+  nlohmann::ordered_json header;
+  header[metadata_key] = {{"format", "pt"}};
+  for (const auto& [key, value] : metadata) header[metadata_key][key] = value;
+  std::uint64_t place = 0;
+  for (const TensorView& tensor : tensors) {
+    if (tensor_bytes(tensor.dtype, tensor.shape) != tensor.bytes.size() || header.contains(tensor.name))
+      throw Error(ExitCode::internal, "tensor '" + tensor.name + "' of dtype " + tensor.dtype + " with " +
+                                          std::to_string(tensor.bytes.size()) + " bytes cannot be written");
+    const std::uint64_t end = place + tensor.bytes.size();
+    header[tensor.name] = {{"dtype", tensor.dtype}, {"shape", tensor.shape}, {"data_offsets", {place, end}}};
+    place = end;
+  }
+  std::string text = header.dump();
+  text.resize((text.size() + 7) / 8 * 8, ' ');
+  return text;
+}
+
+}  // namespace
+
+SafetensorsFile::SafetensorsFile(const std::filesystem::path& path) : file_(std::make_unique<MappedFile>(path)) {
+  parse(file_->bytes(), printable(path.native(), 400));
+}
+
+SafetensorsFile::SafetensorsFile(std::span<const std::byte> bytes, const std::string& source) {
+  parse(bytes, source);
+}
+
+const TensorView* SafetensorsFile::find(const std::string& name) const {
+  const auto found = places_.find(name);
+  return found == places_.end() ? nullptr : &tensors_[found->second];
+}
+
+void SafetensorsFile::parse(std::span<const std::byte> bytes, const std::string& source) {
+  const std::string_view text = header_text(bytes, source);
+  const std::span<const std::byte> data = bytes.subspan(size_field + text.size());
+  SafetensorsHeader header = parse_safetensors_header(text, source);
+  std::sort(header.tensors.begin(), header.tensors.end(), [](const TensorEntry& a, const TensorEntry& b) {
+    return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
+  });
+  check_layout(header.tensors, data.size(), source);
+  metadata_ = std::move(header.metadata);
+  for (TensorEntry& entry : header.tensors) {
+    places_[entry.name] = tensors_.size();
+    tensors_.push_back({std::move(entry.name), std::move(entry.dtype), std::move(entry.shape),
+                        data.subspan(entry.begin, entry.end - entry.begin)});
+  }
+}
+
+void write_safetensors(const ByteSink& sink, std::span<const TensorView> tensors,
+                       const std::map<std::string, std::string>& metadata) {
+  const std::vector<TensorView> order = sorted(tensors);
+  const std::string header = header_of(order, metadata);
+  std::string size;
+  for (std::size_t i = 0; i < size_field; ++i) size += static_cast<char>(header.size() >> (8 * i) & 0xFFU);
+  sink(as_bytes(size));
+  sink(as_bytes(header));
+  for (const TensorView& tensor : order) sink(tensor.bytes);
+}
+
+void write_safetensors(const std::filesystem::path& path, std::span<const TensorView> tensors,
+                       const std::map<std::string, std::string>& metadata) {
+  OutputFile file(path, OutputFile::Start::empty);
+  write_safetensors([&](std::span<const std::byte> bytes) { file.write(bytes); }, tensors, metadata);
+  file.sync_and_close();
+}
+
+}  // namespace chargpt

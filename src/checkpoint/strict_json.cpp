@@ -1,0 +1,127 @@
+#include "checkpoint/strict_json.h"
+
+#include <array>
+#include <cinttypes>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "base/quote.h"
+
+namespace chargpt {
+namespace {
+
+constexpr int max_depth = 8;
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// Watches the parser's events: the library itself keeps the last of duplicate keys and nests without limit.
+class Watch {
+ public:
+  explicit Watch(const std::string& source) : source_(source) {}
+
+  bool operator()(int depth, nlohmann::json::parse_event_t event, const nlohmann::json& parsed) {
+    using Event = nlohmann::json::parse_event_t;
+    if (depth > max_depth)
+      throw Error(ExitCode::data, source_ + ": JSON nested deeper than " + std::to_string(max_depth) + " levels");
+    if (event == Event::object_start) keys_.emplace_back();
+    if (event == Event::object_end) keys_.pop_back();
+    if (event == Event::key && !keys_.back().insert(parsed.get<std::string>()).second)
+      throw Error(ExitCode::data, source_ + ": key '" + printable(parsed.get<std::string>()) + "' is there twice");
+    return true;
+  }
+
+ private:
+  const std::string& source_;
+  std::vector<std::set<std::string>> keys_;
+};
+
+}  // namespace
+
+nlohmann::json parse_strict_json(std::string_view text, const std::string& source) {
+  const std::size_t nul = text.find('\0');
+  if (nul != std::string_view::npos)
+    throw Error(ExitCode::data, source + ": a NUL byte at " + std::to_string(nul) + ", so not JSON");
+  try {
+    return nlohmann::json::parse(text, Watch(source));
+  } catch (const nlohmann::json::parse_error& error) {
+    throw Error(ExitCode::data, source + ": not JSON at byte " + std::to_string(error.byte));
+  } catch (const nlohmann::json::exception&) {  // a number beyond double
+    throw Error(ExitCode::data, source + ": JSON with a number out of range");
+  }
+}
+
+StrictObject::StrictObject(const nlohmann::json& json, std::string source) : json_(json), source_(std::move(source)) {
+  if (!json_.is_object()) throw Error(ExitCode::data, source_ + " is not a JSON object");
+}
+
+const nlohmann::json& StrictObject::field(const std::string& name) const {
+  const auto found = json_.find(name);
+  if (found == json_.end()) throw Error(ExitCode::data, source_ + ": field '" + name + "' is missing");
+  return *found;
+}
+
+std::int64_t StrictObject::integer(const std::string& name, std::int64_t least) const {
+  const nlohmann::json& value = field(name);
+  const bool fits =
+      value.is_number_integer() && (!value.is_number_unsigned() || value.get<std::uint64_t>() <= INT64_MAX);
+  if (!fits || value.get<std::int64_t>() < least) refuse(name, "a whole number of at least " + std::to_string(least));
+  return value.get<std::int64_t>();
+}
+
+double StrictObject::real(const std::string& name) const {
+  const nlohmann::json& value = field(name);
+  if (value.is_number()) return value.get<double>();
+  if (value == "inf") return infinity;
+  if (value == "-inf") return -infinity;
+  if (value == "nan") return std::numeric_limits<double>::quiet_NaN();
+  refuse(name, R"(a number, "inf", "-inf" or "nan")");
+}
+
+std::string StrictObject::text(const std::string& name) const {
+  const nlohmann::json& value = field(name);
+  if (!value.is_string()) refuse(name, "a string");
+  return value.get<std::string>();
+}
+
+std::uint64_t StrictObject::hex(const std::string& name) const {
+  const nlohmann::json& value = field(name);
+  const std::string digits = value.is_string() ? value.get<std::string>() : std::string();
+  if (digits.size() != 16 || digits.find_first_not_of("0123456789abcdef") != std::string::npos)
+    refuse(name, "16 hexadecimal digits");
+  return std::stoull(digits, nullptr, 16);
+}
+
+StrictObject StrictObject::object(const std::string& name) const {
+  return {field(name), source_ + ": field '" + printable(name) + "'"};
+}
+
+int StrictObject::version(const std::string& format, int current) const {
+  const std::int64_t found = integer("version", 1);
+  if (found > current)
+    throw NewerFormat(source_ + ": " + format + " of version " + std::to_string(found) +
+                      ", written by a newer chargpt; this one reads up to version " + std::to_string(current));
+  return static_cast<int>(found);
+}
+
+void StrictObject::refuse(const std::string& name, const std::string& wanted) const {
+  const std::string found = field(name).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+  throw Error(ExitCode::data,
+              source_ + ": field '" + printable(name) + "' is " + printable(found, 40) + ", not " + wanted);
+}
+
+nlohmann::ordered_json json_real(double value) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  return value;
+}
+
+std::string json_hex(std::uint64_t value) {
+  std::array<char, 20> digits{};
+  std::snprintf(digits.data(), digits.size(), "%016" PRIx64, value);
+  return digits.data();
+}
+
+}  // namespace chargpt

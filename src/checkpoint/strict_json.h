@@ -1,0 +1,53 @@
+// The small JSON files of a checkpoint, hostile until read: every field is there once, of its type and within its
+// range.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace chargpt {
+
+/// What a later version of the program wrote; an older checkpoint may well be readable, but is not what was meant.
+class NewerFormat : public Error {
+ public:
+  explicit NewerFormat(const std::string& line) : Error(ExitCode::data, line) {}
+};
+
+/// Error data naming `source` and the place unless `text` is one JSON value without NUL, comments, duplicate keys or
+/// more than eight levels.
+nlohmann::json parse_strict_json(std::string_view text, const std::string& source);
+
+/// An object whose fields must be there. Each reader is an Error data naming source and field, where the field is
+/// missing, of another type or out of range.
+class StrictObject {
+ public:
+  StrictObject(const nlohmann::json& json, std::string source);
+  bool has(const std::string& name) const { return json_.contains(name); }
+  const nlohmann::json& field(const std::string& name) const;
+  /// A whole number, at least `least`.
+  std::int64_t integer(const std::string& name, std::int64_t least) const;
+  /// A number, or "inf", "-inf", "nan" as written by json_real.
+  double real(const std::string& name) const;
+  std::string text(const std::string& name) const;
+  /// Sixteen hexadecimal digits, as written by json_hex.
+  std::uint64_t hex(const std::string& name) const;
+  StrictObject object(const std::string& name) const;
+  /// "version" of `format`; NewerFormat above `current`, Error data below 1.
+  int version(const std::string& format, int current) const;
+
+ private:
+  [[noreturn]] void refuse(const std::string& name, const std::string& wanted) const;
+  const nlohmann::json& json_;
+  std::string source_;
+};
+
+/// JSON has no name for infinities: those are written as strings. Finite numbers come back bit for bit.
+nlohmann::ordered_json json_real(double value);
+/// 64 bits as a string, as many readers of JSON keep only 53 bits of a number.
+std::string json_hex(std::uint64_t value);
+
+}  // namespace chargpt

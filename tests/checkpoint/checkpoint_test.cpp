@@ -1,0 +1,438 @@
+// Checkpoints as a user meets them: saved, chosen, kept, damaged, and left behind by crashes.
+#include "checkpoint/checkpoint.h"
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "checkpoint/folders.h"
+#include "checkpoint/manifest.h"
+#include "failure.h"
+#include "saved_run.h"
+#include "test.h"
+
+using namespace chargpt;
+namespace fs = std::filesystem;
+
+using Names = std::vector<std::string>;
+
+namespace {
+
+void write(const fs::path& path, const std::string& text) {
+  fs::create_directories(path.parent_path());
+  write_file_atomically(path, text);
+}
+
+std::string first_weight(const Checkpoint& checkpoint) {
+  float value = 0;
+  std::memcpy(&value, checkpoint.model->find("w")->bytes.data(), sizeof value);
+  return std::to_string(static_cast<int>(value));
+}
+
+Names entries(const fs::path& folder) {
+  Names names;
+  for (const auto& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+/// Damages one byte in the middle of a file.
+void damage(const fs::path& path) {
+  std::string bytes = read_file(path);
+  bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
+  write_file_atomically(path, bytes);
+}
+
+}  // namespace
+
+TEST_CASE("a checkpoint comes back as it was saved") {
+  SavedRun run;
+  const fs::path path = run.save(500, true);
+  CHECK(path == run.step(500));
+  CHECK(entries(path) == Names{"MANIFEST.json", "config.json", "model.safetensors", "optimizer.safetensors",
+                               "state.json", "vocab.json"});
+  CHECK(read_file(run.checkpoints() / "LATEST") == "step-00000500\n");
+  CHECK(read_file(run.checkpoints() / "BEST") == "step-00000500\n");
+  const Checkpoint checkpoint = run.load();
+  CHECK(run.notices.empty());
+  CHECK(checkpoint.path == path);
+  CHECK(to_json(checkpoint.state) == to_json(state_of(500)));
+  CHECK(checkpoint.vocabulary == run.vocabulary());
+  CHECK(to_json(checkpoint.config.config) == to_json(run.config().config));
+  CHECK(checkpoint.config.origin == run.config().origin);
+  CHECK(checkpoint.config.origin.at("train.learning_rate") == "mine.json:1");
+  CHECK(first_weight(checkpoint) == "500");
+  CHECK(checkpoint.optimizer->find("m")->shape == std::vector<std::int64_t>{2, 3});
+}
+
+TEST_CASE("the manifest lists every file with size and sum") {
+  SavedRun run;
+  const fs::path path = run.save(5);
+  const auto manifest = nlohmann::json::parse(read_file(path / "MANIFEST.json"));
+  CHECK(manifest.at("format") == "chargpt checkpoint");
+  CHECK(manifest.at("version") == 1);
+  CHECK(manifest.at("files").size() == 5);
+  for (const auto& [name, sum] : manifest.at("files").items()) {
+    const std::string bytes = read_file(path / name);
+    CHECK(sum.at("bytes") == bytes.size());
+    char digits[17];
+    std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(crc64(bytes)));
+    CHECK(sum.at("crc64") == digits);
+  }
+}
+
+TEST_CASE("best, last, a step and a folder are found") {
+  SavedRun run;
+  run.save(100, false, 9);
+  run.save(200, true, 9);
+  run.save(300, false, 9);
+  CHECK(first_weight(run.load("best")) == "200");
+  CHECK(first_weight(run.load("last")) == "300");
+  CHECK(first_weight(run.load("step-100")) == "100");
+  CHECK(first_weight(run.load("step-00000100")) == "100");
+  std::vector<std::string> notices;
+  CHECK(first_weight(load_checkpoint(run.step(100), "best", false, notices)) == "100");
+  CHECK(first_weight(load_checkpoint(run.step(100).string() + "/", "last", false, notices)) == "100");
+  CHECK(first_weight(load_checkpoint(run.path().string() + "/", "last", false, notices)) == "300");
+  CHECK(notices.empty());
+  CHECK(load_checkpoint(run.path(), "last", false, notices).optimizer == nullptr);
+}
+
+TEST_CASE("best falls back to last with a notice") {
+  SavedRun run;
+  run.save(100);
+  CHECK(first_weight(run.load("best")) == "100");
+  CHECK(run.notices == Names{"no best checkpoint in " + run.checkpoints().string() + "; using the last"});
+}
+
+TEST_CASE("a checkpoint that was copied out of its run loads under any name") {
+  SavedRun run;
+  fs::copy(run.save(100), run.path() / "copy");
+  std::vector<std::string> notices;
+  CHECK(first_weight(load_checkpoint(run.path() / "copy", "best", true, notices)) == "100");
+}
+
+TEST_CASE("what is missing is named, with what is there") {
+  SavedRun run("mine-1");
+  std::vector<std::string> notices;
+  const auto failure = [&](const fs::path& path, const std::string& which) {
+    const Error error = failure_of([&] { load_checkpoint(path, which, false, notices); });
+    return std::to_string(static_cast<int>(error.code())) + " " + error.what();
+  };
+  const std::string path = run.path().string(), parent = run.path().parent_path().string();
+  CHECK(failure(run.path(), "last") == "66 " + path +
+                                           " is no run (it has no folder checkpoints) and no checkpoint (it has no "
+                                           "MANIFEST.json)");
+  fs::create_directory(run.checkpoints());
+  CHECK(failure(run.path(), "best") ==
+        "66 " + path + " has no checkpoint yet: none was saved in " + path + "/checkpoints");
+  run.save(100, false, 9);
+  run.save(200, false, 9);
+  CHECK(failure(run.path(), "step-150") ==
+        "66 " + path + " has no checkpoint step-00000150; there is step-00000100, step-00000200");
+  CHECK(failure(parent + "/mine-2", "last") ==
+        "66 no run or checkpoint at " + parent + "/mine-2; did you mean " + parent + "/mine-1?");
+  CHECK(failure(parent + "/other", "last") ==
+        "66 no run or checkpoint at " + parent + "/other; runs in " + parent + ": mine-1");
+  CHECK(failure(run.step(200) / "vocab.json", "last") ==
+        "65 " + path + "/checkpoints/step-00000200/vocab.json is a file, not a run or checkpoint folder");
+  for (const char* which : {"", "worst", "step-", "step--1", "step-1x", "step-99999999999999999999", "../step-1"})
+    CHECK(failure(run.path(), which) ==
+          "2 checkpoint '" + std::string(which) + "' is not best, last or step-N (as in step-2000)");
+}
+
+TEST_CASE("the newest `keep` and the best are kept") {
+  SavedRun run;
+  run.save(100, true, 2);
+  run.save(200, false, 2);
+  run.save(300, false, 2);
+  run.save(400, false, 2);
+  CHECK(run.names() == Names{"step-00000100", "step-00000300", "step-00000400"});
+  run.save(500, true, 2);
+  CHECK(run.names() == Names{"step-00000400", "step-00000500"});
+  run.save(600, false, 1);
+  CHECK(run.names() == Names{"step-00000500", "step-00000600"});
+  run.save(700, false, 0);  // the one just saved always stays
+  CHECK(run.names() == Names{"step-00000500", "step-00000700"});
+}
+
+TEST_CASE("later checkpoints of a run resumed from an earlier step stay until it has passed them") {
+  SavedRun run;
+  for (const std::int64_t step : {100, 200, 300}) run.save(step, step == 300, 9);
+  run.save(150, false, 1);
+  CHECK(run.names() == Names{"step-00000150", "step-00000200", "step-00000300"});
+  CHECK(first_weight(run.load("last")) == "150");
+  run.save(250, false, 1);
+  CHECK(run.names() == Names{"step-00000250", "step-00000300"});
+}
+
+TEST_CASE("with a damaged BEST nothing is removed") {
+  SavedRun run;
+  run.save(100, true, 1);
+  write(run.checkpoints() / "BEST", "../../etc\n");
+  run.save(200, false, 1);
+  CHECK(run.names() == Names{"step-00000100", "step-00000200"});
+}
+
+TEST_CASE("a step that is saved again replaces its folder") {
+  SavedRun run;
+  run.save(100);
+  write(run.step(100) / "stray", "of the old one");
+  run.save(100);
+  CHECK_FALSE(fs::exists(run.step(100) / "stray"));
+  CHECK(first_weight(run.load()) == "100");
+  CHECK(entries(run.checkpoints()) == Names{"LATEST", "step-00000100"});
+}
+
+TEST_CASE("what a crashed save left is passed over, and removed by the next save") {
+  SavedRun run;
+  run.save(100);
+  write(run.checkpoints() / ".tmp-step-00000200" / "model.safetensors", "half");
+  CHECK(run.names() == Names{"step-00000100"});
+  CHECK(first_weight(run.load()) == "100");
+  run.save(300);
+  CHECK(entries(run.checkpoints()) == Names{"LATEST", "step-00000300"});
+}
+
+TEST_CASE("a replacement cut short between its two renames loses nothing") {
+  SavedRun run;
+  run.save(100);
+  fs::rename(run.step(100), run.checkpoints() / ".old-step-00000100");  // where names cannot be exchanged
+  CHECK(first_weight(run.load("last")) == "100");
+  CHECK(first_weight(run.load("step-100")) == "100");
+  CHECK(run.names() == Names{".old-step-00000100"});
+  run.save(200, false, 2);
+  CHECK(entries(run.checkpoints()) == Names{"LATEST", "step-00000100", "step-00000200"});
+  fs::copy(run.step(100), run.checkpoints() / ".old-step-00000100");  // cut short before the old one was removed
+  CHECK(run.names() == Names{"step-00000100", "step-00000200"});
+  run.save(300, false, 9);
+  CHECK(entries(run.checkpoints()) == Names{"LATEST", "step-00000100", "step-00000200", "step-00000300"});
+}
+
+TEST_CASE("a pointer to a checkpoint that is not there gives the newest, with a notice") {
+  SavedRun run;
+  run.save(100, false, 9);
+  run.save(200, false, 9);
+  const std::string notice =
+      "LATEST of " + run.checkpoints().string() + " names no checkpoint that is there; using step-00000200, the newest";
+  for (const std::string pointer : {"step-00000300\n", "", "/etc/passwd", "../../run/checkpoints/step-00000100\n"}) {
+    write(run.checkpoints() / "LATEST", pointer);
+    CHECK(first_weight(run.load("last")) == "200");
+    CHECK(run.notices == Names{notice});
+  }
+  write(run.checkpoints() / "LATEST", std::string(1 << 20, 'x'));
+  CHECK(first_weight(run.load("last")) == "200");
+  fs::remove(run.checkpoints() / "LATEST");  // a crash before the first pointer was written
+  CHECK(first_weight(run.load("last")) == "200");
+  CHECK(run.notices.empty());
+}
+
+TEST_CASE("a damaged checkpoint gives way to the newest earlier good one, loudly") {
+  SavedRun run;
+  for (const std::int64_t step : {100, 200, 300}) run.save(step, false, 9);
+  damage(run.step(300) / "model.safetensors");
+  CHECK(first_weight(run.load("last")) == "200");
+  REQUIRE(run.notices.size() == 1);
+  CHECK(run.notices[0].starts_with("DAMAGED CHECKPOINT: step-00000300 cannot be used (" +
+                                   (run.step(300) / "model.safetensors").string() + " is damaged: its CRC-64 is "));
+  CHECK(run.notices[0].ends_with("; using step-00000200 instead"));
+  fs::resize_file(run.step(200) / "state.json", 10);
+  CHECK(first_weight(run.load("last")) == "100");
+  write(run.step(100) / "MANIFEST.json", "{\"format\":\"chargpt chec");
+  const Error error = failure_of([&] { run.load("last"); });
+  CHECK(error.code() == ExitCode::data);
+  CHECK(contains(error, "; no other checkpoint of " + run.path().string() + " is whole"));
+}
+
+TEST_CASE("a damaged best gives way to a later one where there is no earlier") {
+  SavedRun run;
+  run.save(100, true, 9);
+  run.save(200, false, 9);
+  fs::remove(run.step(100) / "vocab.json");
+  CHECK(first_weight(run.load("best")) == "200");
+  CHECK(run.notices ==
+        Names{"DAMAGED CHECKPOINT: step-00000100 cannot be used (" + (run.step(100) / "vocab.json").string() +
+              " is missing from the checkpoint); using step-00000200 instead"});
+}
+
+TEST_CASE("a checkpoint that was asked for by name is never replaced by another") {
+  SavedRun run;
+  run.save(100, false, 9);
+  run.save(200, false, 9);
+  fs::remove(run.step(200) / "MANIFEST.json");
+  CHECK(failure_of([&] { run.load("step-200"); }).code() == ExitCode::data);
+  std::vector<std::string> notices;
+  const Error error = failure_of([&] { load_checkpoint(run.step(200), "last", false, notices); });
+  CHECK(error.code() == ExitCode::data);
+  CHECK(std::string(error.what()) ==
+        (run.step(200) / "MANIFEST.json").string() + " is missing, so the checkpoint is not complete");
+}
+
+TEST_CASE("sampling does not need the optimizer's file") {
+  SavedRun run;
+  run.save(100);
+  fs::remove(run.step(100) / "optimizer.safetensors");
+  std::vector<std::string> notices;
+  CHECK(first_weight(load_checkpoint(run.path(), "last", false, notices)) == "100");
+  CHECK(failure_of([&] { load_checkpoint(run.path(), "last", true, notices); }).code() == ExitCode::data);
+}
+
+namespace {
+
+/// Gives a file of a checkpoint other contents, with a manifest that agrees.
+void replace(const fs::path& checkpoint, const std::string& name, const std::string& text) {
+  write(checkpoint / name, text);
+  Manifest manifest = read_manifest(checkpoint);
+  manifest[name] = {text.size(), crc64(text)};
+  write(checkpoint / "MANIFEST.json", manifest_text(manifest));
+}
+
+}  // namespace
+
+TEST_CASE("a checkpoint of a newer program is an error, not a reason to use an older one") {
+  SavedRun run;
+  run.save(100, false, 9);
+  run.save(200, false, 9);
+  std::string manifest = read_file(run.step(200) / "MANIFEST.json");
+  manifest.replace(manifest.find("\"version\": 1"), 12, "\"version\": 7");
+  write(run.step(200) / "MANIFEST.json", manifest);
+  const Error error = failure_of([&] { run.load("last"); });
+  CHECK(error.code() == ExitCode::data);
+  CHECK(std::string(error.what()) ==
+        (run.step(200) / "MANIFEST.json").string() +
+            ": checkpoint format of version 7, written by a newer chargpt; this one reads up to version 1");
+}
+
+TEST_CASE("files that agree with the manifest are still read strictly") {
+  SavedRun run;
+  run.save(100);
+  const auto failure = [&] {
+    std::vector<std::string> notices;
+    const Error error = failure_of([&] { load_checkpoint(run.step(100), "last", true, notices); });
+    CHECK(error.code() == ExitCode::data);
+    return std::string(error.what());
+  };
+  replace(run.step(100), "state.json", to_json(state_of(99)).dump());
+  CHECK(failure() == (run.step(100) / "state.json").string() + " is of step 99, its folder of step 100");
+  RunState state = state_of(100);
+  state.start_symbol = 4;
+  replace(run.step(100), "state.json", to_json(state).dump());
+  CHECK(failure() == (run.step(100) / "state.json").string() + ": start_symbol 4 is none of the 4 symbols");
+  run.save(100);
+  replace(run.step(100), "config.json", R"({"extends":"/etc/hostname"})");
+  CHECK(failure() ==
+        (run.step(100) / "config.json").string() + " extends another file; the config of a checkpoint stands alone");
+  replace(run.step(100), "config.json", R"({"model":{"n_layer":0}})");
+  CHECK(failure().find("n_layer") != std::string::npos);
+  run.save(100);
+  replace(run.step(100), "vocab.json", R"({"kind":"characters","symbols":["b","a"]})");
+  CHECK(failure().find("vocab.json") != std::string::npos);
+}
+
+TEST_CASE("the manifest's names are never followed") {
+  SavedRun run;
+  run.save(100);
+  std::string manifest = read_file(run.step(100) / "MANIFEST.json");
+  const std::string more = "\"../../../secret\": {\"bytes\": 1, \"crc64\": \"0000000000000000\"},\n    \"config.json\"";
+  manifest.replace(manifest.find("\"config.json\""), 13, more);
+  CHECK(contains(failure_of([&] { parse_manifest(manifest, "MANIFEST.json"); }),
+                 "MANIFEST.json lists files that are no part of a checkpoint"));
+}
+
+TEST_CASE("verify names every file and what is wrong with it") {
+  SavedRun run;
+  run.save(100);
+  for (const FileReport& report : verify_checkpoint(run.step(100))) {
+    CHECK(report.problem.empty());
+    CHECK(report.bytes == fs::file_size(run.step(100) / report.name));
+    CHECK(report.crc64 == crc64(read_file(run.step(100) / report.name)));
+  }
+  CHECK(verify_checkpoint(run.step(100)).size() == 6);
+  damage(run.step(100) / "optimizer.safetensors");
+  fs::remove(run.step(100) / "vocab.json");
+  Names damaged;
+  for (const FileReport& report : verify_checkpoint(run.step(100)))
+    if (!report.problem.empty()) damaged.push_back(report.name);
+  CHECK(damaged == Names{"optimizer.safetensors", "vocab.json"});
+  write(run.step(100) / "MANIFEST.json", "");
+  REQUIRE(verify_checkpoint(run.step(100)).size() == 1);
+  CHECK_FALSE(verify_checkpoint(run.step(100))[0].problem.empty());
+  CHECK(failure_of([&] { verify_checkpoint(run.step(200)); }).code() == ExitCode::missing);
+}
+
+TEST_CASE("names of checkpoints are exactly the step's, others are no checkpoints") {
+  CHECK(checkpoint_name(2000) == "step-00002000");
+  CHECK(checkpoint_name(123456789012) == "step-123456789012");
+  CHECK(checkpoint_step("step-00002000") == 2000);
+  CHECK(checkpoint_step("step-123456789012") == 123456789012);
+  for (const char* name :
+       {"", "step-", "step-2000", "step-0000002000", "step--0000001", "step-00002000/", "step-0000x000",
+        "../step-00002000", "step-99999999999999999999", "STEP-00002000", "step-+0002000"})
+    CHECK_FALSE(checkpoint_step(name));
+}
+
+TEST_CASE("a save that the disk has no room for leaves everything before it as it was") {
+  SavedRun run;
+  run.save(100, true);
+  const std::string before = contents(run.load());
+  // In a process of its own, as the limit cannot be taken back: no file may be longer than 2,000 bytes.
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    const rlimit limit{2000, 2000};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    std::signal(SIGXFSZ, SIG_IGN);
+    int code = 0;
+    try {
+      run.save(200, true);
+    } catch (const Error& error) {
+      const bool named = contains(error, "config.json: File too large");  // the only file that long
+      code = named ? static_cast<int>(error.code()) : 1;
+    }
+    ::_exit(code);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(WEXITSTATUS(status) == static_cast<int>(ExitCode::io));
+  CHECK(entries(run.checkpoints()) == Names{"BEST", "LATEST", "step-00000100"});
+  CHECK(contents(run.load()) == before);
+}
+
+TEST_CASE("a run folder that cannot hold checkpoints is an Error that names it") {
+  SavedRun run;
+  write(run.checkpoints(), "a file in the way");
+  const Error error = failure_of([&] { run.save(100); });
+  CHECK(error.code() == ExitCode::io);
+  CHECK(contains(error, run.checkpoints().string()));
+}
+
+TEST_CASE("a process killed at any moment of a save leaves a loadable run") {
+  SavedRun run;
+  run.save(100, true, 9);
+  for (int microseconds = 0; microseconds < 150'000; microseconds += 7'500) {
+    const pid_t child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      for (std::int64_t step = 200;; step += step < 500 ? 100 : 0) run.save(step, true, 2);  // 500 again and again
+    }
+    ::usleep(static_cast<useconds_t>(microseconds));
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    CAPTURE(microseconds);
+    const Checkpoint last = run.load("last");
+    CHECK(run.notices.empty());
+    CHECK(first_weight(last) == std::to_string(last.state.step));
+    run.load("best");
+    CHECK(run.notices.empty());
+  }
+  run.save(600, true, 1);
+  CHECK(entries(run.checkpoints()) == Names{"BEST", "LATEST", "step-00000600"});
+}

@@ -1,0 +1,131 @@
+// Every byte of a checkpoint damaged in turn: a clear Error or an equal load, with the manifest and without it.
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "base/files.h"
+#include "checkpoint/contents.h"
+#include "checkpoint/manifest.h"
+#include "checkpoint/strict_json.h"
+#include "failure.h"
+#include "saved_run.h"
+#include "test.h"
+
+using namespace chargpt;
+namespace fs = std::filesystem;
+
+namespace {
+
+const char* const file_names[] = {model_file, optimizer_file, state_file, vocabulary_file, config_file, manifest_file};
+
+/// Whether a checkpoint folder loads as `whole`; false for an Error that names a file of it.
+bool loads_as(const fs::path& folder, const std::string& whole) {
+  try {
+    std::vector<std::string> notices;
+    const std::string read = contents(load_checkpoint(folder, "last", true, notices));
+    CHECK(read == whole);
+    return true;
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::data);
+    CHECK(contains(error, folder.string()));
+    return false;
+  }
+}
+
+/// Changes one byte in place, as a failing disk would.
+void put_byte(const fs::path& path, std::size_t at, char byte) {
+  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+  file.seekp(static_cast<std::streamoff>(at)).put(byte);
+  REQUIRE(file.flush().good());
+}
+
+/// Calls read(text) for every truncation of `whole` and every byte with some bits flipped; it may throw Error alone.
+template <class Read>
+void damage_all(const std::string& whole, const Read& read) {
+  const auto attempt = [&](const std::string& text) {
+    try {
+      read(text);
+    } catch (const Error& error) {
+      CHECK(!std::string(error.what()).empty());
+      CHECK(std::string(error.what()).find('\n') == std::string::npos);
+    }
+  };
+  for (std::size_t size = 0; size < whole.size(); ++size) attempt(whole.substr(0, size));
+  for (std::size_t at = 0; at < whole.size(); ++at) {
+    for (const int bits : {0x01, 0x06, 0x20, 0xFF}) {
+      std::string text = whole;
+      text[at] = static_cast<char>(text[at] ^ bits);
+      attempt(text);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("with the manifest, damage to any byte of any file is found") {
+  SavedRun run;
+  const fs::path folder = run.save(100);
+  std::vector<std::string> notices;
+  const std::string whole = contents(load_checkpoint(folder, "last", true, notices));
+  for (const std::string name : file_names) {
+    const std::string bytes = read_file(folder / name);
+    for (std::size_t at = 0; at < bytes.size(); ++at) {
+      CAPTURE(name, at);
+      put_byte(folder / name, at, static_cast<char>(bytes[at] ^ (1 << (at % 8))));
+      const bool equal = loads_as(folder, whole);
+      if (name != manifest_file) CHECK_FALSE(equal);
+      put_byte(folder / name, at, bytes[at]);
+    }
+  }
+  CHECK(loads_as(folder, whole));
+}
+
+TEST_CASE("with the manifest, every truncation of every file is found") {
+  SavedRun run;
+  const fs::path folder = run.save(100);
+  for (const std::string name : file_names) {
+    const std::string bytes = read_file(folder / name);
+    for (std::size_t size = bytes.size(); size-- > 0;) {
+      CAPTURE(name, size);
+      fs::resize_file(folder / name, size);
+      const bool only_the_final_newline = name == manifest_file && size + 1 == bytes.size();
+      if (!only_the_final_newline) CHECK_FALSE(loads_as(folder, ""));
+    }
+    std::ofstream(folder / name, std::ios::binary) << bytes;
+  }
+}
+
+TEST_CASE("without the manifest, damaged tensors, state and vocabulary never crash their readers") {
+  SavedRun run;
+  const fs::path folder = run.save(100);
+  damage_all(read_file(folder / model_file),
+             [](const std::string& text) { SafetensorsFile(std::as_bytes(std::span(text)), "m"); });
+  damage_all(read_file(folder / state_file),
+             [](const std::string& text) { run_state_from_json(parse_strict_json(text, "s"), "s"); });
+  damage_all(read_file(folder / vocabulary_file),
+             [](const std::string& text) { Vocabulary::from_json(parse_strict_json(text, "v"), "v"); });
+  damage_all(read_file(folder / manifest_file), [](const std::string& text) { parse_manifest(text, "m"); });
+}
+
+TEST_CASE("without the manifest, a damaged config never crashes its reader") {
+  SavedRun run;
+  const fs::path folder = run.save(100), file = folder / config_file;
+  const std::string whole = read_file(file);
+  const auto attempt = [&](std::size_t at) {
+    CAPTURE(at);
+    try {
+      read_config(folder);
+    } catch (const Error& error) {
+      CHECK(error.code() == ExitCode::data);
+    }
+  };
+  for (std::size_t at = 0; at < whole.size(); ++at) {
+    put_byte(file, at, static_cast<char>(whole[at] ^ (1 << (at % 8))));
+    attempt(at);
+    put_byte(file, at, whole[at]);
+  }
+  for (std::size_t size = whole.size(); size-- > 0;) {
+    fs::resize_file(file, size);
+    attempt(size);
+  }
+}

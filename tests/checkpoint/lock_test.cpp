@@ -1,0 +1,81 @@
+// The lock of a run folder, across processes.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <optional>
+#include <string>
+
+#include "checkpoint/checkpoint.h"
+#include "failure.h"
+#include "test.h"
+#include "test_folder.h"
+
+using namespace chargpt;
+
+namespace {
+
+/// A process that locks `run`, says so, and ends when it is told to or killed.
+class LockingProcess {
+ public:
+  explicit LockingProcess(const std::filesystem::path& run) {
+    int ready[2];
+    REQUIRE(::pipe(ready) == 0);
+    id_ = ::fork();
+    REQUIRE(id_ >= 0);
+    if (id_ == 0) {
+      const RunLock lock(run);
+      if (::write(ready[1], "x", 1) != 1) ::_exit(1);
+      ::pause();
+    }
+    char said = 0;
+    REQUIRE(::read(ready[0], &said, 1) == 1);
+    ::close(ready[0]);
+    ::close(ready[1]);
+  }
+  ~LockingProcess() { kill(); }
+  void kill() {
+    if (id_ <= 0) return;
+    ::kill(id_, SIGKILL);
+    ::waitpid(id_, nullptr, 0);
+    id_ = 0;
+  }
+  pid_t id() const { return id_; }
+
+ private:
+  pid_t id_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("a run in use by another process is refused, naming it") {
+  const TestFolder run;
+  const LockingProcess other(run.path());
+  const Error error = failure_of([&] { RunLock lock(run.path()); });
+  CHECK(error.code() == ExitCode::busy);
+  CHECK(std::string(error.what()) == run.path().string() + " is in use by another process (process " +
+                                         std::to_string(other.id()) +
+                                         "); wait for it, stop it, or choose another folder with --run");
+}
+
+TEST_CASE("the lock of a killed process is gone") {
+  const TestFolder run;
+  LockingProcess other(run.path());
+  other.kill();
+  const RunLock lock(run.path());
+  CHECK(std::filesystem::exists(run / ".lock"));
+}
+
+TEST_CASE("a lock given up can be taken again, two at once cannot be held") {
+  const TestFolder run;
+  std::optional<RunLock> lock(run.path());
+  CHECK(failure_of([&] { RunLock second(run.path()); }).code() == ExitCode::busy);
+  lock.reset();
+  const RunLock again(run.path());
+}
+
+TEST_CASE("locking a run that is not there says so") {
+  const TestFolder folder;
+  const Error error = failure_of([&] { RunLock lock(folder / "none"); });
+  CHECK(error.code() == ExitCode::missing);
+}

@@ -1,0 +1,308 @@
+// The safetensors format: bytes of the reference implementation, and everything a hostile file may try.
+#include "checkpoint/safetensors.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "failure.h"
+#include "test.h"
+#include "test_folder.h"
+
+using namespace chargpt;
+using namespace std::string_literals;
+
+namespace {
+
+std::span<const std::byte> as_bytes(const std::string& text) {
+  return std::as_bytes(std::span(text));
+}
+
+std::string to_text(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::string little_endian(std::uint64_t value) {
+  std::string out;
+  for (int i = 0; i < 8; ++i) out += static_cast<char>(value >> (8 * i) & 0xFFU);
+  return out;
+}
+
+std::string file_of(const std::string& header, const std::string& data = "") {
+  return little_endian(header.size()) + header + data;
+}
+
+/// A header with one tensor 'x' of these dtype, shape and offsets.
+std::string one_tensor(const std::string& dtype, const std::string& shape, const std::string& offsets) {
+  return R"({"x":{"dtype":)" + dtype + R"(,"shape":)" + shape + R"(,"data_offsets":)" + offsets + "}}";
+}
+
+std::string error_of(const std::string& file) {
+  const Error error = failure_of([&] { SafetensorsFile(as_bytes(file), "m"); });
+  CHECK(error.code() == ExitCode::data);
+  return error.what();
+}
+
+std::vector<TensorView> tensors_of(const SafetensorsFile& file) {
+  return file.tensors();
+}
+
+/// Everything a file says, as one text.
+std::string contents(const SafetensorsFile& file) {
+  std::string text;
+  for (const auto& [key, value] : file.metadata()) text += key + "=" + value + "\n";
+  for (const TensorView& tensor : file.tensors()) {
+    text += tensor.name + " " + tensor.dtype;
+    for (const auto extent : tensor.shape) text += " " + std::to_string(extent);
+    text += ": " + to_text(tensor.bytes) + "\n";
+  }
+  return text;
+}
+
+// Written by the Python package safetensors 0.8 (safetensors.numpy.save with metadata {"format": "pt"}) from
+// b = [[1, 2], [3, 4]], a = [0.5], s = 2.5, none = zeros (0, 3) float32, ids = [7, -1] int64, h = [1.5] float16,
+// u = [1, 2, 3] uint8.
+const std::string reference_file =
+    "\xa8\x01\0\0\0\0\0\0"s +
+    R"({"__metadata__":{"format":"pt"},"ids":{"dtype":"I64","shape":[2],"data_offsets":[0,16]},)"
+    R"("a":{"dtype":"F32","shape":[1],"data_offsets":[16,20]},"b":{"dtype":"F32","shape":[2,2],"data_offsets":[20,36]},)"
+    R"("none":{"dtype":"F32","shape":[0,3],"data_offsets":[36,36]},"s":{"dtype":"F32","shape":[],"data_offsets":[36,40]},)"
+    R"("h":{"dtype":"F16","shape":[1],"data_offsets":[40,42]},"u":{"dtype":"U8","shape":[3],"data_offsets":[42,45]}} )" +
+    "\x07\0\0\0\0\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff\0\0\0\x3f\0\0\x80\x3f\0\0\0\x40\0\0\x40\x40\0\0\x80\x40\0\0\x20\x40\0\x3e\1\2\3"s;
+
+}  // namespace
+
+TEST_CASE("the writer gives the bytes of the reference implementation, whatever the order given") {
+  const std::array<float, 4> b = {1, 2, 3, 4};
+  const float a = 0.5, s = 2.5;
+  const std::array<std::int64_t, 2> ids = {7, -1};
+  const std::array<std::uint8_t, 2> h = {0x00, 0x3e};
+  const std::array<std::uint8_t, 3> u = {1, 2, 3};
+  std::vector<TensorView> tensors = {{"u", "U8", {3}, std::as_bytes(std::span(u))},
+                                     {"b", "F32", {2, 2}, std::as_bytes(std::span(b))},
+                                     {"s", "F32", {}, std::as_bytes(std::span(&s, 1))},
+                                     {"h", "F16", {1}, std::as_bytes(std::span(h))},
+                                     {"none", "F32", {0, 3}, {}},
+                                     {"a", "F32", {1}, std::as_bytes(std::span(&a, 1))},
+                                     {"ids", "I64", {2}, std::as_bytes(std::span(ids))}};
+  const TestFolder folder;
+  for (int order = 0; order < 2; ++order) {
+    write_safetensors(folder / "m", tensors);
+    CHECK(read_file(folder / "m") == reference_file);
+    std::reverse(tensors.begin(), tensors.end());
+  }
+}
+
+TEST_CASE("the reader gives names, dtypes, shapes, bytes and metadata of a reference file") {
+  const TestFolder folder;
+  write_file_atomically(folder / "m", reference_file);
+  const SafetensorsFile file(folder / "m");
+  CHECK(file.metadata() == std::map<std::string, std::string>{{"format", "pt"}});
+  REQUIRE(file.tensors().size() == 7);
+  CHECK(file.tensors()[0].name == "ids");
+  const TensorView* b = file.find("b");
+  REQUIRE(b != nullptr);
+  CHECK(b->dtype == "F32");
+  CHECK(b->shape == std::vector<std::int64_t>{2, 2});
+  std::array<float, 4> values{};
+  REQUIRE(b->bytes.size() == sizeof values);
+  std::memcpy(values.data(), b->bytes.data(), sizeof values);
+  CHECK(values == std::array<float, 4>{1, 2, 3, 4});
+  CHECK(file.find("s")->shape.empty());
+  CHECK(file.find("none")->bytes.empty());
+  CHECK(file.find("nothing") == nullptr);
+}
+
+TEST_CASE("a file without tensors, and metadata of one's own, can be written and read") {
+  std::string file;
+  write_safetensors([&](std::span<const std::byte> bytes) { file += to_text(bytes); }, {}, {{"step", "5"}});
+  CHECK(file == file_of(R"({"__metadata__":{"format":"pt","step":"5"}}     )"));
+  CHECK(contents(SafetensorsFile(as_bytes(file), "m")) == "format=pt\nstep=5\n");
+  CHECK(tensors_of(SafetensorsFile(as_bytes(file_of("{}")), "m")).empty());
+}
+
+TEST_CASE("the writer refuses what it could not read back") {
+  const std::string bytes = "12345678";
+  const ByteSink nowhere = [](std::span<const std::byte>) {};
+  const auto code_of = [&](std::vector<TensorView> tensors) {
+    return failure_of([&] { write_safetensors(nowhere, tensors); }).code();
+  };
+  CHECK(code_of({{"x", "F32", {3}, as_bytes(bytes)}}) == ExitCode::internal);
+  CHECK(code_of({{"x", "F33", {2}, as_bytes(bytes)}}) == ExitCode::internal);
+  CHECK(code_of({{"x", "F32", {-1, -2}, as_bytes(bytes)}}) == ExitCode::internal);
+  CHECK(code_of({{"x", "F32", {2}, as_bytes(bytes)}, {"x", "F32", {2}, as_bytes(bytes)}}) == ExitCode::internal);
+  CHECK(code_of({{"__metadata__", "F32", {2}, as_bytes(bytes)}}) == ExitCode::internal);
+}
+
+TEST_CASE("a full disk is an Error that names file and reason") {
+  const std::string bytes = "12345678";
+  const std::vector<TensorView> tensors = {{"x", "F32", {2}, as_bytes(bytes)}};
+  const Error error = failure_of([&] { write_safetensors("/dev/full", tensors); });
+  CHECK(error.code() == ExitCode::io);
+  CHECK(std::string(error.what()) == "cannot write /dev/full: No space left on device; free some space");
+}
+
+TEST_CASE("sizes that do not fit the file are refused before anything is read by them") {
+  CHECK(error_of("") == "m is no safetensors file: shorter than 8 bytes");
+  CHECK(error_of("1234567") == "m is no safetensors file: shorter than 8 bytes");
+  CHECK(error_of(little_endian(1)) ==
+        "m is no safetensors file: a header of 1 bytes in a file of 8; it may have been cut short");
+  CHECK(error_of(little_endian(UINT64_MAX) + "{}") ==
+        "m is no safetensors file: a header of 18446744073709551615 bytes; the limit is 100000000");
+  CHECK(error_of(little_endian(100'000'001) + "{}") ==
+        "m is no safetensors file: a header of 100000001 bytes; the limit is 100000000");
+  CHECK(error_of(little_endian(3) + "{}") ==
+        "m is no safetensors file: a header of 3 bytes in a file of 10; it may have been cut short");
+}
+
+TEST_CASE("a header that is no JSON object is refused") {
+  CHECK(error_of(file_of("")) == "m: the header is not a JSON object");
+  CHECK(error_of(file_of(" {}")) == "m: the header is not a JSON object");
+  CHECK(error_of(file_of("[]")) == "m: the header is not a JSON object");
+  CHECK(error_of(file_of("{}\0"s)) == "m: the header is not a JSON object");
+  CHECK(error_of(file_of("{")) == "m: the header is not JSON at its byte 2");
+  CHECK(error_of(file_of("{} x")) == "m: the header is not JSON at its byte 4");
+  CHECK(error_of(file_of("{}{}")) == "m: the header is not JSON at its byte 3");
+  CHECK(error_of(file_of("{\"\xff\":1}")) == "m: the header is not JSON at its byte 3");
+  CHECK(error_of(file_of("{} // comment")) == "m: the header is not JSON at its byte 4");
+}
+
+TEST_CASE("an entry has exactly dtype, shape and data_offsets") {
+  CHECK(error_of(file_of(R"({"x":1})")) == "m: the header's 'x' has a number where there should be none");
+  CHECK(error_of(file_of(R"({"x":[]})")) == "m: the header's 'x' has an array where there should be none");
+  CHECK(error_of(file_of(R"({"x":null})")) == "m: the header's 'x' has null");
+  CHECK(error_of(file_of(R"({"x":true})")) == "m: the header's 'x' has a boolean");
+  CHECK(error_of(file_of(R"({"x":"F32"})")) == "m: the header's 'x' has a string where there should be none");
+  CHECK(error_of(file_of(R"({"x":{}})")) == "m: the header's 'x' has no dtype, shape or data_offsets");
+  CHECK(error_of(file_of(R"({"x":{"dtype":"F32","shape":[0]}})")) ==
+        "m: the header's 'x' has no dtype, shape or data_offsets");
+  CHECK(error_of(file_of(R"({"x":{"dtype":"F32","shape":[0],"data_offsets":[0,0],"more":1}})")) ==
+        "m: the header's 'x' has an unknown key 'more'");
+  CHECK(error_of(file_of(R"({"x":{"dtype":"F32","dtype":"F32"}})")) == "m: the header's 'x' has key 'dtype' twice");
+  CHECK(error_of(file_of(R"({"x":{"dtype":{"x":1}}})")) ==
+        "m: the header's 'x' has an object where there should be none");
+}
+
+TEST_CASE("names and metadata keys are unique, metadata are strings") {
+  const std::string entry = R"("x":{"dtype":"F32","shape":[0],"data_offsets":[0,0]})";
+  CHECK(error_of(file_of("{" + entry + "," + entry + "}")) == "m: the header's 'x' has its name twice");
+  CHECK(error_of(file_of(R"({"__metadata__":{},"__metadata__":{}})")) ==
+        "m: the header's '__metadata__' has its name twice");
+  CHECK(error_of(file_of(R"({"__metadata__":{"a":"1","a":"2"}})")) ==
+        "m: the header's '__metadata__' has key 'a' twice");
+  CHECK(error_of(file_of(R"({"__metadata__":{"a":1}})")) ==
+        "m: the header's '__metadata__' has a number where there should be none");
+  CHECK(error_of(file_of(R"({"__metadata__":{"shape":[1]}})")) ==
+        "m: the header's '__metadata__' has an array where there should be none");
+  CHECK(error_of(file_of(R"({"__metadata__":[]})")) ==
+        "m: the header's '__metadata__' has an array where there should be none");
+}
+
+TEST_CASE("dtype, shape and offsets are of their types") {
+  CHECK(error_of(file_of(one_tensor("1", "[0]", "[0,0]"))) ==
+        "m: the header's 'x' has a number where there should be none");
+  CHECK(error_of(file_of(one_tensor("[1]", "[0]", "[0,0]"))) ==
+        "m: the header's 'x' has an array where there should be none");
+  CHECK(error_of(file_of(one_tensor("\"F32\"", "0", "[0,0]"))) ==
+        "m: the header's 'x' has a number where there should be none");
+  CHECK(error_of(file_of(one_tensor("\"F32\"", "[-1]", "[0,0]"))) == "m: the header's 'x' has a negative number");
+  CHECK(error_of(file_of(one_tensor("\"F32\"", "[-0]", "[0,0]"))) == "m: the header's 'x' has a negative number");
+  CHECK(error_of(file_of(one_tensor("\"F32\"", "[1.0]", "[0,4]"), "1234")) ==
+        "m: the header's 'x' has a number that is not whole, or above 64 bits");
+  CHECK(error_of(file_of(one_tensor("\"F32\"", "[1e0]", "[0,4]"), "1234")) ==
+        "m: the header's 'x' has a number that is not whole, or above 64 bits");
+  CHECK(error_of(file_of(one_tensor("\"F32\"", "[18446744073709551616]", "[0,0]"))) ==
+        "m: the header's 'x' has a number that is not whole, or above 64 bits");
+  CHECK(error_of(file_of(one_tensor("\"F32\"", "[1e999]", "[0,0]"))).starts_with("m: the header is not JSON at"));
+  CHECK(error_of(file_of(one_tensor("\"F32\"", "[\"1\"]", "[0,4]"), "1234")) ==
+        "m: the header's 'x' has a string where there should be none");
+  CHECK(error_of(file_of(one_tensor("\"F32\"", "[[1]]", "[0,4]"), "1234")) ==
+        "m: the header's 'x' has an array where there should be none");
+  CHECK(error_of(file_of(one_tensor("\"F32\"", "[0]", "[0]"))) ==
+        "m: the header's 'x' has data_offsets that are not two numbers");
+  CHECK(error_of(file_of(one_tensor("\"F32\"", "[0]", "[0,0,0]"))) ==
+        "m: the header's 'x' has data_offsets that are not two numbers");
+}
+
+TEST_CASE("shapes are limited, their products checked") {
+  const std::string ones(2 * 16 - 1, ',');
+  std::string rank_16 = "[0";
+  for (int i = 1; i < 16; ++i) rank_16 += ",1";
+  CHECK(tensors_of(SafetensorsFile(as_bytes(file_of(one_tensor("\"F32\"", rank_16 + "]", "[0,0]"))), "m")).size() == 1);
+  CHECK(error_of(file_of(one_tensor("\"F32\"", rank_16 + ",1]", "[0,0]"))) ==
+        "m: the header's 'x' has more than 16 dimensions");
+  CHECK(error_of(file_of(one_tensor("\"F32\"", "[9223372036854775808]", "[0,0]"))) ==
+        "m: the header's 'x' has a dimension of 9223372036854775808");
+  const std::string wrong_size = "m: tensor 'x' has 0 bytes, which is not what its shape and dtype take";
+  CHECK(error_of(file_of(one_tensor("\"F32\"", "[4611686018427387904]", "[0,0]"))) == wrong_size);  // * 4 wraps to 0
+  CHECK(error_of(file_of(one_tensor("\"U8\"", "[4294967296,4294967296]", "[0,0]"))) == wrong_size);
+  CHECK(error_of(file_of(one_tensor("\"U8\"", "[4294967296,4294967296,0]", "[0,0]"))) == wrong_size);
+}
+
+TEST_CASE("tensors fill the data without gap or overlap") {
+  const auto two = [](const std::string& first, const std::string& second) {
+    return file_of(R"({"x":{"dtype":"U8","shape":[2],"data_offsets":)" + first +
+                       R"(},"y":{"dtype":"U8","shape":[2],"data_offsets":)" + second + "}}",
+                   "abcd");
+  };
+  CHECK(contents(SafetensorsFile(as_bytes(two("[2,4]", "[0,2]")), "m")) == "y U8 2: ab\nx U8 2: cd\n");
+  CHECK(error_of(two("[0,2]", "[1,3]")) ==
+        "m: tensor 'y' lies at bytes 1 to 3, which leaves a gap, overlaps another or passes 4, the end");
+  CHECK(error_of(two("[0,2]", "[0,2]")).find("lies at bytes 0 to 2") != std::string::npos);
+  CHECK(error_of(two("[1,3]", "[3,5]")).find("'x' lies at bytes 1 to 3") != std::string::npos);
+  CHECK(error_of(two("[0,2]", "[3,5]")).find("'y' lies at bytes 3 to 5") != std::string::npos);
+  CHECK(error_of(two("[0,2]", "[2,1]")).find("'y' lies at bytes 2 to 1") != std::string::npos);
+  CHECK(error_of(two("[0,2]", "[2,18446744073709551615]")).find("passes 4, the end") != std::string::npos);
+  CHECK(error_of(file_of(one_tensor("\"U8\"", "[2]", "[0,2]"), "abc")) == "m: 1 bytes after the last tensor");
+  CHECK(error_of(file_of("{}", "abc")) == "m: 3 bytes after the last tensor");
+  CHECK(error_of(file_of(one_tensor("\"U8\"", "[2]", "[0,3]"), "abc")) ==
+        "m: tensor 'x' has 3 bytes, which is not what its shape and dtype take");
+  CHECK(error_of(file_of(one_tensor("\"F4\"", "[2]", "[0,1]"), "a")) == "m: tensor 'x' has the unknown dtype 'F4'");
+}
+
+TEST_CASE("a deeply nested header is refused at once") {
+  CHECK(error_of(file_of("{\"x\":" + std::string(1'000'000, '['))) ==
+        "m: the header's 'x' has an array where there should be none");
+}
+
+TEST_CASE("foreign names in messages are escaped and cut") {
+  CHECK(error_of(file_of(R"({"\u001b[2J":1})")) ==
+        "m: the header's '\\x1B[2J' has a number where there should be none");
+  const std::string line = error_of(file_of("{\"" + std::string(100'000, 'n') + "\":1}"));
+  CHECK(line.size() < 200);
+}
+
+TEST_CASE("every truncation of a file is an Error") {
+  for (std::size_t size = 0; size < reference_file.size(); ++size) {
+    CAPTURE(size);
+    error_of(reference_file.substr(0, size));
+  }
+}
+
+TEST_CASE("every flipped bit of a file is an Error or other contents of the same shape, never a crash") {
+  const std::string whole = contents(SafetensorsFile(as_bytes(reference_file), "m"));
+  const std::size_t data_begin = reference_file.size() - 45;
+  int refused = 0;
+  for (std::size_t bit = 0; bit < 8 * reference_file.size(); ++bit) {
+    CAPTURE(bit);
+    std::string file = reference_file;
+    file[bit / 8] = static_cast<char>(file[bit / 8] ^ (1 << (bit % 8)));
+    try {
+      const std::string read = contents(SafetensorsFile(as_bytes(file), "m"));
+      if (bit / 8 >= data_begin) CHECK(read != whole);  // the format has no sum of its own; the manifest has
+    } catch (const Error& error) {
+      CHECK(error.code() == ExitCode::data);
+      ++refused;
+    }
+  }
+  CHECK(refused > 2000);
+}
+
+TEST_CASE("a file that is not there is missing, a folder is no file") {
+  const TestFolder folder;
+  CHECK(failure_of([&] { SafetensorsFile(folder / "none"); }).code() == ExitCode::missing);
+  CHECK(failure_of([&] { SafetensorsFile(folder.path()); }).code() == ExitCode::io);
+}

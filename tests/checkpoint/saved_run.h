@@ -1,0 +1,90 @@
+// A run folder with small checkpoints in it, and what a loaded one holds as a text to compare.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/state_json.h"
+#include "test_folder.h"
+
+namespace chargpt {
+
+inline RunState state_of(std::int64_t step) {
+  RunState state;
+  state.step = step;
+  state.max_iters = 1000;
+  state.seconds = 1.0 / 3;
+  state.val_loss = 1.9;
+  state.best_val_loss = 1.8;
+  state.best_step = 0;
+  state.evals_without_improvement = 2;
+  state.data = {1000, 0xFEDCBA9876543210};
+  state.parameters = 3;
+  state.start_symbol = 1;
+  state.program_version = "0.1.0";
+  state.libtorch_version = "2.13.0";
+  state.cpu_capability = "AVX2";
+  state.device = "cpu";
+  state.engine = "autograd";
+  state.threads = 2;
+  return state;
+}
+
+class SavedRun {
+ public:
+  explicit SavedRun(const std::string& name = "run") : path_(folder_ / name) {
+    std::filesystem::create_directory(path_);
+  }
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }
+  std::filesystem::path step(std::int64_t step) const {
+    const std::string digits = std::to_string(step);
+    return checkpoints() / ("step-" + std::string(8 - digits.size(), '0') + digits);
+  }
+
+  /// Weights are the step's number, so that checkpoints differ.
+  std::filesystem::path save(std::int64_t step, bool best = false, std::int64_t keep = 1) const {
+    const RunState state = state_of(step);
+    const std::vector<float> weights(3, static_cast<float>(step)), moments(6, 0.5F);
+    const std::vector<TensorView> model = {{"w", "F32", {3}, std::as_bytes(std::span(weights))}};
+    const std::vector<TensorView> optimizer = {{"m", "F32", {2, 3}, std::as_bytes(std::span(moments))}};
+    return save_checkpoint(path_, {state, vocabulary_, config_, model, optimizer}, best, keep);
+  }
+  Checkpoint load(const std::string& which = "last") {
+    notices.clear();
+    return load_checkpoint(path_, which, true, notices);
+  }
+  std::vector<std::string> names() const {
+    std::vector<std::string> names;
+    for (const auto& path : list_checkpoints(path_)) names.push_back(path.filename().string());
+    return names;
+  }
+  const Vocabulary& vocabulary() const { return vocabulary_; }
+  const ResolvedConfig& config() const { return config_; }
+
+  std::vector<std::string> notices;
+
+ private:
+  TestFolder folder_;
+  std::filesystem::path path_;
+  Vocabulary vocabulary_ = Vocabulary::of_characters({U'\n', U'a', U'é', U'☺'});
+  ResolvedConfig config_ = parse_config(R"({"name":"mine","train":{"learning_rate":0.003}})", "mine.json", ".");
+};
+
+/// All that a checkpoint holds beside its place.
+inline std::string contents(const Checkpoint& checkpoint) {
+  std::string text =
+      to_json(checkpoint.state).dump() + checkpoint.vocabulary.to_json().dump() + to_json(checkpoint.config).dump();
+  for (const auto* file : {checkpoint.model.get(), checkpoint.optimizer.get()}) {
+    if (file == nullptr) continue;
+    for (const TensorView& tensor : file->tensors()) {
+      text += tensor.name + tensor.dtype + std::to_string(tensor.shape.size());
+      text.append(reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size());
+    }
+  }
+  return text;
+}
+
+}  // namespace chargpt

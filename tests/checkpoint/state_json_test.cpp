@@ -1,0 +1,115 @@
+// state.json and the strict reading of small JSON files.
+#include "checkpoint/state_json.h"
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "checkpoint/strict_json.h"
+#include "failure.h"
+#include "saved_run.h"
+#include "test.h"
+
+using namespace chargpt;
+using namespace std::string_literals;
+
+namespace {
+
+std::string parse_failure(const std::string& text) {
+  const Error error = failure_of([&] { parse_strict_json(text, "f.json"); });
+  CHECK(error.code() == ExitCode::data);
+  return error.what();
+}
+
+/// What reading a state says whose field `name` has been given `value`.
+std::string state_failure(const std::string& name, const nlohmann::json& value) {
+  nlohmann::json json = to_json(state_of(5));
+  json[name] = value;
+  const Error error = failure_of([&] { run_state_from_json(json, "state.json"); });
+  CHECK(error.code() == ExitCode::data);
+  return error.what();
+}
+
+}  // namespace
+
+TEST_CASE("a run state comes back from its text as it was, doubles bit for bit") {
+  RunState state = state_of(5);
+  state.seconds = 0.1 + 0.2;
+  state.val_loss = std::nextafter(1.9, 2.0);
+  state.best_val_loss = std::numeric_limits<double>::denorm_min();
+  state.data.crc64 = UINT64_MAX;
+  const RunState read = run_state_from_json(parse_strict_json(to_json(state).dump(2), "s"), "s");
+  CHECK(read.seconds == state.seconds);
+  CHECK(read.val_loss == state.val_loss);
+  CHECK(read.best_val_loss == state.best_val_loss);
+  CHECK(read.data == state.data);
+  CHECK(to_json(read).dump() == to_json(state).dump());
+}
+
+TEST_CASE("the text of a run state") {
+  RunState state = state_of(5);
+  state.seconds = 1.5;
+  state.val_loss = std::numeric_limits<double>::quiet_NaN();
+  state.best_val_loss = std::numeric_limits<double>::infinity();
+  CHECK(to_json(state).dump() ==
+        R"({"version":1,"step":5,"max_iters":1000,"seconds":1.5,"val_loss":"nan","best_val_loss":"inf","best_step":0,)"
+        R"("evals_without_improvement":2,"data":{"tokens":1000,"crc64":"fedcba9876543210"},"parameters":3,)"
+        R"("start_symbol":1,"program_version":"0.1.0","libtorch_version":"2.13.0","cpu_capability":"AVX2",)"
+        R"("device":"cpu","engine":"autograd","threads":2})");
+  const RunState read = run_state_from_json(to_json(state), "s");
+  CHECK(std::isnan(read.val_loss));
+  CHECK(std::isinf(read.best_val_loss));
+}
+
+TEST_CASE("every field must be there") {
+  const nlohmann::json whole = to_json(state_of(5));
+  for (const auto& [name, value] : whole.items()) {
+    nlohmann::json json = whole;
+    json.erase(name);
+    const Error error = failure_of([&, &json = json] { run_state_from_json(json, "state.json"); });
+    CHECK(error.code() == ExitCode::data);
+    CHECK(std::string(error.what()) == "state.json: field '" + name + "' is missing");
+  }
+}
+
+TEST_CASE("every field must be of its type and within its range") {
+  CHECK(state_failure("step", "5") == "state.json: field 'step' is \"5\", not a whole number of at least 0");
+  CHECK(state_failure("step", 5.0) == "state.json: field 'step' is 5.0, not a whole number of at least 0");
+  CHECK(state_failure("step", -1) == "state.json: field 'step' is -1, not a whole number of at least 0");
+  CHECK(state_failure("step", UINT64_MAX) ==
+        "state.json: field 'step' is 18446744073709551615, not a whole number of at least 0");
+  CHECK(state_failure("best_step", -2) == "state.json: field 'best_step' is -2, not a whole number of at least -1");
+  CHECK(state_failure("seconds", "soon") ==
+        R"(state.json: field 'seconds' is "soon", not a number, "inf", "-inf" or "nan")");
+  CHECK(state_failure("seconds", nullptr) ==
+        R"(state.json: field 'seconds' is null, not a number, "inf", "-inf" or "nan")");
+  CHECK(state_failure("device", 1) == "state.json: field 'device' is 1, not a string");
+  CHECK(state_failure("data", 1) == "state.json: field 'data' is not a JSON object");
+  CHECK(state_failure("data", {{"tokens", 1}, {"crc64", "12"}}) ==
+        "state.json: field 'data': field 'crc64' is \"12\", not 16 hexadecimal digits");
+}
+
+TEST_CASE("a state of a newer program is refused by name") {
+  CHECK(state_failure("version", 2) ==
+        "state.json: run state of version 2, written by a newer chargpt; this one reads up to version 1");
+  CHECK(state_failure("version", 0) == "state.json: field 'version' is 0, not a whole number of at least 1");
+}
+
+TEST_CASE("a state that is no object is refused") {
+  CHECK(failure_of([] { run_state_from_json(nlohmann::json::array(), "state.json"); }).what() ==
+        "state.json is not a JSON object"s);
+}
+
+TEST_CASE("small JSON files are read strictly") {
+  CHECK(parse_strict_json(R"({"a":{"b":1},"c":{"b":2}})", "f.json").size() == 2);
+  CHECK(parse_failure("") == "f.json: not JSON at byte 1");
+  CHECK(parse_failure("{\"a\":1") == "f.json: not JSON at byte 7");
+  CHECK(parse_failure("{} {}") == "f.json: not JSON at byte 4");
+  CHECK(parse_failure("{\"a\":1 /* */}") == "f.json: not JSON at byte 8");
+  CHECK(parse_failure("{}\0"s) == "f.json: a NUL byte at 2, so not JSON");
+  CHECK(parse_failure(R"({"a":1,"a":1})") == "f.json: key 'a' is there twice");
+  CHECK(parse_failure(R"({"x":{"a":1,"a":1}})") == "f.json: key 'a' is there twice");
+  CHECK(parse_failure(R"({"a":1e999})") == "f.json: JSON with a number out of range");
+  CHECK(parse_failure(std::string(1'000'000, '[')) == "f.json: JSON nested deeper than 8 levels");
+}
