@@ -7,13 +7,12 @@
 #include <set>
 
 #include "base/error.h"
-#include "base/files.h"
-#include "base/names.h"
 #include "base/quote.h"
 #include "config/decode.h"
-#include "config/foreign_keys.h"
+#include "config/document.h"
 #include "config/kinds.h"
 #include "config/source.h"
+#include "config/unknown_keys.h"
 
 namespace chargpt {
 namespace {
@@ -21,114 +20,9 @@ namespace {
 namespace fs = std::filesystem;
 using Kind = Value::Kind;
 
-const std::vector<std::string> section_names{"data", "model", "train", "eval", "sample"};
-
 [[noreturn]] void reject(const std::string& place, const std::string& what) {
   throw Error(ExitCode::usage, place + ": " + what);
 }
-
-// ---- unknown keys ----
-
-/// What to say after a key that no option has: the option that was probably meant, or where the options are listed.
-std::string suggestion(const std::string& section, const std::string& key) {
-  std::vector<std::string> here, anywhere, full;
-  for (const OptionInfo& option : option_table()) {
-    full.push_back(option.section + "." + option.name);
-    anywhere.push_back(option.name);
-    if (option.section == section) here.push_back(option.name);
-  }
-  const auto meant = [&](std::size_t row) { return "; did you mean " + full[row] + "?"; };
-  const auto row_of = [&](const std::string& name) {
-    return static_cast<std::size_t>(std::find(anywhere.begin(), anywhere.end(), name) - anywhere.begin());
-  };
-  if (const std::size_t row = row_of(key); row < full.size()) return meant(row);
-  if (const auto replacement = replacement_of(key)) return ": " + *replacement;
-  if (const auto near = nearest_name(key, here)) return "; did you mean " + section + "." + *near + "?";
-  if (const auto near = nearest_name(key, anywhere)) return meant(row_of(*near));
-  return "; chargpt train --help lists the options";
-}
-
-[[noreturn]] void reject_unknown(const std::string& place, const std::string& section, const std::string& key,
-                                 const Value& value) {
-  const std::string full = (section.empty() ? "" : section + ".") + key;
-  reject(place, printable(full) + " = " + shown(value) + " is not an option" + suggestion(section, key));
-}
-
-[[noreturn]] void reject_unknown_at_top(const std::string& place, const std::string& key, const Value& value) {
-  if (value.kind != Kind::object) reject_unknown(place, "", key, value);
-  const std::string near = did_you_mean(key, section_names);
-  reject(place, printable(key) + " = {...} is not a section" +
-                    (near.empty() ? "; the sections are " + joined(section_names, ", ") : near));
-}
-
-// ---- documents ----
-
-/// One config text and what its relative `extends` starts from.
-struct Document {
-  Source source;
-  std::string text;
-  std::string identity;  ///< equal for the same file or preset, to find cycles
-  bool is_preset = false;
-  fs::path folder;  ///< of the file, or of the preset's name
-};
-
-const Preset* find_preset(const std::string& name) {
-  const auto all = presets();
-  const auto found = std::find_if(all.begin(), all.end(), [&](const Preset& preset) { return preset.name == name; });
-  return found == all.end() ? nullptr : &*found;
-}
-
-std::vector<std::string> preset_names() {
-  std::vector<std::string> names;
-  for (const Preset& preset : presets()) names.push_back(preset.name);
-  return names;
-}
-
-std::string without_json(const std::string& path) {
-  return path.ends_with(".json") ? path.substr(0, path.size() - 5) : path;
-}
-
-bool is_there(const fs::path& path) {
-  std::error_code ignored;
-  return fs::exists(path, ignored);
-}
-
-Document preset_document(const Preset& preset) {
-  const std::string label = "preset " + preset.name;
-  return {{label}, preset.json, label, true, fs::path(preset.name).parent_path()};
-}
-
-Document file_document(const fs::path& path) {
-  const std::string label = printable(path.native(), 400);
-  std::error_code ignored;
-  if (fs::is_directory(path, ignored)) {
-    const bool is_run = is_there(path / "config.json");
-    throw Error(ExitCode::usage, label + " is a folder, not a config file" +
-                                     (is_run ? "; its config is " + (fs::path(label) / "config.json").native() : ""));
-  }
-  const fs::path canonical = fs::weakly_canonical(path, ignored);
-  std::string text = read_file(path, max_config_bytes);
-  return {{label}, std::move(text), canonical.native(), false, path.parent_path()};
-}
-
-/// The document that `extends` names: for a file, a file beside it or a preset; for a preset, one beside it or any
-/// other.
-Document extended_document(const Document& from, const Value& extends) {
-  const std::string place = from.source.place(extends.line), said = "extends = " + shown(extends);
-  if (extends.kind != Kind::string) reject(place, said + " is " + kind_name(extends) + "; it takes a file or a preset");
-  const fs::path path = (from.folder / extends.text).lexically_normal();
-  if (!from.is_preset && !extends.text.empty() && is_there(path)) return file_document(path);
-  if (from.is_preset)
-    if (const Preset* beside = find_preset(without_json(path.generic_string()))) return preset_document(*beside);
-  if (const Preset* preset = find_preset(extends.text)) return preset_document(*preset);
-  const std::string near = did_you_mean(without_json(extends.text), preset_names());
-  const bool elsewhere = !from.is_preset && path != extends.text;
-  throw Error(ExitCode::missing, place + ": " + said + " is neither a file" +
-                                     (elsewhere ? " (" + printable(path.native(), 400) + ")" : "") + " nor a preset" +
-                                     near);
-}
-
-// ---- layers ----
 
 /// Puts layers of settings over the defaults, later ones on top, and remembers where each value came from.
 class Layers {
@@ -177,7 +71,7 @@ void Layers::add(const Document& document) {
     if (key == "extends" || key == "origin" || key == "$schema") continue;
     if (key == "name")
       set_name(value, place);
-    else if (std::find(section_names.begin(), section_names.end(), key) == section_names.end())
+    else if (std::find(section_names().begin(), section_names().end(), key) == section_names().end())
       reject_unknown_at_top(place, key, value);
     else
       add_section(document, key, value);
@@ -277,8 +171,6 @@ void Layers::settle_length() {
     clear(train.max_seconds, "train.max_seconds", epochs ? "train.max_epochs" : "train.max_iters");
 }
 
-// ---- the whole ----
-
 /// Options that contradict each other whatever the model and the text are.
 void check(const ResolvedConfig& resolved) {
   const TrainConfig& train = resolved.config.train;
@@ -344,9 +236,10 @@ Error with_origin(const Error& error, const ResolvedConfig& resolved) {
 ResolvedConfig load_config(const std::string& name_or_path, std::span<const Override> overrides) {
   if (const Preset* preset = find_preset(name_or_path))
     return resolve(preset_document(*preset), preset->name, overrides);
-  if (name_or_path.ends_with(".json") || is_there(name_or_path))
+  std::error_code ignored;
+  if (name_or_path.ends_with(".json") || fs::exists(name_or_path, ignored))
     return resolve(file_document(name_or_path), stem_of(name_or_path), overrides);
-  const std::string near = did_you_mean(name_or_path, preset_names());
+  const std::string near = nearest_preset(name_or_path);
   throw Error(ExitCode::missing, printable(name_or_path) + " is neither a preset nor a file" +
                                      (near.empty() ? "; chargpt configs lists the presets" : near));
 }

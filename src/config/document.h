@@ -1,0 +1,34 @@
+// Config texts and where they come from: a file, or a preset inside the program; and what their `extends` leads to.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "config/load.h"
+#include "config/source.h"
+
+namespace chargpt {
+
+/// One config text and what its relative `extends` starts from.
+struct Document {
+  Source source;
+  std::string text;
+  std::string identity;  ///< equal for the same file or preset, to find cycles
+  bool is_preset = false;
+  std::filesystem::path folder;  ///< of the file, or of the preset's name
+};
+
+/// Null where there is none of that name.
+const Preset* find_preset(const std::string& name);
+/// "; did you mean nanogpt-cpu?", or the empty string.
+std::string nearest_preset(const std::string& name);
+
+Document preset_document(const Preset& preset);
+/// Errors as read_file, and usage for a folder.
+Document file_document(const std::filesystem::path& path);
+
+/// The document that `extends` names: for a file, a file beside it or a preset; for a preset, one beside it or any
+/// other. Error missing where there is neither, usage where it is no string.
+Document extended_document(const Document& from, const Value& extends);
+
+}  // namespace chargpt
