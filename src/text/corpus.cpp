@@ -153,26 +153,52 @@ std::string lengths(const Corpus& corpus) {
          " to train on and " + std::to_string(corpus.val().size()) + " to validate on";
 }
 
+bool both_hold(std::int64_t needed, std::int64_t tokens, double val_fraction) {
+  const std::int64_t train = train_size(tokens, val_fraction);
+  return train >= needed && tokens - train >= needed;
+}
+
+/// The length from which both splits hold `needed` tokens; none where no length would do.
+std::optional<std::int64_t> sufficient_length(std::int64_t needed, double val_fraction) {
+  std::int64_t too_short = 0, enough = std::int64_t{1} << 50;
+  if (!both_hold(needed, enough, val_fraction)) return std::nullopt;
+  while (enough - too_short > 1) {
+    const std::int64_t middle = (too_short + enough) / 2;
+    (both_hold(needed, middle, val_fraction) ? enough : too_short) = middle;
+  }
+  return enough;
+}
+
 /// The smallest val_fraction, in hundredths, that gives both splits `needed` of `tokens` tokens; none where there is
 /// none.
-std::optional<double> sufficient_val_fraction(std::int64_t tokens, std::int64_t needed) {
-  for (int hundredths = 1; hundredths <= 90; ++hundredths) {
-    const std::int64_t train = train_size(tokens, hundredths / 100.0);
-    if (train >= needed && tokens - train >= needed) return hundredths / 100.0;
-  }
+std::optional<std::string> sufficient_val_fraction(std::int64_t needed, std::int64_t tokens) {
+  for (int hundredths = 1; hundredths <= 90; ++hundredths)
+    if (both_hold(needed, tokens, hundredths / 100.0)) {
+      char text[16];
+      std::snprintf(text, sizeof text, "%.2f", hundredths / 100.0);
+      return text;
+    }
   return std::nullopt;
 }
 
+/// The ways out, most useful last: another text, other windows, another split.
 std::string what_would_do(const Corpus& corpus, std::int64_t needed) {
-  std::string choices = "use a longer text";
+  std::vector<std::string> choices;
+  if (const auto length = sufficient_length(needed, corpus.val_fraction()))
+    choices.push_back("use a text of at least " + std::to_string(*length) + " tokens");
   const std::int64_t shortest = std::min(corpus.train().size(), corpus.val().size());
-  if (shortest >= 2) choices += ", or model.block_size of at most " + std::to_string(shortest - 1);
-  if (const auto fraction = sufficient_val_fraction(corpus.all().size(), needed)) {
-    char text[16];
-    std::snprintf(text, sizeof text, "%.2f", *fraction);
-    choices += std::string(", or data.val_fraction = ") + text;
+  const std::int64_t half = corpus.all().size() / 2;
+  if (shortest >= 2) {
+    choices.push_back("set model.block_size to " + std::to_string(shortest - 1) + " or less");
+  } else if (half >= 2) {
+    choices.push_back("set data.val_fraction to 0.5 and model.block_size to " + std::to_string(half - 1) + " or less");
   }
-  return choices;
+  if (const auto fraction = sufficient_val_fraction(needed, corpus.all().size()))
+    choices.push_back("set data.val_fraction to " + *fraction);
+  if (choices.empty()) return "use a longer text";
+  std::string joined = choices[0];
+  for (std::size_t i = 1; i < choices.size(); ++i) joined += ", or " + choices[i];
+  return joined;
 }
 
 }  // namespace
@@ -195,6 +221,7 @@ Corpus::Corpus(Vocabulary vocabulary, TokenView tokens, std::shared_ptr<const vo
     : vocabulary_(std::move(vocabulary)),
       tokens_(tokens),
       owner_(std::move(owner)),
+      val_fraction_(val_fraction),
       train_size_(train_size(tokens.size(), val_fraction)),
       fingerprint_(fingerprint_of(tokens)),
       notices_(std::move(notices)) {}
@@ -204,7 +231,7 @@ Corpus load_corpus(const DataConfig& data, const std::filesystem::path& cache_fo
   const TextFiles files(data.text);
   if (files.within(memory_limit)) return corpus_in_memory(files.in_memory(memory_limit), data, vocabulary);
   const std::vector<TextSource> sources = files.streamed(memory_limit);
-  if (cache_folder.empty()) return corpus_in_memory(sources, data, vocabulary);
+  if (cache_folder.empty() || !files.regular()) return corpus_in_memory(sources, data, vocabulary);
   return corpus_through_cache(cache_of(files, cache_folder, data, vocabulary), sources, data, vocabulary);
 }
 

@@ -49,6 +49,7 @@ class Corpus {
   /// The first int((1 - val_fraction) * n) tokens.
   TokenView train() const { return tokens_.slice(0, train_size_); }
   TokenView val() const { return tokens_.slice(train_size_, tokens_.size() - train_size_); }
+  double val_fraction() const { return val_fraction_; }
   const Fingerprint& fingerprint() const { return fingerprint_; }
   /// Lines for the user, e.g. "data/mine.txt: byte order mark removed".
   const std::vector<std::string>& notices() const { return notices_; }
@@ -60,13 +61,13 @@ class Corpus {
   Vocabulary vocabulary_;
   TokenView tokens_;
   std::shared_ptr<const void> owner_;  ///< keeps the ids (memory or mapped file) alive
+  double val_fraction_ = 0;
   std::int64_t train_size_ = 0;
   Fingerprint fingerprint_;
   std::vector<std::string> notices_;
 };
 
-/// Texts of more bytes than this are not held in memory: they are read in pieces, and their ids mapped from a cache
-/// file.
+/// Texts of more bytes than this are not held in memory but read in pieces; their ids are mapped from a cache file.
 constexpr std::uint64_t most_bytes_in_memory = std::uint64_t{64} << 20;
 
 /// Reads and joins data.text. `vocabulary`: encode with this one (resume, eval, fine-tuning) instead of building one;

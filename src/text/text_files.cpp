@@ -59,6 +59,12 @@ bool TextFiles::within(std::uint64_t bytes) const {
   return true;
 }
 
+bool TextFiles::regular() const {
+  std::error_code unknown;
+  return std::all_of(paths_.begin(), paths_.end(),
+                     [&](const fs::path& path) { return fs::is_regular_file(path, unknown); });
+}
+
 std::vector<TextSource> TextFiles::in_memory(std::uint64_t max_bytes) const {
   std::vector<TextSource> sources;
   for (const fs::path& path : paths_) sources.push_back(TextSource::whole_file(path, max_bytes));

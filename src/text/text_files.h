@@ -18,6 +18,8 @@ class TextFiles {
 
   /// Whether all together have at most `bytes` bytes. Pipes count nothing: their size is not known.
   bool within(std::uint64_t bytes) const;
+  /// No pipe or the like among them: they can be read again, and have a state.
+  bool regular() const;
   /// Files as sources that hold their bytes: what is read twice is the same twice.
   std::vector<TextSource> in_memory(std::uint64_t max_bytes) const;
   /// Files as sources read in pieces; pipes are held in memory.

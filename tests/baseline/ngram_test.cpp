@@ -1,0 +1,174 @@
+#include "baseline/ngram.h"
+
+#include <cmath>
+#include <map>
+#include <numbers>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "baseline/baseline.h"
+#include "test.h"
+
+namespace chargpt {
+namespace {
+
+using Losses = std::vector<double>;
+
+/// A text over 'a', 'b', … as ids.
+class Letters {
+ public:
+  explicit Letters(std::string_view text) {
+    for (const char letter : text) ids_.push_back(static_cast<std::uint8_t>(letter - 'a'));
+  }
+  TokenView view() const { return {ids_.data(), 1, static_cast<std::int64_t>(ids_.size())}; }
+
+ private:
+  std::vector<std::uint8_t> ids_;
+};
+
+Losses losses(std::string_view train, std::string_view split, std::int64_t symbols, std::int64_t block_size,
+              int max_order) {
+  const Letters counted(train), predicted(split);
+  return ngram_losses(counted.view(), predicted.view(), symbols, block_size, max_order);
+}
+
+/// The recursion as it is written in ngram.h, on strings: slow and plain.
+double probability(const std::string& train, const std::string& context, char letter, double symbols) {
+  if (context.empty()) {
+    std::map<char, int> seen;
+    for (const char other : train) ++seen[other];
+    const double distinct = static_cast<double>(seen.size());
+    return (seen[letter] + distinct / symbols) / (static_cast<double>(train.size()) + distinct);
+  }
+  const double shorter = probability(train, context.substr(1), letter, symbols);
+  std::map<char, int> followers;
+  int tokens = 0;
+  for (std::size_t at = 0; at + context.size() < train.size(); ++at)
+    if (train.compare(at, context.size(), context) == 0) ++followers[train[at + context.size()]], ++tokens;
+  if (tokens == 0) return shorter;
+  const double distinct = static_cast<double>(followers.size());
+  return (followers[letter] + distinct * shorter) / (tokens + distinct);
+}
+
+double plain_loss(const std::string& train, const std::string& split, double symbols, std::size_t block_size,
+                  std::size_t order) {
+  double sum = 0;
+  for (std::size_t target = 1; target < split.size(); ++target) {
+    const std::size_t window = (target - 1) / block_size * block_size;
+    const std::size_t length = std::min(order - 1, target - window);
+    sum -= std::log(probability(train, split.substr(target - length, length), split[target], symbols));
+  }
+  return sum / static_cast<double>(split.size() - 1);
+}
+
+std::string random_letters(RandomStream& random, std::size_t length, std::uint64_t symbols) {
+  std::string text(length, 'a');
+  for (char& letter : text) letter = static_cast<char>('a' + random.below(symbols));
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("orders 1 and 2 on a text that fits in the head") {
+  // Train "aab" of 4 symbols: p1(a) = (2 + 2/4) / (3 + 2) = 1/2, p1(b) = (1 + 2/4) / 5 = 3/10;
+  // after a came a once and b once: p2(b | a) = (1 + 2 * 3/10) / (2 + 2) = 2/5; nothing came after b: p2(a | b) =
+  // p1(a).
+  const Losses figures = losses("aab", "aba", 4, 8, 2);
+  CHECK(figures[0] == Approx((-std::log(0.3) - std::log(0.5)) / 2));
+  CHECK(figures[1] == Approx((-std::log(0.4) - std::log(0.5)) / 2));
+}
+
+TEST_CASE("a symbol that was never seen gets its share of the uniform distribution") {
+  // Train "aa" of 3 symbols: p1(c) = (0 + 1/3) / (2 + 1) = 1/9; p2(c | a) = (0 + 1 * 1/9) / (1 + 1) = 1/18.
+  const Losses figures = losses("aa", "ac", 3, 8, 2);
+  CHECK(figures[0] == Approx(std::log(9.0)));
+  CHECK(figures[1] == Approx(std::log(18.0)));
+}
+
+TEST_CASE("nothing to count leaves the uniform distribution") {
+  for (const double loss : losses("", "abcab", 5, 2, 4)) CHECK(loss == Approx(std::log(5.0)));
+}
+
+TEST_CASE("no context crosses the cut between two windows") {
+  // Windows of one token: every prediction knows one character, whatever the order.
+  const Losses figures = losses("abcabcaabbcc", "abcabcabc", 3, 1, 5);
+  for (int order = 2; order <= 5; ++order) CHECK(figures[static_cast<std::size_t>(order - 1)] == figures[1]);
+  CHECK(losses("abcabcaabbcc", "abcabcabc", 3, 2, 5)[2] < figures[2]);
+}
+
+TEST_CASE("losses agree with the plain recursion on random texts, for every order and cut") {
+  RandomStream random(5, Purpose::windows);
+  for (int round = 0; round < 30; ++round) {
+    const std::uint64_t symbols = 1 + random.below(4);
+    const std::string train = random_letters(random, random.below(60), symbols),
+                      split = random_letters(random, 2 + random.below(25), symbols + 1);
+    const std::int64_t block_size = 1 + static_cast<std::int64_t>(random.below(12));
+    const Losses figures = losses(train, split, static_cast<std::int64_t>(symbols + 1), block_size, 6);
+    for (std::size_t order = 1; order <= 6; ++order)
+      CHECK(figures[order - 1] == Approx(plain_loss(train, split, static_cast<double>(symbols + 1),
+                                                    static_cast<std::size_t>(block_size), order)));
+  }
+}
+
+TEST_CASE("the probabilities of all symbols sum to one in every context") {
+  const std::string train = "abracadabraabracadabra";
+  for (const std::string context : {"a", "b", "e", "ab", "ra", "bra", "xyz", "cada"}) {
+    double sum = 0;
+    for (char letter = 'a'; letter < 'a' + 26; ++letter) {
+      // The last target's share of two splits that differ in nothing else.
+      const double with = losses(train, context + letter, 26, 64, 4)[3] * static_cast<double>(context.size());
+      const double without =
+          context.size() < 2 ? 0 : losses(train, context, 26, 64, 4)[3] * static_cast<double>(context.size() - 1);
+      sum += std::exp(without - with);
+    }
+    CHECK(sum == Approx(1.0));
+  }
+}
+
+TEST_CASE("pairs are numbered in the order of their first appearance") {
+  PairCounts pairs;
+  CHECK(pairs.find(0, 0) == -1);
+  CHECK(pairs.count(7, 9) == 0);
+  CHECK(pairs.count(9, 7) == 1);
+  CHECK(pairs.count(7, 9) == 0);
+  CHECK(pairs.find(9, 7) == 1);
+  CHECK(pairs.find(7, 7) == -1);
+  CHECK(pairs.counts() == std::vector<std::int32_t>{2, 1});
+}
+
+TEST_CASE("no two of a million pairs share a number, up to the largest vocabulary") {
+  PairCounts pairs;
+  std::int32_t expected = 0;
+  for (std::int32_t prefix = 0; prefix < 1000; ++prefix)
+    for (std::int32_t token = 0; token < 1000; ++token)
+      if (pairs.count(prefix * 2000003, token * 1114) != expected++) FAIL(prefix << " " << token);
+  expected = 0;
+  for (std::int32_t prefix = 0; prefix < 1000; ++prefix)
+    for (std::int32_t token = 0; token < 1000; ++token)
+      if (pairs.find(prefix * 2000003, token * 1114) != expected++) FAIL(prefix << " " << token);
+}
+
+TEST_CASE("a vocabulary of 32768 symbols is counted like a small one") {
+  // The same text over other ids: the numbers of the symbols make no difference, only how many there are.
+  const std::vector<std::uint16_t> train = {0, 32767, 0, 32767, 100, 0}, split = {0, 32767, 100};
+  const Losses wide = ngram_losses({train.data(), 2, 6}, {split.data(), 2, 3}, 32768, 8, 4);
+  const Losses narrow = losses("abacca", "abc", 32768, 8, 4);
+  CHECK(losses("ababca", "abc", 32768, 8, 4) == wide);
+  CHECK(narrow != wide);
+}
+
+TEST_CASE("a split without a target is refused") {
+  const auto code = [](std::string_view split) {
+    try {
+      losses("ab", split, 2, 8, 2);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CHECK(code("") == "a split of 0 tokens has nothing to predict; at least 2 are needed");
+  CHECK(code("a") == "a split of 1 tokens has nothing to predict; at least 2 are needed");
+  CHECK(code("ab").empty());
+}
+
+}  // namespace chargpt

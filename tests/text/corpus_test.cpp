@@ -1,0 +1,408 @@
+#include "text/corpus.h"
+
+#include <sys/stat.h>
+
+#include <chrono>
+#include <thread>
+
+#include "base/files.h"
+#include "base/random.h"
+#include "failure.h"
+#include "text/utf8.h"
+
+namespace chargpt {
+namespace {
+
+namespace fs = std::filesystem;
+using Ids = std::vector<std::int64_t>;
+
+Ids ids_of(TokenView tokens) {
+  Ids ids(static_cast<std::size_t>(tokens.size()));
+  tokens.copy(0, tokens.size(), ids.data());
+  return ids;
+}
+
+DataConfig with_text(Strings names) {
+  DataConfig data;
+  data.text = std::move(names);
+  return data;
+}
+
+DataConfig in_bytes(DataConfig data) {
+  data.units = Units::bytes;
+  return data;
+}
+
+Corpus corpus_of(std::string_view text, double val_fraction = 0.1) {
+  DataConfig data;
+  data.val_fraction = val_fraction;
+  return corpus_from_text(text, data, "text");
+}
+
+std::string text_of(const Corpus& corpus) {
+  return corpus.vocabulary().decode(ids_of(corpus.all()));
+}
+
+std::pair<ExitCode, std::string> refusal_of(const std::string& text, const DataConfig& data = {}) {
+  return error_of([&] { corpus_from_text(text, data, "mine.txt"); });
+}
+
+/// Every second CJK character from U+4E00 on, `count` of them.
+std::string many_symbols(int count) {
+  std::string text;
+  for (int i = 0; i < count; ++i) append_utf8(static_cast<char32_t>(0x4E00 + 2 * i), text);
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("a text becomes ids in code-point order") {
+  const Corpus corpus = corpus_of("hello, world\n");
+  CHECK(corpus.vocabulary().size() == 10);
+  CHECK(corpus.vocabulary().decode({0, 1, 2, 3}) == "\n ,d");
+  CHECK(text_of(corpus) == "hello, world\n");
+  CHECK(corpus.all()[0] == corpus.vocabulary().id_of('h'));
+  CHECK(corpus.notices().empty());
+}
+
+TEST_CASE("ids have the narrowest width that holds the vocabulary") {
+  CHECK(corpus_of(many_symbols(256)).all().width() == 1);
+  CHECK(corpus_of(many_symbols(257)).all().width() == 2);
+  CHECK(text_of(corpus_of(many_symbols(257))) == many_symbols(257));
+  std::string beyond;
+  for (char32_t code_point = 1; code_point <= 0x11000; ++code_point)
+    if (is_scalar_value(code_point)) append_utf8(code_point, beyond);
+  DataConfig data;
+  data.max_symbols = 1114112;
+  const Corpus widest = corpus_from_text(beyond, data, "text");
+  CHECK(widest.all().width() == 4);
+  CHECK(text_of(widest) == beyond);
+}
+
+TEST_CASE("a slice of ids starts where it says") {
+  for (const int symbols : {200, 300}) {
+    const TokenView tokens = corpus_of(many_symbols(symbols)).all();
+    const Corpus corpus = corpus_of(many_symbols(symbols));
+    CHECK(ids_of(corpus.all().slice(7, 3)) == Ids{7, 8, 9});
+    CHECK(corpus.all().slice(7, 3)[1] == 8);
+    CHECK(tokens.size() == symbols);
+  }
+}
+
+TEST_CASE("the split is int(0.9 * n) of Python") {
+  for (const auto& [tokens, train] : std::vector<std::pair<int, int>>{{1, 0}, {9, 8}, {10, 9}, {11, 9}, {1009, 908}})
+    CHECK(corpus_of(std::string(static_cast<std::size_t>(tokens), 'a')).train().size() == train);
+  const Corpus corpus = corpus_of("0123456789");
+  CHECK(ids_of(corpus.train()) == Ids{0, 1, 2, 3, 4, 5, 6, 7, 8});
+  CHECK(ids_of(corpus.val()) == Ids{9});
+}
+
+TEST_CASE("a fraction is taken as the decimal number it was written as") {
+  CHECK(corpus_of("0123456789", 0.8).train().size() == 2);
+  CHECK(corpus_of("0123456789", 0.7).train().size() == 3);
+  CHECK(corpus_of("0123456789", 0.0).train().size() == 10);
+  CHECK(corpus_of("0123456789", 0.0).val().size() == 0);
+  CHECK(corpus_of("0123456789", 1.0 / 3).train().size() == 6);
+}
+
+TEST_CASE("several files are joined in their order, each without its byte order mark") {
+  const Folder folder;
+  const std::string one = folder.file("one.txt", "\xEF\xBB\xBFs\xC3\xA9\r\n"),
+                    two = folder.file("two.txt", "\xEF\xBB\xBFt\xEF\xBB\xBF"), none = folder.file("none.txt", "");
+  const Corpus corpus = load_corpus(with_text({two, none, one}));
+  CHECK(text_of(corpus) == "t\xEF\xBB\xBFs\xC3\xA9\r\n");
+  CHECK(corpus.notices() ==
+        std::vector<std::string>{two + ": byte order mark removed", one + ": byte order mark removed"});
+}
+
+TEST_CASE("any bytes are a text in units of bytes") {
+  const Folder folder;
+  const std::string bytes("\xFF\x00\x80z\r\n", 6);
+  const Corpus corpus = load_corpus(in_bytes(with_text({folder.file("any", bytes)})));
+  CHECK(corpus.vocabulary() == Vocabulary::of_bytes());
+  CHECK(ids_of(corpus.all()) == Ids{255, 0, 128, 'z', '\r', '\n'});
+}
+
+TEST_CASE("a text that is not UTF-8 is refused with offset and line") {
+  const std::string advice = "; convert it (iconv -f WINDOWS-1252 -t UTF-8), or use --units bytes";
+  CHECK(refusal_of("caf\xE9 noir") ==
+        data_error("mine.txt is not UTF-8: byte 0xE9 at offset 3 (line 1) starts a character that is not finished" +
+                   advice));
+  CHECK(refusal_of("a\nb\n\x80") ==
+        data_error("mine.txt is not UTF-8: byte 0x80 at offset 4 (line 3) continues a character that never began" +
+                   advice));
+  CHECK(refusal_of("a\xF0\x9F\x98") ==
+        data_error("mine.txt is not UTF-8: byte 0xF0 at offset 1 (line 1) starts a character that the end cuts off" +
+                   advice));
+  CHECK(refusal_of("\xC0\xAF") ==
+        data_error("mine.txt is not UTF-8: byte 0xC0 at offset 0 (line 1) starts an overlong form" + advice));
+  CHECK(refusal_of("\xED\xB0\x80") ==
+        data_error("mine.txt is not UTF-8: byte 0xED at offset 0 (line 1) starts a surrogate (U+D800 to U+DFFF)" +
+                   advice));
+  CHECK(refusal_of("\xF4\x90\x80\x80") ==
+        data_error("mine.txt is not UTF-8: byte 0xF4 at offset 0 (line 1) starts a value above U+10FFFF" + advice));
+  CHECK(refusal_of("\xEF\xBB\xBF\xFF") ==
+        data_error("mine.txt is not UTF-8: byte 0xFF at offset 3 (line 1) is never used in UTF-8" + advice));
+}
+
+TEST_CASE("UTF-16 and binary files are refused as such") {
+  CHECK(refusal_of("\xFF\xFE\x41\x42") ==
+        data_error("mine.txt is not UTF-8: byte 0xFF at offset 0 (line 1) is never used in UTF-8; "
+                   "convert it (iconv -f UTF-16 -t UTF-8), or use --units bytes"));
+  CHECK(refusal_of(std::string("GIF\n\0\x80", 6)) ==
+        data_error("mine.txt is not a text: it has a NUL byte at offset 4 (line 2); it is a binary file or UTF-16: "
+                   "convert it (iconv -f UTF-16 -t UTF-8), or use --units bytes"));
+}
+
+TEST_CASE("an empty text is refused") {
+  CHECK(refusal_of("") == data_error("mine.txt is empty; a text needs characters to learn from"));
+  CHECK(refusal_of("\xEF\xBB\xBF") == data_error("mine.txt is empty; a text needs characters to learn from"));
+  CHECK(refusal_of("", in_bytes({})) == data_error("mine.txt is empty; a text needs characters to learn from"));
+  const Folder folder;
+  const std::string one = folder.file("one", ""), two = folder.file("two", "");
+  CHECK(error_of([&] {
+          load_corpus(with_text({one, two}));
+        }) == data_error(one + ", " + two + " are empty; a text needs characters to learn from"));
+}
+
+TEST_CASE("files that are not there, or no files, are refused by name") {
+  CHECK(
+      error_of([] { load_corpus(with_text({})); }) ==
+      std::pair(ExitCode::usage, std::string("data.text names no file; name at least one text, e.g. --text mine.txt")));
+  CHECK(error_of([] { load_corpus(with_text({"no/such.txt"})); }) ==
+        std::pair(ExitCode::missing,
+                  std::string("no/such.txt does not exist; relative paths start at the working folder")));
+  CHECK(error_of([] { load_corpus(with_text({"/no/tinyshakespeare.txt"})); }) ==
+        std::pair(ExitCode::missing,
+                  std::string("/no/tinyshakespeare.txt does not exist; scripts/get_text.sh fetches it, and "
+                              "data/sample.txt is a small text that needs no network")));
+  const Folder folder;
+  CHECK(error_of([&] { load_corpus(with_text({folder.path().string()})); }) ==
+        std::pair(ExitCode::io, "cannot read " + folder.path().string() + ": it is a folder; name a file"));
+}
+
+TEST_CASE("an absurd vocabulary is refused at its first symbol too many") {
+  DataConfig data;
+  data.max_symbols = 100;
+  CHECK(corpus_from_text(many_symbols(100), data, "mine.txt").vocabulary().size() == 100);
+  CHECK(refusal_of(many_symbols(40) + many_symbols(101), data) ==
+        data_error(
+            "mine.txt has more than 100 different characters (data.max_symbols) by character 140: probably not plain "
+            "text or in a wrong encoding; check the file, use --units bytes, or raise data.max_symbols"));
+}
+
+TEST_CASE("a text is encoded with a vocabulary that is given") {
+  const Corpus taught = corpus_of("abc\n");
+  const Corpus corpus = corpus_from_text("cab", {}, "new.txt", taught.vocabulary());
+  CHECK(corpus.vocabulary() == taught.vocabulary());
+  CHECK(ids_of(corpus.all()) == Ids{3, 1, 2});
+  CHECK(error_of([&] { corpus_from_text("ca\nxéxa", {}, "new.txt", taught.vocabulary()); }) ==
+        data_error(
+            "new.txt has 2 characters that the model has never seen: 'x' (U+0078) at 3 (2 times), 'é' (U+00E9) at 4; "
+            "leave them out, or train a model on a text that has them"));
+  CHECK(ids_of(corpus_from_text("\xE9", {}, "new.txt", Vocabulary::of_bytes()).all()) == Ids{0xE9});
+}
+
+TEST_CASE("a fingerprint tells texts apart and nothing else") {
+  CHECK(corpus_of("abcabc").fingerprint() == corpus_of("abcabc", 0.5).fingerprint());
+  CHECK(corpus_of("abcabc").fingerprint() != corpus_of("abcacb").fingerprint());
+  CHECK(corpus_of("abcabc").fingerprint().tokens == 6);
+  CHECK(corpus_of("abcabc").fingerprint().crc64 == crc64(std::string_view("\0\1\2\0\1\2", 6)));
+}
+
+TEST_CASE("splits shorter than a window are refused with figures and ways out") {
+  CHECK(error_of([] { check_splits(corpus_of("0123456789"), 64); }) ==
+        data_error("the text has 10 tokens, 9 to train on and 1 to validate on, but each needs at least "
+                   "model.block_size + 1 = 65: use a text of at least 641 tokens, or set data.val_fraction to 0.5 and "
+                   "model.block_size to 4 or less"));
+  const std::string hundred(100, 'a');
+  CHECK(
+      error_of([&] { check_splits(corpus_of(hundred), 10); }) ==
+      data_error("the text has 100 tokens, 90 to train on and 10 to validate on, but each needs at least "
+                 "model.block_size + 1 = 11: use a text of at least 101 tokens, or set model.block_size to 9 or less, "
+                 "or set data.val_fraction to 0.11"));
+  CHECK(error_of([&] { check_splits(corpus_of(hundred, 0.0), 20); }) ==
+        data_error("the text has 100 tokens, 100 to train on and 0 to validate on, but each needs at least "
+                   "model.block_size + 1 = 21: set data.val_fraction to 0.5 and model.block_size to 49 or less, or set "
+                   "data.val_fraction to 0.21"));
+  CHECK(error_of([] { check_splits(corpus_of("ab", 0.0), 20); }) ==
+        data_error("the text has 2 tokens, 2 to train on and 0 to validate on, but each needs at least "
+                   "model.block_size + 1 = 21: use a longer text"));
+}
+
+TEST_CASE("what the message about short splits advises is enough, and no less would do") {
+  CHECK_NOTHROW(check_splits(corpus_of(std::string(641, 'a')), 64));
+  CHECK_THROWS_AS(check_splits(corpus_of(std::string(640, 'a')), 64), Error);
+  CHECK_NOTHROW(check_splits(corpus_of("0123456789", 0.5), 4));
+  CHECK_THROWS_AS(check_splits(corpus_of("0123456789", 0.5), 5), Error);
+  const std::string hundred(100, 'a');
+  CHECK_NOTHROW(check_splits(corpus_of(hundred), 9));
+  CHECK_NOTHROW(check_splits(corpus_of(hundred, 0.11), 10));
+  CHECK_THROWS_AS(check_splits(corpus_of(hundred, 0.10), 10), Error);
+}
+
+TEST_CASE("any one byte changed in a text gives a corpus of that text or an error of data") {
+  const std::string text = "a€\né😀z";
+  for (std::size_t at = 0; at < text.size(); ++at)
+    for (int value = 0; value < 256; ++value) {
+      std::string changed = text;
+      changed[at] = static_cast<char>(value);
+      std::string read;
+      const auto error = error_of([&] { read = text_of(corpus_from_text(changed, {}, "text")); });
+      if (error.first == ExitCode::ok ? read != changed : error.first != ExitCode::data)
+        FAIL("byte " << at << " = " << value);
+    }
+}
+
+// A limit of 0 bytes in memory makes any text a large one.
+
+TEST_CASE("a large text is the same read in pieces, through its cache or in memory") {
+  const Folder folder;
+  std::string text = "\xEF\xBB\xBF";
+  RandomStream random(4, Purpose::windows);
+  // Pieces of a megabyte end inside characters of every length.
+  while (text.size() < (std::size_t{5} << 19)) append_utf8(U"aé汉😀\n"[random.below(5)], text);
+  const DataConfig data = with_text({folder.file("text", text), folder.file("more", "ζ")});
+  const fs::path cache = folder.path() / "cache";
+  const Corpus in_memory = load_corpus(data);
+  for (const Corpus& corpus :
+       {load_corpus(data, {}, {}, 0), load_corpus(data, cache, {}, 0), load_corpus(data, cache, {}, 0)}) {
+    CHECK(corpus.fingerprint() == in_memory.fingerprint());
+    CHECK(corpus.vocabulary() == in_memory.vocabulary());
+    CHECK(corpus.notices() == in_memory.notices());
+    CHECK(corpus.train().size() == in_memory.train().size());
+  }
+  CHECK(text_of(in_memory) == text.substr(3) + "ζ");
+  CHECK(std::distance(fs::directory_iterator(cache), fs::directory_iterator()) == 1);
+  CHECK(load_corpus(in_bytes(data), cache, {}, 0).fingerprint() == load_corpus(in_bytes(data)).fingerprint());
+}
+
+TEST_CASE("a large text is refused with the place in the file, not in the piece") {
+  const Folder folder;
+  std::string text((std::size_t{1} << 20) + 10, 'a');
+  text[100] = text[(std::size_t{1} << 20) - 5] = '\n';
+  const std::string bad = folder.file("bad", text + "\xE9 "), cut = folder.file("cut", text + "\xE2\x82"),
+                    nul = folder.file("nul", text + '\0');
+  const auto refusal = [](const std::string& name) {
+    return error_of([&] { load_corpus(with_text({name}), {}, {}, 0); });
+  };
+  const std::string advice = "; convert it (iconv -f WINDOWS-1252 -t UTF-8), or use --units bytes";
+  CHECK(refusal(bad) ==
+        data_error(bad + " is not UTF-8: byte 0xE9 at offset 1048586 (line 3) starts a character that is not finished" +
+                   advice));
+  CHECK(refusal(cut) ==
+        data_error(cut +
+                   " is not UTF-8: byte 0xE2 at offset 1048586 (line 3) starts a character that the end cuts off" +
+                   advice));
+  CHECK(refusal(nul).second.starts_with(nul + " is not a text: it has a NUL byte at offset 1048586 (line 3);"));
+}
+
+TEST_CASE("a large text with unknown or too many characters leaves no cache behind") {
+  const Folder folder;
+  const DataConfig data = with_text({folder.file("text", "abcx")});
+  const fs::path cache = folder.path() / "cache";
+  CHECK(error_of([&] { load_corpus(data, cache, corpus_of("abc").vocabulary(), 0); }).first == ExitCode::data);
+  CHECK(!fs::exists(cache));
+  CHECK(ids_of(load_corpus(data, cache, corpus_of("abcxyz").vocabulary(), 0).all()) == Ids{0, 1, 2, 3});
+  CHECK(load_corpus(data, cache, {}, 0).vocabulary().size() == 4);
+}
+
+namespace {
+
+/// The cache file of a small text, and its bytes.
+struct CachedText {
+  CachedText() {
+    REQUIRE(text_of(load()) == "some cached text");
+    path = fs::directory_iterator(folder.path() / "cache")->path();
+    bytes = read_file(path);
+  }
+  Corpus load() const { return load_corpus(with_text({name}), folder.path() / "cache", {}, 0); }
+
+  Folder folder;
+  std::string name = folder.file("text", "some cached text");
+  fs::path path;
+  std::string bytes;
+};
+
+}  // namespace
+
+TEST_CASE("a cache is used as long as the text stays as it was") {
+  const CachedText cached;
+  const auto written = fs::last_write_time(cached.path);
+  fs::last_write_time(cached.path, written - std::chrono::hours(1));
+  CHECK(text_of(cached.load()) == "some cached text");
+  CHECK(fs::last_write_time(cached.path) == written - std::chrono::hours(1));
+}
+
+TEST_CASE("a cache of an older text is replaced") {
+  const CachedText cached;
+  const auto written = fs::last_write_time(cached.name);
+  cached.folder.file("text", "same cached text");
+  fs::last_write_time(cached.name, written);  // even with the old time: the ends differ
+  CHECK(text_of(cached.load()) == "same cached text");
+  cached.folder.file("text", "longer cached text");
+  CHECK(text_of(cached.load()) == "longer cached text");
+  CHECK(std::distance(fs::directory_iterator(cached.folder.path() / "cache"), fs::directory_iterator()) == 1);
+}
+
+TEST_CASE("a cache cut at any byte is rebuilt") {
+  const CachedText cached;
+  for (std::size_t length = 0; length < cached.bytes.size(); ++length) {
+    cached.folder.file("cache/" + cached.path.filename().string(), std::string_view(cached.bytes).substr(0, length));
+    CHECK(text_of(cached.load()) == "some cached text");
+    CHECK(read_file(cached.path) == cached.bytes);
+  }
+}
+
+TEST_CASE("a cache with any byte changed is rebuilt, or the byte was padding") {
+  const CachedText cached;
+  for (std::size_t at = 0; at < cached.bytes.size(); ++at)
+    for (const int flip : {0x01, 0x80, 0xFF}) {
+      std::string changed = cached.bytes;
+      changed[at] = static_cast<char>(changed[at] ^ flip);
+      cached.folder.file("cache/" + cached.path.filename().string(), changed);
+      CHECK(text_of(cached.load()) == "some cached text");
+    }
+}
+
+TEST_CASE("what a killed process left of a cache is removed once it is old") {
+  const CachedText cached;
+  const std::string name = "cache/" + cached.path.filename().string() + ".tmp-1";
+  const std::string left = cached.folder.file(name, "half"), fresh = cached.folder.file(name + "2", "half");
+  fs::last_write_time(left, fs::last_write_time(left) - std::chrono::hours(2));
+  cached.folder.file("text", "some other text");
+  cached.load();
+  CHECK(!fs::exists(left));
+  CHECK(fs::exists(fresh));
+}
+
+TEST_CASE("a cache that cannot be written is an error of input or output that names it") {
+  const Folder folder;
+  const std::string occupied = folder.file("cache", "a file, not a folder");
+  const auto error = error_of([&] { load_corpus(with_text({folder.file("text", "abc")}), occupied, {}, 0); });
+  CHECK(error.first == ExitCode::io);
+  CHECK(error.second.starts_with("cannot keep the ids of the text in " + occupied + "/ids-"));
+  CHECK(error.second.ends_with(": Not a directory; free some space or choose another folder"));
+}
+
+TEST_CASE("a text from a pipe is read once and held") {
+  const Folder folder;
+  const std::string pipe = (folder.path() / "pipe").string();
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  std::thread writer([&] { std::ofstream(pipe) << "from a pipe"; });
+  CHECK(text_of(load_corpus(with_text({pipe}))) == "from a pipe");
+  writer.join();
+}
+
+TEST_CASE("a pipe beside a large text is held in memory and never cached") {
+  const Folder folder;
+  const std::string pipe = (folder.path() / "pipe").string(), large = folder.file("large", std::string(100, 'x'));
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  std::thread writer([&] { std::ofstream(pipe) << "yz"; });
+  CHECK(text_of(load_corpus(with_text({large, pipe}), folder.path() / "cache", {}, 50)) ==
+        std::string(100, 'x') + "yz");
+  writer.join();
+  CHECK(!fs::exists(folder.path() / "cache"));
+}
+
+}  // namespace chargpt

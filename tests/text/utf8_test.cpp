@@ -1,0 +1,136 @@
+#include "text/utf8.h"
+
+#include <vector>
+
+#include "base/random.h"
+#include "failure.h"
+#include "text/corpus.h"
+
+namespace chargpt {
+namespace {
+
+const std::string sample = "aé߿ࠀ€퟿￿𐀀😀􏿿 Ελλάδα 汉字 z";  // both ends of every length
+
+std::u32string decoded(std::string_view bytes, std::size_t* used = nullptr) {
+  std::u32string text;
+  const std::size_t done = decode_utf8(bytes, [&text](char32_t code_point) { text.push_back(code_point); });
+  if (used != nullptr) *used = done;
+  return text;
+}
+
+std::string encoded(const std::u32string& text) {
+  std::string bytes;
+  for (const char32_t code_point : text) append_utf8(code_point, bytes);
+  return bytes;
+}
+
+char32_t random_scalar(RandomStream& random) {
+  constexpr char32_t limits[] = {0x80, 0x800, 0x10000, code_point_limit};
+  while (true) {
+    const auto code_point = static_cast<char32_t>(random.below(limits[random.below(4)]));
+    if (is_scalar_value(code_point)) return code_point;
+  }
+}
+
+Utf8Fault fault_of(std::string_view bytes) {
+  return decode_character(bytes).fault;
+}
+
+}  // namespace
+
+TEST_CASE("characters of one to four bytes are decoded") {
+  CHECK(decoded("") == U"");
+  CHECK(decoded("a") == U"a");
+  CHECK(decoded("\xC2\x80") == std::u32string{0x80});
+  CHECK(decoded("\xDF\xBF") == std::u32string{0x7FF});
+  CHECK(decoded("\xE0\xA0\x80") == std::u32string{0x800});
+  CHECK(decoded("\xED\x9F\xBF\xEE\x80\x80") == std::u32string{0xD7FF, 0xE000});
+  CHECK(decoded("\xEF\xBF\xBF\xF0\x90\x80\x80") == std::u32string{0xFFFF, 0x10000});
+  CHECK(decoded("\xF4\x8F\xBF\xBF") == std::u32string{0x10FFFF});
+  CHECK(decoded("Ελλάδα 汉字 😀") == U"Ελλάδα 汉字 😀");
+}
+
+TEST_CASE("what is not UTF-8 is told apart by kind") {
+  CHECK(fault_of("\x80") == Utf8Fault::stray_continuation);
+  CHECK(fault_of("\xBF") == Utf8Fault::stray_continuation);
+  CHECK(fault_of("\xF8\x88\x80\x80\x80") == Utf8Fault::invalid_byte);
+  CHECK(fault_of("\xFE") == Utf8Fault::invalid_byte);
+  CHECK(fault_of("\xFF") == Utf8Fault::invalid_byte);
+  CHECK(fault_of("\xC0\x80") == Utf8Fault::overlong);
+  CHECK(fault_of("\xC1\xBF") == Utf8Fault::overlong);
+  CHECK(fault_of("\xE0\x9F\xBF") == Utf8Fault::overlong);
+  CHECK(fault_of("\xF0\x8F\xBF\xBF") == Utf8Fault::overlong);
+  CHECK(fault_of("\xED\xA0\x80") == Utf8Fault::surrogate);
+  CHECK(fault_of("\xED\xBF\xBF") == Utf8Fault::surrogate);
+  CHECK(fault_of("\xF4\x90\x80\x80") == Utf8Fault::too_large);
+  CHECK(fault_of("\xF7\xBF\xBF\xBF") == Utf8Fault::too_large);
+  CHECK(fault_of("\xE2\x82"
+                 "a") == Utf8Fault::broken);
+  CHECK(fault_of("\xC3\xC3\xA9") == Utf8Fault::broken);
+  CHECK(fault_of("\xC3") == Utf8Fault::cut_off);
+  CHECK(fault_of("\xE2\x82") == Utf8Fault::cut_off);
+  CHECK(fault_of("\xF0\x9F\x98") == Utf8Fault::cut_off);
+}
+
+TEST_CASE("the scalar values are exactly the values that come back from their encoding") {
+  for (char32_t code_point = 0; code_point < code_point_limit; ++code_point) {
+    if (!is_scalar_value(code_point)) continue;
+    const DecodedCharacter character = decode_character(utf8_of(code_point));
+    if (character.code_point == code_point && character.fault == Utf8Fault::none) continue;
+    FAIL("U+" << std::hex << static_cast<std::uint32_t>(code_point));
+  }
+  CHECK(error_of([] { utf8_of(0xD800); }).first == ExitCode::internal);
+  CHECK(error_of([] { utf8_of(0x110000); }).first == ExitCode::internal);
+}
+
+TEST_CASE("decoding undoes encoding on random texts") {
+  RandomStream random(1, Purpose::windows);
+  for (int round = 0; round < 500; ++round) {
+    std::u32string text;
+    for (std::uint64_t length = random.below(60); text.size() < length;) text.push_back(random_scalar(random));
+    std::size_t used = 0;
+    const std::string bytes = encoded(text);
+    CHECK(decoded(bytes, &used) == text);
+    CHECK(used == bytes.size());
+  }
+}
+
+TEST_CASE("a text cut at any byte decodes up to the last whole character") {
+  const std::u32string whole = decoded(sample);
+  for (std::size_t length = 0; length <= sample.size(); ++length) {
+    std::size_t used = 0;
+    const std::u32string text = decoded(sample.substr(0, length), &used);
+    CHECK(whole.starts_with(text));
+    CHECK(encoded(text) == sample.substr(0, used));
+    CHECK(length - used < 4);
+    if (used < length) CHECK(fault_of(std::string_view(sample).substr(used, length - used)) == Utf8Fault::cut_off);
+  }
+}
+
+TEST_CASE("a text with any one byte changed decodes to what encodes back, or names the fault") {
+  for (std::size_t at = 0; at < sample.size(); ++at)
+    for (int value = 0; value < 256; ++value) {
+      std::string bytes = sample;
+      bytes[at] = static_cast<char>(value);
+      std::size_t used = 0;
+      const std::u32string text = decoded(bytes, &used);
+      if (encoded(text) != bytes.substr(0, used)) FAIL("byte " << at << " = " << value);
+      if (used < bytes.size() && fault_of(std::string_view(bytes).substr(used)) == Utf8Fault::none)
+        FAIL("no fault at " << used << " with byte " << at << " = " << value);
+    }
+}
+
+TEST_CASE("random bytes decode or have a fault") {
+  RandomStream random(2, Purpose::windows);
+  for (int round = 0; round < 20000; ++round) {
+    std::string bytes(1 + random.below(8), '\0');
+    for (char& byte : bytes) byte = static_cast<char>(random.below(2) ? 0x80 + random.below(0x80) : random.below(256));
+    std::size_t used = 0;
+    const std::u32string text = decoded(bytes, &used);
+    if (encoded(text) != bytes.substr(0, used)) FAIL("round " << round);
+    if (used < bytes.size() && fault_of(std::string_view(bytes).substr(used)) == Utf8Fault::none)
+      FAIL("round " << round);
+  }
+}
+
+}  // namespace chargpt

@@ -1,0 +1,177 @@
+#include "text/vocabulary.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/random.h"
+#include "failure.h"
+#include "text/corpus.h"
+#include "text/symbol_index.h"
+
+namespace chargpt {
+namespace {
+
+using nlohmann::json;
+using Ids = std::vector<std::int64_t>;
+
+Vocabulary letters() {
+  return Vocabulary::of_characters({'\n', ' ', '?', 'a', 'b', 'c'});
+}
+
+Vocabulary parsed(const char* text) {
+  return Vocabulary::from_json(json::parse(text), "vocab.json");
+}
+
+std::pair<ExitCode, std::string> refusal_of(const char* text) {
+  return error_of([text] { parsed(text); });
+}
+
+}  // namespace
+
+TEST_CASE("ids are places in code-point order") {
+  const Vocabulary vocabulary = letters();
+  CHECK(vocabulary.size() == 6);
+  CHECK(vocabulary.units() == Units::characters);
+  CHECK(vocabulary.encode("cab\n", "text") == Ids{5, 3, 4, 0});
+  CHECK(vocabulary.decode({5, 3, 4, 0}) == "cab\n");
+  CHECK(vocabulary.symbol(2) == "?");
+  CHECK(vocabulary.id_of('b') == 4);
+  CHECK(vocabulary.id_of('d') == -1);
+  CHECK(vocabulary.id_of(0x10FFFF) == -1);
+}
+
+TEST_CASE("Greek, Chinese and emoji are characters like any other") {
+  const Vocabulary vocabulary = Vocabulary::of_characters({U'α', U'λ', U'字', U'汉', U'😀'});
+  CHECK(vocabulary.encode("λ汉字😀α", "text") == Ids{1, 3, 2, 4, 0});
+  CHECK(vocabulary.decode({1, 3, 2, 4, 0}) == "λ汉字😀α");
+}
+
+TEST_CASE("a byte vocabulary has every byte, each its own id") {
+  const Vocabulary vocabulary = Vocabulary::of_bytes();
+  CHECK(vocabulary.size() == 256);
+  CHECK(vocabulary.encode("\xFF\xC3\xA9", "text") == Ids{255, 195, 169});
+  CHECK(vocabulary.encode(std::string("\0a", 2), "text") == Ids{0, 97});
+  CHECK(vocabulary.decode({195, 169, 255, 0}) == std::string("\xC3\xA9\xFF\0", 4));
+  CHECK(vocabulary.id_of(255) == 255);
+  CHECK(vocabulary.id_of(256) == -1);
+}
+
+TEST_CASE("unknown characters are named with number, place and count") {
+  const auto message = [](const char* text, const char* what) {
+    return error_of([&] { letters().encode(text, what); });
+  };
+  CHECK(message("a b c ☺bcé", "--prompt") ==
+        data_error("--prompt has 2 characters that the model has never seen: '☺' (U+263A) at 6, 'é' (U+00E9) at 9; "
+                   "leave them out, or --unknown skip"));
+  CHECK(message("x", "--prompt") ==
+        data_error("--prompt has 1 character that the model has never seen: 'x' (U+0078) at 0; "
+                   "leave them out, or --unknown skip"));
+  CHECK(message("zazzyxwv", "story.txt") ==
+        data_error("story.txt has 5 characters that the model has never seen: 'z' (U+007A) at 0 (3 times), "
+                   "'y' (U+0079) at 4, 'x' (U+0078) at 5 and 2 more; leave them out, or --unknown skip"));
+}
+
+TEST_CASE("unknown characters are left out or replaced where asked") {
+  CHECK(letters().encode("a☺b", "text", UnknownPolicy::skip) == Ids{3, 4});
+  CHECK(letters().encode("a☺b", "text", UnknownPolicy::replace) == Ids{3, 2, 4});
+  const Vocabulary with_space = Vocabulary::of_characters({'\n', ' ', 'a'}),
+                   plain = Vocabulary::of_characters({'a', 'b'});
+  CHECK(with_space.encode("a☺", "text", UnknownPolicy::replace) == Ids{2, 1});
+  CHECK(plain.encode("b☺", "text", UnknownPolicy::replace) == Ids{1, 0});
+}
+
+TEST_CASE("a prompt that is not UTF-8 is refused whatever the policy") {
+  for (const auto policy : {UnknownPolicy::error, UnknownPolicy::skip, UnknownPolicy::replace})
+    CHECK(error_of([&] { letters().encode("ab\xE9", "--prompt", policy); }) ==
+          data_error("--prompt is not UTF-8: byte 0xE9 at offset 2 starts a character that the end cuts off; "
+                     "convert it to UTF-8 (iconv)"));
+}
+
+TEST_CASE("an id outside the vocabulary is refused") {
+  CHECK(error_of([] { letters().decode({0, 6}); }) == data_error("id 6 is outside the vocabulary of 6 symbols"));
+  CHECK(error_of([] { letters().symbol(-1); }) == data_error("id -1 is outside the vocabulary of 6 symbols"));
+  CHECK(error_of([] { Vocabulary::of_bytes().symbol(256); }) ==
+        data_error("id 256 is outside the vocabulary of 256 symbols"));
+}
+
+TEST_CASE("decoding undoes encoding on random texts of any script") {
+  RandomStream random(3, Purpose::windows);
+  for (int round = 0; round < 200; ++round) {
+    std::string text;
+    for (std::uint64_t i = random.below(80); i > 0; --i) {
+      const auto code_point = static_cast<char32_t>(1 + random.below(random.below(2) ? 0x80 : 0x10FFFF));
+      if (is_scalar_value(code_point)) append_utf8(code_point, text);
+    }
+    const Vocabulary characters = corpus_from_text(text + ".", {}, "text").vocabulary();
+    CHECK(characters.decode(characters.encode(text, "text")) == text);
+    CHECK(Vocabulary::of_bytes().decode(Vocabulary::of_bytes().encode(text, "text")) == text);
+  }
+}
+
+TEST_CASE("the page table agrees with the sorted list on every code point") {
+  const Vocabulary vocabulary = Vocabulary::of_characters({0, 'a', 0xFF, 0x100, 0x1FF, 0xFFFF, 0x10000, 0x10FFFF});
+  const SymbolIndex index(vocabulary.code_points());
+  for (char32_t code_point = 0; code_point < code_point_limit; ++code_point)
+    if (index[code_point] != vocabulary.id_of(code_point))
+      FAIL("U+" << std::hex << static_cast<std::uint32_t>(code_point));
+}
+
+TEST_CASE("a vocabulary survives vocab.json") {
+  const Vocabulary characters = Vocabulary::of_characters({'\n', '"', 'a', U'é', U'字', U'😀'});
+  CHECK(characters.to_json().dump() == R"({"kind":"characters","symbols":["\n","\"","a","é","字","😀"]})");
+  CHECK(Vocabulary::from_json(json::parse(characters.to_json().dump()), "vocab.json") == characters);
+  CHECK(Vocabulary::of_bytes().to_json().dump() == R"({"kind":"bytes"})");
+  CHECK(parsed(R"({"kind":"bytes"})") == Vocabulary::of_bytes());
+  CHECK(parsed(R"({"kind":"characters","symbols":["a"]})") != Vocabulary::of_bytes());
+}
+
+TEST_CASE("a vocab.json that is not one is refused with its place") {
+  const auto refusal = [](const std::string& why) { return data_error("vocab.json is not a vocabulary: " + why); };
+  CHECK(refusal_of("[]") == refusal("it is of type array, not an object"));
+  CHECK(refusal_of("{}") == refusal("\"kind\" is missing or not a string"));
+  CHECK(refusal_of(R"({"kind":1})") == refusal("\"kind\" is missing or not a string"));
+  CHECK(refusal_of(R"({"kind":"words"})") == refusal("kind \"words\" is neither \"characters\" nor \"bytes\""));
+  CHECK(refusal_of(R"({"kind":"bytes","symbols":[]})") == refusal("kind \"bytes\" has no \"symbols\""));
+  CHECK(refusal_of(R"({"kind":"bytes","size":9})") == refusal("unknown key \"size\""));
+  CHECK(refusal_of(R"({"kind":"characters"})") == refusal("\"symbols\" is missing"));
+  CHECK(refusal_of(R"({"kind":"characters","symbols":"ab"})") == refusal("\"symbols\" is of type string, not a list"));
+  CHECK(refusal_of(R"({"kind":"characters","symbols":[]})") == refusal("\"symbols\" is empty"));
+  CHECK(refusal_of(R"({"kind":"characters","symbols":["a",7]})") ==
+        refusal("symbols[1] is of type number, not a string"));
+  CHECK(refusal_of(R"({"kind":"characters","symbols":["a",null]})") ==
+        refusal("symbols[1] is of type null, not a string"));
+  CHECK(refusal_of(R"({"kind":"characters","symbols":["ab"]})") ==
+        refusal("symbols[0] is \"ab\", not a single character"));
+  CHECK(refusal_of(R"({"kind":"characters","symbols":[""]})") == refusal("symbols[0] is \"\", not a single character"));
+  CHECK(refusal_of(R"({"kind":"characters","symbols":["a","b","b"]})") ==
+        refusal("symbols[2] repeats 'b' (U+0062); each symbol may appear once"));
+  CHECK(refusal_of(R"({"kind":"characters","symbols":["a","\n"]})") ==
+        refusal("symbols[1] = U+000A comes after 'a' (U+0061); symbols are in code-point order"));
+}
+
+TEST_CASE("a vocab.json made in memory of bytes that are not UTF-8 is refused") {
+  json vocabulary{{"kind", "characters"}};
+  vocabulary["symbols"] = json::array({"\xED\xA0\x80"});
+  CHECK(error_of([&] { Vocabulary::from_json(vocabulary, "vocab.json"); }) ==
+        data_error("vocab.json is not a vocabulary: symbols[0] is \"\\xED\\xA0\\x80\", not a single character"));
+}
+
+TEST_CASE("a vocab.json with more symbols than Unicode has is refused before they are read") {
+  json vocabulary{{"kind", "characters"}};
+  vocabulary["symbols"] = json(1112065, "a");
+  CHECK(error_of([&] { Vocabulary::from_json(vocabulary, "vocab.json"); }) ==
+        data_error("vocab.json is not a vocabulary: it has 1112065 symbols; Unicode has 1112064"));
+}
+
+TEST_CASE("characters are described so that a terminal can show them") {
+  CHECK(describe_character('x') == "'x' (U+0078)");
+  CHECK(describe_character(' ') == "' ' (U+0020)");
+  CHECK(describe_character(U'☺') == "'☺' (U+263A)");
+  CHECK(describe_character(U'😀') == "'😀' (U+1F600)");
+  for (const char32_t hidden :
+       {0x00, 0x0A, 0x1B, 0x7F, 0x85, 0xA0, 0xAD, 0x301, 0x200B, 0x202E, 0x2066, 0xFEFF, 0xFFFE, 0xE0001})
+    CHECK(describe_character(hidden).starts_with("U+"));
+  CHECK(describe_character(0x1B) == "U+001B");
+  CHECK(describe_character(0x110000) == "U+110000");
+}
+
+}  // namespace chargpt
