@@ -1,0 +1,105 @@
+// `chargpt bench train`: milliseconds of one training step, everything in it but logging and evaluation.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "base/error.h"
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/training.h"
+#include "train/trainer.h"
+
+namespace chargpt {
+
+namespace {
+
+struct Arguments {
+  OutputArguments output;
+  DeviceArguments device;
+  ConfigArguments config;
+  std::string what, preset = "nanogpt-cpu", engine = "auto";
+  std::int64_t warmup = 20, steps = 200;
+};
+
+/// Milliseconds of each measured step: drawing the batch, forward, backward, clipping, update.
+std::vector<double> measure_steps(Trainer& trainer, std::int64_t warmup, std::int64_t steps) {
+  for (std::int64_t i = 0; i < warmup; ++i) trainer.step();
+  std::vector<double> milliseconds;
+  for (std::int64_t i = 0; i < steps; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    trainer.step();
+    milliseconds.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+  }
+  return milliseconds;
+}
+
+double quantile(std::vector<double> values, double q) {
+  std::sort(values.begin(), values.end());
+  const double place = q * static_cast<double>(values.size() - 1);
+  const auto low = static_cast<std::size_t>(place);
+  const std::size_t high = std::min(low + 1, values.size() - 1);
+  return values[low] + (place - static_cast<double>(low)) * (values[high] - values[low]);
+}
+
+nlohmann::ordered_json bench_train(const Arguments& arguments) {
+  ResolvedConfig config = load_config(arguments.preset, arguments.config.overrides());
+  check_model(config);
+  const TrainConfig train = config.config.train;
+  const std::int64_t block_size = config.config.model.block_size;
+  Corpus corpus = load_corpus(config.config.data);
+  check_splits(corpus, block_size);
+  TrainerOptions options;
+  options.device = arguments.device.device;
+  options.threads = arguments.device.threads;
+  options.engine = arguments.engine;
+  Trainer trainer(std::move(config), std::move(corpus), options);
+  const std::vector<double> milliseconds = measure_steps(trainer, arguments.warmup, arguments.steps);
+  const double median = quantile(milliseconds, 0.5);
+  const auto tokens = static_cast<double>(train.batch_size * train.gradient_accumulation_steps * block_size);
+  return {
+      {"ms_per_step", {{"median", median}, {"p10", quantile(milliseconds, 0.1)}, {"p90", quantile(milliseconds, 0.9)}}},
+      {"tokens_per_second", 1000.0 * tokens / median},
+      {"steps", arguments.steps},
+      {"warmup_steps", arguments.warmup},
+      {"engine", trainer.engine().name()},
+      {"threads", trainer.state().threads},
+      {"device", trainer.state().device},
+      {"config", trainer.config().config.name}};
+}
+
+void run_bench(const Arguments& arguments) {
+  const nlohmann::ordered_json json = bench_train(arguments);
+  if (arguments.output.json) {
+    std::printf("%s\n", json.dump(2).c_str());
+    return;
+  }
+  const auto& milliseconds = json["ms_per_step"];
+  std::printf(
+      "%s: %.2f ms a step (10 %% under %.2f, 90 %% under %.2f), %.0f characters a second; %s engine, %lld threads, "
+      "%s\n",
+      json["config"].get<std::string>().c_str(), milliseconds["median"].get<double>(),
+      milliseconds["p10"].get<double>(), milliseconds["p90"].get<double>(), json["tokens_per_second"].get<double>(),
+      json["engine"].get<std::string>().c_str(), json["threads"].get<long long>(),
+      json["device"].get<std::string>().c_str());
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app) {
+  const auto arguments = std::make_shared<Arguments>();
+  app.add_option("WHAT", arguments->what, "train")->required()->check(CLI::IsMember({"train"}));
+  app.add_option("CONFIG", arguments->preset, "preset or path");
+  app.add_option("--warmup", arguments->warmup, "steps before measuring")->check(CLI::NonNegativeNumber);
+  app.add_option("--steps", arguments->steps, "steps measured")->check(CLI::PositiveNumber);
+  app.add_option("--engine", arguments->engine, "auto or autograd");
+  arguments->config.add(app, {"data", "model", "train"});
+  add_device_arguments(app, arguments->device);
+  add_output_arguments(app, arguments->output, true);
+  on_parsed(app, arguments, run_bench);
+}
+
+}  // namespace chargpt

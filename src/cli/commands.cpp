@@ -1,0 +1,30 @@
+#include "cli/commands.h"
+
+namespace chargpt {
+
+namespace {
+
+constexpr Command table[] = {
+    {"train", "Train", "train a model from a config or a preset",
+     "chargpt train ladder/bigram --text data/sample.txt --max_iters 200", add_train},
+    {"resume", "Train", "go on exactly where a run stopped", "chargpt resume runs/default-1", add_resume},
+    {"compare", "Train", "train several configs with several seeds and rank them",
+     "chargpt compare ladder/bigram ladder/masked --seeds 2 --max-iters 300", add_compare},
+    {"sample", "Use", "write text with a trained model", "chargpt sample runs/default-1 --prompt 'ROMEO:' --tokens 300",
+     add_sample},
+    {"eval", "Measure", "the exact loss of a whole split, with interval and baselines", "chargpt eval runs/default-1",
+     add_eval},
+    {"bench", "Measure", "measured speed of a training step", "chargpt bench train nanogpt-cpu", add_bench},
+    {"runs", "Look", "list the runs of a folder", "chargpt runs", add_runs},
+    {"inspect", "Look", "describe a run, a checkpoint, a config or a text", "chargpt inspect nanogpt-cpu", add_inspect},
+    {"configs", "Look", "list the presets, or print the schema of a config", "chargpt configs --schema", add_configs},
+    {"doctor", "Look", "what was found on this machine, what is wrong, and the fix", "chargpt doctor", add_doctor},
+};
+
+}  // namespace
+
+std::span<const Command> commands() {
+  return table;
+}
+
+}  // namespace chargpt

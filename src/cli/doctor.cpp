@@ -1,0 +1,82 @@
+// `chargpt doctor`: what this machine offers, what is wrong, and the fix.
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/version.h"
+#include "compute/device.h"
+#include "report/format.h"
+
+namespace chargpt {
+
+namespace {
+
+std::int64_t memory_bytes(int name) {
+  return static_cast<std::int64_t>(sysconf(name)) * sysconf(_SC_PAGESIZE);
+}
+
+std::int64_t free_disk_bytes() {
+  struct statvfs disk {};
+  return statvfs(".", &disk) == 0 ? static_cast<std::int64_t>(disk.f_bavail * disk.f_frsize) : 0;
+}
+
+nlohmann::ordered_json findings(std::int64_t threads) {
+  nlohmann::ordered_json advice = nlohmann::ordered_json::array();
+  if (threads > static_cast<std::int64_t>(std::thread::hardware_concurrency()))
+    advice.push_back("more threads than processors make training slower: leave --threads out");
+  if (cpu_capability() == "DEFAULT")
+    advice.push_back("this processor has no AVX2, so training is several times slower than the figures in README.md");
+  if (memory_bytes(_SC_AVPHYS_PAGES) < (std::int64_t{1} << 30))
+    advice.push_back("under 1 GB of memory is free: close other programs, or lower train.batch_size");
+  return advice;
+}
+
+struct Arguments {
+  OutputArguments output;
+  DeviceArguments device;
+};
+
+void run_doctor(const Arguments& arguments) {
+  const std::int64_t threads = set_threads(arguments.device.threads);
+  const std::string chosen = choose_device(arguments.device.device).str();
+  const nlohmann::ordered_json json = {{"chargpt", program_version()},
+                                       {"libtorch", libtorch_version()},
+                                       {"device", chosen},
+                                       {"processors", std::thread::hardware_concurrency()},
+                                       {"threads", threads},
+                                       {"cpu_capability", cpu_capability()},
+                                       {"memory", memory_bytes(_SC_PHYS_PAGES)},
+                                       {"memory_free", memory_bytes(_SC_AVPHYS_PAGES)},
+                                       {"disk_free", free_disk_bytes()},
+                                       {"advice", findings(threads)}};
+  if (arguments.output.json) {
+    std::printf("%s\n", json.dump(2).c_str());
+    return;
+  }
+  std::printf("%sdevice %s (auto takes a CUDA device where LibTorch finds one)\n%lld threads on %u processors\n",
+              version_text().c_str(), chosen.c_str(), static_cast<long long>(threads),
+              std::thread::hardware_concurrency());
+  std::printf("memory %s, free %s; disk free here %s\n", format_bytes(memory_bytes(_SC_PHYS_PAGES)).c_str(),
+              format_bytes(memory_bytes(_SC_AVPHYS_PAGES)).c_str(), format_bytes(free_disk_bytes()).c_str());
+  for (const auto& line : json["advice"]) std::printf("advice: %s\n", line.get<std::string>().c_str());
+  if (json["advice"].empty()) std::printf("nothing is wrong\n");
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& app) {
+  const auto arguments = std::make_shared<Arguments>();
+  add_device_arguments(app, arguments->device);
+  add_output_arguments(app, arguments->output, true);
+  on_parsed(app, arguments, run_doctor);
+}
+
+}  // namespace chargpt

@@ -1,0 +1,25 @@
+// A run or checkpoint made ready for use: model on its device with the trained weights, vocabulary, config.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "checkpoint/checkpoint.h"
+#include "cli/arguments.h"
+#include "compute/engine.h"
+
+namespace chargpt {
+
+struct LoadedRun {
+  Checkpoint checkpoint;
+  std::shared_ptr<LanguageModel> model;
+  std::unique_ptr<ParameterArena> arena;
+  std::unique_ptr<Engine> engine;
+  const Config& config() const { return checkpoint.config.config; }
+};
+
+/// `which`: best, last or step-N. Notices (a fall-back to another checkpoint, say) go to stderr.
+LoadedRun load_run(const std::string& run, const std::string& which, const DeviceArguments& device,
+                   const std::string& engine);
+
+}  // namespace chargpt

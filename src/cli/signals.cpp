@@ -1,0 +1,40 @@
+#include "cli/signals.h"
+
+#include <unistd.h>
+#include <csignal>
+
+namespace chargpt {
+
+namespace {
+
+std::atomic<bool> stop_requested{false};
+std::atomic<int> first_signal{0};
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free,
+              "used in a signal handler");
+
+void on_signal(int signal) {
+  if (stop_requested.exchange(true)) _exit(128 + signal);
+  first_signal = signal;
+}
+
+}  // namespace
+
+const std::atomic<bool>& stop_on_signals() {
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  action.sa_flags = SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) {
+    struct sigaction before {};
+    sigaction(signal, nullptr, &before);
+    if (before.sa_handler != SIG_IGN) sigaction(signal, &action, nullptr);  // nohup's wish stands
+  }
+  std::signal(SIGPIPE, SIG_IGN);
+  return stop_requested;
+}
+
+int stopping_signal() {
+  return first_signal;
+}
+
+}  // namespace chargpt

@@ -1,0 +1,84 @@
+// `chargpt train [CONFIG]`: a new run, from a config to figures and a sample.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "cli/commands.h"
+#include "cli/run_folder.h"
+#include "cli/signals.h"
+#include "cli/training.h"
+#include "report/progress.h"
+
+namespace chargpt {
+
+namespace {
+
+struct Arguments : TrainingArguments {
+  std::string preset = "default", run, init_from;
+  bool overwrite = false, dry_run = false;
+};
+
+/// The vocabulary of a fine-tuned run is its own text's, grown by the symbols of the run it starts from.
+void start_from(Trainer& trainer, const Arguments& arguments) {
+  std::vector<std::string> notices;
+  const Checkpoint checkpoint = load_checkpoint(arguments.init_from, "best", /*with_optimizer=*/false, notices);
+  trainer.init_from(checkpoint);
+}
+
+nlohmann::ordered_json to_json(const PlanEvent& plan) {
+  nlohmann::ordered_json json = {{"config", plan.config},
+                                 {"type", plan.model_type},
+                                 {"device", plan.device},
+                                 {"engine", plan.engine},
+                                 {"dtype", plan.dtype},
+                                 {"threads", plan.threads},
+                                 {"parameters", plan.parameters},
+                                 {"vocab_size", plan.vocab_size},
+                                 {"train_tokens", plan.train_tokens},
+                                 {"val_tokens", plan.val_tokens},
+                                 {"tokens_per_step", plan.tokens_per_step},
+                                 {"max_iters", plan.max_iters},
+                                 {"epochs", plan.epochs},
+                                 {"memory_bytes", plan.memory_bytes},
+                                 {"disk_bytes", plan.disk_bytes}};
+  if (plan.seconds) json["seconds"] = *plan.seconds;
+  return json;
+}
+
+void print_plan(const Arguments& arguments, const ResolvedConfig& config, Corpus corpus) {
+  Trainer trainer(config, std::move(corpus), trainer_options(arguments, {}));
+  const PlanEvent plan = trainer.plan(/*measure=*/true);
+  std::fputs(arguments.output.json ? (to_json(plan).dump(2) + "\n").c_str() : plan_text(plan).c_str(), stdout);
+}
+
+void run_train(const Arguments& arguments) {
+  const ResolvedConfig config = load_config(arguments.preset, arguments.config.overrides());
+  check_model(config);
+  Corpus corpus = load_training_corpus(config, {});
+  check_splits(corpus, config.config.model.block_size);
+  if (arguments.dry_run) return print_plan(arguments, config, std::move(corpus));
+
+  const std::filesystem::path run = make_run_folder(arguments.run, config.config.name, arguments.overwrite);
+  const RunLock lock(run);
+  Trainer trainer(config, std::move(corpus), trainer_options(arguments, run));
+  if (!arguments.init_from.empty()) start_from(trainer, arguments);
+  train_to_end(trainer, run, arguments, /*resume_step=*/std::nullopt);
+}
+
+}  // namespace
+
+void add_train(CLI::App& app) {
+  const auto arguments = std::make_shared<Arguments>();
+  app.add_option("CONFIG", arguments->preset, "a preset's name (chargpt configs lists them) or a path");
+  app.add_option("--run", arguments->run, "run folder (default runs/<config>-<n>)");
+  app.add_option("--init_from", arguments->init_from,
+                 "start from this run's weights with a fresh optimizer (fine-tuning)");
+  app.add_flag("--overwrite", arguments->overwrite, "start over in a folder that holds a run");
+  app.add_flag("--dry-run", arguments->dry_run, "print the plan (sizes, epochs, memory, disk, time) and stop");
+  add_training_arguments(app, *arguments);
+  on_parsed(app, arguments, run_train);
+}
+
+}  // namespace chargpt

@@ -1,0 +1,12 @@
+// What this program is made of.
+#pragma once
+
+#include <string>
+
+namespace chargpt {
+
+std::string program_version();  ///< "0.1.0 (7c211ea)"
+/// `chargpt --version`: version, git revision, LibTorch, CUDA, CPU capability.
+std::string version_text();
+
+}  // namespace chargpt

@@ -1,0 +1,72 @@
+"""Drives the built program as a user would: command line in, stdout, stderr and exit code out."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = os.environ.get("CHARGPT", str(SOURCE / "build" / "chargpt"))
+SAMPLE_TEXT = str(SOURCE / "data" / "sample.txt")
+QUICK = ["--text", SAMPLE_TEXT, "--batch_size", "8", "--eval_interval", "10", "--sample_tokens", "20", "--tokens", "40", "--threads", "1"]
+
+
+class Outcome:
+    def __init__(self, process):
+        self.code = process.returncode
+        self.out = process.stdout.decode("utf-8", "surrogateescape")
+        self.err = process.stderr.decode("utf-8", "surrogateescape")
+
+    @property
+    def json(self):
+        return json.loads(self.out)
+
+    @property
+    def error(self):
+        """The one line of a failure, without its prefix."""
+        lines = [line for line in self.err.splitlines() if line.startswith("chargpt: error: ")]
+        assert len(lines) == 1, f"expected one error line, got: {self.err!r}"
+        return lines[0][len("chargpt: error: "):]
+
+
+class ProgramTest(unittest.TestCase):
+    """A test in its own empty working folder."""
+
+    maxDiff = None
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="chargpt-test-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def run_program(self, *arguments, stdin=b"", env=None):
+        environment = dict(os.environ, **(env or {}))
+        environment.pop("NO_COLOR", None)
+        process = subprocess.run([PROGRAM, *map(str, arguments)], input=stdin, cwd=self.folder, env=environment, timeout=300,
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+        return Outcome(process)
+
+    def succeed(self, *arguments, **keywords):
+        outcome = self.run_program(*arguments, **keywords)
+        self.assertEqual(outcome.code, 0, outcome.err)
+        return outcome
+
+    def fail_with(self, code, *arguments, **keywords):
+        """Exit code and the one error line."""
+        outcome = self.run_program(*arguments, **keywords)
+        self.assertEqual(outcome.code, code, outcome.err + outcome.out)
+        return outcome.error
+
+    def write(self, name, content):
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(content, str):
+            content = content.encode()
+        path.write_bytes(content)
+        return path
+
+    def train(self, run, config="ladder/bigram", iters=20, *more):
+        """A short quiet run in the working folder."""
+        return self.succeed("train", config, "--run", run, "--max_iters", iters, *QUICK, "--quiet", *more)

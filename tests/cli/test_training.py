@@ -1,0 +1,231 @@
+"""Training, stopping, resuming, and what a run leaves behind."""
+
+import json
+import os
+import pathlib
+import signal
+import struct
+import subprocess
+import time
+import unittest
+
+from program import PROGRAM, QUICK, SAMPLE_TEXT, ProgramTest
+
+
+def tensors(path):
+    """A safetensors file read without the program: name -> (dtype, shape, bytes)."""
+    data = pathlib.Path(path).read_bytes()
+    size, = struct.unpack("<Q", data[:8])
+    header = json.loads(data[8:8 + size])
+    header.pop("__metadata__")
+    return {name: (entry["dtype"], entry["shape"], data[8 + size + entry["data_offsets"][0]:8 + size + entry["data_offsets"][1]])
+            for name, entry in header.items()}
+
+
+SMALL_GPT = ["--n_layer", "2", "--n_head", "2", "--n_embd", "16", "--block_size", "16", "--dropout", "0.1", "--warmup_iters", "2",
+             "--lr_decay_iters", "30"]
+
+
+class TrainTest(ProgramTest):
+    def test_ends_with_loss_baselines_and_a_sample(self):
+        out = self.train("r").out
+        for word in ("this model, val", "uniform", "counted bigrams", "gzip", "xz", "95 % interval"):
+            self.assertIn(word, out)
+
+    def test_leaves_a_complete_run_folder(self):
+        self.train("r", "ladder/bigram", 20)
+        run = self.folder / "r"
+        for name in ("config.json", "metrics.jsonl", "figures.json", "samples/step-00000020.txt", "checkpoints/LATEST", "checkpoints/BEST",
+                     "checkpoints/step-00000020/model.safetensors", "checkpoints/step-00000020/optimizer.safetensors",
+                     "checkpoints/step-00000020/state.json", "checkpoints/step-00000020/vocab.json",
+                     "checkpoints/step-00000020/MANIFEST.json"):
+            self.assertTrue((run / name).is_file(), name)
+        self.assertEqual(len(list(run.glob("events.out.tfevents.*"))), 1)
+        rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+        evals = [row for row in rows if row["kind"] == "eval"]
+        self.assertEqual([row["step"] for row in evals], [0, 10, 20])
+        self.assertLess(evals[-1]["val_loss"], evals[0]["val_loss"])
+        for key in ("step", "loss", "lr", "grad_norm", "tokens_per_second", "seconds"):
+            self.assertIn(key, next(row for row in rows if row["kind"] == "train"))
+
+    def test_the_default_run_folder_is_numbered(self):
+        for n in (1, 2):
+            self.succeed("train", "ladder/bigram", "--max_iters", "1", *QUICK, "--quiet")
+            self.assertTrue((self.folder / f"runs/ladder-bigram-{n}/config.json").is_file())
+
+    def test_a_checkpoint_holds_nanogpt_names_and_a_tied_head_once(self):
+        self.train("r", "nanogpt-cpu", 1, *SMALL_GPT, "--dropout", "0")
+        found = tensors(self.folder / "r/checkpoints/step-00000001/model.safetensors")
+        self.assertEqual(found["transformer.h.0.attn.c_attn.weight"][:2], ("F32", [48, 16]))
+        self.assertIn("transformer.wte.weight", found)
+        self.assertNotIn("lm_head.weight", found)
+
+    def test_dry_run_plans_and_writes_nothing(self):
+        plan = self.succeed("train", "ladder/bigram", "--dry-run", "--json", *QUICK).json
+        for key in ("parameters", "tokens_per_step", "epochs", "memory_bytes", "disk_bytes", "seconds"):
+            self.assertIn(key, plan)
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_an_existing_run_is_refused_with_the_three_choices(self):
+        self.train("r", "ladder/bigram", 1)
+        before = (self.folder / "r/metrics.jsonl").read_bytes()
+        error = self.fail_with(75, "train", "ladder/bigram", "--run", "r", *QUICK)
+        for choice in ("chargpt resume r", "--run DIR", "--overwrite"):
+            self.assertIn(choice, error)
+        self.assertEqual((self.folder / "r/metrics.jsonl").read_bytes(), before)
+        self.train("r", "ladder/bigram", 2, "--overwrite")
+        self.assertTrue((self.folder / "r/checkpoints/step-00000002").is_dir())
+        self.assertFalse((self.folder / "r/checkpoints/step-00000001").exists())
+
+    def test_a_folder_with_other_files_is_never_emptied(self):
+        self.write("r/thesis.txt", "years of work")
+        self.assertIn("thesis.txt", self.fail_with(75, "train", "ladder/bigram", "--run", "r", *QUICK))
+        self.assertEqual((self.folder / "r/thesis.txt").read_text(), "years of work")
+
+    def test_init_from_takes_weights_and_lets_the_vocabulary_grow(self):
+        self.train("a", "ladder/bigram", 20)
+        text = self.write("greek.txt", "μῆνιν ἄειδε θεὰ, and the rest in Latin letters. " * 200)
+        self.succeed("train", "ladder/bigram", "--run", "b", "--init_from", "a", "--max_iters", "5", "--quiet", "--text", text)
+        self.assertIn("θ", self.succeed("inspect", "b", "--json").out + (self.folder / "b/checkpoints/step-00000005/vocab.json").read_text())
+
+    def test_a_leaking_model_is_labelled_wherever_its_loss_is_shown(self):
+        outcome = self.succeed("train", "ladder/average", "--run", "r", "--max_iters", "10", *QUICK)
+        self.assertIn("leaks", outcome.out)
+        self.assertIn("leaks", outcome.err)
+
+
+class ResumeTest(ProgramTest):
+    def assert_same_run(self, whole, parts, step):
+        name = f"checkpoints/step-{step:08d}"
+        for file in ("model.safetensors", "optimizer.safetensors"):
+            self.assertEqual(tensors(self.folder / whole / name / file), tensors(self.folder / parts / name / file))
+        losses = []
+        for run in (whole, parts):
+            rows = [json.loads(line) for line in (self.folder / run / "metrics.jsonl").read_text().splitlines()]
+            losses.append([(row["kind"], row["step"], row.get("loss"), row.get("val_loss")) for row in rows
+                           if row["kind"] in ("train", "eval")])
+        self.assertEqual(losses[0], losses[1])
+
+    def test_resume_equals_an_uninterrupted_run_bit_for_bit(self):
+        options = [*SMALL_GPT, "--log_interval", "1"]
+        self.train("whole", "nanogpt-cpu", 30, *options)
+        self.train("parts", "nanogpt-cpu", 20, *options)
+        self.succeed("resume", "parts", "--max_iters", "30", "--quiet", "--threads", "1")
+        self.assert_same_run("whole", "parts", 30)
+
+    def stop_by(self, number):
+        process = subprocess.Popen([PROGRAM, "train", "nanogpt-cpu", "--run", "parts", "--max_iters", "100000", *SMALL_GPT, *QUICK],
+                                   cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        deadline = time.time() + 60
+        while not (self.folder / "parts/checkpoints/LATEST").exists() and time.time() < deadline:
+            time.sleep(0.05)
+        process.send_signal(number)
+        _, err = process.communicate(timeout=60)
+        return process.returncode, err.decode()
+
+    def test_signals_finish_the_step_save_and_print_the_resume_line(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1):
+            with self.subTest(number):
+                code, err = self.stop_by(number)
+                self.assertEqual(code, 128 + number, err)
+                self.assertIn("chargpt resume parts", err)
+                self.assertTrue(self.succeed("inspect", "parts", "--verify", "--json").json["verified"])
+                subprocess.run(["rm", "-r", self.folder / "parts"], check=True)
+
+    def test_a_stopped_and_resumed_run_equals_the_whole(self):
+        code, err = self.stop_by(signal.SIGTERM)
+        self.assertEqual(code, 143, err)
+        step = self.succeed("inspect", "parts", "--json").json["step"] + 7
+        self.succeed("resume", "parts", "--max_iters", str(step), "--quiet", "--threads", "1")
+        self.train("whole", "nanogpt-cpu", step, *SMALL_GPT)
+        name = f"checkpoints/step-{step:08d}/model.safetensors"
+        self.assertEqual(tensors(self.folder / "whole" / name), tensors(self.folder / "parts" / name))
+
+    def test_two_processes_on_one_run_folder(self):
+        process = subprocess.Popen([PROGRAM, "train", "nanogpt-cpu", "--run", "r", "--max_iters", "100000", *SMALL_GPT, *QUICK],
+                                   cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            deadline = time.time() + 60
+            while not (self.folder / "r/checkpoints/LATEST").exists() and time.time() < deadline:
+                time.sleep(0.05)
+            self.assertIn("r", self.fail_with(75, "resume", "r"))
+        finally:
+            process.kill()
+            process.wait()
+        self.succeed("resume", "r", "--max_iters", "1", "--quiet")  # the lock of a killed process is gone
+
+    def test_resume_with_another_text_is_refused(self):
+        text = self.write("text.txt", "the quick brown fox jumps over the lazy dog. " * 100)
+        self.succeed("train", "ladder/bigram", "--run", "r", "--max_iters", "5", "--text", text, "--quiet")
+        self.write("text.txt", "the quick brown fox jumps over the lazy cat god. " * 100)
+        self.assertIn("text", self.fail_with(65, "resume", "r"))
+
+    def test_the_model_of_a_run_cannot_change(self):
+        self.train("r", "nanogpt-cpu", 2, *SMALL_GPT)
+        self.assertIn("model", self.fail_with(2, "resume", "r", "--set", "model.n_layer=3"))
+
+    def test_resume_of_nothing(self):
+        self.assertIn("nothing-here", self.fail_with(66, "resume", "nothing-here"))
+
+
+class FailureTest(ProgramTest):
+    def test_missing_text(self):
+        self.assertIn("no-such.txt", self.fail_with(66, "train", "ladder/bigram", "--text", "no-such.txt"))
+
+    def test_a_text_of_ten_characters(self):
+        text = self.write("tiny.txt", "tiny text!")
+        error = self.fail_with(65, "train", "ladder/bigram", "--text", text)
+        self.assertIn("block_size", error)
+
+    def test_a_binary_file(self):
+        data = self.write("data.bin", bytes(range(256)) * 100)
+        self.assertIn("data.bin", self.fail_with(65, "train", "ladder/bigram", "--text", data))
+
+    def test_a_text_in_another_encoding(self):
+        text = self.write("latin1.txt", "caf\u00e9 ".encode("latin-1") * 500)
+        self.assertIn("UTF-8", self.fail_with(65, "train", "ladder/bigram", "--text", text))
+
+    def test_units_bytes_train_on_anything(self):
+        data = self.write("data.bin", bytes(range(256)) * 20)
+        self.succeed("train", "ladder/bigram", "--text", data, "--units", "bytes", "--max_iters", "2", "--quiet", "--run", "r")
+
+    def test_cuda_on_a_machine_without_it(self):
+        if "device cuda" in self.run_program("doctor").out:
+            self.skipTest("this machine has a CUDA device")
+        self.assertIn("cuda", self.fail_with(69, "train", "ladder/bigram", "--device", "cuda", *QUICK).lower())
+
+    def test_divergence_keeps_the_last_good_checkpoint(self):
+        error = self.fail_with(80, "train", "nanogpt-cpu", "--run", "r", "--max_iters", "2000", *SMALL_GPT, *QUICK, "--set",
+                               "train.learning_rate=1000", "--set", "train.grad_clip=0", "--set", "model.dropout=0")
+        self.assertIn("step", error)
+        if (self.folder / "r/checkpoints").exists():
+            self.succeed("inspect", "r", "--verify", "--json")
+
+    def test_a_read_only_run_folder(self):
+        if os.geteuid() == 0:
+            target = "/proc/chargpt-run"
+        else:
+            (self.folder / "closed").mkdir(mode=0o500)
+            target = "closed/run"
+        self.assertIn(target, self.fail_with(74, "train", "ladder/bigram", "--run", target, *QUICK))
+
+    def test_nothing_is_left_behind_by_a_refused_start(self):
+        self.fail_with(2, "train", "ladder/bigram", "--n_embd", "0", "--run", "r")
+        self.fail_with(66, "train", "ladder/bigram", "--text", "absent.txt", "--run", "r")
+        self.assertFalse((self.folder / "r").exists())
+
+
+class UnicodeTest(ProgramTest):
+    TEXT = "Ἄνδρα μοι ἔννεπε, Μοῦσα. 道可道，非常道。名可名，非常名。🙂🚀 end.\n" * 60
+
+    def test_greek_chinese_and_emoji_train_and_sample(self):
+        text = self.write("mixed.txt", self.TEXT)
+        self.succeed("train", "nanogpt-cpu", "--run", "r", "--max_iters", "20", *SMALL_GPT, "--eval_interval", "10", "--quiet", "--text", text)
+        out = self.succeed("sample", "r", "--prompt", "道可道🙂", "--tokens", "50", "--quiet").out
+        self.assertTrue(out.startswith("道可道🙂"))
+        self.assertEqual(len(out.rstrip("\n")) if not out.endswith("\n\n") else 54, 54)
+        self.assertLessEqual(set(out), set(self.TEXT))
+
+
+if __name__ == "__main__":
+    unittest.main()

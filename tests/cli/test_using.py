@@ -1,0 +1,218 @@
+"""Sampling, evaluating and comparing with trained runs."""
+
+import json
+import math
+import shutil
+import subprocess
+import unittest
+
+from program import PROGRAM, QUICK, SAMPLE_TEXT, ProgramTest
+
+SMALL = ["--n_layer", "1", "--n_head", "2", "--n_embd", "16", "--block_size", "16"]
+
+
+class UsingTest(ProgramTest):
+    """Shares one small trained run."""
+
+    @classmethod
+    def setUpClass(cls):
+        import pathlib
+        import tempfile
+        cls.shared = pathlib.Path(tempfile.mkdtemp(prefix="chargpt-test-"))
+        subprocess.run([PROGRAM, "train", "nanogpt-cpu", "--run", str(cls.shared / "r"), "--max_iters", "40", *SMALL, *QUICK, "--quiet"],
+                       check=True, stdout=subprocess.DEVNULL)
+        cls.run_folder = cls.shared / "r"
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.shared, ignore_errors=True)
+
+    def sample(self, *arguments, **keywords):
+        return self.succeed("sample", self.run_folder, "--quiet", *arguments, **keywords).out
+
+
+class SampleTest(UsingTest):
+    def test_prints_the_prompt_and_its_continuation(self):
+        out = self.sample("--prompt", "The ", "--tokens", "30")
+        self.assertTrue(out.startswith("The "))
+        self.assertEqual(len(out), 4 + 30 + 1)
+
+    def test_the_same_seed_prints_the_same_bytes_and_another_does_not(self):
+        one = self.sample("--prompt", "The ", "--tokens", "60", "--seed", "5")
+        self.assertEqual(one, self.sample("--prompt", "The ", "--tokens", "60", "--seed", "5"))
+        self.assertNotEqual(one, self.sample("--prompt", "The ", "--tokens", "60", "--seed", "6"))
+
+    def test_cached_and_uncached_decoding_agree(self):
+        for options in (["--greedy"], ["--seed", "3"]):
+            self.assertEqual(self.sample("--prompt", "The ", "--tokens", "60", *options),
+                             self.sample("--prompt", "The ", "--tokens", "60", "--no-cache", *options))
+
+    def test_several_samples_stand_apart_and_do_not_depend_on_their_number(self):
+        one = self.sample("--prompt", "The ", "--tokens", "30")
+        four = self.sample("--prompt", "The ", "--tokens", "30", "--num-samples", "4")
+        parts = four.split("\n---\n")
+        self.assertEqual(len(parts), 4)
+        self.assertEqual(parts[0] + "\n", one)
+        self.assertEqual(len(set(parts)), 4)
+
+    def test_temperature_zero_is_greedy(self):
+        self.assertEqual(self.sample("--prompt", "The ", "--tokens", "30", "--temperature", "0"),
+                         self.sample("--prompt", "The ", "--tokens", "30", "--greedy", "--seed", "99"))
+
+    def test_prompts_from_file_and_standard_input(self):
+        self.write("prompt.txt", "The\n")
+        by_file = self.sample("--prompt-file", "prompt.txt", "--tokens", "20")
+        self.assertEqual(by_file, self.sample("-", "--tokens", "20", stdin=b"The\n"))
+        self.assertTrue(by_file.startswith("The\n"))
+
+    def test_a_stop_string_ends_the_sample_and_is_not_printed(self):
+        whole = self.sample("--prompt", "The ", "--tokens", "200")[:-1]
+        stop = whole[60:63]
+        out = self.sample("--prompt", "The ", "--tokens", "200", "--stop", stop)[:-1]
+        self.assertEqual(out, "The " + whole[4:].split(stop)[0])
+
+    def test_json_is_one_object_a_line(self):
+        lines = self.sample("--prompt", "The ", "--tokens", "20", "--num-samples", "2", "--json").splitlines()
+        self.assertEqual([json.loads(line)["tokens"] for line in lines], [20, 20])
+        self.assertEqual(json.loads(lines[0])["prompt"], "The ")
+
+    def test_a_prompt_with_unknown_characters_names_them(self):
+        error = self.fail_with(65, "sample", self.run_folder, "--prompt", "The ☺ é")
+        self.assertEqual(error, "--prompt has 2 characters that the model has never seen: '☺' (U+263A) at 4, 'é' (U+00E9) at 6; "
+                                "leave them out, or --unknown skip")
+        self.assertTrue(self.sample("--prompt", "The☺", "--unknown", "skip", "--tokens", "5").startswith("The"))
+
+    def test_a_prompt_longer_than_the_context_is_cropped_with_a_notice(self):
+        outcome = self.succeed("sample", self.run_folder, "--prompt", "The " * 30, "--tokens", "5")
+        self.assertIn("its last 16 count", outcome.err)
+        self.assertTrue(outcome.out.startswith("The " * 30))
+
+    def test_a_closed_pipe_ends_quietly(self):
+        process = subprocess.run(f"'{PROGRAM}' sample '{self.run_folder}' --tokens 20000 --quiet | head -c 10", shell=True,
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+        self.assertEqual((len(process.stdout), process.stderr), (10, b""))
+
+    def test_a_full_device_is_an_input_output_error(self):
+        process = subprocess.run(f"'{PROGRAM}' sample '{self.run_folder}' --tokens 50 --quiet > /dev/full", shell=True,
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+        self.assertEqual(process.returncode, 74, process.stderr)
+
+    def test_sampling_needs_no_text_file(self):
+        self.write("mine.txt", "some words of my own that will be gone soon. " * 100)
+        self.succeed("train", "ladder/bigram", "--run", "r", "--max_iters", "3", "--text", "mine.txt", "--quiet")
+        (self.folder / "mine.txt").unlink()
+        self.succeed("sample", "r", "--tokens", "10")
+
+    def test_a_run_that_is_not_there(self):
+        self.assertIn("no-run", self.fail_with(66, "sample", "no-run"))
+
+
+class DamageTest(UsingTest):
+    def copy(self):
+        target = self.folder / "copy"
+        shutil.copytree(self.run_folder, target)
+        return target
+
+    def newest(self, run):
+        return run / "checkpoints" / (run / "checkpoints/LATEST").read_text().strip()
+
+    def test_a_flipped_byte_is_found_and_named(self):
+        run = self.copy()
+        path = self.newest(run) / "model.safetensors"
+        data = bytearray(path.read_bytes())
+        data[-1] ^= 1
+        path.write_bytes(data)
+        self.assertIn("model.safetensors", self.fail_with(65, "sample", self.newest(run)))
+
+    def test_a_truncated_checkpoint_and_a_missing_file(self):
+        run = self.copy()
+        path = self.newest(run) / "model.safetensors"
+        path.write_bytes(path.read_bytes()[:100])
+        self.assertIn("model.safetensors", self.fail_with(65, "sample", self.newest(run)))
+        path.unlink()
+        self.assertIn("model.safetensors", self.fail_with(65, "sample", self.newest(run)))
+
+    def test_a_vocabulary_of_another_size(self):
+        run = self.copy()
+        vocab = self.newest(run) / "vocab.json"
+        json_value = json.loads(vocab.read_text())
+        json_value["symbols"] = json_value["symbols"][:-1]
+        vocab.write_text(json.dumps(json_value))
+        self.fail_with(65, "sample", self.newest(run))
+
+
+class EvalTest(UsingTest):
+    def test_json_has_every_figure_of_the_contract(self):
+        figures = self.succeed("eval", self.run_folder, "--json").json
+        self.assertAlmostEqual(figures["bits_per_char"], figures["loss"] / math.log(2), places=9)
+        self.assertAlmostEqual(figures["perplexity"], math.exp(figures["loss"]), places=6)
+        self.assertLess(figures["ci95"][0], figures["loss"])
+        self.assertLess(figures["loss"], figures["ci95"][1])
+        text = open(SAMPLE_TEXT, encoding="utf-8", newline="").read()
+        self.assertEqual(figures["tokens"], len(text) - int(0.9 * len(text)) - 1)
+        self.assertEqual((figures["split"], figures["block_size"]), ("val", 16))
+        self.assertIn("step", figures["checkpoint"])
+        self.assertAlmostEqual(figures["baselines"]["uniform"], math.log(len(set(text))), places=6)
+        for key in ("unigram", "bigram", "trigram", "gzip", "xz"):
+            self.assertGreater(figures["baselines"][key], 0)
+        self.assertIn(figures["baselines"]["ngram"]["order"], range(1, 9))
+
+    def test_a_given_text_is_scored_whole(self):
+        self.write("other.txt", "The same letters, another text. ")
+        figures = self.succeed("eval", self.run_folder, "--text", "other.txt", "--json").json
+        self.assertEqual((figures["split"], figures["tokens"]), ("all", 31))
+
+    def test_evaluation_has_no_randomness(self):
+        self.assertEqual(self.succeed("eval", self.run_folder, "--json").out, self.succeed("eval", self.run_folder, "--json").out)
+
+    def test_a_model_that_does_not_beat_counting_says_so(self):
+        self.assertIn("does not beat counting", self.succeed("eval", self.run_folder).out)
+
+    def test_overlapping_windows_score_each_character_once(self):
+        whole = self.succeed("eval", self.run_folder, "--json").json
+        overlapping = self.succeed("eval", self.run_folder, "--stride", "4", "--json").json
+        self.assertEqual(whole["tokens"], overlapping["tokens"])
+
+
+class CompareTest(ProgramTest):
+    def test_ranks_configs_over_seeds_with_paired_statistics(self):
+        self.write("small.json", json.dumps({"extends": "ladder/bigram", "model": {"n_embd": 4}}))
+        outcome = self.succeed("compare", "ladder/bigram", "small.json", "--seeds", "2", "--max-iters", "30", "--out", "out", *QUICK, "--json")
+        results = outcome.json["results"]
+        self.assertEqual([row["rank"] for row in results], [1, 2])
+        self.assertLessEqual(results[0]["mean"], results[1]["mean"])
+        for row in results:
+            self.assertEqual(len(row["seeds"]), 2)
+            for key in ("config", "params", "mean", "ci95", "versus_best"):
+                self.assertIn(key, row)
+        self.assertEqual(json.loads((self.folder / "out/compare.json").read_text())["results"], results)
+
+    def test_needs_a_config(self):
+        self.fail_with(2, "compare")
+
+
+class LookTest(UsingTest):
+    def test_runs_lists_runs(self):
+        rows = self.succeed("runs", self.shared, "--json").json
+        self.assertEqual([row["run"] for row in rows], ["r"])
+        self.assertEqual(rows[0]["step"], 40)
+
+    def test_inspect_verifies(self):
+        self.assertTrue(self.succeed("inspect", self.run_folder, "--verify", "--json").json["verified"])
+
+    def test_inspect_describes_a_text(self):
+        self.write("t.txt", "abcabc")
+        self.assertEqual(self.succeed("inspect", "t.txt", "--json").json["symbols"], 3)
+
+    def test_bench_train_reports_milliseconds(self):
+        figures = self.succeed("bench", "train", "nanogpt-cpu", *SMALL, "--text", SAMPLE_TEXT, "--warmup", "2", "--steps", "5", "--json").json
+        self.assertGreater(figures["ms_per_step"]["median"], 0)
+
+    def test_doctor_says_what_it_found(self):
+        figures = self.succeed("doctor", "--json").json
+        for key in ("libtorch", "device", "threads", "cpu_capability", "memory"):
+            self.assertIn(key, figures)
+
+
+if __name__ == "__main__":
+    unittest.main()
