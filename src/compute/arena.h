@@ -1,5 +1,6 @@
-// All parameters of a model in flat buffers, one per group: clipping is one norm, AdamW one call per group, a checkpoint one walk.
-// Modules keep views. Knows no model by name.
+// All parameters of a model in flat buffers, one per group: clipping is one norm, AdamW one call per group, a
+// checkpoint one walk. Modules keep views of the buffers, and autograd adds into views of the gradients. Knows no model
+// by name.
 #pragma once
 
 #include <torch/types.h>
@@ -22,38 +23,70 @@ struct ParameterSlot {
   std::int64_t numel = 0;
 };
 
-/// Parameters that share learning rate, decay and update rule. All tensors are float32 on the model's device.
+/// Parameters that share learning rate, decay and update rule. All tensors are float32 on the model's device. Between
+/// slots there may be padding, which is zero in every buffer and stays so.
 struct ParameterGroup {
   std::string name;  ///< "decay", "no_decay", or the pattern of train.groups
   double learning_rate = 0, weight_decay = 0;
   std::string optimizer;
-  bool row_sparse = false;  ///< rows untouched in a step are never read or written; gradients come as (rows, values)
-  std::vector<ParameterSlot> slots;
-  torch::Tensor values, gradients;        ///< (numel)
-  torch::Tensor moment1, moment2;         ///< (numel); undefined until the first update
-  torch::Tensor touched_rows;             ///< int64; only where row_sparse
+  std::vector<ParameterSlot> slots{};
+  torch::Tensor values{}, gradients{};  ///< (size,)
+  torch::Tensor moment1{}, moment2{};   ///< (size,); undefined until the first update
+  /// A table of which a step touches few rows: rows untouched are never read or written, and `gradients` holds only the
+  /// rows named by `touched_rows` (int64). No rule of today makes such a group.
+  bool row_sparse = false;
+  torch::Tensor touched_rows{};
+};
+
+/// Values, moments and update count at one moment: what measuring steps needs to leave no trace.
+struct ArenaSnapshot {
+  std::vector<torch::Tensor> values, moment1, moment2;  ///< one per group
+  std::int64_t updates = 0;
 };
 
 class ParameterArena {
  public:
-  /// Moves the model's parameters into groups (train.groups first, the rest by model.decay) and makes them views of the buffers.
-  /// The model must already be on its device. Every parameter is in exactly one group.
+  /// Moves the model's parameters into groups (train.groups first, the rest by model.decay) and makes them views of the
+  /// buffers. The model must already be on its device. Every parameter is in exactly one group; groups without one are
+  /// left out. Error usage for a pattern that is not a regular expression, or that matches no parameter left by those
+  /// before it.
   ParameterArena(LanguageModel& model, const TrainConfig& train);
+  ParameterArena(const ParameterArena&) = delete;
+  ParameterArena& operator=(const ParameterArena&) = delete;
+
   std::vector<ParameterGroup>& groups() { return groups_; }
   const std::vector<ParameterGroup>& groups() const { return groups_; }
   std::int64_t numel() const;
+  /// Updates applied so far; AdamW's bias correction counts these.
+  std::int64_t updates() const { return updates_; }
+  void count_update() { ++updates_; }
+
   void zero_gradients();
   /// L2 norm over all gradients, a 0-d tensor on the device.
   torch::Tensor gradient_norm() const;
-  /// CPU copies as named tensors, for a checkpoint; `storage` owns the bytes.
+  /// No weight is infinite or NaN.
+  bool is_finite() const;
+  /// The named parameter, a view of its group's buffer; Error internal where there is none.
+  torch::Tensor parameter(const std::string& name) const;
+
+  ArenaSnapshot snapshot() const;
+  void restore(const ArenaSnapshot& snapshot);
+
+  /// Tensors on the CPU under their state_dict names, for a checkpoint; `storage` owns the bytes, which on the CPU are
+  /// the live ones.
   std::vector<TensorView> model_tensors(std::vector<torch::Tensor>& storage) const;
+  /// "moment1/NAME" and "moment2/NAME" of every parameter (zeros before the first update), and "step", the number of
+  /// updates.
   std::vector<TensorView> optimizer_tensors(std::vector<torch::Tensor>& storage) const;
-  /// Error data, naming `source` and the tensor, unless names, shapes and dtypes are exactly those expected. `source` as in messages.
+  /// Error data, naming `source` and the tensor, unless names, shapes and dtypes are exactly those expected. `source`
+  /// as in messages.
   void load_model(const SafetensorsFile& file, const std::string& source);
   void load_optimizer(const SafetensorsFile& file, const std::string& source);
 
  private:
+  torch::Device device_;
   std::vector<ParameterGroup> groups_;
+  std::int64_t updates_ = 0;
 };
 
 }  // namespace chargpt

@@ -1,4 +1,4 @@
-// Devices and threads by the names users give them.
+// Devices and threads by the names users give them. Knows no model and no configuration.
 #pragma once
 
 #include <torch/types.h>
@@ -8,11 +8,26 @@
 
 namespace chargpt {
 
-/// auto | cpu | cuda | cuda:N. Error unavailable where a CUDA device was asked for and there is none, usage for another name.
+/// auto | cpu | cuda | cuda:N. Error unavailable where a CUDA device was asked for and there is none, usage for another
+/// name.
 torch::Device choose_device(const std::string& name);
 
-/// Sets LibTorch's intra-op threads (0: physical cores) and flush-denormal, before the first parallel region. Returns the number in force.
+/// "cpu", "cuda:0": the spelling that choose_device() reads.
+std::string device_name(const torch::Device& device);
+
+/// CUDA devices that this build of LibTorch can use; 0 without CUDA.
+std::int64_t cuda_device_count();
+
+/// Physical cores this process may run on: its affinity mask, one thread of each core, capped by the cgroup's CPU
+/// quota.
+std::int64_t physical_cores();
+
+/// Sets LibTorch's intra-op threads (0: physical cores) and flush-denormal, before the first parallel region. Returns
+/// the number in force. Error usage for a negative or absurd number.
 std::int64_t set_threads(std::int64_t threads);
+
+/// Waits for all work queued on `device`; nothing to do on the CPU. For timing.
+void synchronize(const torch::Device& device);
 
 std::string cpu_capability();
 std::string libtorch_version();

@@ -1,5 +1,5 @@
-// An engine computes one training step of any model; `autograd` is the reference every other is tested against. A new engine is
-// a file and a row in engine.cpp. Knows no data order, no schedule and no file.
+// An engine computes one training step of any model; `autograd` is the reference every other is tested against. A new
+// engine is a file and a row in engine.cpp. Knows no data order, no schedule and no file.
 #pragma once
 
 #include <torch/types.h>
@@ -42,6 +42,7 @@ class Engine {
 };
 
 /// "auto" chooses. Error usage for an unknown name.
-std::unique_ptr<Engine> make_engine(const std::string& name, LanguageModel& model, ParameterArena& arena, const TrainConfig& train);
+std::unique_ptr<Engine> make_engine(const std::string& name, LanguageModel& model, ParameterArena& arena,
+                                    const TrainConfig& train);
 
 }  // namespace chargpt

@@ -9,21 +9,31 @@
 
 namespace chargpt {
 
-/// Where windows come from. random: uniform starts in [0, n - T). shuffled: each epoch draws an offset in [0, T), cuts the split
-/// into windows from there and visits each once, in an order drawn anew; a batch never spans two epochs' remainders differently on resume.
+/// Where windows come from. random: uniform starts in [0, n - T). shuffled: each epoch draws an offset in [0, T), cuts
+/// the split into windows from there and visits each once, in an order drawn anew. Every epoch has floor((n - 1) / T)
+/// windows: where the offset leaves one less, the last T + 1 tokens are the missing one. A batch that an epoch cannot
+/// fill goes on with the next epoch's windows.
 class BatchSource {
  public:
-  BatchSource(TokenView split, std::int64_t block_size, std::int64_t batch_size, std::int64_t micro_batches, Windows windows, std::uint64_t seed);
-  /// The micro-batches of update `step` (0-based).
+  BatchSource(TokenView split, std::int64_t block_size, std::int64_t batch_size, std::int64_t micro_batches,
+              Windows windows, std::uint64_t seed);
+  /// The micro-batches of update `step` (0-based); x and y (B, T).
   std::vector<Batch> at(std::int64_t step) const;
   /// Start offsets of those windows, for tests and diagnostics: micro_batches x batch_size.
   std::vector<std::int64_t> starts(std::int64_t step) const;
+  std::int64_t windows_per_epoch() const { return (split_.size() - 1) / block_size_; }
 
  private:
+  void append_random(std::int64_t micro_batch, std::vector<std::int64_t>& starts) const;
+  std::int64_t shuffled_start(std::int64_t index) const;
+
   TokenView split_;
   std::int64_t block_size_, batch_size_, micro_batches_;
   Windows windows_;
   std::uint64_t seed_;
 };
+
+/// Where `index` goes in a permutation of [0, count) drawn by `key`: in constant memory, each place taken once.
+std::int64_t permuted(std::int64_t index, std::int64_t count, std::uint64_t key);
 
 }  // namespace chargpt

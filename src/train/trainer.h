@@ -21,7 +21,8 @@ struct TrainerOptions {
   std::string engine = "auto";
   std::int64_t threads = 0;
   const std::atomic<bool>* stop = nullptr;  ///< asked after each step: finish, save, return
-  double process_started = 0;               ///< seconds on the steady clock, for `seconds` from process start
+  double process_started = 0;               ///< seconds on the steady clock, for `seconds` from process start; 0: now
+  std::string program_version;              ///< kept in checkpoints
 };
 
 /// Why training ended.
@@ -29,23 +30,29 @@ enum class Ending { finished, patience, stopped };
 
 class Trainer {
  public:
-  /// A new run: weights from (config, seed).
+  /// A new run: weights from (config, seed). Errors: usage for options that do not fit together, data for a text too
+  /// short, unavailable for the device, memory where a step could not fit.
   Trainer(ResolvedConfig config, Corpus corpus, TrainerOptions options);
   ~Trainer();
 
-  /// Goes on from a checkpoint (weights, moments, step, best). Differences that end bit-exactness become notices;
-  /// another text is an Error data.
+  /// Goes on from a checkpoint (weights, moments, step, best). Differences that end bit-exactness become notices, as do
+  /// changed options; another text is an Error data.
   void resume_from(const Checkpoint& checkpoint);
-  /// Weights only, from another run; rows of embedding and head are matched by symbol, new symbols keep their fresh rows.
+  /// Weights only, from another run; rows of embedding and head are matched by symbol, new symbols keep their fresh
+  /// rows.
   void init_from(const Checkpoint& checkpoint);
 
   void add_listener(std::shared_ptr<Listener> listener);
 
-  /// Sizes, epochs, memory, disk; `seconds` only after a few measured steps of a scratch copy if `measure`.
+  /// Sizes, epochs, memory, disk; `seconds` only if `measure`: from a few steps, after which weights and moments are
+  /// put back. Settles the run's length (see train/length.h); with max_seconds that needs the measurement in any case.
   PlanEvent plan(bool measure);
-  /// Until max_iters, patience or stop. Evaluates and saves every eval_interval and at the end.
+  /// Until max_iters, patience or stop. Emits the plan, evaluates at step 0 (nothing is saved then), evaluates and
+  /// saves every eval_interval and at the end; a stop saves without evaluating. A save that fails on the way is a
+  /// notice, at the end an Error. Error diverged, naming the last good checkpoint, where loss or gradient is not
+  /// finite; weights that are not are never saved.
   Ending run();
-  /// One update; nothing is evaluated or saved. For tests.
+  /// One update (skipped where train.on_nonfinite says so; it counts all the same); nothing is evaluated or saved.
   StepEvent step();
 
   const RunState& state() const;

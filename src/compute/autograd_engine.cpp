@@ -1,0 +1,88 @@
+#include "compute/autograd_engine.h"
+
+#include <cmath>
+
+#include "compute/optimizer.h"
+#include "compute/precision.h"
+
+namespace chargpt {
+namespace {
+
+class AutogradEngine : public Engine {
+ public:
+  AutogradEngine(LanguageModel& model, ParameterArena& arena, const TrainConfig& train)
+      : model_(model), arena_(arena), train_(train), device_(device_of(arena)) {}
+
+  std::string_view name() const override { return "autograd"; }
+
+  StepResult step(const StepInput& input) override {
+    const PrecisionScope precision(device_, train_.dtype);
+    arena_.zero_gradients();
+    const torch::Tensor loss = accumulate_gradients(input);
+    StepResult result = read(loss, arena_.gradient_norm());
+    result.updated = std::isfinite(result.loss) && std::isfinite(result.grad_norm);
+    if (result.updated)
+      update(arena_, {.lr_factor = input.lr_factor,
+                      .gradient_scale = clipping_factor(result.grad_norm, train_.grad_clip),
+                      .beta1 = train_.beta1,
+                      .beta2 = train_.beta2,
+                      .eps = train_.adam_eps});
+    return result;
+  }
+
+  torch::Tensor losses(const Batch& batch) override {
+    const torch::NoGradGuard no_grad;
+    const PrecisionScope precision(device_, train_.dtype);
+    const torch::Tensor loss = cross_entropy(batch, {}, at::Reduction::None);  // (B*T)
+    return loss.view(batch.x.sizes()).cpu();                                   // (B, T)
+  }
+
+ private:
+  static torch::Device device_of(const ParameterArena& arena) {
+    return arena.groups().empty() ? torch::Device(torch::kCPU) : arena.groups().front().values.device();
+  }
+
+  /// Adds the gradient of the mean loss over all micro-batches; returns that mean, a 0-d tensor on the device.
+  torch::Tensor accumulate_gradients(const StepInput& input) {
+    const double share = 1.0 / static_cast<double>(input.micro_batches.size());
+    torch::Tensor total = torch::zeros({}, torch::TensorOptions().dtype(torch::kFloat32).device(device_));
+    DropoutKey key{.seed = input.seed, .step = input.step, .micro_batch = 0};
+    for (const Batch& batch : input.micro_batches) {
+      const torch::Tensor loss = cross_entropy(batch, {.dropout = &key}, at::Reduction::Mean) * share;
+      if (loss.requires_grad()) loss.backward();
+      total += loss.detach();
+      ++key.micro_batch;
+    }
+    return total;
+  }
+
+  torch::Tensor cross_entropy(const Batch& batch, const ForwardContext& context, at::Reduction::Reduction reduction) {
+    const torch::Tensor logits =
+        model_.forward(to_device(batch.x), context).to(torch::kFloat32);  // (B, T) -> (B, T, V)
+    return at::cross_entropy_loss(logits.view({-1, logits.size(-1)}), to_device(batch.y).view(-1), {}, reduction);
+  }
+
+  /// Page-locked first where there is a GPU, so that the copy overlaps with what the GPU is doing.
+  torch::Tensor to_device(const torch::Tensor& ids) const {
+    return device_.is_cuda() ? ids.pin_memory().to(device_, /*non_blocking=*/true) : ids;
+  }
+
+  /// Both figures in one transfer: the only wait for the device in a step.
+  static StepResult read(const torch::Tensor& loss, const torch::Tensor& norm) {
+    const torch::Tensor figures = at::stack({loss, norm}).cpu();
+    return {.loss = figures[0].item<double>(), .grad_norm = figures[1].item<double>()};
+  }
+
+  LanguageModel& model_;
+  ParameterArena& arena_;
+  TrainConfig train_;
+  torch::Device device_;
+};
+
+}  // namespace
+
+std::unique_ptr<Engine> make_autograd_engine(LanguageModel& model, ParameterArena& arena, const TrainConfig& train) {
+  return std::make_unique<AutogradEngine>(model, arena, train);
+}
+
+}  // namespace chargpt

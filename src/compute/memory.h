@@ -1,0 +1,19 @@
+// Running out of memory, told apart from other failures and put into words; and how much there is. Knows no model.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <optional>
+
+#include "base/error.h"
+
+namespace chargpt {
+
+/// `failure` as an Error memory with advice, where it is std::bad_alloc or LibTorch's failure to allocate on host or
+/// device.
+std::optional<Error> as_memory_error(const std::exception& failure);
+
+/// Bytes of main memory this process may use: the machine's, capped by the cgroup's limit.
+std::int64_t physical_memory();
+
+}  // namespace chargpt

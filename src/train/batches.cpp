@@ -1,0 +1,102 @@
+#include "train/batches.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "base/error.h"
+#include "base/random.h"
+
+namespace chargpt {
+namespace {
+
+/// Streams of Purpose::windows: one for starts drawn at random, two for an epoch's offset and order.
+enum Stream : std::uint32_t { random_starts = 0, epoch_offset = 1, epoch_order = 2 };
+
+/// One pass of a six-round Feistel network: a bijection of the numbers of 2 * half_bits bits, whatever the round
+/// function.
+std::uint64_t feistel(std::uint64_t number, int half_bits, std::uint64_t key) {
+  const std::array<std::uint32_t, 2> keys{static_cast<std::uint32_t>(key), static_cast<std::uint32_t>(key >> 32)};
+  const std::uint64_t mask = (std::uint64_t{1} << half_bits) - 1;
+  std::uint64_t left = number >> half_bits, right = number & mask;
+  for (std::uint32_t round = 0; round < 6; ++round) {
+    const std::uint64_t mixed = left ^ (philox({static_cast<std::uint32_t>(right), round, 0, 0}, keys)[0] & mask);
+    left = right;
+    right = mixed;
+  }
+  return left << half_bits | right;
+}
+
+}  // namespace
+
+// A Feistel network over the next power of four, walked until it lands inside [0, count): a permutation without a
+// table. Source: Black & Rogaway (2002), "Ciphers with arbitrary finite domains".
+std::int64_t permuted(std::int64_t index, std::int64_t count, std::uint64_t key) {
+  const int half_bits = std::max(1, (static_cast<int>(std::bit_width(static_cast<std::uint64_t>(count - 1))) + 1) / 2);
+  auto place = static_cast<std::uint64_t>(index);
+  do {
+    place = feistel(place, half_bits, key);
+  } while (place >= static_cast<std::uint64_t>(count));
+  return static_cast<std::int64_t>(place);
+}
+
+BatchSource::BatchSource(TokenView split, std::int64_t block_size, std::int64_t batch_size, std::int64_t micro_batches,
+                         Windows windows, std::uint64_t seed)
+    : split_(split),
+      block_size_(block_size),
+      batch_size_(batch_size),
+      micro_batches_(micro_batches),
+      windows_(windows),
+      seed_(seed) {
+  if (split.size() <= block_size)
+    throw Error(ExitCode::data, "a split of " + std::to_string(split.size()) +
+                                    " tokens holds no window of model.block_size + 1 = " +
+                                    std::to_string(block_size + 1) + "; give a longer text or a smaller block_size");
+}
+
+void BatchSource::append_random(std::int64_t micro_batch, std::vector<std::int64_t>& starts) const {
+  RandomStream random(seed_, Purpose::windows, static_cast<std::uint64_t>(micro_batch), random_starts);
+  const auto bound = static_cast<std::uint64_t>(split_.size() - block_size_);
+  for (std::int64_t row = 0; row < batch_size_; ++row) starts.push_back(static_cast<std::int64_t>(random.below(bound)));
+}
+
+std::int64_t BatchSource::shuffled_start(std::int64_t index) const {
+  const std::int64_t windows = windows_per_epoch();
+  const auto epoch = static_cast<std::uint64_t>(index / windows);
+  RandomStream offsets(seed_, Purpose::windows, epoch, epoch_offset);
+  const auto offset = static_cast<std::int64_t>(offsets.below(static_cast<std::uint64_t>(block_size_)));
+  const std::int64_t window =
+      permuted(index % windows, windows, derive_seed(seed_, Purpose::windows, epoch, epoch_order));
+  return std::min(offset + window * block_size_, split_.size() - block_size_ - 1);
+}
+
+std::vector<std::int64_t> BatchSource::starts(std::int64_t step) const {
+  std::vector<std::int64_t> starts;
+  for (std::int64_t micro = 0; micro < micro_batches_; ++micro) {
+    const std::int64_t micro_batch = step * micro_batches_ + micro;
+    if (windows_ == Windows::random)
+      append_random(micro_batch, starts);
+    else
+      for (std::int64_t row = 0; row < batch_size_; ++row)
+        starts.push_back(shuffled_start(micro_batch * batch_size_ + row));
+  }
+  return starts;
+}
+
+std::vector<Batch> BatchSource::at(std::int64_t step) const {
+  const std::vector<std::int64_t> begin = starts(step);
+  std::vector<Batch> batches;
+  for (std::int64_t micro = 0; micro < micro_batches_; ++micro) {
+    Batch batch{torch::empty({batch_size_, block_size_}, torch::kInt64),
+                torch::empty({batch_size_, block_size_}, torch::kInt64)};
+    for (std::int64_t row = 0; row < batch_size_; ++row) {
+      const std::int64_t start = begin[static_cast<std::size_t>(micro * batch_size_ + row)];
+      split_.copy(start, block_size_, batch.x.mutable_data_ptr<std::int64_t>() + row * block_size_);
+      split_.copy(start + 1, block_size_, batch.y.mutable_data_ptr<std::int64_t>() + row * block_size_);
+    }
+    batches.push_back(std::move(batch));
+  }
+  return batches;
+}
+
+}  // namespace chargpt

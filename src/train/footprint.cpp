@@ -1,0 +1,58 @@
+#include "train/footprint.h"
+
+#include <algorithm>
+#include <limits>
+#include <sstream>
+
+#include "base/error.h"
+
+namespace chargpt {
+namespace {
+
+constexpr double bytes_per_float = 4;
+
+/// A sum of products of options may pass 2^63; an estimate may not wrap around.
+std::int64_t whole_bytes(double bytes) {
+  return static_cast<std::int64_t>(
+      std::min(bytes, 0.5 * static_cast<double>(std::numeric_limits<std::int64_t>::max())));
+}
+
+/// Floats that autograd keeps of one token in one layer.
+double floats_per_layer(const ModelConfig& model) {
+  const auto width = static_cast<double>(model.n_embd);
+  const double hidden = !model.feed_forward ? 0 : model.mlp_size > 0 ? static_cast<double>(model.mlp_size) : 4 * width;
+  const bool keeps_scores = model.attention == AttentionKind::manual || model.dropout > 0;
+  const double scores =
+      keeps_scores ? 3.0 * static_cast<double>(model.n_head) * static_cast<double>(model.block_size) : 0;
+  return 10 * width + 3 * hidden + scores;
+}
+
+std::string gigabytes(std::int64_t bytes) {
+  std::ostringstream text;
+  text.precision(3);
+  text << static_cast<double>(bytes) / 1e9 << " GB";
+  return text.str();
+}
+
+}  // namespace
+
+std::int64_t memory_estimate(const Config& config, std::int64_t vocab_size, std::int64_t parameters) {
+  const double tokens = static_cast<double>(config.train.batch_size) * static_cast<double>(config.model.block_size);
+  const double layers = static_cast<double>(config.model.n_layer) * floats_per_layer(config.model);
+  const double activations = tokens * (layers + 3 * static_cast<double>(vocab_size));
+  return whole_bytes(bytes_per_float * (4 * static_cast<double>(parameters) + activations));
+}
+
+std::int64_t disk_estimate(const TrainConfig& train, std::int64_t parameters) {
+  return whole_bytes(3 * bytes_per_float * static_cast<double>(parameters) * (static_cast<double>(train.keep) + 1));
+}
+
+void check_memory(const Config& config, std::int64_t estimate, std::int64_t available) {
+  if (estimate / 2 <= available) return;
+  throw Error(ExitCode::memory, "a step needs about " + gigabytes(estimate) + " and there are " + gigabytes(available) +
+                                    " of memory; lower train.batch_size = " + std::to_string(config.train.batch_size) +
+                                    " (and raise train.gradient_accumulation_steps), model.block_size = " +
+                                    std::to_string(config.model.block_size) + " or the model's size");
+}
+
+}  // namespace chargpt

@@ -1,0 +1,19 @@
+// Weights of one run as the start of another (fine-tuning): tensors by name, rows that stand for symbols by symbol.
+// Knows no model by name.
+#pragma once
+
+#include <string>
+
+#include "checkpoint/checkpoint.h"
+#include "compute/arena.h"
+
+namespace chargpt {
+
+/// Overwrites the fresh weights of `arena`, a model of `config` over `vocabulary`, with those of `from`. A dimension of
+/// a parameter that counts symbols is matched symbol by symbol; symbols new here keep their fresh rows. Returns a line
+/// on what was matched. Error data where a tensor is missing, surplus or of another shape (with the model options that
+/// differ), where units differ, or where no symbol is shared.
+std::string inherit_weights(ParameterArena& arena, const Config& config, const Vocabulary& vocabulary,
+                            const Checkpoint& from);
+
+}  // namespace chargpt

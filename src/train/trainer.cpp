@@ -1,0 +1,500 @@
+#include "train/trainer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <optional>
+#include <sstream>
+
+#include "base/error.h"
+#include "compute/device.h"
+#include "compute/memory.h"
+#include "evaluate/split_loss.h"
+#include "generate/generate.h"
+#include "model/registry.h"
+#include "train/conditions.h"
+#include "train/footprint.h"
+#include "train/inherit.h"
+#include "train/length.h"
+#include "train/schedule.h"
+
+namespace chargpt {
+namespace {
+
+constexpr int most_skips_in_a_row = 100;
+constexpr double plan_seconds = 0.3;              ///< spent on measuring for a plan's estimate
+constexpr double part_spent_on_measuring = 0.05;  ///< of max_seconds
+constexpr double most_seconds_of_measuring = 3;
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+template <class... Parts>
+std::string line_of(const Parts&... parts) {
+  std::ostringstream line;
+  (line << ... << parts);
+  return line.str();
+}
+
+/// What a sample without a prompt starts from: a newline, or the most frequent symbol of the train split's first ten
+/// million tokens.
+std::int64_t start_symbol(const Corpus& corpus) {
+  const std::int64_t newline = corpus.vocabulary().id_of(U'\n');
+  if (newline >= 0) return newline;
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(corpus.vocabulary().size()));
+  const std::int64_t counted = std::min<std::int64_t>(corpus.train().size(), 10'000'000);
+  for (std::int64_t i = 0; i < counted; ++i) ++counts[static_cast<std::size_t>(corpus.train()[i])];
+  return std::max_element(counts.begin(), counts.end()) - counts.begin();
+}
+
+/// Windows of an exact evaluation of a split, the last one short.
+std::int64_t windows_of(TokenView split, std::int64_t block_size) {
+  return (split.size() - 1 + block_size - 1) / block_size;
+}
+
+/// What can be refused before anything large is made. Returns its argument, so that it can stand first among the
+/// members' initialisers.
+ResolvedConfig checked(ResolvedConfig config, const Corpus& corpus, const torch::Device& device) {
+  check_model_config(config.config.model);
+  check_splits(corpus, config.config.model.block_size);
+  const std::int64_t vocab_size = corpus.vocabulary().size();
+  const std::int64_t estimate =
+      memory_estimate(config.config, vocab_size, count_parameters(config.config.model, vocab_size));
+  if (device.is_cpu()) check_memory(config.config, estimate, physical_memory());
+  return config;
+}
+
+std::shared_ptr<LanguageModel> model_on(const torch::Device& device, const Config& config, std::int64_t vocab_size) {
+  auto model = make_model(config.model, vocab_size, static_cast<std::uint64_t>(config.train.seed));
+  model->to(device);
+  return model;
+}
+
+}  // namespace
+
+struct Trainer::Impl {
+  Impl(ResolvedConfig config_in, Corpus corpus_in, TrainerOptions options_in);
+
+  // Before the first step.
+  RunState conditions() const;
+  void check_same_text(const Checkpoint& checkpoint) const;
+  void resume_from(const Checkpoint& checkpoint);
+  void settle_length();
+  void settle_length_by_seconds();
+  PlanEvent plan(bool measure);
+  Pace measure(double budget);
+  void announce();
+
+  // One step and what follows it.
+  StepEvent step();
+  void count_skip(const StepResult& result);
+  void evaluate();
+  double validation_loss();
+  void note_loss(double val_loss);
+  void sample();
+  void save();
+  void save_or_notice();
+  bool evaluation_due() const { return state.step % settings().eval.eval_interval == 0; }
+  std::optional<Ending> reason_to_end() const;
+
+  const Config& settings() const { return config.config; }
+  double learning_rate() const { return learning_rate_at(settings().train, state.step); }
+  double seconds() const { return seconds_before + now() - started; }
+  std::int64_t evaluation_windows(TokenView split) const;
+  StepResult engine_step(std::int64_t step);
+  [[noreturn]] void diverged(const std::string& what) const;
+
+  template <class Event>
+  void emit(const Event& event) {
+    for (const auto& listener : listeners) listener->on(event);
+  }
+  void notice(const std::string& line) { emit(NoticeEvent{line}); }
+
+  TrainerOptions options;
+  std::int64_t threads;
+  torch::Device device;
+  Corpus corpus;
+  ResolvedConfig given;   ///< as asked for
+  ResolvedConfig config;  ///< with the length settled
+  std::shared_ptr<LanguageModel> model;
+  ParameterArena arena;
+  std::unique_ptr<Engine> engine;
+  BatchSource batches;
+
+  RunState state;
+  std::vector<std::shared_ptr<Listener>> listeners;
+  std::vector<std::string> waiting_notices;  ///< of resuming, until there are listeners
+  std::optional<PlanEvent> planned;
+  LengthRule rule;
+  bool length_settled = false;
+  double started;
+  double seconds_before = 0;  ///< of the processes before this one
+  std::int64_t evaluated_step = -1, saved_step = -1;
+  std::filesystem::path last_checkpoint;
+  int skips_in_a_row = 0;
+};
+
+Trainer::Impl::Impl(ResolvedConfig config_in, Corpus corpus_in, TrainerOptions options_in)
+    : options(std::move(options_in)),
+      threads(set_threads(options.threads)),
+      device(choose_device(options.device)),
+      corpus(std::move(corpus_in)),
+      given(checked(std::move(config_in), corpus, device)),
+      config(given),
+      model(model_on(device, settings(), corpus.vocabulary().size())),
+      arena(*model, settings().train),
+      engine(make_engine(options.engine, *model, arena, settings().train)),
+      batches(corpus.train(), settings().model.block_size, settings().train.batch_size,
+              settings().train.gradient_accumulation_steps, settings().train.windows,
+              static_cast<std::uint64_t>(settings().train.seed)),
+      state(conditions()),
+      rule(length_rule(settings().train, nullptr)),
+      started(options.process_started > 0 ? options.process_started : now()) {}
+
+/// A new run's state: nothing done, under the conditions of this process.
+RunState Trainer::Impl::conditions() const {
+  RunState fresh;
+  fresh.max_iters = settings().train.max_iters;
+  fresh.data = corpus.fingerprint();
+  fresh.parameters = arena.numel();
+  fresh.start_symbol = start_symbol(corpus);
+  fresh.program_version = options.program_version;
+  fresh.libtorch_version = libtorch_version();
+  fresh.cpu_capability = cpu_capability();
+  fresh.device = device_name(device);
+  fresh.engine = engine->name();
+  fresh.threads = threads;
+  return fresh;
+}
+
+void Trainer::Impl::check_same_text(const Checkpoint& checkpoint) const {
+  if (checkpoint.vocabulary == corpus.vocabulary() && checkpoint.state.data == corpus.fingerprint()) return;
+  const std::int64_t then = checkpoint.state.data.tokens, here = corpus.fingerprint().tokens;
+  const std::string how =
+      then == here ? "as long, but other characters" : line_of(then, " tokens then, ", here, " now");
+  const std::string source = checkpoint.path.string();
+  throw Error(ExitCode::data, line_of("the text is not the one that ", source, " was trained on (", how,
+                                      "); resume with that text, or start a new run with --init_from ", source));
+}
+
+void Trainer::Impl::resume_from(const Checkpoint& checkpoint) {
+  const std::string source = checkpoint.path.string();
+  check_same_text(checkpoint);
+  if (!checkpoint.optimizer) throw Error(ExitCode::internal, source + " was loaded without its optimizer");
+  arena.load_model(*checkpoint.model, (checkpoint.path / "model.safetensors").string());
+  arena.load_optimizer(*checkpoint.optimizer, (checkpoint.path / "optimizer.safetensors").string());
+
+  const RunState here = conditions();
+  waiting_notices = differing_conditions(checkpoint.state, here);
+  for (const std::string& line : changed_options(checkpoint.config.config, given.config))
+    waiting_notices.push_back("changed: " + line);
+  state = here;
+  state.step = checkpoint.state.step;
+  state.val_loss = checkpoint.state.val_loss;
+  state.best_val_loss = checkpoint.state.best_val_loss;
+  state.best_step = checkpoint.state.best_step;
+  state.evals_without_improvement = checkpoint.state.evals_without_improvement;
+  seconds_before = checkpoint.state.seconds;
+  evaluated_step = std::isfinite(state.val_loss) ? state.step : -1;
+  saved_step = state.step;
+  last_checkpoint = checkpoint.path;
+  config = given;
+  rule = length_rule(given.config.train, &checkpoint.config.config.train);
+  length_settled = false;
+}
+
+void Trainer::Impl::settle_length() {
+  if (length_settled) return;
+  length_settled = true;
+  if (rule == LengthRule::epochs) {
+    config.config.train.max_iters = iterations_of_epochs(settings(), corpus.train().size());
+    config.origin["train.max_iters"] = "train.max_epochs";
+  }
+  if (rule == LengthRule::seconds) settle_length_by_seconds();
+  state.max_iters = settings().train.max_iters;
+}
+
+std::optional<Ending> Trainer::Impl::reason_to_end() const {
+  const std::int64_t patience = settings().train.patience;
+  if (state.step >= state.max_iters) return Ending::finished;
+  if (patience > 0 && state.evals_without_improvement >= patience) return Ending::patience;
+  if (options.stop && options.stop->load()) return Ending::stopped;
+  return std::nullopt;
+}
+
+/// What measuring and earlier processes have used of max_seconds is gone.
+void Trainer::Impl::settle_length_by_seconds() {
+  const double begun = now();
+  const double asked = settings().train.max_seconds;
+  const Pace pace = measure(std::min(most_seconds_of_measuring, part_spent_on_measuring * asked));
+  const double left = asked - seconds_before - (now() - begun);
+  config.config.train.max_iters =
+      state.step + (left > 0 ? iterations_of_seconds(left, pace, settings().eval.eval_interval) : 0);
+  config.origin["train.max_iters"] = "measured";
+}
+
+/// Runs steps for about `budget` seconds, after one that warms up, and puts weights and moments back as they were.
+Pace Trainer::Impl::measure(double budget) {
+  const ArenaSnapshot before = arena.snapshot();
+  engine_step(state.step);
+  synchronize(device);
+  const double begun = now();
+  std::int64_t steps = 0;
+  do {
+    engine_step(state.step + ++steps);
+    synchronize(device);
+  } while (now() - begun < budget);
+  Pace pace{.seconds_per_step = (now() - begun) / static_cast<double>(steps)};
+  arena.restore(before);
+
+  const Batch batch = batches.at(0).front();
+  engine->losses(batch);
+  const double evaluation_begun = now();
+  engine->losses(batch);
+  const double windows = static_cast<double>(evaluation_windows(corpus.val()) + evaluation_windows(corpus.train()));
+  pace.seconds_per_evaluation = (now() - evaluation_begun) * windows / static_cast<double>(settings().train.batch_size);
+  return pace;
+}
+
+PlanEvent Trainer::Impl::plan(bool measure_pace) {
+  settle_length();
+  const Config& c = settings();
+  PlanEvent event;
+  event.config = c.name;
+  event.run = options.run.string();
+  event.device = state.device;
+  event.engine = state.engine;
+  event.dtype = enum_name(c.train.dtype);
+  event.model_type = c.model.type;
+  event.threads = threads;
+  event.parameters = state.parameters;
+  event.vocab_size = corpus.vocabulary().size();
+  event.train_tokens = corpus.train().size();
+  event.val_tokens = corpus.val().size();
+  event.tokens_per_step = tokens_per_step(c);
+  event.max_iters = state.max_iters;
+  event.start_step = state.step;
+  event.epochs = static_cast<double>(state.max_iters) * static_cast<double>(event.tokens_per_step) /
+                 static_cast<double>(event.train_tokens);
+  event.memory_bytes = memory_estimate(c, event.vocab_size, event.parameters);
+  event.disk_bytes = disk_estimate(c.train, event.parameters);
+  event.leaks = model->leaks();
+  const std::int64_t left = state.max_iters - state.step;
+  if (measure_pace && left > 0)
+    event.seconds = seconds_of_iterations(left, measure(plan_seconds), c.eval.eval_interval);
+  planned = event;
+  return event;
+}
+
+/// The plan and all that a user should know before the first step.
+void Trainer::Impl::announce() {
+  emit(planned ? *planned : plan(true));
+  for (const std::string& line : corpus.notices()) notice(line);
+  for (const std::string& line : waiting_notices) notice(line);
+  if (state.step > 0 && state.step >= state.max_iters)
+    notice(line_of("already at update ", state.step, " of ", state.max_iters,
+                   "; --max_iters with a larger number goes on"));
+  for (const std::string& line : schedule_warnings(settings().train)) notice(line);
+  if (threads > physical_cores())
+    notice(
+        line_of(threads, " threads on ", physical_cores(), " physical cores: more threads than cores make it slower"));
+  if (device.is_cpu() && settings().train.dtype == Dtype::tf32)
+    notice("train.dtype = tf32 is for CUDA; on the CPU it is float32");
+  if (model->leaks()) notice("this model sees the symbols it has to predict: its loss is no measure of anything");
+}
+
+StepResult Trainer::Impl::engine_step(std::int64_t step) {
+  const std::vector<Batch> micro_batches = batches.at(step);
+  const double peak = settings().train.learning_rate;
+  return engine->step({.step = step,
+                       .lr_factor = peak > 0 ? learning_rate_at(settings().train, step) / peak : 0,
+                       .seed = static_cast<std::uint64_t>(settings().train.seed),
+                       .micro_batches = micro_batches});
+}
+
+StepEvent Trainer::Impl::step() {
+  settle_length();
+  const double begun = now();
+  const StepResult result = engine_step(state.step);
+  if (result.updated)
+    skips_in_a_row = 0;
+  else
+    count_skip(result);
+  const double rate = learning_rate();
+  ++state.step;
+  state.val_loss = std::numeric_limits<double>::infinity();
+  state.seconds = seconds();
+  const StepEvent event{.step = state.step,
+                        .max_iters = state.max_iters,
+                        .loss = result.loss,
+                        .lr = rate,
+                        .grad_norm = result.grad_norm,
+                        .tokens_per_second = static_cast<double>(tokens_per_step(settings())) / (now() - begun),
+                        .seconds = state.seconds};
+  emit(event);
+  return event;
+}
+
+void Trainer::Impl::count_skip(const StepResult& result) {
+  const std::string what =
+      line_of("update ", state.step + 1, " has loss ", result.loss, " and gradient norm ", result.grad_norm);
+  if (settings().train.on_nonfinite == OnNonfinite::stop) diverged(what);
+  if (++skips_in_a_row >= most_skips_in_a_row) diverged(line_of(what, ", the ", skips_in_a_row, "th skipped in a row"));
+  notice(what + ": skipped");
+}
+
+void Trainer::Impl::diverged(const std::string& what) const {
+  const std::string kept = last_checkpoint.empty() ? "no checkpoint had been saved yet"
+                                                   : "the last good checkpoint is " + last_checkpoint.string();
+  throw Error(ExitCode::diverged,
+              line_of("training diverged: ", what, "; ", kept, "; lower train.learning_rate (",
+                      settings().train.learning_rate, ") or train.grad_clip (", settings().train.grad_clip, ")"));
+}
+
+/// Windows scored of a split at an evaluation: all that val has, or eval_iters batches; never more than the split has.
+std::int64_t Trainer::Impl::evaluation_windows(TokenView split) const {
+  const std::int64_t block_size = settings().model.block_size;
+  const std::int64_t all = windows_of(corpus.val(), block_size);
+  const std::int64_t asked = settings().eval.eval_iters * settings().train.batch_size;
+  return std::min({windows_of(split, block_size), all, asked > 0 ? asked : all});
+}
+
+double Trainer::Impl::validation_loss() {
+  const std::int64_t block_size = settings().model.block_size;
+  const std::int64_t windows = evaluation_windows(corpus.val());
+  if (windows == windows_of(corpus.val(), block_size)) return split_loss(*engine, corpus.val(), block_size).mean;
+  return sampled_loss(*engine, corpus.val(), block_size, windows);
+}
+
+/// A loss before the first update is shown but is nobody's best: there is no checkpoint of it.
+void Trainer::Impl::note_loss(double val_loss) {
+  state.val_loss = val_loss;
+  evaluated_step = state.step;
+  if (state.step == 0) return;
+  if (val_loss < state.best_val_loss) {
+    state.best_val_loss = val_loss;
+    state.best_step = state.step;
+    state.evals_without_improvement = 0;
+  } else {
+    ++state.evals_without_improvement;
+  }
+}
+
+void Trainer::Impl::evaluate() {
+  const std::int64_t block_size = settings().model.block_size;
+  const double val_loss = validation_loss();
+  const double train_loss = sampled_loss(*engine, corpus.train(), block_size, evaluation_windows(corpus.train()));
+  const bool stops = settings().train.on_nonfinite == OnNonfinite::stop;
+  if (!std::isfinite(val_loss) && stops)
+    diverged(line_of("the validation loss after ", state.step, " updates is ", val_loss));
+  note_loss(val_loss);
+  emit(EvalEvent{.step = state.step,
+                 .train_loss = train_loss,
+                 .val_loss = val_loss,
+                 .best = state.best_step == state.step,
+                 .exact = evaluation_windows(corpus.val()) == windows_of(corpus.val(), block_size),
+                 .leaks = model->leaks(),
+                 .best_val_loss = state.step == 0 ? val_loss : state.best_val_loss,
+                 .seconds = seconds()});
+  sample();
+}
+
+void Trainer::Impl::sample() {
+  SampleConfig sampling = settings().sample;
+  sampling.tokens = settings().eval.sample_tokens;
+  sampling.num_samples = 1;
+  if (sampling.tokens == 0 || !arena.is_finite()) return;
+  std::vector<std::int64_t> ids;
+  generate(*model, {state.start_symbol}, sampling, static_cast<std::uint64_t>(settings().train.seed),
+           [&ids](std::int64_t, std::int64_t id) {
+             ids.push_back(id);
+             return true;
+           });
+  emit(SampleEvent{state.step, corpus.vocabulary().decode(ids)});
+}
+
+void Trainer::Impl::save() {
+  if (!arena.is_finite()) diverged(line_of("after ", state.step, " updates there are weights that are not finite"));
+  state.seconds = seconds();
+  if (!options.run.empty()) {
+    std::vector<torch::Tensor> storage;
+    const std::vector<TensorView> weights = arena.model_tensors(storage), moments = arena.optimizer_tensors(storage);
+    const bool best = state.best_step == state.step;
+    last_checkpoint = save_checkpoint(options.run, {state, corpus.vocabulary(), config, weights, moments}, best,
+                                      settings().train.keep);
+    emit(CheckpointEvent{state.step, last_checkpoint, best});
+  }
+  saved_step = state.step;
+}
+
+void Trainer::Impl::save_or_notice() {
+  try {
+    save();
+  } catch (const Error& failure) {
+    if (failure.code() != ExitCode::io) throw;
+    notice(line_of("no checkpoint of step ", state.step, ": ", failure.what(), "; training goes on"));
+  }
+}
+
+Trainer::Trainer(ResolvedConfig config, Corpus corpus, TrainerOptions options)
+    : impl_(std::make_unique<Impl>(std::move(config), std::move(corpus), std::move(options))) {}
+Trainer::~Trainer() = default;
+
+void Trainer::resume_from(const Checkpoint& checkpoint) {
+  impl_->resume_from(checkpoint);
+}
+
+void Trainer::init_from(const Checkpoint& checkpoint) {
+  impl_->waiting_notices.push_back(
+      inherit_weights(impl_->arena, impl_->settings(), impl_->corpus.vocabulary(), checkpoint));
+}
+
+void Trainer::add_listener(std::shared_ptr<Listener> listener) {
+  impl_->listeners.push_back(std::move(listener));
+}
+
+PlanEvent Trainer::plan(bool measure) {
+  return impl_->plan(measure);
+}
+
+Ending Trainer::run() {
+  Impl& run = *impl_;
+  run.announce();
+  if (run.state.step == 0) run.evaluate();  // the loss of guessing, near ln V
+  std::optional<Ending> ending;
+  while (!(ending = run.reason_to_end())) {
+    run.step();
+    if (!run.evaluation_due()) continue;
+    run.evaluate();
+    run.save_or_notice();
+  }
+  if (ending == Ending::finished && run.evaluated_step != run.state.step) run.evaluate();
+  if (run.saved_step != run.state.step) run.save();
+  return *ending;
+}
+
+StepEvent Trainer::step() {
+  return impl_->step();
+}
+
+const RunState& Trainer::state() const {
+  return impl_->state;
+}
+const ResolvedConfig& Trainer::config() const {
+  return impl_->config;
+}
+const Corpus& Trainer::corpus() const {
+  return impl_->corpus;
+}
+LanguageModel& Trainer::model() {
+  return *impl_->model;
+}
+Engine& Trainer::engine() {
+  return *impl_->engine;
+}
+ParameterArena& Trainer::arena() {
+  return impl_->arena;
+}
+
+}  // namespace chargpt
