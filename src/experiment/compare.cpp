@@ -1,0 +1,292 @@
+#include "experiment/compare.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "evaluate/split_loss.h"
+#include "experiment/kept_losses.h"
+#include "model/registry.h"
+#include "train/conditions.h"
+#include "train/length.h"
+
+namespace chargpt {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Median speed of the updates it hears of.
+class Speedometer : public Listener {
+ public:
+  using Listener::on;
+  void on(const StepEvent& event) override { speeds_.push_back(event.tokens_per_second); }
+  /// `otherwise`: where there was no update.
+  double median(double otherwise) {
+    if (speeds_.empty()) return otherwise;
+    const auto middle = speeds_.begin() + std::ssize(speeds_) / 2;
+    std::nth_element(speeds_.begin(), middle, speeds_.end());
+    return *middle;
+  }
+
+ private:
+  std::vector<double> speeds_;
+};
+
+/// "ladder/bigram" -> "ladder-bigram": one folder's name. A config's name never climbs out of a folder.
+std::string folder_name(std::string name) {
+  std::replace(name.begin(), name.end(), '/', '-');
+  return name;
+}
+
+/// The configs' names; the second of one name is NAME-2, and so on.
+std::vector<std::string> distinct_names(const std::vector<ResolvedConfig>& configs) {
+  std::vector<std::string> names;
+  std::set<std::string> taken;
+  for (const ResolvedConfig& resolved : configs) {
+    std::string name = resolved.config.name;
+    for (int n = 2; !taken.insert(folder_name(name)).second; ++n) name = resolved.config.name + "-" + std::to_string(n);
+    names.push_back(name);
+  }
+  return names;
+}
+
+void check_options(const std::vector<ResolvedConfig>& configs, const CompareOptions& options) {
+  if (configs.empty()) throw Error(ExitCode::usage, "compare needs at least one config");
+  if (options.seeds < 1 || options.seeds > 1000)
+    throw Error(ExitCode::usage, "--seeds " + std::to_string(options.seeds) + " is outside 1 to 1000");
+  if (options.max_iters && options.max_seconds)
+    throw Error(ExitCode::usage, "--max-iters and --max-seconds exclude each other; give one");
+}
+
+std::string shortest(double value) {
+  return nlohmann::ordered_json(value).dump();
+}
+
+/// The options' length in place of the config's own.
+void set_length(ResolvedConfig& resolved, const CompareOptions& options) {
+  if (!options.max_iters && !options.max_seconds) return;
+  std::vector<Override> overrides = {{"train.max_epochs", "0", "compare"}};
+  overrides.push_back({"train.max_seconds", shortest(options.max_seconds.value_or(0)), "--max-seconds"});
+  if (options.max_iters) overrides.push_back({"train.max_iters", std::to_string(*options.max_iters), "--max-iters"});
+  apply_overrides(resolved, overrides);
+}
+
+void set_seed(ResolvedConfig& resolved, std::int64_t seed) {
+  apply_overrides(resolved, std::vector<Override>{{"train.seed", std::to_string(seed), "--seed"}});
+}
+
+bool same_text(const Corpus& a, const Corpus& b) {
+  return a.fingerprint() == b.fingerprint() && a.vocabulary() == b.vocabulary() && a.train().size() == b.train().size();
+}
+
+/// The text that all configs have in common.
+Corpus load_common_corpus(const std::vector<ResolvedConfig>& configs) {
+  const Config& first = configs.front().config;
+  Corpus corpus = load_corpus(first.data);
+  for (const ResolvedConfig& resolved : configs) {
+    if (changed_options(first, resolved.config, "data").empty()) continue;
+    if (!same_text(corpus, load_corpus(resolved.config.data)))
+      throw Error(ExitCode::usage, "configs " + first.name + " and " + resolved.config.name +
+                                       " differ in their text (" +
+                                       changed_options(first, resolved.config, "data").front() +
+                                       "); losses compare only on one text, in the same units and split");
+  }
+  return corpus;
+}
+
+void make_folder(const fs::path& path) {
+  std::error_code failed;
+  fs::create_directories(path, failed);
+  if (failed) throw Error(ExitCode::io, "cannot make the folder " + path.string() + ": " + failed.message());
+}
+
+/// Options that the run in `run` and `wanted` do not share. A length in seconds or epochs settles max_iters, which then
+/// may differ.
+std::vector<std::string> differences(const fs::path& run, const Config& wanted) {
+  const fs::path path = run / "config.json";
+  std::vector<std::string> lines = changed_options(parse_config(read_file(path), path.string(), run).config, wanted);
+  if (wanted.train.max_seconds > 0 || wanted.train.max_epochs > 0)
+    std::erase_if(lines, [](const std::string& line) { return line.starts_with("train.max_iters "); });
+  return lines;
+}
+
+void refuse_another_run(const fs::path& run, const Config& wanted) {
+  std::error_code ignored;
+  if (!fs::exists(run / "config.json", ignored)) {
+    if (list_checkpoints(run).empty() && !fs::exists(run / "val_losses.json", ignored)) return;
+    throw Error(ExitCode::busy, run.string() + " holds results but no config.json; choose another --out");
+  }
+  const std::vector<std::string> lines = differences(run, wanted);
+  if (!lines.empty())
+    throw Error(ExitCode::busy, run.string() + " holds a run of other options (" + lines.front() +
+                                    "); choose another --out, or remove that folder");
+}
+
+/// One comparison under way.
+class Comparer {
+ public:
+  Comparer(std::vector<ResolvedConfig> configs, const CompareOptions& options, const CompareHooks& hooks)
+      : configs_(prepared(std::move(configs), options)),
+        names_(distinct_names(configs_)),
+        options_(options),
+        hooks_(hooks),
+        corpus_(load_common_corpus(configs_)),
+        first_seed_(options.first_seed.value_or(configs_.front().config.train.seed)) {
+    for (std::size_t i = 0; i < configs_.size(); ++i) {
+      const ModelConfig& model = configs_[i].config.model;
+      check_model_config(model);
+      check_splits(corpus_, model.block_size);
+      results_.push_back({.config = names_[i], .block_size = model.block_size});
+    }
+    for (const Entry& entry : entries()) refuse_another_run(entry.about.run, entry.config.config);
+  }
+
+  /// False where it was stopped.
+  bool run() {
+    for (Entry& entry : entries()) {
+      if (stopped()) return false;
+      make_folder(entry.about.run);
+      const RunLock lock(entry.about.run);
+      refuse_another_run(entry.about.run, entry.config.config);
+      const bool reused = reuse(entry);
+      if (!reused && !train(entry)) return false;
+      if (hooks_.after_run) hooks_.after_run(entry.about, results_[entry.index].seeds.back(), reused);
+    }
+    return true;
+  }
+
+  std::vector<ConfigRuns> results() { return std::move(results_); }
+
+ private:
+  struct Entry {
+    std::size_t index;
+    ResolvedConfig config;
+    ComparedRun about;
+  };
+
+  static std::vector<ResolvedConfig> prepared(std::vector<ResolvedConfig> configs, const CompareOptions& options) {
+    check_options(configs, options);
+    for (ResolvedConfig& resolved : configs) set_length(resolved, options);
+    return configs;
+  }
+
+  std::vector<Entry> entries() const {
+    std::vector<Entry> all;
+    const std::int64_t total = options_.seeds * std::ssize(configs_);
+    for (std::int64_t seed = first_seed_; seed < first_seed_ + options_.seeds; ++seed)
+      for (std::size_t i = 0; i < configs_.size(); ++i) {
+        Entry entry{i, configs_[i], {names_[i], seed, {}, std::ssize(all) + 1, total, {}}};
+        set_seed(entry.config, seed);
+        entry.about.run = options_.out / (folder_name(entry.about.config) + "-seed" + std::to_string(seed));
+        all.push_back(std::move(entry));
+      }
+    return all;
+  }
+
+  bool stopped() const { return options_.trainer.stop && options_.trainer.stop->load(); }
+  void notice(const std::string& line) const {
+    if (hooks_.notice) hooks_.notice(line);
+  }
+
+  /// Takes over a run that has ended.
+  bool reuse(const Entry& entry) {
+    std::string problem;
+    std::optional<KeptRun> kept = kept_losses(entry.about.run, problem);
+    if (!problem.empty()) notice(problem + "; that run is evaluated again");
+    if (!kept) return false;
+    if (kept->text != corpus_.fingerprint() || std::ssize(kept->seed.losses) != corpus_.val().size() - 1)
+      throw Error(ExitCode::busy, entry.about.run.string() + " was trained on another text; choose another --out");
+    add(entry, std::move(*kept));
+    return true;
+  }
+
+  void add(const Entry& entry, KeptRun kept) {
+    ConfigRuns& runs = results_[entry.index];
+    runs.params = kept.params;
+    runs.leaks = kept.leaks;
+    runs.seeds.push_back(std::move(kept.seed));
+  }
+
+  /// False where it was stopped.
+  bool train(Entry& entry) {
+    TrainerOptions trainer_options = options_.trainer;
+    trainer_options.run = entry.about.run;
+    trainer_options.process_started = 0;
+    Trainer trainer(entry.config, corpus_, trainer_options);
+    const auto speedometer = std::make_shared<Speedometer>();
+    trainer.add_listener(speedometer);
+    resume_if_begun(entry, trainer);
+    if (hooks_.before_run) hooks_.before_run(entry.about, trainer);
+    KeptRun kept{.seed = {.seed = entry.about.seed, .run = entry.about.run},
+                 .params = trainer.state().parameters,
+                 .block_size = entry.config.config.model.block_size,
+                 .leaks = trainer.model().leaks(),
+                 .text = corpus_.fingerprint()};
+    try {
+      if (run_to_end(entry, trainer) == Ending::stopped) return false;
+      score_best(entry, trainer, kept.seed);
+    } catch (const Error& error) {
+      if (error.code() != ExitCode::diverged) throw;
+      kept.seed.failure = error.what();
+    }
+    kept.seed.seconds = trainer.state().seconds;
+    const double tokens = static_cast<double>(trainer.state().step * tokens_per_step(trainer.config().config));
+    kept.seed.tokens_per_second = speedometer->median(kept.seed.seconds > 0 ? tokens / kept.seed.seconds : 0);
+    if (kept.seed.failure.empty()) keep_losses(entry.about.run, kept);
+    add(entry, std::move(kept));
+    return true;
+  }
+
+  void resume_if_begun(Entry& entry, Trainer& trainer) const {
+    if (list_checkpoints(entry.about.run).empty()) return;
+    std::vector<std::string> notices;
+    const Checkpoint checkpoint = load_checkpoint(entry.about.run, "last", /*with_optimizer=*/true, notices);
+    for (const std::string& line : notices) notice(line);
+    trainer.resume_from(checkpoint);
+    entry.about.resume_step = checkpoint.state.step;
+  }
+
+  /// The config is written once its length is settled, before the first update.
+  static Ending run_to_end(const Entry& entry, Trainer& trainer) {
+    trainer.plan(/*measure=*/true);
+    write_file_atomically(entry.about.run / "config.json", to_json(trainer.config().config).dump(2) + "\n");
+    return trainer.run();
+  }
+
+  void score_best(const Entry& entry, Trainer& trainer, SeedRun& seed) const {
+    std::vector<std::string> notices;
+    const Checkpoint best = load_checkpoint(entry.about.run, "best", /*with_optimizer=*/false, notices);
+    for (const std::string& line : notices) notice(line);
+    trainer.arena().load_model(*best.model, (best.path / "model.safetensors").string());
+    SplitLoss loss = split_loss(trainer.engine(), corpus_.val(), entry.config.config.model.block_size);
+    if (!std::isfinite(loss.mean))
+      throw Error(ExitCode::diverged, "the weights of " + best.path.string() + " give no finite loss");
+    seed.loss = loss.mean;
+    seed.losses = std::move(loss.losses);
+    seed.step = best.state.step;
+  }
+
+  std::vector<ResolvedConfig> configs_;
+  std::vector<std::string> names_;  ///< as they are listed, each once
+  const CompareOptions& options_;
+  const CompareHooks& hooks_;
+  Corpus corpus_;
+  std::int64_t first_seed_;
+  std::vector<ConfigRuns> results_;  ///< one per config, in the order given
+};
+
+}  // namespace
+
+Comparison compare(std::vector<ResolvedConfig> configs, const CompareOptions& options, const CompareHooks& hooks) {
+  Comparer comparer(std::move(configs), options, hooks);
+  if (!comparer.run()) return {.complete = false};
+  Comparison comparison = rank_configs(comparer.results());
+  write_file_atomically(options.out / "compare.json", to_json(comparison).dump(2) + "\n");
+  return comparison;
+}
+
+}  // namespace chargpt

@@ -1,0 +1,54 @@
+// `compare`: trains every config with every seed on the same text, scores each exactly on the whole validation split,
+// ranks them. Knows no command line and never prints.
+//
+// Seed k is the first config's train.seed + k, for every config: configs of equal batch_size and block_size see the
+// same windows in the same order. The weights scored are the best that a run kept (its last where it kept no best). A
+// comparison that was broken off goes on when it is started again with the same folder: runs that ended are reused, one
+// that was under way is resumed. A folder that holds another run is refused, never overwritten.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/load.h"
+#include "experiment/comparison.h"
+#include "train/trainer.h"
+
+namespace chargpt {
+
+struct CompareOptions {
+  std::int64_t seeds = 1;
+  std::filesystem::path out;               ///< OUT/<config>-seed<seed>/ for each run, OUT/compare.json at the end
+  std::optional<std::int64_t> first_seed;  ///< instead of the first config's train.seed
+  std::optional<std::int64_t> max_iters;   ///< instead of every config's own length; excludes max_seconds
+  std::optional<double> max_seconds;       ///< the same in seconds of training for each run
+  TrainerOptions trainer;  ///< device, engine, threads, stop, program_version; `run` is set for each run
+};
+
+/// One of the runs of a comparison, as it is about to go on.
+struct ComparedRun {
+  std::string config;
+  std::int64_t seed = 0;
+  std::filesystem::path run;
+  std::int64_t number = 1, total = 1;       ///< run `number` of `total`, from 1
+  std::optional<std::int64_t> resume_step;  ///< update it goes on from; absent for a new run
+};
+
+/// What a caller may want to show; each may be empty.
+struct CompareHooks {
+  std::function<void(const ComparedRun&, Trainer&)> before_run;  ///< the place to add listeners
+  std::function<void(const ComparedRun&, const SeedRun&, bool reused)> after_run;
+  std::function<void(const std::string& line)> notice;
+};
+
+/// Runs seed by seed, all configs with the first seed first. Stopped (`trainer.stop`), it returns at once with
+/// `complete` false; what has been trained stays. A run that diverges is listed, and the others go on.
+/// Errors, before anything is trained: usage for no config, seeds outside 1..1000, both lengths, configs whose texts,
+/// units or splits differ, a bad model; busy for a run folder that holds another run or is in use.
+Comparison compare(std::vector<ResolvedConfig> configs, const CompareOptions& options, const CompareHooks& hooks = {});
+
+}  // namespace chargpt

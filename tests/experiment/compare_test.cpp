@@ -1,0 +1,337 @@
+// Whole comparisons of tiny models on a text of a few thousand characters.
+#include "experiment/compare.h"
+
+#include <torch/types.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/random.h"
+#include "evaluate/split_loss.h"
+#include "folder.h"
+#include "test.h"
+
+namespace chargpt {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A text in which each letter is followed by one of two, in `folder`/NAME.
+std::string text_file(const fs::path& folder, const std::string& name, std::uint64_t seed = 1,
+                      std::size_t size = 4000) {
+  RandomStream random(seed, Purpose::windows);
+  std::string text = "a";
+  while (text.size() < size) text += static_cast<char>('a' + (text.back() - 'a' + 1 + 3 * random.below(2)) % 8);
+  const fs::path path = folder / name;
+  std::ofstream(path) << text;
+  return path.string();
+}
+
+ResolvedConfig config_of(const std::string& name, const std::string& text, const std::string& type = "bigram") {
+  ResolvedConfig resolved = parse_config("{}", name, {});
+  Config& config = resolved.config;
+  config.name = name;
+  config.data.text = {text};
+  config.model.type = type;
+  config.model.n_layer = 1;
+  config.model.n_head = 2;
+  config.model.n_embd = 8;
+  config.model.block_size = 8;
+  config.train.batch_size = 4;
+  config.train.max_iters = 20;
+  config.train.warmup_iters = 2;
+  config.train.learning_rate = 1e-2;
+  config.train.seed = 50;
+  config.eval.eval_interval = 10;
+  config.eval.sample_tokens = 0;
+  return resolved;
+}
+
+CompareOptions options_for(const fs::path& out, std::int64_t seeds = 2) {
+  CompareOptions options;
+  options.out = out;
+  options.seeds = seeds;
+  options.trainer.device = "cpu";
+  options.trainer.threads = 1;
+  return options;
+}
+
+/// What the hooks were told.
+struct Record {
+  std::vector<std::string> begun, ended, reused, notices;
+  std::map<std::string, std::int64_t> resumed;
+  CompareHooks hooks() {
+    CompareHooks hooks;
+    hooks.before_run = [this](const ComparedRun& about, Trainer&) {
+      begun.push_back(about.run.filename());
+      if (about.resume_step) resumed[about.run.filename()] = *about.resume_step;
+    };
+    hooks.after_run = [this](const ComparedRun& about, const SeedRun&, bool was_reused) {
+      (was_reused ? reused : ended).push_back(about.run.filename());
+    };
+    hooks.notice = [this](const std::string& line) { notices.push_back(line); };
+    return hooks;
+  }
+};
+using Names = std::vector<std::string>;
+
+template <class Call>
+std::pair<ExitCode, std::string> failure_of(Call call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return {error.code(), error.what()};
+  }
+  return {ExitCode::ok, ""};
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// Raises a stop flag at one update.
+class StopAt : public Listener {
+ public:
+  using Listener::on;
+  StopAt(std::atomic<bool>& stop, std::int64_t step) : stop_(stop), step_(step) {}
+  void on(const StepEvent& event) override {
+    if (event.step == step_) stop_ = true;
+  }
+
+ private:
+  std::atomic<bool>& stop_;
+  std::int64_t step_;
+};
+
+}  // namespace
+
+TEST_CASE("a comparison trains every config with every seed and ranks them") {
+  const TemporaryFolder folder;
+  const std::string text = text_file(folder.path(), "text");
+  ResolvedConfig untrained = config_of("untrained", text), trained = config_of("trained", text);
+  untrained.config.train.learning_rate = 0;
+  untrained.config.train.min_lr = 0;
+  trained.config.train.max_iters = 60;
+  Record record;
+  const Comparison comparison = compare({untrained, trained}, options_for(folder.path() / "out"), record.hooks());
+
+  CHECK(comparison.complete);
+  CHECK(record.ended == Names{"untrained-seed50", "trained-seed50", "untrained-seed51", "trained-seed51"});
+  REQUIRE(comparison.results.size() == 2);
+  const ConfigResult& best = comparison.results[0];
+  CHECK(best.runs.config == "trained");
+  CHECK(comparison.results[1].versus_best->mean > 0);
+  CHECK(comparison.tokens == 399);  // a tenth of 4,000 characters, the first of which nothing predicts
+  REQUIRE(best.runs.seeds.size() == 2);
+  CHECK(best.runs.seeds[0].seed == 50);
+  CHECK(best.runs.seeds[1].seed == 51);
+  CHECK(best.runs.seeds[0].loss != best.runs.seeds[1].loss);
+  for (const SeedRun& run : best.runs.seeds) {
+    CHECK(run.tokens_per_second > 0);
+    CHECK(run.seconds > 0);
+    CHECK(fs::file_size(run.run / "val_losses.f32") == 399 * 4);
+    CHECK(fs::exists(run.run / "config.json"));
+    CHECK(fs::exists(run.run / "checkpoints" / "LATEST"));
+  }
+  CHECK(nlohmann::ordered_json::parse(read_file(folder.path() / "out" / "compare.json")) == to_json(comparison));
+}
+
+TEST_CASE("the weights scored are the best that the run kept") {
+  const TemporaryFolder folder;
+  ResolvedConfig config = config_of("unstable", text_file(folder.path(), "text"));
+  config.config.train.max_iters = 40;
+  config.config.train.warmup_iters = 40;  // the rate rises to the end, far above what is good
+  config.config.train.learning_rate = 20;
+  const Comparison comparison = compare({config}, options_for(folder.path() / "out", 1));
+  const SeedRun& run = comparison.results.at(0).runs.seeds.at(0);
+  std::vector<std::string> notices;
+  const Checkpoint best = load_checkpoint(run.run, "best", false, notices);
+  CHECK(best.state.step < 40);
+  CHECK(run.step == best.state.step);
+  CHECK(run.loss == best.state.val_loss);
+}
+
+TEST_CASE("a comparison started again reuses every run that ended") {
+  const TemporaryFolder folder;
+  const ResolvedConfig config = config_of("a", text_file(folder.path(), "text"));
+  Record first, again, more;
+  const Comparison before = compare({config}, options_for(folder.path() / "out"), first.hooks());
+  const Comparison after = compare({config}, options_for(folder.path() / "out"), again.hooks());
+  CHECK(again.begun.empty());
+  CHECK(again.reused == Names{"a-seed50", "a-seed51"});
+  CHECK(to_json(after) == to_json(before));
+  compare({config}, options_for(folder.path() / "out", 3), more.hooks());
+  CHECK(more.ended == Names{"a-seed52"});
+}
+
+TEST_CASE("a comparison that was stopped goes on to the same figures") {
+  const TemporaryFolder folder;
+  const std::string text = text_file(folder.path(), "text");
+  ResolvedConfig config = config_of("gpt", text, "gpt");
+  config.config.model.dropout = 0.1;
+  const Comparison whole = compare({config}, options_for(folder.path() / "whole"));
+
+  std::atomic<bool> stop = false;
+  CompareOptions options = options_for(folder.path() / "broken");
+  options.trainer.stop = &stop;
+  CompareHooks stopping;
+  stopping.before_run = [&](const ComparedRun& about, Trainer& trainer) {
+    if (about.seed == 51) trainer.add_listener(std::make_shared<StopAt>(stop, 13));
+  };
+  const Comparison broken = compare({config}, options, stopping);
+  CHECK_FALSE(broken.complete);
+  CHECK(broken.results.empty());
+  CHECK_FALSE(fs::exists(folder.path() / "broken" / "compare.json"));
+
+  stop = false;
+  Record record;
+  const Comparison gone_on = compare({config}, options, record.hooks());
+  CHECK(record.reused == Names{"gpt-seed50"});
+  CHECK(record.resumed == std::map<std::string, std::int64_t>{{"gpt-seed51", 13}});
+  for (const std::size_t k : {0, 1})
+    CHECK(gone_on.results[0].runs.seeds[k].losses == whole.results[0].runs.seeds[k].losses);
+}
+
+TEST_CASE("damaged losses are made again from the run's checkpoint") {
+  const TemporaryFolder folder;
+  const ResolvedConfig config = config_of("a", text_file(folder.path(), "text"));
+  const Comparison before = compare({config}, options_for(folder.path() / "out", 1));
+  std::ofstream(folder.path() / "out" / "a-seed50" / "val_losses.f32") << "short";
+  Record record;
+  const Comparison after = compare({config}, options_for(folder.path() / "out", 1), record.hooks());
+  REQUIRE_FALSE(record.notices.empty());
+  CHECK(contains(record.notices[0], "val_losses.json cannot be used"));
+  CHECK(after.results[0].runs.seeds[0].losses == before.results[0].runs.seeds[0].losses);
+}
+
+TEST_CASE("a folder that holds a run of other options is refused before anything is trained") {
+  const TemporaryFolder folder;
+  const std::string text = text_file(folder.path(), "text");
+  ResolvedConfig config = config_of("a", text);
+  compare({config}, options_for(folder.path() / "out", 1));
+  const std::string before = read_file(folder.path() / "out" / "a-seed50" / "val_losses.json");
+  config.config.train.learning_rate = 0.5;
+  Record record;
+  const auto [code, line] = failure_of([&] {
+    compare({config_of("new", text), config}, options_for(folder.path() / "out", 1), record.hooks());
+  });
+  CHECK(code == ExitCode::busy);
+  CHECK(contains(line, "a-seed50 holds a run of other options (train.learning_rate 0.01 -> 0.5)"));
+  CHECK(record.begun.empty());
+  CHECK(read_file(folder.path() / "out" / "a-seed50" / "val_losses.json") == before);
+}
+
+TEST_CASE("a run in use by another process is refused") {
+  const TemporaryFolder folder;
+  const ResolvedConfig config = config_of("a", text_file(folder.path(), "text"));
+  fs::create_directories(folder.path() / "out" / "a-seed50");
+  const RunLock lock(folder.path() / "out" / "a-seed50");
+  CHECK(failure_of([&] { compare({config}, options_for(folder.path() / "out", 1)); }).first == ExitCode::busy);
+}
+
+TEST_CASE("configs of different texts, units or splits do not compare") {
+  const TemporaryFolder folder;
+  const std::string text = text_file(folder.path(), "text"), other = text_file(folder.path(), "other", 2);
+  const std::string copy = text_file(folder.path(), "copy");
+  const auto code_with = [&](const ResolvedConfig& second) {
+    return failure_of([&] { compare({config_of("a", text), second}, options_for(folder.path() / "out", 1)); });
+  };
+  const auto [code, line] = code_with(config_of("b", other));
+  CHECK(code == ExitCode::usage);
+  CHECK(contains(line, "configs a and b differ in their text (data.text"));
+  ResolvedConfig split = config_of("b", text), units = config_of("b", text);
+  split.config.data.val_fraction = 0.2;
+  units.config.data.units = Units::bytes;
+  CHECK(code_with(split).first == ExitCode::usage);
+  CHECK(code_with(units).first == ExitCode::usage);
+  CHECK(code_with(config_of("b", copy)).first == ExitCode::ok);  // the same characters in another file
+}
+
+TEST_CASE("options that cannot be meant are refused") {
+  const TemporaryFolder folder;
+  const ResolvedConfig config = config_of("a", text_file(folder.path(), "text"));
+  const auto code_with = [&](auto change) {
+    CompareOptions options = options_for(folder.path() / "out", 1);
+    change(options);
+    return failure_of([&] { compare({config}, options); }).first;
+  };
+  CHECK(code_with([](CompareOptions& options) { options.seeds = 0; }) == ExitCode::usage);
+  CHECK(code_with([](CompareOptions& options) { options.seeds = 1001; }) == ExitCode::usage);
+  CHECK(code_with([](CompareOptions& options) { options.max_iters = -1; }) == ExitCode::usage);
+  CHECK(code_with([](CompareOptions& options) { options.max_seconds = -1; }) == ExitCode::usage);
+  CHECK(code_with([](CompareOptions& options) { options.max_iters = 1, options.max_seconds = 1; }) == ExitCode::usage);
+  CHECK(failure_of([&] { compare({}, options_for(folder.path() / "out")); }).first == ExitCode::usage);
+  CHECK_FALSE(fs::exists(folder.path() / "out"));
+}
+
+TEST_CASE("one length and one first seed take the place of every config's own") {
+  const TemporaryFolder folder;
+  const std::string text = text_file(folder.path(), "text");
+  ResolvedConfig a = config_of("a", text), b = config_of("b", text);
+  b.config.train.seed = 7;
+  b.config.train.max_epochs = 3;
+  CompareOptions options = options_for(folder.path() / "out", 1);
+  options.max_iters = 4;
+  options.first_seed = 900;
+  const Comparison comparison = compare({a, b}, options);
+  for (const ConfigResult& result : comparison.results) {
+    CHECK(result.runs.seeds[0].seed == 900);
+    CHECK(result.runs.seeds[0].step == 4);
+  }
+  // Equal but for their names: the same weights, the same windows, the same loss.
+  CHECK(comparison.results[1].versus_best->mean == 0);
+  CHECK(comparison.results[1].versus_best->p == 1);
+}
+
+TEST_CASE("a length in seconds is kept by a comparison that is started again") {
+  const TemporaryFolder folder;
+  const ResolvedConfig config = config_of("a", text_file(folder.path(), "text"));
+  CompareOptions options = options_for(folder.path() / "out", 1);
+  options.max_seconds = 0.2;
+  Record record;
+  compare({config}, options);
+  compare({config}, options, record.hooks());
+  CHECK(record.reused == Names{"a-seed50"});
+}
+
+TEST_CASE("configs of one name, and of names with a slash, get folders of their own") {
+  const TemporaryFolder folder;
+  const std::string text = text_file(folder.path(), "text");
+  Record record;
+  const Comparison comparison = compare({config_of("ladder/a", text), config_of("ladder/a", text)},
+                                        options_for(folder.path() / "out", 1), record.hooks());
+  CHECK(record.ended == Names{"ladder-a-seed50", "ladder-a-2-seed50"});
+  CHECK(comparison.results[0].runs.config == "ladder/a");
+  CHECK(comparison.results[1].runs.config == "ladder/a-2");
+}
+
+TEST_CASE("a run that diverges is listed and the others go on") {
+  const TemporaryFolder folder;
+  const std::string text = text_file(folder.path(), "text");
+  ResolvedConfig diverging = config_of("diverging", text, "gpt");
+  diverging.config.train.learning_rate = 1000;
+  diverging.config.train.weight_decay = 1000;
+  diverging.config.train.grad_clip = 0;
+  diverging.config.train.warmup_iters = 0;
+  diverging.config.train.max_iters = 200;
+  const Comparison comparison = compare({diverging, config_of("sound", text)}, options_for(folder.path() / "out", 1));
+  REQUIRE(comparison.complete);
+  CHECK(comparison.results[0].runs.config == "sound");
+  CHECK(contains(comparison.results[1].runs.seeds[0].failure, "training diverged"));
+  CHECK_FALSE(fs::exists(comparison.results[1].runs.seeds[0].run / "val_losses.json"));
+}
+
+TEST_CASE("a model that sees its own targets is compared but not ranked") {
+  const TemporaryFolder folder;
+  const std::string text = text_file(folder.path(), "text");
+  ResolvedConfig leaking = config_of("leaking", text, "average");
+  leaking.config.model.causal = false;
+  const Comparison comparison = compare({leaking, config_of("honest", text)}, options_for(folder.path() / "out", 1));
+  CHECK(comparison.results[0].runs.config == "honest");
+  CHECK(comparison.results[1].runs.leaks);
+  CHECK(comparison.results[1].rank == 0);
+}
+
+}  // namespace chargpt

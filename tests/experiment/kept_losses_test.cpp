@@ -1,0 +1,96 @@
+// Losses on disk: as written when read, never trusted when damaged.
+#include "experiment/kept_losses.h"
+
+#include <fstream>
+
+#include "base/files.h"
+#include "folder.h"
+#include "test.h"
+
+namespace chargpt {
+namespace {
+
+KeptRun example() {
+  KeptRun kept;
+  kept.seed = {.seed = 1338, .loss = 2.25, .seconds = 1.5, .tokens_per_second = 1000, .step = 7};
+  kept.seed.losses = {1.0f, 2.5f, 3.25f};
+  kept.params = 99;
+  kept.block_size = 8;
+  kept.leaks = true;
+  kept.text = {.tokens = 40, .crc64 = 0xFEDCBA9876543210};
+  return kept;
+}
+
+void overwrite(const std::filesystem::path& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+std::string problem_of(const std::filesystem::path& run) {
+  std::string problem;
+  CHECK_FALSE(kept_losses(run, problem));
+  return problem;
+}
+
+}  // namespace
+
+TEST_CASE("kept losses come back as they were") {
+  const TemporaryFolder run;
+  keep_losses(run.path(), example());
+  std::string problem;
+  const auto kept = kept_losses(run.path(), problem);
+  REQUIRE(kept);
+  CHECK(problem.empty());
+  CHECK(kept->seed.losses == example().seed.losses);
+  CHECK(kept->seed.seed == 1338);
+  CHECK(kept->seed.loss == 2.25);
+  CHECK(kept->seed.seconds == 1.5);
+  CHECK(kept->seed.tokens_per_second == 1000);
+  CHECK(kept->seed.step == 7);
+  CHECK(kept->seed.run == run.path());
+  CHECK(kept->params == 99);
+  CHECK(kept->block_size == 8);
+  CHECK(kept->leaks);
+  CHECK(kept->text == example().text);
+}
+
+TEST_CASE("the losses are plain little-endian float32 in the order of the text") {
+  const TemporaryFolder run;
+  keep_losses(run.path(), example());
+  using namespace std::string_literals;
+  CHECK(read_file(run.path() / "val_losses.f32") == "\0\0\x80\x3F\0\0\x20\x40\0\0\x50\x40"s);
+}
+
+TEST_CASE("a folder without kept losses is no problem") {
+  const TemporaryFolder run;
+  CHECK(problem_of(run.path()).empty());
+}
+
+TEST_CASE("damaged losses are named, not used") {
+  const TemporaryFolder run;
+  keep_losses(run.path(), example());
+  const std::string losses = read_file(run.path() / "val_losses.f32"),
+                    header = read_file(run.path() / "val_losses.json");
+  const auto with = [&](const std::string& new_losses, const std::string& new_header) {
+    overwrite(run.path() / "val_losses.f32", new_losses);
+    overwrite(run.path() / "val_losses.json", new_header);
+    return problem_of(run.path());
+  };
+  CHECK_FALSE(with(losses.substr(0, 8), header).empty());
+  CHECK_FALSE(with(losses + "x", header).empty());
+  CHECK_FALSE(with("X" + losses.substr(1), header).empty());
+  CHECK_FALSE(with(losses, "").empty());
+  CHECK_FALSE(with(losses, "[]").empty());
+  CHECK_FALSE(with(losses, "{}").empty());
+  CHECK_FALSE(with(losses, header.substr(0, header.size() / 2)).empty());
+  std::string count = header;
+  count.replace(count.find("\"count\": 3"), 10, "\"count\": 18446744073709551615");
+  CHECK_FALSE(with(losses, count).empty());
+  std::string newer = header;
+  newer.replace(newer.find("\"version\": 1"), 12, "\"version\": 2");
+  CHECK_FALSE(with(losses, newer).empty());
+  std::filesystem::remove(run.path() / "val_losses.f32");
+  overwrite(run.path() / "val_losses.json", header);
+  CHECK_FALSE(problem_of(run.path()).empty());
+}
+
+}  // namespace chargpt
