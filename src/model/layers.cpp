@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "model/attention.h"
 
@@ -80,6 +81,11 @@ torch::nn::Linear linear(std::int64_t in, std::int64_t out, bool bias) {
   return torch::nn::Linear(torch::nn::LinearOptions(in, out).bias(bias));
 }
 
+/// Over the last dimension. The library takes an undefined gain for a tensor; it must be absent.
+Tensor rms_norm(const Tensor& x, const Tensor& gain, double eps) {
+  return at::rms_norm(x, {x.size(-1)}, gain.defined() ? std::optional(gain) : std::nullopt, eps);
+}
+
 double score_scale(const ModelConfig& config) {
   switch (config.attention_scale) {
     case AttentionScale::head:
@@ -122,7 +128,7 @@ Tensor NormLayerImpl::forward(const Tensor& x) {
     case Norm::layernorm:
       return at::layer_norm(x, {options.size}, weight, bias, options.eps);
     case Norm::rmsnorm:
-      return at::rms_norm(x, {options.size}, weight, options.eps);
+      return rms_norm(x, weight, options.eps);
     case Norm::none:
       return x;
   }
@@ -215,8 +221,8 @@ Tensor CausalSelfAttentionImpl::forward(const Tensor& x, ForwardPass& pass) {
   const auto qkv = c_attn(x).chunk(3, -1);  // (B, T, C) -> 3 x (B, T, nh hs)
   Tensor q = split_heads(qkv[0]), k = split_heads(qkv[1]), v = split_heads(qkv[2]);
   if (qk_norm_) {  // Henry et al., "Query-key normalization" (2020), here by RMS
-    q = at::rms_norm(q, {head_size_}, {}, norm_eps_);
-    k = at::rms_norm(k, {head_size_}, {}, norm_eps_);
+    q = rms_norm(q, {}, norm_eps_);
+    k = rms_norm(k, {}, norm_eps_);
   }
   if (!rope.is_empty()) {
     q = rope(q, pass.first_position);

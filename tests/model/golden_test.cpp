@@ -1,0 +1,103 @@
+// Logits and every gradient of each model against scripts/reference_models.py, which shares no code with them.
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "base/names.h"
+#include "variants.h"
+//
+#include "test.h"
+
+namespace chargpt {
+namespace {
+
+using nlohmann::json;
+using torch::Tensor;
+
+/// One member of an options struct from JSON.
+struct ReadOption {
+  const json& options;
+
+  template <class T>
+  void operator()(const char* name, T& member, const auto&...) const {
+    if (!options.contains(name)) return;
+    if constexpr (std::is_enum_v<T>)
+      member = enum_value<T>(options.at(name).get<std::string>()).value();
+    else if constexpr (std::is_same_v<T, Places>) {
+      member.clear();
+      for (const auto& place : options.at(name)) member.push_back(enum_value<Place>(place.get<std::string>()).value());
+    } else
+      member = options.at(name).get<T>();
+  }
+};
+
+std::uint32_t mix(std::uint32_t x) {
+  x ^= x >> 16;
+  x *= 0x85ebca6bU;
+  x ^= x >> 13;
+  x *= 0xc2b2ae35U;
+  return x ^ (x >> 16);
+}
+
+/// The formula "weights" of the file.
+void fill(Tensor parameter, const json& row) {
+  const double offset = row.at("offset"), scale = row.at("scale");
+  const std::uint32_t first = 0x9e3779b9U * (row.at("k").get<std::uint32_t>() + 1);
+  float* const values = parameter.data_ptr<float>();
+  for (std::int64_t i = 0; i < parameter.numel(); ++i)
+    values[i] = static_cast<float>(offset + scale * (mix(static_cast<std::uint32_t>(i) + first) / 2147483648.0 - 1));
+}
+
+Tensor ids_of(const json& rows) {
+  const auto T = static_cast<std::int64_t>(rows.at(0).size());
+  Tensor ids = at::empty({static_cast<std::int64_t>(rows.size()), T}, at::kLong);
+  for (std::int64_t b = 0; b < ids.size(0); ++b)
+    for (std::int64_t t = 0; t < T; ++t) ids.index_put_({b, t}, rows[b][t].get<std::int64_t>());
+  return ids;
+}
+
+/// Largest excess of |got - expected| over 1e-6 + 1e-4 |expected|, at most 0 where all agree.
+double excess(const Tensor& got, const json& expected) {
+  const Tensor wanted = torch::tensor(expected.get<std::vector<double>>(), at::kDouble);
+  return ((got.flatten().to(at::kDouble) - wanted).abs() - 1e-4 * wanted.abs() - 1e-6).max().item<double>();
+}
+
+void check_case(const json& figures) {
+  ModelConfig config;
+  ModelConfig::visit(config, ReadOption{figures.at("model")});
+  const auto model = make_model(config, figures.at("vocab_size"), 1);
+  auto parameters = model->named_parameters();
+  REQUIRE(parameters.size() == figures.at("parameters").size());
+  for (const auto& row : figures.at("parameters")) {
+    INFO(row);
+    const std::string name = row.at("name");
+    REQUIRE(parameters.contains(name));
+    REQUIRE(parameters[name].sizes().vec() == row.at("shape").get<std::vector<std::int64_t>>());
+    fill(parameters[name].detach(), row);
+  }
+
+  const Tensor logits = model->forward(ids_of(figures.at("ids")));
+  CHECK(excess(logits.detach(), figures.at("logits")) <= 0);
+  const Tensor loss = mean_loss(logits, ids_of(figures.at("targets")));
+  CHECK(loss.item<double>() == Approx(figures.at("loss").get<double>()).epsilon(1e-5));
+  loss.backward();
+  for (const auto& [name, gradient] : figures.at("gradients").items()) {
+    INFO(name);
+    CHECK(excess(parameters[name].grad(), gradient) <= 0);
+  }
+}
+
+TEST_CASE("logits and every gradient are the reference's, for each type and each option, by both attentions") {
+  const OneThread one_thread;
+  std::ifstream file(CHARGPT_SOURCE_DIR "/tests/golden/models.json");
+  const json document = json::parse(file);
+  CHECK(document.at("cases").size() == 13);
+  for (auto figures : document.at("cases"))
+    for (const char* attention : {"builtin", "manual"}) {
+      INFO(figures.at("name") << ", " << attention);
+      figures["model"]["attention"] = attention;
+      check_case(figures);
+    }
+}
+
+}  // namespace
+}  // namespace chargpt

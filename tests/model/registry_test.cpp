@@ -1,0 +1,341 @@
+// Properties that hold for every model of the registry. Listing a model tests it.
+#include <torch/optim/adamw.h>
+
+#include <cmath>
+
+#include "base/error.h"
+#include "variants.h"
+//
+#include "test.h"
+
+namespace chargpt {
+namespace {
+
+using torch::Tensor;
+
+/// The line for people of a c10::Error.
+template <class Action>
+std::string refusal(Action&& action) {
+  try {
+    action();
+  } catch (const c10::Error& error) {
+    return error.what_without_backtrace();
+  }
+  return "nothing was refused";
+}
+
+TEST_CASE("logits are (B, T, V) and finite, from one token to block_size") {
+  const OneThread one_thread;
+  const torch::NoGradGuard no_grad;
+  for (const auto& [name, config] : all_variants()) {
+    INFO(name);
+    const auto model = make_model(config, test_vocab, 1);
+    for (const std::int64_t T : {std::int64_t{1}, std::int64_t{5}, config.block_size}) {
+      const Tensor logits = model->forward(some_ids(3, T));
+      CHECK(logits.sizes() == torch::IntArrayRef({3, T, test_vocab}));
+      CHECK(logits.isfinite().all().item<bool>());
+    }
+  }
+}
+
+TEST_CASE("more tokens than block_size, none at all, and a wrong kind of ids are refused") {
+  for (const auto& [name, config] : types()) {
+    INFO(name);
+    const auto model = make_model(config, test_vocab, 1);
+    CHECK(refusal([&] { model->forward(some_ids(2, 9)); }) ==
+          "T = 9 tokens after 0 cached ones is more than model.block_size = 8; give the last 8 tokens at most");
+    CHECK(refusal([&] { model->forward(at::zeros({2, 0}, at::kLong)); }) == "T = 0: a model needs at least one token");
+    CHECK(refusal([&] { model->forward(at::zeros({2, 4})); }) == "ids must be int64, not Float");
+    CHECK(refusal([&] { model->forward(at::zeros({4}, at::kLong)); }) == "ids must be (B, T), not of 1 dimensions");
+  }
+}
+
+TEST_CASE("later tokens change no earlier logits, except in a model that says it leaks") {
+  const OneThread one_thread;
+  const torch::NoGradGuard no_grad;
+  int leaking = 0;
+  for (const auto& [name, config] : all_variants()) {
+    INFO(name);
+    const auto model = make_model(config, test_vocab, 2);
+    Tensor ids = some_ids(2, 8);
+    const Tensor before = model->forward(ids);
+    for (std::int64_t t = 1; t < 8; ++t) {
+      Tensor changed = ids.clone();
+      changed.narrow(1, t, 8 - t).add_(1).remainder_(test_vocab);
+      const double earlier = largest_difference(model->forward(changed).narrow(1, 0, t), before.narrow(1, 0, t));
+      if (model->leaks())
+        CHECK(earlier > 1e-4);
+      else
+        CHECK(earlier <= 1e-6);
+    }
+    leaking += model->leaks() ? 1 : 0;
+  }
+  CHECK(leaking == 1);
+}
+
+TEST_CASE("with gpt2 initialisation the first loss is near ln V") {
+  const OneThread one_thread;
+  const torch::NoGradGuard no_grad;
+  for (const auto& [name, config] : all_variants()) {
+    INFO(name);
+    const auto model = make_model(config, test_vocab, 3);
+    CHECK(mean_loss(model->forward(some_ids(8, 8)), some_ids(8, 8, 1)).item<double>() ==
+          Approx(std::log(test_vocab)).margin(0.1));
+  }
+}
+
+TEST_CASE("every parameter gets a gradient") {
+  const OneThread one_thread;
+  for (const auto& [name, config] : all_variants()) {
+    const auto model = make_model(config, test_vocab, 4);
+    mean_loss(model->forward(some_ids(4, 8)), some_ids(4, 8, 1)).backward();
+    for (const auto& parameter : model->named_parameters()) {
+      INFO(name << ": " << parameter.key());
+      REQUIRE(parameter->grad().defined());
+      CHECK(parameter->grad().abs().max().item<double>() > 0);
+    }
+  }
+}
+
+double loss_after_training(LanguageModel& model, const Tensor& x, const Tensor& y, int steps) {
+  torch::optim::AdamW optimizer(model.parameters(), torch::optim::AdamWOptions(1e-2).weight_decay(0.0));
+  for (int step = 0; step < steps; ++step) {
+    optimizer.zero_grad();
+    mean_loss(model.forward(x), y).backward();
+    optimizer.step();
+  }
+  const torch::NoGradGuard no_grad;
+  return mean_loss(model.forward(x), y).item<double>();
+}
+
+TEST_CASE("every type learns which symbol follows which") {
+  const OneThread one_thread;
+  const Tensor x = at::arange(4).unsqueeze(1) + at::arange(8);  // row b counts from b
+  for (const auto& [name, config] : types()) {
+    INFO(name);
+    const auto model = make_model(config, test_vocab, 5);
+    CHECK(loss_after_training(*model, x, x + 1, 200) < 0.2);
+  }
+}
+
+TEST_CASE("attention and gpt learn a batch by heart, with any option") {
+  const OneThread one_thread;
+  for (const auto& [name, config] : single_changes()) {
+    if (config.type == "average") continue;
+    INFO(name);
+    const auto model = make_model(config, test_vocab, 6);
+    CHECK(loss_after_training(*model, some_ids(4, 8), some_ids(4, 8, 1), 150) < 0.2);
+  }
+}
+
+TEST_CASE("decoding with a cache gives the logits of decoding without") {
+  const OneThread one_thread;
+  const torch::NoGradGuard no_grad;
+  for (const auto& [name, config] : all_variants()) {
+    const auto model = make_model(config, test_vocab, 7);
+    if (!model->has_cache()) continue;
+    const Tensor ids = some_ids(3, 8), whole = model->forward(ids);
+    for (const std::vector<std::int64_t>& lengths : {std::vector<std::int64_t>(8, 1), {5, 1, 1, 1}, {3, 4, 1}, {8}}) {
+      INFO(name << ", first piece of " << lengths[0]);
+      KeyValueCache cache;
+      for (const std::int64_t T : lengths) {
+        const std::int64_t first = cache.length;
+        const Tensor logits = model->forward(ids.narrow(1, first, T), {.cache = &cache});
+        CHECK(largest_difference(logits, whole.narrow(1, first, T)) <= 1e-5);
+      }
+      CHECK(cache.length == 8);
+    }
+  }
+}
+
+TEST_CASE("a full cache takes no more, and models without one refuse it") {
+  const auto gpt = make_model(small_config(), test_vocab, 1);
+  KeyValueCache cache;
+  gpt->forward(some_ids(1, 7), {.cache = &cache});
+  CHECK(refusal([&] { gpt->forward(some_ids(1, 2), {.cache = &cache}); }) ==
+        "T = 2 tokens after 7 cached ones is more than model.block_size = 8; give the last 8 tokens at most");
+  const auto bigram = make_model(small_config("bigram"), test_vocab, 1);
+  CHECK(refusal([&] { bigram->forward(some_ids(1, 2), {.cache = &cache}); }) ==
+        "model.type = bigram keeps no key/value cache");
+}
+
+TEST_CASE("recorded attention has a row for each token, which sums to 1 and looks back only") {
+  const OneThread one_thread;
+  const torch::NoGradGuard no_grad;
+  for (const auto& [name, config] : all_variants()) {
+    INFO(name);
+    const auto model = make_model(config, test_vocab, 8);
+    AttentionMaps maps;
+    const Tensor logits = model->forward(some_ids(3, 6), {.attention = &maps});
+    CHECK(largest_difference(logits, model->forward(some_ids(3, 6))) <= 1e-5);
+    if (config.type == "bigram") {
+      CHECK(maps.empty());
+      continue;
+    }
+    const bool attends = config.type == "attention" || config.type == "gpt";
+    CHECK(maps.size() == (config.type == "gpt" ? 2 : 1));
+    for (const auto& map : maps) {
+      CHECK(map.sizes() == torch::IntArrayRef({3, attends ? config.n_head : 1, 6, 6}));
+      CHECK(largest_difference(map.sum(-1), at::ones({1})) <= 1e-6);
+      if (!model->leaks()) CHECK(map.triu(1).abs().max().item<double>() == 0);
+    }
+  }
+}
+
+TEST_CASE("manual and built-in attention give the same logits and gradients") {
+  const OneThread one_thread;
+  for (auto [name, config] : gpt_products()) {
+    INFO(name);
+    config.attention = AttentionKind::manual;
+    const auto manual = make_model(config, test_vocab, 9);
+    config.attention = AttentionKind::builtin;
+    const auto builtin = make_model(config, test_vocab, 9);
+    const Tensor a = manual->forward(some_ids(3, 8)), b = builtin->forward(some_ids(3, 8));
+    CHECK(largest_difference(a, b) <= 1e-5);
+    mean_loss(a, some_ids(3, 8, 1)).backward();
+    mean_loss(b, some_ids(3, 8, 1)).backward();
+    const auto left = manual->parameters(), right = builtin->parameters();
+    for (std::size_t i = 0; i < left.size(); ++i) CHECK(largest_difference(left[i].grad(), right[i].grad()) <= 1e-5);
+  }
+}
+
+TEST_CASE("parameters are counted without building the model") {
+  for (const auto& [name, config] : all_variants()) {
+    INFO(name);
+    CHECK(count_parameters(config, test_vocab) == make_model(config, test_vocab, 1)->parameter_count());
+  }
+}
+
+TEST_CASE("the teaching models have the parameters of their documents") {
+  ModelConfig config;
+  config.n_embd = 64;
+  config.block_size = 8;
+  const auto count = [&](const std::string& type) {
+    config.type = type;
+    return make_model(config, 65, 1)->parameter_count();
+  };
+  CHECK(count("bigram") == 8385);
+  CHECK(count("average") == 8385);
+  CHECK(count("masked") == 8897);
+
+  config.n_layer = 3;
+  config.n_head = 1;
+  config.activation = Activation::relu;
+  config.final_norm = config.output_projection = config.tie_weights = false;
+  config.bias = true;
+  config.bias_places = {Place::mlp, Place::norm, Place::head};
+  CHECK(count("gpt") == 145793);
+}
+
+TEST_CASE("nanoGPT's CPU model has its parameters, by its names, a tied matrix once") {
+  const auto model = make_model(ModelConfig{}, 65, 1);
+  CHECK(model->parameter_count() == 65 * 128 + 64 * 128 + 4 * (2 * 128 + 12 * 128 * 128) + 128);
+  std::vector<std::string> names;
+  for (const auto& parameter : model->named_parameters()) names.push_back(parameter.key());
+  CHECK(names.size() == 2 + 4 * 6 + 1);
+  names.resize(8);
+  CHECK(names == std::vector<std::string>{"transformer.wte.weight", "transformer.wpe.weight",
+                                          "transformer.h.0.ln_1.weight", "transformer.h.0.attn.c_attn.weight",
+                                          "transformer.h.0.attn.c_proj.weight", "transformer.h.0.ln_2.weight",
+                                          "transformer.h.0.mlp.c_fc.weight", "transformer.h.0.mlp.c_proj.weight"});
+}
+
+TEST_CASE("places of biases are read as a set, in any order") {
+  ModelConfig config = small_config();
+  config.bias = true;
+  const auto biased = [&](Places places) {
+    config.bias_places = std::move(places);
+    std::string names;
+    for (const auto& parameter : make_model(config, test_vocab, 1)->named_parameters())
+      if (parameter.key().ends_with("bias") && parameter.key().find(".h.1.") == std::string::npos)
+        names += parameter.key() + " ";
+    return names;
+  };
+  CHECK(biased({}).empty());
+  CHECK(biased({Place::attention}) == "transformer.h.0.attn.c_attn.bias ");
+  CHECK(biased({Place::attention_output}) == "transformer.h.0.attn.c_proj.bias ");
+  CHECK(biased({Place::mlp}) == "transformer.h.0.mlp.c_fc.bias transformer.h.0.mlp.c_proj.bias ");
+  CHECK(biased({Place::norm}) == "transformer.h.0.ln_1.bias transformer.h.0.ln_2.bias transformer.ln_f.bias ");
+  CHECK(biased({Place::head}) == "lm_head.bias ");
+  CHECK(biased({Place::head, Place::attention}) == biased({Place::attention, Place::head, Place::head}));
+}
+
+std::string usage_error(const ModelConfig& config) {
+  try {
+    check_model_config(config);
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::usage);
+    return error.what();
+  }
+  return "nothing was refused";
+}
+
+TEST_CASE("options that do not fit together are refused with what would") {
+  const auto message = [](auto&& change) {
+    ModelConfig config;
+    change(config);
+    return usage_error(config);
+  };
+  CHECK(message([](auto&) {}) == "nothing was refused");
+  CHECK(message([](auto& c) { c.type = "gtp"; }) ==
+        "model.type = \"gtp\" is not one of bigram, average, masked, attention, gpt; did you mean gpt?");
+  CHECK(message([](auto& c) { c.type = "lstm"; }) ==
+        "model.type = \"lstm\" is not one of bigram, average, masked, attention, gpt");
+  CHECK(message([](auto& c) { c.n_head = 5; }) == "model.n_head = 5 does not divide model.n_embd = 128; 4 or 8 would");
+  CHECK(message([](auto& c) { c.n_head = 200; }) == "model.n_head = 200 does not divide model.n_embd = 128; 128 would");
+  CHECK(message([](auto& c) { c.n_head = 5, c.type = "bigram"; }) == "nothing was refused");
+  CHECK(message([](auto& c) { c.n_head = 5, c.head_size = 16; }) == "nothing was refused");
+  CHECK(
+      message([](auto& c) { c.head_size = 16, c.output_projection = false; }) ==
+      "model.output_projection = false, but 4 heads of model.head_size = 16 join to 64, not to model.n_embd = 128; set "
+      "output_projection to true, or head_size to 0");
+  CHECK(message([](auto& c) { c.head_size = 3, c.position = Position::rope; }) ==
+        "model.position = rope turns pairs of features, but a head has 3; make model.head_size (or n_embd / n_head) "
+        "even");
+  CHECK(message([](auto& c) { c.causal = false; }) ==
+        "model.causal = false is for model.type = average alone, not for gpt; leave it out, or set it to true");
+  CHECK(message([](auto& c) { c.dropout_places = {Place::head}; }) ==
+        "model.dropout_places has head, which is not one of embedding, attention, attention_output, mlp");
+  CHECK(message([](auto& c) { c.bias_places = {Place::embedding}; }) ==
+        "model.bias_places has embedding, which is not one of attention, attention_output, mlp, norm, head");
+}
+
+TEST_CASE("a model larger than the machine is refused before it is built") {
+  ModelConfig config;
+  config.n_layer = 1000;
+  config.n_embd = config.mlp_size = 65536;
+  config.n_head = 1;
+  try {
+    make_model(config, 65, 1);
+    FAIL("60 TB of weights were made");
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::memory);
+    CHECK(std::string(error.what()).starts_with("the model's weights alone are 103079.8 GB, this machine has "));
+  }
+}
+
+TEST_CASE("weights are a pure function of the seed, and the global generator is left alone") {
+  const OneThread one_thread;
+  const auto equal = [](const LanguageModel& a, const LanguageModel& b) {
+    const auto left = a.parameters(), right = b.parameters();
+    for (std::size_t i = 0; i < left.size(); ++i)
+      if (!left[i].equal(right[i])) return false;
+    return true;
+  };
+  for (auto [name, config] : all_variants()) {
+    INFO(name);
+    for (const Init init : {Init::gpt2, Init::pytorch}) {
+      config.init = init;
+      at::manual_seed(1);
+      const auto first = make_model(config, test_vocab, 10);
+      const Tensor drawn = at::rand({3});
+      at::manual_seed(1);
+      CHECK(drawn.equal(at::rand({3})));
+      CHECK(equal(*first, *make_model(config, test_vocab, 10)));
+      CHECK_FALSE(equal(*first, *make_model(config, test_vocab, 11)));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace chargpt
