@@ -71,10 +71,10 @@ std::string to_text(const Figures& figures) {
   add_row(table, "this model, " + figures.split, figures.loss);
   if (figures.loss_windows_64) add_row(table, "  in windows of 64", *figures.loss_windows_64);
   if (figures.baselines) add_baselines(table, *figures.baselines);
-  return table.text() + "95 % interval of the loss " + format_fixed(figures.ci95.low, 4) + " to " +
+  return table.text() + "95 % interval of the loss: " + format_fixed(figures.ci95.low, 4) + " to " +
          format_fixed(figures.ci95.high, 4) + " (these weights, other text); perplexity " +
-         format_fixed(std::exp(figures.loss), 4) + "; " + std::to_string(figures.tokens) +
-         " characters, each scored once in windows of " + std::to_string(figures.block_size) + "\n" + verdict(figures);
+         format_fixed(std::exp(figures.loss), 2) + "\n" + format_count(figures.tokens) +
+         " characters, each scored once, in windows of " + std::to_string(figures.block_size) + "\n" + verdict(figures);
 }
 
 }  // namespace chargpt

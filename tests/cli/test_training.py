@@ -194,12 +194,13 @@ class FailureTest(ProgramTest):
             self.skipTest("this machine has a CUDA device")
         self.assertIn("cuda", self.fail_with(69, "train", "ladder/bigram", "--device", "cuda", *QUICK).lower())
 
-    def test_divergence_keeps_the_last_good_checkpoint(self):
-        error = self.fail_with(80, "train", "nanogpt-cpu", "--run", "r", "--max_iters", "2000", *SMALL_GPT, *QUICK, "--set",
-                               "train.learning_rate=1000", "--set", "train.grad_clip=0", "--set", "model.dropout=0")
-        self.assertIn("step", error)
-        if (self.folder / "r/checkpoints").exists():
-            self.succeed("inspect", "r", "--verify", "--json")
+    def test_divergence_keeps_and_names_the_last_good_checkpoint(self):
+        self.train("r", "nanogpt-cpu", 10, *SMALL_GPT)
+        error = self.fail_with(80, "resume", "r", "--max_iters", "2000", "--learning_rate", "1e9", "--grad_clip", "0", "--lr_schedule",
+                               "constant", "--min_lr", "0")
+        self.assertIn("r/checkpoints/step-", error)
+        self.assertTrue(self.succeed("inspect", "r", "--verify", "--json").json["verified"])
+        self.succeed("sample", "r", "--tokens", "5")
 
     def test_a_read_only_run_folder(self):
         if os.geteuid() == 0:
