@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "model/registry.h"
 #include "test.h"
 
 namespace chargpt {
@@ -106,6 +107,31 @@ TEST_CASE("greedy decoding with and without cache gives the same text, also past
     CHECK(generated(cached, prompt, sample)[0] == by_hand);
     CHECK(generated(cached, prompt, sample, false)[0] == by_hand);
     CHECK(generated(uncached, prompt, sample)[0] == by_hand);
+  }
+}
+
+TEST_CASE("every model type and every kind of position decodes the same text with and without cache") {
+  const auto agree = [](const ModelConfig& config) {
+    const auto model = make_model(config, 11, 3);
+    const SampleConfig greedy{.tokens = 25, .temperature = 0}, drawn{.tokens = 25, .num_samples = 3, .temperature = 1};
+    INFO(config.type << ", position " << enum_name(config.position));
+    CHECK(generated(*model, {1, 2, 3}, greedy)[0] == greedy_by_hand(*model, {1, 2, 3}, 25));
+    CHECK(generated(*model, {1, 2, 3}, greedy) == generated(*model, {1, 2, 3}, greedy, false));
+    CHECK(generated(*model, {1, 2, 3}, drawn) == generated(*model, {1, 2, 3}, drawn, false));
+  };
+  ModelConfig config = small_config(10);
+  config.n_layer = 2;
+  config.n_head = 2;
+  config.n_embd = 16;
+  config.init_std = 0.3;
+  for (const ModelType& type : model_types()) {
+    config.type = type.name;
+    agree(config);
+  }
+  config.type = "gpt";
+  for (const Position position : {Position::learned, Position::sinusoidal, Position::rope, Position::none}) {
+    config.position = position;
+    agree(config);
   }
 }
 
