@@ -5,5 +5,5 @@ set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")/.."
 . scripts/setup.sh
 
-build_program
+build chargpt
 echo "build/chargpt"

@@ -12,8 +12,8 @@ fail() { say "error: $*"; exit 1; }
 have() {
   case $1 in
     */*)
-      local prefix
-      for prefix in /usr /usr/local ${CMAKE_PREFIX_PATH//:/ }; do
+      local prefix own=${CMAKE_PREFIX_PATH:-}
+      for prefix in /usr /usr/local ${own//[:;]/ }; do
         compgen -G "$prefix/include/$1" >/dev/null && return 0
       done
       return 1 ;;
@@ -118,8 +118,8 @@ configure() {
   cmake -S "$(pwd -P)" -B "$1" -G Ninja -DLibTorch_ROOT:PATH="$2" >&2 || fail "CMake stopped (above)"
 }
 
-# build_program: all of the above where it is needed, then build/chargpt and the test programs.
-build_program() {
+# build [TARGET…]: all of the above where it is needed, then the targets of build/ (default: all, the test programs too).
+build() {
   need_build_packages
   mkdir -p build
   exec 9>build/.lock  # two of these scripts at once: the second waits here, then finds the work done
@@ -133,7 +133,7 @@ build_program() {
   fi
   say "$(tail -n 1 build/.libtorch_search)"
   configure build "$libtorch"
-  ninja -C build -j "$(build_jobs)" >&2 || fail "the build stopped (above); if the compiler was killed, memory ran out: CMAKE_BUILD_PARALLEL_LEVEL=1"
+  ninja -C build -j "$(build_jobs)" "$@" >&2 || fail "the build stopped (above); if the compiler was killed, memory ran out: CMAKE_BUILD_PARALLEL_LEVEL=1"
   exec 9>&-
 }
 

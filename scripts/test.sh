@@ -13,7 +13,7 @@ if [ "${1:-}" = --quick ]; then
 fi
 
 want clang-format-14 clang-format-14
-build_program
+build
 get_text || fail "the tests need the text; fetch it by hand to data/tinyshakespeare.txt"
 ctest --test-dir build -j "$(nproc)" --output-on-failure --stop-on-failure "${selection[@]}" ||
   fail "a test failed (above); run it alone: scripts/test.sh -R NAME"
