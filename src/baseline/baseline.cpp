@@ -14,8 +14,6 @@
 namespace chargpt {
 namespace {
 
-using nlohmann::json;
-
 constexpr std::int64_t most_tokens = 10'000'000;
 constexpr int longest_order = 8;
 
@@ -32,13 +30,6 @@ std::int64_t added_by(const Vocabulary& vocabulary, TokenView train, TokenView s
   auto alone = std::async(std::launch::async, [&] { return xz_bytes(vocabulary, {train}); });
   const std::int64_t both = xz_bytes(vocabulary, {train, split});
   return both - alone.get();
-}
-
-double number_at(const json& json, const char* key) {
-  const auto found = json.find(key);
-  if (found == json.end() || !found->is_number() || !std::isfinite(found->get<double>()))
-    throw Error(ExitCode::data, std::string("baselines: \"") + key + "\" is missing or not a number");
-  return found->get<double>();
 }
 
 }  // namespace
@@ -59,14 +50,16 @@ std::vector<double> ngram_losses(TokenView train, TokenView split, std::int64_t 
 Baselines compute_baselines(const Corpus& corpus, TokenView split, std::int64_t block_size) {
   const Vocabulary& vocabulary = corpus.vocabulary();
   const TokenView train = beginning(corpus.train()), measured = beginning(split);
-  const std::vector<double> losses = ngram_losses(train, measured, vocabulary.size(), block_size, longest_order);
+  const std::vector<double> losses = ngram_losses(train, measured, vocabulary.size(), measured.size(), longest_order);
   const auto best = std::min_element(losses.begin(), losses.end());
+  const auto order = static_cast<int>(best - losses.begin()) + 1;
   return {.uniform = std::log(static_cast<double>(vocabulary.size())),
           .unigram = losses[0],
           .bigram = losses[1],
           .trigram = losses[2],
-          .ngram_order = best - losses.begin() + 1,
+          .ngram_order = order,
           .ngram = *best,
+          .ngram_in_windows = ngram_losses(train, measured, vocabulary.size(), block_size, order).back(),
           .gzip = nats_per_token(gzip_bytes(vocabulary, measured), measured.size()),
           .xz = nats_per_token(added_by(vocabulary, train, measured), measured.size())};
 }
@@ -79,28 +72,10 @@ nlohmann::ordered_json to_json(const Baselines& baselines) {
   json["trigram"] = baselines.trigram;
   json["ngram"]["order"] = baselines.ngram_order;
   json["ngram"]["loss"] = baselines.ngram;
+  json["ngram"]["loss_in_windows"] = baselines.ngram_in_windows;
   json["gzip"] = baselines.gzip;
   json["xz"] = baselines.xz;
   return json;
-}
-
-Baselines baselines_from_json(const json& json) {
-  if (!json.is_object() || !json.contains("ngram") || !json["ngram"].is_object())
-    throw Error(ExitCode::data,
-                "baselines: expected an object with \"uniform\", \"unigram\", \"bigram\", \"trigram\", \"ngram\", "
-                "\"gzip\" and \"xz\"");
-  const auto order = json["ngram"].find("order");
-  if (order == json["ngram"].end() || !order->is_number_integer() || *order < 1 || *order > longest_order)
-    throw Error(ExitCode::data,
-                "baselines: \"order\" is not a whole number from 1 to " + std::to_string(longest_order));
-  return {.uniform = number_at(json, "uniform"),
-          .unigram = number_at(json, "unigram"),
-          .bigram = number_at(json, "bigram"),
-          .trigram = number_at(json, "trigram"),
-          .ngram_order = order->get<std::int64_t>(),
-          .ngram = number_at(json["ngram"], "loss"),
-          .gzip = number_at(json, "gzip"),
-          .xz = number_at(json, "xz")};
 }
 
 }  // namespace chargpt

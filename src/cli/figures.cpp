@@ -14,12 +14,13 @@ void add_row(Table& table, const std::string& name, double loss) {
   table.add({name, format_fixed(loss, 4), format_fixed(loss / std::log(2.0), 4)});
 }
 
-void add_baselines(Table& table, const Baselines& baselines) {
+void add_baselines(Table& table, const Baselines& baselines, std::int64_t block_size) {
   add_row(table, "uniform", baselines.uniform);
   add_row(table, "counted unigrams", baselines.unigram);
   add_row(table, "counted bigrams", baselines.bigram);
   add_row(table, "counted trigrams", baselines.trigram);
   add_row(table, "counted " + std::to_string(baselines.ngram_order) + "-grams (best order)", baselines.ngram);
+  add_row(table, "  in windows of " + std::to_string(block_size), baselines.ngram_in_windows);
   add_row(table, "gzip", baselines.gzip);
   add_row(table, "xz, knowing the train split", baselines.xz);
 }
@@ -70,7 +71,7 @@ std::string to_text(const Figures& figures) {
   Table table({"", "nats/char", "bits/char"});
   add_row(table, "this model, " + figures.split, figures.loss);
   if (figures.loss_windows_64) add_row(table, "  in windows of 64", *figures.loss_windows_64);
-  if (figures.baselines) add_baselines(table, *figures.baselines);
+  if (figures.baselines) add_baselines(table, *figures.baselines, figures.block_size);
   return table.text() + "95 % interval of the loss: " + format_fixed(figures.ci95.low, 4) + " to " +
          format_fixed(figures.ci95.high, 4) + " (these weights, other text); perplexity " +
          format_fixed(std::exp(figures.loss), 2) + "\n" + format_count(figures.tokens) +
