@@ -1,0 +1,117 @@
+#include "train/batches.h"
+
+#include <torch/types.h>
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "base/error.h"
+
+#include "test.h"
+
+using namespace chargpt;
+
+namespace {
+
+/// Token i of the split is i mod 256.
+class CountingSplit {
+ public:
+  explicit CountingSplit(std::int64_t size) : bytes_(static_cast<std::size_t>(size)) {
+    std::iota(bytes_.begin(), bytes_.end(), std::uint8_t{0});
+  }
+  TokenView view() const { return {bytes_.data(), 1, static_cast<std::int64_t>(bytes_.size())}; }
+
+ private:
+  std::vector<std::uint8_t> bytes_;
+};
+
+/// Starts of the windows of one epoch, where an epoch is a whole number of steps.
+std::vector<std::int64_t> epoch_starts(const BatchSource& source, std::int64_t epoch, std::int64_t steps) {
+  std::vector<std::int64_t> starts;
+  for (std::int64_t step = epoch * steps; step < (epoch + 1) * steps; ++step)
+    for (const std::int64_t start : source.starts(step)) starts.push_back(start);
+  return starts;
+}
+
+}  // namespace
+
+TEST_CASE("y is x one token later, int64, (B, T) for each micro-batch") {
+  const CountingSplit split(200);
+  const BatchSource source(split.view(), 8, 3, 2, Windows::random, 1);
+  const std::vector<Batch> batches = source.at(5);
+  REQUIRE(batches.size() == 2);
+  for (const Batch& batch : batches) {
+    CHECK(batch.x.sizes().vec() == std::vector<std::int64_t>{3, 8});
+    CHECK(batch.x.scalar_type() == torch::kInt64);
+    CHECK(torch::equal(batch.x + 1, batch.y));
+  }
+  CHECK(batches[1].x[0][0].item<std::int64_t>() == source.starts(5)[3]);
+}
+
+TEST_CASE("batches are a pure function of seed and step") {
+  const CountingSplit split(1000);
+  for (const Windows windows : {Windows::random, Windows::shuffled}) {
+    const BatchSource source(split.view(), 8, 4, 2, windows, 7), again(split.view(), 8, 4, 2, windows, 7),
+        other(split.view(), 8, 4, 2, windows, 8);
+    CHECK(source.starts(31) == again.starts(31));
+    CHECK(source.starts(31) == source.starts(31));
+    CHECK(source.starts(31) != source.starts(32));
+    CHECK(source.starts(31) != other.starts(31));
+  }
+}
+
+TEST_CASE("random windows reach the first and the last place and no further") {
+  const CountingSplit split(12);
+  const BatchSource source(split.view(), 8, 64, 1, Windows::random, 1);
+  const std::vector<std::int64_t> starts = source.starts(0);
+  CHECK(std::set(starts.begin(), starts.end()) == std::set<std::int64_t>{0, 1, 2, 3});  // 3 + 8 is the last token
+}
+
+TEST_CASE("shuffled windows: each epoch visits each window once") {
+  const CountingSplit split(8 * 12 + 5);
+  const BatchSource source(split.view(), 8, 3, 2, Windows::shuffled, 3);
+  REQUIRE(source.windows_per_epoch() == 12);
+  std::set<std::vector<std::int64_t>> orders;
+  for (std::int64_t epoch = 0; epoch < 20; ++epoch) {
+    std::vector<std::int64_t> starts = epoch_starts(source, epoch, 2);
+    orders.insert(starts);
+    std::sort(starts.begin(), starts.end());
+    INFO("epoch " << epoch << " from " << starts.front());
+    CHECK(starts.front() >= 0);
+    CHECK(starts.front() < 8);
+    CHECK(starts.back() + 8 < split.view().size());
+    for (std::size_t i = 1; i + 1 < starts.size(); ++i) CHECK(starts[i] - starts[i - 1] == 8);
+    CHECK(starts[11] - starts[10] > 0);  // the last may be moved back, but is never a repetition
+    CHECK(starts[11] - starts[10] <= 8);
+  }
+  CHECK(orders.size() == 20);
+}
+
+TEST_CASE("a batch that an epoch cannot fill goes on with the next epoch") {
+  const CountingSplit split(8 * 5 + 1);
+  const BatchSource pairs(split.view(), 8, 2, 1, Windows::shuffled, 3),
+      singles(split.view(), 8, 1, 1, Windows::shuffled, 3);
+  for (std::int64_t i = 0; i < 20; ++i)
+    CHECK(pairs.starts(i / 2)[static_cast<std::size_t>(i % 2)] == singles.starts(i)[0]);
+}
+
+TEST_CASE("a split of exactly one window works in both modes, one token less is an error") {
+  const CountingSplit split(9), shorter(8);
+  for (const Windows windows : {Windows::random, Windows::shuffled}) {
+    CHECK(BatchSource(split.view(), 8, 2, 1, windows, 1).starts(3) == std::vector<std::int64_t>{0, 0});
+    CHECK_THROWS_AS(BatchSource(shorter.view(), 8, 2, 1, windows, 1), Error);
+  }
+}
+
+TEST_CASE("the order of an epoch is a permutation for every size, and mixes") {
+  for (std::int64_t count = 1; count <= 300; ++count) {
+    std::set<std::int64_t> places;
+    for (std::int64_t i = 0; i < count; ++i) places.insert(permuted(i, count, 99));
+    CHECK(std::ssize(places) == count);
+    CHECK(*places.rbegin() == count - 1);
+  }
+  double moved = 0;  // mean distance of a random permutation of n: n / 3
+  for (std::int64_t i = 0; i < 10000; ++i) moved += std::abs(static_cast<double>(permuted(i, 10000, 5) - i));
+  CHECK(moved / 10000 == Approx(10000 / 3.0).epsilon(0.03));
+}

@@ -1,0 +1,104 @@
+// Training against PyTorch: losses, gradient norms and rates of tests/golden/training.json, whose weights, tokens and
+// windows are formulas described there (scripts/reference_models.py wrote it). And one figure that says whether
+// training has changed.
+#include <torch/types.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "compute/engine.h"
+#include "config/load.h"
+#include "small_run.h"
+#include "train/schedule.h"
+
+#include "test.h"
+
+using namespace chargpt;
+
+namespace {
+
+std::uint32_t mix(std::uint32_t x) {
+  x ^= x >> 16;
+  x *= 0x85ebca6bU;
+  x ^= x >> 13;
+  x *= 0xc2b2ae35U;
+  return x ^ x >> 16;
+}
+
+std::int64_t token(std::uint32_t j) {
+  return static_cast<std::int64_t>(mix(j / 5) % 13 * 5 + j % 5);
+}
+
+nlohmann::json golden() {
+  std::ifstream file(CHARGPT_SOURCE_DIR "/tests/golden/training.json");
+  return nlohmann::json::parse(file);
+}
+
+Config config_of(const nlohmann::json& run) {
+  const nlohmann::json text{{"name", run.at("name")}, {"model", run.at("model")}, {"train", run.at("train")}};
+  return parse_config(text.dump(), "training.json", {}).config;
+}
+
+void fill_by_formula(ParameterArena& arena, const nlohmann::json& parameter) {
+  torch::Tensor values = arena.parameter(parameter.at("name").get<std::string>());
+  REQUIRE(values.sizes().vec() == parameter.at("shape").get<std::vector<std::int64_t>>());
+  const auto k = parameter.at("k").get<std::uint32_t>();
+  const auto offset = parameter.at("offset").get<double>(), scale = parameter.at("scale").get<double>();
+  std::vector<float> drawn(static_cast<std::size_t>(values.numel()));
+  for (std::uint32_t i = 0; i < drawn.size(); ++i)
+    drawn[i] = static_cast<float>(offset + scale * (mix(i + 0x9e3779b9U * (k + 1)) / 2147483648.0 - 1));
+  values.copy_(torch::from_blob(drawn.data(), values.sizes(), torch::kFloat32));
+}
+
+std::vector<Batch> windows_by_formula(const nlohmann::json& run, const Config& config, std::int64_t step) {
+  const std::int64_t T = config.model.block_size, B = config.train.batch_size,
+                     steps = config.train.gradient_accumulation_steps;
+  const auto places = static_cast<std::uint32_t>(run.at("tokens").get<std::int64_t>() - T);
+  std::vector<Batch> batches;
+  for (std::int64_t micro = 0; micro < steps; ++micro) {
+    Batch batch{torch::empty({B, T}, torch::kInt64), torch::empty({B, T}, torch::kInt64)};
+    auto x = batch.x.accessor<std::int64_t, 2>(), y = batch.y.accessor<std::int64_t, 2>();
+    for (std::int64_t row = 0; row < B; ++row) {
+      const std::uint32_t start =
+          mix(0x10000000U + static_cast<std::uint32_t>((step * steps + micro) * B + row)) % places;
+      for (std::int64_t t = 0; t < T; ++t) {
+        x[row][t] = token(start + static_cast<std::uint32_t>(t));
+        y[row][t] = token(start + static_cast<std::uint32_t>(t) + 1);
+      }
+    }
+    batches.push_back(batch);
+  }
+  return batches;
+}
+
+}  // namespace
+
+TEST_CASE("losses, gradient norms and rates of whole training steps are PyTorch's") {
+  const nlohmann::json document = golden();
+  for (const nlohmann::json& run : document.at("runs")) {
+    INFO(run.at("name"));
+    const Config config = config_of(run);
+    const auto model = make_model(config.model, run.at("vocab_size").get<std::int64_t>(), 1);
+    ParameterArena arena(*model, config.train);
+    for (const nlohmann::json& parameter : run.at("parameters")) fill_by_formula(arena, parameter);
+    const auto engine = make_engine("autograd", *model, arena, config.train);
+    for (std::int64_t step = 0; step < run.at("steps").get<std::int64_t>(); ++step) {
+      INFO("step " << step);
+      const auto i = static_cast<std::size_t>(step);
+      const double rate = learning_rate_at(config.train, step);
+      CHECK(rate == Approx(run.at("learning_rates")[i].get<double>()).epsilon(1e-12));
+      const std::vector<Batch> batches = windows_by_formula(run, config, step);
+      const StepResult result = engine->step(
+          {.step = step, .lr_factor = rate / config.train.learning_rate, .seed = 1, .micro_batches = batches});
+      CHECK(result.loss == Approx(run.at("losses")[i].get<double>()).margin(1e-4));
+      CHECK(result.grad_norm == Approx(run.at("grad_norms")[i].get<double>()).epsilon(2e-3));
+    }
+  }
+}
+
+TEST_CASE("signature: twelve steps of the small run end at one loss") {
+  SmallRun run(small_config());
+  run.trainer.run();
+  // A change of this figure is a change of what training does: say so in the commit that makes it.
+  CHECK(run.recorder->losses().back() == Approx(2.121786).margin(1e-4));
+}

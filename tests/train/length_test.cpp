@@ -1,0 +1,111 @@
+#include "train/length.h"
+
+#include "base/error.h"
+#include "train/conditions.h"
+#include "train/footprint.h"
+
+#include "test.h"
+
+using namespace chargpt;
+
+TEST_CASE("max_seconds decides before max_epochs before max_iters") {
+  TrainConfig train;
+  CHECK(length_rule(train, nullptr) == LengthRule::iterations);
+  train.max_epochs = 2;
+  CHECK(length_rule(train, nullptr) == LengthRule::epochs);
+  train.max_seconds = 60;
+  CHECK(length_rule(train, nullptr) == LengthRule::seconds);
+}
+
+TEST_CASE("a resumed run keeps its settled length unless seconds or epochs were changed") {
+  TrainConfig earlier;
+  earlier.max_seconds = 60;
+  TrainConfig now = earlier;
+  CHECK(length_rule(now, &earlier) == LengthRule::iterations);
+  now.max_iters = 5000;
+  CHECK(length_rule(now, &earlier) == LengthRule::iterations);
+  now.max_seconds = 90;
+  CHECK(length_rule(now, &earlier) == LengthRule::seconds);
+  now = earlier;
+  now.max_epochs = 3;
+  CHECK(length_rule(now, &earlier) == LengthRule::epochs);
+}
+
+TEST_CASE("epochs are counted in tokens and rounded up") {
+  Config config;
+  config.train.batch_size = 12;
+  config.train.gradient_accumulation_steps = 2;
+  config.model.block_size = 64;
+  config.train.max_epochs = 1;
+  CHECK(tokens_per_step(config) == 1536);
+  CHECK(iterations_of_epochs(config, 1536 * 10) == 10);
+  CHECK(iterations_of_epochs(config, 1536 * 10 + 1) == 11);
+  config.train.max_epochs = 2.5;
+  CHECK(iterations_of_epochs(config, 1536 * 10) == 25);
+  config.train.max_epochs = 1e18;
+  CHECK_THROWS_AS(iterations_of_epochs(config, 1000), Error);
+}
+
+TEST_CASE("updates of a number of seconds leave time for the evaluations") {
+  const Pace pace{.seconds_per_step = 0.01, .seconds_per_evaluation = 1};
+  // 62 s less one evaluation before and one after: 60 s at 0.01 + 1/100 s each
+  CHECK(iterations_of_seconds(62, pace, 100) == 3000);
+  CHECK(seconds_of_iterations(3000, pace, 100) == Approx(62));
+  CHECK(iterations_of_seconds(0.5, pace, 100) == 1);
+}
+
+TEST_CASE("memory is four rows of parameters and what a micro-batch keeps") {
+  Config config;
+  config.model.n_layer = 1;
+  config.model.n_embd = 10;
+  config.model.block_size = 4;
+  config.train.batch_size = 2;
+  // per token: 10 * 10 of attention and sums, 3 * 40 of the feed-forward, 3 * 65 of logits
+  CHECK(memory_estimate(config, 65, 1000) == 4 * (4 * 1000 + 8 * (100 + 120 + 3 * 65)));
+  config.model.n_layer = 1000;
+  config.model.n_embd = 65536;
+  config.model.block_size = 1048576;
+  config.train.batch_size = 1048576;
+  CHECK(memory_estimate(config, 1114112, std::int64_t{1} << 60) > 0);
+}
+
+TEST_CASE("disk is weights and two moments for each checkpoint kept and the best") {
+  TrainConfig train;
+  train.keep = 3;
+  CHECK(disk_estimate(train, 1000) == 4 * 12 * 1000);
+}
+
+TEST_CASE("a step far beyond the memory is refused with what to lower") {
+  Config config;
+  CHECK_NOTHROW(check_memory(config, 2'000, 1'000));
+  CHECK_THROWS_WITH(check_memory(config, 64'000'000'000, 8'000'000'000),
+                    "a step needs about 64 GB and there are 8 GB of memory; lower train.batch_size = 12 (and raise "
+                    "train.gradient_accumulation_steps), model.block_size = 64 or the model's size");
+}
+
+TEST_CASE("what a resumed run has changed is named") {
+  Config then, now;
+  now.train.max_iters = 4000;
+  now.model.dropout = 0.5;
+  CHECK(changed_options(then, now) ==
+        std::vector<std::string>{"model.dropout 0.0 -> 0.5", "train.max_iters 2000 -> 4000"});
+  CHECK(changed_options(then, now, "model") == std::vector<std::string>{"model.dropout 0.0 -> 0.5"});
+  RunState before, here;
+  before.threads = 2;
+  here.threads = 4;
+  CHECK(differing_conditions(before, here) ==
+        std::vector<std::string>{
+            "not bit-exact: the number of threads was 2 when the checkpoint was written and is 4 now"});
+}
+
+TEST_CASE("schedules that cannot be meant are pointed out") {
+  TrainConfig train;
+  CHECK(schedule_warnings(train).empty());
+  train.warmup_iters = 2000;
+  CHECK(schedule_warnings(train).size() == 1);
+  train.lr_decay_iters = 3000;
+  train.min_lr = 1;
+  CHECK(schedule_warnings(train).size() == 3);
+  train.lr_schedule = LrSchedule::constant;
+  CHECK(schedule_warnings(train).size() == 1);
+}

@@ -1,0 +1,128 @@
+// Runs of a few steps on a text made of a formula, and what is recorded of them.
+#pragma once
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "model/registry.h"
+#include "train/trainer.h"
+
+namespace chargpt {
+
+/// A folder that goes when it does.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    static int count = 0;
+    path_ = std::filesystem::temp_directory_path() /
+            ("chargpt-train-" + std::to_string(getpid()) + "-" + std::to_string(count++));
+    std::filesystem::create_directories(path_);
+  }
+  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// Every third letter of the alphabet, one letter further every eleven.
+inline std::string formula_text(std::size_t size, const std::string& alphabet = "abcdefghijkl.\n") {
+  std::string text;
+  for (std::size_t i = 0; i < size; ++i) text += alphabet[(3 * i + i / 11) % alphabet.size()];
+  return text;
+}
+
+inline Corpus small_corpus(const std::string& text = formula_text(1200)) {
+  return corpus_from_text(text, DataConfig{}, "a text");
+}
+
+/// 12 updates of 2 x 3 windows of 8; evaluated every 5.
+inline ResolvedConfig small_config(const std::string& type = "gpt") {
+  ResolvedConfig resolved;
+  Config& config = resolved.config;
+  config.name = "small";
+  config.model.type = type;
+  config.model.n_layer = 2;
+  config.model.n_head = 2;
+  config.model.n_embd = 16;
+  config.model.block_size = 8;
+  config.model.dropout = 0.2;
+  config.train.batch_size = 3;
+  config.train.gradient_accumulation_steps = 2;
+  config.train.max_iters = 12;
+  config.train.warmup_iters = 2;
+  config.train.learning_rate = 1e-2;
+  config.train.min_lr = 1e-3;
+  config.eval.eval_interval = 5;
+  config.eval.sample_tokens = 6;
+  return resolved;
+}
+
+/// Keeps every event; `stop_at` raises a stop flag at that step.
+class Recorder : public Listener {
+ public:
+  explicit Recorder(std::int64_t stop_at = -1) : stop_at_(stop_at) {}
+  using Listener::on;
+  void on(const PlanEvent& event) override { plans.push_back(event); }
+  void on(const StepEvent& event) override {
+    steps.push_back(event);
+    if (event.step == stop_at_) stop = true;
+  }
+  void on(const EvalEvent& event) override { evaluations.push_back(event); }
+  void on(const CheckpointEvent& event) override { checkpoints.push_back(event); }
+  void on(const SampleEvent& event) override { samples.push_back(event); }
+  void on(const NoticeEvent& event) override { notices.push_back(event.line); }
+
+  std::vector<double> losses() const {
+    std::vector<double> losses;
+    for (const StepEvent& step : steps) losses.push_back(step.loss);
+    return losses;
+  }
+  bool noticed(const std::string& part) const {
+    for (const std::string& line : notices)
+      if (line.find(part) != std::string::npos) return true;
+    return false;
+  }
+
+  std::atomic<bool> stop = false;
+  std::vector<PlanEvent> plans;
+  std::vector<StepEvent> steps;
+  std::vector<EvalEvent> evaluations;
+  std::vector<CheckpointEvent> checkpoints;
+  std::vector<SampleEvent> samples;
+  std::vector<std::string> notices;
+
+ private:
+  std::int64_t stop_at_;
+};
+
+/// A trainer on the CPU with one thread, and its recorder.
+struct SmallRun {
+  explicit SmallRun(const ResolvedConfig& config, const std::filesystem::path& folder = {}, std::int64_t stop_at = -1,
+                    Corpus corpus = small_corpus(), const std::string& device = "cpu")
+      : recorder(std::make_shared<Recorder>(stop_at)),
+        trainer(config, std::move(corpus),
+                {.run = folder,
+                 .device = device,
+                 .engine = "auto",
+                 .threads = 1,
+                 .stop = &recorder->stop,
+                 .process_started = 0,
+                 .program_version = "0.1.0"}) {
+    trainer.add_listener(recorder);
+  }
+  std::shared_ptr<Recorder> recorder;
+  Trainer trainer;
+};
+
+inline Checkpoint last_checkpoint(const std::filesystem::path& run) {
+  std::vector<std::string> notices;
+  return load_checkpoint(run, "last", true, notices);
+}
+
+}  // namespace chargpt

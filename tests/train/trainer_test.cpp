@@ -1,0 +1,299 @@
+#include "train/trainer.h"
+
+#include <torch/types.h>
+
+#include <cmath>
+#include <fstream>
+
+#include "base/error.h"
+#include "small_run.h"
+
+#include "test.h"
+
+using namespace chargpt;
+
+namespace {
+
+std::vector<std::int64_t> steps_of(const std::vector<EvalEvent>& evaluations) {
+  std::vector<std::int64_t> steps;
+  for (const EvalEvent& event : evaluations) steps.push_back(event.step);
+  return steps;
+}
+
+std::vector<std::int64_t> steps_of(const std::vector<CheckpointEvent>& checkpoints) {
+  std::vector<std::int64_t> steps;
+  for (const CheckpointEvent& event : checkpoints) steps.push_back(event.step);
+  return steps;
+}
+
+/// A rate and a model without normalisation that overflow within a few steps.
+ResolvedConfig diverging_config() {
+  ResolvedConfig config = small_config();
+  config.config.model.norm = Norm::none;
+  config.config.model.final_norm = false;
+  config.config.model.dropout = 0;
+  config.config.train.max_iters = 400;
+  config.config.train.learning_rate = 1000;
+  config.config.train.weight_decay = 1;
+  config.config.eval.eval_interval = 1;
+  config.config.eval.sample_tokens = 0;
+  return config;
+}
+
+bool all_finite(const SafetensorsFile& file) {
+  for (const TensorView& tensor : file.tensors())
+    for (std::size_t i = 0; i < tensor.bytes.size(); i += 4) {
+      float value = 0;
+      std::memcpy(&value, tensor.bytes.data() + i, 4);
+      if (!std::isfinite(value)) return false;
+    }
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("a run: plan, every step, evaluations at 0, each interval and the end, checkpoints at all but the first") {
+  const TemporaryFolder folder;
+  SmallRun run(small_config(), folder.path());
+  CHECK(run.trainer.run() == Ending::finished);
+  const Recorder& seen = *run.recorder;
+  REQUIRE(seen.plans.size() == 1);
+  CHECK(seen.steps.size() == 12);
+  CHECK(seen.steps.front().step == 1);
+  CHECK(steps_of(seen.evaluations) == std::vector<std::int64_t>{0, 5, 10, 12});
+  CHECK(steps_of(seen.checkpoints) == std::vector<std::int64_t>{5, 10, 12});
+  CHECK(seen.samples.size() == 4);
+  CHECK(seen.samples.back().text.size() == 6);
+  CHECK(run.trainer.state().step == 12);
+  CHECK(last_checkpoint(folder.path()).state.step == 12);
+}
+
+TEST_CASE("the untrained loss is near ln V and belongs to no best") {
+  SmallRun run(small_config());
+  run.trainer.run();
+  const EvalEvent& untrained = run.recorder->evaluations.front();
+  const double guessing = std::log(static_cast<double>(run.trainer.corpus().vocabulary().size()));
+  CHECK(untrained.val_loss == Approx(guessing).margin(0.05));
+  REQUIRE(untrained.train_loss);
+  CHECK(*untrained.train_loss == Approx(guessing).margin(0.05));
+  CHECK_FALSE(untrained.best);
+  CHECK(untrained.exact);
+}
+
+TEST_CASE("training lowers the loss, and the best is the lowest evaluated") {
+  ResolvedConfig config = small_config();
+  config.config.model.dropout = 0;
+  config.config.train.max_iters = 60;
+  SmallRun run(config);
+  run.trainer.run();
+  const std::vector<EvalEvent>& evaluations = run.recorder->evaluations;
+  CHECK(evaluations.back().val_loss < evaluations.front().val_loss - 0.3);
+  double best = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 1; i < evaluations.size(); ++i) {
+    CHECK(evaluations[i].best == (evaluations[i].val_loss < best));
+    best = std::min(best, evaluations[i].val_loss);
+    CHECK(evaluations[i].best_val_loss == best);
+  }
+  CHECK(run.trainer.state().best_val_loss == best);
+}
+
+TEST_CASE("the plan says what is about to happen") {
+  ResolvedConfig config = small_config();
+  config.config.train.keep = 2;
+  SmallRun run(config, "runs/small");
+  const PlanEvent plan = run.trainer.plan(false);
+  CHECK(plan.config == "small");
+  CHECK(plan.run == "runs/small");
+  CHECK(plan.device == "cpu");
+  CHECK(plan.engine == "autograd");
+  CHECK(plan.dtype == "float32");
+  CHECK(plan.model_type == "gpt");
+  CHECK(plan.threads == 1);
+  CHECK(plan.parameters == run.trainer.model().parameter_count());
+  CHECK(plan.train_tokens == 1080);
+  CHECK(plan.val_tokens == 120);
+  CHECK(plan.tokens_per_step == 3 * 2 * 8);
+  CHECK(plan.epochs == Approx(12 * 48 / 1080.0));
+  CHECK(plan.memory_bytes > 16 * plan.parameters);
+  CHECK(plan.disk_bytes == 3 * 12 * plan.parameters);
+  CHECK_FALSE(plan.seconds);
+  CHECK_FALSE(plan.leaks);
+}
+
+TEST_CASE("measuring a plan changes no bit of the training after it") {
+  SmallRun measured(small_config()), plain(small_config());
+  CHECK(measured.trainer.plan(true).seconds > 0.0);
+  for (int i = 0; i < 4; ++i) CHECK(measured.trainer.step().loss == plain.trainer.step().loss);
+  CHECK(torch::equal(measured.trainer.arena().groups()[0].values, plain.trainer.arena().groups()[0].values));
+  CHECK(torch::equal(measured.trainer.arena().groups()[0].moment2, plain.trainer.arena().groups()[0].moment2));
+}
+
+TEST_CASE("max_epochs becomes max_iters, and the schedule follows") {
+  ResolvedConfig config = small_config();
+  config.config.train.max_epochs = 2;
+  SmallRun run(config);
+  CHECK(run.trainer.plan(false).max_iters == 45);  // 2 * 1080 tokens at 48 a step
+  CHECK(run.trainer.config().config.train.max_iters == 45);
+  CHECK(run.trainer.config().origin.at("train.max_iters") == "train.max_epochs");
+}
+
+TEST_CASE("max_seconds is measured and frozen, and a resumed run keeps it") {
+  const TemporaryFolder folder;
+  ResolvedConfig config = small_config();
+  config.config.train.max_seconds = 1;
+  config.config.eval.eval_interval = 1000;
+  SmallRun run(config, folder.path());
+  run.trainer.run();
+  const std::int64_t frozen = run.trainer.config().config.train.max_iters;
+  CHECK(run.trainer.config().origin.at("train.max_iters") == "measured");
+  CHECK(run.trainer.state().step == frozen);
+  CHECK(frozen > 1);
+
+  const Checkpoint checkpoint = last_checkpoint(folder.path());
+  SmallRun resumed(checkpoint.config, folder.path());
+  resumed.trainer.resume_from(checkpoint);
+  CHECK(resumed.trainer.plan(false).max_iters == frozen);
+  CHECK(resumed.trainer.run() == Ending::finished);
+  CHECK(resumed.recorder->steps.empty());
+}
+
+TEST_CASE("a stop finishes the step, saves and evaluates nothing") {
+  const TemporaryFolder folder;
+  SmallRun run(small_config(), folder.path(), 7);
+  CHECK(run.trainer.run() == Ending::stopped);
+  CHECK(run.trainer.state().step == 7);
+  CHECK(steps_of(run.recorder->evaluations) == std::vector<std::int64_t>{0, 5});
+  CHECK(steps_of(run.recorder->checkpoints) == std::vector<std::int64_t>{5, 7});
+}
+
+TEST_CASE("patience ends a run that no longer improves, and a resumed one at once unless it is raised") {
+  const TemporaryFolder folder;
+  ResolvedConfig config = small_config();
+  config.config.train.max_iters = 400;
+  config.config.train.learning_rate = 0;  // nothing improves on the first evaluation
+  config.config.train.min_lr = 0;
+  config.config.train.patience = 3;
+  SmallRun run(config, folder.path());
+  CHECK(run.trainer.run() == Ending::patience);
+  CHECK(run.trainer.state().step == 20);
+  CHECK(run.trainer.state().best_step == 5);
+
+  SmallRun resumed(config, folder.path());
+  resumed.trainer.resume_from(last_checkpoint(folder.path()));
+  CHECK(resumed.trainer.run() == Ending::patience);
+  CHECK(resumed.recorder->steps.empty());
+  config.config.train.patience = 4;
+  SmallRun raised(config, folder.path());
+  raised.trainer.resume_from(last_checkpoint(folder.path()));
+  CHECK(raised.trainer.run() == Ending::patience);
+  CHECK(raised.recorder->steps.size() == 5);
+}
+
+TEST_CASE("a run that diverges says so and leaves its last finite checkpoint") {
+  const TemporaryFolder folder;
+  SmallRun run(diverging_config(), folder.path());
+  try {
+    run.trainer.run();
+    FAIL("it did not diverge");
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::diverged);
+    INFO(error.what());
+    const Checkpoint kept = last_checkpoint(folder.path());
+    CHECK(std::string(error.what()).find("the last good checkpoint is " + kept.path.string()) != std::string::npos);
+    CHECK(std::string(error.what()).find("lower train.learning_rate (1000)") != std::string::npos);
+    CHECK(all_finite(*kept.model));
+  }
+}
+
+TEST_CASE("skipped updates count as steps, are announced, and end a run after a hundred in a row") {
+  ResolvedConfig config = diverging_config();
+  config.config.train.on_nonfinite = OnNonfinite::skip;
+  config.config.eval.eval_interval = 1000;
+  SmallRun run(config);
+  CHECK_THROWS_WITH(run.trainer.run(), Catch::Contains("training diverged: update ") &&
+                                           Catch::Contains("the 100th skipped in a row") &&
+                                           Catch::Contains("no checkpoint had been saved yet"));
+  CHECK(run.recorder->noticed(": skipped"));
+}
+
+TEST_CASE("a checkpoint that cannot be written on the way is a notice, at the end an error") {
+  const TemporaryFolder folder;
+  const std::filesystem::path occupied = folder.path() / "occupied";
+  std::ofstream(occupied) << "a file where the run folder should be";
+  SmallRun run(small_config(), occupied);
+  try {
+    run.trainer.run();
+    FAIL("it was written");
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::io);
+  }
+  CHECK(run.recorder->steps.size() == 12);
+  CHECK(run.recorder->noticed("no checkpoint of step 5: "));
+}
+
+TEST_CASE("a model that sees its targets is flagged wherever its loss is shown") {
+  ResolvedConfig config = small_config("average");
+  config.config.model.causal = false;
+  SmallRun run(config);
+  run.trainer.run();
+  CHECK(run.recorder->plans[0].leaks);
+  for (const EvalEvent& event : run.recorder->evaluations) CHECK(event.leaks);
+  CHECK(run.recorder->noticed("its loss is no measure of anything"));
+}
+
+TEST_CASE("eval_iters evaluates a sample, and says that it is not exact") {
+  ResolvedConfig config = small_config();
+  config.config.eval.eval_iters = 2;  // 2 batches of 3 windows, of 15
+  SmallRun run(config);
+  run.trainer.run();
+  CHECK_FALSE(run.recorder->evaluations.front().exact);
+  config.config.eval.eval_iters = 100;
+  SmallRun whole(config);
+  whole.trainer.run();
+  CHECK(whole.recorder->evaluations.front().exact);
+}
+
+TEST_CASE("evaluating more often changes no weight") {
+  ResolvedConfig often = small_config(), seldom = small_config();
+  often.config.eval.eval_interval = 1;
+  seldom.config.eval.eval_interval = 100;
+  SmallRun first(often), second(seldom);
+  first.trainer.run();
+  second.trainer.run();
+  CHECK(first.recorder->losses() == second.recorder->losses());
+  CHECK(torch::equal(first.trainer.arena().groups()[0].values, second.trainer.arena().groups()[0].values));
+}
+
+TEST_CASE("max_iters 0 evaluates and saves the untrained model") {
+  const TemporaryFolder folder;
+  ResolvedConfig config = small_config();
+  config.config.train.max_iters = 0;
+  SmallRun run(config, folder.path());
+  CHECK(run.trainer.run() == Ending::finished);
+  CHECK(run.recorder->evaluations.size() == 1);
+  CHECK(last_checkpoint(folder.path()).state.step == 0);
+}
+
+TEST_CASE("what cannot work is refused before anything is made") {
+  ResolvedConfig config = small_config();
+  config.config.model.n_head = 5;
+  CHECK_THROWS_AS(SmallRun(config), Error);
+  config = small_config();
+  config.config.model.block_size = 500;
+  CHECK_THROWS_AS(SmallRun(config), Error);
+  config = small_config();
+  config.config.train.batch_size = 1048576;
+  config.config.train.max_iters = 1;
+  config.config.model.n_embd = 4096;
+  CHECK_THROWS_WITH(SmallRun(config), Catch::Contains("lower train.batch_size = 1048576"));
+}
+
+TEST_CASE("bfloat16 trains on the CPU") {
+  ResolvedConfig config = small_config();
+  config.config.train.dtype = Dtype::bfloat16;
+  config.config.model.dropout = 0;
+  config.config.train.max_iters = 60;
+  SmallRun run(config);
+  run.trainer.run();
+  CHECK(run.recorder->evaluations.back().val_loss < run.recorder->evaluations.front().val_loss - 0.3);
+}
