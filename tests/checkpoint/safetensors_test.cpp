@@ -228,7 +228,6 @@ TEST_CASE("dtype, shape and offsets are of their types") {
 }
 
 TEST_CASE("shapes are limited, their products checked") {
-  const std::string ones(2 * 16 - 1, ',');
   std::string rank_16 = "[0";
   for (int i = 1; i < 16; ++i) rank_16 += ",1";
   CHECK(tensors_of(SafetensorsFile(as_bytes(file_of(one_tensor("\"F32\"", rank_16 + "]", "[0,0]"))), "m")).size() == 1);
