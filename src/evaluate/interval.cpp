@@ -1,3 +1,4 @@
+// The block bootstrap.
 #include "evaluate/interval.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Means and differences over seeds and text, with what can be claimed of them.
 #include "evaluate/paired.h"
 
 #include <algorithm>

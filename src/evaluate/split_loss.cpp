@@ -41,7 +41,7 @@ std::int64_t symbols_of(TokenView split) {
 /// Windows that run at once: logits of at most 64 MB, and no more tokens than keep the activations in the processor's
 /// caches.
 std::int64_t windows_at_once(TokenView split, std::int64_t length) {
-  constexpr std::int64_t logits_bytes = 64 << 20, cache_friendly_tokens = 8192;
+  constexpr std::int64_t logits_bytes = 64 << 20, cache_friendly_tokens = 4096;
   const std::int64_t per_token = symbols_of(split) * static_cast<std::int64_t>(sizeof(float));
   return std::max<std::int64_t>(1, std::min(logits_bytes / per_token, cache_friendly_tokens) / length);
 }

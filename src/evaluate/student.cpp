@@ -1,3 +1,4 @@
+// Student's t by the incomplete beta function.
 #include "evaluate/student.h"
 
 #include <cmath>

@@ -1,3 +1,4 @@
+// The runs of a comparison, one after the other.
 #include "experiment/compare.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Ranks, and the forms a comparison is shown in.
 #include "experiment/comparison.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Reading and writing the losses of one run; what is read is hostile until its sum is right.
 #include "experiment/kept_losses.h"
 
 #include <bit>

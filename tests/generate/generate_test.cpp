@@ -117,7 +117,9 @@ TEST_CASE("every model type and every kind of position decodes the same text wit
     INFO(config.type << ", position " << enum_name(config.position));
     CHECK(generated(*model, {1, 2, 3}, greedy)[0] == greedy_by_hand(*model, {1, 2, 3}, 25));
     CHECK(generated(*model, {1, 2, 3}, greedy) == generated(*model, {1, 2, 3}, greedy, false));
-    CHECK(generated(*model, {1, 2, 3}, drawn) == generated(*model, {1, 2, 3}, drawn, false));
+    const Texts three = generated(*model, {1, 2, 3}, drawn);
+    CHECK(three == generated(*model, {1, 2, 3}, drawn, false));
+    CHECK(three.at(0) == generated(*model, {1, 2, 3}, {.tokens = 25, .temperature = 1}).at(0));
   };
   ModelConfig config = small_config(10);
   config.n_layer = 2;
