@@ -14,12 +14,11 @@ is_cuda_build() { [ -e "$1/lib/libtorch_cuda.so" ] && [ -e "$1/lib/libtorch_cpu.
 fetch_cuda_libtorch() {
   local version incoming=$build/libtorch.incoming
   export PIP_ROOT_USER_ACTION=ignore PIP_DISABLE_PIP_VERSION_CHECK=1
-  # Only the CUDA build has no +cpu: where pip is set up with a folder of CPU wheels, those would come first.
-  export PIP_FIND_LINKS=
   for version in "$@"; do
     rm -rf $incoming
     say "fetching torch $version"
-    python3 -m pip install --quiet --target $incoming "torch==$version" >&2 || continue
+    # === does not take 2.13.0+cpu for 2.13.0, where pip is set up to look among CPU builds too.
+    python3 -m pip install --quiet --target $incoming "torch===$version" >&2 || continue
     is_cuda_build $incoming/torch || { say "torch $version is a CPU build here"; continue; }
     rm -rf $build/libtorch
     mv $incoming $build/libtorch
