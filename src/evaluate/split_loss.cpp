@@ -39,7 +39,8 @@ std::int64_t symbols_of(TokenView split) {
 }
 
 /// Windows that run at once: logits of at most 64 MB, and no more tokens than keep the activations in the processor's
-/// caches.
+/// caches (four models on one core: 8,192 tokens at once cost 1 % less to 13 % more each than 4,096, 65,536 cost 42 to
+/// 88 % more).
 std::int64_t windows_at_once(TokenView split, std::int64_t length) {
   constexpr std::int64_t logits_bytes = 64 << 20, cache_friendly_tokens = 4096;
   const std::int64_t per_token = symbols_of(split) * static_cast<std::int64_t>(sizeof(float));
