@@ -42,8 +42,9 @@ std::string prompt_text(const Arguments& arguments) {
   if (!arguments.dash.empty() && arguments.dash != "-")
     throw Error(ExitCode::usage, "'" + arguments.dash + "' is one argument too many; a prompt is given by --prompt");
   if (arguments.dash == "-") return read_standard_input();
-  if (!arguments.prompt_file.empty()) return read_file(arguments.prompt_file, 64 << 20);
-  return arguments.prompt;
+  if (arguments.prompt_file.empty()) return arguments.prompt;
+  const std::string text = read_file(arguments.prompt_file, 64 << 20);
+  return text.starts_with("\xEF\xBB\xBF") ? text.substr(3) : text;  // as a training text, without its byte order mark
 }
 
 UnknownPolicy unknown_policy(const std::string& name) {
@@ -76,10 +77,13 @@ class SampleText {
 
   bool add(const std::string& symbol) {
     ++tokens_;
-    emit(matcher_.add(symbol));
+    emit(matcher_.add(assembler_.add(symbol)));
     return !matcher_.stopped();
   }
-  void finish() { emit(matcher_.finish()); }
+  void finish() {
+    emit(matcher_.add(assembler_.finish()));
+    emit(matcher_.finish());
+  }
   const std::string& text() const { return text_; }
   std::int64_t tokens() const { return tokens_; }
 
@@ -91,6 +95,7 @@ class SampleText {
     std::fwrite(shown.data(), 1, shown.size(), stdout);
     std::fflush(stdout);
   }
+  Utf8Assembler assembler_;  // units bytes: a character may come in several tokens
   StopMatcher matcher_;
   bool live_, escape_;
   std::string text_;

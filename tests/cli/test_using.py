@@ -103,6 +103,12 @@ class SampleTest(UsingTest):
         (self.folder / "mine.txt").unlink()
         self.succeed("sample", "r", "--tokens", "10")
 
+    def test_a_byte_model_prints_whole_characters(self):
+        self.write("greek.txt", "μῆνιν ἄειδε θεὰ " * 200)
+        self.succeed("train", "ladder/bigram", "--run", "r", "--units", "bytes", "--max_iters", "30", "--text", "greek.txt", "--quiet")
+        out = self.succeed("sample", "r", "--prompt", "μ", "--tokens", "40", "--quiet").out
+        self.assertTrue(out.startswith("μ"))
+
     def test_a_run_that_is_not_there(self):
         self.assertIn("no-run", self.fail_with(66, "sample", "no-run"))
 
