@@ -41,7 +41,10 @@ std::string file_of(const std::vector<TensorView>& tensors) {
   for (const TensorView& tensor : tensors) {
     header +=
         (header.size() > 1 ? "," : "") + ("\"" + tensor.name + "\":{\"dtype\":\"" + tensor.dtype + "\",\"shape\":[");
-    for (std::size_t d = 0; d < tensor.shape.size(); ++d) header += (d ? "," : "") + std::to_string(tensor.shape[d]);
+    for (std::size_t d = 0; d < tensor.shape.size(); ++d) {
+      if (d > 0) header += ",";
+      header += std::to_string(tensor.shape[d]);
+    }
     header += "],\"data_offsets\":[" + std::to_string(bytes.size()) + ",";
     bytes.append(reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size());
     header += std::to_string(bytes.size()) + "]}";
