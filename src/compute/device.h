@@ -29,6 +29,8 @@ std::int64_t set_threads(std::int64_t threads);
 /// Waits for all work queued on `device`; nothing to do on the CPU. For timing.
 void synchronize(const torch::Device& device);
 
+/// The CPU multiplies bfloat16 itself (AVX512_BF16); else LibTorch emulates it, slowly.
+bool cpu_has_bfloat16();
 std::string cpu_capability();
 std::string libtorch_version();
 

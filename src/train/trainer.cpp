@@ -150,7 +150,9 @@ Trainer::Impl::Impl(ResolvedConfig config_in, Corpus corpus_in, TrainerOptions o
               static_cast<std::uint64_t>(settings().train.seed)),
       state(conditions()),
       rule(length_rule(settings().train, nullptr)),
-      started(options.process_started > 0 ? options.process_started : now()) {}
+      started(options.process_started > 0 ? options.process_started : now()) {
+  if (rule != LengthRule::seconds) settle_length();
+}
 
 /// A new run's state: nothing done, under the conditions of this process.
 RunState Trainer::Impl::conditions() const {
@@ -202,6 +204,7 @@ void Trainer::Impl::resume_from(const Checkpoint& checkpoint) {
   config = given;
   rule = length_rule(given.config.train, &checkpoint.config.config.train);
   length_settled = false;
+  if (rule != LengthRule::seconds) settle_length();
 }
 
 void Trainer::Impl::settle_length() {
@@ -290,17 +293,15 @@ PlanEvent Trainer::Impl::plan(bool measure_pace) {
 /// The plan and all that a user should know before the first step.
 void Trainer::Impl::announce() {
   emit(planned ? *planned : plan(true));
-  for (const std::string& line : corpus.notices()) notice(line);
   for (const std::string& line : waiting_notices) notice(line);
-  if (state.step > 0 && state.step >= state.max_iters)
-    notice(line_of("already at update ", state.step, " of ", state.max_iters,
-                   "; --max_iters with a larger number goes on"));
   for (const std::string& line : schedule_warnings(settings().train)) notice(line);
   if (threads > physical_cores())
     notice(
         line_of(threads, " threads on ", physical_cores(), " physical cores: more threads than cores make it slower"));
   if (device.is_cpu() && settings().train.dtype == Dtype::tf32)
     notice("train.dtype = tf32 is for CUDA; on the CPU it is float32");
+  if (device.is_cpu() && settings().train.dtype == Dtype::bfloat16 && !cpu_has_bfloat16())
+    notice("this CPU has no bfloat16 instructions: train.dtype = bfloat16 is emulated, slower than float32");
   if (model->leaks()) notice("this model sees the symbols it has to predict: its loss is no measure of anything");
 }
 
@@ -345,11 +346,12 @@ void Trainer::Impl::count_skip(const StepResult& result) {
 }
 
 void Trainer::Impl::diverged(const std::string& what) const {
+  const TrainConfig& train = settings().train;
   const std::string kept = last_checkpoint.empty() ? "no checkpoint had been saved yet"
                                                    : "the last good checkpoint is " + last_checkpoint.string();
-  throw Error(ExitCode::diverged,
-              line_of("training diverged: ", what, "; ", kept, "; lower train.learning_rate (",
-                      settings().train.learning_rate, ") or train.grad_clip (", settings().train.grad_clip, ")"));
+  const std::string clip = train.grad_clip > 0 ? "" : ", or set train.grad_clip = 1";
+  throw Error(ExitCode::diverged, line_of("training diverged: ", what, "; ", kept,
+                                          "; lower train.learning_rate = ", train.learning_rate, clip));
 }
 
 /// Windows scored of a split at an evaluation: all that val has, or eval_iters batches; never more than the split has.
@@ -404,7 +406,7 @@ void Trainer::Impl::sample() {
   SampleConfig sampling = settings().sample;
   sampling.tokens = settings().eval.sample_tokens;
   sampling.num_samples = 1;
-  if (sampling.tokens == 0 || !arena.is_finite()) return;
+  if (sampling.tokens == 0 || !std::isfinite(state.val_loss)) return;
   std::vector<std::int64_t> ids;
   generate(*model, {state.start_symbol}, sampling, static_cast<std::uint64_t>(settings().train.seed),
            [&ids](std::int64_t, std::int64_t id) {

@@ -200,7 +200,7 @@ TEST_CASE("a run that diverges says so and leaves its last finite checkpoint") {
     INFO(error.what());
     const Checkpoint kept = last_checkpoint(folder.path());
     CHECK(std::string(error.what()).find("the last good checkpoint is " + kept.path.string()) != std::string::npos);
-    CHECK(std::string(error.what()).find("lower train.learning_rate (1000)") != std::string::npos);
+    CHECK(std::string(error.what()).find("lower train.learning_rate = 1000") != std::string::npos);
     CHECK(all_finite(*kept.model));
   }
 }
