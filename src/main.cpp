@@ -1,4 +1,6 @@
 // The program: one try/catch, exit codes, and nothing else.
 #include "cli/command_line.h"
 
-int main(int argc, char** argv) { return chargpt::run_command_line(argc, argv); }
+int main(int argc, char** argv) {
+  return chargpt::run_command_line(argc, argv);
+}

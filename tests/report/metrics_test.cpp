@@ -8,8 +8,8 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "test_folder.h"
 #include "test.h"
+#include "test_folder.h"
 
 using namespace chargpt;
 

@@ -6,10 +6,10 @@
 #include <string>
 
 #include "base/files.h"
-#include "test_folder.h"
 #include "report/log.h"
 #include "report/sample_files.h"
 #include "test.h"
+#include "test_folder.h"
 
 using namespace chargpt;
 

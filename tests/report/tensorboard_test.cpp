@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/files.h"
-#include "test_folder.h"
 #include "test.h"
+#include "test_folder.h"
 
 using namespace chargpt;
 using namespace std::string_literals;

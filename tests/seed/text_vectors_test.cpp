@@ -1,0 +1,113 @@
+// The worked examples of text: vocabulary, split, windows, prompts.
+#include "vectors.h"
+
+#include "evaluate/split_loss.h"
+#include "generate/generate.h"
+#include "text/corpus.h"
+
+namespace chargpt::seed {
+namespace {
+
+using Ids = std::vector<std::int64_t>;
+
+Corpus corpus() {
+  DataConfig data;
+  data.text = {tinyshakespeare().string()};
+  return load_corpus(data);
+}
+
+Ids ids_of(const nlohmann::json& value) {
+  return value.get<Ids>();
+}
+
+Ids ids_of(const torch::Tensor& ids) {
+  const auto flat = ids.contiguous();
+  return {flat.data_ptr<std::int64_t>(), flat.data_ptr<std::int64_t>() + flat.numel()};
+}
+
+/// Keeps the batches it is asked for; every loss is 0.
+class RecordingEngine : public Engine {
+ public:
+  std::string_view name() const override { return "recording"; }
+  StepResult step(const StepInput&) override { return {}; }
+  torch::Tensor losses(const Batch& batch) override {
+    batches.push_back(batch);
+    return torch::zeros(batch.x.sizes());
+  }
+  std::vector<Batch> batches;
+};
+
+/// Keeps what it is shown; every logit is 0.
+class RecordingModel : public LanguageModel {
+ public:
+  RecordingModel(std::int64_t block_size, std::int64_t vocab_size) : LanguageModel(sized(block_size), vocab_size) {}
+  torch::Tensor forward(const torch::Tensor& ids, const ForwardContext&) override {
+    inputs.push_back(ids_of(ids));
+    return torch::zeros({ids.size(0), ids.size(1), vocab_size()});
+  }
+  std::vector<Ids> inputs;
+
+ private:
+  static ModelConfig sized(std::int64_t block_size) {
+    ModelConfig config;
+    config.block_size = block_size;
+    return config;
+  }
+};
+
+}  // namespace
+
+VECTOR_CASE(B01_char_vocabulary, "65 sorted characters, ids there and back, nine tenths of the text to train on") {
+  const auto v = vector("B01_char_vocabulary");
+  const auto text = corpus();
+  const auto& vocabulary = text.vocabulary();
+  CHECK(text.all().size() == v.value("text_length").get<std::int64_t>());
+  CHECK(vocabulary.size() == v.expected("vocab_size").get<std::int64_t>());
+  std::string symbols;
+  for (std::int64_t id = 0; id < vocabulary.size(); ++id) symbols += vocabulary.symbol(id);
+  CHECK(symbols == v.expected("chars").get<std::string>());
+  const auto ids = vocabulary.encode(v.value("text").get<std::string>(), "text");
+  CHECK(ids == ids_of(v.expected("ids")));
+  CHECK(vocabulary.decode(ids) == v.expected("decoded").get<std::string>());
+  CHECK(text.train().size() == v.expected("train_length").get<std::int64_t>());
+  CHECK(text.val().size() == v.expected("val_length").get<std::int64_t>());
+}
+
+VECTOR_CASE(B02_context_target_expansion, "a window of nine ids is eight contexts, each with the id that follows") {
+  const auto v = vector("B02_context_target_expansion");
+  const auto window = ids_of(v.value("window"));
+  const std::vector<std::uint8_t> stored(window.begin(), window.end());
+  RecordingEngine engine;
+  const auto loss = split_loss(engine, TokenView(stored.data(), 1, 9), v.value("block_size").get<std::int64_t>());
+  CHECK(loss.tokens == 8);
+  REQUIRE(engine.batches.size() == 1);
+  const auto x = ids_of(engine.batches[0].x), y = ids_of(engine.batches[0].y);
+  for (std::size_t t = 0; t < 8; ++t) CHECK(Ids(x.begin(), x.begin() + t + 1) == ids_of(v.expected("contexts")[t]));
+  CHECK(y == ids_of(v.expected("targets")));
+  CHECK(corpus().vocabulary().decode(window) == v.expected("window_text").get<std::string>());
+  CHECK(corpus().vocabulary().encode(v.expected("window_text").get<std::string>(), "window") == window);
+}
+
+VECTOR_CASE(B17_prompt_encoding, "of a long prompt the model sees the last block_size ids") {
+  const auto v = vector("B17_prompt_encoding");
+  const auto vocabulary = corpus().vocabulary();
+  const auto ids = vocabulary.encode(v.value("text").get<std::string>(), "prompt");
+  CHECK(ids == ids_of(v.expected("ids")));
+  RecordingModel model(v.value("block_size").get<std::int64_t>(), vocabulary.size());
+  SampleConfig sample;
+  sample.tokens = 2;
+  Ids drawn;
+  generate(model, ids, sample, /*seed=*/1337, [&](std::int64_t, std::int64_t id) {
+    drawn.push_back(id);
+    return true;
+  });
+  const auto first = ids_of(v.expected("first_model_input"));
+  REQUIRE(model.inputs.size() == 2);
+  CHECK(model.inputs[0] == first);
+  CHECK(vocabulary.decode(first) == v.expected("first_model_input_text").get<std::string>());
+  Ids second(first.begin() + 1, first.end());
+  second.push_back(drawn.at(0));
+  CHECK(model.inputs[1] == second);
+}
+
+}  // namespace chargpt::seed
