@@ -11,7 +11,7 @@ fail() { say "error: $*"; exit 1; }
 # True where a command, or a header in the usual places or under CMAKE_PREFIX_PATH, is there.
 have() {
   case $1 in
-    */*)
+    *.h | */*)
       local prefix own=${CMAKE_PREFIX_PATH:-}
       for prefix in /usr /usr/local ${own//[:;]/ }; do
         compgen -G "$prefix/include/$1" >/dev/null && return 0
