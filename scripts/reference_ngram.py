@@ -13,6 +13,7 @@ import gzip
 import json
 import lzma
 import math
+import sys
 from collections import Counter, defaultdict
 
 
@@ -45,18 +46,38 @@ def xz_size(text):
     return len(lzma.compress(text.encode(), check=lzma.CHECK_CRC64, preset=9 | lzma.PRESET_EXTREME))
 
 
+def check(path="data/tinyshakespeare.txt", golden="tests/golden/ngram.json"):
+    """Ends with 1 unless the golden figures are those computed anew."""
+    with open(path, encoding="utf-8", newline="") as file:
+        text = file.read()
+    with open(golden, encoding="utf-8") as file:
+        expected = json.load(file)
+    cut = int(0.9 * len(text))
+    for block_size in (0, 64):
+        figures = losses(text[:cut], text[cut:], len(set(text)), block_size, 8)
+        for order, (figure, golden_figure) in enumerate(zip(figures, expected[str(block_size)], strict=True), 1):
+            if abs(figure - golden_figure) > 1e-6:
+                sys.exit(f"{golden}: order {order}, windows of {block_size}: {golden_figure}, computed anew {figure}")
+    print(f"{golden}: agrees")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("text")
+    parser.add_argument("text", nargs="?")
+    parser.add_argument("--check", action="store_true", help="compute the golden figures anew and compare")
     parser.add_argument("--block-size", type=int, default=0)
     parser.add_argument("--orders", type=int, default=8)
     arguments = parser.parse_args()
+    if arguments.check:
+        return check()
+    if not arguments.text:
+        parser.error("a text is needed")
     with open(arguments.text, encoding="utf-8", newline="") as file:
         text = file.read()
     cut = int(0.9 * len(text))
     train, split = text[:cut], text[cut:]
     figures = losses(train, split, len(set(text)), arguments.block_size, arguments.orders)
-    print(json.dumps({
+    return print(json.dumps({
         "uniform": round(math.log(len(set(text))), 6),
         "ngram": [round(figure, 6) for figure in figures],
         "gzip_bytes": len(gzip.compress(split.encode(), 9)),
