@@ -154,14 +154,14 @@ ParameterArena::ParameterArena(LanguageModel& model, const TrainConfig& train) :
     add({.name = group.match,
          .learning_rate = group.learning_rate,
          .weight_decay = group.weight_decay,
-         .optimizer = group.optimizer},
+         .rule = group.optimizer},
         members);
   }
   const bool all_decay = model.config().decay == Decay::all;
   const auto decayed = take_if(parameters, [&](const NamedParameter& p) { return all_decay || p.tensor.dim() >= 2; });
-  add({.name = "decay", .learning_rate = train.learning_rate, .weight_decay = train.weight_decay, .optimizer = "adamw"},
+  add({.name = "decay", .learning_rate = train.learning_rate, .weight_decay = train.weight_decay},
       decayed);
-  add({.name = "no_decay", .learning_rate = train.learning_rate, .weight_decay = 0, .optimizer = "adamw"}, parameters);
+  add({.name = "no_decay", .learning_rate = train.learning_rate, .weight_decay = 0}, parameters);
 }
 
 std::int64_t ParameterArena::numel() const {

@@ -28,7 +28,7 @@ struct ParameterSlot {
 struct ParameterGroup {
   std::string name;  ///< "decay", "no_decay", or the pattern of train.groups
   double learning_rate = 0, weight_decay = 0;
-  std::string optimizer;
+  UpdateRule rule = UpdateRule::adamw;
   std::vector<ParameterSlot> slots{};
   torch::Tensor values{}, gradients{};  ///< (size,)
   torch::Tensor moment1{}, moment2{};   ///< (size,); undefined until the first update

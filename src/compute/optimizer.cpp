@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <optional>
-#include <string_view>
 
 #include "base/error.h"
+#include "base/names.h"
 
 namespace chargpt {
 namespace {
 
-using UpdateRule = void (*)(ParameterGroup& group, std::int64_t step, const UpdateContext& context);
+using Rule = void (*)(ParameterGroup& group, std::int64_t step, const UpdateContext& context);
 
 /// Adam with decoupled weight decay, in one fused pass over the buffers. The kernel divides gradients by grad_scale, so
 /// clipping costs nothing. Source: Loshchilov & Hutter (2019), "Decoupled weight decay regularization"; same figures as
@@ -29,30 +29,28 @@ void adamw(ParameterGroup& group, std::int64_t step, const UpdateContext& contex
                     /*amsgrad=*/false, /*maximize=*/false, divisor);
 }
 
-struct NamedRule {
-  std::string_view name;
-  UpdateRule rule;
+struct RuleRow {
+  UpdateRule name;
+  Rule apply;
 };
-constexpr std::array rules{NamedRule{"adamw", adamw}};
+constexpr std::array rules{RuleRow{UpdateRule::adamw, adamw}};
 
-UpdateRule rule_named(const std::string& name) {
-  for (const NamedRule& row : rules)
-    if (row.name == name) return row.rule;
-  std::string known;
-  for (const NamedRule& row : rules) known += (known.empty() ? "" : ", ") + std::string(row.name);
-  throw Error(ExitCode::usage, "train.groups: optimizer = \"" + name + "\" is unknown; there is: " + known);
+Rule rule_of(const ParameterGroup& group) {
+  for (const RuleRow& row : rules)
+    if (row.name == group.rule) return row.apply;
+  throw Error(ExitCode::usage, "train.groups: optimizer = " + std::string(enum_name(group.rule)) + " is not there yet");
 }
 
 }  // namespace
 
 void check_update_rules(const ParameterArena& arena) {
-  for (const ParameterGroup& group : arena.groups()) rule_named(group.optimizer);
+  for (const ParameterGroup& group : arena.groups()) rule_of(group);
 }
 
 void update(ParameterArena& arena, const UpdateContext& context) {
   const torch::NoGradGuard no_grad;
   arena.count_update();
-  for (ParameterGroup& group : arena.groups()) rule_named(group.optimizer)(group, arena.updates(), context);
+  for (ParameterGroup& group : arena.groups()) rule_of(group)(group, arena.updates(), context);
 }
 
 double clipping_factor(double gradient_norm, double grad_clip) {

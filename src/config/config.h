@@ -11,6 +11,7 @@
 namespace chargpt {
 
 using Strings = std::vector<std::string>;
+using Integers = std::vector<std::int64_t>;
 
 CHARGPT_ENUM(Units, characters, bytes);
 CHARGPT_ENUM(Norm, layernorm, rmsnorm, none);
@@ -26,7 +27,8 @@ CHARGPT_ENUM(Decay, matrices, all);
 CHARGPT_ENUM(Windows, random, shuffled);
 CHARGPT_ENUM(LrSchedule, cosine, linear, constant, wsd);
 CHARGPT_ENUM(Dtype, float32, tf32, bfloat16);
-CHARGPT_ENUM(OnNonfinite, stop, skip);
+CHARGPT_ENUM(OnNonfinite, stop, skip, rollback);
+CHARGPT_ENUM(UpdateRule, adamw, muon, sparse_adam);
 
 using Places = std::vector<Place>;
 
@@ -68,6 +70,12 @@ CHARGPT_OPTIONS(DataConfig, CHARGPT_DATA_OPTIONS);
   OPTION(bool, qk_norm, false, any(), "RMS-normalise queries and keys per head")                                    \
   OPTION(bool, output_projection, true, any(), "attention ends with a linear layer over the joined heads")          \
   OPTION(bool, tie_weights, true, any(), "the head uses the token embedding's matrix")                              \
+  OPTION(Integers, ngram_orders, {}, between(2, 16),                                                                \
+         "tables of the last n characters, added to the token embedding, one for each n listed; empty: none")       \
+  OPTION(Integers, ngram_rows, {}, between(1, 1e9),                                                                 \
+         "rows of each table; n-grams are hashed into them, or numbered where all fit")                             \
+  OPTION(std::int64_t, ngram_size, 0, between(0, 65536),                                                            \
+         "width of a table's rows; 0: n_embd; narrower ones are joined and projected to n_embd")                    \
   OPTION(bool, causal, true, any(), "average: false lets a position see later ones, its own target too (leaks)")    \
   OPTION(Init, init, Init::gpt2, any(), "gpt2: N(0, init_std); pytorch: the library's defaults")                    \
   OPTION(double, init_std, 0.02, between(0.0, 10.0), "standard deviation of the gpt2 initialisation")               \
@@ -82,7 +90,9 @@ CHARGPT_OPTIONS(ModelConfig, CHARGPT_MODEL_OPTIONS);
   OPTION(double, learning_rate, 1e-3, between(0.0, 1000.0),                                      \
          "peak rate of the group; follows the schedule of train.learning_rate")                  \
   OPTION(double, weight_decay, 0.1, between(0.0, 1000.0), "decoupled weight decay of the group") \
-  OPTION(std::string, optimizer, "adamw", any(), "update rule: adamw")
+  OPTION(UpdateRule, optimizer, UpdateRule::adamw, any(),                                        \
+         "adamw; muon (matrices); sparse_adam (tables: touched rows only)")                      \
+  OPTION(double, momentum, 0.95, between(0.0, 0.999999), "muon: decay of the momentum")
 CHARGPT_OPTIONS(GroupConfig, CHARGPT_GROUP_OPTIONS);
 using Groups = std::vector<GroupConfig>;
 
@@ -106,6 +116,8 @@ using Groups = std::vector<GroupConfig>;
   OPTION(double, beta2, 0.99, between(0.0, 0.9999999), "AdamW: decay of the second moment")                            \
   OPTION(double, adam_eps, 1e-8, between(0.0, 1.0), "AdamW: epsilon")                                                  \
   OPTION(double, grad_clip, 1.0, at_least(0.0), "largest global gradient norm; 0: no clipping")                        \
+  OPTION(double, ema, 0.0, between(0.0, 0.999999),                                                                     \
+         "decay of averaged weights, evaluated and saved beside the trained ones; 0: none")                            \
   OPTION(Groups, groups, {}, any(), "parameter groups with their own rate and decay")                                  \
   OPTION(Windows, windows, Windows::random, any(),                                                                     \
          "windows drawn at random, or shuffled: each epoch cuts the text once")                                        \
@@ -114,7 +126,7 @@ using Groups = std::vector<GroupConfig>;
   OPTION(std::int64_t, keep, 1, between(1, 1e6), "newest checkpoints kept, beside the best")                           \
   OPTION(Dtype, dtype, Dtype::float32, any(), "arithmetic of matrix products; weights stay float32")                   \
   OPTION(OnNonfinite, on_nonfinite, OnNonfinite::stop, any(),                                                          \
-         "at a loss or gradient that is not finite: stop, or skip the update")
+         "at a loss or gradient that is not finite: stop, skip the update, or go back to the last good checkpoint")
 CHARGPT_OPTIONS(TrainConfig, CHARGPT_TRAIN_OPTIONS);
 
 #define CHARGPT_EVAL_OPTIONS(OPTION)                                                                          \

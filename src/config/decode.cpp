@@ -144,6 +144,14 @@ void assign(Places& member, const Range& range, const Entry& entry) {
   member = read;
 }
 
+void assign(Integers& member, const Range& range, const Entry& entry) {
+  if (entry.value.kind != Kind::array && entry.value.kind != Kind::bare) entry.reject_type(takes(member, range));
+  Integers read;
+  for (const Value& item : items_of(entry.value))
+    assign(read.emplace_back(), range, entry.part(item, "[" + std::to_string(read.size()) + "]"));
+  member = read;
+}
+
 std::vector<std::string> group_keys() {
   std::vector<std::string> keys;
   const GroupConfig group;

@@ -75,6 +75,9 @@ Json type_schema(const Strings&) {
   const Json list = {{"type", "array"}, {"items", {{"type", "string"}, {"minLength", 1}}}, {"minItems", 1}};
   return {{"anyOf", Json::array({Json{{"type", "string"}, {"minLength", 1}}, list})}};
 }
+Json type_schema(const Integers&) {
+  return {{"type", "array"}, {"items", {{"type", "integer"}}}};
+}
 Json type_schema(const Places&) {
   return {{"type", "array"}, {"items", type_schema(Place{})}, {"uniqueItems", true}};
 }
@@ -89,7 +92,7 @@ Json section_schema(const Section& section) {
   Json properties = Json::object();
   Section::visit(section, [&](const char* name, const auto& member, const Range& range, const char* help) {
     Json option = type_schema(member);
-    add_limits(option, range);
+    add_limits(option.value("type", "") == "array" && option.contains("items") ? option["items"] : option, range);
     option["default"] = value_json(member);
     option["description"] = help;
     properties[name] = option;

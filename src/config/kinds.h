@@ -57,6 +57,9 @@ inline std::string type_name(const std::string&) {
 inline std::string type_name(const Strings&) {
   return "string or list";
 }
+inline std::string type_name(const Integers&) {
+  return "list of integers";
+}
 inline std::string type_name(const Places&) {
   return "list";
 }
@@ -92,6 +95,7 @@ std::string takes(const T& member, const Range& range) {
   if constexpr (std::is_same_v<T, bool>) return "true or false";
   if constexpr (std::is_same_v<T, std::string>) return "a string";
   if constexpr (std::is_same_v<T, Strings>) return "a string or a list of strings";
+  if constexpr (std::is_same_v<T, Integers>) return "a list of whole numbers" + limit;
   if constexpr (std::is_same_v<T, Places>) return "a list of " + joined(spellings<Place>(), ", ");
   return "a list of objects";
 }

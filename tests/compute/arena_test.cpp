@@ -87,8 +87,8 @@ TEST_CASE("decay: all puts every parameter into one group") {
 TEST_CASE("train.groups come first, in their order, with their own rate and decay") {
   TiedModel model;
   TrainConfig train;
-  train.groups = {{.match = "^wte", .learning_rate = 0.5, .weight_decay = 0.25, .optimizer = "adamw"},
-                  {.match = "weight$", .learning_rate = 2, .weight_decay = 0, .optimizer = "adamw"}};
+  train.groups = {{.match = "^wte", .learning_rate = 0.5, .weight_decay = 0.25, .optimizer = UpdateRule::adamw},
+                  {.match = "weight$", .learning_rate = 2, .weight_decay = 0, .optimizer = UpdateRule::adamw}};
   const ParameterArena arena(model, train);
   REQUIRE(arena.groups().size() == 3);
   CHECK(names(arena.groups()[0]) == std::vector<std::string>{"wte.weight"});
@@ -101,7 +101,7 @@ TEST_CASE("train.groups come first, in their order, with their own rate and deca
 TEST_CASE("a group's pattern that is wrong or matches nothing is named") {
   TiedModel model;
   TrainConfig train;
-  train.groups = {{.match = "wpe", .learning_rate = 1, .weight_decay = 0, .optimizer = "adamw"}};
+  train.groups = {{.match = "wpe", .learning_rate = 1, .weight_decay = 0, .optimizer = UpdateRule::adamw}};
   CHECK(message_of([&] {
           ParameterArena(model, train);
         }).find("train.groups[0].match = \"wpe\" matches no parameter") != std::string::npos);

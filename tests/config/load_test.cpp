@@ -253,7 +253,7 @@ TEST_CASE("groups are objects of their own options") {
         "mine.json:2: train.groups[0].weight_decay = -1 is below 0, the smallest allowed");
   CHECK(wrong("5") ==
         "mine.json:2: train.groups[0] = 5 is a number; it takes an object with match, learning_rate, weight_decay, "
-        "optimizer");
+        "optimizer, momentum");
 }
 
 TEST_CASE("options contradict each other only where that is sure") {
