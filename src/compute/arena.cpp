@@ -159,8 +159,7 @@ ParameterArena::ParameterArena(LanguageModel& model, const TrainConfig& train) :
   }
   const bool all_decay = model.config().decay == Decay::all;
   const auto decayed = take_if(parameters, [&](const NamedParameter& p) { return all_decay || p.tensor.dim() >= 2; });
-  add({.name = "decay", .learning_rate = train.learning_rate, .weight_decay = train.weight_decay},
-      decayed);
+  add({.name = "decay", .learning_rate = train.learning_rate, .weight_decay = train.weight_decay}, decayed);
   add({.name = "no_decay", .learning_rate = train.learning_rate, .weight_decay = 0}, parameters);
 }
 

@@ -74,7 +74,8 @@ TEST_CASE("a run stopped before its first step starts again from it") {
 TEST_CASE("groups of their own, and max_iters raised on resume, go on") {
   const TemporaryFolder folder;
   ResolvedConfig config = small_config();
-  config.config.train.groups = {{.match = "wte", .learning_rate = 2e-2, .weight_decay = 0, .optimizer = UpdateRule::adamw}};
+  config.config.train.groups = {
+      {.match = "wte", .learning_rate = 2e-2, .weight_decay = 0, .optimizer = UpdateRule::adamw}};
   SmallRun first(config, folder.path());
   first.trainer.run();
   config.config.train.max_iters = 15;
