@@ -1,14 +1,19 @@
 #include "compute/arena.h"
 
 #include <torch/nn/module.h>
+#include <torch/nn/modules/embedding.h>
 
+#include <cmath>
 #include <cstring>
 #include <regex>
 #include <set>
-#include <sstream>
 
 #include "base/error.h"
+#include "base/names.h"
 #include "base/pattern.h"
+#include "checkpoint/sparse_rows.h"
+#include "compute/optimizer.h"
+#include "model/lazy_zeros.h"
 
 namespace chargpt {
 namespace {
@@ -48,10 +53,11 @@ torch::Tensor slot_of(const torch::Tensor& buffer, const ParameterSlot& slot) {
 }
 
 /// Copies the parameters into flat buffers and turns them, and their gradients, into views of those.
-void adopt(ParameterGroup& group, const std::vector<NamedParameter>& parameters) {
+void adopt(ParameterGroup& group, const std::vector<NamedParameter>& parameters, const LanguageModel& model) {
   std::int64_t size = 0;
   for (const NamedParameter& parameter : parameters) {
-    group.slots.push_back({parameter.name, parameter.tensor.sizes().vec(), size, parameter.tensor.numel()});
+    group.slots.push_back({parameter.name, parameter.tensor.sizes().vec(), size, parameter.tensor.numel(),
+                           model.stacked_matrices(parameter.name)});
     size = aligned(size + parameter.tensor.numel());
   }
   const auto options = torch::TensorOptions().dtype(torch::kFloat32).device(parameters.front().tensor.device());
@@ -66,12 +72,27 @@ void adopt(ParameterGroup& group, const std::vector<NamedParameter>& parameters)
   }
 }
 
-std::string shape_of(const std::vector<std::int64_t>& shape) {
-  std::ostringstream text;
-  text << '(';
-  for (std::size_t i = 0; i < shape.size(); ++i) text << (i ? ", " : "") << shape[i];
-  text << ')';
-  return text.str();
+/// The embedding layer whose weight `parameter` is; null where there is none.
+torch::nn::EmbeddingImpl* embedding_of(const LanguageModel& model, const torch::Tensor& parameter) {
+  for (const auto& module : model.modules(/*include_self=*/false))
+    if (auto* embedding = module->as<torch::nn::EmbeddingImpl>())
+      if (embedding->weight.is_same(parameter)) return embedding;
+  return nullptr;
+}
+
+/// Turns a table into a row-sparse group: its memory stays where it is, and its layer gives sparse gradients.
+void adopt_table(ParameterGroup& group, const NamedParameter& table, const LanguageModel& model) {
+  torch::nn::EmbeddingImpl* const embedding = embedding_of(model, table.tensor);
+  if (!embedding)
+    throw Error(ExitCode::usage, "train.groups: \"" + group.name + "\" has optimizer = " +
+                                     std::string(enum_name(group.rule)) + ", which is for tables looked up by row; " +
+                                     table.name + " is none; let the pattern match tables only");
+  embedding->options.sparse(true);
+  group.row_sparse = true;
+  group.parameter = table.tensor;
+  group.parameter.mutable_grad().reset();
+  group.values = table.tensor.detach().view({-1});
+  group.slots.push_back({table.name, table.tensor.sizes().vec(), 0, table.tensor.numel()});
 }
 
 TensorView view_of(const std::string& name, const torch::Tensor& tensor) {
@@ -87,27 +108,47 @@ void append_slots(const ParameterGroup& group, const torch::Tensor& buffer, cons
     views.push_back(view_of(prefix + slot.name, slot_of(storage.back(), slot)));
 }
 
-const TensorView& expect(const SafetensorsFile& file, const std::string& source, const std::string& name,
-                         const std::string& dtype, const std::vector<std::int64_t>& shape) {
-  const TensorView* found = file.find(name);
-  const std::string expected = dtype + " " + shape_of(shape);
-  if (!found)
-    throw Error(ExitCode::data, source + " has no tensor " + name + " (" + expected + "); it belongs to another model");
-  if (found->dtype != dtype || found->shape != shape)
-    throw Error(ExitCode::data, source + ": tensor " + name + " is " + found->dtype + " " + shape_of(found->shape) +
-                                    " and should be " + expected + "; it belongs to another model");
-  return *found;
+/// `buffer` of a row-sparse group; only the rows that are not zero, where that is less.
+void append_table(const ParameterGroup& group, const torch::Tensor& buffer, const std::string& prefix,
+                  std::vector<torch::Tensor>& storage, std::vector<TensorView>& views) {
+  const std::string name = prefix + group.slots.front().name;
+  const torch::Tensor table = group.as_table(buffer).cpu();
+  const TensorView whole = view_of(name, table);
+  const auto row_bytes = static_cast<std::size_t>(group.width()) * sizeof(float);
+  const std::vector<std::int64_t> rows = nonzero_rows(whole.bytes, row_bytes);
+  if (!worth_packing(std::ssize(rows), table.size(0), group.width())) {
+    storage.push_back(table);
+    views.push_back(whole);
+    return;
+  }
+  storage.push_back(torch::tensor(rows, torch::kInt64));
+  views.push_back(view_of(rows_name(name), storage.back()));
+  storage.push_back(table.index_select(0, storage.back()));
+  views.push_back(view_of(values_name(name), storage.back()));
 }
 
-void load_slots(const ParameterGroup& group, torch::Tensor& buffer, const std::string& prefix,
-                const SafetensorsFile& file, const std::string& source) {
-  torch::Tensor host = torch::zeros({buffer.numel()}, torch::kFloat32);
-  for (const ParameterSlot& slot : group.slots) {
-    const TensorView& found = expect(file, source, prefix + slot.name, "F32", slot.shape);
-    if (slot.numel > 0)
-      std::memcpy(host.mutable_data_ptr<float>() + slot.offset, found.bytes.data(), found.bytes.size());
-  }
-  buffer.copy_(host);
+void append(const ParameterGroup& group, const torch::Tensor& buffer, const std::string& prefix,
+            std::vector<torch::Tensor>& storage, std::vector<TensorView>& views) {
+  if (group.row_sparse)
+    append_table(group, buffer, prefix, storage, views);
+  else
+    append_slots(group, buffer, prefix, storage, views);
+}
+
+std::span<std::byte> bytes_of(const ParameterSlot& slot, torch::Tensor& buffer) {
+  return std::as_writable_bytes(std::span(buffer.mutable_data_ptr<float>() + slot.offset, slot.numel));
+}
+
+/// Reads every slot of `buffer`; returns the names in the file. On the CPU in place, so that rows of tables that are
+/// zero stay untouched.
+std::set<std::string> load_slots(const ParameterGroup& group, torch::Tensor& buffer, const std::string& prefix,
+                                 const SafetensorsFile& file, const std::string& source) {
+  std::set<std::string> names;
+  torch::Tensor host = buffer.is_cpu() ? buffer : lazy_zeros({buffer.numel()});
+  for (const ParameterSlot& slot : group.slots)
+    names.merge(read_tensor(file, source, prefix + slot.name, slot.shape, bytes_of(slot, host)));
+  if (!buffer.is_cpu()) buffer.copy_(host);
+  return names;
 }
 
 /// After every expected tensor was found: there may be no other.
@@ -136,10 +177,13 @@ ParameterArena::ParameterArena(LanguageModel& model, const TrainConfig& train) :
   const torch::NoGradGuard no_grad;
   std::vector<NamedParameter> parameters = distinct_parameters(model);
   if (!parameters.empty()) device_ = parameters.front().tensor.device();
-  const auto add = [this](ParameterGroup group, const std::vector<NamedParameter>& members) {
+  const auto add = [&](ParameterGroup group, const std::vector<NamedParameter>& members) {
     if (members.empty()) return;
-    adopt(group, members);
+    adopt(group, members, model);
     groups_.push_back(std::move(group));
+  };
+  const auto add_tables = [&](const ParameterGroup& settings, const std::vector<NamedParameter>& tables) {
+    for (const NamedParameter& table : tables) adopt_table(groups_.emplace_back(settings), table, model);
   };
   for (std::size_t i = 0; i < train.groups.size(); ++i) {
     const GroupConfig& group = train.groups[i];
@@ -151,11 +195,15 @@ ParameterArena::ParameterArena(LanguageModel& model, const TrainConfig& train) :
       throw Error(ExitCode::usage,
                   option + " = \"" + group.match +
                       "\" matches no parameter that an earlier group has left; `chargpt explain` lists the names");
-    add({.name = group.match,
-         .learning_rate = group.learning_rate,
-         .weight_decay = group.weight_decay,
-         .rule = group.optimizer},
-        members);
+    const ParameterGroup settings{.name = group.match,
+                                  .learning_rate = group.learning_rate,
+                                  .weight_decay = group.weight_decay,
+                                  .rule = group.optimizer,
+                                  .momentum = group.momentum};
+    if (is_row_sparse(group.optimizer))
+      add_tables(settings, members);
+    else
+      add(settings, members);
   }
   const bool all_decay = model.config().decay == Decay::all;
   const auto decayed = take_if(parameters, [&](const NamedParameter& p) { return all_decay || p.tensor.dim() >= 2; });
@@ -171,18 +219,63 @@ std::int64_t ParameterArena::numel() const {
 }
 
 void ParameterArena::zero_gradients() {
-  for (ParameterGroup& group : groups_) group.gradients.zero_();
+  for (ParameterGroup& group : groups_) {
+    if (!group.row_sparse) {
+      group.gradients.zero_();
+      continue;
+    }
+    group.row_gradient = {};
+    group.parameter.mutable_grad().reset();
+  }
 }
 
-torch::Tensor ParameterArena::gradient_norm() const {
-  std::vector<torch::Tensor> norms{torch::zeros({}, torch::TensorOptions().dtype(torch::kFloat32).device(device_))};
-  for (const ParameterGroup& group : groups_) norms.push_back(at::linalg_vector_norm(group.gradients));
+void ParameterArena::collect_row_gradients() {
+  for (ParameterGroup& group : groups_) {
+    if (!group.row_sparse || !group.parameter.grad().defined()) continue;
+    const torch::Tensor gradient = group.parameter.grad();
+    if (!gradient.is_sparse())
+      throw Error(ExitCode::usage, "train.groups: \"" + group.name + "\" has optimizer = " +
+                                       std::string(enum_name(group.rule)) + ", but " + group.slots.front().name +
+                                       " is more than a table: all its rows have gradients (the head uses it where "
+                                       "model.tie_weights = true)");
+    group.row_gradient = {gradient._indices()[0], gradient._values()};
+    group.parameter.mutable_grad().reset();
+  }
+}
+
+namespace {
+
+torch::Tensor norm_of_norms(std::vector<torch::Tensor> norms, const torch::Device& device) {
+  norms.push_back(torch::zeros({}, torch::TensorOptions().dtype(torch::kFloat32).device(device)));
   return at::linalg_vector_norm(at::stack(norms));
 }
 
-bool ParameterArena::is_finite() const {
+}  // namespace
+
+torch::Tensor ParameterArena::gradient_norm() const {
+  std::vector<torch::Tensor> norms;
   for (const ParameterGroup& group : groups_)
-    if (!at::isfinite(group.values).all().item<bool>()) return false;
+    if (!group.row_sparse) norms.push_back(at::linalg_vector_norm(group.gradients));
+  return norm_of_norms(std::move(norms), device_);
+}
+
+torch::Tensor ParameterArena::row_gradient_norm() const {
+  std::vector<torch::Tensor> norms;
+  const void* counted = nullptr;  // tables that are summed share one gradient
+  for (const ParameterGroup& group : groups_) {
+    const torch::Tensor& values = group.row_gradient.values;
+    if (!values.defined() || values.const_data_ptr() == counted) continue;
+    norms.push_back(at::linalg_vector_norm(values));
+    counted = values.const_data_ptr();
+  }
+  return norm_of_norms(std::move(norms), device_);
+}
+
+bool ParameterArena::is_finite() const {
+  for (const ParameterGroup& group : groups_) {
+    const auto [least, most] = at::aminmax(group.values);  // a value that is no number is both
+    if (!std::isfinite(least.item<float>()) || !std::isfinite(most.item<float>())) return false;
+  }
   return true;
 }
 
@@ -193,18 +286,50 @@ torch::Tensor ParameterArena::parameter(const std::string& name) const {
   throw Error(ExitCode::internal, "the model has no parameter " + name);
 }
 
-ArenaSnapshot ParameterArena::snapshot() const {
-  ArenaSnapshot snapshot{.values = {}, .moment1 = {}, .moment2 = {}, .updates = updates_};
-  for (const ParameterGroup& group : groups_) {
-    snapshot.values.push_back(copy_of(group.values));
-    snapshot.moment1.push_back(copy_of(group.moment1));
-    snapshot.moment2.push_back(copy_of(group.moment2));
+void start_moments(ParameterGroup& group) {
+  const auto zeros = [&] {
+    return group.row_sparse ? lazy_zeros(group.values.sizes(), group.values.device()) : torch::zeros_like(group.values);
+  };
+  const MomentsKept kept = moments_kept(group.rule);
+  if (kept.first && !group.moment1.defined()) group.moment1 = zeros();
+  if (kept.second && !group.moment2.defined()) group.moment2 = zeros();
+}
+
+namespace {
+
+std::shared_ptr<RowJournal> start_journal(ParameterGroup& group) {
+  const auto journal =
+      std::make_shared<RowJournal>(group.slots.front().shape.front(), group.moment2.defined(), group.values.device());
+  std::erase_if(group.journals, [](const std::weak_ptr<RowJournal>& held) { return held.expired(); });
+  group.journals.push_back(journal);
+  return journal;
+}
+
+void undo(ParameterGroup& group, const RowJournal& journal) {
+  if (!journal.has_moment()) group.moment2.reset();
+  journal.undo(group.as_table(group.values), journal.has_moment() ? group.as_table(group.moment2) : torch::Tensor());
+}
+
+}  // namespace
+
+ArenaSnapshot ParameterArena::snapshot() {
+  ArenaSnapshot snapshot{.values = {}, .moment1 = {}, .moment2 = {}, .journals = {}, .updates = updates_};
+  for (ParameterGroup& group : groups_) {
+    const bool copied = !group.row_sparse;
+    snapshot.values.push_back(copied ? group.values.clone() : torch::Tensor());
+    snapshot.moment1.push_back(copied ? copy_of(group.moment1) : torch::Tensor());
+    snapshot.moment2.push_back(copied ? copy_of(group.moment2) : torch::Tensor());
+    snapshot.journals.push_back(copied ? nullptr : start_journal(group));
   }
   return snapshot;
 }
 
 void ParameterArena::restore(const ArenaSnapshot& snapshot) {
   for (std::size_t i = 0; i < groups_.size(); ++i) {
+    if (snapshot.journals[i]) {
+      undo(groups_[i], *snapshot.journals[i]);
+      continue;
+    }
     groups_[i].values.copy_(snapshot.values[i]);
     put_back(groups_[i].moment1, snapshot.moment1[i]);
     put_back(groups_[i].moment2, snapshot.moment2[i]);
@@ -214,16 +339,16 @@ void ParameterArena::restore(const ArenaSnapshot& snapshot) {
 
 std::vector<TensorView> ParameterArena::model_tensors(std::vector<torch::Tensor>& storage) const {
   std::vector<TensorView> views;
-  for (const ParameterGroup& group : groups_) append_slots(group, group.values, "", storage, views);
+  for (const ParameterGroup& group : groups_) append(group, group.values, "", storage, views);
   return views;
 }
 
 std::vector<TensorView> ParameterArena::optimizer_tensors(std::vector<torch::Tensor>& storage) const {
   std::vector<TensorView> views;
-  for (const ParameterGroup& group : groups_) {
-    const bool started = group.moment1.defined();
-    append_slots(group, started ? group.moment1 : torch::zeros_like(group.values), "moment1/", storage, views);
-    append_slots(group, started ? group.moment2 : torch::zeros_like(group.values), "moment2/", storage, views);
+  for (ParameterGroup group : groups_) {  // a copy, so that moments not there yet are zero in the file and not here
+    start_moments(group);
+    if (group.moment1.defined()) append(group, group.moment1, "moment1/", storage, views);
+    if (group.moment2.defined()) append(group, group.moment2, "moment2/", storage, views);
   }
   storage.push_back(torch::tensor(updates_, torch::kInt64));
   views.push_back(view_of("step", storage.back()));
@@ -232,23 +357,18 @@ std::vector<TensorView> ParameterArena::optimizer_tensors(std::vector<torch::Ten
 
 void ParameterArena::load_model(const SafetensorsFile& file, const std::string& source) {
   std::set<std::string> expected;
-  for (ParameterGroup& group : groups_) {
-    load_slots(group, group.values, "", file, source);
-    for (const ParameterSlot& slot : group.slots) expected.insert(slot.name);
-  }
+  for (ParameterGroup& group : groups_) expected.merge(load_slots(group, group.values, "", file, source));
   expect_no_more(file, source, expected);
 }
 
 void ParameterArena::load_optimizer(const SafetensorsFile& file, const std::string& source) {
   std::set<std::string> expected{"step"};
   for (ParameterGroup& group : groups_) {
-    group.moment1 = torch::zeros_like(group.values);
-    group.moment2 = torch::zeros_like(group.values);
-    load_slots(group, group.moment1, "moment1/", file, source);
-    load_slots(group, group.moment2, "moment2/", file, source);
-    for (const ParameterSlot& slot : group.slots) expected.insert({"moment1/" + slot.name, "moment2/" + slot.name});
+    start_moments(group);
+    if (group.moment1.defined()) expected.merge(load_slots(group, group.moment1, "moment1/", file, source));
+    if (group.moment2.defined()) expected.merge(load_slots(group, group.moment2, "moment2/", file, source));
   }
-  std::memcpy(&updates_, expect(file, source, "step", "I64", {}).bytes.data(), sizeof updates_);
+  std::memcpy(&updates_, expect_tensor(file, source, "step", "I64", {}).bytes.data(), sizeof updates_);
   if (updates_ < 0)
     throw Error(ExitCode::data, source + ": step = " + std::to_string(updates_) + " is negative; the file is damaged");
   expect_no_more(file, source, expected);

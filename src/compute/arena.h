@@ -1,15 +1,17 @@
 // All parameters of a model in flat buffers, one per group: clipping is one norm, AdamW one call per group, a
-// checkpoint one walk. Modules keep views of the buffers, and autograd adds into views of the gradients. Knows no model
-// by name.
+// checkpoint one walk. Modules keep views of the buffers, and autograd adds into views of the gradients. A table of
+// which a step touches few rows is a group of its own, which nothing walks in a step. Knows no model by name.
 #pragma once
 
 #include <torch/types.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "checkpoint/safetensors.h"
+#include "compute/row_journal.h"
 #include "config/config.h"
 #include "model/language_model.h"
 
@@ -21,6 +23,13 @@ struct ParameterSlot {
   std::vector<std::int64_t> shape;
   std::int64_t offset = 0;  ///< in elements
   std::int64_t numel = 0;
+  std::int64_t stacked = 1;  ///< equal matrices one above the other that are one each to a rule for matrices
+};
+
+/// What a step asks of a table's rows: those it touched and their gradients.
+struct RowGradient {
+  torch::Tensor rows;    ///< (n,) int64 in any order, may repeat; undefined: no row was touched
+  torch::Tensor values;  ///< (n, width) float32: a row's gradient is the sum over its occurrences
 };
 
 /// Parameters that share learning rate, decay and update rule. All tensors are float32 on the model's device. Between
@@ -29,18 +38,32 @@ struct ParameterGroup {
   std::string name;  ///< "decay", "no_decay", or the pattern of train.groups
   double learning_rate = 0, weight_decay = 0;
   UpdateRule rule = UpdateRule::adamw;
+  double momentum = 0.95;  ///< of muon
   std::vector<ParameterSlot> slots{};
-  torch::Tensor values{}, gradients{};  ///< (size,)
-  torch::Tensor moment1{}, moment2{};   ///< (size,); undefined until the first update
-  /// A table of which a step touches few rows: rows untouched are never read or written, and `gradients` holds only the
-  /// rows named by `touched_rows` (int64). No rule of today makes such a group.
+  torch::Tensor values{}, gradients{};  ///< (size,); no gradients in a row-sparse group
+  torch::Tensor moment1{}, moment2{};   ///< (size,) where the rule keeps them; undefined until the first update
+
+  /// One table, in memory of its own: a step reads and writes the rows that `row_gradient` names and no others. The
+  /// engine fills `row_gradient` in each step; an engine of autograd by collect_row_gradients().
   bool row_sparse = false;
-  torch::Tensor touched_rows{};
+  RowGradient row_gradient{};
+  torch::Tensor parameter{};                          ///< the model's own, where autograd leaves its gradient
+  std::vector<std::weak_ptr<RowJournal>> journals{};  ///< of the snapshots that are still held
+
+  std::int64_t width() const { return slots.front().shape.back(); }
+  /// `buffer` of a row-sparse group as the table it is: (rows, width).
+  torch::Tensor as_table(const torch::Tensor& buffer) const { return buffer.view({-1, width()}); }
 };
 
-/// Values, moments and update count at one moment: what measuring steps needs to leave no trace.
+/// Makes the moments that the group's rule keeps, zero, where there are none yet.
+void start_moments(ParameterGroup& group);
+
+/// Values, moments and update count at one moment: what measuring steps needs to leave no trace. Of tables it keeps
+/// the rows that were changed since, so that taking one costs nothing and holding one a little in each update; loading
+/// weights or moments ends its use.
 struct ArenaSnapshot {
-  std::vector<torch::Tensor> values, moment1, moment2;  ///< one per group
+  std::vector<torch::Tensor> values, moment1, moment2;  ///< one per group; undefined for row-sparse ones
+  std::vector<std::shared_ptr<RowJournal>> journals;    ///< one per group; null for others
   std::int64_t updates = 0;
 };
 
@@ -48,8 +71,9 @@ class ParameterArena {
  public:
   /// Moves the model's parameters into groups (train.groups first, the rest by model.decay) and makes them views of the
   /// buffers. The model must already be on its device. Every parameter is in exactly one group; groups without one are
-  /// left out. Error usage for a pattern that is not a regular expression, or that matches no parameter left by those
-  /// before it.
+  /// left out; each parameter of a row-sparse rule is a group of its own. Error usage for a pattern that is not a
+  /// regular expression, or that matches no parameter left by those before it, and for a row-sparse rule on what is no
+  /// embedding's weight.
   ParameterArena(LanguageModel& model, const TrainConfig& train);
   ParameterArena(const ParameterArena&) = delete;
   ParameterArena& operator=(const ParameterArena&) = delete;
@@ -62,24 +86,29 @@ class ParameterArena {
   void count_update() { ++updates_; }
 
   void zero_gradients();
-  /// L2 norm over all gradients, a 0-d tensor on the device.
+  /// After backward: hands the tables' sparse gradients from autograd to `row_gradient`. Error usage where a table was
+  /// also used as a matrix, so that its gradient has every row.
+  void collect_row_gradients();
+  /// L2 norm over all gradients but those of tables, a 0-d tensor on the device: what clipping goes by.
   torch::Tensor gradient_norm() const;
+  /// The same over the rows' gradients as they are listed, repeated rows apart: tells whether they are finite.
+  torch::Tensor row_gradient_norm() const;
   /// No weight is infinite or NaN.
   bool is_finite() const;
   /// The named parameter, a view of its group's buffer; Error internal where there is none.
   torch::Tensor parameter(const std::string& name) const;
 
-  ArenaSnapshot snapshot() const;
+  ArenaSnapshot snapshot();
   void restore(const ArenaSnapshot& snapshot);
 
   /// Tensors on the CPU under their state_dict names, for a checkpoint; `storage` owns the bytes, which on the CPU are
-  /// the live ones.
+  /// the live ones. Tables with many rows of zeros as checkpoint/sparse_rows.h says.
   std::vector<TensorView> model_tensors(std::vector<torch::Tensor>& storage) const;
-  /// "moment1/NAME" and "moment2/NAME" of every parameter (zeros before the first update), and "step", the number of
-  /// updates.
+  /// "moment1/NAME" and "moment2/NAME" of every parameter whose rule keeps them (zeros before the first update), and
+  /// "step", the number of updates. Those of tables as the tables themselves.
   std::vector<TensorView> optimizer_tensors(std::vector<torch::Tensor>& storage) const;
   /// Error data, naming `source` and the tensor, unless names, shapes and dtypes are exactly those expected. `source`
-  /// as in messages.
+  /// as in messages. Any tensor may be stored as its rows that are not zero.
   void load_model(const SafetensorsFile& file, const std::string& source);
   void load_optimizer(const SafetensorsFile& file, const std::string& source);
 

@@ -19,8 +19,8 @@ class AutogradEngine : public Engine {
     const PrecisionScope precision(device_, train_.dtype);
     arena_.zero_gradients();
     const torch::Tensor loss = accumulate_gradients(input);
-    StepResult result = read(loss, arena_.gradient_norm());
-    result.updated = std::isfinite(result.loss) && std::isfinite(result.grad_norm);
+    arena_.collect_row_gradients();
+    const StepResult result = read(loss, arena_.gradient_norm(), arena_.row_gradient_norm());
     if (result.updated)
       update(arena_, {.lr_factor = input.lr_factor,
                       .gradient_scale = clipping_factor(result.grad_norm, train_.grad_clip),
@@ -67,10 +67,12 @@ class AutogradEngine : public Engine {
     return device_.is_cuda() ? ids.pin_memory().to(device_, /*non_blocking=*/true) : ids;
   }
 
-  /// Both figures in one transfer: the only wait for the device in a step.
-  static StepResult read(const torch::Tensor& loss, const torch::Tensor& norm) {
-    const torch::Tensor figures = at::stack({loss, norm}).cpu();
-    return {.loss = figures[0].item<double>(), .grad_norm = figures[1].item<double>()};
+  /// All figures in one transfer: the only wait for the device in a step.
+  static StepResult read(const torch::Tensor& loss, const torch::Tensor& norm, const torch::Tensor& row_norm) {
+    const torch::Tensor figures = at::stack({loss, norm, row_norm}).cpu();
+    return {.loss = figures[0].item<double>(),
+            .grad_norm = figures[1].item<double>(),
+            .updated = figures.isfinite().all().item<bool>()};
   }
 
   LanguageModel& model_;

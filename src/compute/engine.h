@@ -28,7 +28,7 @@ struct StepInput {
 
 struct StepResult {
   double loss = 0;       ///< mean over all micro-batches, nats per token, before the update
-  double grad_norm = 0;  ///< before clipping
+  double grad_norm = 0;  ///< before clipping, without the tables of row-sparse groups
   bool updated = true;   ///< false where loss or gradient was not finite: weights and moments are as before
 };
 

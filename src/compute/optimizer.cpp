@@ -1,25 +1,22 @@
 #include "compute/optimizer.h"
 
+#include <c10/core/impl/LocalDispatchKeySet.h>
+
 #include <algorithm>
 #include <array>
 #include <optional>
 
 #include "base/error.h"
-#include "base/names.h"
+#include "compute/muon.h"
+#include "compute/sparse_adam.h"
 
 namespace chargpt {
 namespace {
-
-using Rule = void (*)(ParameterGroup& group, std::int64_t step, const UpdateContext& context);
 
 /// Adam with decoupled weight decay, in one fused pass over the buffers. The kernel divides gradients by grad_scale, so
 /// clipping costs nothing. Source: Loshchilov & Hutter (2019), "Decoupled weight decay regularization"; same figures as
 /// torch's AdamW.
 void adamw(ParameterGroup& group, std::int64_t step, const UpdateContext& context) {
-  if (!group.moment1.defined()) {
-    group.moment1 = torch::zeros_like(group.values);
-    group.moment2 = torch::zeros_like(group.values);
-  }
   const auto scalar = group.values.options().dtype(torch::kFloat32);
   std::optional<torch::Tensor> divisor;
   if (context.gradient_scale != 1) divisor = torch::full({}, 1 / context.gradient_scale, scalar);
@@ -29,28 +26,48 @@ void adamw(ParameterGroup& group, std::int64_t step, const UpdateContext& contex
                     /*amsgrad=*/false, /*maximize=*/false, divisor);
 }
 
-struct RuleRow {
-  UpdateRule name;
-  Rule apply;
-};
-constexpr std::array rules{RuleRow{UpdateRule::adamw, adamw}};
+void accept(const ParameterGroup& /*group*/) {}
 
-Rule rule_of(const ParameterGroup& group) {
+struct RuleRow {
+  UpdateRule rule;
+  MomentsKept moments;
+  bool row_sparse;
+  void (*check)(const ParameterGroup& group);
+  void (*apply)(ParameterGroup& group, std::int64_t step, const UpdateContext& context);
+};
+constexpr std::array rules{
+    RuleRow{UpdateRule::adamw, {.first = true, .second = true}, false, accept, adamw},
+    RuleRow{UpdateRule::muon, {.first = true, .second = false}, false, check_matrices, muon},
+    RuleRow{UpdateRule::sparse_adam, {.first = false, .second = true}, true, accept, sparse_adam},
+};
+
+const RuleRow& row_of(UpdateRule rule) {
   for (const RuleRow& row : rules)
-    if (row.name == group.rule) return row.apply;
-  throw Error(ExitCode::usage, "train.groups: optimizer = " + std::string(enum_name(group.rule)) + " is not there yet");
+    if (row.rule == rule) return row;
+  throw Error(ExitCode::internal, "an update rule without a row in optimizer.cpp");
 }
 
 }  // namespace
 
+MomentsKept moments_kept(UpdateRule rule) {
+  return row_of(rule).moments;
+}
+bool is_row_sparse(UpdateRule rule) {
+  return row_of(rule).row_sparse;
+}
+
 void check_update_rules(const ParameterArena& arena) {
-  for (const ParameterGroup& group : arena.groups()) rule_of(group);
+  for (const ParameterGroup& group : arena.groups()) row_of(group.rule).check(group);
 }
 
 void update(ParameterArena& arena, const UpdateContext& context) {
   const torch::NoGradGuard no_grad;
+  const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
   arena.count_update();
-  for (ParameterGroup& group : arena.groups()) rule_of(group)(group, arena.updates(), context);
+  for (ParameterGroup& group : arena.groups()) {
+    start_moments(group);
+    row_of(group.rule).apply(group, arena.updates(), context);
+  }
 }
 
 double clipping_factor(double gradient_norm, double grad_clip) {

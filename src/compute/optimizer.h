@@ -1,4 +1,5 @@
-// Update rules over one group's flat buffers. A new rule is a row in optimizer.cpp. Knows no model and no schedule.
+// Update rules over one group's flat buffers, always in float32. A new rule is a row in optimizer.cpp. Knows no model
+// and no schedule.
 #pragma once
 
 #include "compute/arena.h"
@@ -7,11 +8,19 @@ namespace chargpt {
 
 struct UpdateContext {
   double lr_factor = 1;       ///< the schedule's rate over train.learning_rate
-  double gradient_scale = 1;  ///< gradients are multiplied by this first (clipping)
+  double gradient_scale = 1;  ///< gradients, but not those of tables, are multiplied by this first (clipping)
   double beta1 = 0.9, beta2 = 0.99, eps = 1e-8;
 };
 
-/// Error usage, with the rules there are, where a group names an unknown one.
+/// What a rule keeps of each parameter between updates.
+struct MomentsKept {
+  bool first = false, second = false;
+};
+MomentsKept moments_kept(UpdateRule rule);
+/// The rule reads the gradients of touched rows, ParameterGroup::row_gradient.
+bool is_row_sparse(UpdateRule rule);
+
+/// Error usage, naming group and parameter, where a rule cannot update a parameter of its group.
 void check_update_rules(const ParameterArena& arena);
 
 /// One update of every group by its own rule; the arena counts it.

@@ -106,11 +106,7 @@ class Decoder {
     if (rows.size() == samples_.size()) return;
     const torch::Tensor kept = torch::tensor(rows, torch::kInt64);
     window_ = window_.index_select(0, kept);
-    if (cache_)
-      for (KeyValueCache::Layer& layer : cache_->layers) {
-        layer.keys = layer.keys.index_select(0, kept.to(device_));
-        layer.values = layer.values.index_select(0, kept.to(device_));
-      }
+    if (cache_) cache_->keep_rows(kept.to(device_));
     std::vector<Sample> going_on;
     for (const std::int64_t row : rows) going_on.push_back(samples_[static_cast<std::size_t>(row)]);
     samples_ = std::move(going_on);

@@ -4,6 +4,14 @@
 
 namespace chargpt {
 
+void KeyValueCache::keep_rows(const torch::Tensor& rows) {
+  for (Layer& layer : layers) {
+    layer.keys = layer.keys.index_select(0, rows);
+    layer.values = layer.values.index_select(0, rows);
+  }
+  if (last_ids.defined()) last_ids = last_ids.index_select(0, rows);
+}
+
 std::int64_t LanguageModel::parameter_count() const {
   std::int64_t count = 0;
   for (const auto& parameter : parameters()) count += parameter.numel();

@@ -21,7 +21,10 @@ struct KeyValueCache {
     torch::Tensor keys, values;  ///< (B, nh, length, hs); undefined while empty
   };
   std::vector<Layer> layers;
+  torch::Tensor last_ids;   ///< (B, …) as many of the last tokens as n-grams reach back; undefined where none do
   std::int64_t length = 0;  ///< tokens held
+  /// Goes on with these rows (int64, on the model's device) of the batch.
+  void keep_rows(const torch::Tensor& rows);
 };
 
 /// Where dropout's masks come from: a pure function of (seed, step, micro_batch, rank) and of the order of dropout
@@ -48,6 +51,9 @@ class LanguageModel : public torch::nn::Module {
   virtual bool leaks() const { return false; }
   /// forward() honours ForwardContext::cache.
   virtual bool has_cache() const { return false; }
+  /// How many equal matrices the parameter of that name is, one above the other: those that project queries, keys and
+  /// values lie in one, and a rule that treats a matrix as a whole must tell them apart.
+  virtual std::int64_t stacked_matrices(const std::string& /*parameter*/) const { return 1; }
   const ModelConfig& config() const { return config_; }
   std::int64_t vocab_size() const { return vocab_size_; }
   std::int64_t block_size() const { return config_.block_size; }

@@ -37,6 +37,10 @@ double dropout_rate(const ModelConfig& config, Place place) {
   return std::ranges::find(config.dropout_places, place) != config.dropout_places.end() ? config.dropout : 0.0;
 }
 
+std::int64_t stacked_projections(const std::string& parameter) {
+  return parameter.ends_with("attn.c_attn.weight") ? 3 : 1;
+}
+
 namespace {
 
 std::int64_t count_linear(std::int64_t in, std::int64_t out, bool bias) {

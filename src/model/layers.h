@@ -25,6 +25,9 @@ bool has_bias(const ModelConfig& config, Place place);
 /// The rate at `place`, 0 where dropout does not act there.
 double dropout_rate(const ModelConfig& config, Place place);
 
+/// 3 for the weight that holds an attention layer's queries, keys and values, 1 for any other name.
+std::int64_t stacked_projections(const std::string& parameter);
+
 /// Parameters of each layer below, from the options alone: a model that does not fit is refused before it is built.
 std::int64_t count_norm(const ModelConfig& config);
 std::int64_t count_attention(const ModelConfig& config);

@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""Reference figures for the update rules muon and sparse_adam, computed by PyTorch from their formulas, matrix by matrix
+and row by row, in float64. Writes tests/golden/updates.json: values and moments after each of some updates of small
+parameters. Weights and gradients come from the formulas of scripts/reference_models.py, which the file repeats.
+
+    python3 scripts/reference_updates.py            write the file
+    python3 scripts/reference_updates.py --check    compute again and compare with the file, within 1e-5
+"""
+import argparse
+import json
+import math
+import sys
+
+import torch
+
+from reference_models import FORMULAS, GOLDEN, differences, flat, lines, weights
+
+PATH = GOLDEN / "updates.json"
+
+MUON = {
+    "learning_rate": 0.01, "weight_decay": 0.2, "momentum": 0.9,
+    # One matrix each, but the first: three, one above the other.
+    "parameters": [
+        {"name": "stack", "shape": [12, 4], "stacked": 3}, {"name": "square", "shape": [4, 4], "stacked": 1},
+        {"name": "tall", "shape": [12, 4], "stacked": 1}, {"name": "wide", "shape": [4, 10], "stacked": 1},
+        {"name": "row", "shape": [1, 6], "stacked": 1}],
+    "updates": [
+        {"lr_factor": 1.0, "gradient_scale": 1.0}, {"lr_factor": 0.5, "gradient_scale": 0.25},
+        {"lr_factor": 2.0, "gradient_scale": 1.0}],
+}  # fmt: skip
+
+SPARSE_ADAM = {
+    "learning_rate": 0.02, "weight_decay": 0.5, "beta2": 0.9, "eps": 1e-3, "rows": 9, "width": 5,
+    # Rows as a batch lists them: repeated, out of order, none at all; rows 2 and 5 are never touched.
+    "updates": [
+        {"lr_factor": 1.0, "rows": [7, 0, 7, 3, 7]}, {"lr_factor": 0.5, "rows": []}, {"lr_factor": 0.5, "rows": [8, 7, 1]},
+        {"lr_factor": 2.0, "rows": [0, 0, 4, 6, 3, 0]}],
+}  # fmt: skip
+
+UPDATE_FORMULAS = FORMULAS | {
+    "muon": "values: weights of parameter number k (from 0) with offset 0 and scale 0.5; gradient of update s (from 0): the same"
+    " of number 100 * (s + 1) + k",
+    "sparse_adam": "values: weights of number 0 with offset 0 and scale 0.5; gradients of update s, one row for each row listed:"
+    " of number 100 * (s + 1)",
+}
+
+
+def newton_schulz(u):
+    """Of one matrix, on whichever side it lies."""
+    x = u / u.norm()
+    for _ in range(5):
+        square = x @ x.T
+        x = 3.4445 * x - 4.7750 * square @ x + 2.0315 * square @ square @ x
+    return x
+
+
+def muon():
+    c = MUON
+    values = [weights(p["shape"], k, 0.0, 0.5) for k, p in enumerate(c["parameters"])]
+    moments = [torch.zeros_like(v) for v in values]
+    after = []
+    for s, update in enumerate(c["updates"]):
+        rate = c["learning_rate"] * update["lr_factor"]
+        for k, p in enumerate(c["parameters"]):
+            gradient = update["gradient_scale"] * weights(p["shape"], 100 * (s + 1) + k, 0.0, 0.5)
+            rows = p["shape"][0] // p["stacked"]
+            for first in range(0, p["shape"][0], rows):
+                part = slice(first, first + rows)
+                moments[k][part] = c["momentum"] * moments[k][part] + (1 - c["momentum"]) * gradient[part]
+                look_ahead = (1 - c["momentum"]) * gradient[part] + c["momentum"] * moments[k][part]
+                step = math.sqrt(max(1.0, rows / p["shape"][1])) * newton_schulz(look_ahead)
+                values[k][part] -= rate * c["weight_decay"] * values[k][part] + rate * step
+        after.append({"values": [flat(v) for v in values], "moments": [flat(m) for m in moments]})
+    return c | {"after": after}
+
+
+def sparse_adam():
+    c = SPARSE_ADAM
+    table, moment = weights((c["rows"], c["width"]), 0, 0.0, 0.5), torch.zeros(c["rows"], c["width"]).double()
+    after = []
+    for s, update in enumerate(c["updates"]):
+        gradients = weights((len(update["rows"]), c["width"]), 100 * (s + 1), 0.0, 0.5)
+        rate = c["learning_rate"] * update["lr_factor"]
+        for row in set(update["rows"]):
+            gradient = sum(g for r, g in zip(update["rows"], gradients) if r == row)
+            moment[row] = c["beta2"] * moment[row] + (1 - c["beta2"]) * gradient**2
+            corrected = math.sqrt(1 - c["beta2"] ** (s + 1)) * gradient / (moment[row].sqrt() + c["eps"])
+            table[row] -= rate * c["weight_decay"] * table[row] + rate * corrected
+        after.append({"values": flat(table), "moment": flat(moment)})
+    return c | {"after": after}
+
+
+def document():
+    return {"generator": "scripts/reference_updates.py", "torch": torch.__version__, "formulas": UPDATE_FORMULAS,
+            "muon": muon(), "sparse_adam": sparse_adam()}  # fmt: skip
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--check", action="store_true", help="compare with the file instead of writing it")
+    if not parser.parse_args().check:
+        PATH.write_text(lines(document()) + "\n")
+        print(f"{PATH}: {PATH.stat().st_size} bytes")
+        return 0
+    wrong = differences(json.loads(PATH.read_text()), document())
+    print(f"{PATH.name}: {'same' if not wrong else f'{len(wrong)} differences'}")
+    for line in wrong[:20]:
+        print(line, file=sys.stderr)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,81 @@
+#include "compute/sparse_adam.h"
+
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "compute/sparse_adam_rows.h"
+
+namespace chargpt {
+namespace {
+
+using torch::Tensor;
+
+struct Rates {
+  double step, kept;
+};
+
+Rates rates(const ParameterGroup& group, std::int64_t step, const UpdateContext& context) {
+  const double rate = group.learning_rate * context.lr_factor;
+  return {.step = rate * std::sqrt(1 - std::pow(context.beta2, static_cast<double>(step))),
+          .kept = 1 - rate * group.weight_decay};
+}
+
+/// Before `rows` (distinct) change.
+void write_journals(const ParameterGroup& group, const Tensor& rows) {
+  for (const std::weak_ptr<RowJournal>& held : group.journals)
+    if (const std::shared_ptr<RowJournal> journal = held.lock())
+      journal->keep(rows, group.as_table(group.values), group.as_table(group.moment2));
+}
+
+bool has_journal(const ParameterGroup& group) {
+  for (const std::weak_ptr<RowJournal>& held : group.journals)
+    if (!held.expired()) return true;
+  return false;
+}
+
+void sparse_adam_on_cpu(ParameterGroup& group, std::int64_t step, const UpdateContext& context) {
+  const Tensor rows = group.row_gradient.rows.contiguous(), gradients = group.row_gradient.values.contiguous();
+  const TouchedRows touched({rows.const_data_ptr<std::int64_t>(), static_cast<std::size_t>(rows.numel())});
+  if (has_journal(group)) write_journals(group, torch::tensor(touched.distinct(), torch::kInt64));
+  const Rates by = rates(group, step, context);
+  const SparseAdamFactors factors{.beta2 = static_cast<float>(context.beta2),
+                                  .eps = static_cast<float>(context.eps),
+                                  .step = static_cast<float>(by.step),
+                                  .kept = static_cast<float>(by.kept)};
+  float* const values = group.values.mutable_data_ptr<float>();
+  float* const moment = group.moment2.mutable_data_ptr<float>();
+  const float* const g = gradients.const_data_ptr<float>();
+  constexpr std::int64_t floats_worth_a_thread = 1 << 14;
+  at::parallel_for(0, touched.size(), std::max<std::int64_t>(1, floats_worth_a_thread / group.width()),
+                   [&](std::int64_t begin, std::int64_t end) {
+                     update_rows(touched, begin, end, values, moment, g, group.width(), factors);
+                   });
+}
+
+}  // namespace
+
+void sparse_adam_by_operations(ParameterGroup& group, std::int64_t step, const UpdateContext& context) {
+  const auto [rows, places, counts] = at::_unique2(group.row_gradient.rows, /*sorted=*/true, /*return_inverse=*/true);
+  const Tensor& occurring = group.row_gradient.values;
+  const Tensor gradient =
+      torch::zeros({rows.size(0), group.width()}, occurring.options()).index_add_(0, places, occurring);
+  write_journals(group, rows);
+  Tensor values = group.as_table(group.values), moment = group.as_table(group.moment2);
+  const Tensor v = moment.index_select(0, rows).mul_(context.beta2).addcmul_(gradient, gradient, 1 - context.beta2);
+  moment.index_copy_(0, rows, v);
+  const Rates by = rates(group, step, context);
+  values.index_copy_(
+      0, rows, values.index_select(0, rows).mul_(by.kept).addcdiv_(gradient, v.sqrt().add_(context.eps), -by.step));
+}
+
+void sparse_adam(ParameterGroup& group, std::int64_t step, const UpdateContext& context) {
+  if (!group.row_gradient.rows.defined()) return;
+  if (group.values.is_cpu())
+    sparse_adam_on_cpu(group, step, context);
+  else
+    sparse_adam_by_operations(group, step, context);
+}
+
+}  // namespace chargpt

@@ -1,0 +1,134 @@
+// Muon against scripts/reference_updates.py, which takes one matrix after the other in float64.
+#include "compute/muon.h"
+
+#include "base/error.h"
+#include "golden_updates.h"
+#include "tiny_model.h"
+
+#include "test.h"
+
+using namespace chargpt;
+
+namespace {
+
+/// Parameters of the golden file under their names, each registered as it is.
+class GoldenMatrices : public LanguageModel {
+ public:
+  explicit GoldenMatrices(const nlohmann::json& rows) : LanguageModel({}, 7), rows_(rows) {
+    for (std::size_t k = 0; k < rows.size(); ++k)
+      register_parameter(rows[k]["name"], golden_weights(rows[k]["shape"].get<std::vector<std::int64_t>>(),
+                                                         static_cast<std::uint32_t>(k)));
+  }
+  torch::Tensor forward(const torch::Tensor& ids, const ForwardContext& = {}) override { return ids; }
+  std::int64_t stacked_matrices(const std::string& parameter) const override {
+    for (const auto& row : rows_)
+      if (row["name"] == parameter) return row["stacked"];
+    return 1;
+  }
+
+ private:
+  nlohmann::json rows_;
+};
+
+torch::Tensor slot_of(const torch::Tensor& buffer, const ParameterSlot& slot) {
+  return buffer.narrow(0, slot.offset, slot.numel).view(slot.shape);
+}
+
+TrainConfig muon_config(const std::string& match, double rate, double decay = 0, double momentum = 0.95) {
+  TrainConfig train;
+  train.groups = {{.match = match,
+                   .learning_rate = rate,
+                   .weight_decay = decay,
+                   .optimizer = UpdateRule::muon,
+                   .momentum = momentum}};
+  return train;
+}
+
+}  // namespace
+
+TEST_CASE("three updates of stacked, square, tall and wide matrices are the reference's") {
+  const nlohmann::json golden = golden_updates()["muon"];
+  GoldenMatrices model(golden["parameters"]);
+  ParameterArena arena(model, muon_config(".", golden["learning_rate"], golden["weight_decay"], golden["momentum"]));
+  REQUIRE(arena.groups().size() == 1);
+  ParameterGroup& group = arena.groups()[0];
+  for (std::size_t s = 0; s < golden["updates"].size(); ++s) {
+    for (std::size_t k = 0; k < group.slots.size(); ++k)
+      slot_of(group.gradients, group.slots[k])
+          .copy_(golden_weights(group.slots[k].shape, static_cast<std::uint32_t>(100 * (s + 1) + k)));
+    update(arena,
+           {.lr_factor = golden["updates"][s]["lr_factor"], .gradient_scale = golden["updates"][s]["gradient_scale"]});
+    for (std::size_t k = 0; k < group.slots.size(); ++k) {
+      INFO(group.slots[k].name << " after update " << s + 1);
+      CHECK(distance(slot_of(group.values, group.slots[k]), golden["after"][s]["values"][k]) < 2e-6);
+      CHECK(distance(slot_of(group.moment1, group.slots[k]), golden["after"][s]["moments"][k]) < 1e-6);
+    }
+  }
+  CHECK_FALSE(group.moment2.defined());
+}
+
+TEST_CASE("a matrix far from square, taken by its small square, is that taken directly") {
+  const torch::Tensor square = golden_weights({3, 20, 20}, 1), wide = golden_weights({3, 20, 80}, 2);
+  const auto directly = [](torch::Tensor x) {
+    x = x.to(torch::kDouble) / x.to(torch::kDouble).flatten(1).norm(2, {1}, true).unsqueeze(-1);
+    for (int step = 0; step < 5; ++step) {
+      const torch::Tensor g = x.bmm(x.transpose(1, 2));
+      x = 3.4445 * x - 4.7750 * g.bmm(x) + 2.0315 * g.bmm(g).bmm(x);
+    }
+    return x;
+  };
+  for (const torch::Tensor& x : {square, wide})
+    CHECK((orthogonalised(x) - directly(x)).abs().max().item<double>() < 1e-5);
+}
+
+TEST_CASE("singular values come near 1, whatever the scale, and zero stays zero") {
+  const torch::Tensor x = golden_weights({2, 8, 24}, 3);
+  const torch::Tensor singular = at::linalg_svdvals(orthogonalised(1e-6 * x));
+  CHECK(singular.min().item<double>() > 0.6);
+  CHECK(singular.max().item<double>() < 1.3);
+  CHECK(orthogonalised(torch::zeros({1, 3, 4})).abs().max().item<double>() == 0);
+}
+
+TEST_CASE("the step of one row is the rate, in the gradient's direction") {
+  const nlohmann::json row = {{{"name", "row"}, {"shape", {1, 2}}, {"stacked", 1}}};
+  GoldenMatrices model(row);
+  ParameterArena arena(model, muon_config(".", 0.1));
+  ParameterGroup& group = arena.groups()[0];
+  group.values.zero_();
+  group.gradients.copy_(torch::nn::functional::pad(
+      torch::tensor({-3.0F, 4.0F}), torch::nn::functional::PadFuncOptions({0, group.gradients.numel() - 2})));
+  update(arena, {});
+  // |x| = 1 goes through x (a + b x^2 + c x^4) five times: 0.701, 1.121, ... 0.7 to 1.2
+  const double length = group.values.norm().item<double>();
+  CHECK(length > 0.065);
+  CHECK(length < 0.125);
+  CHECK(group.values[0].item<double>() == Approx(0.6 * length));
+  CHECK(group.values[1].item<double>() == Approx(-0.8 * length));
+}
+
+TEST_CASE("muon on what is no matrix is refused by name") {
+  TiedModel model;
+  const TrainConfig train = muon_config("norm", 0.1);
+  ParameterArena arena(model, train);
+  CHECK_THROWS_WITH(make_engine("auto", model, arena, train),
+                    "train.groups: \"norm\" has optimizer = muon, which is for matrices; norm.weight has 1 "
+                    "dimension(s); let the pattern match matrices only, as \"(attn|mlp).*weight\"");
+}
+
+TEST_CASE("muon stays float32 in a bfloat16 run") {
+  TrainConfig rounded = muon_config("linear.weight", 0.1), exact = rounded;
+  rounded.dtype = Dtype::bfloat16;
+  TiedModel model, reference;
+  ParameterArena arena(model, rounded), expected(reference, exact);
+  const auto engine = make_engine("autograd", model, arena, rounded);
+  const auto exact_engine = make_engine("autograd", reference, expected, exact);
+  const std::vector<Batch> batches{formula_batch(0, 3, 4, 7)};
+  engine->step({.step = 0, .lr_factor = 1, .seed = 1, .micro_batches = batches});
+  exact_engine->step({.step = 0, .lr_factor = 1, .seed = 1, .micro_batches = batches});
+  const torch::Tensor step = expected.groups()[0].values, got = arena.groups()[0].values;
+  CHECK(got.scalar_type() == torch::kFloat32);
+  CHECK(at::linalg_svdvals(orthogonalised(arena.groups()[0].moment1.narrow(0, 0, 25).view({1, 5, 5})))
+            .max()
+            .item<double>() < 1.3);
+  CHECK((got - step).abs().max().item<double>() < 0.05);
+}
