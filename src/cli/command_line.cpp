@@ -12,6 +12,7 @@
 #include "base/names.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
+#include "cli/process.h"
 #include "cli/version.h"
 
 namespace chargpt {
@@ -112,6 +113,7 @@ void run(const std::vector<std::string>& arguments) {
 }  // namespace
 
 int run_command_line(int argc, char** argv) {
+  end_with_parent();
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   const bool verbose = std::find(arguments.begin(), arguments.end(), "--verbose") != arguments.end();
   try {

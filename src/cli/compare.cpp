@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/listeners.h"
+#include "cli/process.h"
 #include "cli/run_folder.h"
 #include "cli/signals.h"
 #include "cli/training.h"
@@ -23,15 +24,41 @@ namespace {
 
 struct Arguments : TrainingArguments {
   std::vector<std::string> presets;
-  std::int64_t seeds = 1;
+  std::int64_t seeds = 1, jobs = 1;
+  std::int64_t only = 0;  ///< the one run that this process is for, from 1; 0: all
   std::string out;
 };
+
+/// The command line of a process for run `number` alone.
+std::vector<std::string> job_command(const Arguments& arguments, const std::filesystem::path& out, std::int64_t number,
+                                     std::int64_t threads) {
+  std::vector<std::string> words{"compare"};
+  words.insert(words.end(), arguments.presets.begin(), arguments.presets.end());
+  const std::vector<std::string> settings = as_arguments(arguments.config.overrides());
+  words.insert(words.end(), settings.begin(), settings.end());
+  const auto add = [&words](const std::string& option, const std::string& value) {
+    words.push_back(option + "=" + value);
+  };
+  add("--seeds", std::to_string(arguments.seeds));
+  add("--jobs", std::to_string(arguments.jobs));
+  add("--only", std::to_string(number));
+  add("--out", out.string());
+  add("--device", arguments.device.device);
+  add("--threads", std::to_string(threads));
+  add("--engine", arguments.engine);
+  words.emplace_back("--quiet");
+  return own_command(words);
+}
 
 CompareOptions compare_options(const Arguments& arguments) {
   CompareOptions options;
   options.seeds = arguments.seeds;
+  options.jobs = arguments.jobs;
   options.out = arguments.out.empty() ? make_run_folder("", "compare", false) : std::filesystem::path(arguments.out);
   options.trainer = trainer_options(arguments, {});
+  options.start = [&arguments, out = options.out](std::int64_t number, std::int64_t threads) {
+    return std::make_unique<ChildProcess>(job_command(arguments, out, number, threads));
+  };
   return options;
 }
 
@@ -46,6 +73,7 @@ CompareHooks hooks_for(const Arguments& arguments, std::shared_ptr<ProgressPrint
     log_note(heading(run));
     progress = add_listeners(trainer, run.run, arguments.output, run.resume_step);
   };
+  hooks.started = [](const ComparedRun& run) { log_note(heading(run)); };
   hooks.after_run = [&](const ComparedRun& run, const SeedRun& result, bool reused) {
     if (progress) progress->finish();
     const std::string outcome = result.failure.empty() ? format_loss(result.loss) : result.failure;
@@ -64,6 +92,11 @@ void run_compare(const Arguments& arguments) {
   }
   const CompareOptions options = compare_options(arguments);
   std::shared_ptr<ProgressPrinter> progress;
+  if (arguments.only > 0) {
+    if (!compare_one(std::move(configs), options, arguments.only, hooks_for(arguments, progress)))
+      throw Stopped{stopping_signal()};
+    return;
+  }
   const Comparison comparison = compare(std::move(configs), options, hooks_for(arguments, progress));
   if (progress) progress->finish();
   if (!comparison.complete) {
@@ -85,6 +118,11 @@ void add_compare(CLI::App& app) {
   app.add_option("CONFIG", arguments->presets, "presets or paths")->required()->expected(1, 1000);
   app.add_option("--seeds", arguments->seeds, "seeds per config: train.seed, train.seed + 1, …")
       ->check(CLI::Range(1, 1000));
+  app.add_option(
+         "--jobs", arguments->jobs,
+         "trainings at once, the threads divided among them; their times are marked, for they share the machine")
+      ->check(CLI::Range(1, 4096));
+  app.add_option("--only", arguments->only)->check(CLI::PositiveNumber)->group("");
   app.add_option("--out", arguments->out, "folder of the runs and of compare.json (default runs/compare-<n>)");
   add_training_arguments(app, *arguments);
   on_parsed(app, arguments, run_compare);

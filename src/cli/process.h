@@ -1,9 +1,24 @@
-// Facts about this process.
+// Facts about this process, and the command lines that start this very program again.
 #pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "config/load.h"
 
 namespace chargpt {
 
 /// When this process began, in seconds of the steady clock; 0 where the system does not tell.
 double process_start_seconds();
+
+/// For a child: SIGTERM (finish the step, save) when the parent that started it ends, however that ends.
+void end_with_parent();
+
+/// This program's file, also where it was replaced since it started, then `arguments`.
+std::vector<std::string> own_command(const std::vector<std::string>& arguments);
+
+/// The overrides as command line: "--set", "KEY=VALUE", …
+std::vector<std::string> as_arguments(std::span<const Override> overrides);
 
 }  // namespace chargpt

@@ -1,16 +1,21 @@
-// The runs of a comparison, one after the other.
+// The runs of a comparison: one after the other, or several at once as processes of their own.
 #include "experiment/compare.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <deque>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <thread>
 
 #include "base/error.h"
 #include "base/files.h"
+#include "compute/device.h"
 #include "evaluate/split_loss.h"
 #include "experiment/kept_losses.h"
+#include "experiment/own_process.h"
 #include "model/registry.h"
 #include "train/conditions.h"
 #include "train/length.h"
@@ -55,16 +60,29 @@ std::vector<std::string> distinct_names(const std::vector<ResolvedConfig>& confi
   return names;
 }
 
+std::string shortest(double value) {
+  return nlohmann::ordered_json(value).dump();
+}
+
 void check_options(const std::vector<ResolvedConfig>& configs, const CompareOptions& options) {
   if (configs.empty()) throw Error(ExitCode::usage, "compare needs at least one config");
   if (options.seeds < 1 || options.seeds > 1000)
     throw Error(ExitCode::usage, "--seeds " + std::to_string(options.seeds) + " is outside 1 to 1000");
   if (options.max_iters && options.max_seconds)
     throw Error(ExitCode::usage, "--max-iters and --max-seconds exclude each other; give one");
+  if (options.jobs < 1) throw Error(ExitCode::usage, "--jobs " + std::to_string(options.jobs) + " is below 1");
 }
 
-std::string shortest(double value) {
-  return nlohmann::ordered_json(value).dump();
+/// Seconds buy fewer updates on a machine that is shared, and not equally fewer.
+void check_jobs(const std::vector<ResolvedConfig>& configs, const CompareOptions& options) {
+  if (options.jobs == 1) return;
+  for (const ResolvedConfig& resolved : configs)
+    if (resolved.config.train.max_seconds > 0)
+      throw Error(ExitCode::usage, "--jobs " + std::to_string(options.jobs) + " excludes a length in seconds, and " +
+                                       resolved.config.name +
+                                       " has train.max_seconds = " + shortest(resolved.config.train.max_seconds) +
+                                       ": trainings that share the machine would get fewer updates for their "
+                                       "seconds, and not all alike; give --max-iters or --max-epochs, or no --jobs");
 }
 
 /// The options' length in place of the config's own.
@@ -147,20 +165,24 @@ class Comparer {
   }
 
   /// False where it was stopped.
-  bool run() {
-    for (Entry& entry : entries()) {
-      if (stopped()) return false;
-      make_folder(entry.about.run);
-      const RunLock lock(entry.about.run);
-      refuse_another_run(entry.about.run, entry.config.config);
-      const bool reused = reuse(entry);
-      if (!reused && !train(entry)) return false;
-      if (hooks_.after_run) hooks_.after_run(entry.about, results_[entry.index].seeds.back(), reused);
-    }
+  bool run() { return options_.jobs > 1 ? run_at_once() : run_in_turn(); }
+
+  /// False where it was stopped.
+  bool run_one(std::int64_t number) {
+    Entry entry = entries().at(static_cast<std::size_t>(number - 1));
+    if (!settle(entry)) return false;
+    const SeedRun& result = results_[entry.index].seeds.back();
+    if (!result.failure.empty()) throw Error(ExitCode::diverged, result.failure);
     return true;
   }
 
-  std::vector<ConfigRuns> results() { return std::move(results_); }
+  /// Each config's runs by seed, whichever ended first.
+  std::vector<ConfigRuns> results() {
+    for (ConfigRuns& runs : results_)
+      std::sort(runs.seeds.begin(), runs.seeds.end(),
+                [](const SeedRun& a, const SeedRun& b) { return a.seed < b.seed; });
+    return std::move(results_);
+  }
 
  private:
   struct Entry {
@@ -168,11 +190,108 @@ class Comparer {
     ResolvedConfig config;
     ComparedRun about;
   };
+  /// A run that is a process of its own.
+  struct Job {
+    Entry entry;
+    std::unique_ptr<ChildProcess> process;
+    std::chrono::steady_clock::time_point begun;
+  };
 
   static std::vector<ResolvedConfig> prepared(std::vector<ResolvedConfig> configs, const CompareOptions& options) {
     check_options(configs, options);
     for (ResolvedConfig& resolved : configs) set_length(resolved, options);
+    check_jobs(configs, options);
     return configs;
+  }
+
+  bool run_in_turn() {
+    for (Entry& entry : entries())
+      if (stopped() || !settle(entry)) return false;
+    return true;
+  }
+
+  /// Reuses the run or trains it; false where it was stopped.
+  bool settle(Entry& entry) {
+    make_folder(entry.about.run);
+    const RunLock lock(entry.about.run);
+    refuse_another_run(entry.about.run, entry.config.config);
+    const bool reused = reuse(entry);
+    if (!reused && !train(entry)) return false;
+    announce(entry, reused);
+    return true;
+  }
+
+  void announce(const Entry& entry, bool reused) const {
+    if (hooks_.after_run) hooks_.after_run(entry.about, results_[entry.index].seeds.back(), reused);
+  }
+
+  /// What is thrown on the way ends the other processes too, each when it has saved.
+  bool run_at_once() {
+    const std::vector<Entry> all = entries();
+    std::deque<Entry> waiting(all.begin(), all.end());
+    std::vector<Job> running;
+    while (!waiting.empty() || !running.empty()) {
+      if (stopped()) {
+        for (const Job& job : running) job.process->ask_to_stop();
+        return false;  // and `running` waits for them
+      }
+      while (std::ssize(running) < options_.jobs && !waiting.empty()) {
+        begin(std::move(waiting.front()), running);
+        waiting.pop_front();
+      }
+      if (!collect_ended(running)) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    return true;
+  }
+
+  void begin(Entry entry, std::vector<Job>& running) {
+    make_folder(entry.about.run);
+    {
+      const RunLock lock(entry.about.run);
+      refuse_another_run(entry.about.run, entry.config.config);
+      if (reuse(entry)) return announce(entry, /*reused=*/true);
+    }
+    if (hooks_.started) hooks_.started(entry.about);
+    auto process = options_.start(entry.about.number, threads_of_a_job());
+    running.push_back({std::move(entry), std::move(process), std::chrono::steady_clock::now()});
+  }
+
+  std::int64_t threads_of_a_job() const {
+    const std::int64_t threads = options_.trainer.threads > 0 ? options_.trainer.threads : physical_cores();
+    return std::max<std::int64_t>(1, threads / std::min(options_.jobs, options_.seeds * std::ssize(configs_)));
+  }
+
+  bool collect_ended(std::vector<Job>& running) {
+    const auto ended =
+        std::find_if(running.begin(), running.end(), [](const Job& job) { return job.process->ended().has_value(); });
+    if (ended == running.end()) return false;
+    const Job job = std::move(*ended);
+    running.erase(ended);
+    try {
+      collect(job);
+    } catch (...) {
+      for (const Job& other : running) other.process->ask_to_stop();
+      throw;
+    }
+    return true;
+  }
+
+  void collect(const Job& job) {
+    const Entry& entry = job.entry;
+    const int code = *job.process->ended();
+    if (code == static_cast<int>(ExitCode::diverged)) {
+      const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - job.begun;
+      results_[entry.index].seeds.push_back({.seed = entry.about.seed,
+                                             .seconds = seconds.count(),
+                                             .jobs = options_.jobs,
+                                             .run = entry.about.run,
+                                             .failure = error_of(*job.process, code)});
+    } else if (code != 0) {
+      throw failure_of_run(entry.about.config + " with seed " + std::to_string(entry.about.seed), *job.process, code);
+    } else if (!reuse(entry)) {
+      throw Error(ExitCode::internal, entry.about.run.string() + " was trained but has no losses");
+    }
+    announce(entry, /*reused=*/false);
   }
 
   std::vector<Entry> entries() const {
@@ -222,7 +341,7 @@ class Comparer {
     trainer.add_listener(speedometer);
     resume_if_begun(entry, trainer);
     if (hooks_.before_run) hooks_.before_run(entry.about, trainer);
-    KeptRun kept{.seed = {.seed = entry.about.seed, .run = entry.about.run},
+    KeptRun kept{.seed = {.seed = entry.about.seed, .jobs = options_.jobs, .run = entry.about.run},
                  .params = trainer.state().parameters,
                  .block_size = entry.config.config.model.block_size,
                  .leaks = trainer.model().leaks(),
@@ -288,6 +407,16 @@ Comparison compare(std::vector<ResolvedConfig> configs, const CompareOptions& op
   Comparison comparison = rank_configs(comparer.results());
   write_file_atomically(options.out / "compare.json", to_json(comparison).dump(2) + "\n");
   return comparison;
+}
+
+bool compare_one(std::vector<ResolvedConfig> configs, const CompareOptions& options, std::int64_t number,
+                 const CompareHooks& hooks) {
+  const std::int64_t total = options.seeds * std::ssize(configs);
+  Comparer comparer(std::move(configs), options, hooks);
+  if (number < 1 || number > total)
+    throw Error(ExitCode::usage,
+                "--only " + std::to_string(number) + " is outside the runs 1 to " + std::to_string(total));
+  return comparer.run_one(number);
 }
 
 }  // namespace chargpt

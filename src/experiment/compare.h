@@ -10,15 +10,20 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/child_process.h"
 #include "config/load.h"
 #include "experiment/comparison.h"
 #include "train/trainer.h"
 
 namespace chargpt {
+
+/// Starts run `number` of this very comparison as a process of its own, which calls compare_one().
+using RunStarter = std::function<std::unique_ptr<ChildProcess>(std::int64_t number, std::int64_t threads)>;
 
 struct CompareOptions {
   std::int64_t seeds = 1;
@@ -26,6 +31,9 @@ struct CompareOptions {
   std::optional<std::int64_t> first_seed;  ///< instead of the first config's train.seed
   std::optional<std::int64_t> max_iters;   ///< instead of every config's own length; excludes max_seconds
   std::optional<double> max_seconds;       ///< the same in seconds of training for each run
+  /// Trainings at once, each a process of its own with its share of the threads; excludes every length in seconds.
+  std::int64_t jobs = 1;
+  RunStarter start;        ///< needed where jobs > 1
   TrainerOptions trainer;  ///< device, engine, threads, stop, program_version; `run` is set for each run
 };
 
@@ -41,14 +49,22 @@ struct ComparedRun {
 /// What a caller may want to show; each may be empty.
 struct CompareHooks {
   std::function<void(const ComparedRun&, Trainer&)> before_run;  ///< the place to add listeners
+  std::function<void(const ComparedRun&)> started;               ///< where it is a process of its own
   std::function<void(const ComparedRun&, const SeedRun&, bool reused)> after_run;
   std::function<void(const std::string& line)> notice;
 };
 
 /// Runs seed by seed, all configs with the first seed first. Stopped (`trainer.stop`), it returns at once with
 /// `complete` false; what has been trained stays. A run that diverges is listed, and the others go on.
-/// Errors, before anything is trained: usage for no config, seeds outside 1..1000, both lengths, configs whose texts,
-/// units or splits differ, a bad model; busy for a run folder that holds another run or is in use.
+/// Errors, before anything is trained: usage for no config, seeds outside 1..1000, both lengths, jobs beside a length
+/// in seconds, configs whose texts, units or splits differ, a bad model; busy for a run folder that holds another run
+/// or is in use. With jobs > 1 the error of a run that fails is passed on under the run's name, after the others have
+/// saved.
 Comparison compare(std::vector<ResolvedConfig> configs, const CompareOptions& options, const CompareHooks& hooks = {});
+
+/// Run `number` (from 1) of such a comparison alone, left on the disk for compare() to reuse. False where it was
+/// stopped. Errors as above; diverged too.
+bool compare_one(std::vector<ResolvedConfig> configs, const CompareOptions& options, std::int64_t number,
+                 const CompareHooks& hooks = {});
 
 }  // namespace chargpt

@@ -64,6 +64,7 @@ nlohmann::ordered_json seed_json(const SeedRun& run) {
                                  {"seconds", run.seconds},
                                  {"tokens_per_second", run.tokens_per_second},
                                  {"run", run.run.string()}};
+  if (run.jobs > 1) json["jobs"] = run.jobs;
   if (run.failure.empty()) {
     json["loss"] = run.loss;
     json["step"] = run.step;
@@ -108,8 +109,15 @@ std::string interval_cell(const Interval& interval) {
   return format_fixed(interval.low, 4) + " to " + format_fixed(interval.high, 4);
 }
 
+std::int64_t most_jobs(const ConfigRuns& runs) {
+  std::int64_t jobs = 1;
+  for (const SeedRun& run : runs.seeds) jobs = std::max(jobs, run.jobs);
+  return jobs;
+}
+
 std::vector<std::string> row_of(const ConfigResult& result) {
   const std::optional<MeanEstimate>& versus = result.versus_best;
+  const std::string mark = most_jobs(result.runs) > 1 ? "*" : "";
   return {rank_cell(result),
           result.runs.config,
           format_fixed(result.mean.mean, 4),
@@ -119,8 +127,8 @@ std::vector<std::string> row_of(const ConfigResult& result) {
           versus ? interval_cell(versus->ci95) : "",
           versus ? p_cell(versus->p) : "",
           format_count(result.runs.params),
-          format_short(mean_over(result.runs, &SeedRun::tokens_per_second)),
-          format_fixed(mean_over(result.runs, &SeedRun::seconds), 1)};
+          format_short(mean_over(result.runs, &SeedRun::tokens_per_second)) + mark,
+          format_fixed(mean_over(result.runs, &SeedRun::seconds), 1) + mark};
 }
 
 /// The widest of the paired intervals decides what could be told apart everywhere in the table.
@@ -181,6 +189,11 @@ std::vector<std::string> remarks(const Comparison& comparison) {
   if (const auto smallest = largest_resolvable(comparison))
     lines.push_back("the smallest difference from the best that these seeds could have resolved everywhere is " +
                     format_fixed(*smallest, 4) + " nats per character");
+  std::int64_t jobs = 1;
+  for (const ConfigResult& result : comparison.results) jobs = std::max(jobs, most_jobs(result.runs));
+  if (jobs > 1)
+    lines.push_back("* up to " + std::to_string(jobs) +
+                    " trainings shared the machine: these times and speeds compare with none");
   for (const ConfigResult& result : comparison.results) {
     if (result.runs.leaks) lines.push_back(result.runs.config + " " + leaks_label + "; its loss is not ranked");
     for (const SeedRun& run : result.runs.seeds)

@@ -22,6 +22,7 @@ struct SeedRun {
   double seconds = 0;
   double tokens_per_second = 0;  ///< median over the updates
   std::int64_t step = 0;         ///< of the weights scored
+  std::int64_t jobs = 1;         ///< trainings that shared the machine; more than one: times compare with nothing
   std::filesystem::path run = {};
   std::string failure = {};        ///< why there is no loss (training diverged); empty where there is one
   std::vector<float> losses = {};  ///< of every token, in the order of the text
@@ -63,7 +64,7 @@ nlohmann::ordered_json to_json(const Comparison& comparison);
 Table to_table(const Comparison& comparison);
 
 /// What a reader of the table must know: what one seed cannot tell, the smallest difference that could have been
-/// resolved, runs that diverged, models that leak.
+/// resolved, times of runs that shared the machine, runs that diverged, models that leak.
 std::vector<std::string> remarks(const Comparison& comparison);
 
 }  // namespace chargpt

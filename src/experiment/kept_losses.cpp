@@ -42,6 +42,7 @@ nlohmann::ordered_json header_of(const KeptRun& kept) {
           {"seconds", kept.seed.seconds},
           {"tokens_per_second", kept.seed.tokens_per_second},
           {"step", kept.seed.step},
+          {"jobs", kept.seed.jobs},
           {"params", kept.params},
           {"block_size", kept.block_size},
           {"leaks", kept.leaks},
@@ -74,6 +75,7 @@ KeptRun parse(const std::filesystem::path& run, const nlohmann::json& header) {
   header.at("seconds").get_to(kept.seed.seconds);
   header.at("tokens_per_second").get_to(kept.seed.tokens_per_second);
   header.at("step").get_to(kept.seed.step);
+  kept.seed.jobs = header.value("jobs", std::int64_t{1});  // absent where an earlier program wrote it
   header.at("params").get_to(kept.params);
   header.at("block_size").get_to(kept.block_size);
   header.at("leaks").get_to(kept.leaks);

@@ -1,9 +1,12 @@
 """Sampling, evaluating and comparing with trained runs."""
 
+import fcntl
 import json
 import math
 import shutil
+import signal
 import subprocess
+import time
 import unittest
 
 from program import PROGRAM, QUICK, SAMPLE_TEXT, ProgramTest
@@ -195,6 +198,46 @@ class CompareTest(ProgramTest):
 
     def test_needs_a_config(self):
         self.fail_with(2, "compare")
+
+    def test_several_at_once_give_the_losses_of_one_after_the_other(self):
+        command = ["compare", "ladder/bigram", "ladder/masked", "--seeds", "2", "--max-iters", "20", *QUICK, "--json"]
+        alone = self.succeed(*command, "--out", "alone").json
+        at_once = self.succeed(*command, "--out", "out", "--jobs", "3", "--learning_rate", "1e-3")
+        for one, other in zip(alone["results"], at_once.json["results"]):
+            self.assertEqual((one["config"], one["mean"], one["ci95"]), (other["config"], other["mean"], other["ci95"]))
+            self.assertEqual([run["jobs"] for run in other["seeds"]], [3, 3])
+        self.assertIn("run 4 of 4: ladder/masked, seed 1338", at_once.err)
+        self.assertIn("* up to 3 trainings shared the machine", at_once.err)
+
+    def test_several_at_once_exclude_seconds(self):
+        error = self.fail_with(2, "compare", "ladder/bigram", "--max_seconds", "3", "--jobs", "2", "--text", SAMPLE_TEXT)
+        self.assertIn("--jobs 2 excludes a length in seconds", error)
+
+    def test_a_failing_run_among_several_is_named(self):
+        self.write("out/ladder-bigram-seed1338/checkpoints", "a file where a folder should be")
+        error = self.fail_with(74, "compare", "ladder/bigram", "--seeds", "2", "--max-iters", "3", "--jobs", "2", "--out", "out", *QUICK)
+        self.assertIn("ladder/bigram with seed 1338: ", error)
+
+    def test_stopped_among_several_at_once_each_saves_and_the_same_command_goes_on(self):
+        command = ["compare", "ladder/bigram", "--seeds", "2", "--max-iters", "4000", "--jobs", "2", "--out", "out", *QUICK, "--eval_interval", "100"]
+        process = subprocess.Popen([PROGRAM, *command], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        runs = [self.folder / f"out/ladder-bigram-seed{seed}" for seed in (1337, 1338)]
+        deadline = time.time() + 60
+        while not all((run / "checkpoints/LATEST").exists() for run in runs) and time.time() < deadline:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130, err)
+        self.assertIn(b"stopped; the same command with --out out goes on", err)
+        for run in runs:
+            with open(run / ".lock", "rb") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # its process has ended
+        stopped_at = [int((run / "checkpoints/LATEST").read_text().strip()[5:]) for run in runs]
+        results = self.succeed(*command, "--json").json["results"]
+        self.assertEqual(len(results[0]["seeds"]), 2)
+        for run, step in zip(runs, stopped_at):
+            self.assertGreater(step, 0)
+            self.assertEqual((run / "checkpoints/LATEST").read_text().strip(), "step-00004000")
 
 
 class LookTest(UsingTest):

@@ -262,6 +262,7 @@ TEST_CASE("options that cannot be meant are refused") {
   CHECK(code_with([](CompareOptions& options) { options.max_iters = -1; }) == ExitCode::usage);
   CHECK(code_with([](CompareOptions& options) { options.max_seconds = -1; }) == ExitCode::usage);
   CHECK(code_with([](CompareOptions& options) { options.max_iters = 1, options.max_seconds = 1; }) == ExitCode::usage);
+  CHECK(code_with([](CompareOptions& options) { options.jobs = 0; }) == ExitCode::usage);
   CHECK(failure_of([&] { compare({}, options_for(folder.path() / "out")); }).first == ExitCode::usage);
   CHECK_FALSE(fs::exists(folder.path() / "out"));
 }
@@ -332,6 +333,93 @@ TEST_CASE("a model that sees its own targets is compared but not ranked") {
   CHECK(comparison.results[0].runs.config == "honest");
   CHECK(comparison.results[1].runs.leaks);
   CHECK(comparison.results[1].rank == 0);
+}
+
+TEST_CASE("several trainings at once exclude a length in seconds and say why") {
+  const TemporaryFolder folder;
+  ResolvedConfig config = config_of("timed", text_file(folder.path(), "text"));
+  CompareOptions options = options_for(folder.path() / "out");
+  options.jobs = 2;
+  options.max_seconds = 1;
+  const auto [code, line] = failure_of([&] { compare({config}, options); });
+  CHECK(code == ExitCode::usage);
+  CHECK(contains(line, "--jobs 2 excludes a length in seconds, and timed has train.max_seconds = 1.0"));
+  CHECK(contains(line, "fewer updates"));
+  CHECK_FALSE(fs::exists(folder.path() / "out"));
+}
+
+TEST_CASE("one run of a comparison alone is left for the whole to reuse") {
+  const TemporaryFolder folder;
+  const std::string text = text_file(folder.path(), "text");
+  CompareOptions options = options_for(folder.path() / "out");
+  options.jobs = 2;
+  const std::vector<ResolvedConfig> configs{config_of("a", text), config_of("b", text)};
+  CHECK(compare_one(configs, options, 3));  // the second seed of the first config
+  options.jobs = 1;
+  Record record;
+  const Comparison comparison = compare(configs, options, record.hooks());
+  CHECK(record.reused == Names{"a-seed51"});
+  for (const ConfigResult& result : comparison.results)
+    for (const SeedRun& run : result.runs.seeds) CHECK(run.jobs == (run.run.filename() == "a-seed51" ? 2 : 1));
+  CHECK(failure_of([&] { compare_one(configs, options, 5); }).first == ExitCode::usage);
+}
+
+/// Children of a comparison that is not the program's: each runs a line of /bin/sh.
+RunStarter shell(std::function<std::string(std::int64_t)> script) {
+  return [script = std::move(script)](std::int64_t number, std::int64_t) {
+    return std::make_unique<ChildProcess>(std::vector<std::string>{"/bin/sh", "-c", script(number)});
+  };
+}
+
+TEST_CASE("the error of a run that is a process of its own is passed on under its name") {
+  const TemporaryFolder folder;
+  const ResolvedConfig config = config_of("a", text_file(folder.path(), "text"));
+  CompareOptions options = options_for(folder.path() / "out");
+  options.jobs = 2;
+  options.start = shell([](std::int64_t number) {
+    return number == 1 ? "exec sleep 60" : "echo 'chargpt: note'; echo 'chargpt: error: the disk is full' >&2; exit 74";
+  });
+  const auto [code, line] = failure_of([&] { compare({config}, options); });
+  CHECK(code == ExitCode::io);
+  CHECK(line == "a with seed 51: the disk is full");
+
+  options.start = shell([](std::int64_t) { return "kill -KILL $$"; });
+  const auto [killed, reason] = failure_of([&] { compare({config}, options); });
+  CHECK(killed == ExitCode::memory);
+  CHECK(contains(reason, "a with seed 50: it was killed (signal 9), as the system does where memory runs out"));
+}
+
+TEST_CASE("a run that diverges in a process of its own is listed with what it said") {
+  const TemporaryFolder folder;
+  const ResolvedConfig config = config_of("a", text_file(folder.path(), "text"));
+  CompareOptions options = options_for(folder.path() / "out");
+  options.jobs = 2;
+  options.start = shell([](std::int64_t) { return "echo 'chargpt: error: training diverged: so' >&2; exit 80"; });
+  const Comparison comparison = compare({config}, options);
+  REQUIRE(comparison.complete);
+  CHECK(comparison.results[0].runs.seeds[1].failure == "training diverged: so");
+}
+
+TEST_CASE("stopped, a comparison asks its processes to stop and waits for them") {
+  const TemporaryFolder folder;
+  const ResolvedConfig config = config_of("a", text_file(folder.path(), "text"));
+  std::atomic<bool> stop = false;
+  CompareOptions options = options_for(folder.path() / "out");
+  options.jobs = 2;
+  options.trainer.stop = &stop;
+  const std::string saved = (folder.path() / "saved").string();
+  int started = 0;
+  options.start = [&](std::int64_t number, std::int64_t threads) {
+    CHECK(threads == 1);
+    stop = ++started == 2;
+    return shell([&](std::int64_t n) {
+      return "trap 'echo > " + saved + std::to_string(n) + "; exit 143' TERM; while :; do sleep 0.02; done";
+    })(number, threads);
+  };
+  CHECK_FALSE(compare({config}, options).complete);
+  // Asked before its trap was set, a shell just ends: at least the first had the time.
+  CHECK(started == 2);
+  CHECK_FALSE(fs::exists(folder.path() / "out" / "compare.json"));
 }
 
 }  // namespace chargpt

@@ -77,6 +77,20 @@ TEST_CASE("a config with a run that diverged is listed without figures it does n
   CHECK(json["seeds"][0]["loss"] == 1.0);
 }
 
+TEST_CASE("times of runs that shared the machine are marked in table, JSON and remarks") {
+  ConfigRuns shared = config_of("shared", {1.0f, 1.5f});
+  shared.seeds[1].jobs = 3;
+  const Comparison comparison = rank_configs({shared, config_of("alone", {2.0f, 2.0f})});
+  const nlohmann::ordered_json json = to_json(comparison);
+  CHECK(json["results"][0]["seeds"][1]["jobs"] == 3);
+  CHECK_FALSE(json["results"][0]["seeds"][0].contains("jobs"));
+  CHECK(has(remarks(comparison), "* up to 3 trainings shared the machine"));
+  const std::string table = to_table(comparison).text();
+  CHECK(table.find("5.00k*") != table.npos);
+  CHECK(table.find("2.0*") != table.npos);
+  CHECK(std::count(table.begin(), table.end(), '*') == 2);
+}
+
 TEST_CASE("one seed says that it speaks of these weights only") {
   const Comparison one = rank_configs({config_of("a", {1.0f}), config_of("b", {2.0f})});
   CHECK(has(remarks(one), "speak of these very weights"));

@@ -1,0 +1,42 @@
+// A child process: started, asked to stop, waited for. Knows no command line and no meaning of what the child writes.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace chargpt {
+
+/// The environment variable that tells a child its parent's process id, so that it can arrange to end with it.
+inline constexpr const char* parent_variable = "CHARGPT_PARENT";
+
+/// A process group of its own: a terminal's Ctrl-C reaches the parent alone, which decides. Nothing to read on stdin,
+/// stdout goes nowhere, stderr is kept in memory.
+class ChildProcess {
+ public:
+  /// `arguments`: the program's path, then its arguments. Error io where it cannot be started.
+  explicit ChildProcess(const std::vector<std::string>& arguments);
+  /// Asks it to stop and waits.
+  ~ChildProcess();
+  ChildProcess(const ChildProcess&) = delete;
+  ChildProcess& operator=(const ChildProcess&) = delete;
+
+  /// SIGTERM, once however often it is called.
+  void ask_to_stop();
+  /// Exit code, or 128 + the signal that ended it; none while it runs.
+  std::optional<int> ended();
+  int wait();
+  /// All it has written to stderr so far.
+  std::string errors() const;
+  pid_t id() const { return id_; }
+
+ private:
+  pid_t id_ = -1;
+  int errors_ = -1;
+  bool asked_ = false;
+  std::optional<int> status_;
+};
+
+}  // namespace chargpt
