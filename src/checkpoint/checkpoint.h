@@ -25,7 +25,8 @@ struct RunState {
   int version = current_version;
   std::int64_t step = 0;  ///< finished updates
   std::int64_t max_iters = 0;
-  double seconds = 0;  ///< spent so far, over all processes
+  double seconds = 0;           ///< spent so far, over all processes
+  double training_seconds = 0;  ///< of these, in updates
   /// At this step, where it was evaluated.
   double val_loss = std::numeric_limits<double>::infinity();
   double best_val_loss = std::numeric_limits<double>::infinity();

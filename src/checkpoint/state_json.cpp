@@ -9,6 +9,7 @@ nlohmann::ordered_json to_json(const RunState& state) {
           {"step", state.step},
           {"max_iters", state.max_iters},
           {"seconds", json_real(state.seconds)},
+          {"training_seconds", json_real(state.training_seconds)},
           {"val_loss", json_real(state.val_loss)},
           {"best_val_loss", json_real(state.best_val_loss)},
           {"best_step", state.best_step},
@@ -31,6 +32,7 @@ RunState run_state_from_json(const nlohmann::json& json, const std::string& sour
   state.step = object.integer("step", 0);
   state.max_iters = object.integer("max_iters", 0);
   state.seconds = object.real("seconds");
+  if (object.has("training_seconds")) state.training_seconds = object.real("training_seconds");  // absent in early ones
   state.val_loss = object.real("val_loss");
   state.best_val_loss = object.real("best_val_loss");
   state.best_step = object.integer("best_step", -1);

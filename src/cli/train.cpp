@@ -40,6 +40,7 @@ nlohmann::ordered_json to_json(const PlanEvent& plan) {
                                  {"val_tokens", plan.val_tokens},
                                  {"tokens_per_step", plan.tokens_per_step},
                                  {"max_iters", plan.max_iters},
+                                 {"length_set_by", plan.length_set_by},
                                  {"epochs", plan.epochs},
                                  {"memory_bytes", plan.memory_bytes},
                                  {"disk_bytes", plan.disk_bytes}};

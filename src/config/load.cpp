@@ -182,9 +182,6 @@ void check(const ResolvedConfig& resolved) {
     throw Error(ExitCode::usage, said("train.min_lr", train.min_lr) + " is above " +
                                      said("train.learning_rate", train.learning_rate) +
                                      ", so the rate would rise; a tenth of train.learning_rate is usual");
-  if (train.max_epochs > 0 && train.max_seconds > 0)
-    throw Error(ExitCode::usage, said("train.max_epochs", train.max_epochs) + " and " +
-                                     said("train.max_seconds", train.max_seconds) + " both set the length; give one");
 }
 
 std::map<std::string, std::string> default_origins() {

@@ -51,7 +51,7 @@ ResolvedConfig parse_config(std::string_view text, const std::string& source, co
 
 /// Applies overrides to an already resolved config (as `resume --set` does) and checks it again.
 /// Everywhere, the layer that sets the length last decides its kind: max_iters after max_epochs or max_seconds clears
-/// those.
+/// those, and of these two the later clears the other. Both in one layer are two limits, of which the shorter holds.
 void apply_overrides(ResolvedConfig& resolved, std::span<const Override> overrides);
 
 /// The same error with the place of the first option it names ("model.n_head") that was set anywhere: for checks of

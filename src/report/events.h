@@ -13,6 +13,8 @@ struct PlanEvent {
   std::string config, run, device, engine, dtype, model_type;
   std::int64_t threads = 0, parameters = 0, vocab_size = 0, train_tokens = 0, val_tokens = 0;
   std::int64_t tokens_per_step = 0, max_iters = 0, start_step = 0;
+  std::string length_set_by = {};  ///< the option that max_iters comes from: "train.max_epochs", …
+  std::string longer_limit = {};   ///< the other option that was set, where the shorter of two holds
   double epochs = 0;
   std::int64_t memory_bytes = 0;  ///< estimated peak of weights, moments and activations
   std::int64_t disk_bytes = 0;    ///< of the checkpoints kept
@@ -35,6 +37,7 @@ struct EvalEvent {
   bool best = false, exact = true, leaks = false;
   double best_val_loss = 0;
   double seconds = 0;
+  double training_seconds = 0;  ///< of these, spent in updates: no start, evaluation, sample or save
 };
 
 struct CheckpointEvent {

@@ -75,6 +75,7 @@ void MetricsWriter::on(const PlanEvent& event) {
                     {"val_tokens", event.val_tokens},
                     {"tokens_per_step", event.tokens_per_step},
                     {"max_iters", event.max_iters},
+                    {"length_set_by", event.length_set_by},
                     {"epochs", figure(event.epochs)},
                     {"memory_bytes", event.memory_bytes},
                     {"disk_bytes", event.disk_bytes},
@@ -102,7 +103,8 @@ void MetricsWriter::on(const EvalEvent& event) {
              {"best", event.best},
              {"best_val_loss", figure(event.best_val_loss)},
              {"exact", event.exact},
-             {"seconds", figure(event.seconds)}};
+             {"seconds", figure(event.seconds)},
+             {"training_seconds", figure(event.training_seconds)}};
   if (event.leaks) row["leaks"] = true;
   file_.write(line(row));
 }

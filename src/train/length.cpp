@@ -22,11 +22,14 @@ std::int64_t tokens_per_step(const Config& config) {
 }
 
 LengthRule length_rule(const TrainConfig& now, const TrainConfig* earlier) {
-  const bool new_seconds = !earlier || now.max_seconds != earlier->max_seconds;
-  const bool new_epochs = !earlier || now.max_epochs != earlier->max_epochs;
-  if (new_seconds && now.max_seconds > 0) return LengthRule::seconds;
-  if ((new_epochs || new_seconds) && now.max_epochs > 0) return LengthRule::epochs;
-  return LengthRule::iterations;
+  if (earlier && now.max_seconds == earlier->max_seconds && now.max_epochs == earlier->max_epochs)
+    return LengthRule::iterations;
+  if (now.max_seconds > 0) return now.max_epochs > 0 ? LengthRule::shorter_of_both : LengthRule::seconds;
+  return now.max_epochs > 0 ? LengthRule::epochs : LengthRule::iterations;
+}
+
+bool needs_pace(LengthRule rule) {
+  return rule == LengthRule::seconds || rule == LengthRule::shorter_of_both;
 }
 
 std::int64_t iterations_of_epochs(const Config& config, std::int64_t train_tokens) {

@@ -1,4 +1,5 @@
-// How long a run is: max_seconds, max_epochs or max_iters become one number of updates. Pure functions. Knows no model.
+// How long a run is: max_seconds, max_epochs, the shorter of both, or max_iters become one number of updates. Pure
+// functions. Knows no model.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +12,16 @@ namespace chargpt {
 std::int64_t tokens_per_step(const Config& config);
 
 /// What settles train.max_iters.
-enum class LengthRule { iterations, epochs, seconds };
+enum class LengthRule { iterations, epochs, seconds, shorter_of_both };
 
-/// max_seconds decides where it is set, else max_epochs, else max_iters. `earlier`: the options of the checkpoint that
-/// is gone on from (null: a new run), whose max_iters is already settled: then only one of the two that was changed
-/// since counts.
+/// What is set of max_seconds and max_epochs decides, else max_iters. Both together serve a short text and a long one:
+/// epochs end the first before it overfits, seconds the second. `earlier`: the options of the checkpoint that is gone
+/// on from (null: a new run), whose max_iters is already settled: then they count only where one of them was changed
+/// since.
 LengthRule length_rule(const TrainConfig& now, const TrainConfig* earlier);
+
+/// Only a measurement tells the number of updates.
+bool needs_pace(LengthRule rule);
 
 /// Updates that see `max_epochs` times the train split, rounded up. Error usage above 1e12.
 std::int64_t iterations_of_epochs(const Config& config, std::int64_t train_tokens);

@@ -81,7 +81,8 @@ struct Trainer::Impl {
   void check_same_text(const Checkpoint& checkpoint) const;
   void resume_from(const Checkpoint& checkpoint);
   void settle_length();
-  void settle_length_by_seconds();
+  std::int64_t iterations_by_seconds();
+  std::string length_set_by() const;
   PlanEvent plan(bool measure);
   Pace measure(double budget);
   void announce();
@@ -151,7 +152,7 @@ Trainer::Impl::Impl(ResolvedConfig config_in, Corpus corpus_in, TrainerOptions o
       state(conditions()),
       rule(length_rule(settings().train, nullptr)),
       started(options.process_started > 0 ? options.process_started : now()) {
-  if (rule != LengthRule::seconds) settle_length();
+  if (!needs_pace(rule)) settle_length();
 }
 
 /// A new run's state: nothing done, under the conditions of this process.
@@ -197,6 +198,7 @@ void Trainer::Impl::resume_from(const Checkpoint& checkpoint) {
   state.best_val_loss = checkpoint.state.best_val_loss;
   state.best_step = checkpoint.state.best_step;
   state.evals_without_improvement = checkpoint.state.evals_without_improvement;
+  state.training_seconds = checkpoint.state.training_seconds;
   seconds_before = checkpoint.state.seconds;
   evaluated_step = std::isfinite(state.val_loss) ? state.step : -1;
   saved_step = state.step;
@@ -204,18 +206,32 @@ void Trainer::Impl::resume_from(const Checkpoint& checkpoint) {
   config = given;
   rule = length_rule(given.config.train, &checkpoint.config.config.train);
   length_settled = false;
-  if (rule != LengthRule::seconds) settle_length();
+  if (!needs_pace(rule)) settle_length();
 }
 
 void Trainer::Impl::settle_length() {
   if (length_settled) return;
   length_settled = true;
-  if (rule == LengthRule::epochs) {
-    config.config.train.max_iters = iterations_of_epochs(settings(), corpus.train().size());
+  std::optional<std::int64_t> by_seconds, by_epochs;
+  if (needs_pace(rule)) by_seconds = iterations_by_seconds();
+  if (rule == LengthRule::epochs || rule == LengthRule::shorter_of_both)
+    by_epochs = iterations_of_epochs(settings(), corpus.train().size());
+  std::int64_t& max_iters = config.config.train.max_iters;
+  if (by_epochs && (!by_seconds || *by_epochs <= *by_seconds)) {
+    max_iters = *by_epochs;
     config.origin["train.max_iters"] = "train.max_epochs";
+  } else if (by_seconds) {
+    max_iters = *by_seconds;
+    config.origin["train.max_iters"] = "measured";
   }
-  if (rule == LengthRule::seconds) settle_length_by_seconds();
-  state.max_iters = settings().train.max_iters;
+  state.max_iters = max_iters;
+}
+
+/// The option that settled max_iters, now or in the process that began the run.
+std::string Trainer::Impl::length_set_by() const {
+  const auto found = config.origin.find("train.max_iters");
+  const std::string origin = found == config.origin.end() ? "" : found->second;
+  return origin == "measured" ? "train.max_seconds" : origin == "train.max_epochs" ? origin : "train.max_iters";
 }
 
 std::optional<Ending> Trainer::Impl::reason_to_end() const {
@@ -227,14 +243,12 @@ std::optional<Ending> Trainer::Impl::reason_to_end() const {
 }
 
 /// What measuring and earlier processes have used of max_seconds is gone.
-void Trainer::Impl::settle_length_by_seconds() {
+std::int64_t Trainer::Impl::iterations_by_seconds() {
   const double begun = now();
   const double asked = settings().train.max_seconds;
   const Pace pace = measure(std::min(most_seconds_of_measuring, part_spent_on_measuring * asked));
   const double left = asked - seconds_before - (now() - begun);
-  config.config.train.max_iters =
-      state.step + (left > 0 ? iterations_of_seconds(left, pace, settings().eval.eval_interval) : 0);
-  config.origin["train.max_iters"] = "measured";
+  return state.step + (left > 0 ? iterations_of_seconds(left, pace, settings().eval.eval_interval) : 0);
 }
 
 /// Runs steps for about `budget` seconds, after one that warms up, and puts weights and moments back as they were.
@@ -278,6 +292,9 @@ PlanEvent Trainer::Impl::plan(bool measure_pace) {
   event.tokens_per_step = tokens_per_step(c);
   event.max_iters = state.max_iters;
   event.start_step = state.step;
+  event.length_set_by = length_set_by();
+  if (c.train.max_seconds > 0 && c.train.max_epochs > 0)
+    event.longer_limit = event.length_set_by == "train.max_epochs" ? "train.max_seconds" : "train.max_epochs";
   event.epochs = static_cast<double>(state.max_iters) * static_cast<double>(event.tokens_per_step) /
                  static_cast<double>(event.train_tokens);
   event.memory_bytes = memory_estimate(c, event.vocab_size, event.parameters);
@@ -324,6 +341,8 @@ StepEvent Trainer::Impl::step() {
     count_skip(result);
   const double rate = learning_rate();
   ++state.step;
+  const double spent = now() - begun;
+  state.training_seconds += spent;
   state.val_loss = std::numeric_limits<double>::infinity();
   state.seconds = seconds();
   const StepEvent event{.step = state.step,
@@ -331,7 +350,7 @@ StepEvent Trainer::Impl::step() {
                         .loss = result.loss,
                         .lr = rate,
                         .grad_norm = result.grad_norm,
-                        .tokens_per_second = static_cast<double>(tokens_per_step(settings())) / (now() - begun),
+                        .tokens_per_second = static_cast<double>(tokens_per_step(settings())) / spent,
                         .seconds = state.seconds};
   emit(event);
   return event;
@@ -398,7 +417,8 @@ void Trainer::Impl::evaluate() {
                  .exact = evaluation_windows(corpus.val()) == windows_of(corpus.val(), block_size),
                  .leaks = model->leaks(),
                  .best_val_loss = state.step == 0 ? val_loss : state.best_val_loss,
-                 .seconds = seconds()});
+                 .seconds = seconds(),
+                 .training_seconds = state.training_seconds});
   sample();
 }
 

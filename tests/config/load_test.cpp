@@ -261,8 +261,6 @@ TEST_CASE("options contradict each other only where that is sure") {
         "train.min_lr = 1e-04 (default) is above train.learning_rate = 5e-05 (mine.json:1), so the rate would rise; "
         "a tenth of train.learning_rate is usual");
   CHECK(parse(R"({"train": {"learning_rate": 5e-5, "lr_schedule": "constant"}})").config.train.learning_rate == 5e-5);
-  CHECK(complaint(R"({"train": {"max_epochs": 1, "max_seconds": 60}})") ==
-        "train.max_epochs = 1 (mine.json:1) and train.max_seconds = 60 (mine.json:1) both set the length; give one");
   CHECK(parse(R"({"train": {"max_iters": 10, "warmup_iters": 100}})").config.train.max_iters == 10);
 }
 
@@ -277,6 +275,21 @@ TEST_CASE("the layer that sets the length last decides its kind") {
   CHECK(seconds.config.train.max_epochs == 0);
   CHECK(seconds.config.train.max_seconds == 60);
   CHECK(parse(epochs, {{"max_seconds", "0", "--set"}}).config.train.max_epochs == 2);
+}
+
+TEST_CASE("epochs and seconds of one layer are two limits, and a later layer's one limit is the only one") {
+  const std::string both = R"({"train": {"max_epochs": 1.5, "max_seconds": 60}})";
+  CHECK(parse(both).config.train.max_epochs == 1.5);
+  CHECK(parse(both).config.train.max_seconds == 60);
+  const TrainConfig epochs = parse(both, {{"max_epochs", "3", "--max_epochs"}}).config.train;
+  CHECK(epochs.max_epochs == 3);
+  CHECK(epochs.max_seconds == 0);
+  const TrainConfig seconds = parse(both, {{"max_seconds", "9", "--max_seconds"}}).config.train;
+  CHECK(seconds.max_epochs == 0);
+  CHECK(seconds.max_seconds == 9);
+  const TrainConfig updates = parse(both, {{"max_iters", "7", "--max_iters"}}).config.train;
+  CHECK(updates.max_epochs == 0);
+  CHECK(updates.max_seconds == 0);
 }
 
 TEST_CASE("a flag takes a word of its option's type, or JSON") {

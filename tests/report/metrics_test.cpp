@@ -42,14 +42,20 @@ TEST_CASE("each event is one row, there when the call returns") {
   CHECK(read_file(folder / "metrics.jsonl") ==
         R"({"kind":"train","step":1,"loss":2.5,"lr":0.001,"grad_norm":0.75,"tokens_per_second":45000.0,"seconds":1.5})"
         "\n");
-  EvalEvent eval{.step = 1, .train_loss = 1.75, .val_loss = 1.875, .best = true, .best_val_loss = 1.875, .seconds = 2};
+  EvalEvent eval{.step = 1,
+                 .train_loss = 1.75,
+                 .val_loss = 1.875,
+                 .best = true,
+                 .best_val_loss = 1.875,
+                 .seconds = 2,
+                 .training_seconds = 1.5};
   metrics.on(eval);
   metrics.on(CheckpointEvent{1, "runs/a/checkpoints/step-00000001", true});
   metrics.on(NoticeEvent{"a \"quoted\" line"});
   const std::string rows = read_file(folder / "metrics.jsonl");
   CHECK(
       rows.substr(rows.find('\n') + 1) ==
-      R"({"kind":"eval","step":1,"train_loss":1.75,"val_loss":1.875,"best":true,"best_val_loss":1.875,"exact":true,"seconds":2.0})"
+      R"({"kind":"eval","step":1,"train_loss":1.75,"val_loss":1.875,"best":true,"best_val_loss":1.875,"exact":true,"seconds":2.0,"training_seconds":1.5})"
       "\n"
       R"({"kind":"checkpoint","step":1,"path":"runs/a/checkpoints/step-00000001","best":true})"
       "\n"
@@ -64,12 +70,14 @@ TEST_CASE("the plan is a row with every figure of it") {
   plan.config = "mine";
   plan.parameters = 804096;
   plan.leaks = true;
+  plan.length_set_by = "train.max_epochs";
   metrics.on(plan);
   const auto row = nlohmann::json::parse(read_file(folder / "metrics.jsonl"));
   CHECK(row.at("kind") == "plan");
   CHECK(row.at("config") == "mine");
   CHECK(row.at("parameters") == 804096);
   CHECK(row.at("leaks") == true);
+  CHECK(row.at("length_set_by") == "train.max_epochs");
   CHECK(row.at("expected_seconds").is_null());
 }
 

@@ -8,13 +8,18 @@
 
 using namespace chargpt;
 
-TEST_CASE("max_seconds decides before max_epochs before max_iters") {
+TEST_CASE("seconds and epochs decide before max_iters, and both together are two limits") {
   TrainConfig train;
   CHECK(length_rule(train, nullptr) == LengthRule::iterations);
   train.max_epochs = 2;
   CHECK(length_rule(train, nullptr) == LengthRule::epochs);
+  CHECK_FALSE(needs_pace(length_rule(train, nullptr)));
   train.max_seconds = 60;
+  CHECK(length_rule(train, nullptr) == LengthRule::shorter_of_both);
+  CHECK(needs_pace(length_rule(train, nullptr)));
+  train.max_epochs = 0;
   CHECK(length_rule(train, nullptr) == LengthRule::seconds);
+  CHECK(needs_pace(length_rule(train, nullptr)));
 }
 
 TEST_CASE("a resumed run keeps its settled length unless seconds or epochs were changed") {
@@ -26,8 +31,9 @@ TEST_CASE("a resumed run keeps its settled length unless seconds or epochs were 
   CHECK(length_rule(now, &earlier) == LengthRule::iterations);
   now.max_seconds = 90;
   CHECK(length_rule(now, &earlier) == LengthRule::seconds);
-  now = earlier;
   now.max_epochs = 3;
+  CHECK(length_rule(now, &earlier) == LengthRule::shorter_of_both);
+  now.max_seconds = 0;
   CHECK(length_rule(now, &earlier) == LengthRule::epochs);
 }
 

@@ -137,6 +137,43 @@ TEST_CASE("max_epochs becomes max_iters, and the schedule follows") {
   CHECK(run.trainer.config().origin.at("train.max_iters") == "train.max_epochs");
 }
 
+TEST_CASE("of epochs and seconds the shorter ends the run, and the plan says which") {
+  ResolvedConfig short_text = small_config(), long_text = small_config();
+  short_text.config.train.max_epochs = 2;
+  short_text.config.train.max_seconds = 3600;
+  SmallRun by_epochs(short_text);
+  const PlanEvent plan = by_epochs.trainer.plan(false);
+  CHECK(plan.max_iters == 45);
+  CHECK(plan.length_set_by == "train.max_epochs");
+  CHECK(plan.longer_limit == "train.max_seconds");
+
+  long_text.config.train.max_epochs = 1e6;
+  long_text.config.train.max_seconds = 0.5;
+  SmallRun by_seconds(long_text);
+  const PlanEvent other = by_seconds.trainer.plan(false);
+  CHECK(other.max_iters < 100'000);  // a millionth of the epochs
+  CHECK(other.length_set_by == "train.max_seconds");
+  CHECK(other.longer_limit == "train.max_epochs");
+  CHECK(by_seconds.trainer.config().origin.at("train.max_iters") == "measured");
+}
+
+TEST_CASE("time spent in updates is counted apart, over resumed processes too") {
+  const TemporaryFolder folder;
+  SmallRun run(small_config(), folder.path());
+  run.trainer.run();
+  const double first = run.recorder->evaluations.back().training_seconds;
+  CHECK(first > 0);
+  CHECK(first < run.recorder->evaluations.back().seconds);
+  CHECK(run.recorder->evaluations.front().training_seconds == 0);
+
+  ResolvedConfig longer = small_config();
+  longer.config.train.max_iters = 20;
+  SmallRun resumed(longer, folder.path());
+  resumed.trainer.resume_from(last_checkpoint(folder.path()));
+  resumed.trainer.run();
+  CHECK(resumed.recorder->evaluations.back().training_seconds > first);
+}
+
 TEST_CASE("max_seconds is measured and frozen, and a resumed run keeps it") {
   const TemporaryFolder folder;
   ResolvedConfig config = small_config();
