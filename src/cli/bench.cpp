@@ -1,4 +1,5 @@
-// `chargpt bench train`: milliseconds of one training step, everything in it but logging and evaluation.
+// `chargpt bench train`: milliseconds of one training step, everything in it but logging and evaluation; and the door
+// to `bench learn`.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
@@ -9,6 +10,7 @@
 
 #include "base/error.h"
 #include "cli/arguments.h"
+#include "cli/bench_learn.h"
 #include "cli/commands.h"
 #include "cli/training.h"
 #include "train/trainer.h"
@@ -21,7 +23,13 @@ struct Arguments {
   OutputArguments output;
   DeviceArguments device;
   ConfigArguments config;
-  std::string what, preset = "nanogpt-cpu", engine = "auto";
+  LearnArguments learn;
+  std::vector<std::string> presets;
+  std::string what, engine = "auto";
+  const std::string& preset() const {
+    static const std::string standard = "nanogpt-cpu";
+    return presets.empty() ? standard : presets.front();
+  }
   std::int64_t warmup = 20, steps = 200;
 };
 
@@ -46,7 +54,7 @@ double quantile(std::vector<double> values, double q) {
 }
 
 nlohmann::ordered_json bench_train(const Arguments& arguments) {
-  ResolvedConfig config = load_config(arguments.preset, arguments.config.overrides());
+  ResolvedConfig config = load_config(arguments.preset(), arguments.config.overrides());
   check_model(config);
   const TrainConfig train = config.config.train;
   const std::int64_t block_size = config.config.model.block_size;
@@ -71,7 +79,22 @@ nlohmann::ordered_json bench_train(const Arguments& arguments) {
       {"config", trainer.config().config.name}};
 }
 
+void bench_learn(const Arguments& arguments) {
+  LearnArguments learn = arguments.learn;
+  learn.output = arguments.output;
+  learn.device = arguments.device;
+  learn.overrides = arguments.config.overrides();
+  learn.presets = arguments.presets;
+  learn.engine = arguments.engine;
+  if (learn.presets.empty()) throw Error(ExitCode::usage, "bench learn needs at least one config");
+  run_bench_learn(learn);
+}
+
 void run_bench(const Arguments& arguments) {
+  if (arguments.what == "learn") return bench_learn(arguments);
+  if (arguments.presets.size() > 1)
+    throw Error(ExitCode::usage, "bench " + arguments.what + " measures one config, and " +
+                                     std::to_string(arguments.presets.size()) + " were given");
   const nlohmann::ordered_json json = bench_train(arguments);
   if (arguments.output.json) {
     std::printf("%s\n", json.dump(2).c_str());
@@ -91,12 +114,16 @@ void run_bench(const Arguments& arguments) {
 
 void add_bench(CLI::App& app) {
   const auto arguments = std::make_shared<Arguments>();
-  app.add_option("WHAT", arguments->what, "train")->required()->check(CLI::IsMember({"train"}));
-  app.add_option("CONFIG", arguments->preset, "preset or path");
-  app.add_option("--warmup", arguments->warmup, "steps before measuring")->check(CLI::NonNegativeNumber);
-  app.add_option("--steps", arguments->steps, "steps measured")->check(CLI::PositiveNumber);
+  app.add_option("WHAT", arguments->what, "train: a step's time; learn: seconds to a target loss")
+      ->required()
+      ->check(CLI::IsMember({"train", "learn"}));
+  app.add_option("CONFIG", arguments->presets, "preset or path (train: one, nanogpt-cpu where none is given)")
+      ->expected(0, 1000);
+  app.add_option("--warmup", arguments->warmup, "train: steps before measuring")->check(CLI::NonNegativeNumber);
+  app.add_option("--steps", arguments->steps, "train: steps measured")->check(CLI::PositiveNumber);
   app.add_option("--engine", arguments->engine, "auto or autograd");
-  arguments->config.add(app, {"data", "model", "train"});
+  add_learn_options(app, arguments->learn);
+  arguments->config.add(app, {"data", "model", "train", "eval"});
   add_device_arguments(app, arguments->device);
   add_output_arguments(app, arguments->output, true);
   on_parsed(app, arguments, run_bench);

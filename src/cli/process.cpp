@@ -18,8 +18,8 @@ namespace chargpt {
 
 // Field 22 of /proc/self/stat is the start in clock ticks since boot (proc(5)); the fields begin after the name's last
 // ')'.
-double process_start_seconds() {
-  std::ifstream file("/proc/self/stat");
+double process_start_seconds(pid_t id) {
+  std::ifstream file("/proc/" + (id == 0 ? "self" : std::to_string(id)) + "/stat");
   std::string stat{std::istreambuf_iterator<char>(file), {}};
   std::istringstream fields(stat.substr(std::min(stat.rfind(')') + 2, stat.size())));
   std::string field;

@@ -1,6 +1,8 @@
 // Facts about this process, and the command lines that start this very program again.
 #pragma once
 
+#include <sys/types.h>
+
 #include <span>
 #include <string>
 #include <vector>
@@ -9,8 +11,9 @@
 
 namespace chargpt {
 
-/// When this process began, in seconds of the steady clock; 0 where the system does not tell.
-double process_start_seconds();
+/// When a process began (0: this one), in seconds of the steady clock, to a hundredth; 0 where the system does not
+/// tell.
+double process_start_seconds(pid_t id = 0);
 
 /// For a child: SIGTERM (finish the step, save) when the parent that started it ends, however that ends.
 void end_with_parent();

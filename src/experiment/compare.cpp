@@ -7,7 +7,6 @@
 #include <deque>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <thread>
 
 #include "base/error.h"
@@ -16,6 +15,7 @@
 #include "evaluate/split_loss.h"
 #include "experiment/kept_losses.h"
 #include "experiment/own_process.h"
+#include "experiment/run_names.h"
 #include "model/registry.h"
 #include "train/conditions.h"
 #include "train/length.h"
@@ -41,24 +41,6 @@ class Speedometer : public Listener {
  private:
   std::vector<double> speeds_;
 };
-
-/// "ladder/bigram" -> "ladder-bigram": one folder's name. A config's name never climbs out of a folder.
-std::string folder_name(std::string name) {
-  std::replace(name.begin(), name.end(), '/', '-');
-  return name;
-}
-
-/// The configs' names; the second of one name is NAME-2, and so on.
-std::vector<std::string> distinct_names(const std::vector<ResolvedConfig>& configs) {
-  std::vector<std::string> names;
-  std::set<std::string> taken;
-  for (const ResolvedConfig& resolved : configs) {
-    std::string name = resolved.config.name;
-    for (int n = 2; !taken.insert(folder_name(name)).second; ++n) name = resolved.config.name + "-" + std::to_string(n);
-    names.push_back(name);
-  }
-  return names;
-}
 
 std::string shortest(double value) {
   return nlohmann::ordered_json(value).dump();

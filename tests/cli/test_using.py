@@ -257,6 +257,32 @@ class LookTest(UsingTest):
         figures = self.succeed("bench", "train", "nanogpt-cpu", *SMALL, "--text", SAMPLE_TEXT, "--warmup", "2", "--steps", "5", "--json").json
         self.assertGreater(figures["ms_per_step"]["median"], 0)
 
+    def test_bench_learn_reports_seconds_to_the_target_and_curves(self):
+        command = ["bench", "learn", "ladder/bigram", "ladder/masked", "--seeds", "2", "--max_iters", "60", "--learning_rate", "0.01",
+                   *[word for word in QUICK if word not in ("--tokens", "40")]]
+        report = self.succeed(*command, "--target", "3.4", "--out", "out", "--json").json
+        self.assertEqual(report, json.loads((self.folder / "out/learn.json").read_text()))
+        first = report["results"][0]
+        self.assertEqual((report["target"], first["reached"], len(first["runs"])), (3.4, 2, 2))
+        self.assertLess(first["seconds"]["ci95"][0], first["seconds"]["mean"])
+        for run in first["runs"]:
+            for point in run["curve"]:
+                self.assertEqual(point["loss"] <= 3.4, point["step"] >= run["step"], point)
+            reached = next(point for point in run["curve"] if point["step"] == run["step"])
+            self.assertLess(run["training_seconds"], run["seconds"])
+            self.assertAlmostEqual(run["seconds"], run["launch_seconds"] + reached["seconds"], places=9)
+            self.assertTrue((self.folder / run["run"] / "checkpoints/LATEST").is_file())
+
+    def test_bench_learn_says_what_was_never_reached(self):
+        outcome = self.succeed("bench", "learn", "ladder/bigram", "--seeds", "1", "--max_iters", "20", "--target", "0.5", "--text",
+                               SAMPLE_TEXT, "--threads", "1")
+        self.assertIn("0 of 1", outcome.out)
+        self.assertIn("never reached the target", outcome.err)
+
+    def test_bench_learn_needs_a_target_and_a_config(self):
+        self.assertIn("--target", self.fail_with(2, "bench", "learn", "ladder/bigram", "--text", SAMPLE_TEXT))
+        self.assertIn("config", self.fail_with(2, "bench", "learn", "--target", "2"))
+
     def test_doctor_says_what_it_found(self):
         figures = self.succeed("doctor", "--json").json
         for key in ("libtorch", "device", "threads", "cpu_capability", "memory"):

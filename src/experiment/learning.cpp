@@ -1,0 +1,207 @@
+#include "experiment/learning.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "base/error.h"
+#include "base/quote.h"
+#include "evaluate/student.h"
+#include "report/format.h"
+
+namespace chargpt {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+double number_or_nan(const nlohmann::json& row, const char* key) {
+  const auto found = row.find(key);
+  return found != row.end() && found->is_number() ? found->get<double>() : std::numeric_limits<double>::quiet_NaN();
+}
+
+void append_row(LearningCurve& curve, const nlohmann::json& row) {
+  const std::string kind = row.value("kind", "");
+  if (kind == "plan") {
+    curve.parameters = row.value("parameters", std::int64_t{0});
+    curve.leaks = row.value("leaks", false);
+  } else if (kind == "eval") {
+    if (!row.value("exact", true))
+      throw Error(ExitCode::usage,
+                  "an evaluation of a few windows cannot tell when the whole split's loss is reached; set "
+                  "eval.eval_iters = 0");
+    curve.points.push_back({.step = row.value("step", std::int64_t{0}),
+                            .loss = number_or_nan(row, "val_loss"),
+                            .seconds = number_or_nan(row, "seconds"),
+                            .training_seconds = number_or_nan(row, "training_seconds")});
+  }
+}
+
+std::optional<double> best_loss(const LearnRun& run) {
+  std::optional<double> best;
+  for (const CurvePoint& point : run.curve.points)
+    if (std::isfinite(point.loss)) best = std::min(best.value_or(point.loss), point.loss);
+  return best;
+}
+
+std::optional<double> best_loss(const LearnedConfig& config) {
+  std::optional<double> best;
+  for (const LearnRun& run : config.runs)
+    if (const auto loss = best_loss(run)) best = std::min(best.value_or(*loss), *loss);
+  return best;
+}
+
+std::int64_t parameters_of(const LearnedConfig& config) {
+  return config.runs.empty() ? 0 : config.runs.front().curve.parameters;
+}
+
+/// `figure` of each run, where all have reached the target.
+template <class Figure>
+std::optional<MeanOverSeeds> mean_if_all_reached(const LearnedConfig& config, const Figure& figure) {
+  if (config.runs.empty() || config.times_reached() < std::ssize(config.runs)) return std::nullopt;
+  std::vector<double> values;
+  for (const LearnRun& run : config.runs) values.push_back(figure(run));
+  return mean_of(values);
+}
+
+Json json_of(const std::optional<double>& value) {
+  return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
+}
+
+Json json_of(const std::optional<MeanOverSeeds>& mean) {
+  if (!mean) return nullptr;
+  Json json = {{"mean", mean->mean}, {"ci95", nullptr}};
+  if (mean->ci95) json["ci95"] = Json::array({mean->ci95->low, mean->ci95->high});
+  return json;
+}
+
+Json json_of(const LearningCurve& curve) {
+  Json points = Json::array();
+  for (const CurvePoint& point : curve.points)
+    points.push_back({{"seconds", json_of(point.seconds)},
+                      {"training_seconds", json_of(point.training_seconds)},
+                      {"step", point.step},
+                      {"loss", json_of(point.loss)}});
+  return points;
+}
+
+Json json_of(const LearnRun& run) {
+  Json json = {{"seed", run.seed},
+               {"reached", run.reached.has_value()},
+               {"seconds", json_of(run.seconds())},
+               {"launch_seconds", run.launch_seconds},
+               {"training_seconds", nullptr},
+               {"step", nullptr},
+               {"best_loss", json_of(best_loss(run))},
+               {"run", run.run.string()}};
+  if (run.reached) {
+    json["training_seconds"] = json_of(run.reached->training_seconds);
+    json["step"] = run.reached->step;
+  }
+  if (!run.failure.empty()) json["failure"] = run.failure;
+  json["curve"] = json_of(run.curve);
+  return json;
+}
+
+Json json_of(const LearnedConfig& config) {
+  Json runs = Json::array();
+  for (const LearnRun& run : config.runs) runs.push_back(json_of(run));
+  return {{"config", config.config},
+          {"params", parameters_of(config)},
+          {"reached", config.times_reached()},
+          {"seconds", json_of(seconds_to_target(config))},
+          {"training_seconds", json_of(training_seconds_to_target(config))},
+          {"best_loss", json_of(best_loss(config))},
+          {"runs", runs}};
+}
+
+std::string mean_cell(const std::optional<MeanOverSeeds>& mean) {
+  return mean ? format_fixed(mean->mean, 2) : "";
+}
+
+std::string interval_cell(const std::optional<MeanOverSeeds>& mean) {
+  if (!mean || !mean->ci95) return "";
+  return format_fixed(mean->ci95->low, 2) + " to " + format_fixed(mean->ci95->high, 2);
+}
+
+std::string steps_cell(const LearnedConfig& config) {
+  const auto steps =
+      mean_if_all_reached(config, [](const LearnRun& run) { return static_cast<double>(run.reached->step); });
+  return steps ? format_fixed(steps->mean, 0) : "";
+}
+
+}  // namespace
+
+void append_rows(LearningCurve& curve, std::string_view lines) {
+  for (std::size_t begin = 0, end = 0; (end = lines.find('\n', begin)) != std::string_view::npos; begin = end + 1) {
+    const std::string_view line = lines.substr(begin, end - begin);
+    const auto row = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+    if (!row.is_object()) throw Error(ExitCode::data, "a line of metrics.jsonl is no JSON object: " + printable(line));
+    append_row(curve, row);
+  }
+}
+
+std::optional<CurvePoint> first_at(const LearningCurve& curve, double target) {
+  for (const CurvePoint& point : curve.points)
+    if (point.loss <= target) return point;
+  return std::nullopt;
+}
+
+std::optional<double> LearnRun::seconds() const {
+  if (!reached) return std::nullopt;
+  return launch_seconds + reached->seconds;
+}
+
+std::int64_t LearnedConfig::times_reached() const {
+  return std::count_if(runs.begin(), runs.end(), [](const LearnRun& run) { return run.reached.has_value(); });
+}
+
+MeanOverSeeds mean_of(const std::vector<double>& values) {
+  const auto n = static_cast<double>(values.size());
+  MeanOverSeeds result{.mean = std::accumulate(values.begin(), values.end(), 0.0) / n};
+  if (values.size() < 2) return result;
+  double squares = 0;
+  for (const double value : values) squares += (value - result.mean) * (value - result.mean);
+  const double half = student_critical(0.05, n - 1) * std::sqrt(squares / (n - 1) / n);
+  result.ci95 = Interval{result.mean - half, result.mean + half};
+  return result;
+}
+
+std::optional<MeanOverSeeds> seconds_to_target(const LearnedConfig& config) {
+  return mean_if_all_reached(config, [](const LearnRun& run) { return *run.seconds(); });
+}
+
+std::optional<MeanOverSeeds> training_seconds_to_target(const LearnedConfig& config) {
+  return mean_if_all_reached(config, [](const LearnRun& run) { return run.reached->training_seconds; });
+}
+
+void sort_by_time(std::vector<LearnedConfig>& configs) {
+  const auto key = [](const LearnedConfig& config) {
+    const auto seconds = seconds_to_target(config);
+    return std::pair(seconds ? seconds->mean : std::numeric_limits<double>::infinity(), -config.times_reached());
+  };
+  std::stable_sort(configs.begin(), configs.end(),
+                   [&](const LearnedConfig& a, const LearnedConfig& b) { return key(a) < key(b); });
+}
+
+nlohmann::ordered_json to_json(const std::vector<LearnedConfig>& configs, double target) {
+  Json results = Json::array();
+  for (const LearnedConfig& config : configs) results.push_back(json_of(config));
+  return {{"target", target}, {"results", results}};
+}
+
+Table to_table(const std::vector<LearnedConfig>& configs) {
+  Table table({"config", "reached", "seconds", "95 % interval", "training", "95 % interval", "updates", "best loss",
+               "parameters"});
+  for (const LearnedConfig& config : configs) {
+    const auto seconds = seconds_to_target(config), training = training_seconds_to_target(config);
+    const auto best = best_loss(config);
+    table.add({config.config, std::to_string(config.times_reached()) + " of " + std::to_string(config.runs.size()),
+               mean_cell(seconds), interval_cell(seconds), mean_cell(training), interval_cell(training),
+               steps_cell(config), best ? format_fixed(*best, 4) : "", format_count(parameters_of(config))});
+  }
+  return table;
+}
+
+}  // namespace chargpt

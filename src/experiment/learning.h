@@ -1,0 +1,82 @@
+// Seconds to a target loss: what the metrics of several runs say, and how that reads as JSON and as a table. Pure
+// functions over rows; trains nothing.
+//
+// The clock of a run is its own process's: from the process's start, with loading, evaluations, samples and saving, as
+// metrics.jsonl has it; what starting the process took is added. A loss is known only when it is evaluated, so the
+// target is reached at the first evaluation that finds it, and that evaluation's own time is in the figure: a finer
+// eval.eval_interval finds it sooner and pays for more evaluations.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "evaluate/interval.h"
+#include "report/table.h"
+
+namespace chargpt {
+
+/// One evaluation of the whole validation split.
+struct CurvePoint {
+  std::int64_t step = 0;
+  double loss = 0;              ///< nats per token
+  double seconds = 0;           ///< from process start
+  double training_seconds = 0;  ///< of these, in updates
+};
+
+/// What one run's metrics.jsonl says, as far as it is written.
+struct LearningCurve {
+  std::int64_t parameters = 0;
+  bool leaks = false;
+  std::vector<CurvePoint> points = {};
+};
+
+/// Takes in whole lines of metrics.jsonl; rows of other kinds are passed over. Error data for a line that is no JSON
+/// object, usage for an evaluation that is an estimate.
+void append_rows(LearningCurve& curve, std::string_view lines);
+
+/// The first evaluation at or under `target`; none where there is none yet.
+std::optional<CurvePoint> first_at(const LearningCurve& curve, double target);
+
+struct LearnRun {
+  std::int64_t seed = 0;
+  std::filesystem::path run = {};
+  double launch_seconds = 0;  ///< from asking for the process to its start
+  LearningCurve curve = {};
+  std::optional<CurvePoint> reached = {};
+  std::string failure = {};  ///< why it ended before its time (it diverged); else empty
+  /// From asking for the process to the target's evaluation.
+  std::optional<double> seconds() const;
+};
+
+struct LearnedConfig {
+  std::string config;
+  std::vector<LearnRun> runs = {};
+  std::int64_t times_reached() const;
+};
+
+/// A mean over seeds; the interval (Student's t, 95 %) is absent with one.
+struct MeanOverSeeds {
+  double mean = 0;
+  std::optional<Interval> ci95 = {};
+};
+MeanOverSeeds mean_of(const std::vector<double>& values);
+
+/// Absent unless every run reached the target: the mean of those that did would flatter.
+std::optional<MeanOverSeeds> seconds_to_target(const LearnedConfig& config);
+std::optional<MeanOverSeeds> training_seconds_to_target(const LearnedConfig& config);
+
+/// {"target","results":[{"config","params","runs":[{"seed","reached","seconds","launch_seconds","training_seconds",
+/// "step","best_loss","run","curve":[{"seconds","training_seconds","step","loss"}]}],"reached","seconds":{"mean","ci95"},
+/// "training_seconds"}]}, soonest first, those that never reached it last.
+nlohmann::ordered_json to_json(const std::vector<LearnedConfig>& configs, double target);
+Table to_table(const std::vector<LearnedConfig>& configs);
+
+/// Soonest first; then by how many runs reached the target.
+void sort_by_time(std::vector<LearnedConfig>& configs);
+
+}  // namespace chargpt
