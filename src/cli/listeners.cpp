@@ -50,11 +50,13 @@ std::shared_ptr<ProgressPrinter> add_listeners(Trainer& trainer, const std::file
                                                const OutputArguments& output, std::optional<std::int64_t> resume_step) {
   const std::int64_t log_interval = trainer.config().config.eval.log_interval;
   const auto progress = progress_printer(output);
+  const auto complain = [progress](const std::string& line) { progress->on(NoticeEvent{line}); };
   trainer.add_listener(progress);
   trainer.add_listener(std::make_shared<ConfigWriter>(trainer, run / "config.json"));
-  trainer.add_listener(std::make_shared<MetricsWriter>(run / "metrics.jsonl", resume_step, log_interval));
-  trainer.add_listener(std::make_shared<TensorBoardWriter>(run, resume_step, log_interval));
-  trainer.add_listener(std::make_shared<SampleFileWriter>(run / "samples"));
+  trainer.add_listener(std::make_shared<MetricsWriter>(run / "metrics.jsonl", resume_step, log_interval, complain));
+  trainer.add_listener(
+      std::make_shared<TensorBoardWriter>(run, resume_step, log_interval, TensorBoardWriter::Clock(), complain));
+  trainer.add_listener(std::make_shared<SampleFileWriter>(run / "samples", complain));
   return progress;
 }
 

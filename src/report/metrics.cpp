@@ -52,10 +52,10 @@ std::string rows_up_to(const std::string& metrics, std::int64_t step) {
 }
 
 MetricsWriter::MetricsWriter(std::filesystem::path path, std::optional<std::int64_t> resume_step,
-                             std::int64_t log_interval)
+                             std::int64_t log_interval, Complaint complain)
     : log_interval_(log_interval),
       step_(resume_step.value_or(0)),
-      file_(cut_back(std::move(path), resume_step), OutputFile::Start::append) {}
+      file_(cut_back(std::move(path), resume_step), OutputFile::Start::append, std::move(complain)) {}
 
 void MetricsWriter::on(const PlanEvent& event) {
   step_ = event.start_step;

@@ -7,19 +7,20 @@
 #include <string>
 
 #include "report/events.h"
-#include "report/output_file.h"
+#include "report/patient_file.h"
 
 namespace chargpt {
 
 /// Rows by "kind": "plan", "train", "eval", "checkpoint", "notice"; every row has "step". Each is in the file when the
-/// event's call returns. A figure that is not finite is null: JSON has no name for it, and null is what plotting
-/// programs skip. Errors: io.
+/// event's call returns, unless the disk fails: then `complain` is told and the rows wait (without it, Error io). A
+/// figure that is not finite is null: JSON has no name for it, and null is what plotting programs skip. Errors: io,
+/// where the file cannot be opened.
 class MetricsWriter : public Listener {
  public:
   /// A new file; or with `resume_step`, the old one with the rows after that step (and a row cut short by a crash)
   /// taken away, as they are about to happen again. Train rows: step 1, every `log_interval`-th, and the last.
   explicit MetricsWriter(std::filesystem::path path, std::optional<std::int64_t> resume_step = std::nullopt,
-                         std::int64_t log_interval = 1);
+                         std::int64_t log_interval = 1, Complaint complain = {});
   void on(const PlanEvent& event) override;
   void on(const StepEvent& event) override;
   void on(const EvalEvent& event) override;
@@ -29,7 +30,7 @@ class MetricsWriter : public Listener {
  private:
   std::int64_t log_interval_;
   std::int64_t step_ = 0;  ///< of the newest event; the step of rows that have none of their own
-  OutputFile file_;
+  PatientFile file_;
 };
 
 /// The whole lines of a metrics.jsonl that are JSON objects and whose "step", if any, is at most `step`.

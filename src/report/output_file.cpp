@@ -23,11 +23,12 @@ OutputFile::~OutputFile() {
 }
 
 void OutputFile::write(std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t count = ::write(descriptor_, bytes.data(), bytes.size());
+  unwritten_ = bytes.size();
+  while (unwritten_ > 0) {
+    const ssize_t count = ::write(descriptor_, bytes.data() + (bytes.size() - unwritten_), unwritten_);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) fail(errno);
-    bytes.remove_prefix(static_cast<std::size_t>(count));
+    unwritten_ -= static_cast<std::size_t>(count);
   }
 }
 

@@ -18,8 +18,11 @@ class OutputFile {
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
+  /// After an Error, how many of its bytes are in the file is known to unwritten().
   void write(std::string_view bytes);
   void write(std::span<const std::byte> bytes);
+  /// Those bytes of the last write() that did not get there.
+  std::size_t unwritten() const { return unwritten_; }
   /// Waits until the bytes are on the disk, then closes.
   void sync_and_close();
 
@@ -27,6 +30,7 @@ class OutputFile {
   [[noreturn]] void fail(int reason) const;
   std::filesystem::path path_;
   int descriptor_ = -1;
+  std::size_t unwritten_ = 0;
 };
 
 }  // namespace chargpt

@@ -12,6 +12,15 @@
 namespace chargpt {
 
 void SampleFileWriter::on(const SampleEvent& event) {
+  try {
+    write(event);
+  } catch (const Error& failure) {
+    if (!complain_ || failure.code() != ExitCode::io) throw;
+    complain_(failure.what());
+  }
+}
+
+void SampleFileWriter::write(const SampleEvent& event) const {
   std::error_code failure;
   std::filesystem::create_directories(folder_, failure);
   if (failure)

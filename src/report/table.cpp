@@ -4,6 +4,7 @@
 #include <cctype>
 #include <utility>
 
+#include "base/quote.h"
 #include "report/symbols.h"
 
 namespace chargpt {
@@ -41,6 +42,7 @@ std::string line(const std::vector<std::string>& cells, const std::vector<Column
 Table::Table(std::vector<std::string> headings) : headings_(std::move(headings)) {}
 
 void Table::add(std::vector<std::string> cells) {
+  for (std::string& cell : cells) cell = printable(cell, std::string::npos);
   rows_.push_back(std::move(cells));
 }
 

@@ -7,7 +7,8 @@
 namespace chargpt {
 
 /// Columns two spaces apart under a line of headings; a column whose every cell is a figure is aligned to the right.
-/// Cells are UTF-8 on one line, wide symbols counted as a terminal shows them.
+/// Cells are UTF-8 on one line, wide symbols counted as a terminal shows them; control characters, which a name from a
+/// foreign file may hold, are shown escaped.
 class Table {
  public:
   /// No headings: no first line, and as many columns as the longest row.

@@ -110,10 +110,10 @@ std::string tensorboard_record(std::string_view event) {
 }
 
 TensorBoardWriter::TensorBoardWriter(const std::filesystem::path& run, std::optional<std::int64_t> resume_step,
-                                     std::int64_t log_interval, Clock clock)
+                                     std::int64_t log_interval, Clock clock, Complaint complain)
     : log_interval_(log_interval),
       clock_(clock ? std::move(clock) : seconds_since_1970),
-      file_(new_file_in(run, clock_()), OutputFile::Start::empty) {
+      file_(new_file_in(run, clock_()), OutputFile::Start::empty, std::move(complain)) {
   file_.write(tensorboard_record(event(clock_(), 0, bytes(3, "brain.Event:2"))));
   if (!resume_step) return;
   const std::string session_start = bytes(7, integer(1, 1));  // SessionLog.status = START

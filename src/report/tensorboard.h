@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "report/events.h"
-#include "report/output_file.h"
+#include "report/patient_file.h"
 
 namespace chargpt {
 
@@ -22,7 +22,8 @@ std::uint32_t crc32c(std::string_view bytes);
 std::string tensorboard_record(std::string_view event);
 
 /// Scalars train/loss, lr, grad_norm, tokens_per_second, val/loss, train/eval_loss, and the samples as text. Errors:
-/// io.
+/// io, where the file cannot be opened; what cannot be written later waits once `complain` has been told (without it,
+/// Error io).
 class TensorBoardWriter : public Listener {
  public:
   /// Seconds since 1970.
@@ -31,7 +32,7 @@ class TensorBoardWriter : public Listener {
   /// makes TensorBoard forget what older files say of later steps. Train scalars: step 1, every `log_interval`-th, and
   /// the last.
   TensorBoardWriter(const std::filesystem::path& run, std::optional<std::int64_t> resume_step = std::nullopt,
-                    std::int64_t log_interval = 1, Clock clock = {});
+                    std::int64_t log_interval = 1, Clock clock = {}, Complaint complain = {});
   void on(const StepEvent& event) override;
   void on(const EvalEvent& event) override;
   void on(const SampleEvent& event) override;
@@ -40,7 +41,7 @@ class TensorBoardWriter : public Listener {
   void write_summary(std::int64_t step, std::string_view summary);
   std::int64_t log_interval_;
   Clock clock_;
-  OutputFile file_;
+  PatientFile file_;
 };
 
 }  // namespace chargpt

@@ -1,0 +1,33 @@
+// A file of records that a run keeps while it goes on: a disk that is full for an hour must not end the training. Knows
+// no format.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "report/output_file.h"
+
+namespace chargpt {
+
+/// Told once each time that writing begins to fail: a line for people.
+using Complaint = std::function<void(const std::string&)>;
+
+/// What cannot be written is kept in memory, in order, and tried again with each later record, from the byte where it
+/// broke off.
+class PatientFile {
+ public:
+  /// Errors: io, where the file cannot be opened.
+  PatientFile(std::filesystem::path path, OutputFile::Start start, Complaint complain);
+  /// Never throws an io Error: complains, or where there is nobody to complain to, throws it after all.
+  void write(std::string_view record);
+  /// Bytes that are not in the file yet.
+  std::size_t waiting() const { return waiting_.size(); }
+
+ private:
+  OutputFile file_;
+  Complaint complain_;
+  std::string waiting_;
+};
+
+}  // namespace chargpt

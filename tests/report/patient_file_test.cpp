@@ -1,0 +1,84 @@
+// Records that outlast a disk that is full for a while.
+#include "report/patient_file.h"
+
+#include <sys/resource.h>
+
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "test.h"
+#include "test_folder.h"
+
+using namespace chargpt;
+
+namespace {
+
+/// While it lives, no file grows beyond `bytes`.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const struct rlimit limit { bytes, before_.rlim_max };
+    REQUIRE(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+  }
+  ~FileSizeLimit() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+
+ private:
+  struct rlimit before_ {};
+  void (*handler_)(int);
+};
+
+}  // namespace
+
+TEST_CASE("records wait while they cannot be written, and come in order, none twice, none lost") {
+  const TestFolder folder;
+  std::vector<std::string> complaints;
+  PatientFile file(folder / "f", OutputFile::Start::empty,
+                   [&](const std::string& line) { complaints.push_back(line); });
+  file.write("one\n");
+  {
+    const FileSizeLimit limit(6);  // "two" breaks off after two of its four bytes
+    file.write("two\n");
+    file.write("three\n");
+    CHECK(file.waiting() == 8);
+  }
+  CHECK(read_file(folder / "f") == "one\ntw");
+  file.write("four\n");
+  CHECK(file.waiting() == 0);
+  CHECK(read_file(folder / "f") == "one\ntwo\nthree\nfour\n");
+  REQUIRE(complaints.size() == 1);
+  CHECK(complaints[0] == "cannot write " + (folder / "f").string() +
+                             ": File too large; its lines are kept in memory until it can be written again");
+}
+
+TEST_CASE("each new failure is told once") {
+  const TestFolder folder;
+  int complaints = 0;
+  PatientFile file(folder / "f", OutputFile::Start::empty, [&](const std::string&) { ++complaints; });
+  for (int time = 1; time <= 2; ++time) {
+    {
+      const FileSizeLimit nothing_more(read_file(folder / "f").size());
+      file.write("x\n");
+      file.write("y\n");
+      CHECK(complaints == time);
+    }
+    file.write("z\n");
+    CHECK(file.waiting() == 0);
+  }
+  CHECK(read_file(folder / "f") == "x\ny\nz\nx\ny\nz\n");
+}
+
+TEST_CASE("where there is nobody to tell, a failure is an Error") {
+  const TestFolder folder;
+  PatientFile file(folder / "f", OutputFile::Start::empty, {});
+  const FileSizeLimit limit(1);
+  CHECK_THROWS_AS(file.write("xy"), Error);
+}
