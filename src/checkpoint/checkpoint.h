@@ -18,10 +18,17 @@
 
 namespace chargpt {
 
+/// How the loss of the batches goes, so that a jump of it can be told from its noise. See train/loss_trend.h.
+struct LossTrend {
+  double mean = 0, variance = 0;
+  std::int64_t count = 0;  ///< losses seen
+};
+
 /// All that resuming needs beside weights and moments. Randomness is a function of (seed, step), so no generator state
 /// is here.
 struct RunState {
   static constexpr int current_version = 1;
+  static constexpr std::int64_t no_step = -1;
   int version = current_version;
   std::int64_t step = 0;  ///< finished updates
   std::int64_t max_iters = 0;
@@ -32,6 +39,11 @@ struct RunState {
   double best_val_loss = std::numeric_limits<double>::infinity();
   std::int64_t best_step = -1;
   std::int64_t evals_without_improvement = 0;
+  // What train.on_nonfinite = rollback needs to do the same again after a resume. Absent from older checkpoints.
+  LossTrend trend;
+  std::int64_t rollbacks = 0;            ///< in all
+  std::int64_t rollbacks_in_a_row = 0;   ///< to the same checkpoint
+  std::int64_t rollback_step = no_step;  ///< of the checkpoint that a rollback returns to; never pruned
   Fingerprint data;
   std::int64_t parameters = 0;
   /// Id that a sample without a prompt starts from: newline, or the text's most frequent.
@@ -60,10 +72,14 @@ struct CheckpointToSave {
 
 /// Writes RUN/checkpoints/step-NNNNNNNN by temp folder, fsync of each file, MANIFEST, fsync, rename, fsync of the
 /// parent; then points LATEST (and BEST if `best`) at it, then removes what is older than the newest `keep`, except
-/// BEST. An existing folder of that step is replaced, those of later steps are left alone, what a crashed save left is
-/// removed. Error io (disk full, …) with path and reason; what was saved before is untouched.
+/// BEST and the one that state.rollback_step names. An existing folder of that step is replaced, those of later steps
+/// are left alone, what a crashed save left is removed. Error io (disk full, …) with path and reason; what was saved
+/// before is untouched.
 std::filesystem::path save_checkpoint(const std::filesystem::path& run, const CheckpointToSave& checkpoint, bool best,
                                       std::int64_t keep);
+
+/// What a notice of load_checkpoint begins with where a damaged checkpoint had to be passed over.
+inline constexpr const char* damage_notice = "DAMAGED CHECKPOINT: ";
 
 /// `run_or_checkpoint`: a run folder or one checkpoint folder in it. `which`: "best", "last", "step-N". best falls back
 /// to last. Verifies MANIFEST and size, CRC-64 and form of every file that is loaded (optimizer.safetensors only

@@ -101,7 +101,7 @@ Checkpoint load_stand_in(const fs::path& run, const std::string& damaged, const 
   for (const std::string& name : stand_ins(folder, damaged)) {
     try {
       Checkpoint checkpoint = read_checkpoint(folder.find(name).value_or(folder.path() / name), with_optimizer);
-      notices.push_back("DAMAGED CHECKPOINT: " + damaged + " cannot be used (" + damage.what() + "); using " + name +
+      notices.push_back(damage_notice + damaged + " cannot be used (" + damage.what() + "); using " + name +
                         " instead");
       return checkpoint;
     } catch (const Error& error) {

@@ -67,17 +67,18 @@ void write_files(const fs::path& folder, const CheckpointToSave& checkpoint) {
   fsync_path(folder);
 }
 
-/// Removes what is older than the newest `keep` of those up to `step`, except what BEST names. Those of later steps
-/// belong to a run that was resumed from before them: they go when this one has passed them.
-void prune(const CheckpointFolder& folder, std::int64_t step, std::int64_t keep) {
+/// Removes what is older than the newest `keep` of those up to this step, except what BEST names and what a rollback
+/// returns to. Those of later steps belong to a run that was resumed from before them: they go when this one has passed
+/// them.
+void prune(const CheckpointFolder& folder, const RunState& state, std::int64_t keep) {
   const std::optional<std::string> best = folder.read_pointer("BEST");
   if (best && best->empty()) return;  // damaged: any of them may be the best
   std::vector<std::string> names = folder.names();
-  std::erase_if(names, [&](const std::string& name) { return *checkpoint_step(name) > step; });
+  std::erase_if(names, [&](const std::string& name) { return *checkpoint_step(name) > state.step; });
   const auto kept = static_cast<std::size_t>(std::max<std::int64_t>(keep, 1));
   names.resize(names.size() - std::min(kept, names.size()));
   for (const std::string& name : names)
-    if (name != best) folder.remove(name);
+    if (name != best && checkpoint_step(name) != state.rollback_step) folder.remove(name);
 }
 
 }  // namespace
@@ -98,7 +99,7 @@ fs::path save_checkpoint(const fs::path& run, const CheckpointToSave& checkpoint
   }
   folder.write_pointer("LATEST", name);
   if (best) folder.write_pointer("BEST", name);
-  prune(folder, checkpoint.state.step, keep);
+  prune(folder, checkpoint.state, keep);
   return saved;
 }
 

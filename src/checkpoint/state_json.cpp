@@ -4,6 +4,22 @@
 
 namespace chargpt {
 
+namespace {
+
+/// Checkpoints of before there were rollbacks have none of these fields.
+void read_rollbacks(const StrictObject& object, RunState& state) {
+  if (!object.has("rollbacks")) return;
+  state.rollbacks = object.integer("rollbacks", 0);
+  state.rollbacks_in_a_row = object.integer("rollbacks_in_a_row", 0);
+  state.rollback_step = object.integer("rollback_step", RunState::no_step);
+  const StrictObject trend = object.object("trend");
+  state.trend.mean = trend.real("mean");
+  state.trend.variance = trend.real("variance");
+  state.trend.count = trend.integer("count", 0);
+}
+
+}  // namespace
+
 nlohmann::ordered_json to_json(const RunState& state) {
   return {{"version", state.version},
           {"step", state.step},
@@ -14,6 +30,13 @@ nlohmann::ordered_json to_json(const RunState& state) {
           {"best_val_loss", json_real(state.best_val_loss)},
           {"best_step", state.best_step},
           {"evals_without_improvement", state.evals_without_improvement},
+          {"trend",
+           {{"mean", json_real(state.trend.mean)},
+            {"variance", json_real(state.trend.variance)},
+            {"count", state.trend.count}}},
+          {"rollbacks", state.rollbacks},
+          {"rollbacks_in_a_row", state.rollbacks_in_a_row},
+          {"rollback_step", state.rollback_step},
           {"data", {{"tokens", state.data.tokens}, {"crc64", json_hex(state.data.crc64)}}},
           {"parameters", state.parameters},
           {"start_symbol", state.start_symbol},
@@ -37,6 +60,7 @@ RunState run_state_from_json(const nlohmann::json& json, const std::string& sour
   state.best_val_loss = object.real("best_val_loss");
   state.best_step = object.integer("best_step", -1);
   state.evals_without_improvement = object.integer("evals_without_improvement", 0);
+  read_rollbacks(object, state);
   const StrictObject data = object.object("data");
   state.data.tokens = data.integer("tokens", 0);
   state.data.crc64 = data.hex("crc64");

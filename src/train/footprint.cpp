@@ -40,11 +40,14 @@ std::int64_t memory_estimate(const Config& config, std::int64_t vocab_size, std:
   const double tokens = static_cast<double>(config.train.batch_size) * static_cast<double>(config.model.block_size);
   const double layers = static_cast<double>(config.model.n_layer) * floats_per_layer(config.model);
   const double activations = tokens * (layers + 3 * static_cast<double>(vocab_size));
-  return whole_bytes(bytes_per_float * (4 * static_cast<double>(parameters) + activations));
+  const double rows = config.train.on_nonfinite == OnNonfinite::rollback ? 7 : 4;
+  return whole_bytes(bytes_per_float * (rows * static_cast<double>(parameters) + activations));
 }
 
 std::int64_t disk_estimate(const TrainConfig& train, std::int64_t parameters) {
-  return whole_bytes(3 * bytes_per_float * static_cast<double>(parameters) * (static_cast<double>(train.keep) + 1));
+  const double beside = train.on_nonfinite == OnNonfinite::rollback ? 2 : 1;
+  return whole_bytes(3 * bytes_per_float * static_cast<double>(parameters) *
+                     (static_cast<double>(train.keep) + beside));
 }
 
 void check_memory(const Config& config, std::int64_t estimate, std::int64_t available) {

@@ -13,15 +13,18 @@
 #include "generate/generate.h"
 #include "model/registry.h"
 #include "train/conditions.h"
+#include "train/diagnosis.h"
 #include "train/footprint.h"
 #include "train/inherit.h"
 #include "train/length.h"
+#include "train/loss_trend.h"
 #include "train/schedule.h"
 
 namespace chargpt {
 namespace {
 
 constexpr int most_skips_in_a_row = 100;
+constexpr int most_rollbacks_in_a_row = 10;       ///< from one checkpoint
 constexpr double plan_seconds = 0.3;              ///< spent on measuring for a plan's estimate
 constexpr double part_spent_on_measuring = 0.05;  ///< of max_seconds
 constexpr double most_seconds_of_measuring = 3;
@@ -47,6 +50,13 @@ std::int64_t start_symbol(const Corpus& corpus) {
   for (std::int64_t i = 0; i < counted; ++i) ++counts[static_cast<std::size_t>(corpus.train()[i])];
   return std::max_element(counts.begin(), counts.end()) - counts.begin();
 }
+
+/// What a rollback returns to.
+struct GoodMoment {
+  std::int64_t step = 0;
+  ArenaSnapshot arena;
+  LossTrend trend;
+};
 
 /// Windows of an exact evaluation of a split, the last one short.
 std::int64_t windows_of(TokenView split, std::int64_t block_size) {
@@ -89,7 +99,13 @@ struct Trainer::Impl {
 
   // One step and what follows it.
   StepEvent step();
+  void judge(const StepResult& result);
+  std::string diagnosed(const StepResult& result) const;
   void count_skip(const StepResult& result);
+  bool rolls_back() const { return settings().train.on_nonfinite == OnNonfinite::rollback; }
+  void keep_good_moment();
+  std::optional<GoodMoment> good_moment_before(const Checkpoint& checkpoint);
+  void roll_back(const std::string& what);
   void evaluate();
   double validation_loss();
   void note_loss(double val_loss);
@@ -134,6 +150,8 @@ struct Trainer::Impl {
   std::int64_t evaluated_step = -1, saved_step = -1;
   std::filesystem::path last_checkpoint;
   int skips_in_a_row = 0;
+  std::optional<GoodMoment> good;  ///< where train.on_nonfinite = rollback
+  bool just_rolled_back = false;   ///< and no good update since
 };
 
 Trainer::Impl::Impl(ResolvedConfig config_in, Corpus corpus_in, TrainerOptions options_in)
@@ -185,11 +203,12 @@ void Trainer::Impl::resume_from(const Checkpoint& checkpoint) {
   const std::string source = checkpoint.path.string();
   check_same_text(checkpoint);
   if (!checkpoint.optimizer) throw Error(ExitCode::internal, source + " was loaded without its optimizer");
+  good = good_moment_before(checkpoint);
   arena.load_model(*checkpoint.model, (checkpoint.path / "model.safetensors").string());
   arena.load_optimizer(*checkpoint.optimizer, (checkpoint.path / "optimizer.safetensors").string());
 
   const RunState here = conditions();
-  waiting_notices = differing_conditions(checkpoint.state, here);
+  for (const std::string& line : differing_conditions(checkpoint.state, here)) waiting_notices.push_back(line);
   for (const std::string& line : changed_options(checkpoint.config.config, given.config))
     waiting_notices.push_back("changed: " + line);
   state = here;
@@ -199,6 +218,11 @@ void Trainer::Impl::resume_from(const Checkpoint& checkpoint) {
   state.best_step = checkpoint.state.best_step;
   state.evals_without_improvement = checkpoint.state.evals_without_improvement;
   state.training_seconds = checkpoint.state.training_seconds;
+  state.trend = checkpoint.state.trend;
+  state.rollbacks = checkpoint.state.rollbacks;
+  if (good) state.rollback_step = good->step;
+  if (rolls_back()) state.rollbacks_in_a_row = checkpoint.state.rollbacks_in_a_row;
+  just_rolled_back = state.rollbacks_in_a_row > 0;
   seconds_before = checkpoint.state.seconds;
   evaluated_step = std::isfinite(state.val_loss) ? state.step : -1;
   saved_step = state.step;
@@ -333,12 +357,10 @@ StepResult Trainer::Impl::engine_step(std::int64_t step) {
 
 StepEvent Trainer::Impl::step() {
   settle_length();
+  if (rolls_back() && !good) keep_good_moment();
   const double begun = now();
   const StepResult result = engine_step(state.step);
-  if (result.updated)
-    skips_in_a_row = 0;
-  else
-    count_skip(result);
+  judge(result);
   const double rate = learning_rate();
   ++state.step;
   const double spent = now() - begun;
@@ -356,9 +378,72 @@ StepEvent Trainer::Impl::step() {
   return event;
 }
 
+/// Follows the loss; an update that went wrong is undone, skipped, the end, or a notice, as train.on_nonfinite says.
+void Trainer::Impl::judge(const StepResult& result) {
+  const bool spike = result.loss > spike_threshold(state.trend);
+  if (result.updated && !(spike && rolls_back())) {
+    if (spike) notice("loss spike: " + diagnosed(result));
+    state.trend = followed_by(state.trend, result.loss);
+    skips_in_a_row = 0;
+    just_rolled_back = false;
+  } else if (rolls_back()) {
+    roll_back(diagnosed(result));
+  } else {
+    count_skip(result);
+  }
+}
+
+std::string Trainer::Impl::diagnosed(const StepResult& result) const {
+  const std::string before = state.trend.count > 0 ? line_of(" after a mean of ", state.trend.mean) : "";
+  return line_of("update ", state.step + 1, " has loss ", result.loss, before, " and gradient norm ", result.grad_norm,
+                 " (", diagnosis(batches.starts(state.step), arena), ")");
+}
+
+/// From here on a rollback returns to this moment, which is finite. A checkpoint of it lets a resumed run do the same.
+void Trainer::Impl::keep_good_moment() {
+  if (!rolls_back()) return;
+  if (!arena.is_finite()) roll_back(line_of("after ", state.step, " updates there are weights that are not finite"));
+  good = GoodMoment{state.step, arena.snapshot(), state.trend};
+  state.rollback_step = state.step;
+  if (!just_rolled_back) state.rollbacks_in_a_row = 0;
+}
+
+/// What an uninterrupted run would return to, where that is not the checkpoint itself.
+std::optional<GoodMoment> Trainer::Impl::good_moment_before(const Checkpoint& checkpoint) {
+  const std::int64_t step = checkpoint.state.rollback_step;
+  if (given.config.train.on_nonfinite != OnNonfinite::rollback) return std::nullopt;
+  if (step == RunState::no_step || step == checkpoint.state.step) return std::nullopt;
+  try {
+    std::vector<std::string> ignored;
+    const Checkpoint kept =
+        load_checkpoint(checkpoint.path.parent_path().parent_path(), line_of("step-", step), true, ignored);
+    arena.load_model(*kept.model, (kept.path / "model.safetensors").string());
+    arena.load_optimizer(*kept.optimizer, (kept.path / "optimizer.safetensors").string());
+    return GoodMoment{step, arena.snapshot(), kept.state.trend};
+  } catch (const Error& failure) {
+    waiting_notices.push_back(line_of("not bit-exact from the next rollback on, which will return to step ",
+                                      checkpoint.state.step, ": ", failure.what()));
+    return std::nullopt;
+  }
+}
+
+/// The step goes on: its windows and those before it back to the good moment are not drawn again.
+void Trainer::Impl::roll_back(const std::string& what) {
+  if (!good) diverged(what);
+  if (++state.rollbacks_in_a_row >= most_rollbacks_in_a_row)
+    diverged(line_of(what, ", the ", state.rollbacks_in_a_row, "th time in a row since step ", good->step));
+  ++state.rollbacks;
+  just_rolled_back = true;
+  arena.restore(good->arena);
+  state.trend = good->trend;
+  notice(line_of(what, ": back to weights and moments of step ", good->step));
+}
+
 void Trainer::Impl::count_skip(const StepResult& result) {
   const std::string what =
-      line_of("update ", state.step + 1, " has loss ", result.loss, " and gradient norm ", result.grad_norm);
+      skips_in_a_row == 0 || settings().train.on_nonfinite == OnNonfinite::stop
+          ? diagnosed(result)
+          : line_of("update ", state.step + 1, " too has loss ", result.loss, " and gradient norm ", result.grad_norm);
   if (settings().train.on_nonfinite == OnNonfinite::stop) diverged(what);
   if (++skips_in_a_row >= most_skips_in_a_row) diverged(line_of(what, ", the ", skips_in_a_row, "th skipped in a row"));
   notice(what + ": skipped");
@@ -404,7 +489,11 @@ void Trainer::Impl::note_loss(double val_loss) {
 
 void Trainer::Impl::evaluate() {
   const std::int64_t block_size = settings().model.block_size;
-  const double val_loss = validation_loss();
+  double val_loss = validation_loss();
+  if (!std::isfinite(val_loss) && rolls_back()) {
+    roll_back(line_of("the validation loss after ", state.step, " updates is ", val_loss));
+    val_loss = validation_loss();
+  }
   const double train_loss = sampled_loss(*engine, corpus.train(), block_size, evaluation_windows(corpus.train()));
   const bool stops = settings().train.on_nonfinite == OnNonfinite::stop;
   if (!std::isfinite(val_loss) && stops)
@@ -483,12 +572,17 @@ PlanEvent Trainer::plan(bool measure) {
 Ending Trainer::run() {
   Impl& run = *impl_;
   run.announce();
-  if (run.state.step == 0) run.evaluate();  // the loss of guessing, near ln V
+  if (run.state.step == 0) {
+    run.evaluate();  // the loss of guessing, near ln V
+    run.keep_good_moment();
+    if (run.rolls_back()) run.save_or_notice();
+  }
   std::optional<Ending> ending;
   while (!(ending = run.reason_to_end())) {
     run.step();
     if (!run.evaluation_due()) continue;
     run.evaluate();
+    run.keep_good_moment();
     run.save_or_notice();
   }
   if (ending == Ending::finished && run.evaluated_step != run.state.step) run.evaluate();

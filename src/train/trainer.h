@@ -47,12 +47,16 @@ class Trainer {
   /// Sizes, epochs, memory, disk; `seconds` only if `measure`: from a few steps, after which weights and moments are
   /// put back. Settles the run's length (see train/length.h); with max_seconds that needs the measurement in any case.
   PlanEvent plan(bool measure);
-  /// Until max_iters, patience or stop. Emits the plan, evaluates at step 0 (nothing is saved then), evaluates and
-  /// saves every eval_interval and at the end; a stop saves without evaluating. A save that fails on the way is a
+  /// Until max_iters, patience or stop. Emits the plan, evaluates at step 0 (that is saved only where a
+  /// rollback may return to it), evaluates and saves every eval_interval and at the end; a stop saves without
+  /// evaluating. A save that fails on the way is a
   /// notice, at the end an Error. Error diverged, naming the last good checkpoint, where loss or gradient is not
   /// finite; weights that are not are never saved.
   Ending run();
-  /// One update (skipped where train.on_nonfinite says so; it counts all the same); nothing is evaluated or saved.
+  /// One update; nothing is evaluated or saved. Where train.on_nonfinite says so an update of a loss or gradient that
+  /// is not finite is skipped, or weights and moments go back to those of the last evaluation (of step 0 before that);
+  /// then also at a loss spike (see train/loss_trend.h). Such an update counts all the same, so the windows, a function
+  /// of the step, are others from there on. Error diverged after 100 skips in a row, or 10 returns to one moment.
   StepEvent step();
 
   const RunState& state() const;

@@ -436,3 +436,13 @@ TEST_CASE("a process killed at any moment of a save leaves a loadable run") {
   run.save(600, true, 1);
   CHECK(entries(run.checkpoints()) == Names{"BEST", "LATEST", "step-00000600"});
 }
+
+TEST_CASE("the checkpoint that a rollback returns to outlives newer ones") {
+  SavedRun run;
+  run.save(10);
+  run.save(12, false, 1, 10);
+  run.save(14, false, 1, 10);
+  CHECK(run.names() == std::vector<std::string>{"step-00000010", "step-00000014"});
+  run.save(20, false, 1, 20);
+  CHECK(run.names() == std::vector<std::string>{"step-00000020"});
+}

@@ -45,8 +45,10 @@ class SavedRun {
   }
 
   /// Weights are the step's number, so that checkpoints differ.
-  std::filesystem::path save(std::int64_t step, bool best = false, std::int64_t keep = 1) const {
-    const RunState state = state_of(step);
+  std::filesystem::path save(std::int64_t step, bool best = false, std::int64_t keep = 1,
+                             std::int64_t rollback_step = RunState::no_step) const {
+    RunState state = state_of(step);
+    state.rollback_step = rollback_step;
     const std::vector<float> weights(3, static_cast<float>(step)), moments(6, 0.5F);
     const std::vector<TensorView> model = {{"w", "F32", {3}, std::as_bytes(std::span(weights))}};
     const std::vector<TensorView> optimizer = {{"m", "F32", {2, 3}, std::as_bytes(std::span(moments))}};

@@ -53,12 +53,13 @@ TEST_CASE("the text of a run state") {
   state.training_seconds = 1.25;
   state.val_loss = std::numeric_limits<double>::quiet_NaN();
   state.best_val_loss = std::numeric_limits<double>::infinity();
-  CHECK(
-      to_json(state).dump() ==
-      R"({"version":1,"step":5,"max_iters":1000,"seconds":1.5,"training_seconds":1.25,"val_loss":"nan",)"
-      R"("best_val_loss":"inf","best_step":0,"evals_without_improvement":2,"data":{"tokens":1000,"crc64":"fedcba9876543210"},"parameters":3,)"
-      R"("start_symbol":1,"program_version":"0.1.0","libtorch_version":"2.13.0","cpu_capability":"AVX2",)"
-      R"("device":"cpu","engine":"autograd","threads":2})");
+  CHECK(to_json(state).dump() ==
+        R"({"version":1,"step":5,"max_iters":1000,"seconds":1.5,"training_seconds":1.25,"val_loss":"nan",)"
+        R"("best_val_loss":"inf","best_step":0,)"
+        R"("evals_without_improvement":2,"trend":{"mean":0.0,"variance":0.0,"count":0},"rollbacks":0,)"
+        R"("rollbacks_in_a_row":0,"rollback_step":-1,"data":{"tokens":1000,"crc64":"fedcba9876543210"},"parameters":3,)"
+        R"("start_symbol":1,"program_version":"0.1.0","libtorch_version":"2.13.0","cpu_capability":"AVX2",)"
+        R"("device":"cpu","engine":"autograd","threads":2})");
   const RunState read = run_state_from_json(to_json(state), "s");
   CHECK(std::isnan(read.val_loss));
   CHECK(std::isinf(read.best_val_loss));
@@ -70,10 +71,19 @@ TEST_CASE("a state written before training seconds were counted is read") {
   CHECK(run_state_from_json(early, "s").training_seconds == 0);
 }
 
+TEST_CASE("a state of before there were rollbacks is read as one without them") {
+  nlohmann::json json = to_json(state_of(5));
+  for (const char* name : {"trend", "rollbacks", "rollbacks_in_a_row", "rollback_step"}) json.erase(name);
+  const RunState state = run_state_from_json(json, "state.json");
+  CHECK(state.rollback_step == RunState::no_step);
+  CHECK(state.trend.count == 0);
+}
+
 TEST_CASE("every other field must be there") {
   nlohmann::json whole = to_json(state_of(5));
   whole.erase("training_seconds");
   for (const auto& [name, value] : whole.items()) {
+    if (name == "rollbacks") continue;  // says whether the other three are
     nlohmann::json json = whole;
     json.erase(name);
     const Error error = failure_of([&, &json = json] { run_state_from_json(json, "state.json"); });

@@ -251,6 +251,8 @@ TEST_CASE("skipped updates count as steps, are announced, and end a run after a 
                                            Catch::Contains("the 100th skipped in a row") &&
                                            Catch::Contains("no checkpoint had been saved yet"));
   CHECK(run.recorder->noticed(": skipped"));
+  CHECK(run.recorder->noticed("(its windows start at "));
+  CHECK(run.recorder->noticed(" of the train split; largest gradient norms: "));
 }
 
 TEST_CASE("a checkpoint that cannot be written on the way is a notice, at the end an error") {

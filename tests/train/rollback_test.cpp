@@ -1,0 +1,217 @@
+// train.on_nonfinite = rollback: what goes wrong is undone, and a resumed run undoes the same.
+#include <torch/types.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "small_run.h"
+#include "train/diagnosis.h"
+
+#include "test.h"
+
+using namespace chargpt;
+
+namespace {
+
+/// 30 updates, evaluated every 6, that nothing goes wrong with.
+ResolvedConfig careful_config() {
+  ResolvedConfig config = small_config();
+  config.config.train.on_nonfinite = OnNonfinite::rollback;
+  config.config.train.max_iters = 30;
+  config.config.train.lr_decay_iters = 30;
+  config.config.eval.eval_interval = 6;
+  config.config.eval.sample_tokens = 0;
+  return config;
+}
+
+/// The same without normalisation and at a rate at which the loss jumps and overflows.
+ResolvedConfig reckless_config() {
+  ResolvedConfig config = careful_config();
+  config.config.model.norm = Norm::none;
+  config.config.model.final_norm = false;
+  config.config.train.learning_rate = 30;
+  config.config.train.grad_clip = 0;
+  config.config.train.max_iters = 400;
+  return config;
+}
+
+void poison(Trainer& trainer) {
+  trainer.arena().groups()[0].values.fill_(std::nan(""));
+}
+
+torch::Tensor weights(Trainer& trainer) {
+  return trainer.arena().groups()[0].values.clone();
+}
+
+/// Raises weights to NaN after given steps, as a fault of the machine would.
+class Poisoner : public Listener {
+ public:
+  Poisoner(Trainer& trainer, std::vector<std::int64_t> steps) : trainer_(trainer), steps_(std::move(steps)) {}
+  using Listener::on;
+  void on(const StepEvent& event) override {
+    if (std::count(steps_.begin(), steps_.end(), event.step) > 0) poison(trainer_);
+  }
+
+ private:
+  Trainer& trainer_;
+  std::vector<std::int64_t> steps_;
+};
+
+struct PoisonedRun : SmallRun {
+  PoisonedRun(const ResolvedConfig& config, const std::filesystem::path& folder, std::vector<std::int64_t> steps,
+              std::int64_t stop_at = -1)
+      : SmallRun(config, folder, stop_at) {
+    trainer.add_listener(std::make_shared<Poisoner>(trainer, std::move(steps)));
+  }
+};
+
+}  // namespace
+
+TEST_CASE("an update that is not finite goes back to the weights and moments of the last evaluation") {
+  SmallRun run(careful_config());
+  const torch::Tensor untrained = weights(run.trainer);
+  for (int i = 0; i < 3; ++i) run.trainer.step();
+  CHECK_FALSE(torch::equal(weights(run.trainer), untrained));
+  poison(run.trainer);
+  const StepEvent event = run.trainer.step();
+  CHECK(std::isnan(event.loss));
+  CHECK(event.step == 4);
+  CHECK(torch::equal(weights(run.trainer), untrained));
+  CHECK(run.trainer.arena().updates() == 0);
+  CHECK(run.trainer.state().rollbacks == 1);
+  CHECK(run.trainer.state().rollback_step == 0);
+  CHECK(run.recorder->noticed("update 4 has loss nan"));
+  CHECK(run.recorder->noticed(": back to weights and moments of step 0"));
+}
+
+TEST_CASE("a run that is rolled back goes on to its end, and its windows are those of the step") {
+  const TemporaryFolder folder;
+  PoisonedRun run(careful_config(), folder.path(), {14});
+  CHECK(run.trainer.run() == Ending::finished);
+  SmallRun undisturbed(careful_config());
+  undisturbed.trainer.run();
+  const std::vector<double> losses = run.recorder->losses(), others = undisturbed.recorder->losses();
+  REQUIRE(losses.size() == 30);
+  CHECK(std::equal(losses.begin(), losses.begin() + 14, others.begin()));
+  CHECK(std::isnan(losses[14]));
+  CHECK(losses[15] != others[15]);  // the windows of step 15 on the weights of step 12
+  CHECK(std::all_of(losses.begin() + 15, losses.end(), [](double loss) { return std::isfinite(loss); }));
+  CHECK(last_checkpoint(folder.path()).state.rollbacks == 1);
+  CHECK(run.recorder->evaluations.back().val_loss < run.recorder->evaluations.front().val_loss);
+}
+
+TEST_CASE("weights that an evaluation finds not finite go back too, and are not saved") {
+  const TemporaryFolder folder;
+  PoisonedRun run(careful_config(), folder.path(), {12, 13});
+  CHECK(run.trainer.run() == Ending::finished);
+  CHECK(run.recorder->noticed("the validation loss after 12 updates is "));
+  CHECK(run.recorder->noticed(": back to weights and moments of step 6"));
+  for (const EvalEvent& event : run.recorder->evaluations) CHECK(std::isfinite(event.val_loss));
+  CHECK(run.trainer.state().rollbacks == 2);
+  CHECK(last_checkpoint(folder.path()).state.step == 30);
+}
+
+TEST_CASE("ten returns to one moment are the end") {
+  ResolvedConfig config = careful_config();
+  config.config.eval.eval_interval = 100;
+  std::vector<std::int64_t> steps(30);
+  for (std::size_t i = 0; i < steps.size(); ++i) steps[i] = static_cast<std::int64_t>(i) + 1;
+  PoisonedRun run(config, {}, steps);
+  try {
+    run.trainer.run();
+    FAIL("it went on");
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::diverged);
+    CHECK(std::string(error.what()).find("the 10th time in a row since step 0") != std::string::npos);
+  }
+  CHECK(run.trainer.state().rollbacks == 9);
+}
+
+TEST_CASE("a loss spike is undone where rollback is the policy, and only told where it is not") {
+  for (const OnNonfinite policy : {OnNonfinite::rollback, OnNonfinite::skip, OnNonfinite::stop}) {
+    ResolvedConfig config = careful_config();
+    config.config.train.on_nonfinite = policy;
+    SmallRun run(config);
+    for (int i = 0; i < 25; ++i) run.trainer.step();
+    for (ParameterGroup& group : run.trainer.arena().groups()) group.values.mul_(40);
+    const StepEvent event = run.trainer.step();
+    INFO(enum_name(policy) << ": loss " << event.loss);
+    REQUIRE(event.loss > 5);
+    CHECK(run.trainer.state().rollbacks == (policy == OnNonfinite::rollback ? 1 : 0));
+    CHECK(run.recorder->noticed("loss spike: update 26") == (policy != OnNonfinite::rollback));
+  }
+}
+
+TEST_CASE("with rollbacks on the way, a stopped and resumed run is bit for bit the whole one") {
+  SmallRun whole(reckless_config());
+  std::string end;
+  try {
+    whole.trainer.run();
+  } catch (const Error& error) {
+    end = error.what();
+  }
+  REQUIRE(whole.trainer.state().rollbacks > 2);
+  const std::int64_t last = whole.trainer.state().step;
+  for (const std::int64_t stop_at : {last - 1, last / 2, last / 3}) {
+    INFO("stopped at " << stop_at << " of " << last << "; " << end);
+    const TemporaryFolder folder;
+    SmallRun first(reckless_config(), folder.path(), stop_at);
+    REQUIRE(first.trainer.run() == Ending::stopped);
+    SmallRun second(reckless_config(), folder.path());
+    second.trainer.resume_from(last_checkpoint(folder.path()));
+    try {
+      second.trainer.run();
+    } catch (const Error& error) {
+      CHECK(error.code() == ExitCode::diverged);
+    }
+    CHECK_FALSE(second.recorder->noticed("not bit-exact"));
+    std::vector<double> losses = first.recorder->losses();
+    const std::vector<double> rest = second.recorder->losses();
+    losses.insert(losses.end(), rest.begin(), rest.end());
+    const std::vector<double> expected = whole.recorder->losses();
+    REQUIRE(losses.size() == expected.size());
+    for (std::size_t i = 0; i < losses.size(); ++i)
+      CHECK((losses[i] == expected[i] || (std::isnan(losses[i]) && std::isnan(expected[i]))));
+    CHECK(torch::equal(weights(second.trainer), weights(whole.trainer)));
+    CHECK(second.trainer.state().rollbacks == whole.trainer.state().rollbacks);
+  }
+}
+
+TEST_CASE("where the checkpoint that a rollback returns to is gone, resuming says so") {
+  const TemporaryFolder folder;
+  SmallRun first(careful_config(), folder.path(), 14);
+  REQUIRE(first.trainer.run() == Ending::stopped);
+  const std::vector<std::filesystem::path> kept = list_checkpoints(folder.path());
+  REQUIRE(kept.size() == 2);  // of step 14, and of step 12 for a rollback, though train.keep is 1
+  std::filesystem::remove_all(kept[0]);
+  SmallRun second(careful_config(), folder.path());
+  second.trainer.resume_from(last_checkpoint(folder.path()));
+  second.trainer.run();
+  CHECK(second.recorder->noticed("not bit-exact from the next rollback on, which will return to step 14"));
+}
+
+TEST_CASE("gradient norms are named worst first") {
+  SmallRun run(careful_config());
+  run.trainer.step();
+  ParameterArena& arena = run.trainer.arena();
+  arena.zero_gradients();
+  ParameterGroup& group = arena.groups()[0];
+  REQUIRE(group.slots.size() >= 3);
+  const auto put = [&](std::size_t slot, float a, float b) {
+    group.gradients[group.slots[slot].offset] = a;
+    group.gradients[group.slots[slot].offset + 1] = b;
+  };
+  put(0, 3, 4);
+  put(1, std::nanf(""), 0);
+  put(2, 3e30F, 4e30F);  // its square is beyond float
+  const std::vector<GradientNorm> norms = gradient_norms(arena);
+  CHECK(norms[0].name == group.slots[1].name);
+  CHECK(std::isnan(norms[0].norm));
+  CHECK(norms[1].name == group.slots[2].name);
+  CHECK(norms[1].norm == Approx(5e30));
+  CHECK(norms[2].norm == Approx(5));
+  CHECK(diagnosis({12, 99}, arena) ==
+        "its windows start at 12, 99 of the train split; largest gradient norms: " + group.slots[1].name + " nan, " +
+            group.slots[2].name + " 5e+30, " + group.slots[0].name + " 5, " + norms[3].name + " 0");
+}
