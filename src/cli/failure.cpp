@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 #include <string>
+#include <system_error>
 
 #include "base/error.h"
 #include "compute/memory.h"
@@ -29,6 +30,8 @@ std::string first_line(const std::string& text) {
 int report_failure(const std::exception& error, bool verbose) {
   std::fflush(stdout);
   if (const auto* ours = dynamic_cast<const Error*>(&error)) return print_failure(ours->what(), ours->code());
+  if (const auto* refused = dynamic_cast<const std::system_error*>(&error))  // std::filesystem's, with path and reason
+    return print_failure(first_line(refused->what()), ExitCode::io);
   const auto* torch_error = dynamic_cast<const c10::Error*>(&error);
   if (verbose) std::fprintf(stderr, "%s\n", error.what());
   if (const auto memory = as_memory_error(error)) return print_failure(memory->what(), memory->code());

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/quote.h"
 #include "checkpoint/checkpoint.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
@@ -79,8 +80,11 @@ Json describe_text(const std::string& path) {
           {"notices", corpus.notices()}};
 }
 
+/// Names and notices of foreign files among them: nothing that a terminal would obey.
 std::string plain(const Json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
+  constexpr auto replace = Json::error_handler_t::replace;
+  return printable(value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, replace),
+                   std::string::npos);
 }
 
 void print_options(const Json& json) {
@@ -127,7 +131,7 @@ void run_inspect(const Arguments& arguments) {
   }
   if (arguments.verify) json["verified"] = true;
   if (arguments.output.json)
-    std::printf("%s\n", json.dump(2).c_str());
+    std::printf("%s\n", json.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
   else
     print_text(json);
 }

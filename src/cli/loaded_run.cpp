@@ -6,12 +6,16 @@
 
 namespace chargpt {
 
+void log_loading(const std::vector<std::string>& notices) {
+  for (const std::string& notice : notices) notice.starts_with(damage_notice) ? log_warning(notice) : log_note(notice);
+}
+
 LoadedRun load_run(const std::string& run, const std::string& which, const DeviceArguments& device,
                    const std::string& engine) {
   LoadedRun loaded;
   std::vector<std::string> notices;
   loaded.checkpoint = load_checkpoint(run, which, /*with_optimizer=*/false, notices);
-  for (const std::string& notice : notices) log_note(notice);
+  log_loading(notices);
   set_threads(device.threads);
   const Config& config = loaded.config();
   check_model_config(config.model);

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "checkpoint/checkpoint.h"
 #include "cli/arguments.h"
@@ -17,6 +18,9 @@ struct LoadedRun {
   std::unique_ptr<Engine> engine;
   const Config& config() const { return checkpoint.config.config; }
 };
+
+/// What load_checkpoint had to say, to stderr: a damaged checkpoint as a warning, which --quiet does not silence.
+void log_loading(const std::vector<std::string>& notices);
 
 /// `which`: best, last or step-N. Notices (a fall-back to another checkpoint, say) go to stderr.
 LoadedRun load_run(const std::string& run, const std::string& which, const DeviceArguments& device,

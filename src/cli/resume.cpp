@@ -5,8 +5,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/unfinished_files.h"
 #include "cli/commands.h"
 #include "cli/loaded_run.h"
+#include "cli/run_folder.h"
 #include "cli/training.h"
 #include "report/log.h"
 
@@ -30,13 +32,15 @@ void refuse_another_model(const Config& before, const Config& after) {
 }
 
 void run_resume(const Arguments& arguments) {
-  const std::filesystem::path run = arguments.run;
+  const auto [run, which] = run_place(arguments.run, arguments.checkpoint);
   if (!std::filesystem::is_directory(run))
     throw Error(ExitCode::missing, run.string() + " is not a run folder; chargpt runs lists those of runs/");
   const RunLock lock(run);
+  remove_unfinished_files(run);
+  remove_unfinished_files(run / "samples");
   std::vector<std::string> notices;
-  const Checkpoint checkpoint = load_checkpoint(run, arguments.checkpoint, /*with_optimizer=*/true, notices);
-  for (const std::string& notice : notices) log_note(notice);
+  const Checkpoint checkpoint = load_checkpoint(run, which, /*with_optimizer=*/true, notices);
+  log_loading(notices);
   ResolvedConfig config = checkpoint.config;
   apply_overrides(config, arguments.config.overrides());
   refuse_another_model(checkpoint.config.config, config.config);
@@ -51,7 +55,7 @@ void run_resume(const Arguments& arguments) {
 
 void add_resume(CLI::App& app) {
   const auto arguments = std::make_shared<Arguments>();
-  app.add_option("RUN", arguments->run, "run folder")->required();
+  app.add_option("RUN", arguments->run, "run folder, or one checkpoint folder in it")->required();
   app.add_option("--checkpoint", arguments->checkpoint, "last, best or step-N");
   add_training_arguments(app, *arguments);
   on_parsed(app, arguments, run_resume);

@@ -4,6 +4,7 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "base/unfinished_files.h"
 #include "checkpoint/checkpoint.h"
 
 namespace chargpt {
@@ -40,7 +41,8 @@ fs::path first_free_folder(const std::string& config_name) {
 bool belongs_to_a_run(const fs::path& path) {
   const std::string name = path.filename().string();
   return name == "config.json" || name == "metrics.jsonl" || name == "samples" || name == "checkpoints" ||
-         name == "figures.json" || name == "report.html" || name == ".lock" || name.starts_with("events.out.tfevents.");
+         name == "figures.json" || name == "report.html" || name == ".lock" ||
+         name.starts_with("events.out.tfevents.") || is_unfinished_name(name);
 }
 
 void empty_run_folder(const fs::path& run) {
@@ -62,6 +64,16 @@ void refuse_existing(const fs::path& run) {
 }
 
 }  // namespace
+
+RunPlace run_place(const fs::path& run_or_checkpoint, const std::string& which) {
+  const bool slash = !run_or_checkpoint.has_filename();
+  const fs::path path = slash ? run_or_checkpoint.parent_path() : run_or_checkpoint;
+  const fs::path parent = path.parent_path();
+  std::error_code ignored;
+  if (parent.filename() != "checkpoints" || fs::is_directory(path / "checkpoints", ignored)) return {path, which};
+  const fs::path run = parent.parent_path();
+  return {run.empty() ? fs::path(".") : run, path.filename().string()};
+}
 
 fs::path make_run_folder(const std::string& wanted, const std::string& config_name, bool overwrite) {
   if (wanted.empty()) return first_free_folder(config_name);

@@ -30,6 +30,7 @@ const std::atomic<bool>& stop_on_signals() {
     if (before.sa_handler != SIG_IGN) sigaction(signal, &action, nullptr);  // nohup's wish stands
   }
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // a limit of file sizes (ulimit -f) is then an error of write()
   return stop_requested;
 }
 

@@ -6,7 +6,8 @@
 
 namespace chargpt {
 
-/// Installs the handlers (and ignores SIGPIPE: a closed terminal must not end a run). The flag stays valid for the
+/// Installs the handlers (and ignores SIGPIPE and SIGXFSZ: neither a closed terminal nor a limit of
+/// file sizes may end a run). The flag stays valid for the
 /// process.
 const std::atomic<bool>& stop_on_signals();
 

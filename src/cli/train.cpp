@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "cli/commands.h"
+#include "cli/loaded_run.h"
 #include "cli/run_folder.h"
 #include "cli/signals.h"
 #include "cli/training.h"
@@ -24,6 +25,7 @@ struct Arguments : TrainingArguments {
 void start_from(Trainer& trainer, const Arguments& arguments) {
   std::vector<std::string> notices;
   const Checkpoint checkpoint = load_checkpoint(arguments.init_from, "best", /*with_optimizer=*/false, notices);
+  log_loading(notices);
   trainer.init_from(checkpoint);
 }
 
