@@ -121,7 +121,7 @@ void add_bench(CLI::App& app) {
       ->expected(0, 1000);
   app.add_option("--warmup", arguments->warmup, "train: steps before measuring")->check(CLI::NonNegativeNumber);
   app.add_option("--steps", arguments->steps, "train: steps measured")->check(CLI::PositiveNumber);
-  app.add_option("--engine", arguments->engine, "auto or autograd");
+  app.add_option("--engine", arguments->engine, "auto, autograd or cpu");
   add_learn_options(app, arguments->learn);
   arguments->config.add(app, {"data", "model", "train", "eval"});
   add_device_arguments(app, arguments->device);

@@ -91,7 +91,7 @@ void add_eval(CLI::App& app) {
                  "overlapping windows: score the last STRIDE characters of each; 0: no overlap")
       ->check(CLI::NonNegativeNumber);
   app.add_option("--checkpoint", arguments->checkpoint, "best, last or step-N");
-  app.add_option("--engine", arguments->engine, "auto or autograd");
+  app.add_option("--engine", arguments->engine, "auto, autograd or cpu");
   add_device_arguments(app, arguments->device);
   add_output_arguments(app, arguments->output, true);
   on_parsed(app, arguments, run_eval);

@@ -61,7 +61,7 @@ void print_result(const Trainer& trainer, const std::filesystem::path& run, cons
 }  // namespace
 
 void add_training_arguments(CLI::App& app, TrainingArguments& arguments) {
-  app.add_option("--engine", arguments.engine, "auto or autograd");
+  app.add_option("--engine", arguments.engine, "auto, autograd or cpu");
   add_device_arguments(app, arguments.device);
   add_output_arguments(app, arguments.output, true);
   arguments.config.add(app, {"data", "model", "train", "eval", "sample"});

@@ -10,10 +10,11 @@ namespace {
 
 class AutogradEngine : public Engine {
  public:
-  AutogradEngine(LanguageModel& model, ParameterArena& arena, const TrainConfig& train)
-      : model_(model), arena_(arena), train_(train), device_(device_of(arena)) {}
+  AutogradEngine(LanguageModel& model, ParameterArena& arena, const TrainConfig& train, std::string notice)
+      : model_(model), arena_(arena), train_(train), device_(device_of(arena)), notice_(std::move(notice)) {}
 
   std::string_view name() const override { return "autograd"; }
+  std::string notice() const override { return notice_; }
 
   StepResult step(const StepInput& input) override {
     const PrecisionScope precision(device_, train_.dtype);
@@ -79,12 +80,14 @@ class AutogradEngine : public Engine {
   ParameterArena& arena_;
   TrainConfig train_;
   torch::Device device_;
+  std::string notice_;
 };
 
 }  // namespace
 
-std::unique_ptr<Engine> make_autograd_engine(LanguageModel& model, ParameterArena& arena, const TrainConfig& train) {
-  return std::make_unique<AutogradEngine>(model, arena, train);
+std::unique_ptr<Engine> make_autograd_engine(LanguageModel& model, ParameterArena& arena, const TrainConfig& train,
+                                             const std::string& notice) {
+  return std::make_unique<AutogradEngine>(model, arena, train, notice);
 }
 
 }  // namespace chargpt

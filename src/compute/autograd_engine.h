@@ -2,11 +2,14 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "compute/engine.h"
 
 namespace chargpt {
 
-std::unique_ptr<Engine> make_autograd_engine(LanguageModel& model, ParameterArena& arena, const TrainConfig& train);
+/// `notice`: see Engine::notice.
+std::unique_ptr<Engine> make_autograd_engine(LanguageModel& model, ParameterArena& arena, const TrainConfig& train,
+                                             const std::string& notice = {});
 
 }  // namespace chargpt

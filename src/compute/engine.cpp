@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "compute/autograd_engine.h"
+#include "compute/cpu_engine.h"
 #include "compute/optimizer.h"
 
 namespace chargpt {
@@ -13,18 +14,38 @@ struct EngineType {
   std::string_view name;
   std::unique_ptr<Engine> (*make)(LanguageModel& model, ParameterArena& arena, const TrainConfig& train);
 };
-constexpr std::array engines{EngineType{"autograd", make_autograd_engine}};
+
+std::unique_ptr<Engine> autograd(LanguageModel& model, ParameterArena& arena, const TrainConfig& train) {
+  return make_autograd_engine(model, arena, train);
+}
+
+/// The CPU engine, or autograd with a notice why.
+std::unique_ptr<Engine> cpu_or_autograd(LanguageModel& model, ParameterArena& arena, const TrainConfig& train) {
+  std::string why_not;
+  if (auto engine = make_cpu_engine(model, arena, train, why_not)) return engine;
+  return make_autograd_engine(model, arena, train,
+                              "the cpu engine does not compute " + why_not + ": autograd does, more slowly");
+}
+
+/// Who did not ask for an engine need not hear that a teaching model, or a GPU, has none of its own.
+std::unique_ptr<Engine> best(LanguageModel& model, ParameterArena& arena, const TrainConfig& train) {
+  const bool on_cpu = arena.groups().empty() || arena.groups().front().values.is_cpu();
+  if (on_cpu && model.config().type == "gpt") return cpu_or_autograd(model, arena, train);
+  return autograd(model, arena, train);
+}
+
+constexpr std::array engines{EngineType{"auto", best}, EngineType{"autograd", autograd},
+                             EngineType{"cpu", cpu_or_autograd}};
 
 }  // namespace
 
 std::unique_ptr<Engine> make_engine(const std::string& name, LanguageModel& model, ParameterArena& arena,
                                     const TrainConfig& train) {
   check_update_rules(arena);
-  const std::string_view chosen = name == "auto" ? engines.front().name : std::string_view(name);
-  std::string known = "auto";
+  std::string known;
   for (const EngineType& engine : engines) {
-    if (engine.name == chosen) return engine.make(model, arena, train);
-    known += ", " + std::string(engine.name);
+    if (engine.name == name) return engine.make(model, arena, train);
+    known += (known.empty() ? "" : ", ") + std::string(engine.name);
   }
   throw Error(ExitCode::usage, "--engine " + name + " is unknown; there is: " + known);
 }

@@ -36,12 +36,14 @@ class Engine {
  public:
   virtual ~Engine() = default;
   virtual std::string_view name() const = 0;
+  /// What the user should know of the choice of this engine; empty: nothing.
+  virtual std::string notice() const { return {}; }
   virtual StepResult step(const StepInput& input) = 0;
   /// Loss of each position without gradient or dropout: (B, T) float32 on the CPU.
   virtual torch::Tensor losses(const Batch& batch) = 0;
 };
 
-/// "auto" chooses. Error usage for an unknown name.
+/// "auto" is cpu where that covers the model, else autograd; so is cpu, with a notice. Error usage for an unknown name.
 std::unique_ptr<Engine> make_engine(const std::string& name, LanguageModel& model, ParameterArena& arena,
                                     const TrainConfig& train);
 

@@ -335,6 +335,7 @@ PlanEvent Trainer::Impl::plan(bool measure_pace) {
 void Trainer::Impl::announce() {
   emit(planned ? *planned : plan(true));
   for (const std::string& line : waiting_notices) notice(line);
+  if (const std::string line = engine->notice(); !line.empty()) notice(line);
   for (const std::string& line : schedule_warnings(settings().train)) notice(line);
   if (threads > physical_cores())
     notice(

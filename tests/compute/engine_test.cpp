@@ -27,7 +27,7 @@ struct Setup {
 TEST_CASE("an unknown engine is refused with those there are") {
   TiedModel model;
   ParameterArena arena(model, {});
-  CHECK_THROWS_WITH(make_engine("tpu", model, arena, {}), "--engine tpu is unknown; there is: auto, autograd");
+  CHECK_THROWS_WITH(make_engine("tpu", model, arena, {}), "--engine tpu is unknown; there is: auto, autograd, cpu");
 }
 
 TEST_CASE("the loss is the mean cross-entropy in nats: ln V for equal logits") {

@@ -73,15 +73,16 @@ std::vector<Batch> windows_by_formula(const nlohmann::json& run, const Config& c
 
 }  // namespace
 
-TEST_CASE("losses, gradient norms and rates of whole training steps are PyTorch's") {
+TEST_CASE("losses, gradient norms and rates of whole training steps are PyTorch's, with either engine") {
   const nlohmann::json document = golden();
+  const std::string engine_name = GENERATE("autograd", "cpu");
   for (const nlohmann::json& run : document.at("runs")) {
-    INFO(run.at("name"));
+    INFO(run.at("name") << ", " << engine_name);
     const Config config = config_of(run);
     const auto model = make_model(config.model, run.at("vocab_size").get<std::int64_t>(), 1);
     ParameterArena arena(*model, config.train);
     for (const nlohmann::json& parameter : run.at("parameters")) fill_by_formula(arena, parameter);
-    const auto engine = make_engine("autograd", *model, arena, config.train);
+    const auto engine = make_engine(engine_name, *model, arena, config.train);
     for (std::int64_t step = 0; step < run.at("steps").get<std::int64_t>(); ++step) {
       INFO("step " << step);
       const auto i = static_cast<std::size_t>(step);

@@ -1,0 +1,135 @@
+// Causal attention of one head, forward and backward, by tiles that skip the masked half. Compiled once
+// per instruction set. Knows no tensor and no model.
+#pragma once
+
+#include "compute/cpu/kernels.h"
+#include "compute/cpu/product.h"
+#include "compute/cpu/rows.h"
+
+namespace chargpt::cpu {
+namespace {
+
+constexpr long attention_rows = 128;  ///< query rows whose weights backward holds at once
+
+inline long rounded_up(long n, long to) {
+  return (n + to - 1) / to * to;
+}
+
+/// x (rows, columns) -> (columns, rows).
+void transpose(long rows, long columns, const float* x, long ldx, float* to, long ldt) {
+  for (long c = 0; c < columns; ++c)
+    for (long r = 0; r < rows; ++r) to[c * ldt + r] = x[r * ldx + c];
+}
+
+/// body(begin, end) for rows [0, n) in tiles of almost one height.
+template <class Body>
+inline void for_each_tile(long n, Body&& body) {
+  const long count = (n + tile_rows - 1) / tile_rows;
+  for (long tile = 0, begin = 0; tile < count; ++tile) {
+    const long end = begin + n / count + (tile < n % count ? 1 : 0);
+    body(begin, end);
+    begin = end;
+  }
+}
+
+/// See Kernels::attention_scratch.
+long attention_scratch(long T, long hs) {
+  const long width = rounded_up(T, lanes) + lanes, rows = T < attention_rows ? T : attention_rows;
+  return 2 * (hs * width + 2 * lanes) + 2 * ((rows < tile_rows ? tile_rows : rows) * width + 2 * lanes);
+}
+
+inline void zero(float* x, long n) {
+  for (long i = 0; i < n; ++i) x[i] = 0;
+}
+
+/// Row i sees columns 0 to i: softmax of those, 0 up to `end`.
+inline void softmax_row(float* row, long i, long end, float scale, float* statistics) {
+  const float most = row_largest(row, i + 1) * scale;
+  const float inverse = 1.0F / row_exponentials(row, i + 1, scale, most);
+  for_each_vector(i + 1, [&](long j, auto get, auto put) { put(row + j, get(row + j) * inverse); });
+  zero(row + i + 1, end - i - 1);
+  statistics[0] = most;
+  statistics[1] = inverse;
+}
+
+void attention(const HeadShape& shape, const float* q, const float* k, const float* v, float* o,
+               RowStatistics* statistics, const DropoutWords* words, std::uint64_t first, float* scratch) {
+  const long T = shape.T, hs = shape.hs, width = rounded_up(T, lanes) + lanes;
+  float* const keys = scratch;                           // (hs, T)
+  float* const weights = keys + hs * width + 2 * lanes;  // (tile_rows, T)
+  transpose(T, hs, k, shape.ld, keys, width);
+  for_each_tile(T, [&](long begin, long end) {
+    product<false>(end - begin, end, hs, q + begin * shape.ld, shape.ld, keys, width, 2 * lanes, weights, width, false);
+    for (long i = begin; i < end; ++i) {
+      float* const row = weights + (i - begin) * width;
+      softmax_row(row, i, end, shape.scale, statistics + 2 * i);
+      if (words != nullptr) drop_row(*words, first + static_cast<std::uint64_t>(i * T), i + 1, row);
+    }
+    product<false>(end - begin, hs, end, weights, width, v, shape.ld, 2 * lanes, o + begin * shape.ldo, shape.ldo,
+                   false);
+  });
+}
+
+/// One row of scores becomes weights (dropped where dropout is), and the gradient by weights becomes that by scores:
+/// ds = p (dp - do . o) scale.
+inline void weights_backward(const HeadShape& shape, long i, long end, const float* statistics, float d_dot_o,
+                             const DropoutWords* words, std::uint64_t first, float* p, float* ds) {
+  if (words != nullptr) drop_row(*words, first + static_cast<std::uint64_t>(i * shape.T), i + 1, ds);
+  const float most = statistics[0], inverse = statistics[1];
+  for_each_vector(i + 1, [&](long j, auto get, auto put) {
+    const Vector weight = exponential(get(p + j) * shape.scale - most) * inverse;
+    put(p + j, weight);
+    put(ds + j, weight * (get(ds + j) - d_dot_o) * shape.scale);
+  });
+  zero(p + i + 1, end - i - 1);
+  zero(ds + i + 1, end - i - 1);
+  if (words != nullptr) drop_row(*words, first + static_cast<std::uint64_t>(i * shape.T), i + 1, p);
+}
+
+void attention_backward(const HeadShape& shape, const float* q, const float* k, const float* v, const float* o,
+                        const RowStatistics* statistics, const float* d_o, float* dq, float* dk, float* dv, long ldd,
+                        const DropoutWords* words, std::uint64_t first, float* scratch) {
+  const long T = shape.T, hs = shape.hs, width = rounded_up(T, lanes) + lanes;
+  float* const keys = scratch;                             // (hs, T)
+  float* const values = keys + hs * width + 2 * lanes;     // (hs, T)
+  float* const weights = values + hs * width + 2 * lanes;  // (attention_rows, T)
+  const long held = T < attention_rows ? T : attention_rows;
+  float* const scores = weights + held * width + 2 * lanes;  // (attention_rows, T): gradient by scores
+  transpose(T, hs, k, shape.ld, keys, width);
+  transpose(T, hs, v, shape.ld, values, width);
+  for (long top = 0; top < T; top += attention_rows) {
+    const long bottom = top + attention_rows < T ? top + attention_rows : T;
+    for_each_tile(bottom - top, [&](long from, long to) {
+      const long begin = top + from, end = top + to;
+      float* const p = weights + from * width;
+      float* const ds = scores + from * width;
+      product<false>(to - from, end, hs, q + begin * shape.ld, shape.ld, keys, width, 2 * lanes, p, width, false);
+      product<false>(to - from, end, hs, d_o + begin * shape.ldo, shape.ldo, values, width, 2 * lanes, ds, width,
+                     false);
+      for (long i = begin; i < end; ++i) {
+        Vector dot{};
+        for_each_vector(
+            hs, [&](long c, auto get, auto) { dot += get(d_o + i * shape.ldo + c) * get(o + i * shape.ldo + c); });
+        weights_backward(shape, i, end, statistics + 2 * i, sum(dot), words, first, p + (i - begin) * width,
+                         ds + (i - begin) * width);
+      }
+      product<false>(to - from, hs, end, ds, width, k, shape.ld, 2 * lanes, dq + begin * ldd, ldd, false);
+    });
+    for (long block = 0; block < bottom; block += attention_rows) {  // of keys, cut into tiles as they were as queries
+      const long length = block < top ? attention_rows : bottom - top;
+      for_each_tile(length, [&](long from, long to) {
+        const long begin = block + from, seen = begin > top ? begin : top;  // by the rows from `seen` on
+        const float* const p = weights + (seen - top) * width + begin;
+        const float* const ds = scores + (seen - top) * width + begin;
+        product<true>(to - from, hs, bottom - seen, p, width, d_o + seen * shape.ldo, shape.ldo, 2 * lanes,
+                      dv + begin * ldd, ldd, block < top);
+        product<true>(to - from, hs, bottom - seen, ds, width, q + seen * shape.ld, shape.ld, 2 * lanes,
+                      dk + begin * ldd, ldd, block < top);
+      });
+    }
+  }
+}
+
+}  // namespace
+
+}  // namespace chargpt::cpu

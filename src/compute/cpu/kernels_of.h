@@ -1,0 +1,12 @@
+// The kernels of each instruction set; null where this build was not compiled for it. Knows no tensor and no model.
+#pragma once
+
+#include "compute/cpu/kernels.h"
+
+namespace chargpt::cpu {
+
+const Kernels* kernels_v4();  ///< AVX-512
+const Kernels* kernels_v3();  ///< AVX2 and FMA
+const Kernels* kernels_portable();
+
+}  // namespace chargpt::cpu

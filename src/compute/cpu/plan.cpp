@@ -1,0 +1,207 @@
+#include "compute/cpu/plan.h"
+
+#include <cmath>
+#include <initializer_list>
+
+#include "model/attention.h"
+#include "model/layers.h"
+
+namespace chargpt::cpu {
+namespace {
+
+Parameter find(const ParameterArena& arena, const std::string& name) {
+  for (std::size_t g = 0; g < arena.groups().size(); ++g)
+    for (const ParameterSlot& slot : arena.groups()[g].slots)
+      if (slot.name == name) return {.group = static_cast<int>(g), .offset = slot.offset, .numel = slot.numel};
+  return {};
+}
+
+/// Reads parameters by name and counts them, so that one that nobody asked for is noticed.
+class Finder {
+ public:
+  Finder(const ParameterArena& arena, const Kernels& kernels) : arena_(arena), kernels_(kernels) {}
+
+  Parameter parameter(const std::string& name) {
+    const Parameter found = find(arena_, name);
+    numel_ += found.numel;
+    return found;
+  }
+  NormPlan norm(const std::string& name) { return {parameter(name + ".weight"), parameter(name + ".bias")}; }
+  LinearPlan linear(const std::string& name, long in, long out) {
+    return packed({.weight = parameter(name + ".weight"), .bias = parameter(name + ".bias"), .in = in, .out = out});
+  }
+  LinearPlan packed(LinearPlan layer) {
+    layer.forward = take(layer.in, layer.out);
+    layer.backward = take(layer.out, layer.in);
+    return layer;
+  }
+  std::int64_t numel() const { return numel_; }
+  std::int64_t packed_floats() const { return packed_ + kernels_.slack; }
+
+ private:
+  std::int64_t take(long rows, long columns) {
+    const std::int64_t begin = packed_;
+    packed_ += (columns + kernels_.panel - 1) / kernels_.panel * kernels_.panel * rows;
+    return begin;
+  }
+
+  const ParameterArena& arena_;
+  const Kernels& kernels_;
+  std::int64_t numel_ = 0, packed_ = 0;
+};
+
+Curve curve_of(Activation activation) {
+  switch (activation) {
+    case Activation::gelu:
+      return Curve::gelu;
+    case Activation::gelu_tanh:
+      return Curve::gelu_tanh;
+    case Activation::relu:
+      return Curve::relu;
+    case Activation::relu2:
+      return Curve::relu2;
+    case Activation::swiglu:
+      return Curve::silu;
+  }
+  return Curve::gelu;
+}
+
+std::optional<RowNorm> norm_of(Norm norm) {
+  switch (norm) {
+    case Norm::layernorm:
+      return RowNorm::layernorm;
+    case Norm::rmsnorm:
+      return RowNorm::rmsnorm;
+    case Norm::none:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+float score_scale_of(const ModelConfig& config) {
+  switch (config.attention_scale) {
+    case AttentionScale::head:
+      return static_cast<float>(1.0 / std::sqrt(static_cast<double>(head_width(config))));
+    case AttentionScale::width:
+      return static_cast<float>(1.0 / std::sqrt(static_cast<double>(config.n_embd)));
+    case AttentionScale::none:
+      return 1;
+  }
+  return 1;
+}
+
+std::vector<float> floats_of(const torch::Tensor& tensor) {
+  const torch::Tensor values = tensor.to(torch::kFloat32).contiguous();
+  return {values.const_data_ptr<float>(), values.const_data_ptr<float>() + values.numel()};
+}
+
+BlockPlan block_of(const Plan& plan, const ModelConfig& config, Finder& finder, const std::string& name) {
+  BlockPlan block;
+  block.ln_1 = finder.norm(name + ".ln_1");
+  block.c_attn = finder.linear(name + ".attn.c_attn", plan.width, 3 * plan.joined);
+  if (config.output_projection) block.c_proj = finder.linear(name + ".attn.c_proj", plan.joined, plan.width);
+  if (!plan.feed_forward) return block;
+  block.ln_2 = finder.norm(name + ".ln_2");
+  block.c_fc = finder.linear(name + ".mlp.c_fc", plan.width, plan.hidden);
+  if (plan.gated) block.c_gate = finder.linear(name + ".mlp.c_gate", plan.width, plan.hidden);
+  block.mlp_proj = finder.linear(name + ".mlp.c_proj", plan.hidden, plan.width);
+  return block;
+}
+
+void read_options(Plan& plan, const ModelConfig& config, std::int64_t vocab_size) {
+  plan.layers = config.n_layer;
+  plan.heads = config.n_head;
+  plan.head_size = head_width(config);
+  plan.width = config.n_embd;
+  plan.joined = plan.heads * plan.head_size;
+  plan.hidden = mlp_width(config);
+  plan.vocab = vocab_size;
+  plan.block_size = config.block_size;
+  plan.norm = norm_of(config.norm);
+  plan.final_norm = config.final_norm;
+  plan.feed_forward = config.feed_forward;
+  plan.gated = config.activation == Activation::swiglu;
+  plan.rope = config.position == Position::rope;
+  if (config.qk_norm) plan.qk_norm_eps = static_cast<float>(config.norm_eps);
+  plan.curve = curve_of(config.activation);
+  plan.norm_eps = static_cast<float>(config.norm_eps);
+  plan.score_scale = score_scale_of(config);
+  plan.tied = config.tie_weights;
+  plan.dropout = {.embedding = dropout_rate(config, Place::embedding),
+                  .attention = dropout_rate(config, Place::attention),
+                  .attention_output = dropout_rate(config, Place::attention_output),
+                  .mlp = plan.feed_forward ? dropout_rate(config, Place::mlp) : 0};
+}
+
+void read_positions(Plan& plan, const ModelConfig& config) {
+  if (config.position == Position::sinusoidal)
+    plan.sinusoids = floats_of(sinusoidal_table(plan.block_size, plan.width));
+  if (!plan.rope) return;
+  const torch::Tensor angles = rotary_angles(plan.block_size, plan.head_size, config.rope_base);
+  plan.cosines = floats_of(angles.cos());
+  plan.sines = floats_of(angles.sin());
+}
+
+std::string first_reason_against(const ModelConfig& config, const ParameterArena& arena, const TrainConfig& train) {
+  if (config.type != "gpt") return "model.type = " + config.type;
+  if (config.norm_place != NormPlace::pre) return "model.norm_place = " + std::string(enum_name(config.norm_place));
+  if (!config.ngram_orders.empty()) return "model.ngram_orders";
+  if (train.dtype == Dtype::bfloat16) return "train.dtype = bfloat16";
+  for (const ParameterGroup& group : arena.groups())
+    if (!group.values.is_cpu()) return "device " + group.values.device().str();
+  return {};
+}
+
+}  // namespace
+
+std::optional<Plan> plan_of(const LanguageModel& model, const ParameterArena& arena, const TrainConfig& train,
+                            const Kernels& kernels, std::string& why_not) {
+  const ModelConfig& config = model.config();
+  why_not = first_reason_against(config, arena, train);
+  if (!why_not.empty()) return std::nullopt;
+  Plan plan;
+  read_options(plan, config, model.vocab_size());
+  read_positions(plan, config);
+  Finder finder(arena, kernels);
+  plan.wte = finder.parameter("transformer.wte.weight");
+  plan.wpe = finder.parameter("transformer.wpe.weight");
+  for (long layer = 0; layer < plan.layers; ++layer)
+    plan.blocks.push_back(block_of(plan, config, finder, "transformer.h." + std::to_string(layer)));
+  plan.ln_f = finder.norm("transformer.ln_f");
+  plan.head = finder.packed({.weight = plan.tied ? plan.wte : finder.parameter("lm_head.weight"),
+                             .bias = finder.parameter("lm_head.bias"),
+                             .in = plan.width,
+                             .out = plan.vocab});
+  plan.packed = finder.packed_floats();
+  if (finder.numel() != arena.numel()) {
+    why_not = "a parameter that it does not know";
+    return std::nullopt;
+  }
+  return plan;
+}
+
+std::vector<const LinearPlan*> linear_layers(const Plan& plan) {
+  std::vector<const LinearPlan*> layers;
+  for (const BlockPlan& block : plan.blocks)
+    for (const LinearPlan* layer : {&block.c_attn, &block.c_proj, &block.c_fc, &block.c_gate, &block.mlp_proj})
+      if (layer->out > 0) layers.push_back(layer);
+  layers.push_back(&plan.head);
+  return layers;
+}
+
+double step_operations(const ModelConfig& config, std::int64_t vocab_size, std::int64_t tokens, std::int64_t T) {
+  const auto joined = static_cast<double>(config.n_head * head_width(config));
+  const auto width = static_cast<double>(config.n_embd), hidden = static_cast<double>(mlp_width(config));
+  const double attention = width * joined * (config.output_projection ? 4 : 3);
+  const double feed_forward =
+      config.feed_forward ? width * hidden * (config.activation == Activation::swiglu ? 3 : 2) : 0;
+  const double weights =
+      static_cast<double>(config.n_layer) * (attention + feed_forward) + width * static_cast<double>(vocab_size);
+  // Per layer and query: scores and weighted values over (T + 1) / 2 keys, 2 operations each; backward does five such
+  // products.
+  const double seen = static_cast<double>(T + 1) / 2;
+  const double scores = static_cast<double>(config.n_layer) * joined * seen * 2 * (2 + 5);
+  return static_cast<double>(tokens) * (6 * weights + scores);
+}
+
+}  // namespace chargpt::cpu

@@ -1,0 +1,75 @@
+// What the CPU engine knows of a model: sizes, options, where each parameter lies in the arena, where its packed form
+// lies. One row of questions decides whether a model is covered. Knows no thread and no batch.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compute/arena.h"
+#include "compute/cpu/kernels.h"
+#include "model/language_model.h"
+
+namespace chargpt::cpu {
+
+/// A parameter's place in the arena: group, and offset in its buffers. Not there where group < 0.
+struct Parameter {
+  int group = -1;
+  std::int64_t offset = 0, numel = 0;
+  bool there() const { return group >= 0; }
+};
+
+/// y (out) = W x (in) + b. Packed at `forward` as W^T and at `backward` as W, offsets into the packed weights.
+struct LinearPlan {
+  Parameter weight, bias;
+  long in = 0, out = 0;
+  std::int64_t forward = 0, backward = 0;
+};
+
+struct NormPlan {
+  Parameter gain, bias;
+};
+
+struct BlockPlan {
+  NormPlan ln_1, ln_2;
+  LinearPlan c_attn, c_proj, c_fc, c_gate, mlp_proj;  ///< c_proj, c_gate: `out` 0 where there is none
+};
+
+/// Where dropout acts, and which mask of the pass each place draws.
+struct DropoutPlan {
+  double embedding = 0, attention = 0, attention_output = 0, mlp = 0;
+  bool any() const { return embedding > 0 || attention > 0 || attention_output > 0 || mlp > 0; }
+};
+
+struct Plan {
+  long layers = 0, heads = 0, head_size = 0, width = 0, joined = 0, hidden = 0, vocab = 0, block_size = 0;
+  std::optional<RowNorm> norm;  ///< none: the identity
+  bool final_norm = true, feed_forward = true, gated = false, rope = false;
+  std::optional<float> qk_norm_eps;
+  Curve curve = Curve::gelu;
+  float norm_eps = 1e-5F, score_scale = 1;
+  DropoutPlan dropout;
+
+  Parameter wte, wpe;
+  std::vector<BlockPlan> blocks;
+  NormPlan ln_f;
+  LinearPlan head;  ///< tied: its weight is wte
+  bool tied = true;
+  std::vector<float> sinusoids;       ///< (block_size, C), or empty
+  std::vector<float> cosines, sines;  ///< (block_size, hs/2), or empty
+  std::int64_t packed = 0;            ///< floats of all packed weights
+};
+
+/// The plan of `model`, or none, and then `why_not` says which option it is: "model.norm_place = post".
+std::optional<Plan> plan_of(const LanguageModel& model, const ParameterArena& arena, const TrainConfig& train,
+                            const Kernels& kernels, std::string& why_not);
+
+/// Every linear layer of the plan, the head last.
+std::vector<const LinearPlan*> linear_layers(const Plan& plan);
+
+/// Floating-point operations of one training step on `tokens` tokens in windows of T: 6 per weight of each matrix
+/// product and token, attention's causal half, backward at twice forward.
+double step_operations(const ModelConfig& config, std::int64_t vocab_size, std::int64_t tokens, std::int64_t T);
+
+}  // namespace chargpt::cpu

@@ -1,0 +1,110 @@
+// Matrix products whose sums stay in registers: a tile of `tile_rows` x 2 vectors of C at a time, over all of K.
+// Compiled once per instruction set. Knows no tensor and no model.
+#pragma once
+
+#include "compute/cpu/vector.h"
+
+namespace chargpt::cpu {
+namespace {
+
+/// A tile narrower than whole vectors, from `tile` (rows, stride) to C. Apart, because a call beside the sums would
+/// cost them their registers.
+__attribute__((noinline)) void copy_narrow_tile(const float* tile, long stride, long rows, long columns, float* c,
+                                                long ldc, bool add) {
+  for (long m = 0; m < rows; ++m)
+    for (long n = 0; n < columns; ++n) c[m * ldc + n] = (add ? c[m * ldc + n] : 0) + tile[m * stride + n];
+}
+
+template <int Rows, int Columns>
+inline __attribute__((always_inline)) void write_tile(const Vector (&sums)[Rows][Columns], float* c, long ldc,
+                                                      bool add) {
+#pragma GCC unroll 16
+  for (int m = 0; m < Rows; ++m) {
+#pragma GCC unroll 2
+    for (int v = 0; v < Columns; ++v) {
+      float* const to = c + m * ldc + v * lanes;
+      store(to, add ? load(to) + sums[m][v] : sums[m][v]);
+    }
+  }
+}
+
+/// C (Rows, columns) (+)= A (Rows, depth) B (depth, columns), columns <= Columns vectors, more than one less.
+template <int Rows, int Columns, bool Transposed>
+void product_tile(long depth, const float* a, long lda, const float* b, long ldb, float* c, long ldc, bool add,
+                  long columns) {
+  Vector sums[Rows][Columns]{};
+  for (int m = 0; m < Rows; ++m) __builtin_prefetch(c + m * ldc, 1);
+  // Rows in groups of three, each with a pointer of its own: what an address can add in one instruction.
+  const long third = Transposed ? 3 : 3 * lda;
+  const float *a0 = a, *a1 = a + third, *a2 = a1 + third, *a3 = a2 + third, *a4 = a3 + third;
+  for (long k = 0; k < depth; ++k) {
+    Vector right[Columns];
+#pragma GCC unroll 2
+    for (int v = 0; v < Columns; ++v) right[v] = load(b + v * lanes);
+#pragma GCC unroll 16
+    for (int m = 0; m < Rows; ++m) {
+      const float* const group = m < 3 ? a0 : m < 6 ? a1 : m < 9 ? a2 : m < 12 ? a3 : a4;
+      const Vector left = splat(Transposed ? group[m % 3] : group[m % 3 * lda]);
+#pragma GCC unroll 2
+      for (int v = 0; v < Columns; ++v) sums[m][v] += left * right[v];
+    }
+    const long step = Transposed ? lda : 1;
+    a0 += step, a1 += step, a2 += step, a3 += step, a4 += step;
+    b += ldb;
+  }
+  if (columns == Columns * lanes) {
+    write_tile<Rows, Columns>(sums, c, ldc, add);
+  } else {
+    float tile[Rows * Columns * lanes];
+    write_tile<Rows, Columns>(sums, tile, Columns * lanes, false);
+    copy_narrow_tile(tile, Columns * lanes, Rows, columns, c, ldc, add);
+  }
+}
+
+using Tile = void (*)(long, const float*, long, const float*, long, float*, long, bool, long);
+
+template <int Columns, bool Transposed>
+struct Tiles {
+  /// One for each number of rows from 1 on.
+  Tile of[tile_rows];
+  constexpr Tiles() : of() { fill<tile_rows>(); }
+  template <int Rows>
+  constexpr void fill() {
+    of[Rows - 1] = product_tile<Rows, Columns, Transposed>;
+    if constexpr (Rows > 1) fill<Rows - 1>();
+  }
+};
+template <int Columns, bool Transposed>
+constexpr Tiles<Columns, Transposed> tiles{};
+
+template <bool Transposed>
+void product(long rows, long columns, long depth, const float* a, long lda, const float* b, long ldb, long panel_stride,
+             float* c, long ldc, bool add) {
+  const long count = (rows + tile_rows - 1) / tile_rows;
+  const long least = rows / count, larger_tiles = rows % count;  // tiles of almost one height
+  for (long n = 0; n < columns; n += 2 * lanes, b += panel_stride) {
+    const long width = columns - n < 2 * lanes ? columns - n : 2 * lanes;
+    const Tile* const of = width > lanes ? tiles<2, Transposed>.of : tiles<1, Transposed>.of;
+    for (long tile = 0, m = 0; tile < count; ++tile) {
+      const long height = least + (tile < larger_tiles ? 1 : 0);
+      of[height - 1](depth, a + (Transposed ? m : m * lda), lda, b, ldb, c + m * ldc + n, ldc, add, width);
+      m += height;
+    }
+  }
+}
+
+/// See Kernels::pack.
+void pack(long first_panel, long last_panel, long K, long N, const float* b, bool transposed, float* packed) {
+  constexpr long panel = 2 * lanes;
+  for (long p = first_panel; p < last_panel; ++p) {
+    float* const to = packed + p * K * panel;
+    const long begin = p * panel, width = N - begin < panel ? N - begin : panel;
+    for (long k = 0; k < K; ++k)
+      for (long n = 0; n < panel; ++n)
+        to[k * panel + n] = n >= width ? 0 : transposed ? b[(begin + n) * K + k] : b[k * N + begin + n];
+  }
+}
+
+}  // namespace
+
+}  // namespace chargpt::cpu

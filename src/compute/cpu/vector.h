@@ -1,0 +1,152 @@
+// Vectors of floats in the width of the instruction set that the including file is compiled for, by the compiler's own
+// vector types: no intrinsics. Everything is in an unnamed namespace and nothing of the standard library is used, so
+// that no function compiled for one instruction set can be linked into another's. Knows no tensor and no model.
+#pragma once
+
+#include <cstdint>
+
+namespace chargpt::cpu {
+namespace {
+
+#if defined(__AVX512F__)
+constexpr long lanes = 16;
+constexpr int tile_rows = 14;  // 14 x 2 sums, 2 columns and one broadcast: 31 of 32 registers
+#elif defined(__AVX__)
+constexpr long lanes = 8;
+constexpr int tile_rows = 6;  // 6 x 2 + 2 + 1: 15 of 16 registers
+#else
+constexpr long lanes = 4;
+constexpr int tile_rows = 6;
+#endif
+
+using Vector = float __attribute__((vector_size(lanes * sizeof(float))));
+using Ints = std::int32_t __attribute__((vector_size(lanes * sizeof(std::int32_t))));
+
+inline Vector splat(float value) {
+  return value - Vector{};  // not + 0, which would have to turn -0 into 0
+}
+
+inline Vector load(const float* from) {
+  Vector v;
+  __builtin_memcpy(&v, from, sizeof v);
+  return v;
+}
+
+inline void store(float* to, Vector v) {
+  __builtin_memcpy(to, &v, sizeof v);
+}
+
+/// The first `count` < lanes floats; the others are `rest`.
+inline Vector load_some(const float* from, long count, float rest = 0) {
+  Vector v = splat(rest);
+  __builtin_memcpy(&v, from, static_cast<unsigned long>(count) * sizeof(float));
+  return v;
+}
+
+inline void store_some(float* to, Vector v, long count) {
+  __builtin_memcpy(to, &v, static_cast<unsigned long>(count) * sizeof(float));
+}
+
+/// body(offset, load, store) over [0, n): whole vectors, then what is left.
+template <class Body>
+inline __attribute__((always_inline)) void for_each_vector(long n, Body&& body) {
+  long i = 0;
+  for (; i + lanes <= n; i += lanes)
+    body(
+        i, [](const float* p) { return load(p); }, [](float* p, Vector v) { store(p, v); });
+  if (const long left = n - i; left > 0)
+    body(
+        i, [left](const float* p) { return load_some(p, left); },
+        [left](float* p, Vector v) { store_some(p, v, left); });
+}
+
+inline Vector larger(Vector a, Vector b) {
+  return a > b ? a : b;
+}
+inline Vector smaller(Vector a, Vector b) {
+  return a < b ? a : b;
+}
+
+inline Vector as_floats(Ints v) {
+  Vector result;
+  __builtin_memcpy(&result, &v, sizeof v);
+  return result;
+}
+inline Ints as_ints(Vector v) {
+  Ints result;
+  __builtin_memcpy(&result, &v, sizeof v);
+  return result;
+}
+
+/// v with lanes i and i xor D exchanged.
+template <int D>
+inline Vector exchanged(Vector v) {
+#if defined(__clang__)
+  Vector result;
+  for (int i = 0; i < lanes; ++i) result[i] = v[i ^ D];
+  return result;
+#else
+  Ints order;
+  for (int i = 0; i < lanes; ++i) order[i] = i ^ D;
+  return __builtin_shuffle(v, order);
+#endif
+}
+
+/// Combines all lanes, always in the same order.
+template <class Combine>
+inline float across(Vector v, Combine&& combine) {
+  if constexpr (lanes > 8) v = combine(v, exchanged<8>(v));
+  if constexpr (lanes > 4) v = combine(v, exchanged<4>(v));
+  v = combine(v, exchanged<2>(v));
+  v = combine(v, exchanged<1>(v));
+  return v[0];
+}
+inline float sum(Vector v) {
+  return across(v, [](Vector a, Vector b) { return a + b; });
+}
+inline float largest(Vector v) {
+  return across(v, [](Vector a, Vector b) { return larger(a, b); });
+}
+
+/// e^x within 2e-7 relative; below -87.3 the least normal number, above 88.3 a number near the largest.
+/// x = n ln 2 + r with |r| <= ln 2 / 2, and e^r by a polynomial whose coefficients were fitted for the least relative
+/// error.
+inline Vector exponential(Vector x) {
+  x = smaller(splat(88.3F), larger(splat(-87.3F), x));  // in this order a NaN stays one
+  const Vector magic = splat(12582912.0F);  // 1.5 * 2^23: adding it leaves the nearest integer in the low bits
+  const Vector shifted = x * 1.44269504F + magic;
+  const Vector n = shifted - magic;
+  const Vector r = (x - n * 0.693145752F) - n * 1.42860677e-6F;  // ln 2 in two parts
+  Vector p = splat(1.3836846e-3F);
+  p = p * r + 8.3748158e-3F;
+  p = p * r + 4.1668226e-2F;
+  p = p * r + 0.16666420F;
+  p = p * r + 0.49999992F;
+  p = p * r + 1.0F;
+  p = p * r + 1.0F;
+  return as_floats(as_ints(p) + (as_ints(shifted) << 23));
+}
+
+inline Vector sigmoid(Vector x) {
+  return 1.0F / (1.0F + exponential(-x));
+}
+
+/// erfc(z) e^(z z) for z >= 0, within 5e-7 relative: t P(t) with t = 1 / (1 + 0.3 z), the form of Abramowitz & Stegun
+/// 7.1.26 with more terms, fitted over z in [0, 9.5].
+inline Vector scaled_erfc(Vector z) {
+  const Vector t = 1.0F / (1.0F + 0.3F * z);
+  Vector p = splat(-0.129434068F);
+  p = p * t + 0.485096388F;
+  p = p * t - 0.511226311F;
+  p = p * t + 0.546394892F;
+  p = p * t - 0.0936311453F;
+  p = p * t + 0.214436236F;
+  p = p * t + 0.14848244F;
+  p = p * t + 0.170691934F;
+  p = p * t + 0.169189615F;
+  return p * t;
+}
+
+}  // namespace
+
+}  // namespace chargpt::cpu

@@ -1,0 +1,252 @@
+#include "compute/cpu_engine.h"
+
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "compute/cpu/kernels.h"
+#include "compute/cpu/plan.h"
+#include "compute/cpu/worker.h"
+#include "compute/optimizer.h"
+
+namespace chargpt {
+namespace {
+
+using cpu::Floats;
+using cpu::Kernels;
+using cpu::Plan;
+using cpu::Share;
+using cpu::Weights;
+using cpu::Worker;
+
+/// body(thread) once for each of `threads`, at the same time.
+template <class Body>
+void on_threads(std::int64_t threads, const Body& body) {
+  at::parallel_for(0, threads, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t thread = begin; thread < end; ++thread) body(thread);
+  });
+}
+
+/// Part `index` of [0, n) cut into `parts`, sizes differing by one at most, the larger first.
+struct Part {
+  std::int64_t begin, size;
+};
+Part part_of(std::int64_t n, std::int64_t parts, std::int64_t index) {
+  const std::int64_t least = n / parts, rest = n % parts;
+  return {index * least + std::min(index, rest), least + (index < rest ? 1 : 0)};
+}
+
+/// A micro-batch as plain numbers. Error where an id is no row of the embedding.
+struct Ids {
+  torch::Tensor x, y;  ///< contiguous, keep the numbers alive
+  std::int64_t B, T;
+};
+
+void check_ids(const torch::Tensor& ids, std::int64_t vocab) {
+  const std::int64_t* const id = ids.const_data_ptr<std::int64_t>();
+  for (std::int64_t i = 0; i < ids.numel(); ++i)
+    TORCH_CHECK(id[i] >= 0 && id[i] < vocab, "token id ", id[i], " is outside the vocabulary of ", vocab, " symbols");
+}
+
+Ids ids_of(const Batch& batch, const Plan& plan) {
+  Ids ids{.x = batch.x.contiguous(), .y = batch.y.contiguous(), .B = batch.x.size(0), .T = batch.x.size(1)};
+  TORCH_CHECK(ids.T >= 1 && ids.T <= plan.block_size, "T = ", ids.T,
+              " is outside 1 to model.block_size = ", plan.block_size);
+  check_ids(ids.x, plan.vocab);
+  check_ids(ids.y, plan.vocab);
+  return ids;
+}
+
+class CpuEngine : public Engine {
+ public:
+  CpuEngine(ParameterArena& arena, const TrainConfig& train, Plan plan)
+      : arena_(arena),
+        train_(train),
+        kernels_(cpu::kernels()),
+        plan_(std::move(plan)),
+        layers_(cpu::linear_layers(plan_)),
+        packed_(plan_.packed) {}
+
+  std::string_view name() const override { return "cpu"; }
+
+  StepResult step(const StepInput& input) override {
+    use_threads();
+    pack_weights();
+    StepResult result;
+    result.loss = accumulate_gradients(input);
+    result.grad_norm = std::sqrt(sum_gradients());
+    result.updated = std::isfinite(result.loss) && std::isfinite(result.grad_norm);
+    if (result.updated)
+      update(arena_, {.lr_factor = input.lr_factor,
+                      .gradient_scale = clipping_factor(result.grad_norm, train_.grad_clip),
+                      .beta1 = train_.beta1,
+                      .beta2 = train_.beta2,
+                      .eps = train_.adam_eps});
+    return result;
+  }
+
+  torch::Tensor losses(const Batch& batch) override {
+    use_threads();
+    pack_weights();
+    const Ids ids = ids_of(batch, plan_);
+    torch::Tensor losses = torch::empty({ids.B, ids.T}, torch::kFloat32);
+    float* const to = losses.mutable_data_ptr<float>();
+    on_threads(threads_, [&](std::int64_t thread) {
+      const Share share = share_of(ids, thread);
+      if (share.count == 0) return;
+      Worker& worker = evaluators_[static_cast<std::size_t>(thread)];
+      worker.prepare(share.count, share.T, false);
+      worker.evaluate(weights_, share, to + share.first * share.T);
+    });
+    return losses;
+  }
+
+ private:
+  void use_threads() {
+    const std::int64_t threads = at::get_num_threads();
+    if (threads == threads_) return;
+    threads_ = threads;
+    const auto count = static_cast<std::size_t>(threads);
+    trainers_.clear();
+    evaluators_.clear();
+    own_gradients_.clear();
+    for (std::size_t thread = 0; thread < count; ++thread) {
+      trainers_.emplace_back(plan_, kernels_);
+      evaluators_.emplace_back(plan_, kernels_);
+      own_gradients_.emplace_back();
+    }
+    losses_.assign(count, 0);
+    squares_.assign(count, 0);
+  }
+
+  /// Every matrix in the two orders in which products read it; panels are shared out over the threads.
+  void pack_weights() {
+    weights_.values.clear();
+    for (const ParameterGroup& group : arena_.groups()) weights_.values.push_back(group.values.const_data_ptr<float>());
+    weights_.packed = packed_.data();
+    on_threads(threads_, [&](std::int64_t thread) {
+      for (const cpu::LinearPlan* layer : layers_) {
+        pack(thread, *layer, layer->in, layer->out, true, layer->forward);
+        pack(thread, *layer, layer->out, layer->in, false, layer->backward);
+      }
+    });
+  }
+
+  void pack(std::int64_t thread, const cpu::LinearPlan& layer, long depth, long columns, bool transposed,
+            std::int64_t place) {
+    const Part panels = part_of((columns + kernels_.panel - 1) / kernels_.panel, threads_, thread);
+    const float* const weight = weights_.values[static_cast<std::size_t>(layer.weight.group)] + layer.weight.offset;
+    kernels_.pack(panels.begin, panels.begin + panels.size, depth, columns, weight, transposed, packed_.data() + place);
+  }
+
+  static Share share_of(const Ids& ids, std::int64_t thread, std::int64_t threads) {
+    const Part part = part_of(ids.B, threads, thread);
+    return {.inputs = ids.x.const_data_ptr<std::int64_t>() + part.begin * ids.T,
+            .targets = ids.y.const_data_ptr<std::int64_t>() + part.begin * ids.T,
+            .first = part.begin,
+            .count = part.size,
+            .T = ids.T,
+            .scale = 0,
+            .seed = nullptr};
+  }
+  Share share_of(const Ids& ids, std::int64_t thread) const { return share_of(ids, thread, threads_); }
+
+  /// The gradient of the mean loss over all micro-batches, one part in each thread's buffers; returns that mean.
+  double accumulate_gradients(const StepInput& input) {
+    std::vector<Ids> batches;
+    std::vector<cpu::DropoutSeed> seeds;
+    for (const Batch& batch : input.micro_batches) {
+      seeds.push_back(dropout_seed(input, static_cast<std::uint32_t>(batches.size())));
+      batches.push_back(ids_of(batch, plan_));
+    }
+    on_threads(threads_, [&](std::int64_t thread) { train_share(thread, batches, seeds); });
+    return std::accumulate(losses_.begin(), losses_.end(), 0.0);
+  }
+
+  /// As DropoutPass derives it.
+  static cpu::DropoutSeed dropout_seed(const StepInput& input, std::uint32_t micro_batch) {
+    const std::uint64_t seed =
+        derive_seed(input.seed, Purpose::dropout, static_cast<std::uint64_t>(input.step), micro_batch);
+    return {.words = {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)}};
+  }
+
+  void train_share(std::int64_t thread, const std::vector<Ids>& batches, const std::vector<cpu::DropoutSeed>& seeds) {
+    const auto index = static_cast<std::size_t>(thread);
+    Worker& worker = trainers_[index];
+    losses_[index] = 0;
+    bool begun = false;
+    for (std::size_t i = 0; i < batches.size(); ++i) {
+      Share share = share_of(batches[i], thread);
+      if (share.count == 0) continue;
+      const double share_of_token =
+          1.0 / static_cast<double>(batches[i].B * batches[i].T) / static_cast<double>(batches.size());
+      share.scale = static_cast<float>(share_of_token);
+      share.seed = plan_.dropout.any() ? &seeds[i] : nullptr;
+      worker.prepare(share.count, share.T, true);
+      if (!begun) worker.begin(weights_, gradient_buffers(index));
+      begun = true;
+      losses_[index] += share_of_token * worker.train(share);
+    }
+    if (!begun) worker.rest();
+  }
+
+  /// The first thread adds into the arena itself, the others into buffers of the same layout.
+  std::vector<float*> gradient_buffers(std::size_t thread) {
+    std::vector<float*> buffers;
+    for (std::size_t g = 0; g < arena_.groups().size(); ++g) {
+      const torch::Tensor& gradients = arena_.groups()[g].gradients;
+      std::vector<Floats>& own = own_gradients_[thread];
+      if (thread > 0 && own.size() <= g) own.emplace_back(gradients.numel());
+      buffers.push_back(thread == 0 ? gradients.mutable_data_ptr<float>() : own[g].data());
+    }
+    return buffers;
+  }
+
+  /// Adds the threads' gradients into the arena's, each thread a part of every group; returns the sum of squares.
+  double sum_gradients() {
+    on_threads(threads_, [&](std::int64_t thread) {
+      double& squares = squares_[static_cast<std::size_t>(thread)];
+      squares = 0;
+      for (std::size_t g = 0; g < arena_.groups().size(); ++g) squares += sum_group(g, thread);
+    });
+    return std::accumulate(squares_.begin(), squares_.end(), 0.0);
+  }
+
+  double sum_group(std::size_t g, std::int64_t thread) {
+    const torch::Tensor& gradients = arena_.groups()[g].gradients;
+    const Part part = part_of(gradients.numel(), threads_, thread);
+    std::vector<const float*> others;
+    for (std::size_t other = 1; other < own_gradients_.size(); ++other)
+      if (trainers_[other].worked()) others.push_back(own_gradients_[other][g].data() + part.begin);
+    return kernels_.sum_buffers(gradients.mutable_data_ptr<float>() + part.begin, others.data(),
+                                static_cast<long>(others.size()), part.size);
+  }
+
+  ParameterArena& arena_;
+  TrainConfig train_;
+  const Kernels& kernels_;
+  Plan plan_;
+  std::vector<const cpu::LinearPlan*> layers_;
+  Floats packed_;
+  Weights weights_;
+  std::int64_t threads_ = 0;
+  std::vector<Worker> trainers_, evaluators_;
+  std::vector<std::vector<Floats>> own_gradients_;  ///< by thread and group; none for the first thread
+  std::vector<double> losses_, squares_;            ///< by thread
+};
+
+}  // namespace
+
+std::unique_ptr<Engine> make_cpu_engine(LanguageModel& model, ParameterArena& arena, const TrainConfig& train,
+                                        std::string& why_not) {
+  std::optional<Plan> plan = cpu::plan_of(model, arena, train, cpu::kernels(), why_not);
+  if (!plan) return nullptr;
+  return std::make_unique<CpuEngine>(arena, train, std::move(*plan));
+}
+
+}  // namespace chargpt

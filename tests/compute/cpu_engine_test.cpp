@@ -1,0 +1,238 @@
+// The CPU engine against the autograd engine: loss, every gradient, evaluation and curves, over all options it covers.
+#include "compute/cpu_engine.h"
+
+#include <ATen/Parallel.h>
+#include <torch/types.h>
+
+#include <cmath>
+
+#include "base/error.h"
+#include "model/registry.h"
+#include "model/variants.h"
+
+#include "test.h"
+
+using namespace chargpt;
+
+namespace {
+
+class Threads {
+ public:
+  explicit Threads(int count) { at::set_num_threads(count); }
+  ~Threads() { at::set_num_threads(before_); }
+  Threads(const Threads&) = delete;
+  Threads& operator=(const Threads&) = delete;
+
+ private:
+  int before_ = at::get_num_threads();
+};
+
+struct Subject {
+  Subject(const ModelConfig& config, const std::string& engine_name, const TrainConfig& train = {},
+          std::int64_t vocab = test_vocab)
+      : model(make_model(config, vocab, 3)),
+        arena(*model, train),
+        engine(make_engine(engine_name, *model, arena, train)) {}
+  /// Moves every parameter, gains and biases too, away from what leaves a gradient zero or a layer idle.
+  void disturb() {
+    const torch::NoGradGuard no_grad;
+    double phase = 0;
+    for (torch::Tensor& parameter : model->parameters()) {
+      parameter.add_(
+          0.1 *
+          torch::sin(torch::arange(1, parameter.numel() + 1, torch::kFloat32) * 1.7 + phase).view(parameter.sizes()));
+      phase += 0.5;
+    }
+  }
+  StepResult step(std::int64_t number, const std::vector<Batch>& batches) {
+    return engine->step({.step = number, .lr_factor = 1, .seed = 5, .micro_batches = batches});
+  }
+  std::shared_ptr<LanguageModel> model;
+  ParameterArena arena;
+  std::unique_ptr<Engine> engine;
+};
+
+Batch some_batch(std::int64_t B, std::int64_t T, std::int64_t shift = 0) {
+  const torch::Tensor ids = some_ids(B, T + 1, shift);
+  return {ids.narrow(1, 0, T).contiguous(), ids.narrow(1, 1, T).contiguous()};
+}
+
+/// The largest error of a gradient relative to its tensor's norm, and its name.
+struct Worst {
+  double error = 0;
+  std::string name;
+};
+
+Worst worst_gradient(const ParameterArena& expected, const ParameterArena& got) {
+  Worst worst;
+  const double floor = 1e-6 * expected.gradient_norm().item<double>();  // of tensors whose true gradient is zero
+  for (std::size_t g = 0; g < expected.groups().size(); ++g)
+    for (const ParameterSlot& slot : expected.groups()[g].slots) {
+      const auto of = [&](const ParameterArena& arena) {
+        return arena.groups()[g].gradients.narrow(0, slot.offset, slot.numel);
+      };
+      const double difference = (of(expected) - of(got)).norm().item<double>();
+      const double error = difference / std::max(floor, of(expected).norm().item<double>());
+      if (!(error <= worst.error)) worst = {error, slot.name};
+    }
+  return worst;
+}
+
+/// One step by both engines: the same loss, and every gradient within 1e-4 of its tensor's norm.
+double check_agreement(const ModelConfig& config, const std::vector<Batch>& batches, std::int64_t vocab = test_vocab) {
+  Subject reference(config, "autograd", {}, vocab), fast(config, "cpu", {}, vocab);
+  reference.disturb();
+  fast.disturb();
+  REQUIRE(fast.engine->notice() == "");
+  REQUIRE(fast.engine->name() == "cpu");
+  const StepResult expected = reference.step(3, batches), result = fast.step(3, batches);
+  CHECK(result.loss == Approx(expected.loss).epsilon(1e-5));
+  CHECK(result.grad_norm == Approx(expected.grad_norm).epsilon(1e-4));
+  const Worst worst = worst_gradient(reference.arena, fast.arena);
+  INFO("worst gradient: " << worst.name << ", " << worst.error);
+  CHECK(worst.error <= 1e-4);
+  return worst.error;
+}
+
+bool covered(const ModelConfig& config) {
+  return config.type == "gpt" && config.norm_place == NormPlace::pre;
+}
+
+}  // namespace
+
+TEST_CASE("loss and every gradient are autograd's, over all covered options") {
+  const Threads threads(2);
+  int compared = 0;
+  double worst = 0;
+  for (Variant variant : all_variants()) {
+    variant.config.norm_place = variant.name.find("post-norm") == std::string::npos ? NormPlace::pre : NormPlace::post;
+    if (!covered(variant.config)) continue;
+    INFO(variant.name);
+    worst = std::max(worst, check_agreement(variant.config, {some_batch(5, 8)}));
+    ++compared;
+  }
+  CHECK(compared > 80);
+  UNSCOPED_INFO("worst relative error of a gradient: " << worst);
+  CHECK(worst <= 1e-4);
+}
+
+TEST_CASE("gradients agree for odd batches, short windows, many heads and long windows") {
+  const Threads threads(2);
+  ModelConfig config = small_config();
+  config.block_size = 300;
+  config.bias = true;
+  for (const auto& [B, T] :
+       {std::pair<std::int64_t, std::int64_t>{1, 1}, {1, 8}, {3, 1}, {7, 5}, {2, 64}, {3, 129}, {1, 300}}) {
+    INFO("B = " << B << ", T = " << T);
+    check_agreement(config, {some_batch(B, T)});
+  }
+  for (const auto& [heads, size] : {std::pair<std::int64_t, std::int64_t>{3, 8}, {5, 6}, {1, 40}, {24, 1}, {2, 33}}) {
+    INFO("heads " << heads << " of " << size);
+    config.n_head = heads;
+    config.head_size = size;
+    check_agreement(config, {some_batch(4, 21)});
+  }
+}
+
+TEST_CASE("micro-batches of different sizes agree") {
+  const Threads threads(2);
+  check_agreement(small_config(), {some_batch(4, 8), some_batch(1, 8, 3), some_batch(5, 3, 7)});
+}
+
+TEST_CASE("dropout drops the same elements in both engines, at every place") {
+  const Threads threads(2);
+  ModelConfig config = small_config();
+  config.dropout = 0.3;
+  check_agreement(config, {some_batch(5, 8), some_batch(5, 8, 2)});
+  for (const Place place : {Place::embedding, Place::attention, Place::attention_output, Place::mlp}) {
+    INFO(enum_name(place));
+    config.dropout_places = {place};
+    check_agreement(config, {some_batch(3, 7)});
+  }
+  config.dropout_places = {Place::attention, Place::attention_output};
+  config.output_projection = false;
+  check_agreement(config, {some_batch(3, 7)});
+}
+
+TEST_CASE("evaluation is autograd's within 1e-5, dropout or not, for any number of windows") {
+  const Threads threads(2);
+  ModelConfig config = small_config();
+  config.dropout = 0.3;
+  config.block_size = 40;
+  Subject reference(config, "autograd"), fast(config, "cpu");
+  for (const auto& [B, T] : {std::pair<std::int64_t, std::int64_t>{1, 1}, {37, 40}, {1, 13}, {4, 40}}) {
+    const Batch batch = some_batch(B, T);
+    const torch::Tensor losses = fast.engine->losses(batch);
+    CHECK(losses.sizes() == batch.x.sizes());
+    CHECK(largest_difference(losses, reference.engine->losses(batch)) < 1e-5);
+  }
+}
+
+TEST_CASE("two hundred steps of both engines give one curve") {
+  const Threads threads(2);
+  TrainConfig train;
+  Subject reference(small_config(), "autograd", train), fast(small_config(), "cpu", train);
+  double largest = 0, first = 0, last = 0;
+  for (std::int64_t step = 0; step < 200; ++step) {
+    const std::vector<Batch> batches{some_batch(6, 8, step % 7)};
+    const double expected = reference.step(step, batches).loss, loss = fast.step(step, batches).loss;
+    largest = std::max(largest, std::abs(loss - expected));
+    (step == 0 ? first : last) = loss;
+  }
+  INFO("largest difference " << largest << ", loss " << first << " to " << last);
+  CHECK(largest < 1e-3);
+  CHECK(last < 0.7 * first);
+}
+
+TEST_CASE("steps repeat bit for bit with the same number of threads") {
+  const Threads threads(2);
+  ModelConfig config = small_config();
+  config.dropout = 0.1;
+  Subject one(config, "cpu"), other(config, "cpu");
+  for (std::int64_t step = 0; step < 3; ++step) {
+    const std::vector<Batch> batches{some_batch(5, 8, step)};
+    CHECK(one.step(step, batches).loss == other.step(step, batches).loss);
+  }
+  for (std::size_t g = 0; g < one.arena.groups().size(); ++g)
+    CHECK(torch::equal(one.arena.groups()[g].values, other.arena.groups()[g].values));
+}
+
+TEST_CASE("auto takes the cpu engine where it covers the model, and says why where it does not") {
+  const auto chosen = [](const ModelConfig& config, const std::string& name, const TrainConfig& train = {}) {
+    Subject subject(config, name, train);
+    return std::string(subject.engine->name()) + ": " + subject.engine->notice();
+  };
+  ModelConfig post = small_config();
+  post.norm_place = NormPlace::post;
+  TrainConfig rounded;
+  rounded.dtype = Dtype::bfloat16;
+  CHECK(chosen(small_config(), "auto") == "cpu: ");
+  CHECK(chosen(post, "auto") ==
+        "autograd: the cpu engine does not compute model.norm_place = post: autograd does, more slowly");
+  CHECK(chosen(small_config(), "cpu", rounded) ==
+        "autograd: the cpu engine does not compute train.dtype = bfloat16: autograd does, more slowly");
+  CHECK(chosen(small_config("bigram"), "auto") == "autograd: ");
+  CHECK(chosen(small_config("bigram"), "cpu") ==
+        "autograd: the cpu engine does not compute model.type = bigram: autograd does, more slowly");
+}
+
+TEST_CASE("a loss that is not finite changes nothing in the cpu engine either") {
+  Subject subject(small_config(), "cpu");
+  const std::vector<Batch> batches{some_batch(3, 8)};
+  subject.step(0, batches);
+  subject.arena.parameter("transformer.h.0.mlp.c_fc.weight")[0][0] = std::nanf("");
+  const ArenaSnapshot before = subject.arena.snapshot();
+  const StepResult result = subject.step(1, batches);
+  CHECK_FALSE(result.updated);
+  CHECK_FALSE(std::isfinite(result.loss));
+  CHECK(torch::equal(subject.arena.groups()[1].values, before.values[1]));
+  CHECK(subject.arena.updates() == before.updates);
+}
+
+TEST_CASE("an id outside the vocabulary and a window longer than block_size are refused") {
+  Subject subject(small_config(), "cpu");
+  Batch batch = some_batch(2, 8);
+  batch.y[1][3] = test_vocab;
+  CHECK_THROWS_WITH(subject.step(0, {batch}), Catch::Contains("token id 13 is outside the vocabulary of 13 symbols"));
+  CHECK_THROWS_WITH(subject.engine->losses(some_batch(2, 9)), Catch::Contains("T = 9"));
+}
