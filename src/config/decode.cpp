@@ -165,7 +165,7 @@ GroupConfig read_group(const Entry& entry) {
   for (const auto& [key, value] : entry.value.members) {
     const Entry part = entry.part(value, "." + printable(key));
     bool known = false;
-    GroupConfig::visit(group, [&](std::string_view name, auto& member, const Range& range, const char*) {
+    GroupConfig::visit(group, [&, &key = key](std::string_view name, auto& member, const Range& range, const char*) {
       if (name != key) return;
       known = true;
       assign(member, range, part);

@@ -1,0 +1,246 @@
+/* Preloaded into the program by tests/faults: counts, logs and spoils the file operations on one folder.
+ *
+ *   FAULT_FOLDER  operations on paths in this folder (absolute) count, all others pass
+ *   FAULT_SET     all | change (what alters files) | write
+ *   FAULT_AT      number of the first operation that is spoilt, counted from 1 within the set; 0: none
+ *   FAULT_HOW     once | forever (fail with FAULT_ERRNO) | short (write half, once) | kill (SIGKILL before it)
+ *   FAULT_ERRNO   a number
+ *   FAULT_LOG     file that gets one line for each operation: NUMBER NAME PATH [PATH]; NUMBER is 0 outside the set
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum kind { READS, CHANGES, WRITES };
+enum verdict { PASS, FAIL, SHORT };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static long count;
+static int log_file = -2;
+
+#define REAL(result, name, ...) \
+  static result (*real)(__VA_ARGS__); \
+  if (real == NULL) real = (result(*)(__VA_ARGS__))dlsym(RTLD_NEXT, name)
+
+static int real_open(const char* path, int flags, mode_t mode) {
+  REAL(int, "open", const char*, int, ...);
+  return real(path, flags, mode);
+}
+static ssize_t real_write(int file, const void* bytes, size_t size) {
+  REAL(ssize_t, "write", int, const void*, size_t);
+  return real(file, bytes, size);
+}
+
+static const char* setting(const char* name) {
+  const char* value = getenv(name);
+  return value == NULL ? "" : value;
+}
+
+static int counts(enum kind kind) {
+  const char* set = setting("FAULT_SET");
+  if (strcmp(set, "write") == 0) return kind == WRITES;
+  if (strcmp(set, "change") == 0) return kind != READS;
+  return 1;
+}
+
+static int inside(const char* path) {
+  const char* folder = setting("FAULT_FOLDER");
+  const size_t length = strlen(folder);
+  char absolute[2 * PATH_MAX];
+  if (length == 0 || path == NULL || path[0] == '\0') return 0;
+  if (path[0] != '/') {
+    char here[PATH_MAX];
+    if (getcwd(here, sizeof here) == NULL) return 0;
+    snprintf(absolute, sizeof absolute, "%s/%s", here, path);
+    path = absolute;
+  }
+  return strncmp(path, folder, length) == 0 && (path[length] == '/' || path[length] == '\0');
+}
+
+static const char* path_of(int file, char* path) {
+  char link[64];
+  snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+  const ssize_t length = readlink(link, path, PATH_MAX - 1);
+  path[length > 0 ? length : 0] = '\0';
+  return path;
+}
+
+static void note(long number, const char* name, const char* path, const char* other) {
+  char line[3 * PATH_MAX];
+  if (log_file == -2) {
+    const char* log = setting("FAULT_LOG");
+    log_file = log[0] == '\0' ? -1 : real_open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  }
+  if (log_file < 0) return;
+  const int length = snprintf(line, sizeof line, "%ld %s %s%s%s\n", number, name, path, other ? " " : "", other ? other : "");
+  if (real_write(log_file, line, (size_t)length) != length) abort();
+}
+
+/* What becomes of this operation; errno is set where it fails. */
+static enum verdict judge(const char* name, enum kind kind, const char* path, const char* other) {
+  if (!inside(path) && !inside(other)) return PASS;
+  const int before = errno;
+  pthread_mutex_lock(&lock);
+  const long number = counts(kind) ? ++count : 0;
+  note(number, name, path, other);
+  pthread_mutex_unlock(&lock);
+  errno = before;
+  const long at = atol(setting("FAULT_AT"));
+  const char* how = setting("FAULT_HOW");
+  if (number == 0 || at == 0 || number < at) return PASS;
+  if (number > at && strcmp(how, "forever") != 0) return PASS;
+  if (strcmp(how, "kill") == 0) kill(getpid(), SIGKILL);
+  if (strcmp(how, "short") == 0) return SHORT;
+  errno = atoi(setting("FAULT_ERRNO"));
+  return FAIL;
+}
+
+static int opening(const char* name, int folder, const char* path, int flags, mode_t mode) {
+  REAL(int, "openat", int, const char*, int, ...);
+  char base[PATH_MAX], whole[2 * PATH_MAX];
+  const int relative = path[0] != '/' && folder != AT_FDCWD;
+  if (relative) snprintf(whole, sizeof whole, "%s/%s", path_of(folder, base), path);
+  const int changes = (flags & (O_CREAT | O_TRUNC)) != 0;
+  if (judge(changes ? "create" : name, changes ? CHANGES : READS, relative ? whole : path, NULL) != PASS) return -1;
+  return real(folder, path, flags, mode);
+}
+
+static mode_t mode_of(int flags, va_list arguments) {
+  return (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(arguments, mode_t) : 0;
+}
+
+#define OPEN(name) \
+  int name(const char* path, int flags, ...) { \
+    va_list arguments; \
+    va_start(arguments, flags); \
+    const mode_t mode = mode_of(flags, arguments); \
+    va_end(arguments); \
+    return opening("open", AT_FDCWD, path, flags, mode); \
+  }
+OPEN(open)
+OPEN(open64)
+
+#define OPENAT(name) \
+  int name(int folder, const char* path, int flags, ...) { \
+    va_list arguments; \
+    va_start(arguments, flags); \
+    const mode_t mode = mode_of(flags, arguments); \
+    va_end(arguments); \
+    return opening("open", folder, path, flags, mode); \
+  }
+OPENAT(openat)
+OPENAT(openat64)
+
+ssize_t write(int file, const void* bytes, size_t size) {
+  char path[PATH_MAX];
+  const enum verdict verdict = judge("write", WRITES, path_of(file, path), NULL);
+  if (verdict == FAIL) return -1;
+  return real_write(file, bytes, verdict == SHORT && size > 1 ? size / 2 : size);
+}
+
+ssize_t read(int file, void* bytes, size_t size) {
+  REAL(ssize_t, "read", int, void*, size_t);
+  char path[PATH_MAX];
+  if (judge("read", READS, path_of(file, path), NULL) != PASS) return -1;
+  return real(file, bytes, size);
+}
+
+ssize_t pwrite64(int file, const void* bytes, size_t size, off64_t at) {
+  REAL(ssize_t, "pwrite64", int, const void*, size_t, off64_t);
+  char path[PATH_MAX];
+  if (judge("pwrite", CHANGES, path_of(file, path), NULL) != PASS) return -1;
+  return real(file, bytes, size, at);
+}
+ssize_t pwrite(int file, const void* bytes, size_t size, off_t at) { return pwrite64(file, bytes, size, at); }
+
+/* On one open file. */
+#define ON_FILE(name, kind) \
+  int name(int file) { \
+    REAL(int, #name, int); \
+    char path[PATH_MAX]; \
+    const int bad = judge(#name, kind, path_of(file, path), NULL) != PASS; \
+    const int reason = errno; \
+    const int result = strcmp(#name, "close") == 0 || !bad ? real(file) : -1; \
+    if (!bad) return result; \
+    errno = reason; \
+    return -1; \
+  }
+ON_FILE(fsync, CHANGES)
+ON_FILE(fdatasync, CHANGES)
+ON_FILE(close, CHANGES)
+
+int ftruncate64(int file, off64_t size) {
+  REAL(int, "ftruncate64", int, off64_t);
+  char path[PATH_MAX];
+  if (judge("ftruncate", CHANGES, path_of(file, path), NULL) != PASS) return -1;
+  return real(file, size);
+}
+int ftruncate(int file, off_t size) { return ftruncate64(file, size); }
+
+/* On one path. */
+int mkdir(const char* path, mode_t mode) {
+  REAL(int, "mkdir", const char*, mode_t);
+  if (judge("mkdir", CHANGES, path, NULL) != PASS) return -1;
+  return real(path, mode);
+}
+int unlink(const char* path) {
+  REAL(int, "unlink", const char*);
+  if (judge("unlink", CHANGES, path, NULL) != PASS) return -1;
+  return real(path);
+}
+int rmdir(const char* path) {
+  REAL(int, "rmdir", const char*);
+  if (judge("rmdir", CHANGES, path, NULL) != PASS) return -1;
+  return real(path);
+}
+int remove(const char* path) {
+  REAL(int, "remove", const char*);
+  if (judge("remove", CHANGES, path, NULL) != PASS) return -1;
+  return real(path);
+}
+int unlinkat(int folder, const char* path, int flags) {
+  REAL(int, "unlinkat", int, const char*, int);
+  char base[PATH_MAX], whole[2 * PATH_MAX];
+  const int relative = path[0] != '/' && folder != AT_FDCWD;
+  if (relative) snprintf(whole, sizeof whole, "%s/%s", path_of(folder, base), path);
+  if (judge("unlink", CHANGES, relative ? whole : path, NULL) != PASS) return -1;
+  return real(folder, path, flags);
+}
+int rename(const char* from, const char* to) {
+  REAL(int, "rename", const char*, const char*);
+  if (judge("rename", CHANGES, from, to) != PASS) return -1;
+  return real(from, to);
+}
+int renameat2(int from_folder, const char* from, int to_folder, const char* to, unsigned flags) {
+  REAL(int, "renameat2", int, const char*, int, const char*, unsigned);
+  if (judge("exchange", CHANGES, from, to) != PASS) return -1;
+  return real(from_folder, from, to_folder, to, flags);
+}
+DIR* opendir(const char* path) {
+  REAL(DIR*, "opendir", const char*);
+  if (judge("opendir", READS, path, NULL) != PASS) return NULL;
+  return real(path);
+}
+int stat(const char* path, struct stat* status) {
+  REAL(int, "stat", const char*, struct stat*);
+  if (judge("stat", READS, path, NULL) != PASS) return -1;
+  return real(path, status);
+}
+void* mmap(void* at, size_t size, int protection, int flags, int file, off_t offset) {
+  REAL(void*, "mmap", void*, size_t, int, int, int, off_t);
+  char path[PATH_MAX];
+  if (file >= 0 && judge("mmap", READS, path_of(file, path), NULL) != PASS) return MAP_FAILED;
+  return real(at, size, protection, flags, file, offset);
+}

@@ -1,0 +1,118 @@
+"""What the fault tests share: a run that takes a second, what it must come to, and a program whose file operations fail."""
+
+import collections
+import functools
+import hashlib
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
+from program import PROGRAM, Outcome, ProgramTest  # noqa: E402
+
+TEXT = "".join("abcdefghijkl. \n"[(3 * i + i // 11) % 15] for i in range(3000))
+# lr_decay_iters is given, so that a run's length changes nothing of the updates before its end.
+SMALL = ["--n_layer", "1", "--n_head", "1", "--n_embd", "16", "--block_size", "8", "--dropout", "0.1", "--batch_size", "4",
+         "--warmup_iters", "2", "--lr_decay_iters", "1000", "--log_interval", "1", "--sample_tokens", "5", "--tokens", "5"]
+FIGURES = ("step", "loss", "lr", "grad_norm", "train_loss", "val_loss", "best", "best_val_loss")
+SHIM_SOURCE = pathlib.Path(__file__).with_name("failing_files.c")
+SHIM_LOG = "operations.log"
+Operation = collections.namedtuple("Operation", "number name path other")
+
+
+def rows(run):
+    """What metrics.jsonl says of the training, without what time and machine decide."""
+    lines = (json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines())
+    return [(row["kind"], *(row.get(key) for key in FIGURES)) for row in lines if row["kind"] in ("train", "eval")]
+
+
+def tensors(run, step):
+    """Weights and moments after a step, as bytes."""
+    folder = run / f"checkpoints/step-{step:08d}"
+    return [(folder / name).read_bytes() for name in ("model.safetensors", "optimizer.safetensors")]
+
+
+def fingerprint(run):
+    """Of all that a later process can see of a run's checkpoints and rows, but for the seconds spent."""
+    metrics = (run / "metrics.jsonl").read_bytes()
+    lines, ends_whole = metrics.count(b"{"), metrics.endswith(b"\n")
+    digest = hashlib.sha256(f"{lines} {ends_whole}".encode())
+    for path in sorted((run / "checkpoints").rglob("*")):
+        digest.update(str(path.relative_to(run)).encode() + b"\0")
+        if path.is_file() and path.name not in ("state.json", "MANIFEST.json"):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def left_by_a_save(run):
+    """Whether a save was under way when the process ended."""
+    folder = run / "checkpoints"
+    return folder.is_dir() and any(name.startswith(".") for name in os.listdir(folder))
+
+
+@functools.lru_cache(maxsize=1)
+def shim():
+    """The compiled library that makes file operations fail; None where there is no C compiler."""
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if compiler is None:
+        return None
+    library = pathlib.Path(tempfile.mkdtemp(prefix="chargpt-shim-")) / "failing_files.so"
+    subprocess.run([compiler, "-O1", "-shared", "-fPIC", "-o", str(library), str(SHIM_SOURCE), "-ldl", "-lpthread"], check=True)
+    return library
+
+
+class FaultTest(ProgramTest):
+    """Small runs in a folder of their own."""
+
+    def setUp(self):
+        super().setUp()
+        self.text = self.write("text.txt", TEXT)
+
+    def training(self, run, iters, *more):
+        return ["train", "nanogpt-cpu", "--run", run, "--text", self.text, *SMALL, "--threads", "1", "--max_iters", iters, *more]
+
+    def resuming(self, run, iters, *more):
+        return ["resume", run, "--threads", "1", "--max_iters", iters, *more]
+
+    def whole_run(self, name, iters, *more):
+        """A run that nothing happens to."""
+        self.succeed(*self.training(name, iters, *more))
+        return self.folder / name
+
+    def copy(self, run, name):
+        target = self.folder / name
+        shutil.rmtree(target, ignore_errors=True)
+        shutil.copytree(run, target)
+        return target
+
+    def spoiled(self, arguments, folder, operations="all", at=0, how="once", reason=0):
+        """Runs the program while operation `at` of the set on `folder` fails."""
+        if shim() is None:
+            self.skipTest("no C compiler to make file operations fail with")
+        log = self.folder / SHIM_LOG
+        log.unlink(missing_ok=True)
+        return self.run_program(*arguments, env={
+            "LD_PRELOAD": str(shim()), "FAULT_FOLDER": str(folder), "FAULT_SET": operations, "FAULT_AT": str(at), "FAULT_HOW": how,
+            "FAULT_ERRNO": str(reason), "FAULT_LOG": str(log)})
+
+    def operations(self):
+        """Of the last spoiled(), in order."""
+        log = self.folder / SHIM_LOG
+        if not log.exists():
+            return []
+        found = []
+        for line in log.read_text().splitlines():
+            number, name, path, *other = line.split(" ")
+            found.append(Operation(int(number), name, path, other[0] if other else None))
+        return found
+
+    def assert_same_training(self, whole, run, step):
+        self.assertEqual(tensors(whole, step), tensors(run, step))
+        self.assertEqual(rows(whole), rows(run))
+
+
+__all__ = ["PROGRAM", "Outcome", "FaultTest", "rows", "tensors", "fingerprint", "left_by_a_save", "shim", "SMALL", "TEXT"]

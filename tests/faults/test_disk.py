@@ -1,0 +1,123 @@
+"""Disks that are full, read-only or gone: what was saved stays, and is gone on from."""
+
+import errno
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+from harness import PROGRAM, FaultTest, Outcome, rows, tensors
+
+SAVES = ["--eval_interval", "2", "--keep", "2"]
+
+
+def mounts_are_allowed():
+    return os.geteuid() == 0 and subprocess.run(["unshare", "--mount", "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0
+
+
+class FullDiskTest(FaultTest):
+    def limited(self, arguments, bytes_a_file):
+        """The program where no file may grow beyond a size (ulimit -f)."""
+        process = subprocess.run([PROGRAM, *map(str, arguments)], cwd=self.folder, timeout=300, capture_output=True, check=False,
+                                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (bytes_a_file, resource.RLIM_INFINITY)))
+        return Outcome(process)
+
+    def test_a_limit_of_file_sizes_is_a_notice_on_the_way_and_74_at_the_end(self):
+        run = self.whole_run("run", 4, *SAVES)
+        before = tensors(run, 4)
+        limit = (run / "checkpoints/step-00000004/optimizer.safetensors").stat().st_size - 1
+        outcome = self.limited(self.resuming(run, 8), limit)
+        self.assertEqual(outcome.code, 74, outcome.err)
+        self.assertIn("File too large", outcome.error)
+        self.assertIn("no checkpoint of step 6: ", outcome.err)
+        self.assertIn("training goes on", outcome.err)
+        self.assertEqual(tensors(run, 4), before)
+        self.succeed(*self.resuming(run, 8))
+        self.assert_same_training(self.whole_run("whole", 8, *SAVES), run, 8)
+
+    def test_rows_of_metrics_wait_until_they_can_be_written(self):
+        self.whole_run("whole", 4, *SAVES)
+        run = self.folder / "run"
+        outcome = self.spoiled(self.training("run", 4, *SAVES), run / "metrics.jsonl", "write", 3, "once", errno.ENOSPC)
+        self.assertEqual(outcome.code, 0, outcome.err)
+        self.assertIn("metrics.jsonl: No space left on device", outcome.err)
+        self.assertIn("kept in memory until it can be written again", outcome.err)
+        self.assertEqual(rows(run), rows(self.folder / "whole"))
+
+    def test_a_full_file_system(self):
+        if not mounts_are_allowed():
+            self.skipTest("mounting a small file system needs root")
+        small = self.folder / "small"
+        small.mkdir()
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", small], check=True)
+        self.addCleanup(subprocess.run, ["umount", "--lazy", small], check=True)
+        options = ["--eval_interval", "2", "--keep", "100"]
+        error = self.fail_with(74, *self.training("small/run", 30, *options))
+        self.assertIn("No space left on device", error)
+        self.assertIn("free some space", error)
+        self.assertTrue(self.succeed("inspect", "small/run", "--verify", "--json").json["verified"])
+        subprocess.run(["mount", "-o", "remount,size=16m", small], check=True)
+        self.succeed(*self.resuming("small/run", 30))
+        self.assert_same_training(self.whole_run("whole", 30, *options), small / "run", 30)
+
+
+class ReadOnlyTest(FaultTest):
+    """As root a read-only mount, else a folder without the permission."""
+
+    def without_writing(self, folder, arguments):
+        command = [PROGRAM, *map(str, arguments)]
+        if os.geteuid() == 0:
+            if not mounts_are_allowed():
+                self.skipTest("a read-only mount needs a mount namespace")
+            script = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"'
+            command = ["unshare", "--mount", "sh", "-c", script, str(folder), *command]
+        else:
+            for path in [folder, *folder.rglob("*")]:
+                path.chmod(path.stat().st_mode & ~0o222)
+            self.addCleanup(lambda: [path.chmod(path.stat().st_mode | 0o200) for path in [folder, *folder.rglob("*")]])
+        return Outcome(subprocess.run(command, cwd=self.folder, timeout=300, capture_output=True, check=False))
+
+    def test_a_read_only_run_can_be_used_but_not_gone_on_with(self):
+        run = self.whole_run("run", 2, *SAVES)
+        for command in (["sample", run, "--tokens", "5"], ["eval", run], ["inspect", run, "--verify"]):
+            outcome = self.without_writing(run, command)
+            self.assertEqual(outcome.code, 0, outcome.err)
+        outcome = self.without_writing(run, self.resuming(run, 4))
+        self.assertEqual(outcome.code, 74, outcome.err)
+        self.assertRegex(outcome.error, r"cannot lock .*run/\.lock: (Read-only file system|Permission denied)")
+
+    def test_a_new_run_in_a_read_only_folder(self):
+        closed = self.folder / "closed"
+        closed.mkdir()
+        outcome = self.without_writing(closed, self.training("closed/run", 2))
+        self.assertEqual(outcome.code, 74, outcome.err)
+        self.assertRegex(outcome.error, r"cannot make the folder closed/run: .*; --run DIR chooses another place")
+
+
+class VanishedFolderTest(FaultTest):
+    def test_a_run_folder_that_is_moved_away_keeps_what_it_had_and_the_rest_is_saved_anew(self):
+        process = subprocess.Popen([PROGRAM, *map(str, self.training("run", 10**9, *SAVES))], cwd=self.folder, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.PIPE)
+        run, moved = self.folder / "run", self.folder / "moved"
+        deadline = time.time() + 60
+        while not (run / "checkpoints/BEST").exists() and time.time() < deadline:
+            time.sleep(0.02)
+        run.rename(moved)
+        while not (run / "checkpoints/LATEST").exists() and time.time() < deadline:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGTERM)
+        err = process.communicate(timeout=60)[1].decode()
+        self.assertEqual(process.returncode, 128 + signal.SIGTERM, err)
+        for folder in ("run", "moved"):
+            self.assertTrue(self.succeed("inspect", folder, "--verify", "--json").json["verified"])
+        last = int((run / "checkpoints/LATEST").read_text()[5:]) + 2
+        shutil.rmtree(moved)
+        self.succeed(*self.resuming("run", last))
+        self.assertEqual(tensors(run, last), tensors(self.whole_run("whole", last, *SAVES), last))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,54 @@
+"""kill -9 at random moments: what is resumed comes to the same, bit for bit."""
+
+import os
+import random
+import signal
+import subprocess
+import time
+import unittest
+
+from harness import PROGRAM, FaultTest, left_by_a_save
+
+KILLS = int(os.environ.get("CHARGPT_KILLS", "20"))
+SAVES = ["--eval_interval", "1", "--keep", "2"]
+
+
+class KillTest(FaultTest):
+    def killed_after(self, arguments, seconds):
+        """Starts the program and kills it; its exit status and stderr."""
+        errors = self.folder / "stderr.txt"
+        with errors.open("wb") as sink:
+            process = subprocess.Popen([PROGRAM, *map(str, arguments)], cwd=self.folder, stdout=subprocess.DEVNULL, stderr=sink)
+            time.sleep(seconds)
+            process.kill()
+            return process.wait(), errors.read_text()
+
+    def test_a_run_killed_again_and_again_equals_one_that_was_not(self):
+        seed = int(os.environ.get("CHARGPT_SEED", random.randrange(10**9)))
+        moments = random.Random(seed)
+        run = self.folder / "killed"
+        kills = in_a_save = resumes = before_the_first = 0
+        while kills < KILLS:
+            has_checkpoint = (run / "checkpoints/LATEST").exists()
+            command = self.resuming(run, 10**9) if has_checkpoint else self.training(run, 10**9, *SAVES, "--overwrite")
+            code, err = self.killed_after(command, moments.uniform(0.1, 1.0))
+            self.assertEqual(code, -signal.SIGKILL, f"seed {seed}: {err}")
+            for word in ("DAMAGED", "not bit-exact", "error:"):
+                self.assertNotIn(word, err, f"seed {seed}, kill {kills}")
+            kills += 1
+            resumes += has_checkpoint
+            before_the_first += not (run / "checkpoints/LATEST").exists()
+            in_a_save += left_by_a_save(run)
+        if not (run / "checkpoints/LATEST").exists():
+            self.succeed(*self.training(run, 3, *SAVES, "--overwrite"))
+        last = int((run / "checkpoints/LATEST").read_text()[5:]) + 3
+        self.succeed(*self.resuming(run, last))
+        whole = self.whole_run("whole", last, *SAVES)
+        self.assert_same_training(whole, run, last)
+        self.assertFalse([path.name for path in run.rglob(".*") if path.name != ".lock"], "left behind")
+        print(f"kills {kills} (inside a save {in_a_save}, before the first checkpoint {before_the_first}), resumes {resumes + 1}, "
+              f"steps {last}, differences 0 (seed {seed})")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,245 @@
+"""What resuming finds different, damage, divergence, memory and hostile text: each is named, and refused or announced."""
+
+import array
+import json
+import math
+import os
+import pty
+import resource
+import shutil
+import struct
+import subprocess
+import unittest
+
+from harness import PROGRAM, TEXT, FaultTest, Outcome, rows, tensors
+
+SAVES = ["--eval_interval", "2", "--keep", "2"]
+
+
+def crc64(data):
+    """CRC-64 of xz (ECMA-182, reflected), one byte at a time."""
+    crc = 2**64 - 1
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0xC96C5795D7870F42 if crc & 1 else 0)
+    return crc ^ (2**64 - 1)
+
+
+def rewrite(folder, name, data):
+    """Replaces a file of a checkpoint, and what its manifest says of it."""
+    (folder / name).write_bytes(data)
+    manifest = json.loads((folder / "MANIFEST.json").read_text())
+    manifest["files"][name] = {"bytes": len(data), "crc64": f"{crc64(data):016x}"}
+    (folder / "MANIFEST.json").write_text(json.dumps(manifest))
+
+
+def flip(path):
+    data = bytearray(path.read_bytes())
+    data[-1] ^= 1
+    path.write_bytes(data)
+
+
+def safetensors(named):
+    """name -> list of floats, as a file."""
+    header, place, body = {}, 0, b""
+    for name, values in named.items():
+        size = 4 * len(values)
+        header[name] = {"dtype": "F32", "shape": [len(values)], "data_offsets": [place, place + size]}
+        place += size
+        body += struct.pack(f"<{len(values)}f", *values)
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    return struct.pack("<Q", len(text)) + text + body
+
+
+def is_finite(path):
+    data = path.read_bytes()
+    values = array.array("f", data[8 + struct.unpack("<Q", data[:8])[0]:])
+    return all(map(math.isfinite, values))
+
+
+class ResumeTruthTest(FaultTest):
+    def setUp(self):
+        super().setUp()
+        self.run_folder = self.whole_run("run", 4, *SAVES)
+        self.newest = self.run_folder / "checkpoints/step-00000004"
+
+    def test_another_number_of_threads_is_announced(self):
+        err = self.succeed("resume", "run", "--threads", "2", "--max_iters", "6").err
+        self.assertIn("not bit-exact: the number of threads was 1 when the checkpoint was written and is 2 now", err)
+
+    def test_another_build_processor_library_device_and_engine_are_announced(self):
+        state = json.loads((self.newest / "state.json").read_text())
+        state.update(program_version="0.0.1", libtorch_version="1.0", cpu_capability="VSX", device="cuda:7", engine="abacus")
+        rewrite(self.newest, "state.json", json.dumps(state).encode())
+        err = self.succeed(*self.resuming("run", 6)).err
+        for what, then in (("chargpt", "0.0.1"), ("LibTorch", "1.0"), ("the CPU capability", "VSX"), ("the device", "cuda:7"),
+                           ("the engine", "abacus")):
+            self.assertIn(f"not bit-exact: {what} was {then} when the checkpoint was written and is ", err)
+
+    def test_another_text_is_refused(self):
+        for text, how in ((TEXT[1] + TEXT[0] + TEXT[2:], "as long, but other characters"), (TEXT * 2, "3000 tokens then, 6000 now")):
+            self.text.write_text(text)
+            error = self.fail_with(65, *self.resuming("run", 6))
+            self.assertIn("the text is not the one that run/checkpoints/step-00000004 was trained on", error)
+            self.assertIn(how, error)
+            self.assertIn("--init_from", error)
+
+    def test_a_text_with_new_characters_is_refused_and_names_them(self):
+        self.text.write_text(TEXT + "☺")
+        self.assertIn("U+263A", self.fail_with(65, *self.resuming("run", 6)))
+
+    def test_a_text_that_is_gone_is_named(self):
+        self.text.unlink()
+        self.assertIn("text.txt does not exist", self.fail_with(66, *self.resuming("run", 6)))
+
+    def test_another_model_is_refused(self):
+        self.assertEqual(self.fail_with(2, *self.resuming("run", 6, "--n_layer", "2")),
+                         "model.n_layer cannot change from 1 to 2 when a run goes on; start a new one by `chargpt train --init_from`")
+
+    def test_other_options_of_training_are_announced(self):
+        err = self.succeed(*self.resuming("run", 6, "--learning_rate", "0.01")).err
+        self.assertIn("changed: train.max_iters 4 -> 6", err)
+        self.assertIn("changed: train.learning_rate 0.001 -> 0.01", err)
+
+    def test_metrics_after_the_checkpoint_are_not_left_twice(self):
+        whole = self.whole_run("whole", 6, *SAVES)
+        self.succeed(*self.resuming("run", 6))
+        self.succeed(*self.resuming("run", 6, "--checkpoint", "step-4"))
+        self.assertEqual(rows(self.run_folder), rows(whole))
+        self.assertEqual(tensors(self.run_folder, 6), tensors(whole, 6))
+
+    def test_one_checkpoint_folder_resumes_its_run_from_there(self):
+        whole = self.whole_run("whole", 6, *SAVES)
+        self.succeed(*self.resuming("run/checkpoints/step-00000002", 6))
+        self.assert_same_training(whole, self.run_folder, 6)
+        self.assertFalse((self.run_folder / "checkpoints/step-00000002/checkpoints").exists())
+
+
+class DamageTest(FaultTest):
+    def setUp(self):
+        super().setUp()
+        self.run_folder = self.whole_run("run", 4, *SAVES)
+        self.checkpoints = self.run_folder / "checkpoints"
+
+    def test_the_previous_good_checkpoint_is_used_loudly_even_where_quiet(self):
+        for name in ("model.safetensors", "optimizer.safetensors", "state.json", "vocab.json", "config.json", "MANIFEST.json"):
+            with self.subTest(name):
+                run = self.copy(self.run_folder, "copy")
+                (run / "checkpoints/step-00000004" / name).write_bytes(b"")
+                err = self.succeed(*self.resuming("copy", 6, "--quiet")).err
+                self.assertIn("chargpt: warning: DAMAGED CHECKPOINT: step-00000004 cannot be used (", err)
+                self.assertIn(name, err)
+                self.assertIn("using step-00000002 instead", err)
+        self.assert_same_training(self.whole_run("whole", 6, *SAVES), run, 6)
+
+    def test_where_no_checkpoint_is_whole_nothing_is_used(self):
+        for path in self.checkpoints.glob("step-*/model.safetensors"):
+            flip(path)
+        for command in (self.resuming("run", 6), ["sample", "run"], ["inspect", "run", "--verify"]):
+            self.assertIn("no other checkpoint of run is whole", self.fail_with(65, *command))
+
+    def test_verify_names_the_damaged_file_of_any_checkpoint(self):
+        flip(self.checkpoints / "step-00000002/optimizer.safetensors")
+        self.assertRegex(self.fail_with(65, "inspect", "run", "--verify"), r"step-00000002/optimizer\.safetensors is damaged: its CRC-64 is ")
+
+    def test_pointers_that_name_other_places_are_not_followed(self):
+        shutil.copytree(self.checkpoints / "step-00000004", self.folder / "elsewhere")
+        for name in ("LATEST", "BEST"):
+            (self.checkpoints / name).write_text("../../elsewhere\n")
+        err = self.succeed("sample", "run", "--tokens", "5").err
+        self.assertIn("names no checkpoint that is there; using step-00000004, the newest", err)
+
+
+class DivergenceTest(FaultTest):
+    """A rate and a model without normalisation that overflow soon."""
+
+    RECKLESS = ["--norm", "none", "--final_norm", "false", "--learning_rate", "1000", "--weight_decay", "1", "--dropout", "0",
+                "--eval_interval", "1"]
+
+    def diverge(self, policy, *more):
+        error = self.fail_with(80, *self.training("run", 2000, *self.RECKLESS, "--on_nonfinite", policy, *more))
+        saved = list((self.folder / "run/checkpoints").glob("step-*"))
+        self.assertTrue(saved)
+        for path in saved:
+            self.assertTrue(is_finite(path / "model.safetensors"), path)
+        self.assertTrue(self.succeed("inspect", "run", "--verify", "--json").json["verified"])
+        self.assertIn("lower train.learning_rate = 1000", error)
+        return error
+
+    def test_stop_names_the_last_good_checkpoint(self):
+        self.assertRegex(self.diverge("stop"), r"^training diverged: .* the last good checkpoint is run/checkpoints/step-\d+; ")
+
+    def test_stop_names_windows_and_gradients(self):
+        self.assertRegex(self.fail_with(80, *self.training("run", 2000, *self.RECKLESS, "--eval_interval", "1000")),
+                         r"update \d+ has loss .* and gradient norm .* \(its windows start at \d+, \d+, \d+, \d+ of the train split; "
+                         r"largest gradient norms: \S+ \S+, ")
+
+    def test_skip_gives_up_after_a_hundred_in_a_row(self):
+        error = self.fail_with(80, *self.training("run", 2000, *self.RECKLESS, "--on_nonfinite", "skip", "--eval_interval", "1000"))
+        self.assertIn("the 100th skipped in a row; no checkpoint had been saved yet", error)
+
+    def test_rollback_gives_up_after_ten_returns_to_one_moment(self):
+        error = self.diverge("rollback", "--eval_interval", "1000")
+        self.assertRegex(error, r"the 10th time in a row since step 0; the last good checkpoint is run/checkpoints/step-00000000; ")
+        notices = [row["line"] for row in map(json.loads, (self.folder / "run/metrics.jsonl").read_text().splitlines())
+                   if row["kind"] == "notice" and ": back to weights and moments of step 0" in row["line"]]
+        self.assertEqual(len(notices), 9)
+
+
+class MemoryTest(FaultTest):
+    LARGE = ["--n_embd", "1024", "--n_head", "8", "--n_layer", "4"]  # 50 million parameters
+
+    def test_a_run_that_cannot_fit_is_refused_before_it_starts(self):
+        error = self.fail_with(81, *self.training("run", 2, "--n_embd", "4096", "--batch_size", "1048576"))
+        self.assertRegex(error, r"^a step needs about \S+ GB and there are \S+ GB of memory; lower train\.batch_size = 1048576")
+
+    def test_running_out_of_memory_ends_with_advice(self):
+        limit = 800 << 20
+        process = subprocess.run([PROGRAM, *map(str, self.training("run", 2, *self.LARGE))], cwd=self.folder, timeout=300,
+                                 capture_output=True, check=False,
+                                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+        outcome = Outcome(process)
+        self.assertEqual(outcome.code, 81, outcome.err)
+        self.assertRegex(outcome.error, r"^out of host memory( \(\S+ bytes more were asked for\))?; lower train\.batch_size ")
+
+
+class TerminalTest(FaultTest):
+    ESCAPES = "\x1b]0;owned\x07\x1b[31m"
+
+    def on_a_terminal(self, *arguments):
+        """What the program prints where stdout and stderr are a terminal."""
+        ours, theirs = pty.openpty()
+        process = subprocess.Popen([PROGRAM, *map(str, arguments)], cwd=self.folder, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs,
+                                   env={**os.environ, "NO_COLOR": "1"})
+        os.close(theirs)
+        shown = b""
+        try:
+            while piece := os.read(ours, 4096):
+                shown += piece
+        except OSError:  # the other end is closed
+            pass
+        os.close(ours)
+        self.assertEqual(process.wait(timeout=60), 0, shown)
+        return shown.decode()
+
+    def test_a_sample_moves_no_cursor_but_reaches_a_pipe_as_it_is(self):
+        self.text.write_text(self.ESCAPES * 200)
+        self.whole_run("run", 2)
+        self.assertNotIn("\x1b", self.on_a_terminal("sample", "run", "--prompt", self.ESCAPES, "--tokens", "50", "--quiet"))
+        self.assertIn("\\x1b]0;owned\\x07", self.on_a_terminal("sample", "run", "--prompt", self.ESCAPES, "--tokens", "5", "--quiet"))
+        self.assertTrue(self.succeed("sample", "run", "--prompt", self.ESCAPES, "--tokens", "5").out.startswith(self.ESCAPES))
+
+    def test_names_in_a_foreign_checkpoint_move_no_cursor(self):
+        run = self.whole_run("run", 2)
+        rewrite(run / "checkpoints/step-00000002", "model.safetensors", safetensors({"w" + self.ESCAPES: [1.0, 2.0]}))
+        shown = self.on_a_terminal("inspect", "run")
+        self.assertNotIn("\x1b", shown)
+        self.assertIn("w\\x1B]0;owned\\x07", shown)
+        error = self.fail_with(65, "sample", "run")
+        self.assertNotIn("\x1b", error)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,89 @@
+"""Signals, terminals and pipes: how a run is ended from outside. What each signal does is in tests/cli/test_training.py."""
+
+import fcntl
+import os
+import pty
+import signal
+import subprocess
+import termios
+import time
+import unittest
+
+from harness import PROGRAM, FaultTest, tensors
+
+
+
+class StopTest(FaultTest):
+    def started(self, *more, **keywords):
+        """A long run that has saved once."""
+        process = subprocess.Popen([PROGRAM, *map(str, self.training("run", 10**9, "--eval_interval", "5", *more))], cwd=self.folder,
+                                   **{"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, **keywords})
+        self.addCleanup(process.kill)
+        self.wait_for(lambda: (self.folder / "run/checkpoints/LATEST").exists())
+        return process
+
+    def wait_for(self, condition):
+        deadline = time.time() + 60
+        while not condition():
+            self.assertLess(time.time(), deadline, "nothing happened for a minute")
+            time.sleep(0.02)
+
+    def step(self):
+        return int((self.folder / "run/checkpoints/LATEST").read_text()[5:])
+
+    def test_a_second_signal_ends_at_once_and_saves_nothing(self):
+        process = self.started("--keep", "1000000")
+        process.send_signal(signal.SIGSTOP)  # so that both are there before the program can act on one
+        self.wait_for(lambda: " T " in open(f"/proc/{process.pid}/stat", encoding="utf-8").read())
+        before = sorted(path.name for path in (self.folder / "run/checkpoints").glob("step-*"))
+        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGTERM)
+        process.send_signal(signal.SIGCONT)
+        err = process.communicate(timeout=60)[1].decode()
+        self.assertIn(process.returncode, (128 + signal.SIGINT, 128 + signal.SIGTERM), err)
+        self.assertNotIn("go on by", err)
+        self.assertEqual(sorted(path.name for path in (self.folder / "run/checkpoints").glob("step-*")), before)
+        self.succeed(*self.resuming("run", self.step() + 1))
+
+    def test_closing_the_terminal_saves(self):
+        ours, theirs = pty.openpty()
+        process = self.started(stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
+                               preexec_fn=lambda: fcntl.ioctl(theirs, termios.TIOCSCTTY, 0))
+        os.close(theirs)
+        before = self.step()
+        os.close(ours)
+        self.assertEqual(process.wait(timeout=60), 128 + signal.SIGHUP)
+        self.assertGreaterEqual(self.step(), before)
+        self.assertTrue(self.succeed("inspect", "run", "--verify", "--json").json["verified"])
+
+    def test_nohup_is_respected(self):
+        process = self.started(preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        before = self.step()
+        process.send_signal(signal.SIGHUP)
+        self.wait_for(lambda: self.step() > before)
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(timeout=60), 128 + signal.SIGTERM)
+
+    def test_a_reader_that_goes_away_does_not_end_a_training(self):
+        process = self.started(stdout=subprocess.PIPE)
+        process.stderr.close()
+        process.stdout.close()
+        before = self.step()
+        self.wait_for(lambda: self.step() > before)
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(timeout=60), 128 + signal.SIGTERM)
+
+    def test_a_run_that_was_killed_leaves_no_lock(self):
+        process = self.started()
+        error = self.fail_with(75, "resume", "run")
+        self.assertEqual(error, f"run is in use by another process (process {process.pid}); wait for it, stop it, or choose another folder "
+                                "with --run")
+        process.kill()
+        process.wait()
+        step = self.step()
+        self.succeed(*self.resuming("run", step + 1))
+        self.assertEqual(len(tensors(self.folder / "run", step + 1)), 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
