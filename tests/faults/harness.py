@@ -1,5 +1,6 @@
 """What the fault tests share: a run that takes a second, what it must come to, and a program whose file operations fail."""
 
+import atexit
 import collections
 import functools
 import hashlib
@@ -21,6 +22,7 @@ SMALL = ["--n_layer", "1", "--n_head", "1", "--n_embd", "16", "--block_size", "8
 FIGURES = ("step", "loss", "lr", "grad_norm", "train_loss", "val_loss", "best", "best_val_loss")
 SHIM_SOURCE = pathlib.Path(__file__).with_name("failing_files.c")
 SHIM_LOG = "operations.log"
+WHOLE_RUNS = {}  # of this process, by what they are of: training the same again would only cost time
 Operation = collections.namedtuple("Operation", "number name path other")
 
 
@@ -55,12 +57,20 @@ def left_by_a_save(run):
 
 
 @functools.lru_cache(maxsize=1)
+def shelf():
+    """A folder for what several tests use."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="chargpt-test-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+@functools.lru_cache(maxsize=1)
 def shim():
     """The compiled library that makes file operations fail; None where there is no C compiler."""
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
         return None
-    library = pathlib.Path(tempfile.mkdtemp(prefix="chargpt-shim-")) / "failing_files.so"
+    library = shelf() / "failing_files.so"
     subprocess.run([compiler, "-O1", "-shared", "-fPIC", "-o", str(library), str(SHIM_SOURCE), "-ldl", "-lpthread"], check=True)
     return library
 
@@ -73,15 +83,19 @@ class FaultTest(ProgramTest):
         self.text = self.write("text.txt", TEXT)
 
     def training(self, run, iters, *more):
-        return ["train", "nanogpt-cpu", "--run", run, "--text", self.text, *SMALL, "--threads", "1", "--max_iters", iters, *more]
+        return ["train", "nanogpt-cpu", "--run", run, "--text", "text.txt", *SMALL, "--threads", "1", "--max_iters", iters, *more]
 
     def resuming(self, run, iters, *more):
         return ["resume", run, "--threads", "1", "--max_iters", iters, *more]
 
     def whole_run(self, name, iters, *more):
         """A run that nothing happens to."""
-        self.succeed(*self.training(name, iters, *more))
-        return self.folder / name
+        key = (self.text.read_bytes(), iters, *more)
+        if key not in WHOLE_RUNS:
+            kept = f"run-{len(WHOLE_RUNS)}"
+            self.succeed(*self.training(name, iters, *more, "--overwrite"))
+            WHOLE_RUNS[key] = shutil.copytree(self.folder / name, shelf() / kept)
+        return self.copy(WHOLE_RUNS[key], name)
 
     def copy(self, run, name):
         target = self.folder / name

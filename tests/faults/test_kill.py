@@ -31,7 +31,7 @@ class KillTest(FaultTest):
         while kills < KILLS:
             has_checkpoint = (run / "checkpoints/LATEST").exists()
             command = self.resuming(run, 10**9) if has_checkpoint else self.training(run, 10**9, *SAVES, "--overwrite")
-            code, err = self.killed_after(command, moments.uniform(0.1, 1.0))
+            code, err = self.killed_after(command, moments.uniform(0.1, 0.8))
             self.assertEqual(code, -signal.SIGKILL, f"seed {seed}: {err}")
             for word in ("DAMAGED", "not bit-exact", "error:"):
                 self.assertNotIn(word, err, f"seed {seed}, kill {kills}")

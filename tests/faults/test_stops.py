@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import pathlib
 import pty
 import signal
 import subprocess
@@ -34,7 +35,7 @@ class StopTest(FaultTest):
     def test_a_second_signal_ends_at_once_and_saves_nothing(self):
         process = self.started("--keep", "1000000")
         process.send_signal(signal.SIGSTOP)  # so that both are there before the program can act on one
-        self.wait_for(lambda: " T " in open(f"/proc/{process.pid}/stat", encoding="utf-8").read())
+        self.wait_for(lambda: " T " in pathlib.Path(f"/proc/{process.pid}/stat").read_text())
         before = sorted(path.name for path in (self.folder / "run/checkpoints").glob("step-*"))
         process.send_signal(signal.SIGINT)
         process.send_signal(signal.SIGTERM)
@@ -79,7 +80,7 @@ class StopTest(FaultTest):
         self.assertEqual(error, f"run is in use by another process (process {process.pid}); wait for it, stop it, or choose another folder "
                                 "with --run")
         process.kill()
-        process.wait()
+        process.communicate()
         step = self.step()
         self.succeed(*self.resuming("run", step + 1))
         self.assertEqual(len(tensors(self.folder / "run", step + 1)), 2)
