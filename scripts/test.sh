@@ -1,16 +1,18 @@
 #!/usr/bin/env bash
 # Builds the program and runs every test: quick ones, checks of the sources, long ones. Ends at the first failure.
-#   scripts/test.sh              everything; minutes
-#   scripts/test.sh --quick      without the long ones
+#   scripts/test.sh              everything but the soak tests; minutes
+#   scripts/test.sh --quick      without the long ones either
+#   scripts/test.sh --soak       the soak tests: hundreds of kills, every file operation failing once, long runs; half an hour
 #   scripts/test.sh -R model     other arguments go to ctest
 set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")/.."
 . scripts/setup.sh
 
-selection=("$@")
-if [ "${1:-}" = --quick ]; then
-  selection=(-LE long "${@:2}")
-fi
+case ${1:-} in
+  --quick) selection=(-LE "long|soak" "${@:2}") ;;
+  --soak) selection=(-L soak "${@:2}") ;;
+  *) selection=(-LE soak "$@") ;;
+esac
 
 want clang-format-14 clang-format-14
 build

@@ -491,7 +491,7 @@ VECTOR_CASE(B23_train_transformer_10k, "10,000 steps follow the printed log and 
 }
 
 VECTOR_CASE(B24_train_transformer_continued_20k, "20,000 further steps with a new optimizer stay in the printed range",
-            "[long]") {
+            "[soak]") {
   const auto v = vector("B24_train_transformer_continued_20k");
   auto& trained = trained_transformer();
   const auto further =
