@@ -3,6 +3,7 @@
 #include <torch/nn/module.h>
 #include <torch/nn/modules/embedding.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <regex>
@@ -295,19 +296,38 @@ void start_moments(ParameterGroup& group) {
   if (kept.second && !group.moment2.defined()) group.moment2 = zeros();
 }
 
+bool has_snapshot(const ParameterGroup& group) {
+  return std::ranges::any_of(group.journals, [](const auto& held) { return !held.expired(); });
+}
+
+void keep_for_snapshots(const ParameterGroup& group, const torch::Tensor& rows) {
+  for (const std::weak_ptr<RowJournal>& held : group.journals)
+    if (const std::shared_ptr<RowJournal> journal = held.lock())
+      journal->keep(rows, group.as_table(group.values), group.as_table(group.moment2));
+}
+
 namespace {
 
+/// Before every row of a table may change.
+void keep_all_for_snapshots(ParameterGroup& group) {
+  if (!group.row_sparse || !has_snapshot(group)) return;
+  start_moments(group);
+  const auto options = torch::TensorOptions().dtype(torch::kInt64).device(group.values.device());
+  keep_for_snapshots(group, torch::arange(group.slots.front().shape.front(), options));
+}
+
 std::shared_ptr<RowJournal> start_journal(ParameterGroup& group) {
-  const auto journal =
-      std::make_shared<RowJournal>(group.slots.front().shape.front(), group.moment2.defined(), group.values.device());
+  const auto journal = std::make_shared<RowJournal>(group.slots.front().shape.front(), group.values.device());
   std::erase_if(group.journals, [](const std::weak_ptr<RowJournal>& held) { return held.expired(); });
   group.journals.push_back(journal);
   return journal;
 }
 
+/// Other snapshots that are held see the rows change as in an update.
 void undo(ParameterGroup& group, const RowJournal& journal) {
-  if (!journal.has_moment()) group.moment2.reset();
-  journal.undo(group.as_table(group.values), journal.has_moment() ? group.as_table(group.moment2) : torch::Tensor());
+  start_moments(group);
+  for (const torch::Tensor& rows : journal.rows()) keep_for_snapshots(group, rows);
+  journal.undo(group.as_table(group.values), group.as_table(group.moment2));
 }
 
 }  // namespace
@@ -357,13 +377,17 @@ std::vector<TensorView> ParameterArena::optimizer_tensors(std::vector<torch::Ten
 
 void ParameterArena::load_model(const SafetensorsFile& file, const std::string& source) {
   std::set<std::string> expected;
-  for (ParameterGroup& group : groups_) expected.merge(load_slots(group, group.values, "", file, source));
+  for (ParameterGroup& group : groups_) {
+    keep_all_for_snapshots(group);
+    expected.merge(load_slots(group, group.values, "", file, source));
+  }
   expect_no_more(file, source, expected);
 }
 
 void ParameterArena::load_optimizer(const SafetensorsFile& file, const std::string& source) {
   std::set<std::string> expected{"step"};
   for (ParameterGroup& group : groups_) {
+    keep_all_for_snapshots(group);
     start_moments(group);
     if (group.moment1.defined()) expected.merge(load_slots(group, group.moment1, "moment1/", file, source));
     if (group.moment2.defined()) expected.merge(load_slots(group, group.moment2, "moment2/", file, source));

@@ -58,9 +58,13 @@ struct ParameterGroup {
 /// Makes the moments that the group's rule keeps, zero, where there are none yet.
 void start_moments(ParameterGroup& group);
 
+/// Whether a snapshot of this row-sparse group is held; and what whoever changes rows of it (int64, distinct) must call
+/// first, so that snapshots keep what the rows were.
+bool has_snapshot(const ParameterGroup& group);
+void keep_for_snapshots(const ParameterGroup& group, const torch::Tensor& rows);
+
 /// Values, moments and update count at one moment: what measuring steps needs to leave no trace. Of tables it keeps
-/// the rows that were changed since, so that taking one costs nothing and holding one a little in each update; loading
-/// weights or moments ends its use.
+/// the rows that were changed since, so that taking one costs nothing and holding one a little in each update.
 struct ArenaSnapshot {
   std::vector<torch::Tensor> values, moment1, moment2;  ///< one per group; undefined for row-sparse ones
   std::vector<std::shared_ptr<RowJournal>> journals;    ///< one per group; null for others

@@ -10,20 +10,19 @@ namespace chargpt {
 
 class RowJournal {
  public:
-  /// Of a table of `rows` rows, whose second moment there is, or not yet.
-  RowJournal(std::int64_t rows, bool has_moment, const torch::Device& device);
-  bool has_moment() const { return has_moment_; }
-  /// Copies those of `rows` (n,) int64, distinct, that were not kept before. `values` and, where there is one, `moment`
-  /// (all rows, width).
+  /// Of a table of `rows` rows.
+  RowJournal(std::int64_t rows, const torch::Device& device);
+  /// Copies those of `rows` (n,) int64, distinct, that were not kept before; `values` and `moment` (all rows, width).
   void keep(const torch::Tensor& rows, const torch::Tensor& values, const torch::Tensor& moment);
-  /// Puts everything kept back; `moment` is left alone where there was none.
+  /// Puts everything kept back.
   void undo(torch::Tensor values, torch::Tensor moment) const;
+  /// What undo() will change: each (n,) int64.
+  std::vector<torch::Tensor> rows() const;
 
  private:
   struct Entry {
     torch::Tensor rows, values, moment;
   };
-  bool has_moment_;
   torch::Tensor kept_;  ///< (all rows,) bool
   std::vector<Entry> entries_;
 };

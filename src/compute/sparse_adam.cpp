@@ -22,23 +22,10 @@ Rates rates(const ParameterGroup& group, std::int64_t step, const UpdateContext&
           .kept = 1 - rate * group.weight_decay};
 }
 
-/// Before `rows` (distinct) change.
-void write_journals(const ParameterGroup& group, const Tensor& rows) {
-  for (const std::weak_ptr<RowJournal>& held : group.journals)
-    if (const std::shared_ptr<RowJournal> journal = held.lock())
-      journal->keep(rows, group.as_table(group.values), group.as_table(group.moment2));
-}
-
-bool has_journal(const ParameterGroup& group) {
-  for (const std::weak_ptr<RowJournal>& held : group.journals)
-    if (!held.expired()) return true;
-  return false;
-}
-
 void sparse_adam_on_cpu(ParameterGroup& group, std::int64_t step, const UpdateContext& context) {
   const Tensor rows = group.row_gradient.rows.contiguous(), gradients = group.row_gradient.values.contiguous();
   const TouchedRows touched({rows.const_data_ptr<std::int64_t>(), static_cast<std::size_t>(rows.numel())});
-  if (has_journal(group)) write_journals(group, torch::tensor(touched.distinct(), torch::kInt64));
+  if (has_snapshot(group)) keep_for_snapshots(group, torch::tensor(touched.distinct(), torch::kInt64));
   const Rates by = rates(group, step, context);
   const SparseAdamFactors factors{.beta2 = static_cast<float>(context.beta2),
                                   .eps = static_cast<float>(context.eps),
@@ -61,7 +48,7 @@ void sparse_adam_by_operations(ParameterGroup& group, std::int64_t step, const U
   const Tensor& occurring = group.row_gradient.values;
   const Tensor gradient =
       torch::zeros({rows.size(0), group.width()}, occurring.options()).index_add_(0, places, occurring);
-  write_journals(group, rows);
+  keep_for_snapshots(group, rows);
   Tensor values = group.as_table(group.values), moment = group.as_table(group.moment2);
   const Tensor v = moment.index_select(0, rows).mul_(context.beta2).addcmul_(gradient, gradient, 1 - context.beta2);
   moment.index_copy_(0, rows, v);

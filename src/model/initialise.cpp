@@ -14,9 +14,11 @@ using torch::Tensor;
 
 namespace {
 
-/// Every module once, parents before children, in the order of registration.
+/// Every module once, parents before children, in the order of registration. N-gram tables are left out: they begin as
+/// the zeros they were made of, which have taken up no memory yet.
 template <class Visitor>
 void walk(torch::nn::Module& module, Visitor&& visit) {
+  if (module.as<NgramEmbeddingImpl>() != nullptr) return;
   visit(module);
   for (const auto& child : module.children()) walk(*child, visit);
 }
@@ -78,7 +80,8 @@ void initialise_pytorch(torch::nn::Module& module, at::Generator generator) {
 void initialise_gpt2(torch::nn::Module& module, const ModelConfig& config, at::Generator generator) {
   const torch::NoGradGuard no_grad;
   const auto residual = residual_layers(module);
-  const auto std_of = [&](const torch::nn::Module& m) {
+  const auto std_of = [&](torch::nn::Module& m) {
+    if (const auto* projection = m.as<NgramProjectionImpl>()) return projection->std;
     return residual.contains(&m) ? residual_std(config) : config.init_std;
   };
   walk(module, [&](torch::nn::Module& m) {

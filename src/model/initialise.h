@@ -1,4 +1,5 @@
-// First weights. Randomness is passed in; modules are walked in the order of registration.
+// First weights. Randomness is passed in; modules are walked in the order of registration. Tables of n-grams keep their
+// zeros.
 #pragma once
 
 #include <ATen/core/Generator.h>

@@ -76,7 +76,7 @@ std::int64_t count_block(const ModelConfig& config) {
 
 std::int64_t count_input_embedding(const ModelConfig& config, std::int64_t vocab_size) {
   const std::int64_t positions = config.position == Position::learned ? config.block_size : 0;
-  return (vocab_size + positions) * config.n_embd;
+  return (vocab_size + positions) * config.n_embd + count_ngrams(config);
 }
 
 namespace {
@@ -284,11 +284,18 @@ InputEmbedding::InputEmbedding(torch::nn::Module& owner, const ModelConfig& conf
     wpe = owner.register_module("wpe", torch::nn::Embedding(config.block_size, config.n_embd));
   if (config.position == Position::sinusoidal)
     sinusoids_ = owner.register_buffer("sinusoids", sinusoidal_table(config.block_size, config.n_embd));
+  if (config.ngram_orders.empty()) return;
+  ngram = owner.register_module("ngram", NgramEmbedding(config, vocab_size));
+  if (has_ngram_projection(config)) ngram_proj = owner.register_module("ngram_proj", NgramProjection(config));
 }
 
 Tensor InputEmbedding::operator()(const Tensor& ids, ForwardPass& pass) {
   Tensor x = wte(ids);  // (B, T) -> (B, T, C)
   const std::int64_t T = ids.size(1);
+  if (!ngram.is_empty()) {
+    const Tensor rows = ngram(ids, pass.cache);
+    x = x + (ngram_proj.is_empty() ? rows : ngram_proj(rows));  // + (B, T, C)
+  }
   if (!wpe.is_empty()) x = x + wpe->weight.narrow(0, pass.first_position, T);      // + (T, C)
   if (sinusoids_.defined()) x = x + sinusoids_.narrow(0, pass.first_position, T);  // + (T, C)
   return pass.dropout(x, dropout_);

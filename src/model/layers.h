@@ -10,10 +10,12 @@
 #include <torch/nn/pimpl.h>
 
 #include <cstdint>
+#include <string>
 
 #include "config/config.h"
 #include "model/dropout.h"
 #include "model/language_model.h"
+#include "model/ngram.h"
 
 namespace chargpt {
 
@@ -139,14 +141,17 @@ class BlockImpl : public torch::nn::Module {
 };
 TORCH_MODULE(Block);
 
-/// Token embedding plus positions. Not a module: it registers `wte`, and `wpe` where positions are learned, in its
-/// owner, so that they carry nanoGPT's names. Shape: ids (B, T) -> (B, T, C).
+/// Token embedding plus positions, plus n-gram tables where there are any. Not a module: it registers `wte`, and `wpe`
+/// where positions are learned, in its owner, so that they carry nanoGPT's names; `ngram` and `ngram_proj` beside them.
+/// Shape: ids (B, T) -> (B, T, C).
 class InputEmbedding {
  public:
   InputEmbedding(torch::nn::Module& owner, const ModelConfig& config, std::int64_t vocab_size);
   torch::Tensor operator()(const torch::Tensor& ids, ForwardPass& pass);
 
   torch::nn::Embedding wte{nullptr}, wpe{nullptr};
+  NgramEmbedding ngram{nullptr};
+  NgramProjection ngram_proj{nullptr};
 
  private:
   torch::Tensor sinusoids_;  ///< (block_size, C), or undefined

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <functional>
+#include <iterator>
 
 #include "base/error.h"
 #include "base/names.h"
@@ -94,6 +96,18 @@ void check_places(const Places& places, const std::string& option, const Places&
   }
 }
 
+void check_ngrams(const ModelConfig& config) {
+  if (config.type != "gpt" && !config.ngram_orders.empty())
+    refuse("model.ngram_orders is for model.type = gpt alone, not for " + config.type + "; leave it out");
+  if (config.ngram_orders.size() != config.ngram_rows.size())
+    refuse("model.ngram_orders has " + std::to_string(config.ngram_orders.size()) + " tables and model.ngram_rows " +
+           std::to_string(config.ngram_rows.size()) + "; give each table its rows");
+  const auto unordered = std::ranges::adjacent_find(config.ngram_orders, std::greater_equal());
+  if (unordered != config.ngram_orders.end())
+    refuse("model.ngram_orders must rise: " + std::to_string(*std::next(unordered)) + " follows " +
+           std::to_string(*unordered));
+}
+
 /// Whether a type has attention layers that the options of attention speak of.
 bool attends(const ModelConfig& config) {
   return config.type == "attention" || config.type == "gpt";
@@ -115,6 +129,7 @@ void check_model_config(const ModelConfig& config) {
     refuse("model.causal = false is for model.type = average alone, not for " + config.type +
            "; leave it out, or set it to true");
   if (attends(config)) check_heads(config);
+  check_ngrams(config);
 }
 
 std::int64_t count_parameters(const ModelConfig& config, std::int64_t vocab_size) {
@@ -134,7 +149,8 @@ void check_memory(const ModelConfig& config, std::int64_t vocab_size) {
   const double memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
   if (weights > memory)
     throw Error(ExitCode::memory, "the model's weights alone are " + gigabytes(weights) + ", this machine has " +
-                                      gigabytes(memory) + "; lower model.n_embd, n_layer, mlp_size or block_size");
+                                      gigabytes(memory) +
+                                      "; lower model.n_embd, n_layer, mlp_size, block_size or ngram_rows");
 }
 
 /// Modules draw their first weights from the global generator when built, and initialise.h draws them anew: whoever

@@ -5,6 +5,9 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "base/pattern.h"
+#include "compute/optimizer.h"
+#include "model/ngram.h"
 
 namespace chargpt {
 namespace {
@@ -27,6 +30,24 @@ double floats_per_layer(const ModelConfig& model) {
   return 10 * width + 3 * hidden + scores;
 }
 
+/// The rule of the first group that takes the parameter of that name.
+UpdateRule rule_of(const TrainConfig& train, const std::string& parameter) {
+  for (std::size_t i = 0; i < train.groups.size(); ++i) {
+    const std::string option = "train.groups[" + std::to_string(i) + "].match";
+    if (std::regex_search(parameter, compile_pattern(train.groups[i].match, option))) return train.groups[i].optimizer;
+  }
+  return UpdateRule::adamw;
+}
+
+/// Parameters in tables of which a step touches few rows.
+double row_sparse_parameters(const Config& config, std::int64_t vocab_size) {
+  double count = 0;
+  for (const NgramTable& table : ngram_tables(config.model, vocab_size))
+    if (is_row_sparse(rule_of(config.train, table.parameter)))
+      count += static_cast<double>(table.rows) * static_cast<double>(ngram_width(config.model));
+  return count;
+}
+
 std::string gigabytes(std::int64_t bytes) {
   std::ostringstream text;
   text.precision(3);
@@ -40,14 +61,17 @@ std::int64_t memory_estimate(const Config& config, std::int64_t vocab_size, std:
   const double tokens = static_cast<double>(config.train.batch_size) * static_cast<double>(config.model.block_size);
   const double layers = static_cast<double>(config.model.n_layer) * floats_per_layer(config.model);
   const double activations = tokens * (layers + 3 * static_cast<double>(vocab_size));
-  const double rows = config.train.on_nonfinite == OnNonfinite::rollback ? 7 : 4;
-  return whole_bytes(bytes_per_float * (rows * static_cast<double>(parameters) + activations));
+  const bool rolls_back = config.train.on_nonfinite == OnNonfinite::rollback;
+  const double tables = row_sparse_parameters(config, vocab_size);
+  const double dense = static_cast<double>(parameters) - tables;
+  const double kept = (rolls_back ? 7 : 4) * dense + (rolls_back ? 4 : 2) * tables;
+  return whole_bytes(bytes_per_float * (kept + activations));
 }
 
-std::int64_t disk_estimate(const TrainConfig& train, std::int64_t parameters) {
-  const double beside = train.on_nonfinite == OnNonfinite::rollback ? 2 : 1;
-  return whole_bytes(3 * bytes_per_float * static_cast<double>(parameters) *
-                     (static_cast<double>(train.keep) + beside));
+std::int64_t disk_estimate(const Config& config, std::int64_t vocab_size, std::int64_t parameters) {
+  const double beside = config.train.on_nonfinite == OnNonfinite::rollback ? 2 : 1;
+  const double kept = 3 * static_cast<double>(parameters) - row_sparse_parameters(config, vocab_size);
+  return whole_bytes(bytes_per_float * kept * (static_cast<double>(config.train.keep) + beside));
 }
 
 void check_memory(const Config& config, std::int64_t estimate, std::int64_t available) {

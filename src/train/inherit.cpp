@@ -1,11 +1,13 @@
 #include "train/inherit.h"
 
-#include <cstring>
 #include <map>
 #include <set>
 #include <sstream>
 
 #include "base/error.h"
+#include "checkpoint/sparse_rows.h"
+#include "model/lazy_zeros.h"
+#include "model/ngram.h"
 #include "model/registry.h"
 #include "train/conditions.h"
 
@@ -67,12 +69,6 @@ std::string differences(const Config& there, const Config& here) {
   return text.empty() ? "" : "; options that differ: " + text;
 }
 
-torch::Tensor tensor_of(const TensorView& view) {
-  torch::Tensor tensor = torch::empty(view.shape, torch::kFloat32);
-  if (!view.bytes.empty()) std::memcpy(tensor.mutable_data_ptr(), view.bytes.data(), view.bytes.size());
-  return tensor;
-}
-
 /// Writes `source` into `target` where every dimension of `dimensions` is matched by symbol; the rest of `target`
 /// stays.
 torch::Tensor merged(const torch::Tensor& target, const torch::Tensor& source, std::span<const std::int64_t> dimensions,
@@ -84,6 +80,29 @@ torch::Tensor merged(const torch::Tensor& target, const torch::Tensor& source, s
   return target.index_copy(d, symbols.here, merged(ours, theirs, dimensions.subspan(1), symbols));
 }
 
+/// Reads tensor `name` of the shape of `out`, contiguous and on the CPU, into it; returns its names in the file. Error
+/// data, with the options that differ, unless it is there.
+std::set<std::string> read_into(torch::Tensor out, const std::string& name, const Checkpoint& from,
+                                const Config& config) {
+  const bool packed = from.model->find(rows_name(name)) != nullptr;
+  const TensorView* found = from.model->find(name);
+  if (!packed && (!found || found->dtype != "F32" || found->shape != out.sizes().vec()))
+    throw Error(ExitCode::data, from.path.string() + ": tensor " + name +
+                                    (found ? " has another shape or type" : " is missing") +
+                                    "; --init_from needs the same model" + differences(from.config.config, config));
+  const std::span values(out.mutable_data_ptr<float>(), static_cast<std::size_t>(out.numel()));
+  return read_tensor(*from.model, from.path.string(), name, out.sizes().vec(), std::as_writable_bytes(values));
+}
+
+/// The names that tables of n-grams may have in a file. Under another vocabulary ids are others, so that every row
+/// would be that of another n-gram.
+std::set<std::string> ngram_names(const Config& config, std::int64_t vocab_size) {
+  std::set<std::string> names;
+  for (const NgramTable& table : ngram_tables(config.model, vocab_size))
+    names.insert({table.parameter, rows_name(table.parameter), values_name(table.parameter)});
+  return names;
+}
+
 }  // namespace
 
 std::string inherit_weights(ParameterArena& arena, const Config& config, const Vocabulary& vocabulary,
@@ -92,18 +111,21 @@ std::string inherit_weights(ParameterArena& arena, const Config& config, const V
   const std::string source = from.path.string();
   const SharedSymbols symbols = match_symbols(vocabulary, from.vocabulary, source);
   const std::map<std::string, Shape> grown = shapes_with_one_symbol_more(config, vocabulary.size());
-  std::set<std::string> used;
+  std::set<std::string> left_out;
+  if (!(vocabulary == from.vocabulary)) left_out = ngram_names(config, vocabulary.size());
+  std::set<std::string> used = left_out;
   for (const ParameterGroup& group : arena.groups()) {
     for (const ParameterSlot& slot : group.slots) {
+      if (left_out.contains(slot.name)) continue;
       const std::vector<std::int64_t> dimensions = symbol_dimensions(slot.shape, grown.at(slot.name));
-      const TensorView* found = from.model->find(slot.name);
-      if (!found || found->dtype != "F32" || found->shape != shape_there(slot.shape, dimensions, symbols.size_there))
-        throw Error(ExitCode::data, source + ": tensor " + slot.name +
-                                        (found ? " has another shape or type" : " is missing") +
-                                        "; --init_from needs the same model" + differences(from.config.config, config));
       torch::Tensor parameter = arena.parameter(slot.name);
-      parameter.copy_(merged(parameter.cpu(), tensor_of(*found), dimensions, symbols));
-      used.insert(slot.name);
+      if (dimensions.empty() && parameter.is_cpu()) {
+        used.merge(read_into(parameter, slot.name, from, config));
+        continue;
+      }
+      const torch::Tensor there = lazy_zeros(shape_there(slot.shape, dimensions, symbols.size_there));
+      used.merge(read_into(there, slot.name, from, config));
+      parameter.copy_(merged(parameter.cpu(), there, dimensions, symbols));
     }
   }
   for (const TensorView& tensor : from.model->tensors())
@@ -114,6 +136,7 @@ std::string inherit_weights(ParameterArena& arena, const Config& config, const V
   std::ostringstream line;
   line << "weights from " << source << ": " << symbols.here.numel() << " of " << vocabulary.size()
        << " symbols known to it";
+  if (!left_out.empty()) line << "; its n-gram tables are of another vocabulary: they start empty";
   return line.str();
 }
 

@@ -322,7 +322,7 @@ PlanEvent Trainer::Impl::plan(bool measure_pace) {
   event.epochs = static_cast<double>(state.max_iters) * static_cast<double>(event.tokens_per_step) /
                  static_cast<double>(event.train_tokens);
   event.memory_bytes = memory_estimate(c, event.vocab_size, event.parameters);
-  event.disk_bytes = disk_estimate(c.train, event.parameters);
+  event.disk_bytes = disk_estimate(c, event.vocab_size, event.parameters);
   event.leaks = model->leaks();
   const std::int64_t left = state.max_iters - state.step;
   if (measure_pace && left > 0)

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/names.h"
+#include "model/ngram.h"
 #include "variants.h"
 //
 #include "test.h"
@@ -75,6 +76,10 @@ void check_case(const json& figures) {
     fill(parameters[name].detach(), row);
   }
 
+  const auto tables = ngram_tables(config, model->vocab_size());
+  const auto rows = ngram_rows(tables, model->vocab_size(), ids_of(figures.at("ids")));
+  for (std::size_t i = 0; i < tables.size(); ++i) CHECK(rows[i].equal(ids_of(figures.at("ngram_rows").at(i))));
+
   const Tensor logits = model->forward(ids_of(figures.at("ids")));
   CHECK(excess(logits.detach(), figures.at("logits")) <= 0);
   const Tensor loss = mean_loss(logits, ids_of(figures.at("targets")));
@@ -90,7 +95,7 @@ TEST_CASE("logits and every gradient are the reference's, for each type and each
   const OneThread one_thread;
   std::ifstream file(CHARGPT_SOURCE_DIR "/tests/golden/models.json");
   const json document = json::parse(file);
-  CHECK(document.at("cases").size() == 13);
+  CHECK(document.at("cases").size() == 15);
   for (auto figures : document.at("cases"))
     for (const char* attention : {"builtin", "manual"}) {
       INFO(figures.at("name") << ", " << attention);

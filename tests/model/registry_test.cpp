@@ -56,7 +56,7 @@ TEST_CASE("later tokens change no earlier logits, except in a model that says it
   int leaking = 0;
   for (const auto& [name, config] : all_variants()) {
     INFO(name);
-    const auto model = make_model(config, test_vocab, 2);
+    const auto model = make_spoken_model(config, 2);
     Tensor ids = some_ids(2, 8);
     const Tensor before = model->forward(ids);
     for (std::int64_t t = 1; t < 8; ++t) {
@@ -87,7 +87,7 @@ TEST_CASE("with gpt2 initialisation the first loss is near ln V") {
 TEST_CASE("every parameter gets a gradient") {
   const OneThread one_thread;
   for (const auto& [name, config] : all_variants()) {
-    const auto model = make_model(config, test_vocab, 4);
+    const auto model = make_spoken_model(config, 4);
     mean_loss(model->forward(some_ids(4, 8)), some_ids(4, 8, 1)).backward();
     for (const auto& parameter : model->named_parameters()) {
       INFO(name << ": " << parameter.key());
@@ -132,7 +132,7 @@ TEST_CASE("decoding with a cache gives the logits of decoding without") {
   const OneThread one_thread;
   const torch::NoGradGuard no_grad;
   for (const auto& [name, config] : all_variants()) {
-    const auto model = make_model(config, test_vocab, 7);
+    const auto model = make_spoken_model(config, 7);
     if (!model->has_cache()) continue;
     const Tensor ids = some_ids(3, 8), whole = model->forward(ids);
     for (const std::vector<std::int64_t>& lengths : {std::vector<std::int64_t>(8, 1), {5, 1, 1, 1}, {3, 4, 1}, {8}}) {
@@ -164,7 +164,7 @@ TEST_CASE("recorded attention has a row for each token, which sums to 1 and look
   const torch::NoGradGuard no_grad;
   for (const auto& [name, config] : all_variants()) {
     INFO(name);
-    const auto model = make_model(config, test_vocab, 8);
+    const auto model = make_spoken_model(config, 8);
     AttentionMaps maps;
     const Tensor logits = model->forward(some_ids(3, 6), {.attention = &maps});
     CHECK(largest_difference(logits, model->forward(some_ids(3, 6))) <= 1e-5);
@@ -296,6 +296,16 @@ TEST_CASE("options that do not fit together are refused with what would") {
         "model.causal = false is for model.type = average alone, not for gpt; leave it out, or set it to true");
   CHECK(message([](auto& c) { c.dropout_places = {Place::head}; }) ==
         "model.dropout_places has head, which is not one of embedding, attention, attention_output, mlp");
+  CHECK(message([](auto& c) {
+          c.ngram_orders = {2, 3}, c.ngram_rows = {100};
+        }) == "model.ngram_orders has 2 tables and model.ngram_rows 1; give each table its rows");
+  CHECK(message([](auto& c) { c.ngram_rows = {100}; }) ==
+        "model.ngram_orders has 0 tables and model.ngram_rows 1; give each table its rows");
+  CHECK(message([](auto& c) {
+          c.ngram_orders = {2, 4, 4}, c.ngram_rows = {9, 9, 9};
+        }) == "model.ngram_orders must rise: 4 follows 4");
+  CHECK(message([](auto& c) { c.ngram_orders = {2}, c.ngram_rows = {9}, c.type = "attention"; }) ==
+        "model.ngram_orders is for model.type = gpt alone, not for attention; leave it out");
   CHECK(message([](auto& c) { c.bias_places = {Place::embedding}; }) ==
         "model.bias_places has embedding, which is not one of attention, attention_output, mlp, norm, head");
 }

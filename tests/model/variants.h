@@ -85,6 +85,12 @@ inline std::vector<Variant> single_changes() {
       variant("no scale", "gpt", [](auto& c) { c.attention_scale = AttentionScale::none; }),
       variant("no output projection", "gpt", [](auto& c) { c.output_projection = false; }),
       variant("narrow heads", "gpt", [](auto& c) { c.head_size = 5; }),
+      variant("n-gram tables, one numbered", "gpt",
+              [](auto& c) {
+                c.ngram_orders = {2, 3, 5}, c.ngram_rows = {182, 90, 70};
+              }),
+      variant("narrow n-gram tables", "gpt",
+              [](auto& c) { c.ngram_orders = {3}, c.ngram_rows = {90}, c.ngram_size = 5; }),
       variant("manual attention", "gpt", [](auto& c) { c.attention = AttentionKind::manual; }),
   };
 }
@@ -118,6 +124,16 @@ inline std::vector<Variant> all_variants() {
   std::vector<Variant> all = types();
   for (auto&& list : {single_changes(), gpt_products()}) all.insert(all.end(), list.begin(), list.end());
   return all;
+}
+
+/// A model whose n-gram tables, zero at first, say something: without it they would hide what they do.
+inline std::shared_ptr<LanguageModel> make_spoken_model(const ModelConfig& config, std::uint64_t seed) {
+  const torch::NoGradGuard no_grad;
+  auto model = make_model(config, test_vocab, seed);
+  for (auto& parameter : model->named_parameters())
+    if (parameter.key().find(".ngram.") != std::string::npos)
+      parameter->copy_(at::arange(parameter->numel()).reshape(parameter->sizes()).mul(0.7).sin().mul(0.1));
+  return model;
 }
 
 /// (B, T) ids that follow no rule but never repeat the first column: a prefix tells its row.

@@ -76,9 +76,25 @@ TEST_CASE("memory is four rows of parameters and what a micro-batch keeps") {
 }
 
 TEST_CASE("disk is weights and two moments for each checkpoint kept and the best") {
-  TrainConfig train;
-  train.keep = 3;
-  CHECK(disk_estimate(train, 1000) == 4 * 12 * 1000);
+  Config config;
+  config.train.keep = 3;
+  CHECK(disk_estimate(config, 65, 1000) == 4 * 12 * 1000);
+}
+
+TEST_CASE("n-gram tables by touched rows need one moment and no gradient, others what every parameter needs") {
+  Config config;
+  config.model.ngram_orders = {2, 3};
+  config.model.ngram_rows = {100, 50};
+  config.model.ngram_size = 10;
+  const std::int64_t all = 10'000, dense = memory_estimate(config, 65, all);
+  config.train.keep = 1;
+  config.train.groups = {
+      {.match = "ngram.3", .learning_rate = 1, .weight_decay = 0, .optimizer = UpdateRule::sparse_adam, .momentum = 0},
+      {.match = "ngram", .learning_rate = 1, .weight_decay = 0, .optimizer = UpdateRule::adamw, .momentum = 0}};
+  CHECK(dense - memory_estimate(config, 65, all) == 4 * 2 * 500);
+  CHECK(disk_estimate(config, 65, all) == 4 * 2 * (3 * all - 500));
+  config.train.groups.erase(config.train.groups.begin());
+  CHECK(memory_estimate(config, 65, all) == dense);
 }
 
 TEST_CASE("a step far beyond the memory is refused with what to lower") {
