@@ -27,12 +27,11 @@ std::vector<GradientNorm> gradient_norms(const ParameterArena& arena) {
   const torch::NoGradGuard no_grad;
   std::vector<GradientNorm> norms;
   for (const ParameterGroup& group : arena.groups()) {
+    if (group.row_sparse && group.row_gradient.values.defined())
+      norms.push_back({group.slots.front().name, norm_of(group.row_gradient.values)});
     if (!group.gradients.defined()) continue;
-    if (group.row_sparse)
-      norms.push_back({group.name, norm_of(group.gradients)});
-    else
-      for (const ParameterSlot& slot : group.slots)
-        norms.push_back({slot.name, norm_of(group.gradients.narrow(0, slot.offset, slot.numel))});
+    for (const ParameterSlot& slot : group.slots)
+      norms.push_back({slot.name, norm_of(group.gradients.narrow(0, slot.offset, slot.numel))});
   }
   std::stable_sort(norms.begin(), norms.end(), is_worse);
   return norms;

@@ -54,8 +54,9 @@ std::int64_t start_symbol(const Corpus& corpus) {
 /// What a rollback returns to.
 struct GoodMoment {
   std::int64_t step = 0;
-  ArenaSnapshot arena;
+  ArenaSnapshot arena{};
   LossTrend trend;
+  std::filesystem::path checkpoint{};  ///< where it is instead of in memory: of a run that was resumed after it
 };
 
 /// Windows of an exact evaluation of a split, the last one short.
@@ -105,6 +106,8 @@ struct Trainer::Impl {
   bool rolls_back() const { return settings().train.on_nonfinite == OnNonfinite::rollback; }
   void keep_good_moment();
   std::optional<GoodMoment> good_moment_before(const Checkpoint& checkpoint);
+  void load_weights_and_moments(const Checkpoint& checkpoint);
+  void return_to(const GoodMoment& moment);
   void roll_back(const std::string& what);
   void evaluate();
   double validation_loss();
@@ -204,8 +207,7 @@ void Trainer::Impl::resume_from(const Checkpoint& checkpoint) {
   check_same_text(checkpoint);
   if (!checkpoint.optimizer) throw Error(ExitCode::internal, source + " was loaded without its optimizer");
   good = good_moment_before(checkpoint);
-  arena.load_model(*checkpoint.model, (checkpoint.path / "model.safetensors").string());
-  arena.load_optimizer(*checkpoint.optimizer, (checkpoint.path / "optimizer.safetensors").string());
+  load_weights_and_moments(checkpoint);
 
   const RunState here = conditions();
   for (const std::string& line : differing_conditions(checkpoint.state, here)) waiting_notices.push_back(line);
@@ -404,7 +406,7 @@ std::string Trainer::Impl::diagnosed(const StepResult& result) const {
 void Trainer::Impl::keep_good_moment() {
   if (!rolls_back()) return;
   if (!arena.is_finite()) roll_back(line_of("after ", state.step, " updates there are weights that are not finite"));
-  good = GoodMoment{state.step, arena.snapshot(), state.trend};
+  good = GoodMoment{.step = state.step, .arena = arena.snapshot(), .trend = state.trend};
   state.rollback_step = state.step;
   if (!just_rolled_back) state.rollbacks_in_a_row = 0;
 }
@@ -418,14 +420,23 @@ std::optional<GoodMoment> Trainer::Impl::good_moment_before(const Checkpoint& ch
     std::vector<std::string> ignored;
     const Checkpoint kept =
         load_checkpoint(checkpoint.path.parent_path().parent_path(), line_of("step-", step), true, ignored);
-    arena.load_model(*kept.model, (kept.path / "model.safetensors").string());
-    arena.load_optimizer(*kept.optimizer, (kept.path / "optimizer.safetensors").string());
-    return GoodMoment{step, arena.snapshot(), kept.state.trend};
+    return GoodMoment{.step = step, .trend = kept.state.trend, .checkpoint = kept.path};
   } catch (const Error& failure) {
     waiting_notices.push_back(line_of("not bit-exact from the next rollback on, which will return to step ",
                                       checkpoint.state.step, ": ", failure.what()));
     return std::nullopt;
   }
+}
+
+void Trainer::Impl::load_weights_and_moments(const Checkpoint& checkpoint) {
+  arena.load_model(*checkpoint.model, (checkpoint.path / "model.safetensors").string());
+  arena.load_optimizer(*checkpoint.optimizer, (checkpoint.path / "optimizer.safetensors").string());
+}
+
+void Trainer::Impl::return_to(const GoodMoment& moment) {
+  if (moment.checkpoint.empty()) return arena.restore(moment.arena);
+  std::vector<std::string> ignored;
+  load_weights_and_moments(load_checkpoint(moment.checkpoint, "last", /*with_optimizer=*/true, ignored));
 }
 
 /// The step goes on: its windows and those before it back to the good moment are not drawn again.
@@ -435,7 +446,7 @@ void Trainer::Impl::roll_back(const std::string& what) {
     diverged(line_of(what, ", the ", state.rollbacks_in_a_row, "th time in a row since step ", good->step));
   ++state.rollbacks;
   just_rolled_back = true;
-  arena.restore(good->arena);
+  return_to(*good);
   state.trend = good->trend;
   notice(line_of(what, ": back to weights and moments of step ", good->step));
 }
