@@ -95,7 +95,7 @@ double check_agreement(const ModelConfig& config, const std::vector<Batch>& batc
 }
 
 bool covered(const ModelConfig& config) {
-  return config.type == "gpt" && config.norm_place == NormPlace::pre;
+  return config.type == "gpt" && config.norm_place == NormPlace::pre && config.ngram_orders.empty();
 }
 
 }  // namespace
