@@ -28,6 +28,7 @@ constexpr int most_rollbacks_in_a_row = 10;       ///< from one checkpoint
 constexpr double plan_seconds = 0.3;              ///< spent on measuring for a plan's estimate
 constexpr double part_spent_on_measuring = 0.05;  ///< of max_seconds
 constexpr double most_seconds_of_measuring = 3;
+constexpr std::int64_t most_steps_of_measuring = 1'000'000;
 
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -95,7 +96,7 @@ struct Trainer::Impl {
   std::int64_t iterations_by_seconds();
   std::string length_set_by() const;
   PlanEvent plan(bool measure);
-  Pace measure(double budget);
+  Pace measure(double budget, std::int64_t most_steps);
   void announce();
 
   // One step and what follows it.
@@ -272,13 +273,15 @@ std::optional<Ending> Trainer::Impl::reason_to_end() const {
 std::int64_t Trainer::Impl::iterations_by_seconds() {
   const double begun = now();
   const double asked = settings().train.max_seconds;
-  const Pace pace = measure(std::min(most_seconds_of_measuring, part_spent_on_measuring * asked));
+  const Pace pace =
+      measure(std::min(most_seconds_of_measuring, part_spent_on_measuring * asked), most_steps_of_measuring);
   const double left = asked - seconds_before - (now() - begun);
   return state.step + (left > 0 ? iterations_of_seconds(left, pace, settings().eval.eval_interval) : 0);
 }
 
-/// Runs steps for about `budget` seconds, after one that warms up, and puts weights and moments back as they were.
-Pace Trainer::Impl::measure(double budget) {
+/// Runs steps for about `budget` seconds, no more than `most_steps`, after one that warms up, and puts weights and
+/// moments back as they were.
+Pace Trainer::Impl::measure(double budget, std::int64_t most_steps) {
   const ArenaSnapshot before = arena.snapshot();
   engine_step(state.step);
   synchronize(device);
@@ -287,7 +290,7 @@ Pace Trainer::Impl::measure(double budget) {
   do {
     engine_step(state.step + ++steps);
     synchronize(device);
-  } while (now() - begun < budget);
+  } while (now() - begun < budget && steps < most_steps);
   Pace pace{.seconds_per_step = (now() - begun) / static_cast<double>(steps)};
   arena.restore(before);
 
@@ -328,7 +331,7 @@ PlanEvent Trainer::Impl::plan(bool measure_pace) {
   event.leaks = model->leaks();
   const std::int64_t left = state.max_iters - state.step;
   if (measure_pace && left > 0)
-    event.seconds = seconds_of_iterations(left, measure(plan_seconds), c.eval.eval_interval);
+    event.seconds = seconds_of_iterations(left, measure(plan_seconds, left), c.eval.eval_interval);
   planned = event;
   return event;
 }

@@ -19,6 +19,7 @@ class StopTest(FaultTest):
         """A long run that has saved once."""
         process = subprocess.Popen([PROGRAM, *map(str, self.training("run", 10**9, "--eval_interval", "5", *more))], cwd=self.folder,
                                    **{"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, **keywords})
+        self.addCleanup(lambda: [pipe.close() for pipe in (process.stdout, process.stderr) if pipe])
         self.addCleanup(process.kill)
         self.wait_for(lambda: (self.folder / "run/checkpoints/LATEST").exists())
         return process
