@@ -206,7 +206,13 @@ TEST_CASE("auto takes the cpu engine where it covers the model, and says why whe
   post.norm_place = NormPlace::post;
   TrainConfig rounded;
   rounded.dtype = Dtype::bfloat16;
+  ModelConfig untied = small_config();
+  untied.tie_weights = false;
+  TrainConfig table;
+  table.groups = {{.match = "wte", .learning_rate = 1e-3, .weight_decay = 0, .optimizer = UpdateRule::sparse_adam}};
   CHECK(chosen(small_config(), "auto") == "cpu: ");
+  CHECK(chosen(untied, "auto", table) ==
+        "autograd: the cpu engine does not compute train.groups: optimizer = sparse_adam: autograd does, more slowly");
   CHECK(chosen(post, "auto") ==
         "autograd: the cpu engine does not compute model.norm_place = post: autograd does, more slowly");
   CHECK(chosen(small_config(), "cpu", rounded) ==

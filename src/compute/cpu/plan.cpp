@@ -147,8 +147,10 @@ std::string first_reason_against(const ModelConfig& config, const ParameterArena
   if (config.norm_place != NormPlace::pre) return "model.norm_place = " + std::string(enum_name(config.norm_place));
   if (!config.ngram_orders.empty()) return "model.ngram_orders";
   if (train.dtype == Dtype::bfloat16) return "train.dtype = bfloat16";
-  for (const ParameterGroup& group : arena.groups())
+  for (const ParameterGroup& group : arena.groups()) {
     if (!group.values.is_cpu()) return "device " + group.values.device().str();
+    if (group.row_sparse) return "train.groups: optimizer = " + std::string(enum_name(group.rule));
+  }
   return {};
 }
 
