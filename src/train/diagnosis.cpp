@@ -18,7 +18,7 @@ bool is_worse(const GradientNorm& a, const GradientNorm& b) {
 
 /// In float64: the sum of squares of a finite gradient must not look infinite here.
 double norm_of(const torch::Tensor& gradient) {
-  return gradient.to(torch::kFloat64).norm().item<double>();
+  return std::abs(gradient.to(torch::kFloat64).norm().item<double>());  // a NaN without its sign
 }
 
 }  // namespace

@@ -399,10 +399,11 @@ void Trainer::Impl::judge(const StepResult& result) {
   }
 }
 
+/// No figure here is negative, but for the sign of a NaN, which says nothing.
 std::string Trainer::Impl::diagnosed(const StepResult& result) const {
   const std::string before = state.trend.count > 0 ? line_of(" after a mean of ", state.trend.mean) : "";
-  return line_of("update ", state.step + 1, " has loss ", result.loss, before, " and gradient norm ", result.grad_norm,
-                 " (", diagnosis(batches.starts(state.step), arena), ")");
+  return line_of("update ", state.step + 1, " has loss ", std::abs(result.loss), before, " and gradient norm ",
+                 std::abs(result.grad_norm), " (", diagnosis(batches.starts(state.step), arena), ")");
 }
 
 /// From here on a rollback returns to this moment, which is finite. A checkpoint of it lets a resumed run do the same.
@@ -455,10 +456,10 @@ void Trainer::Impl::roll_back(const std::string& what) {
 }
 
 void Trainer::Impl::count_skip(const StepResult& result) {
-  const std::string what =
-      skips_in_a_row == 0 || settings().train.on_nonfinite == OnNonfinite::stop
-          ? diagnosed(result)
-          : line_of("update ", state.step + 1, " too has loss ", result.loss, " and gradient norm ", result.grad_norm);
+  const std::string what = skips_in_a_row == 0 || settings().train.on_nonfinite == OnNonfinite::stop
+                               ? diagnosed(result)
+                               : line_of("update ", state.step + 1, " too has loss ", std::abs(result.loss),
+                                         " and gradient norm ", result.grad_norm);
   if (settings().train.on_nonfinite == OnNonfinite::stop) diverged(what);
   if (++skips_in_a_row >= most_skips_in_a_row) diverged(line_of(what, ", the ", skips_in_a_row, "th skipped in a row"));
   notice(what + ": skipped");
@@ -506,13 +507,13 @@ void Trainer::Impl::evaluate() {
   const std::int64_t block_size = settings().model.block_size;
   double val_loss = validation_loss();
   if (!std::isfinite(val_loss) && rolls_back()) {
-    roll_back(line_of("the validation loss after ", state.step, " updates is ", val_loss));
+    roll_back(line_of("the validation loss after ", state.step, " updates is ", std::abs(val_loss)));
     val_loss = validation_loss();
   }
   const double train_loss = sampled_loss(*engine, corpus.train(), block_size, evaluation_windows(corpus.train()));
   const bool stops = settings().train.on_nonfinite == OnNonfinite::stop;
   if (!std::isfinite(val_loss) && stops)
-    diverged(line_of("the validation loss after ", state.step, " updates is ", val_loss));
+    diverged(line_of("the validation loss after ", state.step, " updates is ", std::abs(val_loss)));
   note_loss(val_loss);
   emit(EvalEvent{.step = state.step,
                  .train_loss = train_loss,
