@@ -16,6 +16,7 @@ std::shared_ptr<void> zeroed_memory(std::size_t bytes) {
     throw Error(ExitCode::memory, "no " + std::to_string(bytes >> 20) +
                                       " MB of memory for a table: " + std::generic_category().message(errno) +
                                       "; lower model.ngram_rows or ngram_size");
+  madvise(memory, bytes, MADV_HUGEPAGE);  // rows lie anywhere: looking up small pages would cost more than the rows
   return {memory, [bytes](void* begin) { munmap(begin, bytes); }};
 }
 

@@ -6,8 +6,8 @@
 
 namespace chargpt {
 
-/// `bytes` (at least 1) of zeros from the system, aligned to a page: a page takes up memory, and time, only when it is
-/// first written. Error memory where the system refuses.
+/// `bytes` (at least 1) of zeros from the system, aligned to a page: pages (large ones where the system has them) take
+/// up memory, and time, only when they are first written. Error memory where the system refuses.
 std::shared_ptr<void> zeroed_memory(std::size_t bytes);
 
 }  // namespace chargpt
