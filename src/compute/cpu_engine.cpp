@@ -11,6 +11,7 @@
 #include "base/random.h"
 #include "compute/cpu/kernels.h"
 #include "compute/cpu/plan.h"
+#include "compute/cpu/threads.h"
 #include "compute/cpu/worker.h"
 #include "compute/optimizer.h"
 
@@ -19,18 +20,11 @@ namespace {
 
 using cpu::Floats;
 using cpu::Kernels;
+using cpu::on_threads;
 using cpu::Plan;
 using cpu::Share;
 using cpu::Weights;
 using cpu::Worker;
-
-/// body(thread) once for each of `threads`, at the same time.
-template <class Body>
-void on_threads(std::int64_t threads, const Body& body) {
-  at::parallel_for(0, threads, 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t thread = begin; thread < end; ++thread) body(thread);
-  });
-}
 
 /// Part `index` of [0, n) cut into `parts`, sizes differing by one at most, the larger first.
 struct Part {
@@ -96,7 +90,7 @@ class CpuEngine : public Engine {
     const Ids ids = ids_of(batch, plan_);
     torch::Tensor losses = torch::empty({ids.B, ids.T}, torch::kFloat32);
     float* const to = losses.mutable_data_ptr<float>();
-    on_threads(threads_, [&](std::int64_t thread) {
+    on_threads(threads_, [&](int thread) {
       const Share share = share_of(ids, thread);
       if (share.count == 0) return;
       Worker& worker = evaluators_[static_cast<std::size_t>(thread)];
@@ -108,7 +102,7 @@ class CpuEngine : public Engine {
 
  private:
   void use_threads() {
-    const std::int64_t threads = at::get_num_threads();
+    const int threads = at::get_num_threads();
     if (threads == threads_) return;
     threads_ = threads;
     const auto count = static_cast<std::size_t>(threads);
@@ -129,7 +123,7 @@ class CpuEngine : public Engine {
     weights_.values.clear();
     for (const ParameterGroup& group : arena_.groups()) weights_.values.push_back(group.values.const_data_ptr<float>());
     weights_.packed = packed_.data();
-    on_threads(threads_, [&](std::int64_t thread) {
+    on_threads(threads_, [&](int thread) {
       for (const cpu::LinearPlan* layer : layers_) {
         pack(thread, *layer, layer->in, layer->out, true, layer->forward);
         pack(thread, *layer, layer->out, layer->in, false, layer->backward);
@@ -164,7 +158,7 @@ class CpuEngine : public Engine {
       seeds.push_back(dropout_seed(input, static_cast<std::uint32_t>(batches.size())));
       batches.push_back(ids_of(batch, plan_));
     }
-    on_threads(threads_, [&](std::int64_t thread) { train_share(thread, batches, seeds); });
+    on_threads(threads_, [&](int thread) { train_share(thread, batches, seeds); });
     return std::accumulate(losses_.begin(), losses_.end(), 0.0);
   }
 
@@ -209,7 +203,7 @@ class CpuEngine : public Engine {
 
   /// Adds the threads' gradients into the arena's, each thread a part of every group; returns the sum of squares.
   double sum_gradients() {
-    on_threads(threads_, [&](std::int64_t thread) {
+    on_threads(threads_, [&](int thread) {
       double& squares = squares_[static_cast<std::size_t>(thread)];
       squares = 0;
       for (std::size_t g = 0; g < arena_.groups().size(); ++g) squares += sum_group(g, thread);
@@ -234,7 +228,7 @@ class CpuEngine : public Engine {
   std::vector<const cpu::LinearPlan*> layers_;
   Floats packed_;
   Weights weights_;
-  std::int64_t threads_ = 0;
+  int threads_ = 0;
   std::vector<Worker> trainers_, evaluators_;
   std::vector<std::vector<Floats>> own_gradients_;  ///< by thread and group; none for the first thread
   std::vector<double> losses_, squares_;            ///< by thread

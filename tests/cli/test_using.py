@@ -256,6 +256,8 @@ class LookTest(UsingTest):
     def test_bench_train_reports_milliseconds(self):
         figures = self.succeed("bench", "train", "nanogpt-cpu", *SMALL, "--text", SAMPLE_TEXT, "--warmup", "2", "--steps", "5", "--json").json
         self.assertGreater(figures["ms_per_step"]["median"], 0)
+        self.assertAlmostEqual(figures["gflops"], figures["gflop_per_step"] / figures["ms_per_step"]["median"] * 1e3, places=6)
+        self.assertAlmostEqual(figures["fraction_of_peak"], figures["gflops"] / figures["peak_gflops"])
 
     def test_bench_learn_reports_seconds_to_the_target_and_curves(self):
         command = ["bench", "learn", "ladder/bigram", "ladder/masked", "--seeds", "2", "--max_iters", "60", "--learning_rate", "0.01",

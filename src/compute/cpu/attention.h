@@ -15,12 +15,6 @@ inline long rounded_up(long n, long to) {
   return (n + to - 1) / to * to;
 }
 
-/// x (rows, columns) -> (columns, rows).
-void transpose(long rows, long columns, const float* x, long ldx, float* to, long ldt) {
-  for (long c = 0; c < columns; ++c)
-    for (long r = 0; r < rows; ++r) to[c * ldt + r] = x[r * ldx + c];
-}
-
 /// body(begin, end) for rows [0, n) in tiles of almost one height.
 template <class Body>
 inline void for_each_tile(long n, Body&& body) {
@@ -38,17 +32,25 @@ long attention_scratch(long T, long hs) {
   return 2 * (hs * width + 2 * lanes) + 2 * ((rows < tile_rows ? tile_rows : rows) * width + 2 * lanes);
 }
 
-inline void zero(float* x, long n) {
-  for (long i = 0; i < n; ++i) x[i] = 0;
-}
-
-/// Row i sees columns 0 to i: softmax of those, 0 up to `end`.
+/// Row i sees columns 0 to i: softmax of those, 0 up to `end`. Rows are read and written in whole vectors, which they
+/// have room for.
 inline void softmax_row(float* row, long i, long end, float scale, float* statistics) {
-  const float most = row_largest(row, i + 1) * scale;
-  const float inverse = 1.0F / row_exponentials(row, i + 1, scale, most);
-  for_each_vector(i + 1, [&](long j, auto get, auto put) { put(row + j, get(row + j) * inverse); });
-  zero(row + i + 1, end - i - 1);
-  statistics[0] = most;
+  const long whole = (i + 1) / lanes * lanes, left = i + 1 - whole;
+  Vector most = only_first(load(row + whole), left, -__builtin_inff());
+  for (long j = 0; j < whole; j += lanes) most = larger(most, load(row + j));
+  const float shift = largest(most) * scale;
+  Vector total{};
+  for (long j = 0; j < whole; j += lanes) {
+    const Vector e = exponential(load(row + j) * scale - shift);
+    store(row + j, e);
+    total += e;
+  }
+  const Vector last = only_first(exponential(load(row + whole) * scale - shift), left);
+  const float inverse = 1.0F / sum(total + last);
+  for (long j = 0; j < whole; j += lanes) store(row + j, load(row + j) * inverse);
+  store(row + whole, last * inverse);
+  for (long j = whole + lanes; j < end; j += lanes) store(row + j, splat(0));
+  statistics[0] = shift;
   statistics[1] = inverse;
 }
 
@@ -76,13 +78,11 @@ inline void weights_backward(const HeadShape& shape, long i, long end, const flo
                              const DropoutWords* words, std::uint64_t first, float* p, float* ds) {
   if (words != nullptr) drop_row(*words, first + static_cast<std::uint64_t>(i * shape.T), i + 1, ds);
   const float most = statistics[0], inverse = statistics[1];
-  for_each_vector(i + 1, [&](long j, auto get, auto put) {
-    const Vector weight = exponential(get(p + j) * shape.scale - most) * inverse;
-    put(p + j, weight);
-    put(ds + j, weight * (get(ds + j) - d_dot_o) * shape.scale);
-  });
-  zero(p + i + 1, end - i - 1);
-  zero(ds + i + 1, end - i - 1);
+  for (long j = 0; j < end; j += lanes) {
+    const Vector weight = only_first(exponential(load(p + j) * shape.scale - most) * inverse, i + 1 - j);
+    store(p + j, weight);
+    store(ds + j, weight * only_first(load(ds + j) - d_dot_o, i + 1 - j) * shape.scale);
+  }
   if (words != nullptr) drop_row(*words, first + static_cast<std::uint64_t>(i * shape.T), i + 1, p);
 }
 

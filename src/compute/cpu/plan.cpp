@@ -191,19 +191,4 @@ std::vector<const LinearPlan*> linear_layers(const Plan& plan) {
   return layers;
 }
 
-double step_operations(const ModelConfig& config, std::int64_t vocab_size, std::int64_t tokens, std::int64_t T) {
-  const auto joined = static_cast<double>(config.n_head * head_width(config));
-  const auto width = static_cast<double>(config.n_embd), hidden = static_cast<double>(mlp_width(config));
-  const double attention = width * joined * (config.output_projection ? 4 : 3);
-  const double feed_forward =
-      config.feed_forward ? width * hidden * (config.activation == Activation::swiglu ? 3 : 2) : 0;
-  const double weights =
-      static_cast<double>(config.n_layer) * (attention + feed_forward) + width * static_cast<double>(vocab_size);
-  // Per layer and query: scores and weighted values over (T + 1) / 2 keys, 2 operations each; backward does five such
-  // products.
-  const double seen = static_cast<double>(T + 1) / 2;
-  const double scores = static_cast<double>(config.n_layer) * joined * seen * 2 * (2 + 5);
-  return static_cast<double>(tokens) * (6 * weights + scores);
-}
-
 }  // namespace chargpt::cpu

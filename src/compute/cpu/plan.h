@@ -68,8 +68,4 @@ std::optional<Plan> plan_of(const LanguageModel& model, const ParameterArena& ar
 /// Every linear layer of the plan, the head last.
 std::vector<const LinearPlan*> linear_layers(const Plan& plan);
 
-/// Floating-point operations of one training step on `tokens` tokens in windows of T: 6 per weight of each matrix
-/// product and token, attention's causal half, backward at twice forward.
-double step_operations(const ModelConfig& config, std::int64_t vocab_size, std::int64_t tokens, std::int64_t T);
-
 }  // namespace chargpt::cpu

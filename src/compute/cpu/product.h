@@ -99,9 +99,15 @@ void pack(long first_panel, long last_panel, long K, long N, const float* b, boo
   for (long p = first_panel; p < last_panel; ++p) {
     float* const to = packed + p * K * panel;
     const long begin = p * panel, width = N - begin < panel ? N - begin : panel;
-    for (long k = 0; k < K; ++k)
-      for (long n = 0; n < panel; ++n)
-        to[k * panel + n] = n >= width ? 0 : transposed ? b[(begin + n) * K + k] : b[k * N + begin + n];
+    if (transposed) {
+      transpose(width, K, b + begin * K, K, to, panel);
+    } else {
+      for (long k = 0; k < K; ++k)
+        for_each_vector(width,
+                        [&](long n, auto get, auto put) { put(to + k * panel + n, get(b + k * N + begin + n)); });
+    }
+    for (long k = 0; width < panel && k < K; ++k)
+      for (long n = width; n < panel; ++n) to[k * panel + n] = 0;
   }
 }
 

@@ -16,9 +16,8 @@ inline float row_sum(const float* x, long width, F&& f) {
   Vector total{};
   long i = 0;
   for (; i + lanes <= width; i += lanes) total += f(load(x + i));
-  float result = sum(total);
-  for (; i < width; ++i) result += f(splat(x[i]))[0];
-  return result;
+  if (i < width) total += only_first(f(load_some(x + i, width - i)), width - i);
+  return sum(total);
 }
 
 inline float row_mean(RowNorm kind, const float* x, long width) {
@@ -88,13 +87,13 @@ inline Bent gelu(Vector x) {
 
 inline Bent gelu_tanh(Vector x) {
   const Vector square = x * x;
-  const Vector s = sigmoid(1.59576912F * x * (1.0F + 0.044715F * square));  // (1 + tanh y) / 2 = sigmoid(2 y)
-  return {x * s, s + x * s * (1.0F - s) * 1.59576912F * (1.0F + 0.134145F * square)};
+  const Sigmoid s = sigmoid(1.59576912F * x * (1.0F + 0.044715F * square));  // (1 + tanh y) / 2 = sigmoid(2 y)
+  return {x * s.value, s.value + x * s.value * s.rest * 1.59576912F * (1.0F + 0.134145F * square)};
 }
 
 inline Bent silu(Vector x) {
-  const Vector s = sigmoid(x);
-  return {x * s, s + x * s * (1.0F - s)};
+  const Sigmoid s = sigmoid(x);
+  return {x * s.value, s.value + x * s.value * s.rest};
 }
 
 inline Bent relu(Vector x) {
@@ -308,9 +307,12 @@ inline float row_exponentials(float* x, long width, float scale, float shift) {
     store(x + i, e);
     total += e;
   }
-  float result = sum(total);
-  for (; i < width; ++i) result += x[i] = exponential(splat(x[i] * scale - shift))[0];
-  return result;
+  if (const long left = width - i; left > 0) {
+    const Vector e = only_first(exponential(load_some(x + i, left) * scale - shift), left);
+    store_some(x + i, e, left);
+    total += e;
+  }
+  return sum(total);
 }
 
 void cross_entropy(long rows, long V, float* logits, long ld, const std::int64_t* targets, float scale, float* losses) {

@@ -78,6 +78,18 @@ inline Ints as_ints(Vector v) {
   return result;
 }
 
+/// All bits set in the lanes below `count`.
+inline Ints first_lanes(long count) {
+  Ints index;
+  for (int i = 0; i < lanes; ++i) index[i] = i;
+  return index < static_cast<std::int32_t>(count);
+}
+
+/// v in the lanes below `count`, `rest` in the others.
+inline Vector only_first(Vector v, long count, float rest = 0) {
+  return first_lanes(count) ? v : splat(rest);
+}
+
 /// v with lanes i and i xor D exchanged.
 template <int D>
 inline Vector exchanged(Vector v) {
@@ -108,6 +120,51 @@ inline float largest(Vector v) {
   return across(v, [](Vector a, Vector b) { return larger(a, b); });
 }
 
+#if !defined(__clang__)
+/// In every square of 2 Distance rows and lanes, the upper right and the lower left quarter change places; then in
+/// larger ones.
+template <int Distance>
+inline __attribute__((always_inline)) void exchange_quarters(Vector (&rows)[lanes]) {
+  Ints upper, lower;  // lanes of the second row are numbered on from those of the first
+  for (int l = 0; l < lanes; ++l) {
+    upper[l] = (l & Distance) == 0 ? l : static_cast<int>(lanes) + l - Distance;
+    lower[l] = (l & Distance) == 0 ? l + Distance : static_cast<int>(lanes) + l;
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < lanes; ++i) {
+    if ((i & Distance) != 0) continue;
+    const Vector a = rows[i], b = rows[i + Distance];
+    rows[i] = __builtin_shuffle(a, b, upper);
+    rows[i + Distance] = __builtin_shuffle(a, b, lower);
+  }
+  if constexpr (2 * Distance < lanes) exchange_quarters<2 * Distance>(rows);
+}
+#endif
+
+/// A square of lanes x lanes floats, rows become columns.
+inline void transpose_square(const float* x, long ldx, float* to, long ldt) {
+#if defined(__clang__)
+  for (long c = 0; c < lanes; ++c)
+    for (long r = 0; r < lanes; ++r) to[c * ldt + r] = x[r * ldx + c];
+#else
+  Vector rows[lanes];
+#pragma GCC unroll 16
+  for (int i = 0; i < lanes; ++i) rows[i] = load(x + i * ldx);
+  exchange_quarters<1>(rows);
+#pragma GCC unroll 16
+  for (int i = 0; i < lanes; ++i) store(to + i * ldt, rows[i]);
+#endif
+}
+
+/// x (rows, columns) -> (columns, rows).
+inline void transpose(long rows, long columns, const float* x, long ldx, float* to, long ldt) {
+  const long whole_rows = rows / lanes * lanes, whole_columns = columns / lanes * lanes;
+  for (long c = 0; c < whole_columns; c += lanes)
+    for (long r = 0; r < whole_rows; r += lanes) transpose_square(x + r * ldx + c, ldx, to + c * ldt + r, ldt);
+  for (long c = 0; c < columns; ++c)
+    for (long r = c < whole_columns ? whole_rows : 0; r < rows; ++r) to[c * ldt + r] = x[r * ldx + c];
+}
+
 /// e^x within 2e-7 relative; below -87.3 the least normal number, above 88.3 a number near the largest.
 /// x = n ln 2 + r with |r| <= ln 2 / 2, and e^r by a polynomial whose coefficients were fitted for the least relative
 /// error.
@@ -127,8 +184,13 @@ inline Vector exponential(Vector x) {
   return as_floats(as_ints(p) + (as_ints(shifted) << 23));
 }
 
-inline Vector sigmoid(Vector x) {
-  return 1.0F / (1.0F + exponential(-x));
+struct Sigmoid {
+  Vector value, rest;  ///< 1 / (1 + e^-x), and what is left to 1, without cancellation where that is small
+};
+inline Sigmoid sigmoid(Vector x) {
+  const Vector e = exponential(-x);
+  const Vector value = 1.0F / (1.0F + e);
+  return {value, e * value};
 }
 
 /// erfc(z) e^(z z) for z >= 0, within 5e-7 relative: t P(t) with t = 1 / (1 + 0.3 z), the form of Abramowitz & Stegun
