@@ -1,10 +1,12 @@
-# Compiles presets into the program: a source file that defines chargpt::presets(), written anew whenever a preset changes.
+# Compiles presets and what to expect of them into the program: a source file that defines chargpt::presets() and
+# chargpt::expected_figures(), written anew whenever one of them changes.
 # Included, it gives chargpt_embed_presets(TARGET FOLDER); run with -P at build time, it writes that file.
 
 if(NOT CMAKE_SCRIPT_MODE_FILE)
   set(embed_presets_script ${CMAKE_CURRENT_LIST_FILE})
 
-  # chargpt_embed_presets(TARGET FOLDER): every FOLDER/**.json becomes the preset of that path without .json.
+  # chargpt_embed_presets(TARGET FOLDER): every FOLDER/**.json becomes the preset of that path without .json, but for
+  # FOLDER/expected.json, the figures of scripts/measure_presets.py.
   function(chargpt_embed_presets target folder)
     file(GLOB_RECURSE files CONFIGURE_DEPENDS ${folder}/*.json)
     set(output ${CMAKE_CURRENT_BINARY_DIR}/presets.cpp)
@@ -24,6 +26,8 @@ if(NOT CMAKE_SCRIPT_MODE_FILE)
 endif()
 
 file(STRINGS ${LIST} files)
+list(REMOVE_ITEM files ${FOLDER}/expected.json)
+file(READ ${FOLDER}/expected.json expected)
 set(rows "")
 foreach(file IN LISTS files)
   file(RELATIVE_PATH name ${FOLDER} ${file})
@@ -35,6 +39,7 @@ file(WRITE ${OUTPUT} "// Written by EmbedPresets.cmake from configs/.
 #include <algorithm>
 #include <iterator>
 
+#include \"config/expected.h\"
 #include \"config/load.h\"
 
 namespace chargpt {
@@ -54,6 +59,8 @@ ${rows}    };
 }  // namespace
 
 std::span<const Preset> presets() { return table(); }
+
+std::string_view expected_figures() { return R\"figures(${expected})figures\"; }
 
 }  // namespace chargpt
 ")

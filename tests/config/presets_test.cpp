@@ -2,6 +2,7 @@
 #include <filesystem>
 
 #include "base/files.h"
+#include "config/expected.h"
 #include "config/load.h"
 #include "test.h"
 
@@ -10,11 +11,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TEST_CASE("the program holds exactly the files of configs/, in order of name") {
+TEST_CASE("the program holds exactly the presets of configs/, in order of name") {
   const fs::path folder = fs::path(CHARGPT_SOURCE_DIR) / "configs";
   std::vector<std::string> names;
   for (const auto& entry : fs::recursive_directory_iterator(folder))
-    if (entry.path().extension() == ".json")
+    if (entry.path().extension() == ".json" && entry.path() != folder / "expected.json")
       names.push_back(entry.path().lexically_relative(folder).replace_extension().generic_string());
   std::sort(names.begin(), names.end());
   REQUIRE(names.size() == presets().size());
@@ -22,6 +23,10 @@ TEST_CASE("the program holds exactly the files of configs/, in order of name") {
     CHECK(presets()[i].name == names[i]);
     CHECK(presets()[i].json == read_file(folder / (names[i] + ".json")));
   }
+}
+
+TEST_CASE("the program holds what to expect of the presets") {
+  CHECK(expected_figures() == read_file(fs::path(CHARGPT_SOURCE_DIR) / "configs" / "expected.json"));
 }
 
 TEST_CASE("a preset and its file give the same config") {

@@ -1,0 +1,118 @@
+"""What is said of the presets is of the presets as they are, and the script that says it measures and writes."""
+
+import importlib.util
+import json
+import shutil
+import subprocess
+import sys
+import unittest
+
+from program import PROGRAM, QUICK, SOURCE, ProgramTest
+
+SCRIPT = SOURCE / "scripts" / "measure_presets.py"
+AGAIN = "run scripts/measure_presets.py --only {0} (all of them where a default has changed)"
+
+
+def script():
+    spec = importlib.util.spec_from_file_location("measure_presets", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+class ExpectedFiguresTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.script = script()
+        self.program = self.script.Program(PROGRAM)
+        self.expected = self.script.load(SOURCE / "configs")
+
+    def test_no_preset_has_changed_since_it_was_measured(self):
+        defaults = self.program.defaults()
+        self.assertEqual(self.script.changed_defaults(self.expected["defaults"], defaults), [], AGAIN.format("each"))
+        for preset, row in self.expected["rows"].items():
+            self.assertEqual(row["config"], self.program.config_digest(preset, defaults), f"{preset} has changed: {AGAIN.format(preset)}")
+
+    def test_the_table_is_that_of_the_figures(self):
+        text = (SOURCE / "configs" / "README.md").read_text(encoding="utf-8")
+        self.assertIn(self.script.table(self.expected), text, "run scripts/measure_presets.py --table")
+
+    def test_every_measured_row_has_its_seeds_machine_and_date(self):
+        for preset, row in self.expected["rows"].items():
+            with self.subTest(preset):
+                if "not_measured" in row:
+                    continue
+                self.assertGreaterEqual(len(row["runs"]), 3)
+                self.assertIn(row["machine"], self.expected["machines"])
+                self.assertRegex(row["date"], r"^\d{4}-\d\d-\d\d$")
+                self.assertAlmostEqual(row["loss"], sum(run["loss"] for run in row["runs"]) / len(row["runs"]), places=6)
+
+    def test_configs_prints_them(self):
+        rows = {row["name"]: row["expected"] for row in self.succeed("configs", "--json").json}
+        self.assertEqual({preset for preset, row in rows.items() if row}, set(self.expected["rows"]))
+        for preset, row in self.expected["rows"].items():
+            self.assertEqual(rows[preset].get("loss"), row.get("loss"))
+        self.assertIn("expected loss", self.succeed("configs").out)
+
+
+class DigestTest(ProgramTest):
+    def test_an_option_that_changes_changes_the_digest_and_one_that_is_spelled_out_does_not(self):
+        program = script().Program(PROGRAM)
+        defaults = program.defaults()
+        digests = [program.config_digest(self.write(f"{n}.json", text), defaults) for n, text in enumerate(
+            ['{"extends": "ladder/bigram"}', '{"extends": "ladder/bigram", "model": {"qk_norm": false}}',
+             '{"extends": "ladder/bigram", "train": {"beta2": 0.95}}'])]
+        self.assertEqual(digests[0], digests[1])
+        self.assertNotEqual(digests[0], digests[2])
+
+    def test_a_default_that_changes_is_named_and_a_new_option_is_not(self):
+        then, now = {"train": {"beta1": 0.9, "beta2": 0.99}}, {"train": {"beta1": 0.9, "beta2": 0.95, "new": 1}}
+        self.assertEqual(script().changed_defaults(then, now), ["train.beta2"])
+
+
+class MeasuringTest(ProgramTest):
+    def measure(self, *arguments):
+        return subprocess.run([sys.executable, SCRIPT, "--program", PROGRAM, "--folder", self.folder, "--work", self.folder / "runs",
+                               *arguments, "--", "--max_iters", "20", *QUICK], capture_output=True, text=True, check=False)
+
+    def setUp(self):
+        super().setUp()
+        shutil.copy(SOURCE / "configs" / "README.md", self.folder)
+
+    def test_trains_every_seed_and_writes_figures_and_table(self):
+        process = self.measure("--only", "ladder/bigram", "--seeds", "3")
+        self.assertEqual(process.returncode, 0, process.stderr)
+        expected = json.loads((self.folder / "expected.json").read_text())
+        row = expected["rows"]["ladder/bigram"]
+        self.assertEqual([run["seed"] for run in row["runs"]], [1337, 1338, 1339])
+        self.assertEqual([run["step"] for run in row["runs"]], [20] * 3)
+        self.assertLess(row["ci95"][0], row["loss"])
+        self.assertIn(f"{row['loss']:.4f} ±", (self.folder / "README.md").read_text())
+        self.assertIn("processors", (self.folder / "README.md").read_text())
+        # Again: the same figures from the runs that are there, and another preset's row beside it.
+        self.assertEqual(self.measure("--only", "ladder/average", "--seeds", "2").returncode, 0)
+        more = json.loads((self.folder / "expected.json").read_text())
+        self.assertEqual(more["rows"]["ladder/bigram"], row)
+        self.assertIn("**leaks**", (self.folder / "README.md").read_text())
+
+    def test_the_metrics_digest_is_that_of_the_losses(self):
+        for run in ("a", "b"):
+            self.train(run, "ladder/bigram", 20)
+        self.train("c", "ladder/bigram", 20, "--seed", "5")
+        digests = [script().metrics_digest(self.folder / run) for run in ("a", "b", "c")]
+        self.assertEqual(digests[0], digests[1])
+        self.assertNotEqual(digests[0], digests[2])
+
+    def test_a_run_that_takes_too_long_is_not_measured_here(self):
+        process = self.measure("--only", "ladder/transformer", "--hours", "0")
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertIn("not measured here: about 0.0 hours a run", (self.folder / "README.md").read_text())
+
+    def test_shortened_runs_are_refused_for_the_presets_own_folder(self):
+        process = subprocess.run([sys.executable, SCRIPT, "--program", PROGRAM, "--", "--max_iters", "1"], capture_output=True, text=True, check=False)
+        self.assertEqual(process.returncode, 2)
+        self.assertIn("no measurement of the presets", process.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
