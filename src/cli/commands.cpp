@@ -10,6 +10,8 @@ constexpr Command table[] = {
     {"resume", "Train", "go on exactly where a run stopped", "chargpt resume runs/default-1", add_resume},
     {"compare", "Train", "train several configs with several seeds and rank them",
      "chargpt compare ladder/bigram ladder/masked --seeds 2 --max-iters 300", add_compare},
+    {"tune", "Train", "search a better config within a time and a memory cap", "chargpt tune default --minutes 10",
+     add_tune},
     {"sample", "Use", "write text with a trained model", "chargpt sample runs/default-1 --prompt 'ROMEO:' --tokens 300",
      add_sample},
     {"eval", "Measure", "the exact loss of a whole split, with interval and baselines", "chargpt eval runs/default-1",

@@ -26,6 +26,7 @@ void add_resume(CLI::App& app);
 void add_sample(CLI::App& app);
 void add_eval(CLI::App& app);
 void add_compare(CLI::App& app);
+void add_tune(CLI::App& app);
 void add_configs(CLI::App& app);
 void add_inspect(CLI::App& app);
 void add_runs(CLI::App& app);

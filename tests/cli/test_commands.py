@@ -8,11 +8,11 @@ from program import ProgramTest
 class HelpTest(ProgramTest):
     def test_overview_lists_every_command_by_purpose(self):
         out = self.succeed("--help").out
-        for name in ("train", "resume", "sample", "eval", "compare", "configs", "inspect", "runs", "bench", "doctor"):
+        for name in ("train", "resume", "sample", "eval", "compare", "tune", "configs", "inspect", "runs", "bench", "doctor"):
             self.assertRegex(out, rf"(?m)^  {name} ")
 
     def test_every_command_shows_options_and_an_example(self):
-        for name in ("train", "resume", "sample", "eval", "compare", "configs", "inspect", "runs", "bench", "doctor"):
+        for name in ("train", "resume", "sample", "eval", "compare", "tune", "configs", "inspect", "runs", "bench", "doctor"):
             out = self.succeed(name, "--help").out
             self.assertIn(f"Example: chargpt {name}", out)
 

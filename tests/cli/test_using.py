@@ -240,6 +240,21 @@ class CompareTest(ProgramTest):
             self.assertEqual((run / "checkpoints/LATEST").read_text().strip(), "step-00004000")
 
 
+class TuneTest(ProgramTest):
+    def test_leaves_a_config_that_trains_and_a_table(self):
+        self.write("slow.json", json.dumps({"extends": "ladder/masked", "train": {"learning_rate": 1e-6, "max_iters": 200}}))
+        outcome = self.succeed("tune", "slow.json", "--minutes", "0.1", "--out", "out", "--text", SAMPLE_TEXT, "--batch_size", "8",
+                               "--threads", "1")
+        self.assertIn("as it is", outcome.out)
+        self.assertIn("the validation split was not looked at", outcome.out)
+        found = json.loads((self.folder / "out/tune.json").read_text())
+        self.assertIn("held out", found["scored_on"])
+        tuned = self.succeed("inspect", "out/tuned.json", "--json").json["config"]
+        self.assertEqual(tuned, found["best"]["config"])
+        self.assertGreater(tuned["train"]["learning_rate"], 1e-6)
+        self.succeed("train", "out/tuned.json", "--run", "r", "--max_iters", "3", "--quiet")
+
+
 class LookTest(UsingTest):
     def test_runs_lists_runs(self):
         rows = self.succeed("runs", self.shared, "--json").json

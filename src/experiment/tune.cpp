@@ -1,0 +1,277 @@
+#include "experiment/tune.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+
+#include "base/error.h"
+#include "compute/memory.h"
+#include "model/registry.h"
+#include "report/format.h"
+#include "train/footprint.h"
+#include "train/length.h"
+
+namespace chargpt {
+namespace {
+
+constexpr double part_of_range_test = 0.05;
+constexpr std::int64_t least_range_steps = 40, most_range_steps = 200;
+constexpr std::int64_t most_scored_tokens = 262'144;  ///< of a long held-out part, evenly spaced windows
+constexpr std::int64_t never = 1'000'000'000'000;     ///< an interval that no run reaches
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// The train split as a corpus of its own, whose last part is held out.
+Corpus train_split_of(const Corpus& corpus) {
+  const auto whole = std::make_shared<Corpus>(corpus);
+  const double part = corpus.val_fraction() > 0 ? corpus.val_fraction() : DataConfig{}.val_fraction;
+  return Corpus(whole->vocabulary(), whole->train(), whole, part);
+}
+
+/// The config as its trainings run here: evaluated at the end alone, nothing sampled, no early stop.
+Config for_search(Config config, const Corpus& corpus) {
+  TrainConfig& train = config.train;
+  train.max_epochs = train.max_seconds = 0;
+  train.lr_decay_iters = 0;  // the schedule follows the length, whatever that becomes
+  train.patience = 0;
+  train.ema = 0;
+  train.on_nonfinite = OnNonfinite::stop;
+  config.eval.eval_interval = never;
+  config.eval.sample_tokens = 0;
+  config.eval.eval_iters = 0;
+  if (corpus.val().size() > most_scored_tokens)
+    config.eval.eval_iters =
+        std::max<std::int64_t>(1, most_scored_tokens / (train.batch_size * config.model.block_size));
+  return config;
+}
+
+/// One search under way.
+class Search {
+ public:
+  Search(const ResolvedConfig& config, const Corpus& corpus, const TuneOptions& options)
+      : options_(options), begun_(now()), given_(config), corpus_(train_split_of(corpus)) {
+    if (!(options.seconds > 0)) throw Error(ExitCode::usage, "--minutes must be above 0");
+    check_model_config(config.config.model);
+    check_splits(corpus_, config.config.model.block_size);
+    tuning_.start = config.config;
+    tuning_.train_tokens = corpus_.train().size();
+    tuning_.scored_tokens = corpus_.val().size() - 1;
+    tuning_.memory = options.memory > 0 ? options.memory : physical_memory() / 2;
+    check_memory_cap();
+  }
+
+  Tuning run() {
+    measure_start();
+    if (!stopped()) run_rounds();
+    tuning_.complete = !stopped();
+    tuning_.spent_seconds = now() - begun_;
+    sort_trials();
+    return std::move(tuning_);
+  }
+
+ private:
+  void check_memory_cap() const {
+    const std::int64_t needed = memory_of(given_.config);
+    if (needed > tuning_.memory)
+      throw Error(ExitCode::memory, given_.config.name + " itself needs about " + format_bytes(needed) +
+                                        ", above the cap of " + format_bytes(tuning_.memory) +
+                                        "; raise --memory or start from a smaller config");
+  }
+
+  std::int64_t memory_of(const Config& config) const {
+    const std::int64_t vocab_size = corpus_.vocabulary().size();
+    return memory_estimate(config, vocab_size, count_parameters(config.model, vocab_size));
+  }
+
+  bool allowed(const Config& config) const {
+    try {
+      check_model_config(config.model);
+    } catch (const Error&) {
+      return false;
+    }
+    return memory_of(config) <= tuning_.memory;
+  }
+
+  bool stopped() const { return options_.trainer.stop && options_.trainer.stop->load(); }
+  double left() const { return options_.seconds - (now() - begun_); }
+  void tell(const std::string& line) const {
+    if (options_.told) options_.told(line);
+  }
+
+  std::unique_ptr<Trainer> trainer_of(const Config& config) const {
+    ResolvedConfig resolved = given_;
+    resolved.config = config;
+    TrainerOptions trainer = options_.trainer;
+    trainer.run.clear();
+    trainer.process_started = 0;
+    return std::make_unique<Trainer>(std::move(resolved), corpus_, trainer);
+  }
+
+  /// How long the config's own length takes, and the range test, with one model.
+  void measure_start() {
+    const auto trainer = trainer_of(for_own_length());
+    if (trainer->model().leaks())
+      throw Error(ExitCode::usage, given_.config.name + " " + leaks_label + "; there is no loss to tune by");
+    for (const ParameterGroup& group : trainer->arena().groups())
+      for (const ParameterSlot& slot : group.slots)
+        if (slot.name.find("wte") != std::string::npos) pattern_ = "wte|lm_head";
+    const double limit = given_.config.train.max_seconds;
+    const PlanEvent plan = trainer->plan(/*measure=*/true);
+    tuning_.full_seconds = plan.seconds.value_or(1);
+    if (limit > 0) tuning_.full_seconds = std::min(limit, tuning_.full_seconds);
+    range_test(*trainer);
+  }
+
+  /// A length in seconds alone is known; of others the updates decide.
+  Config for_own_length() const {
+    Config config = for_search(given_.config, corpus_);
+    const TrainConfig& train = given_.config.train;
+    if (train.max_epochs > 0) {
+      config.train.max_epochs = train.max_epochs;
+    } else if (train.max_seconds > 0) {
+      config.train.max_iters = never;
+    }
+    return config;
+  }
+
+  /// Rising rates, one update each, until the loss has clearly gone up or the time for it is over.
+  void range_test(Trainer& trainer) {
+    const Config& config = trainer.config().config;
+    const BatchSource batches(corpus_.train(), config.model.block_size, config.train.batch_size,
+                              config.train.gradient_accumulation_steps, config.train.windows,
+                              static_cast<std::uint64_t>(config.train.seed));
+    const double begun = now();
+    std::int64_t count = most_range_steps;
+    for (std::int64_t i = 0; i < count && !stopped(); ++i) {
+      const std::vector<Batch> micro_batches = batches.at(i);
+      const double factor = range_factor(i, count);
+      const StepResult result = trainer.engine().step({.step = i,
+                                                       .lr_factor = factor,
+                                                       .seed = static_cast<std::uint64_t>(config.train.seed),
+                                                       .micro_batches = micro_batches});
+      tuning_.range.push_back({factor, result.loss});
+      if (!result.updated || result.loss > 2 * tuning_.range.front().loss) break;
+      if (i == 2) count = steps_of_range_test((now() - begun) / 3);
+    }
+    tuning_.centre = centre_of(tuning_.range);
+    tell("range test of " + std::to_string(tuning_.range.size()) + " updates: searching around " +
+         format_short(tuning_.centre) + " times the config's learning rates");
+  }
+
+  std::int64_t steps_of_range_test(double seconds_per_step) const {
+    const double steps = part_of_range_test * options_.seconds / std::max(1e-6, seconds_per_step);
+    return std::clamp(static_cast<std::int64_t>(std::min(steps, 1e6)), least_range_steps, most_range_steps);
+  }
+
+  void run_rounds() {
+    tuning_.rounds = plan_rounds(left(), tuning_.full_seconds);
+    const std::vector<Candidate> candidates =
+        draw_candidates(tuning_.start, tuning_.centre, tuning_.rounds.front().candidates,
+                        static_cast<std::uint64_t>(tuning_.start.train.seed), pattern_,
+                        [this](const Config& config) { return allowed(config); });
+    for (const Candidate& candidate : candidates) {
+      Trial trial{.candidate = candidate, .config = apply(tuning_.start, candidate, pattern_)};
+      trial.parameters = count_parameters(trial.config.model, corpus_.vocabulary().size());
+      tuning_.trials.push_back(std::move(trial));
+    }
+    for (std::size_t round = 0; round < tuning_.rounds.size() && !stopped(); ++round) run_round(round);
+  }
+
+  /// The best of the round before train for longer; the config as it is also takes part in the last round.
+  void run_round(std::size_t index) {
+    const Round& round = tuning_.rounds[index];
+    tell("round " + std::to_string(index + 1) + " of " + std::to_string(tuning_.rounds.size()) + ": " +
+         format_duration(round.seconds) + " of training each");
+    std::vector<Trial*> taking_part = best_of_round(index, round.candidates);
+    const bool last = index + 1 == tuning_.rounds.size();
+    const auto start = std::find_if(taking_part.begin(), taking_part.end(),
+                                    [](const Trial* trial) { return trial->candidate == Candidate{}; });
+    if (last && start == taking_part.end()) taking_part.push_back(&trial_as_it_is());
+    for (Trial* trial : taking_part) {
+      if (stopped() || (left() < 0 && trial != taking_part.front())) return;
+      trial->rounds.push_back(train(*trial, round.seconds));
+      trial->rounds.back().round = index + 1;
+      const Trained& trained = trial->rounds.back();
+      tell(describe(trial->candidate) + ": " +
+           (trained.failure.empty() ? format_fixed(trained.loss, 4) : trained.failure));
+    }
+  }
+
+  Trial& trial_as_it_is() {
+    return *std::find_if(tuning_.trials.begin(), tuning_.trials.end(),
+                         [](const Trial& trial) { return trial.candidate == Candidate{}; });
+  }
+
+  /// `count` of those that took part in the round before `index`, lowest loss first.
+  std::vector<Trial*> best_of_round(std::size_t index, std::int64_t count) {
+    std::vector<Trial*> trials;
+    for (Trial& trial : tuning_.trials)
+      if (index == 0 || trial.last_round() == index) trials.push_back(&trial);
+    if (index > 0)
+      std::stable_sort(trials.begin(), trials.end(),
+                       [](const Trial* a, const Trial* b) { return a->rounds.back().loss < b->rounds.back().loss; });
+    trials.resize(std::min(trials.size(), static_cast<std::size_t>(count)));
+    return trials;
+  }
+
+  Trained train(const Trial& trial, double seconds) const {
+    Trained trained{.seconds = seconds, .loss = std::numeric_limits<double>::infinity()};
+    try {
+      const auto trainer = trainer_of(settled(trial.config, seconds));
+      trainer->plan(/*measure=*/false);
+      if (trainer->run() == Ending::stopped) return trained;
+      trained.updates = trainer->state().step;
+      trained.loss = trainer->state().val_loss;
+    } catch (const std::exception& error) {
+      trained.failure = failure_of(error);
+    }
+    return trained;
+  }
+
+  /// Of a candidate alone, not of the search: anything else is thrown on.
+  static std::string failure_of(const std::exception& error) {
+    if (const auto memory = as_memory_error(error)) return memory->what();
+    const auto* ours = dynamic_cast<const Error*>(&error);
+    if (ours == nullptr || (ours->code() != ExitCode::diverged && ours->code() != ExitCode::memory)) throw;
+    return ours->what();
+  }
+
+  /// The updates that `seconds` hold on this machine, and a warm-up that leaves time to learn.
+  Config settled(const Config& candidate, double seconds) const {
+    Config config = for_search(candidate, corpus_);
+    config.train.max_seconds = seconds;
+    config.train.max_iters = trainer_of(config)->plan(/*measure=*/false).max_iters;
+    config.train.max_seconds = 0;
+    config.train.warmup_iters = std::min(config.train.warmup_iters, config.train.max_iters / 10);
+    return config;
+  }
+
+  void sort_trials() {
+    std::stable_sort(tuning_.trials.begin(), tuning_.trials.end(), [](const Trial& a, const Trial& b) {
+      if (a.last_round() != b.last_round() || a.rounds.empty()) return a.last_round() > b.last_round();
+      return a.rounds.back().loss < b.rounds.back().loss;
+    });
+  }
+
+  const TuneOptions& options_;
+  double begun_;
+  ResolvedConfig given_;
+  Corpus corpus_;
+  std::string pattern_;  ///< of embedding and head, where the model has them by those names
+  Tuning tuning_;
+};
+
+}  // namespace
+
+const Trial& Tuning::before() const {
+  return *std::find_if(trials.begin(), trials.end(), [](const Trial& t) { return t.candidate == Candidate{}; });
+}
+
+Tuning tune(const ResolvedConfig& config, const Corpus& corpus, const TuneOptions& options) {
+  return Search(config, corpus, options).run();
+}
+
+}  // namespace chargpt

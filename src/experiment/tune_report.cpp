@@ -1,0 +1,171 @@
+// What a search found: as a config with comments, as JSON, as a table.
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "config/load.h"
+#include "experiment/tune.h"
+#include "report/format.h"
+#include "train/length.h"
+
+namespace chargpt {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// JSON has no name for an infinite loss.
+Json figure(double value) {
+  return std::isfinite(value) ? Json(value) : Json(nullptr);
+}
+
+/// A tuned length counts updates of the winner that take as long as the config's own length did.
+void set_length(const Tuning& tuning, TrainConfig& train, std::int64_t tokens_per_step) {
+  if (train.max_seconds > 0 || tuning.best().rounds.empty()) return;
+  const Trained& last = tuning.best().rounds.back();
+  const double updates = std::round(static_cast<double>(last.updates) * tuning.full_seconds / last.seconds);
+  if (train.max_epochs > 0)
+    train.max_epochs =
+        std::round(100 * updates * static_cast<double>(tokens_per_step) / static_cast<double>(tuning.train_tokens)) /
+        100;
+  else
+    train.max_iters = static_cast<std::int64_t>(std::max(1.0, updates));
+}
+
+/// Three digits are more than a search of this size can tell.
+double rounded(double rate) {
+  if (rate == 0) return 0;
+  const double unit = std::pow(10, std::floor(std::log10(rate)) - 2);
+  return std::round(rate / unit) * unit;
+}
+
+std::string loss_cell(const Trial& trial, std::size_t round) {
+  for (const Trained& trained : trial.rounds)
+    if (trained.round == round) return trained.failure.empty() ? format_fixed(trained.loss, 4) : "failed";
+  return "";
+}
+
+/// Options of one section in which `config` differs from the defaults, a line each.
+std::vector<std::string> section_lines(const std::string& section, const Json& options, const Json& defaults,
+                                       const Json& before) {
+  std::vector<std::string> lines;
+  for (const auto& [key, value] : options.items()) {
+    const bool changed = value != before[key];
+    if (value == defaults[key] && !changed) continue;
+    lines.push_back("    \"" + key + "\": " + value.dump());
+    if (changed) lines.back() += "\n    // " + section + "." + key + " was " + before[key].dump();
+  }
+  return lines;
+}
+
+std::string joined_options(const std::vector<std::string>& lines) {
+  std::string text;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const std::size_t end = lines[i].find("\n");  // the comma belongs before the comment
+    const std::string option = lines[i].substr(0, end);
+    text += option + (i + 1 < lines.size() ? "," : "") +
+            (end == std::string::npos ? "" : "  " + lines[i].substr(end + 5)) + "\n";
+  }
+  return text;
+}
+
+std::string verdict(const Tuning& tuning) {
+  const Trial &best = tuning.best(), &before = tuning.before();
+  if (best.rounds.empty()) return "nothing was trained";
+  if (best.candidate == Candidate{}) return "nothing was found that learns better in the same time";
+  const std::string loss = format_fixed(best.rounds.back().loss, 4);
+  if (before.last_round() != best.last_round())
+    return "loss " + loss + "; there was no time to train the config as it was for as long";
+  return "loss " + loss + ", as it was " + format_fixed(before.rounds.back().loss, 4) + ", each after " +
+         format_duration(best.rounds.back().seconds);
+}
+
+std::string comment_of(const Tuning& tuning, const std::string& command) {
+  std::ostringstream text;
+  text << "// Found by `" << command << "`: " << describe(tuning.best().candidate) << ".\n"
+       << "// Of " << tuning.trials.size() << " candidates the best: " << verdict(tuning) << ",\n"
+       << "// on the last " << format_count(tuning.scored_tokens)
+       << " characters of the train split, which none trained on; the validation split was not looked at.\n"
+       << "// One seed: differences of a hundredth may be luck. Lengths are of the machine it was found on.\n";
+  return text.str();
+}
+
+Json json_of(const Trained& trained) {
+  Json json = {{"round", trained.round},
+               {"seconds", trained.seconds},
+               {"updates", trained.updates},
+               {"loss", figure(trained.loss)}};
+  if (!trained.failure.empty()) json["failure"] = trained.failure;
+  return json;
+}
+
+Json json_of(const Trial& trial) {
+  const Candidate& c = trial.candidate;
+  Json json = {{"candidate", describe(c)},   {"rates", c.rates},          {"groups", c.groups},
+               {"width", c.width},           {"depth", c.depth},          {"batch", c.batch},
+               {"params", trial.parameters}, {"trainings", Json::array()}};
+  for (const Trained& trained : trial.rounds) json["trainings"].push_back(json_of(trained));
+  return json;
+}
+
+}  // namespace
+
+Config tuned_config(const Tuning& tuning) {
+  Config config = tuning.best().config;
+  config.name = tuning.start.name + "-tuned";
+  if (tuning.best().candidate == Candidate{}) return config;
+  TrainConfig& train = config.train;
+  set_length(tuning, train, tokens_per_step(config));
+  train.learning_rate = rounded(train.learning_rate);
+  train.min_lr = rounded(train.min_lr);
+  for (GroupConfig& group : train.groups) group.learning_rate = rounded(group.learning_rate);
+  train.lr_decay_iters = 0;  // as in the search: the decay ends with the run
+  if (train.max_seconds == 0 && train.max_epochs == 0)
+    train.warmup_iters = std::min(train.warmup_iters, train.max_iters / 10);
+  return config;
+}
+
+std::string tuned_text(const Tuning& tuning, const std::string& command) {
+  const Json options = to_json(tuned_config(tuning)), defaults = to_json(Config{}), before = to_json(tuning.start);
+  std::string text = comment_of(tuning, command) + "{\n  \"name\": " + options["name"].dump();
+  for (const auto& [section, values] : options.items()) {
+    if (!values.is_object()) continue;
+    const std::vector<std::string> lines = section_lines(section, values, defaults[section], before[section]);
+    if (!lines.empty()) text += ",\n  \"" + section + "\": {\n" + joined_options(lines) + "  }";
+  }
+  return text + "\n}\n";
+}
+
+nlohmann::ordered_json to_json(const Tuning& tuning) {
+  Json json = {{"config", tuning.start.name},
+               {"scored_on", "the last part of the train split, held out"},
+               {"scored_tokens", tuning.scored_tokens},
+               {"memory_cap_bytes", tuning.memory},
+               {"full_seconds", tuning.full_seconds},
+               {"spent_seconds", tuning.spent_seconds},
+               {"range_test", {{"centre", tuning.centre}, {"points", Json::array()}}},
+               {"rounds", Json::array()},
+               {"trials", Json::array()}};
+  for (const RangePoint& point : tuning.range)
+    json["range_test"]["points"].push_back({{"factor", point.factor}, {"loss", figure(point.loss)}});
+  for (const Round& round : tuning.rounds)
+    json["rounds"].push_back({{"candidates", round.candidates}, {"seconds", round.seconds}});
+  for (const Trial& trial : tuning.trials) json["trials"].push_back(json_of(trial));
+  json["best"] = {{"candidate", describe(tuning.best().candidate)}, {"config", to_json(tuned_config(tuning))}};
+  json["verdict"] = verdict(tuning);
+  return json;
+}
+
+Table to_table(const Tuning& tuning) {
+  std::vector<std::string> headings{"candidate", "parameters"};
+  for (const Round& round : tuning.rounds) headings.push_back("after " + format_duration(round.seconds));
+  Table table(headings);
+  for (const Trial& trial : tuning.trials) {
+    std::vector<std::string> cells{describe(trial.candidate), format_count(trial.parameters)};
+    for (std::size_t round = 1; round <= tuning.rounds.size(); ++round) cells.push_back(loss_cell(trial, round));
+    table.add(cells);
+  }
+  return table;
+}
+
+}  // namespace chargpt

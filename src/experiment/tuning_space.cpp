@@ -1,0 +1,138 @@
+#include "experiment/tuning_space.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+#include <sstream>
+
+#include <nlohmann/json.hpp>
+
+#include "base/random.h"
+#include "config/load.h"
+
+namespace chargpt {
+namespace {
+
+constexpr double factors_of_rates[] = {0.25, 0.5, 1, 2};
+constexpr double factors_of_groups[] = {0.5, 1, 1, 2};
+constexpr double factors_of_a_new_group[] = {1, 5};
+constexpr double factors_of_width[] = {0.5, 0.75, 1, 1, 1.5, 2};
+constexpr double factors_of_depth[] = {0.5, 1, 1, 1.5, 2};
+constexpr double factors_of_batch[] = {0.5, 1, 1, 2};
+constexpr std::int64_t most_candidates = 81, least_candidates = 9;
+
+/// Drawing a candidate is sampling, from a stream that no sample of text uses.
+constexpr std::uint64_t stream_of_candidates = std::uint64_t{1} << 62;
+
+std::int64_t scaled(std::int64_t value, double factor, std::int64_t multiple) {
+  const auto steps = std::llround(static_cast<double>(value) * factor / static_cast<double>(multiple));
+  return std::max<std::int64_t>(1, steps) * multiple;
+}
+
+/// Rotary positions and many kernels want even heads.
+std::int64_t width_multiple(const ModelConfig& model) {
+  return model.head_size > 0 ? 2 : 2 * model.n_head;
+}
+
+void scale_rates(TrainConfig& train, const Candidate& candidate, const std::string& embedding_and_head) {
+  if (train.groups.empty() && candidate.groups != 1 && !embedding_and_head.empty()) {
+    GroupConfig group;
+    group.match = embedding_and_head;
+    group.learning_rate = train.learning_rate;
+    group.weight_decay = train.weight_decay;
+    train.groups.push_back(group);
+  }
+  train.learning_rate *= candidate.rates;
+  train.min_lr *= candidate.rates;
+  for (GroupConfig& group : train.groups) group.learning_rate *= candidate.rates * candidate.groups;
+}
+
+template <std::size_t n>
+double pick(const double (&values)[n], RandomStream& random) {
+  return values[random.below(n)];
+}
+
+Candidate draw(const Config& config, double centre, RandomStream& random) {
+  Candidate candidate;
+  candidate.rates = centre * pick(factors_of_rates, random);
+  candidate.groups =
+      config.train.groups.empty() ? pick(factors_of_a_new_group, random) : pick(factors_of_groups, random);
+  candidate.width = pick(factors_of_width, random);
+  candidate.depth = pick(factors_of_depth, random);
+  candidate.batch = pick(factors_of_batch, random);
+  return candidate;
+}
+
+void append(std::ostringstream& text, const char* what, double factor) {
+  if (factor == 1) return;
+  text << (text.tellp() > 0 ? ", " : "") << what << " x ";
+  text.precision(3);
+  text << factor;
+}
+
+}  // namespace
+
+Config apply(const Config& config, const Candidate& candidate, const std::string& embedding_and_head) {
+  Config changed = config;
+  ModelConfig& model = changed.model;
+  scale_rates(changed.train, candidate, embedding_and_head);
+  if (candidate.width != 1) {
+    model.n_embd = scaled(model.n_embd, candidate.width, width_multiple(model));
+    if (model.mlp_size > 0) model.mlp_size = scaled(model.mlp_size, candidate.width, 1);
+  }
+  if (candidate.depth != 1) model.n_layer = scaled(model.n_layer, candidate.depth, 1);
+  if (candidate.batch != 1) changed.train.batch_size = scaled(changed.train.batch_size, candidate.batch, 1);
+  return changed;
+}
+
+std::string describe(const Candidate& candidate) {
+  std::ostringstream text;
+  append(text, "rates", candidate.rates);
+  append(text, "rates of groups", candidate.groups);
+  append(text, "width", candidate.width);
+  append(text, "depth", candidate.depth);
+  append(text, "batch", candidate.batch);
+  return text.tellp() > 0 ? text.str() : "as it is";
+}
+
+std::vector<Candidate> draw_candidates(const Config& config, double centre, std::int64_t count, std::uint64_t seed,
+                                       const std::string& embedding_and_head,
+                                       const std::function<bool(const Config&)>& allowed) {
+  std::vector<Candidate> candidates{{}};
+  std::set<std::string> seen{to_json(config).dump()};
+  const auto add = [&](const Candidate& candidate) {
+    const Config changed = apply(config, candidate, embedding_and_head);
+    if (seen.insert(to_json(changed).dump()).second && allowed(changed)) candidates.push_back(candidate);
+  };
+  if (count > 1) add({.rates = centre});
+  RandomStream random(seed, Purpose::sampling, stream_of_candidates);
+  for (std::int64_t tries = 50 * count; tries > 0 && std::ssize(candidates) < count; --tries)
+    add(draw(config, centre, random));
+  return candidates;
+}
+
+std::vector<Round> plan_rounds(double seconds, double full) {
+  const double last = std::min(full, seconds / 4);  // nine in thirds and the config itself: 9/9 + 3/3 + 1 + 1
+  const auto room = static_cast<std::int64_t>(std::min(1e6, 3 * (seconds - last) / last));
+  const std::int64_t first = std::clamp(room, least_candidates, most_candidates);
+  return {{first, last / 9}, {(first + 2) / 3, last / 3}, {(first + 8) / 9, last}};
+}
+
+double range_factor(std::int64_t i, std::int64_t count) {
+  return std::pow(10, -2 + 4 * static_cast<double>(i) / static_cast<double>(std::max<std::int64_t>(1, count - 1)));
+}
+
+double centre_of(const std::vector<RangePoint>& points) {
+  constexpr double memory = 0.9;
+  double sum = 0, weight = 0, lowest = std::numeric_limits<double>::infinity(), factor = 1;
+  for (const RangePoint& point : points) {
+    if (!std::isfinite(point.loss)) break;
+    sum = memory * sum + (1 - memory) * point.loss;
+    weight = memory * weight + (1 - memory);
+    if (sum / weight < lowest) lowest = sum / weight, factor = point.factor;
+  }
+  return std::clamp(factor / 4, range_factor(0, 2), range_factor(1, 2));
+}
+
+}  // namespace chargpt

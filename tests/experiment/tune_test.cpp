@@ -1,0 +1,122 @@
+// A whole search of a few seconds, on a text in which each letter is followed by one of two.
+#include "experiment/tune.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "test.h"
+
+namespace chargpt {
+namespace {
+
+std::string letters(std::size_t size) {
+  RandomStream random(1, Purpose::windows);
+  std::string text = "a";
+  while (text.size() < size) text += static_cast<char>('a' + (text.back() - 'a' + 1 + 3 * random.below(2)) % 8);
+  return text;
+}
+
+Corpus corpus_of(const std::string& text) {
+  return corpus_from_text(text, DataConfig{}, "a text");
+}
+
+/// Its rates are a thousandth of what this model wants.
+ResolvedConfig slow_config() {
+  ResolvedConfig resolved =
+      parse_config(R"({"name": "slow", "data": {"text": "letters.txt"}, "train": {"max_iters": 300}})", "slow", {});
+  Config& config = resolved.config;
+  config.model.n_layer = 1;
+  config.model.n_head = 2;
+  config.model.n_embd = 16;
+  config.model.block_size = 8;
+  config.train.batch_size = 4;
+  config.train.learning_rate = 1e-5;
+  config.train.min_lr = 1e-6;
+  return resolved;
+}
+
+TuneOptions options_of(double seconds) {
+  TuneOptions options;
+  options.seconds = seconds;
+  options.trainer.device = "cpu";
+  options.trainer.threads = 1;
+  return options;
+}
+
+ExitCode code_of(const ResolvedConfig& config, const TuneOptions& options) {
+  try {
+    tune(config, corpus_of(letters(4000)), options);
+  } catch (const Error& error) {
+    return error.code();
+  }
+  return ExitCode::ok;
+}
+
+}  // namespace
+
+TEST_CASE("a search from rates far too low ends with higher ones and a lower loss, within its time") {
+  const Tuning tuning = tune(slow_config(), corpus_of(letters(4000)), options_of(6));
+  REQUIRE(tuning.complete);
+  CHECK(tuning.spent_seconds < 12);
+  CHECK(tuning.centre > 1);
+  CHECK(tuning.best().candidate.rates > 1);
+  REQUIRE(tuning.best().last_round() == 3);
+  REQUIRE(tuning.before().last_round() == 3);
+  CHECK(tuning.best().rounds.back().loss < tuning.before().rounds.back().loss - 0.1);
+  // 4,000 characters: 3,600 to train, of which the last tenth is held out and the first of that predicted by nothing
+  CHECK(tuning.train_tokens == 3240);
+  CHECK(tuning.scored_tokens == 359);
+
+  const Config found = tuned_config(tuning);
+  CHECK(found.name == "slow-tuned");
+  CHECK(found.train.learning_rate > 1e-5);
+  CHECK(found.train.max_iters > 0);
+  const std::string text = tuned_text(tuning, "chargpt tune slow.json");
+  CHECK(to_json(parse_config(text, "tuned.json", {}).config) == to_json(found));
+  CHECK(text.find("// train.learning_rate was 1e-05") != std::string::npos);
+  CHECK(text.find("the validation split was not looked at") != std::string::npos);
+
+  const nlohmann::ordered_json json = to_json(tuning);
+  CHECK(json["trials"].size() == tuning.trials.size());
+  CHECK(json["trials"][0]["trainings"].size() == 3);
+  CHECK(to_table(tuning).text().find("as it is") != std::string::npos);
+}
+
+TEST_CASE("the validation split has no part in the range test") {
+  std::string other = letters(4000);
+  for (std::size_t i = 3600; i < other.size(); ++i) other[i] = 'a';
+  const Tuning one = tune(slow_config(), corpus_of(letters(4000)), options_of(0.5));
+  const Tuning two = tune(slow_config(), corpus_of(other), options_of(0.5));
+  const std::size_t least = std::min(one.range.size(), two.range.size());
+  REQUIRE(least > 3);
+  // The number of updates depends on the machine's speed, their first three not.
+  for (std::size_t i = 0; i < 3; ++i) CHECK(one.range[i].loss == two.range[i].loss);
+  CHECK(one.scored_tokens == two.scored_tokens);
+}
+
+TEST_CASE("a candidate above the memory cap is not tried, and a config above it is refused") {
+  TuneOptions options = options_of(1);
+  options.memory = 1;
+  CHECK(code_of(slow_config(), options) == ExitCode::memory);
+  options.memory = 1'000'000;
+  for (const Trial& trial : tune(slow_config(), corpus_of(letters(4000)), options).trials)
+    CHECK(trial.config.model.n_embd <= 64);
+}
+
+TEST_CASE("what cannot be tuned is refused") {
+  CHECK(code_of(slow_config(), options_of(0)) == ExitCode::usage);
+  ResolvedConfig leaking = slow_config();
+  leaking.config.model.type = "average";
+  leaking.config.model.causal = false;
+  CHECK(code_of(leaking, options_of(1)) == ExitCode::usage);
+}
+
+TEST_CASE("stopped, a search is not complete") {
+  const std::atomic<bool> stop = true;
+  TuneOptions options = options_of(5);
+  options.trainer.stop = &stop;
+  CHECK_FALSE(tune(slow_config(), corpus_of(letters(4000)), options).complete);
+}
+
+}  // namespace chargpt
