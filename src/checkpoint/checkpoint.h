@@ -1,5 +1,6 @@
 // A checkpoint folder: complete or absent. Pure data in and out; knows no tensor library and no model.
-//   RUN/checkpoints/step-00002000/{model,optimizer}.safetensors, {state,vocab,config,MANIFEST}.json
+//   RUN/checkpoints/step-00002000/{model,optimizer}.safetensors, {state,vocab,config,MANIFEST}.json, and
+//   averaged.safetensors where train.ema averages weights
 //   RUN/checkpoints/{LATEST,BEST}: one line, a folder's name
 #pragma once
 
@@ -36,6 +37,8 @@ struct RunState {
   double training_seconds = 0;  ///< of these, in updates
   /// At this step, where it was evaluated.
   double val_loss = std::numeric_limits<double>::infinity();
+  double averaged_val_loss = std::numeric_limits<double>::infinity();  ///< of averaged weights, where there are any
+  /// Of the better of the two.
   double best_val_loss = std::numeric_limits<double>::infinity();
   std::int64_t best_step = -1;
   std::int64_t evals_without_improvement = 0;
@@ -59,6 +62,7 @@ struct Checkpoint {
   Vocabulary vocabulary;
   ResolvedConfig config;
   std::unique_ptr<SafetensorsFile> model;
+  std::unique_ptr<SafetensorsFile> averaged;   ///< null where no weights are averaged
   std::unique_ptr<SafetensorsFile> optimizer;  ///< null where only sampling was asked for
 };
 
@@ -68,6 +72,7 @@ struct CheckpointToSave {
   const ResolvedConfig& config;
   std::span<const TensorView> model;
   std::span<const TensorView> optimizer;
+  std::span<const TensorView> averaged = {};  ///< empty: none are kept
 };
 
 /// Writes RUN/checkpoints/step-NNNNNNNN by temp folder, fsync of each file, MANIFEST, fsync, rename, fsync of the

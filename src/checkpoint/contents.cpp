@@ -63,11 +63,14 @@ ResolvedConfig read_config(const fs::path& folder) {
 }
 
 Checkpoint read_checkpoint(const fs::path& folder, bool with_optimizer) {
-  for (const auto& [name, sum] : read_manifest(folder))
+  const Manifest manifest = read_manifest(folder);
+  for (const auto& [name, sum] : manifest)
     if (with_optimizer || name != optimizer_file) check_file(folder / name, sum);
-  Checkpoint checkpoint{folder, read_state(folder), read_vocabulary(folder), read_config(folder), nullptr, nullptr};
+  Checkpoint checkpoint{folder, read_state(folder), read_vocabulary(folder), read_config(folder), nullptr, nullptr,
+                        nullptr};
   check_start_symbol(checkpoint);
   checkpoint.model = std::make_unique<SafetensorsFile>(folder / model_file);
+  if (manifest.contains(averaged_file)) checkpoint.averaged = std::make_unique<SafetensorsFile>(folder / averaged_file);
   if (with_optimizer) checkpoint.optimizer = std::make_unique<SafetensorsFile>(folder / optimizer_file);
   return checkpoint;
 }

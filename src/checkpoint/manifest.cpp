@@ -40,7 +40,11 @@ Manifest parse_manifest(std::string_view text, const std::string& source) {
     const StrictObject file = files.object(name);
     manifest[name] = {static_cast<std::uint64_t>(file.integer("bytes", 0)), file.hex("crc64")};
   }
-  if (object.field("files").size() != names.size())
+  if (files.has(averaged_file)) {
+    const StrictObject file = files.object(averaged_file);
+    manifest[averaged_file] = {static_cast<std::uint64_t>(file.integer("bytes", 0)), file.hex("crc64")};
+  }
+  if (object.field("files").size() != manifest.size())
     throw Error(ExitCode::data, source + " lists files that are no part of a checkpoint");
   return manifest;
 }

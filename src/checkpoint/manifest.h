@@ -10,6 +10,7 @@ namespace chargpt {
 
 inline constexpr const char* model_file = "model.safetensors";
 inline constexpr const char* optimizer_file = "optimizer.safetensors";
+inline constexpr const char* averaged_file = "averaged.safetensors";  ///< only where weights are averaged
 inline constexpr const char* state_file = "state.json";
 inline constexpr const char* vocabulary_file = "vocab.json";
 inline constexpr const char* config_file = "config.json";
@@ -21,7 +22,7 @@ struct FileSum {
   bool operator==(const FileSum&) const = default;
 };
 
-/// By name: the five files above it.
+/// By name: the files above it.
 using Manifest = std::map<std::string, FileSum>;
 
 std::string manifest_text(const Manifest& manifest);

@@ -60,6 +60,7 @@ void write_files(const fs::path& folder, const CheckpointToSave& checkpoint) {
   Manifest manifest;
   manifest[model_file] = save_tensors(folder / model_file, checkpoint.model);
   manifest[optimizer_file] = save_tensors(folder / optimizer_file, checkpoint.optimizer);
+  if (!checkpoint.averaged.empty()) manifest[averaged_file] = save_tensors(folder / averaged_file, checkpoint.averaged);
   manifest[state_file] = save_json(folder / state_file, to_json(checkpoint.state), 2);
   manifest[vocabulary_file] = save_json(folder / vocabulary_file, checkpoint.vocabulary.to_json(), -1);
   manifest[config_file] = save_json(folder / config_file, to_json(checkpoint.config), 2);

@@ -27,6 +27,7 @@ nlohmann::ordered_json to_json(const RunState& state) {
           {"seconds", json_real(state.seconds)},
           {"training_seconds", json_real(state.training_seconds)},
           {"val_loss", json_real(state.val_loss)},
+          {"averaged_val_loss", json_real(state.averaged_val_loss)},
           {"best_val_loss", json_real(state.best_val_loss)},
           {"best_step", state.best_step},
           {"evals_without_improvement", state.evals_without_improvement},
@@ -57,6 +58,7 @@ RunState run_state_from_json(const nlohmann::json& json, const std::string& sour
   state.seconds = object.real("seconds");
   if (object.has("training_seconds")) state.training_seconds = object.real("training_seconds");  // absent in early ones
   state.val_loss = object.real("val_loss");
+  if (object.has("averaged_val_loss")) state.averaged_val_loss = object.real("averaged_val_loss");
   state.best_val_loss = object.real("best_val_loss");
   state.best_step = object.integer("best_step", -1);
   state.evals_without_improvement = object.integer("evals_without_improvement", 0);

@@ -18,7 +18,8 @@ void read_contents(const fs::path& folder, const std::string& name) {
   if (name == state_file) read_state(folder);
   if (name == vocabulary_file) read_vocabulary(folder);
   if (name == config_file) read_config(folder);
-  if (name == model_file || name == optimizer_file) const SafetensorsFile tensors(folder / name);
+  if (name == model_file || name == optimizer_file || name == averaged_file)
+    const SafetensorsFile tensors(folder / name);
 }
 
 FileReport report_on(const fs::path& folder, const std::string& name, const FileSum& sum) {

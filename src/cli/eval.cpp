@@ -18,7 +18,7 @@ namespace {
 struct Arguments {
   OutputArguments output;
   DeviceArguments device;
-  std::string run, checkpoint = "best", split, engine = "auto";
+  std::string run, checkpoint = "best", weights = "better", split, engine = "auto";
   std::vector<std::string> text;
   std::int64_t stride = 0;
 };
@@ -58,7 +58,7 @@ TokenView chosen_split(const Corpus& corpus, const std::string& name) {
 }
 
 void run_eval(const Arguments& arguments) {
-  LoadedRun run = load_run(arguments.run, arguments.checkpoint, arguments.device, arguments.engine);
+  LoadedRun run = load_run(arguments.run, arguments.checkpoint, arguments.device, arguments.engine, arguments.weights);
   const bool own_text = arguments.text.empty();
   const std::string split_name = !arguments.split.empty() ? arguments.split : own_text ? "val" : "all";
   const Corpus corpus = own_text ? own_corpus(arguments, run) : given_corpus(arguments, run);
@@ -91,6 +91,7 @@ void add_eval(CLI::App& app) {
                  "overlapping windows: score the last STRIDE characters of each; 0: no overlap")
       ->check(CLI::NonNegativeNumber);
   app.add_option("--checkpoint", arguments->checkpoint, "best, last or step-N");
+  add_weights_option(app, arguments->weights);
   app.add_option("--engine", arguments->engine, "auto, autograd or cpu");
   add_device_arguments(app, arguments->device);
   add_output_arguments(app, arguments->output, true);

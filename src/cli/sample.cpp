@@ -27,7 +27,7 @@ struct Arguments {
   OutputArguments output;
   DeviceArguments device;
   ConfigArguments config;
-  std::string run, checkpoint = "best", prompt, prompt_file, unknown = "error", dash;
+  std::string run, checkpoint = "best", weights = "better", prompt, prompt_file, unknown = "error", dash;
   std::vector<std::string> stop;
   std::int64_t seed = 1337;
   bool greedy = false, no_cache = false;
@@ -123,7 +123,7 @@ void print_samples(const Arguments& arguments, const std::string& prompt, const 
 }
 
 void run_sample(const Arguments& arguments) {
-  LoadedRun run = load_run(arguments.run, arguments.checkpoint, arguments.device, "auto");
+  LoadedRun run = load_run(arguments.run, arguments.checkpoint, arguments.device, "auto", arguments.weights);
   ResolvedConfig config = run.checkpoint.config;
   apply_overrides(config, arguments.config.overrides());
   SampleConfig sample = config.config.sample;
@@ -161,6 +161,7 @@ void add_sample(CLI::App& app) {
   app.add_option("--prompt", arguments->prompt, "text to continue (default: a newline, not printed)");
   app.add_option("--prompt-file", arguments->prompt_file, "file with the text to continue")->excludes("--prompt");
   app.add_option("--checkpoint", arguments->checkpoint, "best, last or step-N");
+  add_weights_option(app, arguments->weights);
   app.add_option("--stop", arguments->stop, "end a sample before this string; may be repeated")
       ->take_all()
       ->expected(1);

@@ -363,6 +363,22 @@ std::vector<TensorView> ParameterArena::model_tensors(std::vector<torch::Tensor>
   return views;
 }
 
+std::vector<TensorView> ParameterArena::tensors_of(std::span<const torch::Tensor> buffers,
+                                                   std::vector<torch::Tensor>& storage) const {
+  std::vector<TensorView> views;
+  for (std::size_t i = 0; i < groups_.size(); ++i)
+    if (buffers[i].defined()) append(groups_[i], buffers[i], "", storage, views);
+  return views;
+}
+
+void ParameterArena::load_into(std::span<torch::Tensor> buffers, const SafetensorsFile& file,
+                               const std::string& source) const {
+  std::set<std::string> expected;
+  for (std::size_t i = 0; i < groups_.size(); ++i)
+    if (buffers[i].defined()) expected.merge(load_slots(groups_[i], buffers[i], "", file, source));
+  expect_no_more(file, source, expected);
+}
+
 std::vector<TensorView> ParameterArena::optimizer_tensors(std::vector<torch::Tensor>& storage) const {
   std::vector<TensorView> views;
   for (ParameterGroup group : groups_) {  // a copy, so that moments not there yet are zero in the file and not here

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -111,6 +112,9 @@ class ParameterArena {
   /// "moment1/NAME" and "moment2/NAME" of every parameter whose rule keeps them (zeros before the first update), and
   /// "step", the number of updates. Those of tables as the tables themselves.
   std::vector<TensorView> optimizer_tensors(std::vector<torch::Tensor>& storage) const;
+  /// The same of other buffers laid out as the groups' values are, one per group; undefined ones are left out.
+  std::vector<TensorView> tensors_of(std::span<const torch::Tensor> buffers, std::vector<torch::Tensor>& storage) const;
+  void load_into(std::span<torch::Tensor> buffers, const SafetensorsFile& file, const std::string& source) const;
   /// Error data, naming `source` and the tensor, unless names, shapes and dtypes are exactly those expected. `source`
   /// as in messages. Any tensor may be stored as its rows that are not zero.
   void load_model(const SafetensorsFile& file, const std::string& source);

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "compute/averages.h"
 #include "compute/device.h"
 #include "evaluate/split_loss.h"
 #include "experiment/kept_losses.h"
@@ -363,7 +364,7 @@ class Comparer {
     std::vector<std::string> notices;
     const Checkpoint best = load_checkpoint(entry.about.run, "best", /*with_optimizer=*/false, notices);
     for (const std::string& line : notices) notice(line);
-    trainer.arena().load_model(*best.model, (best.path / "model.safetensors").string());
+    load_weights(trainer.arena(), best, Weights::better);
     SplitLoss loss = split_loss(trainer.engine(), corpus_.val(), entry.config.config.model.block_size);
     if (!std::isfinite(loss.mean))
       throw Error(ExitCode::diverged, "the weights of " + best.path.string() + " give no finite loss");

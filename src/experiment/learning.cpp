@@ -31,8 +31,9 @@ void append_row(LearningCurve& curve, const nlohmann::json& row) {
       throw Error(ExitCode::usage,
                   "an evaluation of a few windows cannot tell when the whole split's loss is reached; set "
                   "eval.eval_iters = 0");
+    const double trained = number_or_nan(row, "val_loss"), averaged = number_or_nan(row, "averaged_val_loss");
     curve.points.push_back({.step = row.value("step", std::int64_t{0}),
-                            .loss = number_or_nan(row, "val_loss"),
+                            .loss = std::fmin(trained, averaged),  // the one that is a number, where only one is
                             .seconds = number_or_nan(row, "seconds"),
                             .training_seconds = number_or_nan(row, "training_seconds")});
   }

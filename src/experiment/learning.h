@@ -23,7 +23,7 @@ namespace chargpt {
 /// One evaluation of the whole validation split.
 struct CurvePoint {
   std::int64_t step = 0;
-  double loss = 0;              ///< nats per token
+  double loss = 0;              ///< nats per token; of trained or averaged weights, whichever is better
   double seconds = 0;           ///< from process start
   double training_seconds = 0;  ///< of these, in updates
 };

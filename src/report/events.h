@@ -34,6 +34,7 @@ struct EvalEvent {
   std::int64_t step = 0;
   std::optional<double> train_loss;
   double val_loss = 0;
+  std::optional<double> averaged_val_loss = {};  ///< of the averaged weights, where there are any
   bool best = false, exact = true, leaks = false;
   double best_val_loss = 0;
   double seconds = 0;

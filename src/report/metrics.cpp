@@ -105,6 +105,7 @@ void MetricsWriter::on(const EvalEvent& event) {
              {"exact", event.exact},
              {"seconds", figure(event.seconds)},
              {"training_seconds", figure(event.training_seconds)}};
+  if (event.averaged_val_loss) row["averaged_val_loss"] = figure(*event.averaged_val_loss);
   if (event.leaks) row["leaks"] = true;
   file_.write(line(row));
 }

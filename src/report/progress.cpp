@@ -114,6 +114,7 @@ void ProgressPrinter::on(const EvalEvent& event) {
   std::string line = step_of(event.step, max_iters_) + "  val " + format_loss(event.val_loss);
   if (event.leaks) line += in_parentheses(leaks_label);
   if (!event.exact) line += " estimated";
+  if (event.averaged_val_loss) line += "  averaged " + format_fixed(*event.averaged_val_loss, 4);
   if (event.train_loss) line += "  train " + format_fixed(*event.train_loss, 4);
   line += event.best ? "  " + colored(green, "new best") : "  best " + format_fixed(event.best_val_loss, 4);
   print_line(line + "  after " + format_duration(event.seconds));

@@ -61,16 +61,20 @@ std::int64_t memory_estimate(const Config& config, std::int64_t vocab_size, std:
   const double tokens = static_cast<double>(config.train.batch_size) * static_cast<double>(config.model.block_size);
   const double layers = static_cast<double>(config.model.n_layer) * floats_per_layer(config.model);
   const double activations = tokens * (layers + 3 * static_cast<double>(vocab_size));
-  const bool rolls_back = config.train.on_nonfinite == OnNonfinite::rollback;
+  const bool rolls_back = config.train.on_nonfinite == OnNonfinite::rollback, averages = config.train.ema > 0;
+  // what a rollback returns to is copied; at an evaluation of the averages the trained weights are put aside
+  const double rows = (rolls_back ? 7 : 4) + (averages ? 2 : 0) + (averages && rolls_back ? 1 : 0);
   const double tables = row_sparse_parameters(config, vocab_size);
   const double dense = static_cast<double>(parameters) - tables;
-  const double kept = (rolls_back ? 7 : 4) * dense + (rolls_back ? 4 : 2) * tables;
+  const double kept = rows * dense + (rolls_back ? 4 : 2) * tables;
   return whole_bytes(bytes_per_float * (kept + activations));
 }
 
 std::int64_t disk_estimate(const Config& config, std::int64_t vocab_size, std::int64_t parameters) {
   const double beside = config.train.on_nonfinite == OnNonfinite::rollback ? 2 : 1;
-  const double kept = 3 * static_cast<double>(parameters) - row_sparse_parameters(config, vocab_size);
+  const double tables = row_sparse_parameters(config, vocab_size);
+  const double rows = config.train.ema > 0 ? 4 : 3;
+  const double kept = rows * (static_cast<double>(parameters) - tables) + 2 * tables;
   return whole_bytes(bytes_per_float * kept * (static_cast<double>(config.train.keep) + beside));
 }
 

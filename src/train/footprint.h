@@ -8,12 +8,14 @@
 namespace chargpt {
 
 /// Bytes at the peak of a step: weights, gradients and two moments in float32 (of n-gram tables by touched rows:
-/// weights and one moment; weights and moments twice where a rollback may need them), and what autograd keeps of one
-/// micro-batch: per token some 18 rows of n_embd and the feed-forward's hidden row per layer, and three rows of logits.
+/// weights and one moment; weights and moments twice where a rollback may need them; with train.ema averaged weights,
+/// but of such tables), and what autograd keeps of one micro-batch: per token some 18 rows of n_embd and the
+/// feed-forward's hidden row per layer, and three rows of logits.
 std::int64_t memory_estimate(const Config& config, std::int64_t vocab_size, std::int64_t parameters);
 
-/// Bytes of the checkpoints kept (train.keep of them, the best, and what a rollback returns to): weights and two
-/// moments in float32 (of such tables one, and less by the rows that no n-gram of the text has).
+/// Bytes of the checkpoints kept (train.keep of them, the best, and what a rollback returns to): weights, two moments
+/// and averaged weights in float32 (of such tables weights and one moment, and less by the rows that no n-gram of the
+/// text has).
 std::int64_t disk_estimate(const Config& config, std::int64_t vocab_size, std::int64_t parameters);
 
 /// Error memory, naming batch_size and block_size, where the estimate is more than twice `available` bytes: an estimate

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "compute/averages.h"
 #include "compute/device.h"
 #include "compute/memory.h"
 #include "evaluate/split_loss.h"
@@ -58,6 +59,7 @@ struct GoodMoment {
   ArenaSnapshot arena{};
   LossTrend trend;
   std::filesystem::path checkpoint{};  ///< where it is instead of in memory: of a run that was resumed after it
+  std::optional<AveragedWeights> averages{};
 };
 
 /// Windows of an exact evaluation of a split, the last one short.
@@ -107,12 +109,13 @@ struct Trainer::Impl {
   bool rolls_back() const { return settings().train.on_nonfinite == OnNonfinite::rollback; }
   void keep_good_moment();
   std::optional<GoodMoment> good_moment_before(const Checkpoint& checkpoint);
-  void load_weights_and_moments(const Checkpoint& checkpoint);
+  bool load_weights_and_moments(const Checkpoint& checkpoint);
   void return_to(const GoodMoment& moment);
   void roll_back(const std::string& what);
   void evaluate();
   double validation_loss();
-  void note_loss(double val_loss);
+  std::optional<double> averaged_loss();
+  void note_losses(double val_loss, std::optional<double> averaged);
   void sample();
   void save();
   void save_or_notice();
@@ -140,6 +143,7 @@ struct Trainer::Impl {
   ResolvedConfig config;  ///< with the length settled
   std::shared_ptr<LanguageModel> model;
   ParameterArena arena;
+  AveragedWeights averages;  ///< none where train.ema = 0
   std::unique_ptr<Engine> engine;
   BatchSource batches;
 
@@ -167,6 +171,7 @@ Trainer::Impl::Impl(ResolvedConfig config_in, Corpus corpus_in, TrainerOptions o
       config(given),
       model(model_on(device, settings(), corpus.vocabulary().size())),
       arena(*model, settings().train),
+      averages(arena, settings().train.ema),
       engine(make_engine(options.engine, *model, arena, settings().train)),
       batches(corpus.train(), settings().model.block_size, settings().train.batch_size,
               settings().train.gradient_accumulation_steps, settings().train.windows,
@@ -208,7 +213,8 @@ void Trainer::Impl::resume_from(const Checkpoint& checkpoint) {
   check_same_text(checkpoint);
   if (!checkpoint.optimizer) throw Error(ExitCode::internal, source + " was loaded without its optimizer");
   good = good_moment_before(checkpoint);
-  load_weights_and_moments(checkpoint);
+  if (!load_weights_and_moments(checkpoint))
+    waiting_notices.push_back(source + " has no averaged weights: averaging begins with its trained ones");
 
   const RunState here = conditions();
   for (const std::string& line : differing_conditions(checkpoint.state, here)) waiting_notices.push_back(line);
@@ -217,6 +223,7 @@ void Trainer::Impl::resume_from(const Checkpoint& checkpoint) {
   state = here;
   state.step = checkpoint.state.step;
   state.val_loss = checkpoint.state.val_loss;
+  state.averaged_val_loss = checkpoint.state.averaged_val_loss;
   state.best_val_loss = checkpoint.state.best_val_loss;
   state.best_step = checkpoint.state.best_step;
   state.evals_without_improvement = checkpoint.state.evals_without_improvement;
@@ -371,7 +378,7 @@ StepEvent Trainer::Impl::step() {
   ++state.step;
   const double spent = now() - begun;
   state.training_seconds += spent;
-  state.val_loss = std::numeric_limits<double>::infinity();
+  state.val_loss = state.averaged_val_loss = std::numeric_limits<double>::infinity();
   state.seconds = seconds();
   const StepEvent event{.step = state.step,
                         .max_iters = state.max_iters,
@@ -390,6 +397,7 @@ void Trainer::Impl::judge(const StepResult& result) {
   if (result.updated && !(spike && rolls_back())) {
     if (spike) notice("loss spike: " + diagnosed(result));
     state.trend = followed_by(state.trend, result.loss);
+    averages.follow(arena);
     skips_in_a_row = 0;
     just_rolled_back = false;
   } else if (rolls_back()) {
@@ -410,7 +418,7 @@ std::string Trainer::Impl::diagnosed(const StepResult& result) const {
 void Trainer::Impl::keep_good_moment() {
   if (!rolls_back()) return;
   if (!arena.is_finite()) roll_back(line_of("after ", state.step, " updates there are weights that are not finite"));
-  good = GoodMoment{.step = state.step, .arena = arena.snapshot(), .trend = state.trend};
+  good = GoodMoment{.step = state.step, .arena = arena.snapshot(), .trend = state.trend, .averages = averages.copy()};
   state.rollback_step = state.step;
   if (!just_rolled_back) state.rollbacks_in_a_row = 0;
 }
@@ -432,13 +440,19 @@ std::optional<GoodMoment> Trainer::Impl::good_moment_before(const Checkpoint& ch
   }
 }
 
-void Trainer::Impl::load_weights_and_moments(const Checkpoint& checkpoint) {
+/// False where averages are kept and the checkpoint has none.
+bool Trainer::Impl::load_weights_and_moments(const Checkpoint& checkpoint) {
   arena.load_model(*checkpoint.model, (checkpoint.path / "model.safetensors").string());
   arena.load_optimizer(*checkpoint.optimizer, (checkpoint.path / "optimizer.safetensors").string());
+  return averages.load(arena, checkpoint);
 }
 
 void Trainer::Impl::return_to(const GoodMoment& moment) {
-  if (moment.checkpoint.empty()) return arena.restore(moment.arena);
+  if (moment.checkpoint.empty()) {
+    arena.restore(moment.arena);
+    averages = moment.averages->copy();
+    return;
+  }
   std::vector<std::string> ignored;
   load_weights_and_moments(load_checkpoint(moment.checkpoint, "last", /*with_optimizer=*/true, ignored));
 }
@@ -489,13 +503,22 @@ double Trainer::Impl::validation_loss() {
   return sampled_loss(*engine, corpus.val(), block_size, windows);
 }
 
-/// A loss before the first update is shown but is nobody's best: there is no checkpoint of it.
-void Trainer::Impl::note_loss(double val_loss) {
+std::optional<double> Trainer::Impl::averaged_loss() {
+  if (!averages.any()) return std::nullopt;
+  const AveragedWeights::InUse in_use(averages, arena);
+  return validation_loss();
+}
+
+/// The better of the two decides. A loss before the first update is shown but is nobody's best: there is no checkpoint
+/// of it.
+void Trainer::Impl::note_losses(double val_loss, std::optional<double> averaged) {
   state.val_loss = val_loss;
+  state.averaged_val_loss = averaged.value_or(std::numeric_limits<double>::infinity());
+  const double better = std::min(val_loss, state.averaged_val_loss);
   evaluated_step = state.step;
   if (state.step == 0) return;
-  if (val_loss < state.best_val_loss) {
-    state.best_val_loss = val_loss;
+  if (better < state.best_val_loss) {
+    state.best_val_loss = better;
     state.best_step = state.step;
     state.evals_without_improvement = 0;
   } else {
@@ -514,10 +537,12 @@ void Trainer::Impl::evaluate() {
   const bool stops = settings().train.on_nonfinite == OnNonfinite::stop;
   if (!std::isfinite(val_loss) && stops)
     diverged(line_of("the validation loss after ", state.step, " updates is ", std::abs(val_loss)));
-  note_loss(val_loss);
+  const std::optional<double> averaged = averaged_loss();
+  note_losses(val_loss, averaged);
   emit(EvalEvent{.step = state.step,
                  .train_loss = train_loss,
                  .val_loss = val_loss,
+                 .averaged_val_loss = averaged,
                  .best = state.best_step == state.step,
                  .exact = evaluation_windows(corpus.val()) == windows_of(corpus.val(), block_size),
                  .leaks = model->leaks(),
@@ -546,10 +571,11 @@ void Trainer::Impl::save() {
   state.seconds = seconds();
   if (!options.run.empty()) {
     std::vector<torch::Tensor> storage;
-    const std::vector<TensorView> weights = arena.model_tensors(storage), moments = arena.optimizer_tensors(storage);
+    const std::vector<TensorView> weights = arena.model_tensors(storage), moments = arena.optimizer_tensors(storage),
+                                  averaged = averages.tensors(arena, storage);
     const bool best = state.best_step == state.step;
-    last_checkpoint = save_checkpoint(options.run, {state, corpus.vocabulary(), config, weights, moments}, best,
-                                      settings().train.keep);
+    last_checkpoint = save_checkpoint(options.run, {state, corpus.vocabulary(), config, weights, moments, averaged},
+                                      best, settings().train.keep);
     emit(CheckpointEvent{state.step, last_checkpoint, best});
   }
   saved_step = state.step;
@@ -575,6 +601,7 @@ void Trainer::resume_from(const Checkpoint& checkpoint) {
 void Trainer::init_from(const Checkpoint& checkpoint) {
   impl_->waiting_notices.push_back(
       inherit_weights(impl_->arena, impl_->settings(), impl_->corpus.vocabulary(), checkpoint));
+  impl_->averages = AveragedWeights(impl_->arena, impl_->settings().train.ema);
 }
 
 void Trainer::add_listener(std::shared_ptr<Listener> listener) {

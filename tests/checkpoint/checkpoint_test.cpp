@@ -446,3 +446,22 @@ TEST_CASE("the checkpoint that a rollback returns to outlives newer ones") {
   run.save(20, false, 1, 20);
   CHECK(run.names() == std::vector<std::string>{"step-00000020"});
 }
+
+TEST_CASE("averaged weights are a file of the checkpoint where there are any") {
+  const SavedRun run;
+  const RunState state = state_of(7);
+  const std::vector<float> weights(3, 1.0F), averages(3, 2.0F);
+  const std::vector<TensorView> model = {{"w", "F32", {3}, std::as_bytes(std::span(weights))}};
+  const std::vector<TensorView> averaged = {{"w", "F32", {3}, std::as_bytes(std::span(averages))}};
+  const auto folder =
+      save_checkpoint(run.path(), {state, run.vocabulary(), run.config(), model, {}, averaged}, true, 1);
+  std::vector<std::string> notices;
+  const Checkpoint loaded = load_checkpoint(run.path(), "last", false, notices);
+  REQUIRE(loaded.averaged);
+  CHECK(loaded.averaged->find("w")->bytes[3] == std::byte{0x40});  // 2.0f
+  CHECK(loaded.model->find("w")->bytes[3] == std::byte{0x3F});
+  CHECK(verify_checkpoint(folder).size() == 7);
+
+  std::filesystem::resize_file(folder / "averaged.safetensors", 10);
+  CHECK(failure_of([&] { load_checkpoint(folder, "last", false, notices); }).code() == ExitCode::data);
+}

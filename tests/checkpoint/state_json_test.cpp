@@ -55,7 +55,7 @@ TEST_CASE("the text of a run state") {
   state.best_val_loss = std::numeric_limits<double>::infinity();
   CHECK(to_json(state).dump() ==
         R"({"version":1,"step":5,"max_iters":1000,"seconds":1.5,"training_seconds":1.25,"val_loss":"nan",)"
-        R"("best_val_loss":"inf","best_step":0,)"
+        R"("averaged_val_loss":"inf","best_val_loss":"inf","best_step":0,)"
         R"("evals_without_improvement":2,"trend":{"mean":0.0,"variance":0.0,"count":0},"rollbacks":0,)"
         R"("rollbacks_in_a_row":0,"rollback_step":-1,"data":{"tokens":1000,"crc64":"fedcba9876543210"},"parameters":3,)"
         R"("start_symbol":1,"program_version":"0.1.0","libtorch_version":"2.13.0","cpu_capability":"AVX2",)"
@@ -65,10 +65,12 @@ TEST_CASE("the text of a run state") {
   CHECK(std::isinf(read.best_val_loss));
 }
 
-TEST_CASE("a state written before training seconds were counted is read") {
+TEST_CASE("a state written before training seconds were counted and weights averaged is read") {
   nlohmann::json early = to_json(state_of(5));
   early.erase("training_seconds");
+  early.erase("averaged_val_loss");
   CHECK(run_state_from_json(early, "s").training_seconds == 0);
+  CHECK(std::isinf(run_state_from_json(early, "s").averaged_val_loss));
 }
 
 TEST_CASE("a state of before there were rollbacks is read as one without them") {
@@ -82,6 +84,7 @@ TEST_CASE("a state of before there were rollbacks is read as one without them") 
 TEST_CASE("every other field must be there") {
   nlohmann::json whole = to_json(state_of(5));
   whole.erase("training_seconds");
+  whole.erase("averaged_val_loss");
   for (const auto& [name, value] : whole.items()) {
     if (name == "rollbacks") continue;  // says whether the other three are
     nlohmann::json json = whole;

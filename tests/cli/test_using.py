@@ -183,6 +183,40 @@ class EvalTest(UsingTest):
         self.assertEqual(whole["tokens"], overlapping["tokens"])
 
 
+class AveragedWeightsTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.train("r", "ladder/bigram", 40, "--ema", "0.9", "--learning_rate", "0.05")
+
+    def test_trained_and_averaged_weights_are_scored_apart_and_the_better_by_default(self):
+        losses = {weights: self.succeed("eval", "r", "--checkpoint", "last", "--weights", weights, "--json").json["loss"]
+                  for weights in ("trained", "averaged", "better")}
+        self.assertNotEqual(losses["trained"], losses["averaged"])
+        self.assertEqual(losses["better"], min(losses["trained"], losses["averaged"]))
+        rows = [json.loads(line) for line in (self.folder / "r/metrics.jsonl").read_text().splitlines()]
+        last = [row for row in rows if row["kind"] == "eval"][-1]
+        self.assertAlmostEqual(last["val_loss"], losses["trained"], places=6)
+        self.assertAlmostEqual(last["averaged_val_loss"], losses["averaged"], places=6)
+
+    def test_the_choice_is_said_aloud(self):
+        self.assertRegex(self.succeed("sample", "r", "--tokens", "3").err,
+                         r"using the (averaged|trained) weights of step-0+\d+ \(validation loss: trained \d\.\d+, averaged \d\.\d+\)")
+        self.assertIn("using the averaged weights", self.succeed("sample", "r", "--tokens", "3", "--weights", "averaged").err)
+
+    def test_a_checkpoint_without_averaged_weights_says_so(self):
+        self.train("plain", "ladder/bigram", 3)
+        self.assertIn("has no averaged weights", self.fail_with(2, "eval", "plain", "--weights", "averaged"))
+        self.assertNotIn("weights of", self.succeed("eval", "plain").err)
+
+    def test_every_file_is_verified(self):
+        averaged = self.folder / "r/checkpoints/step-00000040/averaged.safetensors"
+        self.assertTrue(self.succeed("inspect", "r", "--verify", "--json").json["verified"])
+        data = bytearray(averaged.read_bytes())
+        data[-1] ^= 1
+        averaged.write_bytes(data)
+        self.assertIn("averaged.safetensors", self.fail_with(65, "inspect", "r/checkpoints/step-00000040", "--verify"))
+
+
 class CompareTest(ProgramTest):
     def test_ranks_configs_over_seeds_with_paired_statistics(self):
         self.write("small.json", json.dumps({"extends": "ladder/bigram", "model": {"n_embd": 4}}))

@@ -63,6 +63,13 @@ TEST_CASE("each event is one row, there when the call returns") {
       "\n");
 }
 
+TEST_CASE("a loss of averaged weights stands beside that of the trained ones") {
+  const TestFolder folder;
+  MetricsWriter metrics(folder / "metrics.jsonl");
+  metrics.on(EvalEvent{.step = 1, .val_loss = 1.875, .averaged_val_loss = 1.75});
+  CHECK(nlohmann::json::parse(read_file(folder / "metrics.jsonl")).at("averaged_val_loss") == 1.75);
+}
+
 TEST_CASE("the plan is a row with every figure of it") {
   const TestFolder folder;
   MetricsWriter metrics(folder / "metrics.jsonl");

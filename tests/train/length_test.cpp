@@ -68,6 +68,8 @@ TEST_CASE("memory is four rows of parameters and what a micro-batch keeps") {
   config.train.batch_size = 2;
   // per token: 10 * 10 of attention and sums, 3 * 40 of the feed-forward, 3 * 65 of logits
   CHECK(memory_estimate(config, 65, 1000) == 4 * (4 * 1000 + 8 * (100 + 120 + 3 * 65)));
+  config.train.ema = 0.999;  // the averages, and the trained weights beside them while those are evaluated
+  CHECK(memory_estimate(config, 65, 1000) == 4 * (6 * 1000 + 8 * (100 + 120 + 3 * 65)));
   config.model.n_layer = 1000;
   config.model.n_embd = 65536;
   config.model.block_size = 1048576;
@@ -79,6 +81,8 @@ TEST_CASE("disk is weights and two moments for each checkpoint kept and the best
   Config config;
   config.train.keep = 3;
   CHECK(disk_estimate(config, 65, 1000) == 4 * 12 * 1000);
+  config.train.ema = 0.999;
+  CHECK(disk_estimate(config, 65, 1000) == 4 * 16 * 1000);
 }
 
 TEST_CASE("n-gram tables by touched rows need one moment and no gradient, others what every parameter needs") {

@@ -1,0 +1,116 @@
+// train.ema: evaluated beside the trained weights, saved, resumed bit for bit.
+#include "compute/averages.h"
+
+#include <torch/types.h>
+
+#include "base/error.h"
+#include "evaluate/split_loss.h"
+#include "small_run.h"
+
+#include "test.h"
+
+using namespace chargpt;
+
+namespace {
+
+ResolvedConfig averaged_config() {
+  ResolvedConfig config = small_config();
+  config.config.train.ema = 0.8;
+  return config;
+}
+
+std::string averaged_bytes(const Checkpoint& checkpoint) {
+  std::string bytes;
+  for (const TensorView& tensor : checkpoint.averaged->tensors())
+    bytes.append(tensor.name).append(reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size());
+  return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("averaging weights changes no bit of the training") {
+  SmallRun plain(small_config()), averaged(averaged_config());
+  plain.trainer.run();
+  averaged.trainer.run();
+  CHECK(averaged.recorder->losses() == plain.recorder->losses());
+  CHECK(averaged.recorder->evaluations.back().val_loss == plain.recorder->evaluations.back().val_loss);
+  CHECK_FALSE(plain.recorder->evaluations.back().averaged_val_loss);
+}
+
+TEST_CASE("the averaged weights' loss is that of the weights saved, and the better of the two losses is the best") {
+  const TemporaryFolder folder;
+  SmallRun run(averaged_config(), folder.path());
+  run.trainer.run();
+  const EvalEvent& last = run.recorder->evaluations.back();
+  REQUIRE(last.averaged_val_loss);
+  CHECK(*last.averaged_val_loss != last.val_loss);
+  const Checkpoint checkpoint = last_checkpoint(folder.path());
+  CHECK(checkpoint.state.averaged_val_loss == *last.averaged_val_loss);
+  CHECK(load_weights(run.trainer.arena(), checkpoint, Weights::averaged) == Weights::averaged);
+  CHECK(split_loss(run.trainer.engine(), run.trainer.corpus().val(), 8).mean == *last.averaged_val_loss);
+  CHECK(load_weights(run.trainer.arena(), checkpoint, Weights::trained) == Weights::trained);
+  CHECK(split_loss(run.trainer.engine(), run.trainer.corpus().val(), 8).mean == last.val_loss);
+  const bool averaged_is_better = *last.averaged_val_loss < last.val_loss;
+  CHECK(load_weights(run.trainer.arena(), checkpoint, Weights::better) ==
+        (averaged_is_better ? Weights::averaged : Weights::trained));
+
+  double best = run.recorder->evaluations[1].val_loss;
+  for (std::size_t i = 1; i < run.recorder->evaluations.size(); ++i)
+    best = std::min({best, run.recorder->evaluations[i].val_loss, *run.recorder->evaluations[i].averaged_val_loss});
+  CHECK(run.trainer.state().best_val_loss == best);
+}
+
+TEST_CASE("averaged weights resume bit for bit") {
+  const TemporaryFolder whole_folder, folder;
+  SmallRun whole(averaged_config(), whole_folder.path()), first(averaged_config(), folder.path(), 7);
+  whole.trainer.run();
+  REQUIRE(first.trainer.run() == Ending::stopped);
+  SmallRun second(averaged_config(), folder.path());
+  second.trainer.resume_from(last_checkpoint(folder.path()));
+  second.trainer.run();
+  CHECK(averaged_bytes(last_checkpoint(folder.path())) == averaged_bytes(last_checkpoint(whole_folder.path())));
+  CHECK(second.recorder->evaluations.back().averaged_val_loss == whole.recorder->evaluations.back().averaged_val_loss);
+  CHECK(second.recorder->notices.empty());
+}
+
+TEST_CASE("a rollback takes the averages back too") {
+  ResolvedConfig config = averaged_config();
+  config.config.train.on_nonfinite = OnNonfinite::rollback;
+  const TemporaryFolder folder;
+  SmallRun run(config, folder.path());
+  run.trainer.run();
+  const std::string good = averaged_bytes(last_checkpoint(folder.path()));
+
+  config.config.train.max_iters = 13;
+  SmallRun spoiled(config, folder.path());
+  spoiled.trainer.resume_from(last_checkpoint(folder.path()));
+  spoiled.trainer.plan(false);
+  spoiled.trainer.arena().groups()[0].values.fill_(std::nan(""));
+  CHECK(spoiled.trainer.run() == Ending::finished);
+  CHECK(spoiled.recorder->noticed("back to weights and moments"));
+  CHECK(averaged_bytes(last_checkpoint(folder.path())) == good);
+}
+
+TEST_CASE("averaging can begin when a run is resumed, and says so") {
+  const TemporaryFolder folder;
+  SmallRun first(small_config(), folder.path(), 7);
+  first.trainer.run();
+  CHECK_FALSE(last_checkpoint(folder.path()).averaged);
+  SmallRun second(averaged_config(), folder.path());
+  second.trainer.resume_from(last_checkpoint(folder.path()));
+  second.trainer.run();
+  CHECK(second.recorder->noticed("has no averaged weights: averaging begins with its trained ones"));
+  CHECK(last_checkpoint(folder.path()).averaged);
+}
+
+TEST_CASE("averaged weights that are asked for and not there are an error") {
+  const TemporaryFolder folder;
+  SmallRun run(small_config(), folder.path());
+  run.trainer.run();
+  try {
+    load_weights(run.trainer.arena(), last_checkpoint(folder.path()), Weights::averaged);
+    FAIL("there were none");
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::usage);
+  }
+}
