@@ -112,7 +112,9 @@ class Search {
 
   /// How long the config's own length takes, and the range test, with one model.
   void measure_start() {
+    const double making = now();
     const auto trainer = trainer_of(for_own_length());
+    overhead_ = 2 * (now() - making) + 0.05;  // a training makes its model twice, the first time to measure
     if (trainer->model().leaks())
       throw Error(ExitCode::usage, given_.config.name + " " + leaks_label + "; there is no loss to tune by");
     for (const ParameterGroup& group : trainer->arena().groups())
@@ -167,7 +169,7 @@ class Search {
   }
 
   void run_rounds() {
-    tuning_.rounds = plan_rounds(left(), tuning_.full_seconds);
+    tuning_.rounds = plan_rounds(left(), tuning_.full_seconds, overhead_);
     const std::vector<Candidate> candidates =
         draw_candidates(tuning_.start, tuning_.centre, tuning_.rounds.front().candidates,
                         static_cast<std::uint64_t>(tuning_.start.train.seed), pattern_,
@@ -191,7 +193,9 @@ class Search {
                                     [](const Trial* trial) { return trial->candidate == Candidate{}; });
     if (last && start == taking_part.end()) taking_part.push_back(&trial_as_it_is());
     for (Trial* trial : taking_part) {
-      if (stopped() || (left() < 0 && trial != taking_part.front())) return;
+      const bool needed = trial == taking_part.front() || (last && trial->candidate == Candidate{});
+      if (stopped()) return;
+      if (left() < 0 && !needed) continue;
       trial->rounds.push_back(train(*trial, round.seconds));
       trial->rounds.back().round = index + 1;
       const Trained& trained = trial->rounds.back();
@@ -260,6 +264,7 @@ class Search {
   double begun_;
   ResolvedConfig given_;
   Corpus corpus_;
+  double overhead_ = 0;  ///< seconds of a training beside its own time
   std::string pattern_;  ///< of embedding and head, where the model has them by those names
   Tuning tuning_;
 };

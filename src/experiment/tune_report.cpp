@@ -1,6 +1,8 @@
 // What a search found: as a config with comments, as JSON, as a table.
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -34,9 +36,11 @@ void set_length(const Tuning& tuning, TrainConfig& train, std::int64_t tokens_pe
 
 /// Three digits are more than a search of this size can tell.
 double rounded(double rate) {
-  if (rate == 0) return 0;
-  const double unit = std::pow(10, std::floor(std::log10(rate)) - 2);
-  return std::round(rate / unit) * unit;
+  char digits[32];
+  const auto written = std::to_chars(std::begin(digits), std::end(digits), rate, std::chars_format::scientific, 2);
+  double value = 0;
+  std::from_chars(digits, written.ptr, value);
+  return value;
 }
 
 std::string loss_cell(const Trial& trial, std::size_t round) {

@@ -21,6 +21,7 @@ constexpr double factors_of_width[] = {0.5, 0.75, 1, 1, 1.5, 2};
 constexpr double factors_of_depth[] = {0.5, 1, 1, 1.5, 2};
 constexpr double factors_of_batch[] = {0.5, 1, 1, 2};
 constexpr std::int64_t most_candidates = 81, least_candidates = 9;
+constexpr double least_seconds = 1;  ///< of a training that tells anything
 
 /// Drawing a candidate is sampling, from a stream that no sample of text uses.
 constexpr std::uint64_t stream_of_candidates = std::uint64_t{1} << 62;
@@ -112,15 +113,18 @@ std::vector<Candidate> draw_candidates(const Config& config, double centre, std:
   return candidates;
 }
 
-std::vector<Round> plan_rounds(double seconds, double full) {
+std::vector<Round> plan_rounds(double seconds, double full, double overhead) {
   const double last = std::min(full, seconds / 4);  // nine in thirds and the config itself: 9/9 + 3/3 + 1 + 1
-  const auto room = static_cast<std::int64_t>(std::min(1e6, 3 * (seconds - last) / last));
-  const std::int64_t first = std::clamp(room, least_candidates, most_candidates);
-  return {{first, last / 9}, {(first + 2) / 3, last / 3}, {(first + 8) / 9, last}};
+  const auto time_of = [&](double part) { return std::max(part * last, std::min(last, least_seconds)); };
+  const double first = time_of(1.0 / 9), second = time_of(1.0 / 3);
+  const double of_one = (first + overhead) + (second + overhead) / 3 + (last + overhead) / 9;
+  const auto room = static_cast<std::int64_t>(std::min(1e6, (seconds - last - overhead) / of_one + 1e-9));
+  const std::int64_t count = std::clamp(room, least_candidates, most_candidates);
+  return {{count, first}, {(count + 2) / 3, second}, {(count + 8) / 9, last}};
 }
 
 double range_factor(std::int64_t i, std::int64_t count) {
-  return std::pow(10, -2 + 4 * static_cast<double>(i) / static_cast<double>(std::max<std::int64_t>(1, count - 1)));
+  return std::pow(10, -2 + 6 * static_cast<double>(i) / static_cast<double>(std::max<std::int64_t>(1, count - 1)));
 }
 
 double centre_of(const std::vector<RangePoint>& points) {

@@ -43,8 +43,10 @@ struct Round {
 };
 
 /// Rounds that fit into `seconds`: the last as long as `full` (the config's own time) where that leaves nine candidates
-/// for the first, else as long as nine leave; the config as it is trains in the last one too. At most 81 candidates.
-std::vector<Round> plan_rounds(double seconds, double full);
+/// for the first, else as long as nine leave; the config as it is trains in the last one too. A ninth and a third of
+/// that before, but not under a second, which tells nothing. At most 81 candidates; each training costs `overhead`
+/// besides.
+std::vector<Round> plan_rounds(double seconds, double full, double overhead);
 
 /// The range test: where the loss, smoothed, was lowest while the rates rose, and the rates to search around: a quarter
 /// of those, since at the lowest the loss is about to rise. (Smith 2017, "Cyclical learning rates for training neural
@@ -54,7 +56,8 @@ struct RangePoint {
 };
 double centre_of(const std::vector<RangePoint>& points);
 
-/// Factor of the rates at update `i` of `count`: rising evenly in the logarithm from 1/100 to 100.
+/// Factor of the rates at update `i` of `count`: rising evenly in the logarithm from 1/100 to 10,000: a config far
+/// too slow is found as well, and one that is not ends the test by diverging.
 double range_factor(std::int64_t i, std::int64_t count);
 
 }  // namespace chargpt

@@ -20,7 +20,7 @@ Config start() {
   return config;
 }
 
-bool any(const Config&) {
+bool every_config(const Config&) {
   return true;
 }
 
@@ -67,12 +67,12 @@ TEST_CASE("a candidate says what it changes") {
 }
 
 TEST_CASE("candidates repeat with their seed, none makes the config of another, and the first is the config itself") {
-  const auto drawn = draw_candidates(start(), 0.5, 30, 7, "wte", any);
+  const auto drawn = draw_candidates(start(), 0.5, 30, 7, "wte", every_config);
   REQUIRE(drawn.size() == 30);
   CHECK(drawn[0] == Candidate{});
   CHECK(drawn[1] == Candidate{.rates = 0.5});
-  CHECK(drawn == draw_candidates(start(), 0.5, 30, 7, "wte", any));
-  CHECK(drawn != draw_candidates(start(), 0.5, 30, 8, "wte", any));
+  CHECK((drawn == draw_candidates(start(), 0.5, 30, 7, "wte", every_config)));
+  CHECK((drawn != draw_candidates(start(), 0.5, 30, 8, "wte", every_config)));
   std::set<std::string> configs;
   for (const Candidate& candidate : drawn) configs.insert(to_json(apply(start(), candidate, "wte")).dump());
   CHECK(configs.size() == 30);
@@ -86,14 +86,14 @@ TEST_CASE("what is not allowed is not drawn, and a space that is used up gives f
 
 TEST_CASE("rounds fit into the time, and the last is the config's own where that leaves nine candidates") {
   // 100 s: nine for 100/36 s, three for 100/12, the best and the config itself for 25
-  const std::vector<Round> scarce = plan_rounds(100, 1000);
+  const std::vector<Round> scarce = plan_rounds(100, 1000, 0);
   CHECK(scarce[0].candidates == 9);
   CHECK(scarce[1].candidates == 3);
   CHECK(scarce[2].candidates == 1);
   CHECK(scarce[2].seconds == 25);
   CHECK(scarce[0].seconds == Approx(25.0 / 9));
   // 600 s for a config of 60: 27 for 6.7 s, nine for 20, three and the config itself for 60
-  const std::vector<Round> ample = plan_rounds(600, 60);
+  const std::vector<Round> ample = plan_rounds(600, 60, 0);
   CHECK(ample[0].candidates == 27);
   CHECK(ample[1].candidates == 9);
   CHECK(ample[2].candidates == 3);
@@ -101,14 +101,18 @@ TEST_CASE("rounds fit into the time, and the last is the config's own where that
   double seconds = ample[2].seconds;
   for (const Round& round : ample) seconds += static_cast<double>(round.candidates) * round.seconds;
   CHECK(seconds <= 601);
-  CHECK(plan_rounds(1e6, 1)[0].candidates == 81);
+  CHECK(plan_rounds(1e6, 1, 0)[0].candidates == 81);
+  CHECK(plan_rounds(600, 60, 5)[0].candidates < 27);
+  // Under a second a training tells nothing: a config of half a second has it in every round.
+  for (const Round& round : plan_rounds(10, 0.5, 0.1)) CHECK(round.seconds == 0.5);
 }
 
 TEST_CASE(
-    "the range test rises from a hundredth to a hundredfold and looks a quarter below where the loss was lowest") {
+    "the range test rises from a hundredth to ten thousand times the rates and looks a quarter below where the loss "
+    "was lowest") {
   CHECK(range_factor(0, 101) == Approx(0.01));
-  CHECK(range_factor(50, 101) == Approx(1));
-  CHECK(range_factor(100, 101) == Approx(100));
+  CHECK(range_factor(20, 61) == Approx(1));
+  CHECK(range_factor(60, 61) == Approx(10'000));
   std::vector<RangePoint> points;
   for (int i = 0; i <= 100; ++i) points.push_back({range_factor(i, 101), i < 60 ? 4 - 0.02 * i : 3.0 + i - 60});
   CHECK(centre_of(points) == Approx(range_factor(59, 101) / 4));
