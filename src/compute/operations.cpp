@@ -37,9 +37,8 @@ double measured_peak() {
   double best = 0;
   for (int burst = 0; burst < bursts; ++burst) {
     const auto start = std::chrono::steady_clock::now();
-    at::parallel_for(0, threads, 1, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) operations[static_cast<std::size_t>(i)] = cpu::kernels().burn(rounds);
-    });
+    cpu::on_threads(threads,
+                    [&](int thread) { operations[static_cast<std::size_t>(thread)] = cpu::kernels().burn(rounds); });
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     best = std::max(best, std::accumulate(operations.begin(), operations.end(), 0.0) / seconds);
   }

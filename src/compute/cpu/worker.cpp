@@ -9,7 +9,7 @@
 namespace chargpt::cpu {
 namespace {
 
-constexpr std::int64_t rows_at_once = 192;  ///< tokens of a chunk
+constexpr std::int64_t rows_at_once = 128;  ///< tokens of a chunk
 constexpr std::int64_t line = 16;           ///< floats of a cache line
 
 std::int64_t rounded_up(std::int64_t n, std::int64_t to) {
