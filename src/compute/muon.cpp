@@ -1,57 +1,33 @@
 #include "compute/muon.h"
 
+#include <ATen/Parallel.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
 
 #include "base/error.h"
+#include "compute/cpu/orthogonal.h"
+#include "compute/cpu/threads.h"
+#include "compute/muon_polynomial.h"
 
 namespace chargpt {
 namespace {
 
 using torch::Tensor;
 
-/// The polynomial's coefficients: chosen for the steepest slope at 0 that leaves singular values near 1.
-constexpr double a = 3.4445, b = -4.7750, c = 2.0315;
-constexpr int newton_schulz_steps = 5;
-
-/// b g + c g g, for symmetric g (k, r, r).
-Tensor polynomial(const Tensor& g) {
-  return at::baddbmm(g, g, g, b, c);
-}
-
-/// As defined: (k, r, c).
-Tensor orthogonalise_directly(Tensor x) {
-  for (int step = 0; step < newton_schulz_steps; ++step) {
-    const Tensor p = polynomial(at::bmm(x, x.transpose(1, 2)));  // (k, r, r)
-    x = at::baddbmm(x, p, x, a);                                 // a x + p x
-  }
-  return x;
-}
-
-/// The same by small matrices alone, for r well below c: with g = x x' and p = a + b g + c g g, a step makes x -> p x
-/// and g -> p g p. All of them are polynomials of the first g, so they commute.
-Tensor orthogonalise_by_gram(const Tensor& x) {
-  Tensor g = at::bmm(x, x.transpose(1, 2)), product;  // (k, r, r)
-  for (int step = 0; step < newton_schulz_steps; ++step) {
-    Tensor p = polynomial(g);
-    p.diagonal(0, 1, 2).add_(a);
-    product = product.defined() ? at::bmm(p, product) : p;
-    if (step + 1 < newton_schulz_steps) g = at::bmm(at::bmm(p, g), p);
-  }
-  return at::bmm(product, x);
+std::int64_t rows_of(const ParameterSlot& slot) {
+  return slot.shape[0] / slot.stacked;
 }
 
 /// A slot's matrices, lying so that rows <= cols: views of `buffer`, (stacked, r, c).
 Tensor lying(const Tensor& buffer, const ParameterSlot& slot) {
-  const Tensor matrices =
-      buffer.narrow(0, slot.offset, slot.numel).view({slot.stacked, slot.shape[0] / slot.stacked, slot.shape[1]});
+  const Tensor matrices = buffer.narrow(0, slot.offset, slot.numel).view({slot.stacked, rows_of(slot), slot.shape[1]});
   return matrices.size(1) > matrices.size(2) ? matrices.transpose(1, 2) : matrices;
 }
 
 double rate_of_shape(const ParameterSlot& slot) {
-  const double rows = static_cast<double>(slot.shape[0] / slot.stacked), cols = static_cast<double>(slot.shape[1]);
-  return std::sqrt(std::max(1.0, rows / cols));
+  return std::sqrt(std::max(1.0, static_cast<double>(rows_of(slot)) / static_cast<double>(slot.shape[1])));
 }
 
 using ShapeAndSlots = std::map<std::pair<std::int64_t, std::int64_t>, std::vector<const ParameterSlot*>>;
@@ -59,28 +35,73 @@ using ShapeAndSlots = std::map<std::pair<std::int64_t, std::int64_t>, std::vecto
 /// Slots by the shape of their lying matrices: equal ones are multiplied as one batch.
 ShapeAndSlots by_shape(const ParameterGroup& group) {
   ShapeAndSlots shapes;
-  for (const ParameterSlot& slot : group.slots) {
-    const std::int64_t rows = slot.shape[0] / slot.stacked, cols = slot.shape[1];
-    shapes[{std::min(rows, cols), std::max(rows, cols)}].push_back(&slot);
-  }
+  for (const ParameterSlot& slot : group.slots) shapes[std::minmax({rows_of(slot), slot.shape[1]})].push_back(&slot);
   return shapes;
 }
 
-/// The momentum, moved on, and what it is to orthogonalise: Nesterov's look ahead.
-Tensor moved_momentum(ParameterGroup& group, double gradient_scale) {
+/// Moves the momentum on and shrinks the weights. Returns what is to be orthogonalised, Nesterov's look ahead, laid out
+/// as the group, with `slack` floats behind it.
+Tensor look_ahead(ParameterGroup& group, double rate, double gradient_scale, std::int64_t slack) {
   const double fresh = (1 - group.momentum) * gradient_scale;
   group.moment1.mul_(group.momentum).add_(group.gradients, fresh);
-  return (group.moment1 * group.momentum).add_(group.gradients, fresh);
+  const std::int64_t size = group.moment1.numel();
+  Tensor ahead = at::empty({size + slack}, group.moment1.options());
+  ahead.narrow(0, 0, size).copy_(group.moment1).mul_(group.momentum).add_(group.gradients, fresh);
+  if (group.weight_decay > 0) group.values.mul_(1 - rate * group.weight_decay);
+  return ahead;
+}
+
+struct Matrix {
+  std::int64_t offset, rows, cols;
+  double factor;
+};
+
+std::vector<Matrix> matrices_of(const ParameterGroup& group, double rate) {
+  std::vector<Matrix> matrices;
+  for (const ParameterSlot& slot : group.slots)
+    for (std::int64_t i = 0; i < slot.stacked; ++i)
+      matrices.push_back(
+          {slot.offset + i * rows_of(slot) * slot.shape[1], rows_of(slot), slot.shape[1], -rate * rate_of_shape(slot)});
+  return matrices;
+}
+
+/// The squares of a larger matrix are no longer in a core's caches, where the library's products are the faster ones.
+bool fits_caches(const ParameterGroup& group) {
+  constexpr std::int64_t largest_side = 512;
+  return std::ranges::all_of(
+      group.slots, [](const ParameterSlot& slot) { return std::min(rows_of(slot), slot.shape[1]) <= largest_side; });
+}
+
+void muon_on_cpu(ParameterGroup& group, const UpdateContext& context) {
+  const double rate = group.learning_rate * context.lr_factor;
+  const cpu::Kernels& kernels = cpu::kernels();
+  const Tensor ahead = look_ahead(group, rate, context.gradient_scale, kernels.slack);
+  const std::vector<Matrix> matrices = matrices_of(group, rate);
+  const float* const u = ahead.const_data_ptr<float>();
+  float* const values = group.values.mutable_data_ptr<float>();
+  const int threads = std::min(at::get_num_threads(), static_cast<int>(matrices.size()));
+  cpu::on_threads(threads, [&](int thread) {
+    std::vector<float> scratch;
+    for (std::size_t i = static_cast<std::size_t>(thread); i < matrices.size();
+         i += static_cast<std::size_t>(threads)) {
+      const Matrix& matrix = matrices[i];
+      cpu::add_orthogonalised(kernels, matrix.rows, matrix.cols, u + matrix.offset, matrix.factor,
+                              values + matrix.offset, scratch);
+    }
+  });
 }
 
 }  // namespace
 
 Tensor orthogonalised(const Tensor& matrices) {
   const Tensor norm = at::linalg_vector_norm(matrices, 2, at::IntArrayRef{1, 2}, /*keepdim=*/true);
-  const Tensor x = matrices / (norm + 1e-7);
-  // Squares of singular values need float32's digits, which products on a GPU may not have (TF32).
-  const bool far_from_square = matrices.size(2) >= 2 * matrices.size(1);
-  return x.is_cpu() && far_from_square ? orthogonalise_by_gram(x) : orthogonalise_directly(x);
+  Tensor x = matrices / (norm + muon_eps);
+  for (int step = 0; step < muon_steps; ++step) {
+    const Tensor g = at::bmm(x, x.transpose(1, 2));         // (k, r, r)
+    const Tensor p = at::baddbmm(g, g, g, muon_b, muon_c);  // b g + c g g
+    x = at::baddbmm(x, p, x, muon_a);                       // a x + p x
+  }
+  return x;
 }
 
 void check_matrices(const ParameterGroup& group) {
@@ -92,13 +113,12 @@ void check_matrices(const ParameterGroup& group) {
                                        " dimension(s); let the pattern match matrices only, as \"(attn|mlp).*weight\"");
 }
 
-void muon(ParameterGroup& group, std::int64_t /*step*/, const UpdateContext& context) {
+void muon_by_operations(ParameterGroup& group, std::int64_t /*step*/, const UpdateContext& context) {
   const double rate = group.learning_rate * context.lr_factor;
-  const Tensor momentum = moved_momentum(group, context.gradient_scale);
-  if (group.weight_decay > 0) group.values.mul_(1 - rate * group.weight_decay);
+  const Tensor ahead = look_ahead(group, rate, context.gradient_scale, 0);
   for (const auto& [shape, slots] : by_shape(group)) {
     std::vector<Tensor> matrices;
-    for (const ParameterSlot* slot : slots) matrices.push_back(lying(momentum, *slot));
+    for (const ParameterSlot* slot : slots) matrices.push_back(lying(ahead, *slot));
     const Tensor steps = orthogonalised(at::cat(matrices));  // (k, r, c)
     std::int64_t first = 0;
     for (const ParameterSlot* slot : slots) {
@@ -106,6 +126,13 @@ void muon(ParameterGroup& group, std::int64_t /*step*/, const UpdateContext& con
       first += slot->stacked;
     }
   }
+}
+
+void muon(ParameterGroup& group, std::int64_t step, const UpdateContext& context) {
+  if (group.values.is_cpu() && fits_caches(group))
+    muon_on_cpu(group, context);
+  else
+    muon_by_operations(group, step, context);
 }
 
 }  // namespace chargpt

@@ -8,8 +8,13 @@ namespace chargpt {
 
 /// One update of every matrix of the group, each of a stack by itself:
 /// b = m b + (1 - m) g; u = (1 - m) g + m b; w -= rate * weight_decay * w + rate * sqrt(max(1, rows / cols)) * O(u),
-/// with m the group's momentum and O five steps of orthogonalised().
+/// with m the group's momentum and O five steps of orthogonalised(). On the CPU each thread takes whole matrices: the
+/// same bits for any number of threads.
 void muon(ParameterGroup& group, std::int64_t step, const UpdateContext& context);
+
+/// The same by the library's operations, equal shapes as one batch, on any device: what CUDA runs, and matrices that
+/// outgrow the CPU's caches.
+void muon_by_operations(ParameterGroup& group, std::int64_t step, const UpdateContext& context);
 
 /// Error usage, naming the parameter, where one of the group is no matrix.
 void check_matrices(const ParameterGroup& group);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compute/cpu/threads.h"
 #include "compute/sparse_adam_rows.h"
 
 namespace chargpt {
@@ -35,10 +36,12 @@ void sparse_adam_on_cpu(ParameterGroup& group, std::int64_t step, const UpdateCo
   float* const moment = group.moment2.mutable_data_ptr<float>();
   const float* const g = gradients.const_data_ptr<float>();
   constexpr std::int64_t floats_worth_a_thread = 1 << 14;
-  at::parallel_for(0, touched.size(), std::max<std::int64_t>(1, floats_worth_a_thread / group.width()),
-                   [&](std::int64_t begin, std::int64_t end) {
-                     update_rows(touched, begin, end, values, moment, g, group.width(), factors);
-                   });
+  const std::int64_t worth = (touched.size() * group.width() + floats_worth_a_thread - 1) / floats_worth_a_thread;
+  const auto threads = std::min<std::int64_t>(at::get_num_threads(), worth);
+  cpu::on_threads(static_cast<int>(threads), [&](int thread) {
+    const std::int64_t begin = touched.size() * thread / threads, end = touched.size() * (thread + 1) / threads;
+    update_rows(touched, begin, end, values, moment, g, group.width(), factors);
+  });
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "model/ngram.h"
 
-#include <ATen/Parallel.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
@@ -101,17 +100,14 @@ std::vector<Tensor> ngram_rows(std::span<const NgramTable> tables, std::int64_t 
   std::vector<std::int64_t*> out;
   for (std::size_t i = 0; i < tables.size(); ++i)
     out.push_back(rows.emplace_back(at::empty({B, T}, at::kLong)).mutable_data_ptr<std::int64_t>());
-  constexpr std::int64_t tokens_worth_a_thread = 4096;
-  at::parallel_for(0, B, std::max<std::int64_t>(1, tokens_worth_a_thread / T), [&](std::int64_t b, std::int64_t end) {
-    for (; b < end; ++b)
-      for (std::int64_t t = 0; t < T; ++t) {
-        const auto past = [&](std::int64_t k) -> std::uint64_t {
-          if (t >= k) return static_cast<std::uint64_t>(now[b * T + t - k]);
-          return static_cast<std::uint64_t>(P + t >= k ? then[b * P + P + t - k] : vocab_size);
-        };
-        rows_of_position(tables, static_cast<std::uint64_t>(vocab_size), past, out.data(), b * T + t);
-      }
-  });
+  for (std::int64_t b = 0; b < B; ++b)
+    for (std::int64_t t = 0; t < T; ++t) {
+      const auto past = [&](std::int64_t k) -> std::uint64_t {
+        if (t >= k) return static_cast<std::uint64_t>(now[b * T + t - k]);
+        return static_cast<std::uint64_t>(P + t >= k ? then[b * P + P + t - k] : vocab_size);
+      };
+      rows_of_position(tables, static_cast<std::uint64_t>(vocab_size), past, out.data(), b * T + t);
+    }
   return rows;
 }
 

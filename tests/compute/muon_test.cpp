@@ -1,7 +1,10 @@
 // Muon against scripts/reference_updates.py, which takes one matrix after the other in float64.
 #include "compute/muon.h"
 
+#include <ATen/Parallel.h>
+
 #include "base/error.h"
+#include "compute/cpu/orthogonal.h"
 #include "golden_updates.h"
 #include "tiny_model.h"
 
@@ -44,20 +47,20 @@ TrainConfig muon_config(const std::string& match, double rate, double decay = 0,
   return train;
 }
 
-}  // namespace
-
-TEST_CASE("three updates of stacked, square, tall and wide matrices are the reference's") {
+void check_golden(void (*rule)(ParameterGroup&, std::int64_t, const UpdateContext&)) {
   const nlohmann::json golden = golden_updates()["muon"];
   GoldenMatrices model(golden["parameters"]);
   ParameterArena arena(model, muon_config(".", golden["learning_rate"], golden["weight_decay"], golden["momentum"]));
   REQUIRE(arena.groups().size() == 1);
   ParameterGroup& group = arena.groups()[0];
+  start_moments(group);
   for (std::size_t s = 0; s < golden["updates"].size(); ++s) {
     for (std::size_t k = 0; k < group.slots.size(); ++k)
       slot_of(group.gradients, group.slots[k])
           .copy_(golden_weights(group.slots[k].shape, static_cast<std::uint32_t>(100 * (s + 1) + k)));
-    update(arena,
-           {.lr_factor = golden["updates"][s]["lr_factor"], .gradient_scale = golden["updates"][s]["gradient_scale"]});
+    const torch::NoGradGuard no_grad;
+    rule(group, static_cast<std::int64_t>(s + 1),
+         {.lr_factor = golden["updates"][s]["lr_factor"], .gradient_scale = golden["updates"][s]["gradient_scale"]});
     for (std::size_t k = 0; k < group.slots.size(); ++k) {
       INFO(group.slots[k].name << " after update " << s + 1);
       CHECK(distance(slot_of(group.values, group.slots[k]), golden["after"][s]["values"][k]) < 2e-6);
@@ -67,18 +70,61 @@ TEST_CASE("three updates of stacked, square, tall and wide matrices are the refe
   CHECK_FALSE(group.moment2.defined());
 }
 
-TEST_CASE("a matrix far from square, taken by its small square, is that taken directly") {
-  const torch::Tensor square = golden_weights({3, 20, 20}, 1), wide = golden_weights({3, 20, 80}, 2);
-  const auto directly = [](torch::Tensor x) {
-    x = x.to(torch::kDouble) / x.to(torch::kDouble).flatten(1).norm(2, {1}, true).unsqueeze(-1);
-    for (int step = 0; step < 5; ++step) {
-      const torch::Tensor g = x.bmm(x.transpose(1, 2));
-      x = 3.4445 * x - 4.7750 * g.bmm(x) + 2.0315 * g.bmm(g).bmm(x);
-    }
-    return x;
+}  // namespace
+
+TEST_CASE("three updates of stacked, square, tall and wide matrices are the reference's") {
+  SECTION("by kernels") {
+    check_golden(muon);
+  }
+  SECTION("by operations") {
+    check_golden(muon_by_operations);
+  }
+}
+
+TEST_CASE("kernels and operations agree for every shape and every instruction set, and threads change no bit") {
+  const nlohmann::json shapes = {{64, 64}, {64, 256}, {256, 64}, {33, 7}, {7, 33}, {1, 5}, {5, 1}, {100, 101}};
+  nlohmann::json rows;
+  for (const auto& shape : shapes)
+    rows.push_back({{"name", "x" + std::to_string(rows.size())}, {"shape", shape}, {"stacked", 1}});
+  const auto updated = [&](auto rule, int threads) {
+    const int before = at::get_num_threads();
+    at::set_num_threads(threads);
+    GoldenMatrices model(rows);
+    ParameterArena arena(model, muon_config(".", 0.1));
+    ParameterGroup& group = arena.groups()[0];
+    start_moments(group);
+    group.gradients.copy_(golden_weights({group.gradients.numel()}, 50));
+    group.values.zero_();
+    rule(group, 1, UpdateContext{});
+    at::set_num_threads(before);
+    std::vector<torch::Tensor> values;
+    for (const ParameterSlot& slot : group.slots) values.push_back(slot_of(group.values, slot).clone());
+    return values;
   };
-  for (const torch::Tensor& x : {square, wide})
-    CHECK((orthogonalised(x) - directly(x)).abs().max().item<double>() < 1e-5);
+  const auto kernels = updated(muon, 1), operations = updated(muon_by_operations, 1), threads = updated(muon, 2);
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    INFO(rows[i]["shape"]);
+    CHECK((kernels[i] - operations[i]).abs().max().item<double>() < 2e-6);
+    CHECK(kernels[i].abs().max().item<double>() > 0.001);
+    CHECK(torch::equal(kernels[i], threads[i]));
+  }
+  for (const cpu::Kernels* set : cpu::all_kernels()) {
+    INFO(set->name);
+    std::vector<float> scratch;
+    torch::Tensor u = golden_weights({64 * 20 + set->slack}, 51), got = torch::zeros({64, 20});
+    cpu::add_orthogonalised(*set, 64, 20, u.const_data_ptr<float>(), 0.5, got.mutable_data_ptr<float>(), scratch);
+    const torch::Tensor expected = 0.5 * orthogonalised(u.narrow(0, 0, 64 * 20).view({1, 64, 20}))[0];
+    CHECK((got - expected).abs().max().item<double>() < 1e-5);
+  }
+}
+
+TEST_CASE("a gradient of zeros moves nothing") {
+  const nlohmann::json rows = {{{"name", "x"}, {"shape", {3, 4}}, {"stacked", 1}}};
+  GoldenMatrices model(rows);
+  ParameterArena arena(model, muon_config(".", 0.1));
+  const torch::Tensor before = arena.groups()[0].values.clone();
+  update(arena, {});
+  CHECK(torch::equal(arena.groups()[0].values, before));
 }
 
 TEST_CASE("singular values come near 1, whatever the scale, and zero stays zero") {

@@ -1,0 +1,91 @@
+#include "compute/cpu/orthogonal.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "compute/muon_polynomial.h"
+
+namespace chargpt::cpu {
+namespace {
+
+/// Square matrices of one size in one piece of memory, and products among them.
+struct Squares {
+  Squares(const Kernels& kernels, long n, long more, std::vector<float>& scratch) : k(kernels), n(n) {
+    const long each = n * n + kernels.slack;
+    scratch.resize(static_cast<std::size_t>(4 * each + more));
+    g = scratch.data();
+    p = g + each;
+    q = p + each;
+    spare = q + each;
+    rest = spare + each;
+  }
+  void product(const float* a, const float* b, float* c) const { k.product(n, n, n, a, n, b, n, k.panel, c, n, false); }
+  void scale(float* x, float factor) const {
+    for (long i = 0; i < n * n; ++i) x[i] *= factor;
+  }
+  double trace(const float* x) const {
+    double sum = 0;
+    for (long i = 0; i < n; ++i) sum += x[i * n + i];
+    return sum;
+  }
+  /// p = a + b g + c g g
+  void polynomial() const {
+    constexpr auto a = static_cast<float>(muon_a), b = static_cast<float>(muon_b), c = static_cast<float>(muon_c);
+    product(g, g, p);
+    for (long i = 0; i < n * n; ++i) p[i] = b * g[i] + c * p[i];
+    for (long i = 0; i < n; ++i) p[i * n + i] += a;
+  }
+
+  const Kernels& k;
+  long n;
+  float *g = nullptr, *p = nullptr, *q = nullptr, *spare = nullptr, *rest = nullptr;
+};
+
+/// g = u u', or u' u where u is taller than wide.
+void gram(const Squares& s, long rows, long columns, const float* u) {
+  const Kernels& k = s.k;
+  if (rows > columns) {
+    k.product_at(s.n, s.n, rows, u, columns, u, columns, k.panel, s.g, s.n, false);
+    return;
+  }
+  k.pack(0, (rows + k.panel - 1) / k.panel, columns, rows, u, /*transposed=*/true, s.rest);
+  k.product(s.n, s.n, columns, u, columns, s.rest, k.panel, columns * k.panel, s.g, s.n, false);
+}
+
+/// q = the product of the polynomials of all steps.
+void all_steps(Squares& s) {
+  for (int step = 0; step < muon_steps; ++step) {
+    s.polynomial();
+    if (step == 0) {
+      std::copy_n(s.p, s.n * s.n, s.q);
+    } else {
+      s.product(s.p, s.q, s.spare);
+      std::swap(s.q, s.spare);
+    }
+    if (step + 1 == muon_steps) return;
+    s.product(s.p, s.g, s.spare);
+    s.product(s.spare, s.p, s.g);
+  }
+}
+
+}  // namespace
+
+void add_orthogonalised(const Kernels& kernels, long rows, long columns, const float* u, double factor, float* values,
+                        std::vector<float>& scratch) {
+  const long packed = (rows + kernels.panel - 1) / kernels.panel * kernels.panel * columns + kernels.slack;
+  Squares s(kernels, std::min(rows, columns), rows > columns ? 0 : packed, scratch);
+  gram(s, rows, columns, u);
+  const double square = s.trace(s.g);  // |u|^2
+  if (!(square > 0)) return;
+  const double inverse = 1 / (std::sqrt(square) + muon_eps);
+  s.scale(s.g, static_cast<float>(inverse * inverse));
+  all_steps(s);
+  s.scale(s.q, static_cast<float>(factor * inverse));
+  if (rows > columns)
+    kernels.product(rows, columns, columns, u, columns, s.q, columns, kernels.panel, values, columns, true);
+  else
+    kernels.product(rows, columns, rows, s.q, rows, u, columns, kernels.panel, values, columns, true);
+}
+
+}  // namespace chargpt::cpu
