@@ -92,7 +92,15 @@ class Search {
     } catch (const Error&) {
       return false;
     }
-    return memory_of(config) <= tuning_.memory;
+    return memory_of(config) <= tuning_.memory && depth_matters(config.model);
+  }
+
+  /// A depth that the model type has no use for would only look like a choice.
+  bool depth_matters(ModelConfig model) const {
+    if (model.n_layer == tuning_.start.model.n_layer) return true;
+    const std::int64_t vocab_size = corpus_.vocabulary().size(), parameters = count_parameters(model, vocab_size);
+    model.n_layer = tuning_.start.model.n_layer;
+    return count_parameters(model, vocab_size) != parameters;
   }
 
   bool stopped() const { return options_.trainer.stop && options_.trainer.stop->load(); }

@@ -104,6 +104,14 @@ TEST_CASE("a candidate above the memory cap is not tried, and a config above it 
     CHECK(trial.config.model.n_embd <= 64);
 }
 
+TEST_CASE("a depth that the model has no use for is not tried") {
+  ResolvedConfig bigram = slow_config();
+  bigram.config.model.type = "bigram";
+  const Tuning tuning = tune(bigram, corpus_of(letters(4000)), options_of(0.5));
+  CHECK(tuning.trials.size() > 3);
+  for (const Trial& trial : tuning.trials) CHECK(trial.config.model.n_layer == 1);
+}
+
 TEST_CASE("what cannot be tuned is refused") {
   CHECK(code_of(slow_config(), options_of(0)) == ExitCode::usage);
   ResolvedConfig leaking = slow_config();
