@@ -98,6 +98,7 @@ furnish_root() {
   mount -t proc proc "$root/proc"
   mounted+=("$root/proc")
   attach /dev
+  attach /dev/pts  # tests open terminals
   attach /sys
   local value
   for value in $(pip_values); do
