@@ -3,6 +3,7 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 #include <string>
@@ -11,6 +12,7 @@
 #include "base/random.h"
 #include "compute/cpu/kernels.h"
 #include "compute/cpu/plan.h"
+#include "compute/cpu/table_rows.h"
 #include "compute/cpu/threads.h"
 #include "compute/cpu/worker.h"
 #include "compute/optimizer.h"
@@ -23,6 +25,7 @@ using cpu::Kernels;
 using cpu::on_threads;
 using cpu::Plan;
 using cpu::Share;
+using cpu::TableRows;
 using cpu::Weights;
 using cpu::Worker;
 
@@ -64,6 +67,7 @@ class CpuEngine : public Engine {
         kernels_(cpu::kernels()),
         plan_(std::move(plan)),
         layers_(cpu::linear_layers(plan_)),
+        table_rows_(plan_),
         packed_(plan_.packed) {}
 
   std::string_view name() const override { return "cpu"; }
@@ -74,7 +78,9 @@ class CpuEngine : public Engine {
     StepResult result;
     result.loss = accumulate_gradients(input);
     result.grad_norm = std::sqrt(sum_gradients());
-    result.updated = std::isfinite(result.loss) && std::isfinite(result.grad_norm);
+    result.updated =
+        std::isfinite(result.loss) && std::isfinite(result.grad_norm) && std::isfinite(row_gradient_squares());
+    table_rows_.hand_over(arena_);
     if (result.updated)
       update(arena_, {.lr_factor = input.lr_factor,
                       .gradient_scale = clipping_factor(result.grad_norm, train_.grad_clip),
@@ -88,10 +94,11 @@ class CpuEngine : public Engine {
     use_threads();
     pack_weights();
     const Ids ids = ids_of(batch, plan_);
+    table_rows_.find(std::array{ids.x});
     torch::Tensor losses = torch::empty({ids.B, ids.T}, torch::kFloat32);
     float* const to = losses.mutable_data_ptr<float>();
     on_threads(threads_, [&](int thread) {
-      const Share share = share_of(ids, thread);
+      const Share share = share_of(ids, 0, thread);
       if (share.count == 0) return;
       Worker& worker = evaluators_[static_cast<std::size_t>(thread)];
       worker.prepare(share.count, share.T, false);
@@ -138,26 +145,31 @@ class CpuEngine : public Engine {
     kernels_.pack(panels.begin, panels.begin + panels.size, depth, columns, weight, transposed, packed_.data() + place);
   }
 
-  static Share share_of(const Ids& ids, std::int64_t thread, std::int64_t threads) {
-    const Part part = part_of(ids.B, threads, thread);
+  Share share_of(const Ids& ids, std::size_t micro_batch, std::int64_t thread) const {
+    const Part part = part_of(ids.B, threads_, thread);
     return {.inputs = ids.x.const_data_ptr<std::int64_t>() + part.begin * ids.T,
             .targets = ids.y.const_data_ptr<std::int64_t>() + part.begin * ids.T,
             .first = part.begin,
             .count = part.size,
             .T = ids.T,
             .scale = 0,
-            .seed = nullptr};
+            .seed = nullptr,
+            .rows = table_rows_.rows(micro_batch),
+            .row_gradients = {}};
   }
-  Share share_of(const Ids& ids, std::int64_t thread) const { return share_of(ids, thread, threads_); }
 
   /// The gradient of the mean loss over all micro-batches, one part in each thread's buffers; returns that mean.
   double accumulate_gradients(const StepInput& input) {
     std::vector<Ids> batches;
+    std::vector<torch::Tensor> inputs;
     std::vector<cpu::DropoutSeed> seeds;
     for (const Batch& batch : input.micro_batches) {
       seeds.push_back(dropout_seed(input, static_cast<std::uint32_t>(batches.size())));
       batches.push_back(ids_of(batch, plan_));
+      inputs.push_back(batches.back().x);
     }
+    table_rows_.find(inputs);
+    table_rows_.expect_gradients();
     on_threads(threads_, [&](int thread) { train_share(thread, batches, seeds); });
     return std::accumulate(losses_.begin(), losses_.end(), 0.0);
   }
@@ -175,12 +187,13 @@ class CpuEngine : public Engine {
     losses_[index] = 0;
     bool begun = false;
     for (std::size_t i = 0; i < batches.size(); ++i) {
-      Share share = share_of(batches[i], thread);
+      Share share = share_of(batches[i], i, thread);
       if (share.count == 0) continue;
       const double share_of_token =
           1.0 / static_cast<double>(batches[i].B * batches[i].T) / static_cast<double>(batches.size());
       share.scale = static_cast<float>(share_of_token);
       share.seed = plan_.dropout.any() ? &seeds[i] : nullptr;
+      share.row_gradients = table_rows_.gradients(i);
       worker.prepare(share.count, share.T, true);
       if (!begun) worker.begin(weights_, gradient_buffers(index));
       begun = true;
@@ -193,10 +206,14 @@ class CpuEngine : public Engine {
   std::vector<float*> gradient_buffers(std::size_t thread) {
     std::vector<float*> buffers;
     for (std::size_t g = 0; g < arena_.groups().size(); ++g) {
-      const torch::Tensor& gradients = arena_.groups()[g].gradients;
+      const ParameterGroup& group = arena_.groups()[g];
+      const torch::Tensor& gradients = group.gradients;
       std::vector<Floats>& own = own_gradients_[thread];
-      if (thread > 0 && own.size() <= g) own.emplace_back(gradients.numel());
-      buffers.push_back(thread == 0 ? gradients.mutable_data_ptr<float>() : own[g].data());
+      if (thread > 0 && own.size() <= g) own.emplace_back(group.row_sparse ? 0 : gradients.numel());
+      if (group.row_sparse)
+        buffers.push_back(nullptr);
+      else
+        buffers.push_back(thread == 0 ? gradients.mutable_data_ptr<float>() : own[g].data());
     }
     return buffers;
   }
@@ -211,7 +228,14 @@ class CpuEngine : public Engine {
     return std::accumulate(squares_.begin(), squares_.end(), 0.0);
   }
 
+  /// Of the gradients of the tables' rows.
+  double row_gradient_squares() {
+    const std::span<float> gradients = table_rows_.all_gradients();
+    return kernels_.sum_buffers(gradients.data(), nullptr, 0, static_cast<long>(gradients.size()));
+  }
+
   double sum_group(std::size_t g, std::int64_t thread) {
+    if (arena_.groups()[g].row_sparse) return 0;
     const torch::Tensor& gradients = arena_.groups()[g].gradients;
     const Part part = part_of(gradients.numel(), threads_, thread);
     std::vector<const float*> others;
@@ -226,6 +250,7 @@ class CpuEngine : public Engine {
   const Kernels& kernels_;
   Plan plan_;
   std::vector<const cpu::LinearPlan*> layers_;
+  TableRows table_rows_;
   Floats packed_;
   Weights weights_;
   int threads_ = 0;

@@ -125,7 +125,8 @@ struct Trainer::Impl {
   const Config& settings() const { return config.config; }
   double learning_rate() const { return learning_rate_at(settings().train, state.step); }
   double seconds() const { return seconds_before + now() - started; }
-  std::int64_t evaluation_windows(TokenView split) const;
+  std::int64_t windows_scored_of_val() const;
+  std::int64_t windows_scored_of_train() const;
   StepResult engine_step(std::int64_t step);
   [[noreturn]] void diverged(const std::string& what) const;
 
@@ -305,7 +306,7 @@ Pace Trainer::Impl::measure(double budget, std::int64_t most_steps) {
   engine->losses(batch);
   const double evaluation_begun = now();
   engine->losses(batch);
-  const double windows = static_cast<double>(evaluation_windows(corpus.val()) + evaluation_windows(corpus.train()));
+  const double windows = static_cast<double>(windows_scored_of_val() + windows_scored_of_train());
   pace.seconds_per_evaluation = (now() - evaluation_begun) * windows / static_cast<double>(settings().train.batch_size);
   return pace;
 }
@@ -488,17 +489,23 @@ void Trainer::Impl::diverged(const std::string& what) const {
                                           "; lower train.learning_rate = ", train.learning_rate, clip));
 }
 
-/// Windows scored of a split at an evaluation: all that val has, or eval_iters batches; never more than the split has.
-std::int64_t Trainer::Impl::evaluation_windows(TokenView split) const {
-  const std::int64_t block_size = settings().model.block_size;
-  const std::int64_t all = windows_of(corpus.val(), block_size);
+/// eval_iters batches, or all; never more than there are.
+std::int64_t Trainer::Impl::windows_scored_of_val() const {
+  const std::int64_t all = windows_of(corpus.val(), settings().model.block_size);
   const std::int64_t asked = settings().eval.eval_iters * settings().train.batch_size;
-  return std::min({windows_of(split, block_size), all, asked > 0 ? asked : all});
+  return asked > 0 ? std::min(all, asked) : all;
+}
+
+/// Spread evenly over the split; a quarter of what validation's exact loss takes is enough to see overfitting.
+std::int64_t Trainer::Impl::windows_scored_of_train() const {
+  const std::int64_t of_val = windows_scored_of_val();
+  const std::int64_t wanted = settings().eval.eval_iters > 0 ? of_val : std::max<std::int64_t>(1, of_val / 4);
+  return std::min(windows_of(corpus.train(), settings().model.block_size), wanted);
 }
 
 double Trainer::Impl::validation_loss() {
   const std::int64_t block_size = settings().model.block_size;
-  const std::int64_t windows = evaluation_windows(corpus.val());
+  const std::int64_t windows = windows_scored_of_val();
   if (windows == windows_of(corpus.val(), block_size)) return split_loss(*engine, corpus.val(), block_size).mean;
   return sampled_loss(*engine, corpus.val(), block_size, windows);
 }
@@ -533,7 +540,7 @@ void Trainer::Impl::evaluate() {
     roll_back(line_of("the validation loss after ", state.step, " updates is ", std::abs(val_loss)));
     val_loss = validation_loss();
   }
-  const double train_loss = sampled_loss(*engine, corpus.train(), block_size, evaluation_windows(corpus.train()));
+  const double train_loss = sampled_loss(*engine, corpus.train(), block_size, windows_scored_of_train());
   const bool stops = settings().train.on_nonfinite == OnNonfinite::stop;
   if (!std::isfinite(val_loss) && stops)
     diverged(line_of("the validation loss after ", state.step, " updates is ", std::abs(val_loss)));
@@ -544,7 +551,7 @@ void Trainer::Impl::evaluate() {
                  .val_loss = val_loss,
                  .averaged_val_loss = averaged,
                  .best = state.best_step == state.step,
-                 .exact = evaluation_windows(corpus.val()) == windows_of(corpus.val(), block_size),
+                 .exact = windows_scored_of_val() == windows_of(corpus.val(), block_size),
                  .leaks = model->leaks(),
                  .best_val_loss = state.step == 0 ? val_loss : state.best_val_loss,
                  .seconds = seconds(),

@@ -145,13 +145,26 @@ void read_positions(Plan& plan, const ModelConfig& config) {
 std::string first_reason_against(const ModelConfig& config, const ParameterArena& arena, const TrainConfig& train) {
   if (config.type != "gpt") return "model.type = " + config.type;
   if (config.norm_place != NormPlace::pre) return "model.norm_place = " + std::string(enum_name(config.norm_place));
-  if (!config.ngram_orders.empty()) return "model.ngram_orders";
   if (train.dtype == Dtype::bfloat16) return "train.dtype = bfloat16";
   for (const ParameterGroup& group : arena.groups()) {
     if (!group.values.is_cpu()) return "device " + group.values.device().str();
-    if (group.row_sparse) return "train.groups: optimizer = " + std::string(enum_name(group.rule));
+    if (group.row_sparse && !group.slots.front().name.starts_with("transformer.ngram."))
+      return "train.groups: optimizer = " + std::string(enum_name(group.rule)) + " of " + group.slots.front().name;
   }
   return {};
+}
+
+void read_tables(Plan& plan, const ModelConfig& config, const ParameterArena& arena, Finder& finder) {
+  plan.ngrams = ngram_tables(config, plan.vocab);
+  if (plan.ngrams.empty()) return;
+  plan.table_width = ngram_width(config);
+  for (const NgramTable& table : plan.ngrams) {
+    const Parameter weight = finder.parameter(table.parameter);
+    plan.tables.push_back({weight, arena.groups()[static_cast<std::size_t>(weight.group)].row_sparse});
+  }
+  if (has_ngram_projection(config))
+    plan.ngram_proj =
+        finder.linear("transformer.ngram_proj", plan.table_width * static_cast<long>(plan.tables.size()), plan.width);
 }
 
 }  // namespace
@@ -167,6 +180,7 @@ std::optional<Plan> plan_of(const LanguageModel& model, const ParameterArena& ar
   Finder finder(arena, kernels);
   plan.wte = finder.parameter("transformer.wte.weight");
   plan.wpe = finder.parameter("transformer.wpe.weight");
+  read_tables(plan, config, arena, finder);
   for (long layer = 0; layer < plan.layers; ++layer)
     plan.blocks.push_back(block_of(plan, config, finder, "transformer.h." + std::to_string(layer)));
   plan.ln_f = finder.norm("transformer.ln_f");
@@ -184,6 +198,7 @@ std::optional<Plan> plan_of(const LanguageModel& model, const ParameterArena& ar
 
 std::vector<const LinearPlan*> linear_layers(const Plan& plan) {
   std::vector<const LinearPlan*> layers;
+  if (plan.ngram_proj.out > 0) layers.push_back(&plan.ngram_proj);
   for (const BlockPlan& block : plan.blocks)
     for (const LinearPlan* layer : {&block.c_attn, &block.c_proj, &block.c_fc, &block.c_gate, &block.mlp_proj})
       if (layer->out > 0) layers.push_back(layer);

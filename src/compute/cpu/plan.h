@@ -10,6 +10,7 @@
 #include "compute/arena.h"
 #include "compute/cpu/kernels.h"
 #include "model/language_model.h"
+#include "model/ngram.h"
 
 namespace chargpt::cpu {
 
@@ -25,6 +26,12 @@ struct LinearPlan {
   Parameter weight, bias;
   long in = 0, out = 0;
   std::int64_t forward = 0, backward = 0;
+};
+
+/// One table of n-grams. Its gradient is the rows' own, ParameterGroup::row_gradient, where its group is row-sparse.
+struct TablePlan {
+  Parameter weight;
+  bool row_sparse = false;
 };
 
 struct NormPlan {
@@ -52,6 +59,10 @@ struct Plan {
   DropoutPlan dropout;
 
   Parameter wte, wpe;
+  std::vector<NgramTable> ngrams;
+  std::vector<TablePlan> tables;  ///< one for each of `ngrams`
+  long table_width = 0;
+  LinearPlan ngram_proj;  ///< `out` 0 where the rows of the tables are added
   std::vector<BlockPlan> blocks;
   NormPlan ln_f;
   LinearPlan head;  ///< tied: its weight is wte

@@ -33,6 +33,12 @@ std::int64_t sequences_at_once(std::int64_t count, std::int64_t T) {
   return (count + chunks - 1) / chunks;
 }
 
+constexpr long rows_ahead = 4;  ///< of a table, asked for before they are needed: they lie anywhere in memory
+
+void prefetch(const float* row, long width) {
+  for (long i = 0; i < width; i += line) __builtin_prefetch(row + i);
+}
+
 }  // namespace
 
 Floats::Floats(std::int64_t count) {
@@ -86,6 +92,7 @@ void Worker::lay_out(Layout& layout) {
     r.gate = plan_.gated ? layout.rows(rows, H) : nullptr;
     r.g = layout.rows(rows, H);
   }
+  joined_ = layout.rows(rows, plan_.ngram_proj.in);
   const bool normed = plan_.final_norm && plan_.norm;
   x_last_ = training_ ? layout.rows(rows, C) : records_.front().x;
   h_last_ = normed ? layout.rows(rows, C) : x_last_;
@@ -95,6 +102,7 @@ void Worker::lay_out(Layout& layout) {
   losses_ = layout.take(rows);
   scratch_ = layout.take(k_.attention_scratch(T_, plan_.head_size));
   if (!training_) return;
+  djoined_ = layout.rows(rows, plan_.ngram_proj.in);
   dx_ = layout.rows(rows, C);
   dh_ = layout.rows(rows, C);
   dqkv_ = layout.rows(rows, 3 * J);
@@ -190,7 +198,7 @@ void Worker::normalise_backward(const NormPlan& norm, const float* x, const floa
     k_.add(rows_, plan_.width, dy, ld, dx, ld);
 }
 
-/// x = wte[id] + position, (rows, C)
+/// x = wte[id] + position + tables, (rows, C)
 void Worker::embed(const Share& chunk) {
   const long C = plan_.width, ld = row_stride(C);
   float* const x = records_.front().x;
@@ -202,13 +210,56 @@ void Worker::embed(const Share& chunk) {
     k_.copy(1, C, tokens + chunk.inputs[r] * C, C, x + r * ld, ld);
     if (positions != nullptr) k_.add(1, C, positions + r % chunk.T * C, C, x + r * ld, ld);
   }
+  if (!plan_.tables.empty()) look_up(chunk, x);
   drop(plan_.dropout.embedding, 0, chunk, x);
 }
 
-/// Rows of an n-gram table would be handed to the arena here, as (row, values) pairs.
+/// x (rows, C) += the rows of the tables, or the projection of those side by side.
+void Worker::look_up(const Share& chunk, float* x) {
+  const long W = plan_.table_width, ld = row_stride(plan_.width), ldj = row_stride(plan_.ngram_proj.in);
+  for (std::size_t i = 0; i < plan_.tables.size(); ++i) {
+    const float* const table = value(plan_.tables[i].weight);
+    const std::int64_t* const row = chunk.rows[i] + chunk.first * chunk.T;
+    float* const joined = joined_ + static_cast<long>(i) * W;
+    for (long r = 0; r < rows_; ++r) {
+      prefetch(table + row[std::min(r + rows_ahead, rows_ - 1)] * W, W);
+      if (plan_.ngram_proj.out > 0)
+        k_.copy(1, W, table + row[r] * W, W, joined + r * ldj, ldj);
+      else
+        k_.add(1, W, table + row[r] * W, W, x + r * ld, ld);
+    }
+  }
+  if (plan_.ngram_proj.out > 0) apply(plan_.ngram_proj, joined_, ldj, x, ld, true);
+}
+
+/// dx_ to the rows that were looked up.
+void Worker::look_up_backward(const Share& chunk) {
+  const long ld = row_stride(plan_.width), ldj = row_stride(plan_.ngram_proj.in);
+  const bool joined = plan_.ngram_proj.out > 0;
+  if (joined) apply_backward(plan_.ngram_proj, joined_, ldj, dx_, ld, djoined_, ldj, false);
+  for (std::size_t i = 0; i < plan_.tables.size(); ++i)
+    if (joined)
+      leave_rows(chunk, i, djoined_ + static_cast<long>(i) * plan_.table_width, ldj);
+    else
+      leave_rows(chunk, i, dx_, ld);
+}
+
+/// dy (rows, width) is the gradient of the rows of one table.
+void Worker::leave_rows(const Share& chunk, std::size_t table, const float* dy, long lddy) {
+  const long W = plan_.table_width;
+  const std::int64_t first = chunk.first * chunk.T;
+  if (plan_.tables[table].row_sparse) {
+    float* const to = chunk.row_gradients[table];
+    return to != nullptr ? k_.copy(rows_, W, dy, lddy, to + first * W, W) : void();
+  }
+  float* const dense = gradient(plan_.tables[table].weight);
+  for (long r = 0; r < rows_; ++r) k_.add(1, W, dy + r * lddy, lddy, dense + chunk.rows[table][first + r] * W, W);
+}
+
 void Worker::embed_backward(const Share& chunk) {
   const long C = plan_.width, ld = row_stride(C);
   drop(plan_.dropout.embedding, 0, chunk, dx_);
+  if (!plan_.tables.empty()) look_up_backward(chunk);
   float* const tokens = gradient(plan_.wte);
   float* const positions = gradient(plan_.wpe);
   for (long r = 0; r < rows_; ++r) {
@@ -359,6 +410,8 @@ void Worker::begin(const Weights& weights, std::span<float* const> gradients) {
   };
   if (!plan_.tied) clear(plan_.wte);
   clear(plan_.wpe);
+  for (const TablePlan& table : plan_.tables)
+    if (!table.row_sparse) clear(table.weight);
   for (const BlockPlan& block : plan_.blocks)
     for (const Parameter* p : {&block.ln_1.gain, &block.ln_1.bias, &block.ln_2.gain, &block.ln_2.bias}) clear(*p);
   clear(plan_.ln_f.gain);

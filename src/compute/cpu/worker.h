@@ -31,6 +31,10 @@ struct Share {
   std::int64_t first = 0, count = 0, T = 0;
   float scale = 0;                    ///< of each token's gradient: 1 / tokens of the whole step
   const DropoutSeed* seed = nullptr;  ///< null: no dropout
+  /// Of each table, for every token of the micro-batch: its row, and where the row's gradient is left (tokens, width),
+  /// null where nobody asks for it.
+  std::span<const std::int64_t* const> rows{};
+  std::span<float* const> row_gradients{};
 };
 
 /// Memory aligned to cache lines, zeroed once.
@@ -83,6 +87,9 @@ class Worker {
 
   void embed(const Share& chunk);
   void embed_backward(const Share& chunk);
+  void look_up(const Share& chunk, float* x);
+  void look_up_backward(const Share& chunk);
+  void leave_rows(const Share& chunk, std::size_t table, const float* dy, long lddy);
   void attend(const BlockPlan& block, const BlockRecord& record, long layer, const Share& chunk);
   void attend_backward(const BlockPlan& block, const BlockRecord& record, long layer, const Share& chunk);
   void feed(const BlockPlan& block, const BlockRecord& record, long layer, const Share& chunk, float* next);
@@ -118,6 +125,7 @@ class Worker {
   Floats memory_;
   long rows_ = 0;  ///< of the chunk under way
   std::vector<BlockRecord> records_;
+  float *joined_ = nullptr, *djoined_ = nullptr;  ///< (rows, tables * width)
   float *x_last_ = nullptr, *h_last_ = nullptr, *statistics_last_ = nullptr, *branch_ = nullptr;
   float *dx_ = nullptr, *dh_ = nullptr, *dqkv_ = nullptr, *do_ = nullptr, *dg_ = nullptr, *dgate_ = nullptr;
   float *logits_ = nullptr, *losses_ = nullptr, *scratch_ = nullptr;
