@@ -74,7 +74,7 @@ class CpuEngine : public Engine {
 
   StepResult step(const StepInput& input) override {
     use_threads();
-    pack_weights();
+    pack_weights(plan_.half);
     StepResult result;
     result.loss = accumulate_gradients(input);
     result.grad_norm = std::sqrt(sum_gradients());
@@ -90,9 +90,10 @@ class CpuEngine : public Engine {
     return result;
   }
 
+  /// In float32, whatever the type that training computes in: the loss is that of the weights as they are saved.
   torch::Tensor losses(const Batch& batch) override {
     use_threads();
-    pack_weights();
+    pack_weights(nullptr);
     const Ids ids = ids_of(batch, plan_);
     table_rows_.find(std::array{ids.x});
     torch::Tensor losses = torch::empty({ids.B, ids.T}, torch::kFloat32);
@@ -125,24 +126,31 @@ class CpuEngine : public Engine {
     squares_.assign(count, 0);
   }
 
-  /// Every matrix in the two orders in which products read it; panels are shared out over the threads.
-  void pack_weights() {
+  /// Every matrix in the two orders in which products read it, as `half` wants it where there is one; panels are
+  /// shared out over the threads.
+  void pack_weights(const cpu::HalfKernels* half) {
     weights_.values.clear();
     for (const ParameterGroup& group : arena_.groups()) weights_.values.push_back(group.values.const_data_ptr<float>());
     weights_.packed = packed_.data();
     on_threads(threads_, [&](int thread) {
       for (const cpu::LinearPlan* layer : layers_) {
-        pack(thread, *layer, layer->in, layer->out, true, layer->forward);
-        pack(thread, *layer, layer->out, layer->in, false, layer->backward);
+        pack(half, thread, *layer, layer->in, layer->out, true, layer->forward);
+        pack(half, thread, *layer, layer->out, layer->in, false, layer->backward);
       }
     });
   }
 
-  void pack(std::int64_t thread, const cpu::LinearPlan& layer, long depth, long columns, bool transposed,
-            std::int64_t place) {
-    const Part panels = part_of((columns + kernels_.panel - 1) / kernels_.panel, threads_, thread);
+  void pack(const cpu::HalfKernels* half, std::int64_t thread, const cpu::LinearPlan& layer, long depth, long columns,
+            bool transposed, std::int64_t place) {
+    const long panel = half != nullptr ? half->panel : kernels_.panel;
+    const Part panels = part_of((columns + panel - 1) / panel, threads_, thread);
     const float* const weight = weights_.values[static_cast<std::size_t>(layer.weight.group)] + layer.weight.offset;
-    kernels_.pack(panels.begin, panels.begin + panels.size, depth, columns, weight, transposed, packed_.data() + place);
+    float* const to = packed_.data() + place;
+    if (half != nullptr)
+      half->pack(panels.begin, panels.begin + panels.size, depth, columns, weight, transposed,
+                 reinterpret_cast<cpu::Half*>(to));
+    else
+      kernels_.pack(panels.begin, panels.begin + panels.size, depth, columns, weight, transposed, to);
   }
 
   Share share_of(const Ids& ids, std::size_t micro_batch, std::int64_t thread) const {

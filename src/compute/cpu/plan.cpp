@@ -145,7 +145,8 @@ void read_positions(Plan& plan, const ModelConfig& config) {
 std::string first_reason_against(const ModelConfig& config, const ParameterArena& arena, const TrainConfig& train) {
   if (config.type != "gpt") return "model.type = " + config.type;
   if (config.norm_place != NormPlace::pre) return "model.norm_place = " + std::string(enum_name(config.norm_place));
-  if (train.dtype == Dtype::bfloat16) return "train.dtype = bfloat16";
+  if (train.dtype == Dtype::bfloat16 && half_kernels() == nullptr)
+    return "train.dtype = bfloat16 on a processor without AVX512_BF16";
   for (const ParameterGroup& group : arena.groups()) {
     if (!group.values.is_cpu()) return "device " + group.values.device().str();
     if (group.row_sparse && !group.slots.front().name.starts_with("transformer.ngram."))
@@ -175,6 +176,7 @@ std::optional<Plan> plan_of(const LanguageModel& model, const ParameterArena& ar
   why_not = first_reason_against(config, arena, train);
   if (!why_not.empty()) return std::nullopt;
   Plan plan;
+  if (train.dtype == Dtype::bfloat16) plan.half = half_kernels();
   read_options(plan, config, model.vocab_size());
   read_positions(plan, config);
   Finder finder(arena, kernels);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compute/arena.h"
+#include "compute/cpu/half.h"
 #include "compute/cpu/kernels.h"
 #include "model/language_model.h"
 #include "model/ngram.h"
@@ -50,6 +51,7 @@ struct DropoutPlan {
 };
 
 struct Plan {
+  const HalfKernels* half = nullptr;  ///< what linear layers compute with in training; null: float32
   long layers = 0, heads = 0, head_size = 0, width = 0, joined = 0, hidden = 0, vocab = 0, block_size = 0;
   std::optional<RowNorm> norm;  ///< none: the identity
   bool final_norm = true, feed_forward = true, gated = false, rope = false;

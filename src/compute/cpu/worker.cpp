@@ -23,6 +23,14 @@ long row_stride(long width) {
   return static_cast<long>(floats % 128 == 0 ? floats + line : floats);
 }
 
+/// The same of rows of Half, and of rows of pairs of them, filled up to whole panels.
+long half_stride(long width) {
+  return 2 * row_stride((width + 1) / 2);
+}
+long pair_stride(long width) {
+  return 2 * row_stride(rounded_up(width, 2 * line));
+}
+
 std::int64_t most_at_once(std::int64_t T) {
   return std::max<std::int64_t>(1, rows_at_once / T);
 }
@@ -67,6 +75,7 @@ struct Worker::Layout {
     return piece;
   }
   float* rows(std::int64_t count, long width) { return take(count * row_stride(width)); }
+  Half* halves(std::int64_t count) { return reinterpret_cast<Half*>(take((count + 1) / 2)); }
 };
 
 void Worker::lay_out(Layout& layout) {
@@ -102,6 +111,11 @@ void Worker::lay_out(Layout& layout) {
   losses_ = layout.take(rows);
   scratch_ = layout.take(k_.attention_scratch(T_, plan_.head_size));
   if (!training_) return;
+  if (halves()) {
+    rounded_ = layout.halves(rows * half_stride(widest()));
+    paired_x_ = layout.halves((rows + 1) / 2 * pair_stride(widest()));
+    paired_dy_ = layout.halves((rows + 1) / 2 * pair_stride(widest()));
+  }
   djoined_ = layout.rows(rows, plan_.ngram_proj.in);
   dx_ = layout.rows(rows, C);
   dh_ = layout.rows(rows, C);
@@ -162,22 +176,48 @@ const float* Worker::branch_gradient(double rate, std::uint32_t mask, const Shar
 
 // ---- layers
 
+/// Of all that a linear layer reads or writes.
+long Worker::widest() const {
+  long width = 0;
+  for (const LinearPlan* layer : linear_layers(plan_)) width = std::max({width, layer->in, layer->out});
+  return width;
+}
+
+/// y (rows, out) (+)= x (rows, in) times a packed matrix (in, out).
+void Worker::product(long out, long in, const float* x, long ldx, std::int64_t packed, float* y, long ldy,
+                     bool add) const {
+  if (!halves())
+    return k_.product(rows_, out, in, x, ldx, weights_->packed + packed, k_.panel, in * k_.panel, y, ldy, add);
+  const HalfKernels& half = *plan_.half;
+  const long ld = half_stride(in), pairs = 2 * half.panel;
+  half.round(rows_, in, x, ldx, rounded_, ld);
+  half.product(rows_, out, in, rounded_, ld, packed_halves(packed), pairs, (in + 1) / 2 * pairs, y, ldy, add);
+}
+
+/// dw (out, in) (+)= dy^T x
+void Worker::product_at(long out, long in, const float* dy, long lddy, const float* x, long ldx, float* dw) const {
+  if (!halves()) return k_.product_at(out, in, rows_, dy, lddy, x, ldx, k_.panel, dw, in, worked_);
+  const HalfKernels& half = *plan_.half;
+  half.pair(rows_, out, dy, lddy, paired_dy_, pair_stride(out));
+  half.pair(rows_, in, x, ldx, paired_x_, pair_stride(in));
+  half.product_at(out, in, rows_, paired_dy_, pair_stride(out), paired_x_, pair_stride(in), 2 * half.panel, dw, in,
+                  worked_);
+}
+
 /// y (rows, out) (+)= x (rows, in) W^T + b
 void Worker::apply(const LinearPlan& layer, const float* x, long ldx, float* y, long ldy, bool add) const {
   const float* const bias = value(layer.bias);
   if (bias != nullptr && !add) k_.fill(rows_, layer.out, bias, y, ldy);
   if (bias != nullptr && add) k_.add(rows_, layer.out, bias, 0, y, ldy);
-  k_.product(rows_, layer.out, layer.in, x, ldx, weights_->packed + layer.forward, k_.panel, layer.in * k_.panel, y,
-             ldy, add || bias != nullptr);
+  product(layer.out, layer.in, x, ldx, layer.forward, y, ldy, add || bias != nullptr);
 }
 
 /// dW += dy^T x, db += sum of dy, dx (+)= dy W
 void Worker::apply_backward(const LinearPlan& layer, const float* x, long ldx, const float* dy, long lddy, float* dx,
                             long lddx, bool add) {
-  k_.product_at(layer.out, layer.in, rows_, dy, lddy, x, ldx, k_.panel, gradient(layer.weight), layer.in, worked_);
+  product_at(layer.out, layer.in, dy, lddy, x, ldx, gradient(layer.weight));
   if (layer.bias.there()) k_.add_rows(rows_, layer.out, dy, lddy, gradient(layer.bias));
-  k_.product(rows_, layer.in, layer.out, dy, lddy, weights_->packed + layer.backward, k_.panel, layer.out * k_.panel,
-             dx, lddx, add);
+  product(layer.in, layer.out, dy, lddy, layer.backward, dx, lddx, add);
 }
 
 void Worker::normalise(const NormPlan& norm, const float* x, float* y, float* statistics) const {

@@ -99,6 +99,13 @@ class Worker {
 
   void normalise(const NormPlan& norm, const float* x, float* y, float* statistics) const;
   void normalise_backward(const NormPlan& norm, const float* x, const float* statistics, const float* dy, float* dx);
+  bool halves() const { return plan_.half != nullptr && training_; }
+  long widest() const;
+  const Half* packed_halves(std::int64_t place) const {
+    return reinterpret_cast<const Half*>(weights_->packed + place);
+  }
+  void product(long out, long in, const float* x, long ldx, std::int64_t packed, float* y, long ldy, bool add) const;
+  void product_at(long out, long in, const float* dy, long lddy, const float* x, long ldx, float* dw) const;
   void apply(const LinearPlan& layer, const float* x, long ldx, float* y, long ldy, bool add) const;
   void apply_backward(const LinearPlan& layer, const float* x, long ldx, const float* dy, long lddy, float* dx,
                       long lddx, bool add);
@@ -125,6 +132,7 @@ class Worker {
   Floats memory_;
   long rows_ = 0;  ///< of the chunk under way
   std::vector<BlockRecord> records_;
+  Half *rounded_ = nullptr, *paired_x_ = nullptr, *paired_dy_ = nullptr;
   float *joined_ = nullptr, *djoined_ = nullptr;  ///< (rows, tables * width)
   float *x_last_ = nullptr, *h_last_ = nullptr, *statistics_last_ = nullptr, *branch_ = nullptr;
   float *dx_ = nullptr, *dh_ = nullptr, *dqkv_ = nullptr, *do_ = nullptr, *dg_ = nullptr, *dgate_ = nullptr;
