@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""What each ingredient of a preset is worth: each dropped in turn, trained with several seeds beside the whole.
+
+    scripts/measure_ablation.py default --max_iters 1000      writes the table into configs/README.md, between its markers
+    scripts/measure_ablation.py quick --out /tmp/ablation     prints it alone
+
+The configs differ from the preset in one place each (VARIANTS) and go through `chargpt compare`, which trains all of them on the same
+data order and gives the interval of each difference. Options after the preset shorten every run.
+"""
+
+import argparse
+import datetime
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+ADAMW_EMBEDDING = {"match": "wte|lm_head", "learning_rate": 1e-2, "weight_decay": 0.1}
+MUON = {"match": "\\.h\\.", "learning_rate": 1e-2, "weight_decay": 0.0, "optimizer": "muon"}
+TABLES = {"match": "ngram\\.", "learning_rate": 1e-2, "weight_decay": 0.0, "optimizer": "sparse_adam"}
+
+COMMON = {
+    "learned positions, not rotary": {"model": {"position": "learned"}},
+    "no positions": {"model": {"position": "none"}},
+    "GELU, not ReLU²": {"model": {"activation": "gelu"}},
+    "LayerNorm with gain, not RMS norm without": {"model": {"norm": "layernorm", "norm_gain": True}},
+    "no QK-norm": {"model": {"qk_norm": False}},
+    "tied head": {"model": {"tie_weights": True}},
+    "residual branches not zero at first": {"model": {"residual_init": "scaled"}},
+    "cosine to a tenth, not linear to zero": {"train": {"lr_schedule": "cosine", "min_lr": 2e-4}},
+    "windows drawn at random": {"train": {"windows": "random"}},
+}
+VARIANTS = {
+    "default": COMMON | {
+        "AdamW, not Muon": {"train": {"groups": [ADAMW_EMBEDDING]}},
+        "embedding and head at the others' rate": {"train": {"groups": [{**ADAMW_EMBEDDING, "learning_rate": 2e-3}, MUON]}},
+        "3 layers of 96, not 6 of 64": {"model": {"n_layer": 3, "n_head": 3, "n_embd": 96}},
+    },
+    "quick": COMMON | {
+        "no tables": {"model": {"ngram_orders": [], "ngram_rows": [], "ngram_size": 0}, "train": {"groups": [ADAMW_EMBEDDING]}},
+        "tables of 2 characters alone": {"model": {"ngram_orders": [2], "ngram_rows": [4290]}},
+        "tables of 2 and 3": {"model": {"ngram_orders": [2, 3], "ngram_rows": [4290, 16384]}},
+        "tables of 2, 3 and 4": {"model": {"ngram_orders": [2, 3, 4], "ngram_rows": [4290, 16384, 65536]}},
+        "rows as wide as the model": {"model": {"ngram_size": 0}},
+        "tables at the others' rate": {"train": {"groups": [ADAMW_EMBEDDING, {**TABLES, "learning_rate": 2e-3}]}},
+        "embedding and head at the others' rate": {"train": {"groups": [{**ADAMW_EMBEDDING, "learning_rate": 2e-3}, TABLES]}},
+        "Muon in the blocks": {"train": {"groups": [ADAMW_EMBEDDING, TABLES, MUON]}},
+    },
+}  # fmt: skip
+
+
+def write_configs(preset, folder):
+    """File name -> what was changed."""
+    names = {}
+    for number, (what, change) in enumerate(VARIANTS[preset].items(), 1):
+        name = f"without-{number:02}"
+        (folder / f"{name}.json").write_text(json.dumps({"extends": preset} | change))
+        names[name] = what
+    return names
+
+
+def compare(program, preset, folder, arguments):
+    names = write_configs(preset, folder)
+    command = [program, "compare", preset, *(str(folder / f"{name}.json") for name in names), "--json", "--seeds", str(arguments.seeds),
+               "--out", str(folder / "runs"), *arguments.options]
+    process = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
+    if process.returncode:
+        sys.exit(f"measure_ablation: chargpt compare ended with {process.returncode}")
+    return json.loads(process.stdout), names
+
+
+def losses(row):
+    return [seed["loss"] for seed in row["seeds"]]
+
+
+def table(result, names, preset, arguments):
+    rows = {row["config"]: row for row in result["results"]}
+    whole = losses(rows[preset])
+    lines = [f"| `{preset}` with one thing changed | loss | difference, and its range over seeds |", "|---|---|---|",
+             f"| nothing | {rows[preset]['mean']:.3f} | |"]
+    for name, what in sorted(names.items(), key=lambda item: rows[item[0]]["mean"]):
+        changes = [mine - base for mine, base in zip(losses(rows[name]), whole)]
+        lines.append(f"| {what} | {rows[name]['mean']:.3f} | {sum(changes) / len(changes):+.3f} ({min(changes):+.3f} to {max(changes):+.3f}) |")
+    options = " ".join(arguments.options)
+    lines += ["", f"`scripts/measure_ablation.py {preset}{' ' + options if options else ''}`, {arguments.seeds} seeds, {datetime.date.today()}."]
+    return "\n".join(lines)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("preset", choices=VARIANTS)
+    parser.add_argument("--program", default=str(ROOT / "build" / "chargpt"))
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--out", type=pathlib.Path, help="keep configs and runs here, and only print the table")
+    arguments, arguments.options = parser.parse_known_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = arguments.out or pathlib.Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        text = table(*compare(arguments.program, arguments.preset, folder, arguments), arguments.preset, arguments)
+    print(text)
+    if arguments.out:
+        return
+    begin, end = f"<!-- ablation {arguments.preset}: begin -->", f"<!-- ablation {arguments.preset}: end -->"
+    readme = ROOT / "configs" / "README.md"
+    before, rest = readme.read_text().split(begin)
+    readme.write_text(f"{before}{begin}\n{text}\n{end}{rest.split(end)[1]}")
+
+
+if __name__ == "__main__":
+    main()
