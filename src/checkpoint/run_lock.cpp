@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -40,13 +41,28 @@ void write_holder(int descriptor) {
       ::ftruncate(descriptor, 0) == 0 && ::pwrite(descriptor, id.data(), id.size(), 0) > 0;
 }
 
+/// Whether the open file is still the one of that name: it may have gone with a folder between opening and locking.
+bool has_name(int descriptor, const std::filesystem::path& path) {
+  struct stat opened {
+  }, named{};
+  if (::fstat(descriptor, &opened) != 0) return true;
+  if (::stat(path.c_str(), &named) != 0) return errno != ENOENT;
+  return opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+}
+
 }  // namespace
 
-// The file stays when the lock is given up: removing it would let two processes lock two files of one name.
+// The file stays when the lock is given up: removing it would let two processes lock two files of one name. Who removes
+// it with its folder does so under the lock, and who waited for it looks again.
 RunLock::RunLock(const std::filesystem::path& run) {
   const std::string shown = printable(run.native(), 400);
-  fd_ = ::open((run / ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (fd_ < 0 || ::flock(fd_, LOCK_EX | LOCK_NB) != 0) fail(fd_, shown, errno);
+  const std::filesystem::path path = run / ".lock";
+  while (true) {
+    fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (fd_ < 0 || ::flock(fd_, LOCK_EX | LOCK_NB) != 0) fail(fd_, shown, errno);
+    if (has_name(fd_, path)) break;
+    ::close(fd_);
+  }
   write_holder(fd_);
 }
 

@@ -87,7 +87,7 @@ void run_bench_learn(const LearnArguments& arguments) {
   options.seeds = arguments.seeds;
   options.to_the_end = arguments.to_the_end;
   options.stop = &stop_on_signals();
-  options.out = make_run_folder(arguments.out, "learn", /*overwrite=*/false);
+  options.out = make_run_folder(arguments.out, "learn");
   options.start = [&](std::size_t index, std::int64_t seed, const fs::path& run) {
     return start_training(training_command(arguments, index, seed, run));
   };

@@ -33,7 +33,7 @@ void refuse_another_model(const Config& before, const Config& after) {
 
 void run_resume(const Arguments& arguments) {
   const auto [run, which] = run_place(arguments.run, arguments.checkpoint);
-  if (!std::filesystem::is_directory(run))
+  if (!std::filesystem::is_directory(run / "checkpoints") && !std::filesystem::exists(run / "config.json"))
     throw Error(ExitCode::missing, run.string() + " is not a run folder; chargpt runs lists those of runs/");
   const RunLock lock(run);
   remove_unfinished_files(run);

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "cli/commands.h"
 #include "cli/loaded_run.h"
+#include "cli/print_json.h"
 #include "cli/run_folder.h"
 #include "cli/signals.h"
 #include "cli/training.h"
@@ -53,7 +54,10 @@ nlohmann::ordered_json to_json(const PlanEvent& plan) {
 void print_plan(const Arguments& arguments, const ResolvedConfig& config, Corpus corpus) {
   Trainer trainer(config, std::move(corpus), trainer_options(arguments, {}));
   const PlanEvent plan = trainer.plan(/*measure=*/true);
-  std::fputs(arguments.output.json ? (to_json(plan).dump(2) + "\n").c_str() : plan_text(plan).c_str(), stdout);
+  if (arguments.output.json)
+    print_json(to_json(plan));
+  else
+    std::fputs(plan_text(plan).c_str(), stdout);
 }
 
 void run_train(const Arguments& arguments) {
@@ -63,11 +67,18 @@ void run_train(const Arguments& arguments) {
   check_splits(corpus, config.config.model.block_size);
   if (arguments.dry_run) return print_plan(arguments, config, std::move(corpus));
 
-  const std::filesystem::path run = make_run_folder(arguments.run, config.config.name, arguments.overwrite);
-  const RunLock lock(run);
-  Trainer trainer(config, std::move(corpus), trainer_options(arguments, run));
+  NewRun run(arguments.run, config.config.name, arguments.overwrite);
+  Trainer trainer(config, std::move(corpus), trainer_options(arguments, run.path()));
   if (!arguments.init_from.empty()) start_from(trainer, arguments);
-  train_to_end(trainer, run, arguments, /*resume_step=*/std::nullopt);
+  trainer.plan(/*measure=*/true);  // steps that need all the memory of the run
+  run.begin();
+  try {
+    train_to_end(trainer, run.path(), arguments, /*resume_step=*/std::nullopt);
+  } catch (...) {
+    if (trainer.state().step > 0 || !list_checkpoints(run.path()).empty()) run.keep();
+    throw;
+  }
+  run.keep();
 }
 
 }  // namespace

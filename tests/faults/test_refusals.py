@@ -1,6 +1,7 @@
 """What resuming finds different, damage, divergence, memory and hostile text: each is named, and refused or announced."""
 
 import array
+import errno
 import json
 import math
 import os
@@ -188,6 +189,63 @@ class DivergenceTest(FaultTest):
         self.assertEqual(len(notices), 9)
 
 
+class StartTest(FaultTest):
+    """A start that is refused is as if it had never been asked for."""
+
+    def setUp(self):
+        super().setUp()
+        self.before = self.files()
+
+    def files(self):
+        return {path: path.read_bytes() for path in self.folder.rglob("*") if path.is_file()}
+
+    def assert_refused(self, code, *more):
+        for where in (["--run", "made/run"], []):
+            self.fail_with(code, "train", "nanogpt-cpu", *where, "--text", "text.txt", "--threads", "1", *more)
+            self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["text.txt"])
+
+    def test_nothing_is_left_of_it_whatever_the_reason(self):
+        self.assert_refused(81, "--n_embd", "4096", "--batch_size", "1048576")
+        self.assert_refused(2, "--engine", "nonsense")
+        self.assert_refused(2, "--n_head", "7")
+        self.assert_refused(65, "--block_size", "5000")
+        self.assert_refused(66, "--init_from", "nothing")
+        self.assert_refused(69, "--device", "cuda:99")
+
+    def test_a_run_that_was_to_be_overwritten_is_whole_after_a_refusal(self):
+        run = self.whole_run("run", 2, *SAVES)
+        before = self.files()
+        for code, *more in ((81, "--n_embd", "4096", "--batch_size", "1048576"), (66, "--init_from", "nothing"), (69, "--device", "cuda:99")):
+            self.fail_with(code, *self.training("run", 4, "--overwrite", *more))
+        after = self.files()
+        after.pop(run / ".lock", None), before.pop(run / ".lock", None)  # who held it last
+        self.assertEqual(after, before)
+        self.succeed(*self.resuming("run", 4))
+
+    def test_a_run_can_be_started_over_from_its_own_weights(self):
+        self.whole_run("run", 2, *SAVES)
+        self.succeed(*self.training("run", 4, "--overwrite", "--init_from", "run"))
+
+    def test_resuming_what_is_no_run_leaves_no_lock_in_it(self):
+        (self.folder / "photos").mkdir()
+        self.assertEqual(self.fail_with(66, "resume", "photos"), "photos is not a run folder; chargpt runs lists those of runs/")
+        self.assertEqual(list((self.folder / "photos").iterdir()), [])
+
+    def test_a_disk_that_is_full_before_the_first_step_leaves_nothing(self):
+        run = self.folder / "run"
+        for at in (1, 2):
+            outcome = self.spoiled(self.training("run", 2, *SAVES), run, "write", at, "forever", errno.ENOSPC)
+            self.assertEqual(outcome.code, 74, outcome.err)
+            self.assertFalse(run.exists(), outcome.err)
+        self.succeed(*self.training("run", 2, *SAVES))
+
+    def test_an_existing_run_is_refused_with_three_choices(self):
+        self.whole_run("run", 2, *SAVES)
+        self.assertEqual(self.fail_with(75, *self.training("run", 4)),
+                         "run already holds a run: go on with it by `chargpt resume run`, choose another folder by --run DIR, or start over "
+                         "by --overwrite")
+
+
 class MemoryTest(FaultTest):
     LARGE = ["--n_embd", "1024", "--n_head", "8", "--n_layer", "4"]  # 50 million parameters
 
@@ -195,14 +253,22 @@ class MemoryTest(FaultTest):
         error = self.fail_with(81, *self.training("run", 2, "--n_embd", "4096", "--batch_size", "1048576"))
         self.assertRegex(error, r"^a step needs about \S+ GB and there are \S+ GB of memory; lower train\.batch_size = 1048576")
 
-    def test_running_out_of_memory_ends_with_advice(self):
-        limit = 800 << 20
-        process = subprocess.run([PROGRAM, *map(str, self.training("run", 2, *self.LARGE))], cwd=self.folder, timeout=300,
-                                 capture_output=True, check=False,
+    def within(self, mebibytes, *arguments):
+        """The program where no more than so much may be mapped (ulimit -v)."""
+        limit = mebibytes << 20
+        process = subprocess.run([PROGRAM, *map(str, arguments)], cwd=self.folder, timeout=300, capture_output=True, check=False,
                                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
-        outcome = Outcome(process)
-        self.assertEqual(outcome.code, 81, outcome.err)
-        self.assertRegex(outcome.error, r"^out of host memory( \(\S+ bytes more were asked for\))?; lower train\.batch_size ")
+        return Outcome(process)
+
+    def test_running_out_of_memory_ends_with_advice_and_leaves_nothing(self):
+        """At the weights, the moments, the first step, or what a library asks for: the limits are apart by a few of these."""
+        for limit in (600, 800, 1000, 1200):
+            with self.subTest(limit):
+                outcome = self.within(limit, *self.training("run", 2, *self.LARGE))
+                self.assertEqual(outcome.code, 81, outcome.err)
+                self.assertRegex(outcome.error, r"^(out of host memory( \(\S+ bytes more were asked for\))?; lower train\.batch_size |"
+                                                r"the model's weights alone are )")
+                self.assertFalse((self.folder / "run").exists())
 
 
 class TerminalTest(FaultTest):
@@ -230,6 +296,37 @@ class TerminalTest(FaultTest):
         self.assertNotIn("\x1b", self.on_a_terminal("sample", "run", "--prompt", self.ESCAPES, "--tokens", "50", "--quiet"))
         self.assertIn("\\x1b]0;owned\\x07", self.on_a_terminal("sample", "run", "--prompt", self.ESCAPES, "--tokens", "5", "--quiet"))
         self.assertTrue(self.succeed("sample", "run", "--prompt", self.ESCAPES, "--tokens", "5").out.startswith(self.ESCAPES))
+
+    def test_json_on_a_terminal_is_the_same_document_without_what_it_obeys(self):
+        controls = "\x7f\x9b2J\u202e"
+        self.text.write_text(controls * 200)
+        self.whole_run("run", 2)
+        shown = self.on_a_terminal("sample", "run", "--prompt", controls, "--tokens", "5", "--quiet", "--json")
+        for control in controls.replace("2J", ""):
+            self.assertNotIn(control, shown)
+        piped = self.succeed("sample", "run", "--prompt", controls, "--tokens", "5", "--json").out
+        self.assertIn(controls, piped)
+        self.assertEqual(json.loads(shown), json.loads(piped))
+
+    def test_names_of_runs_and_configs_move_no_cursor(self):
+        run = self.whole_run("run", 2)
+        shutil.copytree(run, self.folder / "runs" / ("r" + self.ESCAPES))
+        shown = self.on_a_terminal("runs")
+        self.assertNotIn("\x1b", shown)
+        self.assertIn("r\\x1B]0;owned\\x07", shown)
+        config = json.loads((run / "checkpoints/step-00000002/config.json").read_text())
+        config["name"] = "n" + self.ESCAPES
+        rewrite(run / "checkpoints/step-00000002", "config.json", json.dumps(config).encode())
+        error = self.fail_with(65, "inspect", "run")
+        self.assertNotIn("\x1b", error)
+        self.assertIn("cannot name a folder", error)
+
+    def test_paths_that_are_not_utf8_are_no_reason_to_fail(self):
+        run = os.fsdecode(b"r\xff")
+        self.succeed(*self.training(run, 2, *SAVES))
+        self.succeed(*self.resuming(run, 4))
+        self.assertTrue(self.succeed("inspect", run, "--json", "--verify").json["verified"])
+        self.assertEqual(len(self.succeed("runs", ".", "--json").json), 1)
 
     def test_names_in_a_foreign_checkpoint_move_no_cursor(self):
         run = self.whole_run("run", 2)
