@@ -47,6 +47,7 @@ struct RunState {
   std::int64_t rollbacks = 0;            ///< in all
   std::int64_t rollbacks_in_a_row = 0;   ///< to the same checkpoint
   std::int64_t rollback_step = no_step;  ///< of the checkpoint that a rollback returns to; never pruned
+  std::int64_t skips_in_a_row = 0;       ///< where train.on_nonfinite = skip. Absent from older checkpoints
   Fingerprint data;
   std::int64_t parameters = 0;
   /// Id that a sample without a prompt starts from: newline, or the text's most frequent.

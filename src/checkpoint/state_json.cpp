@@ -38,6 +38,7 @@ nlohmann::ordered_json to_json(const RunState& state) {
           {"rollbacks", state.rollbacks},
           {"rollbacks_in_a_row", state.rollbacks_in_a_row},
           {"rollback_step", state.rollback_step},
+          {"skips_in_a_row", state.skips_in_a_row},
           {"data", {{"tokens", state.data.tokens}, {"crc64", json_hex(state.data.crc64)}}},
           {"parameters", state.parameters},
           {"start_symbol", state.start_symbol},
@@ -63,6 +64,7 @@ RunState run_state_from_json(const nlohmann::json& json, const std::string& sour
   state.best_step = object.integer("best_step", -1);
   state.evals_without_improvement = object.integer("evals_without_improvement", 0);
   read_rollbacks(object, state);
+  if (object.has("skips_in_a_row")) state.skips_in_a_row = object.integer("skips_in_a_row", 0);
   const StrictObject data = object.object("data");
   state.data.tokens = data.integer("tokens", 0);
   state.data.crc64 = data.hex("crc64");

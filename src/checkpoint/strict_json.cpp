@@ -15,6 +15,8 @@ namespace chargpt {
 namespace {
 
 constexpr int max_depth = 8;
+/// Every JSON reader keeps it exactly, and counting on from it for a lifetime does not overflow.
+constexpr std::int64_t largest_integer = std::int64_t{1} << 53;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// Watches the parser's events: the library itself keeps the last of duplicate keys and nests without limit.
@@ -65,9 +67,12 @@ const nlohmann::json& StrictObject::field(const std::string& name) const {
 
 std::int64_t StrictObject::integer(const std::string& name, std::int64_t least) const {
   const nlohmann::json& value = field(name);
-  const bool fits =
-      value.is_number_integer() && (!value.is_number_unsigned() || value.get<std::uint64_t>() <= INT64_MAX);
-  if (!fits || value.get<std::int64_t>() < least) refuse(name, "a whole number of at least " + std::to_string(least));
+  const std::string wanted = "a whole number of at least " + std::to_string(least);
+  if (!value.is_number_integer()) refuse(name, wanted);
+  const bool above_int64 = value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX;
+  if (above_int64 || value.get<std::int64_t>() > largest_integer)
+    refuse(name, wanted + " and at most " + std::to_string(largest_integer));
+  if (value.get<std::int64_t>() < least) refuse(name, wanted);
   return value.get<std::int64_t>();
 }
 

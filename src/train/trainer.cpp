@@ -158,7 +158,6 @@ struct Trainer::Impl {
   double seconds_before = 0;  ///< of the processes before this one
   std::int64_t evaluated_step = -1, saved_step = -1;
   std::filesystem::path last_checkpoint;
-  int skips_in_a_row = 0;
   std::optional<GoodMoment> good;  ///< where train.on_nonfinite = rollback
   bool just_rolled_back = false;   ///< and no good update since
 };
@@ -234,6 +233,7 @@ void Trainer::Impl::resume_from(const Checkpoint& checkpoint) {
   if (good) state.rollback_step = good->step;
   if (rolls_back()) state.rollbacks_in_a_row = checkpoint.state.rollbacks_in_a_row;
   just_rolled_back = state.rollbacks_in_a_row > 0;
+  if (given.config.train.on_nonfinite == OnNonfinite::skip) state.skips_in_a_row = checkpoint.state.skips_in_a_row;
   seconds_before = checkpoint.state.seconds;
   evaluated_step = std::isfinite(state.val_loss) ? state.step : -1;
   saved_step = state.step;
@@ -399,7 +399,7 @@ void Trainer::Impl::judge(const StepResult& result) {
     if (spike) notice("loss spike: " + diagnosed(result));
     state.trend = followed_by(state.trend, result.loss);
     averages.follow(arena);
-    skips_in_a_row = 0;
+    state.skips_in_a_row = 0;
     just_rolled_back = false;
   } else if (rolls_back()) {
     roll_back(diagnosed(result));
@@ -471,12 +471,13 @@ void Trainer::Impl::roll_back(const std::string& what) {
 }
 
 void Trainer::Impl::count_skip(const StepResult& result) {
-  const std::string what = skips_in_a_row == 0 || settings().train.on_nonfinite == OnNonfinite::stop
+  const std::string what = state.skips_in_a_row == 0 || settings().train.on_nonfinite == OnNonfinite::stop
                                ? diagnosed(result)
                                : line_of("update ", state.step + 1, " too has loss ", std::abs(result.loss),
-                                         " and gradient norm ", result.grad_norm);
+                                         " and gradient norm ", std::abs(result.grad_norm));
   if (settings().train.on_nonfinite == OnNonfinite::stop) diverged(what);
-  if (++skips_in_a_row >= most_skips_in_a_row) diverged(line_of(what, ", the ", skips_in_a_row, "th skipped in a row"));
+  if (++state.skips_in_a_row >= most_skips_in_a_row)
+    diverged(line_of(what, ", the ", state.skips_in_a_row, "th skipped in a row"));
   notice(what + ": skipped");
 }
 

@@ -57,8 +57,9 @@ TEST_CASE("the text of a run state") {
         R"({"version":1,"step":5,"max_iters":1000,"seconds":1.5,"training_seconds":1.25,"val_loss":"nan",)"
         R"("averaged_val_loss":"inf","best_val_loss":"inf","best_step":0,)"
         R"("evals_without_improvement":2,"trend":{"mean":0.0,"variance":0.0,"count":0},"rollbacks":0,)"
-        R"("rollbacks_in_a_row":0,"rollback_step":-1,"data":{"tokens":1000,"crc64":"fedcba9876543210"},"parameters":3,)"
-        R"("start_symbol":1,"program_version":"0.1.0","libtorch_version":"2.13.0","cpu_capability":"AVX2",)"
+        R"("rollbacks_in_a_row":0,"rollback_step":-1,"skips_in_a_row":0,)"
+        R"("data":{"tokens":1000,"crc64":"fedcba9876543210"},"parameters":3,"start_symbol":1,)"
+        R"("program_version":"0.1.0","libtorch_version":"2.13.0","cpu_capability":"AVX2",)"
         R"("device":"cpu","engine":"autograd","threads":2})");
   const RunState read = run_state_from_json(to_json(state), "s");
   CHECK(std::isnan(read.val_loss));
@@ -81,8 +82,17 @@ TEST_CASE("a state of before there were rollbacks is read as one without them") 
   CHECK(state.trend.count == 0);
 }
 
+TEST_CASE("a state of before skips in a row were kept is read as one without them") {
+  nlohmann::json json = to_json(state_of(5));
+  json.erase("skips_in_a_row");
+  CHECK(run_state_from_json(json, "state.json").skips_in_a_row == 0);
+  json["skips_in_a_row"] = 99;
+  CHECK(run_state_from_json(json, "state.json").skips_in_a_row == 99);
+}
+
 TEST_CASE("every other field must be there") {
   nlohmann::json whole = to_json(state_of(5));
+  whole.erase("skips_in_a_row");
   whole.erase("training_seconds");
   whole.erase("averaged_val_loss");
   for (const auto& [name, value] : whole.items()) {
@@ -100,7 +110,11 @@ TEST_CASE("every field must be of its type and within its range") {
   CHECK(state_failure("step", 5.0) == "state.json: field 'step' is 5.0, not a whole number of at least 0");
   CHECK(state_failure("step", -1) == "state.json: field 'step' is -1, not a whole number of at least 0");
   CHECK(state_failure("step", UINT64_MAX) ==
-        "state.json: field 'step' is 18446744073709551615, not a whole number of at least 0");
+        "state.json: field 'step' is 18446744073709551615, not a whole number of at least 0 and at most "
+        "9007199254740992");
+  CHECK(state_failure("rollbacks_in_a_row", INT64_MAX) ==
+        "state.json: field 'rollbacks_in_a_row' is 9223372036854775807, not a whole number of at least 0 and at most "
+        "9007199254740992");
   CHECK(state_failure("best_step", -2) == "state.json: field 'best_step' is -2, not a whole number of at least -1");
   CHECK(state_failure("seconds", "soon") ==
         R"(state.json: field 'seconds' is "soon", not a number, "inf", "-inf" or "nan")");

@@ -251,8 +251,40 @@ TEST_CASE("skipped updates count as steps, are announced, and end a run after a 
                                            Catch::Contains("the 100th skipped in a row") &&
                                            Catch::Contains("no checkpoint had been saved yet"));
   CHECK(run.recorder->noticed(": skipped"));
+  CHECK_FALSE(run.recorder->noticed("-nan"));
   CHECK(run.recorder->noticed("(its windows start at "));
   CHECK(run.recorder->noticed(" of the train split; largest gradient norms: "));
+}
+
+TEST_CASE("skips in a row are counted on over a stop and a resume") {
+  ResolvedConfig config = diverging_config();
+  config.config.train.on_nonfinite = OnNonfinite::skip;
+  config.config.eval.eval_interval = 1000;
+  SmallRun whole(config);
+  CHECK_THROWS_AS(whole.trainer.run(), Error);
+  const std::int64_t last = whole.trainer.state().step;
+  const TemporaryFolder folder;
+  SmallRun first(config, folder.path(), last - 40);
+  REQUIRE(first.trainer.run() == Ending::stopped);
+  CHECK(first.trainer.state().skips_in_a_row == 59);  // the 100th is update last + 1
+  SmallRun second(config, folder.path());
+  second.trainer.resume_from(last_checkpoint(folder.path()));
+  CHECK_THROWS_WITH(second.trainer.run(), Catch::Contains("the 100th skipped in a row"));
+  CHECK(second.trainer.state().step == last);
+}
+
+TEST_CASE("a run resumed under another policy than skip has skipped nothing") {
+  ResolvedConfig config = diverging_config();
+  config.config.train.on_nonfinite = OnNonfinite::skip;
+  config.config.eval.eval_interval = 1000;
+  const TemporaryFolder folder;
+  SmallRun first(config, folder.path(), 60);
+  REQUIRE(first.trainer.run() == Ending::stopped);
+  REQUIRE(first.trainer.state().skips_in_a_row > 0);
+  config.config.train.on_nonfinite = OnNonfinite::stop;
+  SmallRun second(config, folder.path());
+  second.trainer.resume_from(last_checkpoint(folder.path()));
+  CHECK(second.trainer.state().skips_in_a_row == 0);
 }
 
 TEST_CASE("a checkpoint that cannot be written on the way is a notice, at the end an error") {
