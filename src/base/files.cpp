@@ -31,12 +31,13 @@ std::string advice(int reason) {
   if (reason == EACCES || reason == EPERM || reason == EROFS)
     return "; check its permissions, or choose another folder";
   if (reason == ENOENT || reason == ENOTDIR) return "; make its folder first";
+  if (reason == ENOMEM) return "; free some memory, or raise the limit (ulimit -v)";
   if (reason == EMFILE || reason == ENFILE) return "; raise the limit of open files (ulimit -n)";
   return "";
 }
 
 [[noreturn]] void fail(const std::string& action, const std::filesystem::path& path, int reason) {
-  throw Error(ExitCode::io,
+  throw Error(reason == ENOMEM ? ExitCode::memory : ExitCode::io,
               "cannot " + action + " " + shown(path) + ": " + std::generic_category().message(reason) + advice(reason));
 }
 

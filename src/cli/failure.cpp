@@ -8,17 +8,17 @@
 #include <string>
 #include <system_error>
 
-#include "base/error.h"
 #include "compute/memory.h"
+#include "report/escape.h"
 #include "report/log.h"
 
 namespace chargpt {
 
 namespace {
 
-int print_failure(const std::string& line, ExitCode code) {
-  log_error(line);
-  return static_cast<int>(code);
+int print_failure(const Failure& failure) {
+  log_error(failure.line);
+  return static_cast<int>(failure.code);
 }
 
 std::string first_line(const std::string& text) {
@@ -27,25 +27,29 @@ std::string first_line(const std::string& text) {
 
 }  // namespace
 
+Failure failure_of(const std::exception& error) {
+  if (const auto* ours = dynamic_cast<const Error*>(&error)) return {ours->code(), ours->what()};
+  if (const auto memory = as_memory_error(error)) return {memory->code(), memory->what()};
+  if (const auto* refused = dynamic_cast<const std::system_error*>(&error))  // std::filesystem's, with path and reason
+    return {ExitCode::io, first_line(refused->what())};
+  const auto* torch_error = dynamic_cast<const c10::Error*>(&error);
+  const std::string what = torch_error ? torch_error->what_without_backtrace() : error.what();
+  return {ExitCode::internal, "internal: " + first_line(what) +
+                                  "; this is a bug of chargpt: please report it with the command line and the output "
+                                  "of `chargpt doctor` (--verbose shows more)"};
+}
+
 int report_failure(const std::exception& error, bool verbose) {
   std::fflush(stdout);
-  if (const auto* ours = dynamic_cast<const Error*>(&error)) return print_failure(ours->what(), ours->code());
-  if (const auto* refused = dynamic_cast<const std::system_error*>(&error))  // std::filesystem's, with path and reason
-    return print_failure(first_line(refused->what()), ExitCode::io);
-  const auto* torch_error = dynamic_cast<const c10::Error*>(&error);
-  if (verbose) std::fprintf(stderr, "%s\n", error.what());
-  if (const auto memory = as_memory_error(error)) return print_failure(memory->what(), memory->code());
-  const std::string what = torch_error ? torch_error->what_without_backtrace() : error.what();
-  return print_failure("internal: " + first_line(what) +
-                           "; this is a bug of chargpt: please report it with the command line and the output of "
-                           "`chargpt doctor` (--verbose shows more)",
-                       ExitCode::internal);
+  if (verbose && dynamic_cast<const Error*>(&error) == nullptr)
+    std::fprintf(stderr, "%s\n", escape_for_terminal(error.what()).c_str());
+  return print_failure(failure_of(error));
 }
 
 int finish_output() {
   if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return static_cast<int>(ExitCode::ok);
   if (errno == EPIPE) return static_cast<int>(ExitCode::ok);
-  return print_failure(std::string("writing to standard output failed: ") + std::strerror(errno), ExitCode::io);
+  return print_failure({ExitCode::io, std::string("writing to standard output failed: ") + std::strerror(errno)});
 }
 
 }  // namespace chargpt

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <exception>
+#include <string>
+
+#include "base/error.h"
 
 namespace chargpt {
 
@@ -9,6 +12,15 @@ namespace chargpt {
 struct Stopped {
   int signal;
 };
+
+struct Failure {
+  ExitCode code = ExitCode::internal;
+  std::string line;
+};
+
+/// What an exception means to a user: an Error says it itself; out of memory, whoever ran out of it, is 81; what the
+/// system refused is 74; anything else is a bug of ours, 70.
+Failure failure_of(const std::exception& error);
 
 /// Prints `chargpt: error: …` (with the backtrace if verbose) and returns the exit code.
 int report_failure(const std::exception& error, bool verbose);

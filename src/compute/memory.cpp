@@ -4,9 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <new>
+#include <span>
 #include <string>
+#include <string_view>
+#include <system_error>
 
 namespace chargpt {
 namespace {
@@ -21,6 +25,17 @@ std::string amount_asked_for(const std::string& message) {
   return message.substr(begin, message.find_first_of(".,\n", message.find(' ', begin)) - begin);
 }
 
+// What the libraries underneath say. LibTorch wraps most of it, but oneDNN throws an exception type of its own, and
+// CUDA's libraries report their own lack of memory as a status.
+constexpr std::array<std::string_view, 3> host_signs = {"DefaultCPUAllocator", "CUDAHostAllocator",
+                                                        "Cannot allocate memory"};
+constexpr std::array<std::string_view, 3> device_signs = {"out of memory", "ALLOC_FAILED", "cudaErrorMemoryAllocation"};
+
+bool holds_any(const std::string& message, std::span<const std::string_view> signs) {
+  return std::any_of(signs.begin(), signs.end(),
+                     [&](std::string_view sign) { return message.find(sign) != std::string::npos; });
+}
+
 Error memory_error(const std::string& where, const std::string& amount) {
   const std::string asked = amount.empty() ? "" : " (" + amount + " more were asked for)";
   return {ExitCode::memory,
@@ -32,15 +47,15 @@ Error memory_error(const std::string& where, const std::string& amount) {
 }  // namespace
 
 std::optional<Error> as_memory_error(const std::exception& failure) {
+  if (dynamic_cast<const Error*>(&failure)) return std::nullopt;  // it says itself what it is
   if (dynamic_cast<const std::bad_alloc*>(&failure)) return memory_error("host", "");
+  if (const auto* refused = dynamic_cast<const std::system_error*>(&failure))
+    return refused->code() == std::errc::not_enough_memory ? std::optional(memory_error("host", "")) : std::nullopt;
   const auto* error = dynamic_cast<const c10::Error*>(&failure);
-  if (!error) return std::nullopt;
-  const std::string message = error->what_without_backtrace();
-  if (message.find("DefaultCPUAllocator") != std::string::npos) return memory_error("host", amount_asked_for(message));
-  const bool device = dynamic_cast<const c10::OutOfMemoryError*>(error) ||
-                      message.find("out of memory") != std::string::npos ||
-                      message.find("ALLOC_FAILED") != std::string::npos;
-  if (device) return memory_error("device", amount_asked_for(message));
+  const std::string message = error ? error->what_without_backtrace() : failure.what();
+  if (holds_any(message, host_signs)) return memory_error("host", amount_asked_for(message));
+  if (dynamic_cast<const c10::OutOfMemoryError*>(&failure) || holds_any(message, device_signs))
+    return memory_error("device", amount_asked_for(message));
   return std::nullopt;
 }
 

@@ -9,8 +9,8 @@
 
 namespace chargpt {
 
-/// `failure` as an Error memory with advice, where it is std::bad_alloc or LibTorch's failure to allocate on host or
-/// device.
+/// `failure` as an Error memory with advice, where it is std::bad_alloc, the system's ENOMEM, or what LibTorch and the
+/// libraries under it say when they cannot allocate on host or device. None for an Error, which says itself what it is.
 std::optional<Error> as_memory_error(const std::exception& failure);
 
 /// Bytes of main memory this process may use: the machine's, capped by the cgroup's limit.
