@@ -18,12 +18,15 @@ std::size_t utf8_length(std::string_view text) {
   return 0;
 }
 
-/// C1 controls and the line separators U+2028, U+2029 end or rewrite a line on some terminals.
+/// Of two or three bytes: C1 controls, line separators, and marks, overrides and isolates of direction, which rewrite a
+/// line on some terminals or disguise its order (U+0080 to 9F, 061C, 200E, 200F, 2028 to 202E, 2066 to 2069).
 bool is_control(std::string_view symbol) {
   const auto byte = static_cast<unsigned char>(symbol[0]);
+  const auto last = static_cast<unsigned char>(symbol.back());
   if (symbol.size() == 1) return byte < 0x20 || byte == 0x7F;
-  if (symbol.size() == 2) return byte == 0xC2 && static_cast<unsigned char>(symbol[1]) < 0xA0;
-  return symbol == "\xE2\x80\xA8" || symbol == "\xE2\x80\xA9";
+  if (symbol.size() == 2) return (byte == 0xC2 && last < 0xA0) || symbol == "\xD8\x9C";
+  if (symbol.starts_with("\xE2\x80")) return last == 0x8E || last == 0x8F || (last >= 0xA8 && last <= 0xAE);
+  return symbol.size() == 3 && symbol.starts_with("\xE2\x81") && last >= 0xA6 && last <= 0xA9;
 }
 
 std::string escaped(std::string_view bytes) {

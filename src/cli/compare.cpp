@@ -1,5 +1,6 @@
 // `chargpt compare CONFIG…`: several configs, several seeds, one ranked table.
 #include "experiment/compare.h"
+#include "cli/print_json.h"
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -54,7 +55,7 @@ CompareOptions compare_options(const Arguments& arguments) {
   CompareOptions options;
   options.seeds = arguments.seeds;
   options.jobs = arguments.jobs;
-  options.out = arguments.out.empty() ? make_run_folder("", "compare", false) : std::filesystem::path(arguments.out);
+  options.out = arguments.out.empty() ? make_run_folder("", "compare") : std::filesystem::path(arguments.out);
   options.trainer = trainer_options(arguments, {});
   options.start = [&arguments, out = options.out](std::int64_t number, std::int64_t threads) {
     return std::make_unique<ChildProcess>(job_command(arguments, out, number, threads));
@@ -104,7 +105,7 @@ void run_compare(const Arguments& arguments) {
     throw Stopped{stopping_signal()};
   }
   if (arguments.output.json)
-    std::printf("%s\n", to_json(comparison).dump(2).c_str());
+    print_json(to_json(comparison));
   else
     std::fputs(to_table(comparison).text().c_str(), stdout);
   for (const std::string& remark : remarks(comparison)) log_note(remark);

@@ -6,6 +6,7 @@
 
 #include "cli/arguments.h"
 #include "cli/commands.h"
+#include "cli/print_json.h"
 #include "config/expected.h"
 #include "config/load.h"
 #include "model/registry.h"
@@ -77,7 +78,7 @@ void list_presets(bool json) {
                     {"expected", expected_of(preset.name)}});
   }
   if (json) {
-    std::printf("%s\n", rows.dump(2).c_str());
+    print_json(rows);
     return;
   }
   Table table({"preset", "type", "parameters", "block", "batch", "length", "expected loss", "time"});
@@ -94,7 +95,7 @@ void list_presets(bool json) {
 
 void run_configs(const Arguments& arguments) {
   if (arguments.schema) {
-    std::printf("%s\n", schema_with_model_types().dump(2).c_str());
+    print_json(schema_with_model_types());
   } else if (!arguments.show.empty()) {
     load_config(arguments.show);  // names the nearest preset where there is none
     for (const Preset& preset : presets())

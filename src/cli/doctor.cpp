@@ -11,6 +11,7 @@
 
 #include "cli/arguments.h"
 #include "cli/commands.h"
+#include "cli/print_json.h"
 #include "cli/version.h"
 #include "compute/device.h"
 #include "report/format.h"
@@ -58,7 +59,7 @@ void run_doctor(const Arguments& arguments) {
                                        {"disk_free", free_disk_bytes()},
                                        {"advice", findings(threads)}};
   if (arguments.output.json) {
-    std::printf("%s\n", json.dump(2).c_str());
+    print_json(json);
     return;
   }
   std::printf("%sdevice %s (auto takes a CUDA device where LibTorch finds one)\n%lld threads on %u processors\n",

@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/figures.h"
 #include "cli/loaded_run.h"
+#include "cli/print_json.h"
 #include "report/log.h"
 
 namespace chargpt {
@@ -73,7 +74,7 @@ void run_eval(const Arguments& arguments) {
   nlohmann::ordered_json json = to_json(figures);
   json["checkpoint"] = {{"step", run.checkpoint.state.step}, {"path", run.checkpoint.path.string()}};
   json["text"] = own_text ? run.config().data.text : arguments.text;
-  std::printf("%s\n", json.dump(2).c_str());
+  print_json(json);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "checkpoint/checkpoint.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
+#include "cli/print_json.h"
 #include "cli/training.h"
 #include "report/format.h"
 #include "report/table.h"
@@ -131,7 +132,7 @@ void run_inspect(const Arguments& arguments) {
   }
   if (arguments.verify) json["verified"] = true;
   if (arguments.output.json)
-    std::printf("%s\n", json.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
+    print_json(json);
   else
     print_text(json);
 }

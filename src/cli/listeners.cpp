@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "cli/print_json.h"
 #include "report/color.h"
 #include "report/metrics.h"
 #include "report/sample_files.h"
@@ -26,7 +27,7 @@ std::size_t terminal_width() {
 class ConfigWriter : public Listener {
  public:
   ConfigWriter(const Trainer& trainer, std::filesystem::path path) : trainer_(trainer), path_(std::move(path)) {}
-  void on(const PlanEvent&) override { write_file_atomically(path_, to_json(trainer_.config()).dump(2) + "\n"); }
+  void on(const PlanEvent&) override { write_file_atomically(path_, json_text(to_json(trainer_.config()))); }
 
  private:
   const Trainer& trainer_;

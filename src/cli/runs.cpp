@@ -11,6 +11,7 @@
 #include "checkpoint/checkpoint.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
+#include "cli/print_json.h"
 #include "report/format.h"
 #include "report/table.h"
 
@@ -59,7 +60,7 @@ std::vector<Row> read_runs(const fs::path& folder) {
   return rows;
 }
 
-void print_json(const std::vector<Row>& rows) {
+nlohmann::ordered_json to_json(const std::vector<Row>& rows) {
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
   for (const Row& row : rows) {
     nlohmann::ordered_json object = {{"run", row.name}};
@@ -77,7 +78,7 @@ void print_json(const std::vector<Row>& rows) {
     }
     json.push_back(object);
   }
-  std::printf("%s\n", json.dump(2).c_str());
+  return json;
 }
 
 void print_table(const std::vector<Row>& rows) {
@@ -97,7 +98,7 @@ void print_table(const std::vector<Row>& rows) {
 
 void run_runs(const Arguments& arguments) {
   const std::vector<Row> rows = read_runs(arguments.folder);
-  arguments.output.json ? print_json(rows) : print_table(rows);
+  arguments.output.json ? print_json(to_json(rows)) : print_table(rows);
 }
 
 }  // namespace

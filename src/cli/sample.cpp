@@ -14,6 +14,7 @@
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/loaded_run.h"
+#include "cli/print_json.h"
 #include "generate/generate.h"
 #include "generate/stop.h"
 #include "report/escape.h"
@@ -111,7 +112,7 @@ void print_samples(const Arguments& arguments, const std::string& prompt, const 
                                            {"text", samples[i].text()},
                                            {"tokens", samples[i].tokens()},
                                            {"seed", arguments.seed}};
-      std::printf("%s\n", line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace).c_str());
+      print_json(line, /*indent=*/-1);
       continue;
     }
     if (i > 0) {

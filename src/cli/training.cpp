@@ -12,6 +12,7 @@
 #include "cli/figures.h"
 #include "cli/listeners.h"
 #include "cli/loaded_run.h"
+#include "cli/print_json.h"
 #include "cli/process.h"
 #include "cli/signals.h"
 #include "cli/version.h"
@@ -46,16 +47,17 @@ void print_result(const Trainer& trainer, const std::filesystem::path& run, cons
   json["checkpoint"] = {{"step", best.checkpoint.state.step}, {"path", best.checkpoint.path.string()}};
   json["run"] = run.string();
   json["seconds"] = trainer.state().seconds;
-  write_file_atomically(run / "figures.json", json.dump(2) + "\n");
+  write_file_atomically(run / "figures.json", json_text(json));
   const std::string sample = final_sample(best);
   if (arguments.output.json) {
     json["sample"] = sample;
-    std::printf("%s\n", json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace).c_str());
+    print_json(json);
     return;
   }
+  const std::string text =
+      to_text(figures) + "\nA sample (chargpt sample " + run.string() + " writes more):\n" + sample + "\n";
   const bool escape = isatty(STDOUT_FILENO) != 0;
-  std::printf("%s\nA sample (chargpt sample %s writes more):\n%s\n", to_text(figures).c_str(), run.c_str(),
-              (escape ? escape_for_terminal(sample) : sample).c_str());
+  std::fputs((escape ? escape_for_terminal(text) : text).c_str(), stdout);
 }
 
 }  // namespace

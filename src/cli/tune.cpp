@@ -1,5 +1,6 @@
 // `chargpt tune CONFIG --minutes M`: a better config for the time one has.
 #include "experiment/tune.h"
+#include "cli/print_json.h"
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -40,7 +41,7 @@ void run_tune(const Arguments& arguments) {
   const ResolvedConfig config = load_config(arguments.preset, arguments.config.overrides());
   check_model(config);
   const Corpus corpus = load_training_corpus(config, {});
-  const std::filesystem::path out = make_run_folder(arguments.out, "tune", /*overwrite=*/false);
+  const std::filesystem::path out = make_run_folder(arguments.out, "tune");
   const Tuning tuning = tune(config, corpus, tune_options(arguments));
   if (!tuning.complete) {
     log_note("stopped before the search had ended; nothing was kept");
@@ -50,7 +51,7 @@ void run_tune(const Arguments& arguments) {
   write_file_atomically(out / "tuned.json", tuned_text(tuning, command_of(arguments)));
   write_file_atomically(out / "tune.json", json.dump(2) + "\n");
   if (arguments.output.json)
-    std::printf("%s\n", json.dump(2).c_str());
+    print_json(json);
   else
     std::printf(
         "%s%s\nlosses are of a part of the train split that was held out; the validation split was not looked at\n",

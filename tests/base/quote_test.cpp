@@ -22,6 +22,14 @@ TEST_CASE("line ends, control characters and broken UTF-8 are spelled out") {
   CHECK(printable("\xC2\x85 \xE2\x80\xA8") == "\\xC2\\x85 \\xE2\\x80\\xA8");
 }
 
+TEST_CASE("marks of direction, which disguise the order of a line, are spelled out") {
+  CHECK(printable("a\u202Egpj.exe") == "a\\xE2\\x80\\xAEgpj.exe");
+  for (const std::string symbol : {"\u061C", "\u200E", "\u200F", "\u2028", "\u202A", "\u202E", "\u2066", "\u2069"})
+    CHECK(printable(symbol) != symbol);
+  for (const std::string symbol : {"\u061B", "\u200D", "\u2010", "\u2027", "\u202F", "\u2065", "\u206A", "\u00A0"})
+    CHECK(printable(symbol) == symbol);
+}
+
 TEST_CASE("UTF-8 is told from what is not") {
   CHECK(is_utf8(""));
   CHECK(is_utf8("Größe 语 😀"));

@@ -1,0 +1,16 @@
+// A JSON document on standard output, for programs; and for a terminal, when that is where it goes.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+namespace chargpt {
+
+/// The document and a line end; `indent` -1: on one line. Bytes that are not UTF-8 (of a path) become U+FFFD.
+std::string json_text(const nlohmann::ordered_json& json, int indent = 2);
+
+/// json_text on standard output. On a terminal what it would obey (DEL, C1 controls, direction overrides) is written as
+/// \u009b: the same document.
+void print_json(const nlohmann::ordered_json& json, int indent = 2);
+
+}  // namespace chargpt
