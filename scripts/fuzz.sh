@@ -8,13 +8,13 @@ cd "$(dirname "$(readlink -f "$0")")/.."
 minutes=${1:-7}
 shift || true
 declare -A files=(
-  [safetensors]="checkpoint/safetensors.cpp checkpoint/safetensors_header.cpp"
+  [safetensors]="checkpoint/safetensors.cpp checkpoint/safetensors_header.cpp checkpoint/sparse_rows.cpp"
   [manifest]="checkpoint/manifest.cpp checkpoint/strict_json.cpp"
   [state]="checkpoint/state_json.cpp checkpoint/strict_json.cpp"
   [vocabulary]="text/vocabulary.cpp checkpoint/strict_json.cpp"
   [config]="config/source.cpp config/decode.cpp config/document.cpp config/load.cpp config/unknown_keys.cpp"
   [metrics]="report/metrics.cpp"
-  [text]="text/corpus.cpp text/utf8.cpp text/survey.cpp text/symbol_index.cpp")
+  [text]="text/corpus.cpp text/text_files.cpp text/text_source.cpp text/utf8.cpp text/survey.cpp text/symbol_index.cpp text/id_cache.cpp")
 targets=("$@")
 [ $# -gt 0 ] || targets=(safetensors manifest state vocabulary config metrics text)
 
@@ -29,12 +29,13 @@ ninja -C $folder "${targets[@]/#/fuzz_}" >$folder/build.log || { cat $folder/bui
 
 seconds=$(awk "BEGIN { print int($minutes * 60 / ${#targets[@]} + 0.5) }")
 failures=0
+total=0
 for target in "${targets[@]}"; do
   corpus=$folder/corpus/$target found=$folder/found/$target
   program=$folder/tests/fuzz/fuzz_$target
   mkdir -p "$corpus" "$found"
   if ! LLVM_PROFILE_FILE=$folder/$target.profraw "$program" "$corpus" "tests/fuzz/corpus/$target" -max_total_time="$seconds" -max_len=16384 \
-    -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 -artifact_prefix="$found/" >"$folder/$target.log" 2>&1; then
+    -timeout=60 -rss_limit_mb=2048 -print_final_stats=1 -artifact_prefix="$found/" >"$folder/$target.log" 2>&1; then
     failures=$((failures + 1))
     echo "fuzz $target: FOUND something, see $folder/$target.log" >&2
   fi
@@ -48,6 +49,8 @@ for target in "${targets[@]}"; do
       coverage+=" $file $lines"
     done
   fi
+  total=$((total + ${executions:-0}))
   echo "fuzz $target: $seconds s, ${executions:-0} executions, $(find "$corpus" -type f | wc -l) inputs kept, lines covered:$coverage"
 done
+echo "fuzz: $total executions in $(awk "BEGIN { printf \"%.1f\", $seconds * ${#targets[@]} / 60 }") minutes, $failures of ${#targets[@]} targets found something"
 exit $((failures > 0))

@@ -1,6 +1,7 @@
 // Every byte of a checkpoint damaged in turn: a clear Error or an equal load, with the manifest and without it.
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 
 #include "base/files.h"
@@ -16,7 +17,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const char* const file_names[] = {model_file, optimizer_file, state_file, vocabulary_file, config_file, manifest_file};
+const char* const file_names[] = {model_file,      optimizer_file, averaged_file, state_file,
+                                  vocabulary_file, config_file,    manifest_file};
 
 /// Whether a checkpoint folder loads as `whole`; false for an Error that names a file of it.
 bool loads_as(const fs::path& folder, const std::string& whole) {
@@ -62,8 +64,17 @@ void damage_all(const std::string& whole, const Read& read) {
 
 }  // namespace
 
+TEST_CASE("the files that are damaged here are all that a checkpoint has") {
+  SavedRun run;
+  run.averages_weights = true;
+  std::set<std::string> names;
+  for (const auto& entry : fs::directory_iterator(run.save(100))) names.insert(entry.path().filename().string());
+  CHECK(names == std::set<std::string>(std::begin(file_names), std::end(file_names)));
+}
+
 TEST_CASE("with the manifest, damage to any byte of any file is found") {
   SavedRun run;
+  run.averages_weights = true;
   const fs::path folder = run.save(100);
   std::vector<std::string> notices;
   const std::string whole = contents(load_checkpoint(folder, "last", true, notices));
@@ -82,6 +93,7 @@ TEST_CASE("with the manifest, damage to any byte of any file is found") {
 
 TEST_CASE("with the manifest, every truncation of every file is found") {
   SavedRun run;
+  run.averages_weights = true;
   const fs::path folder = run.save(100);
   for (const std::string name : file_names) {
     const std::string bytes = read_file(folder / name);
@@ -97,14 +109,40 @@ TEST_CASE("with the manifest, every truncation of every file is found") {
 
 TEST_CASE("without the manifest, damaged tensors, state and vocabulary never crash their readers") {
   SavedRun run;
+  run.averages_weights = true;
   const fs::path folder = run.save(100);
-  damage_all(read_file(folder / model_file),
-             [](const std::string& text) { SafetensorsFile(std::as_bytes(std::span(text)), "m"); });
+  for (const char* name : {model_file, optimizer_file, averaged_file})
+    damage_all(read_file(folder / name),
+               [](const std::string& text) { SafetensorsFile(std::as_bytes(std::span(text)), "m"); });
   damage_all(read_file(folder / state_file),
              [](const std::string& text) { run_state_from_json(parse_strict_json(text, "s"), "s"); });
   damage_all(read_file(folder / vocabulary_file),
              [](const std::string& text) { Vocabulary::from_json(parse_strict_json(text, "v"), "v"); });
   damage_all(read_file(folder / manifest_file), [](const std::string& text) { parse_manifest(text, "m"); });
+}
+
+TEST_CASE("a damaged LATEST or BEST leads to a checkpoint that is there, whatever it says") {
+  SavedRun run;
+  run.save(100, /*best=*/true, /*keep=*/2);
+  run.save(200, /*best=*/false, /*keep=*/2);
+  for (const std::string pointer : {"LATEST", "BEST"}) {
+    const fs::path file = run.checkpoints() / pointer;
+    const std::string whole = read_file(file);
+    for (std::size_t at = 0; at < whole.size(); ++at) {
+      for (int byte = 0; byte < 256; ++byte) {
+        CAPTURE(pointer, at, byte);
+        put_byte(file, at, static_cast<char>(byte));
+        const std::int64_t step = run.load(pointer == "LATEST" ? "last" : "best").state.step;
+        CHECK((step == 100 || step == 200));
+      }
+      put_byte(file, at, whole[at]);
+    }
+    for (std::size_t size = whole.size(); size-- > 0;) {
+      fs::resize_file(file, size);
+      CHECK_NOTHROW(run.load(pointer == "LATEST" ? "last" : "best"));
+    }
+    write_file_atomically(file, whole);
+  }
 }
 
 TEST_CASE("without the manifest, a damaged config never crashes its reader") {

@@ -52,7 +52,11 @@ class SavedRun {
     const std::vector<float> weights(3, static_cast<float>(step)), moments(6, 0.5F);
     const std::vector<TensorView> model = {{"w", "F32", {3}, std::as_bytes(std::span(weights))}};
     const std::vector<TensorView> optimizer = {{"m", "F32", {2, 3}, std::as_bytes(std::span(moments))}};
-    return save_checkpoint(path_, {state, vocabulary_, config_, model, optimizer}, best, keep);
+    const std::vector<TensorView> averaged = {{"w", "F32", {3}, std::as_bytes(std::span(moments).first(3))}};
+    return save_checkpoint(path_,
+                           {state, vocabulary_, config_, model, optimizer,
+                            averages_weights ? std::span(averaged) : std::span<const TensorView>()},
+                           best, keep);
   }
   Checkpoint load(const std::string& which = "last") {
     notices.clear();
@@ -67,6 +71,7 @@ class SavedRun {
   const ResolvedConfig& config() const { return config_; }
 
   std::vector<std::string> notices;
+  bool averages_weights = false;  ///< what is saved has averaged.safetensors too
 
  private:
   TestFolder folder_;
@@ -79,7 +84,7 @@ class SavedRun {
 inline std::string contents(const Checkpoint& checkpoint) {
   std::string text =
       to_json(checkpoint.state).dump() + checkpoint.vocabulary.to_json().dump() + to_json(checkpoint.config).dump();
-  for (const auto* file : {checkpoint.model.get(), checkpoint.optimizer.get()}) {
+  for (const auto* file : {checkpoint.model.get(), checkpoint.optimizer.get(), checkpoint.averaged.get()}) {
     if (file == nullptr) continue;
     for (const TensorView& tensor : file->tensors()) {
       text += tensor.name + tensor.dtype + std::to_string(tensor.shape.size());

@@ -1,40 +1,28 @@
 #include "targets.h"
 
+#include <algorithm>
 #include <array>
-#include <cstdio>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "base/error.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/safetensors.h"
+#include "checkpoint/sparse_rows.h"
 #include "checkpoint/state_json.h"
 #include "checkpoint/strict_json.h"
 #include "config/load.h"
+#include "promise.h"
 #include "report/escape.h"
 #include "report/metrics.h"
+#include "scratch_run.h"
 #include "text/corpus.h"
 
 namespace chargpt {
 namespace {
 
-void promise(bool kept, const char* what) {
-  if (kept) return;
-  std::fprintf(stderr, "broken promise: %s\n", what);
-  std::abort();
-}
-
-/// Calls `read`; an Error is an answer, if it is one line that a terminal can show.
-template <class Read>
-void attempt(const Read& read) {
-  try {
-    read();
-  } catch (const Error& error) {
-    const std::string line = error.what();
-    promise(!line.empty() && line.find('\n') == std::string::npos, "a message is one line");
-    promise(escape_for_terminal(line) == line, "a message holds nothing that a terminal obeys");
-  }
+const ScratchRun& scratch_run() {
+  static const ScratchRun run;
+  return run;
 }
 
 std::string written(const SafetensorsFile& file) {
@@ -51,8 +39,16 @@ SafetensorsFile parsed(std::string_view bytes) {
   return {std::as_bytes(std::span(bytes)), "model.safetensors"};
 }
 
-void read_safetensors(std::string_view bytes) {
+/// As the tensor of a table whose rows may be stored apart.
+void read_as_table(const SafetensorsFile& file) {
   attempt([&] {
+    std::vector<float> table(std::size_t{4} * 3);
+    read_tensor(file, "optimizer.safetensors", "t", {4, 3}, std::as_writable_bytes(std::span(table)));
+  });
+}
+
+void read_safetensors(std::string_view bytes) {
+  const bool read = attempt([&] {
     const SafetensorsFile file = parsed(bytes);
     for (const TensorView& tensor : file.tensors()) {
       promise(file.find(tensor.name) == &tensor, "a tensor is found by its name");
@@ -60,14 +56,18 @@ void read_safetensors(std::string_view bytes) {
     }
     const std::string again = written(file);
     promise(written(parsed(again)) == again, "tensors come back from what is written");
+    read_as_table(file);
   });
+  if (read)
+    for (const char* name : {model_file, optimizer_file, averaged_file}) scratch_run().open_with(name, bytes);
 }
 
 void read_manifest_text(std::string_view bytes) {
-  attempt([&] {
+  const bool read = attempt([&] {
     const Manifest manifest = parse_manifest(bytes, "MANIFEST.json");
     promise(parse_manifest(manifest_text(manifest), "again") == manifest, "a manifest comes back from its text");
   });
+  if (read) scratch_run().open_with_manifest(bytes);
 }
 
 RunState state_from(std::string_view text) {
@@ -80,28 +80,55 @@ std::string dumped(const nlohmann::ordered_json& json) {
 }
 
 void read_state_text(std::string_view bytes) {
-  attempt([&] {
+  const bool read = attempt([&] {
     const std::string text = dumped(to_json(state_from(bytes)));
     promise(dumped(to_json(state_from(text))) == text, "a state comes back from its text");
   });
+  if (read) scratch_run().open_with(state_file, bytes);
 }
 
 void read_vocabulary_text(std::string_view bytes) {
-  attempt([&] {
+  const bool read = attempt([&] {
     const Vocabulary vocabulary = Vocabulary::from_json(parse_strict_json(bytes, "vocab.json"), "vocab.json");
     promise(Vocabulary::from_json(vocabulary.to_json(), "again") == vocabulary, "a vocabulary comes back");
     std::vector<std::int64_t> ids;
     for (std::int64_t id = 0; id < vocabulary.size(); ++id) ids.push_back(id);
     promise(vocabulary.encode(vocabulary.decode(ids), "symbols") == ids, "symbols have the ids they came from");
+    for (const char32_t symbol : vocabulary.code_points()) promise_fit_for_people(describe_character(symbol));
   });
+  if (read) scratch_run().open_with(vocabulary_file, bytes);
+}
+
+/// Every option as a flag of its own, over the defaults.
+void apply_one_by_one(const ResolvedConfig& config) {
+  ResolvedConfig flags;
+  const nlohmann::ordered_json json = to_json(config.config);
+  for (const auto& [section, options] : json.items()) {
+    if (!options.is_object()) continue;
+    for (const auto& [key, value] : options.items()) {
+      const std::string word = value.is_string() ? value.get<std::string>() : dumped(value);
+      attempt([&, &key = key, &section = section] {
+        apply_overrides(flags, std::vector<Override>{{section + "." + key, word, "--" + key}});
+      });
+    }
+  }
+}
+
+/// As `chargpt train FILE` reads it, what it extends included.
+void read_config_file(std::string_view bytes) {
+  attempt([&] { apply_one_by_one(load_config(scratch_run().file("config.json", bytes).string())); });
 }
 
 void read_config_text(std::string_view bytes) {
-  attempt([&] {
+  const bool read = attempt([&] {
     const ResolvedConfig config = parse_config(bytes, "config.json", "/nonexistent");
     const std::string text = dumped(to_json(config));
     promise(dumped(to_json(parse_config(text, "again", "/nonexistent"))) == text, "a config comes back from its text");
   });
+  if (bytes.find("extends") != std::string_view::npos) read_config_file(bytes);
+  if (!read) return;
+  read_config_file(bytes);
+  scratch_run().open_with(config_file, bytes);
 }
 
 /// First byte: the step that a run is resumed from.
@@ -112,7 +139,29 @@ void read_metrics_text(std::string_view bytes) {
     const std::string kept = rows_up_to(std::string(bytes.substr(1)), step);
     promise(rows_up_to(kept, step) == kept, "rows that are kept are kept again");
     promise(kept.empty() || kept.back() == '\n', "rows that are kept are whole lines");
+    const std::string resumed = scratch_run().metrics_resumed(bytes.substr(1), step);
+    promise(resumed.starts_with(kept), "what is kept stands before what is new");
+    promise(rows_up_to(resumed, step + 1) == resumed, "all that is written is rows");
+    promise(std::count(resumed.begin() + std::ssize(kept), resumed.end(), '\n') == 5, "each event is one line");
   });
+}
+
+std::vector<std::int64_t> ids_of(TokenView view) {
+  std::vector<std::int64_t> ids(static_cast<std::size_t>(view.size()));
+  for (std::int64_t i = 0; i < view.size(); ++i) ids[static_cast<std::size_t>(i)] = view[i];
+  return ids;
+}
+
+/// The same text as a file: at once, in pieces with its ids kept, and from what was kept.
+void read_as_file(std::string_view text, DataConfig data, const Corpus& expected) {
+  data.text = {scratch_run().file("text.txt", text).string()};
+  const std::filesystem::path ids = scratch_run().path() / "ids";
+  for (const std::uint64_t memory : {most_bytes_in_memory, std::uint64_t{0}, std::uint64_t{0}}) {
+    const Corpus corpus = load_corpus(data, ids, {}, memory);
+    promise(corpus.fingerprint() == expected.fingerprint(), "a text has one fingerprint, however it is read");
+    promise(corpus.vocabulary() == expected.vocabulary(), "a text has one vocabulary, however it is read");
+  }
+  std::filesystem::remove_all(ids);
 }
 
 /// First byte: characters or bytes.
@@ -122,13 +171,12 @@ void read_text(std::string_view bytes) {
     DataConfig data;
     data.units = bytes[0] % 2 == 0 ? Units::characters : Units::bytes;
     const Corpus corpus = corpus_from_text(bytes.substr(1), data, "text.txt");
-    const TokenView all = corpus.all();
-    std::vector<std::int64_t> ids(static_cast<std::size_t>(all.size()));
-    for (std::int64_t i = 0; i < all.size(); ++i) ids[static_cast<std::size_t>(i)] = all[i];
-    const std::string text = corpus.vocabulary().decode(ids);
+    const std::string text = corpus.vocabulary().decode(ids_of(corpus.all()));
     promise(bytes.ends_with(text), "a text comes back from its ids");
-    promise(corpus.train().size() + corpus.val().size() == all.size(), "a split loses no character");
+    promise(corpus.train().size() + corpus.val().size() == corpus.all().size(), "a split loses no character");
     promise(escape_for_terminal(text).find('\x1b') == std::string::npos, "escaped text holds no escape");
+    attempt([&] { check_splits(corpus, 8); });
+    read_as_file(bytes.substr(1), data, corpus);
   });
 }
 

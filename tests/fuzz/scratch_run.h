@@ -1,0 +1,40 @@
+// A run on disk, one file of which is foreign: what the program does with a file after its reader has let it through.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "checkpoint/manifest.h"
+
+namespace chargpt {
+
+/// In memory (/dev/shm) where the system has that; gone at the end of the process.
+class ScratchRun {
+ public:
+  ScratchRun();
+  ~ScratchRun();
+  ScratchRun(const ScratchRun&) = delete;
+  ScratchRun& operator=(const ScratchRun&) = delete;
+
+  /// Opens the run as inspect, runs, sample and resume do, with `bytes` for a file of its checkpoint; the manifest's
+  /// sum is the right one, as a stranger would write it.
+  void open_with(const std::string& name, std::string_view bytes) const;
+  /// The same with a foreign manifest; also where its sums are partly the right ones.
+  void open_with_manifest(std::string_view text) const;
+  /// Goes on with foreign metrics after a step, and writes a row of each kind; what is in the file then.
+  std::string metrics_resumed(std::string_view foreign, std::int64_t step) const;
+
+  /// A foreign file in the run's folder, for readers of paths; beside it lies base.json, a small config.
+  std::filesystem::path file(const std::string& name, std::string_view bytes) const;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  void open() const;
+  void put(const std::string& name, std::string_view bytes) const;
+
+  std::filesystem::path path_, checkpoint_;
+  Manifest sums_;
+};
+
+}  // namespace chargpt
