@@ -69,10 +69,9 @@ std::uint64_t reduce(std::uint64_t h, std::uint64_t rows) {
   return ((h >> 32) * rows + ((h & 0xffffffffU) * rows >> 32)) >> 32;
 }
 
-/// Rows of one position for all tables: `past(k)` is the id k places back.
-template <class Past>
-void rows_of_position(std::span<const NgramTable> tables, std::uint64_t vocab_size, const Past& past,
-                      std::int64_t* const* rows, std::int64_t place) {
+/// Rows of one position for all tables, by put(table, row): `past(k)` is the id k places back.
+template <class Past, class Put>
+void rows_of_position(std::span<const NgramTable> tables, std::uint64_t vocab_size, const Past& past, const Put& put) {
   std::uint64_t hash = 0, number = 0, value = 1;
   std::int64_t k = 0;
   for (std::size_t i = 0; i < tables.size(); ++i) {
@@ -82,8 +81,8 @@ void rows_of_position(std::span<const NgramTable> tables, std::uint64_t vocab_si
       number += id * value;
       value *= k == 0 ? vocab_size : vocab_size + 1;
     }
-    rows[i][place] = static_cast<std::int64_t>(
-        tables[i].numbered ? number : reduce(hash, static_cast<std::uint64_t>(tables[i].rows)));
+    put(i, static_cast<std::int64_t>(tables[i].numbered ? number
+                                                        : reduce(hash, static_cast<std::uint64_t>(tables[i].rows))));
   }
 }
 
@@ -106,9 +105,20 @@ std::vector<Tensor> ngram_rows(std::span<const NgramTable> tables, std::int64_t 
         if (t >= k) return static_cast<std::uint64_t>(now[b * T + t - k]);
         return static_cast<std::uint64_t>(P + t >= k ? then[b * P + P + t - k] : vocab_size);
       };
-      rows_of_position(tables, static_cast<std::uint64_t>(vocab_size), past, out.data(), b * T + t);
+      rows_of_position(tables, static_cast<std::uint64_t>(vocab_size), past,
+                       [&](std::size_t i, std::int64_t row) { out[i][b * T + t] = row; });
     }
   return rows;
+}
+
+void last_ngram_rows(std::span<const NgramTable> tables, std::int64_t vocab_size, std::span<const std::int64_t> ids,
+                     std::span<std::int64_t> rows) {
+  const auto past = [&](std::int64_t k) {
+    return static_cast<std::uint64_t>(k < std::ssize(ids) ? ids[ids.size() - 1 - static_cast<std::size_t>(k)]
+                                                          : vocab_size);
+  };
+  rows_of_position(tables, static_cast<std::uint64_t>(vocab_size), past,
+                   [&](std::size_t i, std::int64_t row) { rows[i] = row; });
 }
 
 namespace {

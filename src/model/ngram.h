@@ -41,6 +41,10 @@ std::int64_t count_ngrams(const ModelConfig& config);
 std::vector<torch::Tensor> ngram_rows(std::span<const NgramTable> tables, std::int64_t vocab_size,
                                       const torch::Tensor& ids, const torch::Tensor& before = {});
 
+/// The same for the last position of one sequence: rows (tables) of the n-gram that ends with `ids`.
+void last_ngram_rows(std::span<const NgramTable> tables, std::int64_t vocab_size, std::span<const std::int64_t> ids,
+                     std::span<std::int64_t> rows);
+
 /// The same by the library's operations, on any device: what CUDA runs, and what tests compare with.
 std::vector<torch::Tensor> ngram_rows_by_operations(std::span<const NgramTable> tables, std::int64_t vocab_size,
                                                     const torch::Tensor& ids, const torch::Tensor& before = {});

@@ -109,6 +109,23 @@ TEST_CASE("products of any size, plain, transposed, packed and added to, touch t
   });
 }
 
+TEST_CASE("a product of one row has the bits of that row in a product of many") {
+  for_all_kernels([](const Kernels& k) {
+    for (const long N : {1L, 16L, 33L, 65L, 128L, 300L})
+      for (const bool add : {false, true}) {
+        INFO(N << " columns");
+        const long K = 40, panels = (N + k.panel - 1) / k.panel;
+        const Floats a = numbers(3, K), b = numbers(K, N, 1), before = numbers(3, N, 2);
+        Floats packed(static_cast<std::size_t>(panels * K * k.panel + k.slack)), many = before, one = before;
+        k.pack(0, panels, K, N, b.data(), false, packed.data());
+        k.product(3, N, K, a.data(), K, packed.data(), k.panel, K * k.panel, many.data(), N, add);
+        k.row_product(N, K, a.data() + K, packed.data(), k.panel, K * k.panel, one.data() + N, add);
+        CHECK(Floats(one.begin() + N, one.begin() + 2 * N) == Floats(many.begin() + N, many.begin() + 2 * N));
+        CHECK(Floats(one.begin() + 2 * N, one.end()) == Floats(before.begin() + 2 * N, before.end()));
+      }
+  });
+}
+
 TEST_CASE("activations and their slopes are the formulas' within 1e-6") {
   struct Row {
     Curve curve;
@@ -194,6 +211,32 @@ TEST_CASE("attention is the softmax of the keys seen, for any length and head si
         };
         CHECK(error_of(o, T, hs, ld, expected) < 1e-5);
       }
+  });
+}
+
+TEST_CASE("attention over kept keys and values is attention, for the last queries of any number") {
+  for_all_kernels([](const Kernels& k) {
+    for (const long T : {1L, 2L, 16L, 33L, 130L})
+      for (const long hs : {1L, 6L, 32L})
+        for (const long queries : {1L, 2L, 29L}) {
+          if (queries > T) continue;
+          INFO("T " << T << ", hs " << hs << ", " << queries << " queries");
+          const long ld = 40, ldk = 144;
+          const Floats q = numbers(T, ld), keys = numbers(T, ld, 1), v = numbers(T, hs, 2);
+          Floats expected(static_cast<std::size_t>(T * ld + 256)), o(expected.size()),
+              statistics(static_cast<std::size_t>(2 * T)), turned(static_cast<std::size_t>(hs * ldk + 256), 1e30F),
+              scratch(static_cast<std::size_t>(k.attention_scratch(T, hs) + k.slack));
+          Floats values(static_cast<std::size_t>(T * ld + 256));
+          k.copy(T, hs, v.data(), hs, values.data(), ld);
+          k.attention({.T = T, .hs = hs, .ld = ld, .ldo = ld, .scale = 0.5F}, q.data(), keys.data(), values.data(),
+                      expected.data(), statistics.data(), nullptr, 0, scratch.data());
+          k.transpose(T, hs, keys.data(), ld, turned.data(), ldk);
+          const long first = T - queries;
+          const KeptHeadShape shape{.begin = first, .end = T, .hs = hs, .ld = ld, .ldo = ld, .ldk = ldk, .scale = 0.5F};
+          k.attend(shape, q.data() + first * ld, turned.data(), v.data(), o.data(), scratch.data());
+          CHECK(error_of(o, queries, hs, ld, [&](long i, long c) { return entry(expected, (first + i) * ld + c); }) <
+                1e-6);
+        }
   });
 }
 

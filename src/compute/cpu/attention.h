@@ -130,6 +130,43 @@ void attention_backward(const HeadShape& shape, const float* q, const float* k, 
   }
 }
 
+/// o (hs) = w (count) times values (count, hs), four rows at a time: one after the other each addition would wait for
+/// the one before.
+inline void weighted_sum(long count, long hs, const float* w, const float* values, float* o) {
+  for_each_vector(hs, [&](long c, auto get, auto put) {
+    Vector s0{}, s1{}, s2{}, s3{};
+    long j = 0;
+    for (const float* v = values + c; j + 4 <= count; j += 4, v += 4 * hs) {
+      s0 += w[j] * get(v);
+      s1 += w[j + 1] * get(v + hs);
+      s2 += w[j + 2] * get(v + 2 * hs);
+      s3 += w[j + 3] * get(v + 3 * hs);
+    }
+    for (; j < count; ++j) s0 += w[j] * get(values + j * hs + c);
+    put(o + c, (s0 + s1) + (s2 + s3));
+  });
+}
+
+/// See Kernels::attend.
+void attend(const KeptHeadShape& shape, const float* q, const float* keys, const float* values, float* o,
+            float* scratch) {
+  const long hs = shape.hs, width = rounded_up(shape.end, lanes) + lanes;
+  RowStatistics unused[2];
+  if (shape.end - shape.begin == 1) {
+    row_product(shape.end, hs, q, keys, shape.ldk, 2 * lanes, scratch, false);
+    softmax_row(scratch, shape.begin, shape.end, shape.scale, unused);
+    return weighted_sum(shape.end, hs, scratch, values, o);
+  }
+  for_each_tile(shape.end - shape.begin, [&](long from, long to) {
+    const long end = shape.begin + to;
+    product<false>(to - from, end, hs, q + from * shape.ld, shape.ld, keys, shape.ldk, 2 * lanes, scratch, width,
+                   false);
+    for (long i = from; i < to; ++i)
+      softmax_row(scratch + (i - from) * width, shape.begin + i, end, shape.scale, unused);
+    product<false>(to - from, hs, end, scratch, width, values, hs, 2 * lanes, o + from * shape.ldo, shape.ldo, false);
+  });
+}
+
 }  // namespace
 
 }  // namespace chargpt::cpu

@@ -25,6 +25,13 @@ struct HeadShape {
   float scale;  ///< of the scores
 };
 
+/// Queries of positions `begin` to `end` of one head over keys and values that are kept from token to token: q, o
+/// (end - begin, hs) with rows `ld` and `ldo` apart; keys (hs, end) with rows `ldk` apart; values (end, hs).
+struct KeptHeadShape {
+  long begin, end, hs, ld, ldo, ldk;
+  float scale;  ///< of the scores
+};
+
 /// What backward needs of the softmax of each row: 2 T floats, the largest scaled score and the inverse of the sum.
 using RowStatistics = float;
 
@@ -44,6 +51,9 @@ struct Kernels {
   /// The same with A transposed: A (K, M).
   void (*product_at)(long M, long N, long K, const float* a, long lda, const float* b, long ldb, long panel_stride,
                      float* c, long ldc, bool add);
+  /// The same for M = 1 with more sums under way at once: what hides the latency of an addition behind one row. Each
+  /// element is summed in the same order, to the same bits.
+  void (*row_product)(long N, long K, const float* a, const float* b, long ldb, long panel_stride, float* c, bool add);
   /// B (K, N) into panels (N / panel, K, panel), the last one filled up with zeros. `transposed`: B is given as (N, K).
   void (*pack)(long first_panel, long last_panel, long K, long N, const float* b, bool transposed, float* packed);
 
@@ -86,6 +96,12 @@ struct Kernels {
   void (*attention_backward)(const HeadShape& shape, const float* q, const float* k, const float* v, const float* o,
                              const RowStatistics* statistics, const float* d_o, float* dq, float* dk, float* dv,
                              long ldd, const DropoutWords* words, std::uint64_t first, float* scratch);
+
+  /// Causal attention over what is kept, of which nothing is copied; scratch as for `attention` with T = end.
+  void (*attend)(const KeptHeadShape& shape, const float* q, const float* keys, const float* values, float* o,
+                 float* scratch);
+  /// x (rows, columns) -> y (columns, rows).
+  void (*transpose)(long rows, long columns, const float* x, long ldx, float* y, long ldy);
 
   /// losses (rows): nats. `scale` not 0: logits become scale (softmax - one-hot of the target).
   void (*cross_entropy)(long rows, long V, float* logits, long ld, const std::int64_t* targets, float scale,

@@ -1,7 +1,9 @@
 #include "compute/cpu/plan.h"
 
 #include <cmath>
+#include <functional>
 #include <initializer_list>
+#include <utility>
 
 #include "model/attention.h"
 #include "model/layers.h"
@@ -19,10 +21,13 @@ Parameter find(const ParameterArena& arena, const std::string& name) {
 /// Reads parameters by name and counts them, so that one that nobody asked for is noticed.
 class Finder {
  public:
-  Finder(const ParameterArena& arena, const Kernels& kernels) : arena_(arena), kernels_(kernels) {}
+  using Find = std::function<Parameter(const std::string& name)>;
+  /// `backward`: packed weights have room for both orders.
+  Finder(Find find, bool backward, const Kernels& kernels)
+      : find_(std::move(find)), backward_(backward), kernels_(kernels) {}
 
   Parameter parameter(const std::string& name) {
-    const Parameter found = find(arena_, name);
+    const Parameter found = find_(name);
     numel_ += found.numel;
     return found;
   }
@@ -32,7 +37,7 @@ class Finder {
   }
   LinearPlan packed(LinearPlan layer) {
     layer.forward = take(layer.in, layer.out);
-    layer.backward = take(layer.out, layer.in);
+    if (backward_) layer.backward = take(layer.out, layer.in);
     return layer;
   }
   std::int64_t numel() const { return numel_; }
@@ -45,7 +50,8 @@ class Finder {
     return begin;
   }
 
-  const ParameterArena& arena_;
+  Find find_;
+  bool backward_;
   const Kernels& kernels_;
   std::int64_t numel_ = 0, packed_ = 0;
 };
@@ -142,9 +148,13 @@ void read_positions(Plan& plan, const ModelConfig& config) {
   plan.sines = floats_of(angles.sin());
 }
 
-std::string first_reason_against(const ModelConfig& config, const ParameterArena& arena, const TrainConfig& train) {
+std::string first_reason_against(const ModelConfig& config) {
   if (config.type != "gpt") return "model.type = " + config.type;
   if (config.norm_place != NormPlace::pre) return "model.norm_place = " + std::string(enum_name(config.norm_place));
+  return {};
+}
+
+std::string first_reason_against(const ParameterArena& arena, const TrainConfig& train) {
   if (train.dtype == Dtype::bfloat16 && half_kernels() == nullptr)
     return "train.dtype = bfloat16 on a processor without AVX512_BF16";
   for (const ParameterGroup& group : arena.groups()) {
@@ -155,34 +165,24 @@ std::string first_reason_against(const ModelConfig& config, const ParameterArena
   return {};
 }
 
-void read_tables(Plan& plan, const ModelConfig& config, const ParameterArena& arena, Finder& finder) {
+void read_tables(Plan& plan, const ModelConfig& config, Finder& finder) {
   plan.ngrams = ngram_tables(config, plan.vocab);
   if (plan.ngrams.empty()) return;
   plan.table_width = ngram_width(config);
-  for (const NgramTable& table : plan.ngrams) {
-    const Parameter weight = finder.parameter(table.parameter);
-    plan.tables.push_back({weight, arena.groups()[static_cast<std::size_t>(weight.group)].row_sparse});
-  }
+  for (const NgramTable& table : plan.ngrams) plan.tables.push_back({.weight = finder.parameter(table.parameter)});
   if (has_ngram_projection(config))
     plan.ngram_proj =
         finder.linear("transformer.ngram_proj", plan.table_width * static_cast<long>(plan.tables.size()), plan.width);
 }
 
-}  // namespace
-
-std::optional<Plan> plan_of(const LanguageModel& model, const ParameterArena& arena, const TrainConfig& train,
-                            const Kernels& kernels, std::string& why_not) {
+Plan read_plan(const LanguageModel& model, Finder& finder) {
   const ModelConfig& config = model.config();
-  why_not = first_reason_against(config, arena, train);
-  if (!why_not.empty()) return std::nullopt;
   Plan plan;
-  if (train.dtype == Dtype::bfloat16) plan.half = half_kernels();
   read_options(plan, config, model.vocab_size());
   read_positions(plan, config);
-  Finder finder(arena, kernels);
   plan.wte = finder.parameter("transformer.wte.weight");
   plan.wpe = finder.parameter("transformer.wpe.weight");
-  read_tables(plan, config, arena, finder);
+  read_tables(plan, config, finder);
   for (long layer = 0; layer < plan.layers; ++layer)
     plan.blocks.push_back(block_of(plan, config, finder, "transformer.h." + std::to_string(layer)));
   plan.ln_f = finder.norm("transformer.ln_f");
@@ -191,11 +191,53 @@ std::optional<Plan> plan_of(const LanguageModel& model, const ParameterArena& ar
                              .in = plan.width,
                              .out = plan.vocab});
   plan.packed = finder.packed_floats();
-  if (finder.numel() != arena.numel()) {
-    why_not = "a parameter that it does not know";
-    return std::nullopt;
-  }
   return plan;
+}
+
+constexpr const char* unknown_parameter = "a parameter that it does not know";
+
+}  // namespace
+
+std::optional<Plan> plan_of(const LanguageModel& model, const ParameterArena& arena, const TrainConfig& train,
+                            const Kernels& kernels, std::string& why_not) {
+  why_not = first_reason_against(model.config());
+  if (why_not.empty()) why_not = first_reason_against(arena, train);
+  if (!why_not.empty()) return std::nullopt;
+  Finder finder([&arena](const std::string& name) { return find(arena, name); }, /*backward=*/true, kernels);
+  Plan plan = read_plan(model, finder);
+  if (train.dtype == Dtype::bfloat16) plan.half = half_kernels();
+  for (TablePlan& table : plan.tables)
+    table.row_sparse = arena.groups()[static_cast<std::size_t>(table.weight.group)].row_sparse;
+  if (finder.numel() == arena.numel()) return plan;
+  why_not = unknown_parameter;
+  return std::nullopt;
+}
+
+std::optional<Plan> forward_plan_of(const LanguageModel& model, const Kernels& kernels,
+                                    std::vector<const float*>& values, std::string& why_not) {
+  why_not = first_reason_against(model.config());
+  if (!why_not.empty()) return std::nullopt;
+  const auto parameters = model.named_parameters();
+  values.clear();
+  for (const auto& parameter : parameters) {
+    const torch::Tensor& tensor = parameter.value();
+    if (!tensor.is_cpu() || tensor.scalar_type() != torch::kFloat32 || !tensor.is_contiguous()) {
+      why_not = parameter.key() + " is not float32 in the CPU's memory";
+      return std::nullopt;
+    }
+    values.push_back(tensor.const_data_ptr<float>());
+  }
+  const auto find = [&parameters](const std::string& name) -> Parameter {
+    for (std::size_t i = 0; i < parameters.size(); ++i)
+      if (parameters[i].key() == name)
+        return {.group = static_cast<int>(i), .offset = 0, .numel = parameters[i].value().numel()};
+    return {};
+  };
+  Finder finder(find, /*backward=*/false, kernels);
+  Plan plan = read_plan(model, finder);
+  if (finder.numel() == model.parameter_count()) return plan;
+  why_not = unknown_parameter;
+  return std::nullopt;
 }
 
 std::vector<const LinearPlan*> linear_layers(const Plan& plan) {

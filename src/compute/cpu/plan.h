@@ -78,6 +78,11 @@ struct Plan {
 std::optional<Plan> plan_of(const LanguageModel& model, const ParameterArena& arena, const TrainConfig& train,
                             const Kernels& kernels, std::string& why_not);
 
+/// The plan of a model that is only run forward, wherever its parameters lie: a Parameter's group counts `values`, its
+/// offset is 0, and packed weights have no room for backward's order.
+std::optional<Plan> forward_plan_of(const LanguageModel& model, const Kernels& kernels,
+                                    std::vector<const float*>& values, std::string& why_not);
+
 /// Every linear layer of the plan, the head last.
 std::vector<const LinearPlan*> linear_layers(const Plan& plan);
 

@@ -93,6 +93,34 @@ void product(long rows, long columns, long depth, const float* a, long lda, cons
   }
 }
 
+/// c (Panels, 2 vectors) (+)= a (depth) times as many whole panels of B.
+template <int Panels>
+inline void row_panels(long depth, const float* a, const float* b, long ldb, long panel_stride, float* c, bool add) {
+  Vector sums[2 * Panels]{};
+  for (long k = 0; k < depth; ++k, b += ldb) {
+    const Vector left = splat(a[k]);
+#pragma GCC unroll 4
+    for (int p = 0; p < Panels; ++p) {
+      sums[2 * p] += left * load(b + p * panel_stride);
+      sums[2 * p + 1] += left * load(b + p * panel_stride + lanes);
+    }
+  }
+#pragma GCC unroll 8
+  for (int v = 0; v < 2 * Panels; ++v) store(c + v * lanes, add ? load(c + v * lanes) + sums[v] : sums[v]);
+}
+
+/// See Kernels::row_product.
+void row_product(long columns, long depth, const float* a, const float* b, long ldb, long panel_stride, float* c,
+                 bool add) {
+  constexpr long panel = 2 * lanes;
+  long n = 0;
+  for (; n + 4 * panel <= columns; n += 4 * panel, b += 4 * panel_stride)
+    row_panels<4>(depth, a, b, ldb, panel_stride, c + n, add);
+  for (; n + 2 * panel <= columns; n += 2 * panel, b += 2 * panel_stride)
+    row_panels<2>(depth, a, b, ldb, panel_stride, c + n, add);
+  if (n < columns) product<false>(1, columns - n, depth, a, depth, b, ldb, panel_stride, c + n, columns, add);
+}
+
 /// See Kernels::pack.
 void pack(long first_panel, long last_panel, long K, long N, const float* b, bool transposed, float* packed) {
   constexpr long panel = 2 * lanes;

@@ -16,6 +16,7 @@ constexpr Kernels table(const char* name) {
           .attention_scratch = attention_scratch,
           .product = product<false>,
           .product_at = product<true>,
+          .row_product = row_product,
           .pack = pack,
           .norm = norm,
           .norm_backward = norm_backward,
@@ -31,6 +32,8 @@ constexpr Kernels table(const char* name) {
           .turn_backward = turn_backward,
           .attention = attention,
           .attention_backward = attention_backward,
+          .attend = attend,
+          .transpose = transpose,
           .cross_entropy = cross_entropy,
           .sum_buffers = sum_buffers,
           .burn = burn};

@@ -1,0 +1,423 @@
+#include "compute/cpu/decoder.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <numeric>
+#include <utility>
+
+namespace chargpt::cpu {
+namespace {
+
+constexpr std::int64_t line = 16;  ///< floats of a cache line
+constexpr long rows_at_once = 128;
+/// So few sequences for each thread may be run by all threads together, which share out the weights: reading them, and
+/// not the arithmetic, is what takes the time.
+constexpr std::int64_t few_sequences = 4;
+
+std::int64_t rounded_up(std::int64_t n, std::int64_t to) {
+  return (n + to - 1) / to * to;
+}
+
+/// Whole cache lines, and no multiple of 512 bytes, which would put the rows of a column into the same few sets of the
+/// cache.
+long row_stride(long width) {
+  const std::int64_t floats = rounded_up(width, line);
+  return static_cast<long>(floats % 128 == 0 ? floats + line : floats);
+}
+
+}  // namespace
+
+// ---- memory
+
+/// Hands out pieces of one allocation; without one, counts.
+struct Decoder::Layout {
+  float* base;
+  std::int64_t slack;
+  std::int64_t used = 0;
+
+  float* take(std::int64_t floats) {
+    float* const piece = base == nullptr ? nullptr : base + used;
+    used += rounded_up(floats + slack, line);
+    return piece;
+  }
+  float* rows(long width) { return take(rows_at_once * row_stride(width)); }
+};
+
+void Decoder::lay_out(Lane& lane, Layout& layout) const {
+  lane.x = layout.rows(plan_.width);
+  lane.qkv = layout.rows(3 * plan_.joined);
+  lane.o = layout.rows(plan_.joined);
+  lane.u = layout.rows(plan_.hidden);
+  lane.gate = plan_.gated ? layout.rows(plan_.hidden) : nullptr;
+  lane.g = layout.rows(plan_.hidden);
+  lane.h = plan_.norm ? layout.rows(plan_.width) : nullptr;
+  lane.joined = layout.take(plan_.table_width * std::ssize(plan_.tables));
+  lane.statistics = layout.take(2 * rows_at_once);
+  lane.inverse = plan_.qk_norm_eps ? layout.take(plan_.heads * rows_at_once) : nullptr;
+  lane.scratch = layout.take(k_.attention_scratch(plan_.block_size, plan_.head_size));
+  lane.rows.resize(plan_.tables.size());
+}
+
+Decoder::Decoder(Plan plan, std::vector<const float*> values, const Kernels& kernels, int threads)
+    : plan_(std::move(plan)),
+      values_(std::move(values)),
+      k_(kernels),
+      team_(threads),
+      packed_(plan_.packed),
+      lanes_(static_cast<std::size_t>(team_.members())),
+      key_stride_(row_stride(plan_.block_size)),
+      logits_stride_(row_stride(plan_.vocab)),
+      progress_(static_cast<std::size_t>(plan_.block_size / line + 1)) {
+  Layout count{.base = nullptr, .slack = k_.slack};
+  lay_out(lanes_.front(), count);
+  for (Lane& lane : lanes_) {
+    lane.memory = Floats(count.used);
+    Layout layout{.base = lane.memory.data(), .slack = k_.slack};
+    lay_out(lane, layout);
+  }
+  pack_weights();
+}
+
+/// Every matrix in the order in which products read it, each member its panels: those it will read.
+void Decoder::pack_weights() {
+  const std::vector<const LinearPlan*> layers = linear_layers(plan_);
+  team_.run([&](int member) {
+    const Part part{lanes_.front(), lanes_.front(), member, team_.members()};
+    for (const LinearPlan* layer : layers) {
+      const Columns columns = columns_of(layer->out, part);
+      k_.pack(columns.begin / k_.panel, (columns.end + k_.panel - 1) / k_.panel, layer->in, layer->out,
+              value(layer->weight), true, packed_.data() + layer->forward);
+    }
+  });
+}
+
+std::int64_t Decoder::kept_floats(const Plan& plan) {
+  return plan.layers * plan.joined * (row_stride(plan.block_size) + plan.block_size);
+}
+
+void Decoder::make_room(std::int64_t sequences) {
+  slots_.resize(static_cast<std::size_t>(sequences));
+  std::iota(slots_.begin(), slots_.end(), 0);
+  if (sequences <= capacity_) return;
+  capacity_ = sequences;
+  kept_ = Floats();
+  kept_ = Floats(sequences * kept_floats(plan_) + k_.slack);
+  logits_ = Floats(sequences * logits_stride_ + k_.slack);
+  tokens_.resize(static_cast<std::size_t>(sequences * plan_.block_size));
+}
+
+float* Decoder::keys_of(long layer, std::int64_t slot, long head) const {
+  const std::int64_t floats = plan_.head_size * (key_stride_ + plan_.block_size);
+  return kept_.data() + ((layer * capacity_ + slot) * plan_.heads + head) * floats;
+}
+
+float* Decoder::values_of(long layer, std::int64_t slot, long head) const {
+  return keys_of(layer, slot, head) + plan_.head_size * key_stride_;
+}
+
+// ---- sequences
+
+float* Decoder::start(std::span<const std::int64_t> ids, std::int64_t sequences) {
+  make_room(sequences);
+  faster_ = {};
+  const auto all = std::exchange(slots_, {0});
+  std::ranges::copy(ids, tokens_of(0));
+  run_windows(static_cast<long>(ids.size()));
+  slots_ = all;
+  for (std::int64_t slot = 1; slot < sequences; ++slot) {
+    std::ranges::copy(ids, tokens_of(slot));
+    std::memcpy(logits_.data() + slot * logits_stride_, logits_.data(),
+                static_cast<std::size_t>(plan_.vocab) * sizeof(float));
+    for (long layer = 0; layer < plan_.layers; ++layer)
+      std::memcpy(keys_of(layer, slot, 0), keys_of(layer, 0, 0),
+                  static_cast<std::size_t>(kept_floats(plan_) / plan_.layers) * sizeof(float));
+  }
+  return logits_.data();
+}
+
+float* Decoder::append(std::span<const std::int64_t> ids, std::int64_t kept) {
+  const bool full = length_ == plan_.block_size;
+  if (full) length_ = static_cast<long>(kept);
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    std::int64_t* const tokens = tokens_of(slots_[i]);
+    if (full) std::copy(tokens + plan_.block_size - kept, tokens + plan_.block_size, tokens);
+    tokens[length_] = ids[i];
+  }
+  if (full)
+    run_windows(length_ + 1);
+  else
+    run_last();
+  return logits_.data();
+}
+
+void Decoder::keep(std::span<const std::int64_t> sequences) {
+  std::size_t i = 0;
+  for (const std::int64_t sequence : sequences) slots_[i++] = slots_[static_cast<std::size_t>(sequence)];
+  slots_.resize(i);
+}
+
+/// All positions from the first on. Each thread takes as many whole sequences as the others; those left over, all
+/// threads together.
+void Decoder::run_windows(long T) {
+  length_ = T;
+  const auto count = static_cast<long>(slots_.size()), each = count / team_.members();
+  if (each > 0) team_.run([&](int member) { run_whole(T, each * member, each * (member + 1), member); });
+  for (long sequence = each * team_.members(); sequence < count; ++sequence) run_split(T, sequence);
+}
+
+/// Sequences begin to end - 1 by one thread, as many positions at a time as fit its buffers.
+void Decoder::run_whole(long T, long begin, long end, int member) {
+  Lane& lane = lanes_[static_cast<std::size_t>(member)];
+  const long at_once = std::max(1L, rows_at_once / T);
+  for (long sequence = begin; sequence < end; sequence += at_once)
+    for (long first = 0; first < T; first += rows_at_once) {
+      Piece piece{.slots = slots_.data() + sequence, .sequences = std::min(at_once, end - sequence), .first = first};
+      piece.count = std::min(T - first, rows_at_once);
+      if (first + piece.count == T) piece.logits = logits_.data() + sequence * logits_stride_;
+      forward(piece, {lane, lane, 0, 1});
+    }
+}
+
+/// One sequence cut by positions: in each layer a piece waits for the keys and values of the one before.
+void Decoder::run_split(long T, long sequence) {
+  const long members = team_.members();
+  const long size = std::min(rows_at_once, static_cast<long>(rounded_up((T + members - 1) / members, line)));
+  for (auto& layers : progress_) layers.store(0, std::memory_order_relaxed);
+  team_.run([&](int member) {
+    Lane& lane = lanes_[static_cast<std::size_t>(member)];
+    for (long at = member; at * size < T; at += members) {
+      std::atomic<std::int64_t>* const done = &progress_[static_cast<std::size_t>(at)];
+      Piece piece{.slots = slots_.data() + sequence, .sequences = 1, .first = at * size, .done = done};
+      piece.count = std::min(size, T - piece.first);
+      if (at > 0) piece.before = done - 1;
+      if (piece.first + piece.count == T) piece.logits = logits_.data() + sequence * logits_stride_;
+      forward(piece, {lane, lane, 0, 1});
+    }
+  });
+}
+
+/// Members that still have something to do each in the narrowest product.
+int Decoder::most_together() const {
+  return static_cast<int>(std::max(1L, plan_.width / k_.panel));
+}
+
+/// The last position of every sequence. Few sequences are run by all threads together, or each by one, whichever takes
+/// less time: the bits are the same.
+void Decoder::run_last() {
+  ++length_;
+  const bool may_share = team_.members() > 1 && sequences() < few_sequences * team_.members();
+  if (!may_share) return run_last(false);
+  const auto begin = std::chrono::steady_clock::now();
+  run_last(faster_.way() == 0);
+  faster_.took(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+}
+
+void Decoder::run_last(bool together) {
+  const auto count = static_cast<long>(slots_.size());
+  const int members = together ? std::min(team_.members(), most_together()) : team_.members();
+  auto body = [&](int member) {
+    if (member >= members) return;
+    Lane& own = lanes_[static_cast<std::size_t>(member)];
+    const long begin = together ? 0 : count * member / members, end = together ? count : count * (member + 1) / members;
+    for (long sequence = begin; sequence < end; sequence += rows_at_once) {
+      const Piece piece{.slots = slots_.data() + sequence,
+                        .sequences = std::min(rows_at_once, end - sequence),
+                        .first = length_ - 1,
+                        .count = 1,
+                        .logits = logits_.data() + sequence * logits_stride_};
+      forward(piece, together ? Part{lanes_.front(), own, member, members} : Part{own, own, 0, 1});
+    }
+  };
+  if (!together && count == 1)
+    body(members - 1);
+  else
+    team_.run(body);
+}
+
+// ---- layers
+
+void Decoder::meet(const Part& part) {
+  if (part.of > 1) team_.meet(part.of);
+}
+
+/// The columns of a product that are the part's: whole panels.
+Decoder::Columns Decoder::columns_of(long width, const Part& part) const {
+  const long panels = (width + k_.panel - 1) / k_.panel;
+  return {std::min(width, panels * part.member / part.of * k_.panel),
+          std::min(width, panels * (part.member + 1) / part.of * k_.panel)};
+}
+
+/// y (rows, out) (+)= x (rows, in) W^T + b, of which only the columns: they begin with a panel.
+void Decoder::apply(const LinearPlan& layer, Columns columns, long rows, const float* x, long ldx, float* y, long ldy,
+                    bool add) const {
+  const long width = columns.end - columns.begin;
+  if (width <= 0) return;
+  y += columns.begin;
+  if (const float* const bias = value(layer.bias); bias != nullptr) {
+    add ? k_.add(rows, width, bias + columns.begin, 0, y, ldy) : k_.fill(rows, width, bias + columns.begin, y, ldy);
+    add = true;
+  }
+  const float* const weight = packed_.data() + layer.forward + columns.begin * layer.in;
+  if (rows == 1) return k_.row_product(width, layer.in, x, weight, k_.panel, layer.in * k_.panel, y, add);
+  k_.product(rows, width, layer.in, x, ldx, weight, k_.panel, layer.in * k_.panel, y, ldy, add);
+}
+
+/// norm(x) in the part's own buffer, rows row_stride(C) apart. Only where the model has norms.
+const float* Decoder::normalise(const NormPlan& norm, long rows, const float* x, long ldx, const Part& part) const {
+  k_.norm(*plan_.norm, rows, plan_.width, x, ldx, value(norm.gain), value(norm.bias), plan_.norm_eps, part.own.h,
+          row_stride(plan_.width), part.own.statistics);
+  return part.own.h;
+}
+
+/// x = wte[id] + position + n-gram rows
+void Decoder::embed(const Piece& piece, const Part& part) {
+  const long C = plan_.width, ld = row_stride(C);
+  const Columns columns = columns_of(C, part);
+  const long width = columns.end - columns.begin;
+  const float* const positions = plan_.wpe.there()         ? value(plan_.wpe)
+                                 : plan_.sinusoids.empty() ? nullptr
+                                                           : plan_.sinusoids.data();
+  for (long s = 0, row = 0; s < piece.sequences; ++s)
+    for (long i = 0; i < piece.count; ++i, ++row) {
+      const std::int64_t* const ids = tokens_of(piece.slots[s]);
+      const long position = piece.first + i;
+      float* const x = part.shared.x + row * ld + columns.begin;
+      k_.copy(1, width, value(plan_.wte) + ids[position] * C + columns.begin, C, x, ld);
+      if (!plan_.tables.empty()) look_up(part, row, ids, position);
+      if (positions != nullptr) k_.add(1, width, positions + position * C + columns.begin, C, x, ld);
+    }
+}
+
+/// x += the rows of the n-grams that end at `position`, or their projection.
+void Decoder::look_up(const Part& part, long row, const std::int64_t* ids, long position) {
+  const long C = plan_.width, width = plan_.table_width;
+  const Columns columns = columns_of(C, part);
+  float* const x = part.shared.x + row * row_stride(C);
+  last_ngram_rows(plan_.ngrams, plan_.vocab, {ids, static_cast<std::size_t>(position + 1)}, part.own.rows);
+  for (std::size_t table = 0; table < plan_.tables.size(); ++table) {
+    const float* const found = value(plan_.tables[table].weight) + part.own.rows[table] * width;
+    if (plan_.ngram_proj.out > 0)
+      k_.copy(1, width, found, width, part.own.joined + static_cast<long>(table) * width, width);
+    else
+      k_.add(1, columns.end - columns.begin, found + columns.begin, width, x + columns.begin, C);
+  }
+  if (plan_.ngram_proj.out > 0) apply(plan_.ngram_proj, columns, 1, part.own.joined, 0, x, 0, true);
+}
+
+/// qkv (rows, 3 J) -> o (sequences * queries, J) by heads: rotation, what is kept, and softmax of scores times values.
+void Decoder::heads(long layer, const Piece& piece, const Part& part, long queries) {
+  const long J = plan_.joined, hs = plan_.head_size, ld = row_stride(3 * J), ldo = row_stride(J);
+  const long begin = plan_.heads * part.member / part.of, end = plan_.heads * (part.member + 1) / part.of;
+  if (begin == end) return;
+  const long rows = piece.sequences * piece.count, last = piece.first + piece.count;
+  const float* const cosines = plan_.rope ? plan_.cosines.data() + piece.first * (hs / 2) : nullptr;
+  const float* const sines = plan_.rope ? plan_.sines.data() + piece.first * (hs / 2) : nullptr;
+  float* const qkv = part.shared.qkv;
+  for (float* const x : {qkv, qkv + J})
+    if (plan_.rope || plan_.qk_norm_eps)
+      k_.turn(rows, piece.count, end - begin, hs, x + begin * hs, ld, plan_.qk_norm_eps.value_or(0), part.own.inverse,
+              cosines, sines);
+  for (long s = 0; s < piece.sequences; ++s)
+    for (long h = begin; h < end; ++h) {
+      const float* const k = qkv + s * piece.count * ld + J + h * hs;
+      k_.transpose(piece.count, hs, k, ld, keys_of(layer, piece.slots[s], h) + piece.first, key_stride_);
+      k_.copy(piece.count, hs, k + J, ld, values_of(layer, piece.slots[s], h) + piece.first * hs, hs);
+    }
+  if (piece.before != nullptr) wait_until([&] { return piece.before->load(std::memory_order_acquire) > layer; });
+  if (piece.done != nullptr) piece.done->store(layer + 1, std::memory_order_release);
+  const KeptHeadShape shape{.begin = last - queries,
+                            .end = last,
+                            .hs = hs,
+                            .ld = ld,
+                            .ldo = ldo,
+                            .ldk = key_stride_,
+                            .scale = plan_.score_scale};
+  for (long s = 0; s < piece.sequences; ++s)
+    for (long h = begin; queries > 0 && h < end; ++h)
+      k_.attend(shape, qkv + ((s + 1) * piece.count - queries) * ld + h * hs, keys_of(layer, piece.slots[s], h),
+                values_of(layer, piece.slots[s], h), part.shared.o + s * queries * ldo + h * hs, part.own.scratch);
+}
+
+/// o = heads(norm(x)) for the last `queries` positions of each sequence; keys and values of all.
+void Decoder::attend(const BlockPlan& block, long layer, const Piece& piece, const Part& part, long queries) {
+  const long C = plan_.width, J = plan_.joined, ldx = row_stride(C), ld = row_stride(3 * J);
+  const long rows = piece.sequences * piece.count;
+  const float* const x = part.shared.x;
+  const float* const h = plan_.norm ? normalise(block.ln_1, rows, x, ldx, part) : x;
+  const bool apart = queries < piece.count && J % k_.panel == 0;
+  if (!apart) {
+    apply(block.c_attn, columns_of(3 * J, part), rows, h, ldx, part.shared.qkv, ld, false);
+  } else {  // a part is all here: several members share single positions alone
+    apply(block.c_attn, {J, 3 * J}, rows, h, ldx, part.shared.qkv, ld, false);
+    const long skipped = piece.count - 1;
+    if (queries > 0)
+      apply(block.c_attn, {0, J}, piece.sequences, h + skipped * ldx, piece.count * ldx, part.shared.qkv + skipped * ld,
+            piece.count * ld, false);
+  }
+  meet(part);
+  heads(layer, piece, part, queries);
+}
+
+/// x += projection(f(widening(norm(x))))
+void Decoder::feed(const BlockPlan& block, const Part& part, float* x, long ldx, long rows) {
+  const long ldh = row_stride(plan_.hidden);
+  const Columns columns = columns_of(plan_.hidden, part);
+  const long width = columns.end - columns.begin;
+  const float* h = x;
+  long ld = ldx;
+  if (plan_.norm) h = normalise(block.ln_2, rows, x, ldx, part), ld = row_stride(plan_.width);
+  Lane& lane = part.shared;
+  apply(block.c_fc, columns, rows, h, ld, lane.u, ldh, false);
+  float* const u = lane.u + columns.begin;
+  float* const g = lane.g + columns.begin;
+  if (plan_.gated) {
+    apply(block.c_gate, columns, rows, h, ld, lane.gate, ldh, false);
+    k_.gated(rows, width, u, lane.gate + columns.begin, ldh, g, ldh);
+  } else {
+    k_.curve(plan_.curve, rows, width, u, ldh, g, ldh);
+  }
+  meet(part);
+  apply(block.mlp_proj, columns_of(plan_.width, part), rows, lane.g, ldh, x, ldx, true);
+  meet(part);
+}
+
+/// Logits of one row for each sequence.
+void Decoder::finish(const Piece& piece, const Part& part, const float* x, long ldx) {
+  const float* h = x;
+  long ld = ldx;
+  if (plan_.final_norm && plan_.norm)
+    h = normalise(plan_.ln_f, piece.sequences, x, ldx, part), ld = row_stride(plan_.width);
+  apply(plan_.head, columns_of(plan_.vocab, part), piece.sequences, h, ld, piece.logits, logits_stride_, false);
+}
+
+void Decoder::forward(const Piece& piece, const Part& part) {
+  const long C = plan_.width, J = plan_.joined, ldo = row_stride(J);
+  float* x = part.shared.x;
+  long ldx = row_stride(C), rows = piece.sequences * piece.count;
+  embed(piece, part);
+  meet(part);
+  for (long layer = 0; layer < plan_.layers; ++layer) {
+    const BlockPlan& block = plan_.blocks[static_cast<std::size_t>(layer)];
+    const bool last = layer + 1 == plan_.layers;  // of it only the last position's output is wanted
+    const long queries = !last ? piece.count : piece.logits != nullptr ? 1 : 0;
+    attend(block, layer, piece, part, queries);
+    if (queries == 0) return;
+    meet(part);
+    if (last && piece.count > 1) {
+      x += (piece.count - 1) * ldx;
+      ldx *= piece.count;
+      rows = piece.sequences;
+    }
+    const Columns columns = columns_of(C, part);
+    if (block.c_proj.out > 0)
+      apply(block.c_proj, columns, rows, part.shared.o, ldo, x, ldx, true);
+    else
+      k_.add(rows, columns.end - columns.begin, part.shared.o + columns.begin, ldo, x + columns.begin, ldx);
+    meet(part);
+    if (plan_.feed_forward) feed(block, part, x, ldx, rows);
+  }
+  finish(piece, part, x, ldx);
+}
+
+}  // namespace chargpt::cpu

@@ -1,0 +1,190 @@
+// Decoding on the raw weights against the model's own forward over the whole window: logits, over all options covered.
+#include "compute/cpu/decoder.h"
+
+#include <torch/types.h>
+#include <torch/utils.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "model/registry.h"
+#include "model/variants.h"
+
+#include "test.h"
+
+using namespace chargpt;
+using cpu::Decoder;
+using cpu::Kernels;
+
+namespace {
+
+using Ids = std::vector<std::int64_t>;
+
+/// A model away from the values that leave a layer idle.
+std::shared_ptr<LanguageModel> disturbed_model(const ModelConfig& config) {
+  const torch::NoGradGuard no_grad;
+  auto model = make_model(config, test_vocab, 3);
+  double phase = 0;
+  for (torch::Tensor& parameter : model->parameters()) {
+    parameter.add_(
+        0.1 *
+        torch::sin(torch::arange(1, parameter.numel() + 1, torch::kFloat32) * 1.7 + phase).view(parameter.sizes()));
+    phase += 0.5;
+  }
+  return model;
+}
+
+Decoder decoder_of(const LanguageModel& model, int threads, const Kernels& kernels = cpu::kernels()) {
+  std::vector<const float*> values;
+  std::string why_not;
+  auto plan = cpu::forward_plan_of(model, kernels, values, why_not);
+  REQUIRE(why_not == "");
+  return {std::move(*plan), std::move(values), kernels, threads};
+}
+
+/// Logits of the position behind `ids`, the whole window through the model.
+torch::Tensor expected_logits(LanguageModel& model, const Ids& ids) {
+  const torch::NoGradGuard no_grad;
+  return model.forward(torch::tensor(ids).unsqueeze(0)).index({0, -1});
+}
+
+struct Sequences {
+  Decoder& decoder;
+  std::int64_t block_size, kept;
+  std::vector<Ids> windows;  ///< what each sequence's next logits are a function of
+  float* logits = nullptr;
+
+  void start(const Ids& ids, std::size_t count) {
+    windows.assign(count, ids);
+    logits = decoder.start(ids, static_cast<std::int64_t>(count));
+  }
+  /// A different id for each.
+  void append(std::int64_t turn) {
+    Ids ids;
+    for (Ids& window : windows) {
+      ids.push_back((turn * turn * 7 + turn * 3 + 5 * std::ssize(ids)) % test_vocab);
+      if (std::ssize(window) == block_size) window.erase(window.begin(), window.end() - kept);
+      window.push_back(ids.back());
+    }
+    logits = decoder.append(ids, kept);
+  }
+  std::vector<float> row(std::size_t sequence) const {
+    const float* const first = logits + static_cast<std::int64_t>(sequence) * decoder.stride();
+    return {first, first + test_vocab};
+  }
+  double worst_error(LanguageModel& model) const {
+    double worst = 0;
+    for (std::size_t i = 0; i < windows.size(); ++i)
+      worst = std::max(worst, largest_difference(torch::tensor(row(i)), expected_logits(model, windows[i])));
+    return worst;
+  }
+};
+
+/// Largest error of any logit while `count` sequences grow from `prompt` ids by `tokens`.
+double worst_error(LanguageModel& model, Decoder& decoder, std::int64_t prompt, std::size_t count, std::int64_t kept,
+                   std::int64_t tokens) {
+  Sequences sequences{decoder, model.block_size(), kept, {}};
+  Ids ids;
+  for (std::int64_t i = 0; i < prompt; ++i) ids.push_back((5 * i + 2) % test_vocab);
+  sequences.start(ids, count);
+  double worst = sequences.worst_error(model);
+  for (std::int64_t turn = 0; turn < tokens; ++turn) {
+    sequences.append(turn);
+    worst = std::max(worst, sequences.worst_error(model));
+  }
+  return worst;
+}
+
+bool covered(const ModelConfig& config) {
+  return config.type == "gpt" && config.norm_place == NormPlace::pre;
+}
+
+}  // namespace
+
+TEST_CASE("logits are the model's within 1e-4, over all covered options, also past block_size") {
+  const OneThread one;  // of LibTorch
+  int compared = 0;
+  for (const Variant& variant : all_variants()) {
+    if (!covered(variant.config)) continue;
+    INFO(variant.name);
+    const auto model = disturbed_model(variant.config);
+    Decoder decoder = decoder_of(*model, 2);
+    CHECK(worst_error(*model, decoder, 3, 3, model->block_size() - 1, 12) < 1e-4);
+    ++compared;
+  }
+  CHECK(compared > 40);
+}
+
+TEST_CASE("logits are the model's with every instruction set, number of threads and of sequences") {
+  const OneThread one;  // of LibTorch
+  ModelConfig config = small_config();
+  config.n_head = 3;
+  config.position = Position::rope;
+  config.ngram_orders = {2, 4};
+  config.ngram_rows = {182, 70};
+  const auto model = disturbed_model(config);
+  for (const Kernels* kernels : cpu::all_kernels())
+    for (const int threads : {1, 2, 3}) {
+      Decoder decoder = decoder_of(*model, threads, *kernels);
+      for (const std::size_t sequences : {1, 2, 5, 17})
+        for (const std::int64_t kept : {7, 4, 0}) {
+          INFO(kernels->name << ", " << threads << " threads, " << sequences << " sequences, " << kept << " kept");
+          CHECK(worst_error(*model, decoder, 8, sequences, kept, 6) < 1e-4);
+        }
+    }
+}
+
+TEST_CASE("windows longer than a thread takes at once, by one thread and cut among several") {
+  const OneThread one;  // of LibTorch
+  ModelConfig config = small_config();
+  config.block_size = 300;
+  config.n_head = 1;  // of 32: products of keys and values apart
+  config.n_embd = 32;
+  const auto model = disturbed_model(config);
+  for (const int threads : {1, 2, 3}) {
+    Decoder decoder = decoder_of(*model, threads);
+    for (const std::size_t sequences : {1, 2, 3}) {
+      INFO(threads << " threads, " << sequences << " sequences");
+      CHECK(worst_error(*model, decoder, 299, sequences, 299, 3) < 1e-4);
+      CHECK(worst_error(*model, decoder, 300, sequences, 150, 2) < 1e-4);
+    }
+  }
+}
+
+TEST_CASE("a sequence has the same bits alone and among others, and after those have gone") {
+  const OneThread one;  // of LibTorch
+  const auto model = disturbed_model(small_config());
+  Decoder decoder = decoder_of(*model, 2);
+  const auto grown = [&](std::size_t count, bool leave) {
+    Sequences sequences{decoder, 8, 7, {}};
+    sequences.start({1, 2, 3}, count);
+    std::vector<std::vector<float>> rows;
+    for (std::int64_t turn = 0; turn < 12; ++turn) {
+      if (leave && turn == 3) {
+        decoder.keep(Ids{0, 4});
+        sequences.windows = {sequences.windows[0], sequences.windows[4]};
+      }
+      sequences.append(turn);
+      rows.push_back(sequences.row(0));
+    }
+    if (leave) CHECK(sequences.worst_error(*model) < 1e-4);
+    return rows;
+  };
+  const auto alone = grown(1, false);
+  CHECK(alone == grown(5, false));
+  CHECK(alone == grown(20, false));
+  CHECK(alone == grown(20, true));
+}
+
+TEST_CASE("what is not covered is named") {
+  const auto reason = [](const ModelConfig& config) {
+    std::vector<const float*> values;
+    std::string why_not;
+    CHECK_FALSE(cpu::forward_plan_of(*make_model(config, test_vocab, 3), cpu::kernels(), values, why_not));
+    return why_not;
+  };
+  ModelConfig post = small_config();
+  post.norm_place = NormPlace::post;
+  CHECK(reason(post) == "model.norm_place = post");
+  CHECK(reason(small_config("bigram")) == "model.type = bigram");
+}
