@@ -28,7 +28,8 @@ struct Arguments {
   OutputArguments output;
   DeviceArguments device;
   ConfigArguments config;
-  std::string run, checkpoint = "best", weights = "better", prompt, prompt_file, unknown = "error", dash;
+  std::string run, checkpoint = "best", weights = "better", prompt, prompt_file, unknown = "error", dash,
+                   context = "full";
   std::vector<std::string> stop;
   std::int64_t seed = 1337;
   bool greedy = false, no_cache = false;
@@ -138,12 +139,12 @@ void run_sample(const Arguments& arguments) {
     samples.emplace_back(arguments.stop, i == 0 && !arguments.output.json, escape);
   if (!arguments.output.json) std::fputs((escape ? escape_for_terminal(prompt) : prompt).c_str(), stdout);
   const auto start = std::chrono::steady_clock::now();
-  generate(
-      *run.model, ids, sample, static_cast<std::uint64_t>(arguments.seed),
-      [&](std::int64_t index, std::int64_t id) {
-        return samples[static_cast<std::size_t>(index)].add(run.checkpoint.vocabulary.symbol(id));
-      },
-      !arguments.no_cache);
+  generate(*run.model, ids, sample, static_cast<std::uint64_t>(arguments.seed),
+           [&](std::int64_t index, std::int64_t id) {
+             return samples[static_cast<std::size_t>(index)].add(run.checkpoint.vocabulary.symbol(id));
+           },
+           {.decoding = arguments.no_cache ? Decoding::uncached : Decoding::fast,
+            .context = arguments.context == "half" ? Context::half : Context::full});
   for (SampleText& text : samples) text.finish();
   print_samples(arguments, prompt, samples, escape);
   std::int64_t tokens = 0;
@@ -171,6 +172,10 @@ void add_sample(CLI::App& app) {
   app.add_flag("--greedy", arguments->greedy, "always the most probable character (temperature 0)");
   app.add_option("--seed", arguments->seed, "seed of the draws; sample i has its own stream (seed, i)")
       ->check(CLI::NonNegativeNumber);
+  app.add_option("--context", arguments->context,
+                 "where the text outgrows block_size: full, all that the model can take, run again for each character; "
+                 "half, the second half of it once it is full, many times faster")
+      ->check(CLI::IsMember({"full", "half"}));
   app.add_flag("--no-cache", arguments->no_cache, "run the whole context again for each character (same text, slower)");
   arguments->config.add(app, {"sample"});
   add_device_arguments(app, arguments->device);

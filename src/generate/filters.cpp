@@ -27,16 +27,17 @@ float largest(std::span<const float> logits) {
   return *std::max_element(logits.begin(), logits.end());
 }
 
-/// Ids by rank: larger logit first, of equal ones the lower id.
-std::vector<std::int64_t> ranking(std::span<const float> logits) {
-  std::vector<std::int64_t> ids(logits.size());
-  std::iota(ids.begin(), ids.end(), 0);
-  std::stable_sort(ids.begin(), ids.end(), [&](std::int64_t a, std::int64_t b) { return logits[a] > logits[b]; });
-  return ids;
-}
+/// Comes first in rank: larger logit, of equal ones the lower id. No two ids are equal in it, so that any sort of the
+/// library's gives the one order.
+struct Ranks {
+  std::span<const float> logits;
+  bool operator()(std::int64_t a, std::int64_t b) const {
+    return logits[a] != logits[b] ? logits[a] > logits[b] : a < b;
+  }
+};
 
-void remove_from_rank(std::span<float> logits, const std::vector<std::int64_t>& ids, std::size_t first_removed) {
-  for (std::size_t i = first_removed; i < ids.size(); ++i) logits[ids[i]] = removed;
+void remove_all(std::span<float> logits, std::span<const std::int64_t> ids) {
+  for (const std::int64_t id : ids) logits[id] = removed;
 }
 
 /// Probability up to a common factor: 1 for the largest logit. `top` must be finite.
@@ -49,55 +50,56 @@ double total_weight(std::span<const float> logits, float top) {
                          [top](double sum, float x) { return sum + weight(x, top); });
 }
 
-}  // namespace
+// The filters on logits that are known to be usable; `ids`: room for one per symbol.
 
-void apply_temperature(std::span<float> logits, double temperature) {
-  require_usable(logits);
-  if (temperature == 0) return keep_top_k(logits, 1);
+void divide(std::span<float> logits, double temperature) {
   const float top = largest(logits);
   if (top == removed) return;
   for (float& logit : logits) logit = static_cast<float>((static_cast<double>(logit) - top) / temperature);
 }
 
-void keep_top_k(std::span<float> logits, std::int64_t k) {
-  require_usable(logits);
+void keep_first(std::span<float> logits, std::int64_t k, std::span<std::int64_t> ids) {
   if (k <= 0 || k >= std::ssize(logits)) return;
-  remove_from_rank(logits, ranking(logits), static_cast<std::size_t>(k));
+  std::iota(ids.begin(), ids.end(), 0);
+  std::nth_element(ids.begin(), ids.begin() + k, ids.end(), Ranks{logits});
+  remove_all(logits, ids.subspan(static_cast<std::size_t>(k)));
 }
 
-void keep_top_p(std::span<float> logits, double p) {
-  require_usable(logits);
+void keep_nucleus(std::span<float> logits, double p, std::span<std::int64_t> ids) {
   const float top = largest(logits);
   if (p >= 1 || top == removed) return;
   const double wanted = p * total_weight(logits, top);
-  const std::vector<std::int64_t> ids = ranking(logits);
+  std::iota(ids.begin(), ids.end(), 0);
+  std::sort(ids.begin(), ids.end(), Ranks{logits});
   std::size_t kept = 1;
   for (double sum = weight(logits[ids[0]], top); sum < wanted && kept < ids.size(); ++kept)
     sum += weight(logits[ids[kept]], top);
-  remove_from_rank(logits, ids, kept);
+  remove_all(logits, ids.subspan(kept));
 }
 
-void keep_min_p(std::span<float> logits, double p) {
-  require_usable(logits);
+void drop_improbable(std::span<float> logits, double p) {
   const float top = largest(logits);
   if (p <= 0 || top == removed) return;
   for (float& logit : logits)
     if (weight(logit, top) < p) logit = removed;
 }
 
-std::int64_t most_probable(std::span<const float> logits) {
-  require_usable(logits);
+std::int64_t first_in_rank(std::span<const float> logits) {
   const auto first = std::max_element(logits.begin(), logits.end());
   if (first == logits.end() || *first == removed) throw Error(ExitCode::internal, "no symbol is left to sample from");
   return first - logits.begin();
 }
 
-std::int64_t draw(std::span<const float> logits, RandomStream& random) {
-  std::int64_t id = most_probable(logits);
+/// `weights`: room for one per symbol.
+std::int64_t draw(std::span<const float> logits, RandomStream& random, std::span<double> weights) {
+  std::int64_t id = first_in_rank(logits);
   const float top = logits[id];
-  double rest = random.uniform() * total_weight(logits, top);
+  double total = 0;
+  for (std::size_t i = 0; i < logits.size(); ++i)
+    total += weights[i] = logits[i] == removed ? 0 : weight(logits[i], top);
+  double rest = random.uniform() * total;
   for (std::int64_t i = 0; i < std::ssize(logits); ++i) {
-    const double part = weight(logits[i], top);
+    const double part = weights[static_cast<std::size_t>(i)];
     if (part == 0) continue;
     id = i;
     rest -= part;
@@ -106,13 +108,52 @@ std::int64_t draw(std::span<const float> logits, RandomStream& random) {
   return id;
 }
 
-std::int64_t choose(std::span<float> logits, const SampleConfig& sample, RandomStream& random) {
-  if (sample.temperature == 0) return most_probable(logits);
-  apply_temperature(logits, sample.temperature);
-  keep_top_k(logits, sample.top_k);
-  keep_top_p(logits, sample.top_p);
-  keep_min_p(logits, sample.min_p);
-  return draw(logits, random);
+}  // namespace
+
+void apply_temperature(std::span<float> logits, double temperature) {
+  require_usable(logits);
+  temperature == 0 ? keep_top_k(logits, 1) : divide(logits, temperature);
+}
+
+void keep_top_k(std::span<float> logits, std::int64_t k) {
+  require_usable(logits);
+  std::vector<std::int64_t> ids(logits.size());
+  keep_first(logits, k, ids);
+}
+
+void keep_top_p(std::span<float> logits, double p) {
+  require_usable(logits);
+  std::vector<std::int64_t> ids(logits.size());
+  keep_nucleus(logits, p, ids);
+}
+
+void keep_min_p(std::span<float> logits, double p) {
+  require_usable(logits);
+  drop_improbable(logits, p);
+}
+
+std::int64_t most_probable(std::span<const float> logits) {
+  require_usable(logits);
+  return first_in_rank(logits);
+}
+
+std::int64_t draw(std::span<const float> logits, RandomStream& random) {
+  require_usable(logits);
+  std::vector<double> weights(logits.size());
+  return draw(logits, random, weights);
+}
+
+Sampler::Sampler(const SampleConfig& sample, std::int64_t vocab_size)
+    : sample_(sample), ids_(static_cast<std::size_t>(vocab_size)), weights_(static_cast<std::size_t>(vocab_size)) {}
+
+std::int64_t Sampler::choose(std::span<float> logits, RandomStream& random) {
+  require_usable(logits);
+  if (sample_.temperature == 0) return first_in_rank(logits);
+  divide(logits, sample_.temperature);
+  keep_first(logits, sample_.top_k, ids_);
+  keep_nucleus(logits, sample_.top_p, ids_);
+  drop_improbable(logits, sample_.min_p);
+  return draw(logits, random, weights_);
 }
 
 }  // namespace chargpt

@@ -31,7 +31,19 @@ std::int64_t most_probable(std::span<const float> logits);
 /// Draws from softmax(logits) with one uniform number. Errors: internal where every symbol is removed, diverged where a
 /// logit is NaN or +inf.
 std::int64_t draw(std::span<const float> logits, RandomStream& random);
-/// All of the above as `sample` says; temperature 0 is greedy and draws nothing.
-std::int64_t choose(std::span<float> logits, const SampleConfig& sample, RandomStream& random);
+
+/// All of the above as `sample` says, in room taken once.
+class Sampler {
+ public:
+  Sampler(const SampleConfig& sample, std::int64_t vocab_size);
+  /// One symbol of a row of vocab_size logits, which are used up; temperature 0 is greedy and draws nothing. Errors as
+  /// draw().
+  std::int64_t choose(std::span<float> logits, RandomStream& random);
+
+ private:
+  SampleConfig sample_;
+  std::vector<std::int64_t> ids_;
+  std::vector<double> weights_;
+};
 
 }  // namespace chargpt

@@ -1,14 +1,18 @@
 // Decoding: a batch of samples of one prompt, in lockstep.
 #include "generate/generate.h"
 
+#include <ATen/Parallel.h>
 #include <torch/types.h>
 #include <torch/utils.h>
 
 #include <algorithm>
-#include <numeric>
+#include <memory>
 #include <optional>
+#include <span>
+#include <utility>
 
 #include "base/error.h"
+#include "compute/cpu/decoder.h"
 #include "generate/filters.h"
 
 namespace chargpt {
@@ -28,37 +32,159 @@ void check_prompt(const std::vector<std::int64_t>& prompt, std::int64_t vocab_si
                                         std::to_string(vocab_size - 1));
 }
 
-/// The last block_size tokens of the prompt, once for each sample.
-torch::Tensor first_window(const std::vector<std::int64_t>& prompt, std::int64_t block_size, std::int64_t samples) {
-  const std::int64_t length = std::min<std::int64_t>(std::ssize(prompt), block_size);
-  return torch::tensor(torch::ArrayRef<std::int64_t>(prompt).slice(prompt.size() - static_cast<std::size_t>(length)))
-      .expand({samples, length});  // (B, T)
+/// The last block_size tokens of the prompt.
+std::span<const std::int64_t> first_window(const std::vector<std::int64_t>& prompt, std::int64_t block_size) {
+  const auto length = static_cast<std::size_t>(std::min<std::int64_t>(std::ssize(prompt), block_size));
+  return std::span(prompt).last(length);
 }
 
-/// Samples whose keys, values and activations of a whole window fit the memory that decoding may take.
-std::int64_t samples_at_once(const LanguageModel& model) {
+/// Of block_size tokens, the last that stay when one more comes.
+std::int64_t kept_tokens(Context context, std::int64_t block_size) {
+  return context == Context::full ? block_size - 1 : block_size / 2;
+}
+
+/// Samples of so many floats each that fit the memory that decoding may take.
+std::int64_t samples_at_once(double floats) {
   constexpr double budget = 256 << 20;
-  const ModelConfig& config = model.config();
-  const double per_token = static_cast<double>(model.vocab_size()) + 2.0 * config.n_layer * config.n_embd +
-                           12.0 * config.n_embd + 1.0 * config.n_head * config.block_size;
-  return std::max<std::int64_t>(1, static_cast<std::int64_t>(budget / (sizeof(float) * per_token * config.block_size)));
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(budget / (sizeof(float) * floats)));
 }
 
-/// Samples first .. first + count - 1 of one prompt.
-class Decoder {
+/// Where logits come from: a batch of samples that grow in lockstep.
+class Forward {
  public:
-  Decoder(LanguageModel& model, const SampleConfig& sample, std::uint64_t seed, bool use_cache, torch::Tensor window,
-          std::int64_t first)
-      : model_(model), sample_(sample), device_(device_of(model)), window_(std::move(window)) {
-    if (use_cache && model.has_cache()) cache_.emplace();
-    for (std::int64_t i = first; i < first + window_.size(0); ++i)
-      samples_.push_back({i, RandomStream(seed, Purpose::sampling, static_cast<std::uint64_t>(i))});
+  struct Logits {
+    float* first;         ///< of the last position of every sample: (B, V), to be used up
+    std::int64_t stride;  ///< from row to row
+  };
+  Forward() = default;
+  virtual ~Forward() = default;
+  Forward(const Forward&) = delete;
+  Forward& operator=(const Forward&) = delete;
+  /// `samples` equal ones.
+  virtual Logits start(std::span<const std::int64_t> window, std::int64_t samples) = 0;
+  /// Goes on with these rows of the batch, in ascending order, each grown by its id.
+  virtual Logits append(std::span<const std::int64_t> rows, std::span<const std::int64_t> ids) = 0;
+  virtual std::int64_t at_once() const = 0;
+};
+
+// ---- by the model's own forward
+
+class ModelForward : public Forward {
+ public:
+  ModelForward(LanguageModel& model, const DecodeOptions& options)
+      : model_(model),
+        device_(device_of(model)),
+        use_cache_(options.decoding != Decoding::uncached && model.has_cache()),
+        kept_(kept_tokens(options.context, model.block_size())) {}
+
+  Logits start(std::span<const std::int64_t> window, std::int64_t samples) override {
+    window_ = torch::tensor(torch::ArrayRef<std::int64_t>(window.data(), window.size())).expand({samples, -1});
+    cache_.reset();
+    if (use_cache_) cache_.emplace();
+    return last_logits();
   }
 
-  void run(const TokenCallback& on_token) {
-    for (std::int64_t token = 0; token < sample_.tokens && !samples_.empty(); ++token) {
-      const torch::Tensor ids = draw_next(last_logits());
-      keep_going(report(ids, on_token), ids);
+  Logits append(std::span<const std::int64_t> rows, std::span<const std::int64_t> ids) override {
+    if (std::ssize(rows) != window_.size(0)) keep_rows(torch::tensor(torch::ArrayRef(rows.data(), rows.size())));
+    if (window_.size(1) == model_.block_size()) {  // every position changes
+      window_ = window_.narrow(1, window_.size(1) - kept_, kept_);
+      if (cache_) cache_.emplace();
+    }
+    window_ = torch::cat({window_, torch::tensor(torch::ArrayRef(ids.data(), ids.size())).unsqueeze(1)}, 1);
+    return last_logits();
+  }
+
+  std::int64_t at_once() const override {
+    const ModelConfig& config = model_.config();
+    const double per_token = static_cast<double>(model_.vocab_size()) + 2.0 * config.n_layer * config.n_embd +
+                             12.0 * config.n_embd + 1.0 * config.n_head * config.block_size;
+    return samples_at_once(per_token * config.block_size);
+  }
+
+ private:
+  void keep_rows(const torch::Tensor& rows) {
+    window_ = window_.index_select(0, rows);
+    if (cache_) cache_->keep_rows(rows.to(device_));
+  }
+
+  Logits last_logits() {
+    const std::int64_t known = cache_ ? cache_->length : 0;
+    ForwardContext context;
+    if (cache_) context.cache = &*cache_;
+    const torch::Tensor ids = window_.narrow(1, known, window_.size(1) - known);
+    const torch::Tensor logits = model_.forward(ids.to(device_), context);  // (B, T) -> (B, T, V)
+    logits_ = logits.select(1, -1).to(torch::kCPU, torch::kFloat32, /*non_blocking=*/false, /*copy=*/true).contiguous();
+    return {logits_.mutable_data_ptr<float>(), logits_.size(1)};
+  }
+
+  LanguageModel& model_;
+  torch::Device device_;
+  bool use_cache_;
+  std::int64_t kept_;
+  torch::Tensor window_;  ///< (B, T) the last tokens of each sample, at most block_size
+  std::optional<KeyValueCache> cache_;
+  torch::Tensor logits_;  ///< (B, V)
+};
+
+// ---- on the raw weights
+
+class RawForward : public Forward {
+ public:
+  RawForward(cpu::Plan plan, std::vector<const float*> values, Context context)
+      : kept_(kept_tokens(context, plan.block_size)),
+        decoder_(std::move(plan), std::move(values), cpu::kernels(), at::get_num_threads()) {}
+
+  Logits start(std::span<const std::int64_t> window, std::int64_t samples) override {
+    return {decoder_.start(window, samples), decoder_.stride()};
+  }
+  Logits append(std::span<const std::int64_t> rows, std::span<const std::int64_t> ids) override {
+    decoder_.keep(rows);
+    return {decoder_.append(ids, kept_), decoder_.stride()};
+  }
+  std::int64_t at_once() const override {
+    return samples_at_once(static_cast<double>(cpu::Decoder::kept_floats(decoder_.plan())));
+  }
+
+ private:
+  std::int64_t kept_;
+  cpu::Decoder decoder_;
+};
+
+std::unique_ptr<Forward> make_forward(LanguageModel& model, const DecodeOptions& options) {
+  if (options.decoding == Decoding::fast) {
+    std::vector<const float*> values;
+    std::string why_not;
+    if (auto plan = cpu::forward_plan_of(model, cpu::kernels(), values, why_not))
+      return std::make_unique<RawForward>(std::move(*plan), std::move(values), options.context);
+  }
+  return std::make_unique<ModelForward>(model, options);
+}
+
+// ---- the loop
+
+/// A batch of samples of one prompt. Nothing is allocated after the first token.
+class Samples {
+ public:
+  Samples(Forward& forward, const SampleConfig& sample, std::uint64_t seed, std::int64_t vocab_size)
+      : forward_(forward),
+        tokens_(sample.tokens),
+        seed_(seed),
+        vocab_size_(static_cast<std::size_t>(vocab_size)),
+        sampler_(sample, vocab_size) {}
+
+  /// Samples first .. first + count - 1.
+  void run(std::span<const std::int64_t> window, std::int64_t first, std::int64_t count,
+           const TokenCallback& on_token) {
+    samples_.clear();
+    for (std::int64_t i = first; i < first + count; ++i)
+      samples_.push_back({i, RandomStream(seed_, Purpose::sampling, static_cast<std::uint64_t>(i))});
+    rows_.resize(samples_.size());
+    ids_.resize(samples_.size());
+    Forward::Logits logits = forward_.start(window, count);
+    for (std::int64_t token = 1;; ++token) {
+      const std::size_t left = draw(logits, on_token);
+      if (left == 0 || token == tokens_) return;
+      logits = forward_.append(std::span(rows_).first(left), std::span(ids_).first(left));
     }
   }
 
@@ -68,69 +194,50 @@ class Decoder {
     RandomStream random;
   };
 
-  /// Logits of the last position of every sample, on the CPU: (B, V).
-  torch::Tensor last_logits() {
-    const std::int64_t length = window_.size(1);
-    if (cache_ && cache_->length >= length) cache_.reset();  // the window has begun to slide: every position changes
-    ForwardContext context;
-    if (cache_) context.cache = &*cache_;
-    const torch::Tensor ids = window_.narrow(1, cache_ ? cache_->length : 0, length - (cache_ ? cache_->length : 0));
-    const torch::Tensor logits = model_.forward(ids.to(device_), context);  // (B, T) -> (B, T, V)
-    return logits.select(1, -1).to(torch::kCPU, torch::kFloat32, /*non_blocking=*/false, /*copy=*/true).contiguous();
-  }
-
-  /// One id for each sample from its row of logits (B, V), which is used up: (B, 1).
-  torch::Tensor draw_next(const torch::Tensor& logits) {
-    torch::Tensor ids = torch::empty({logits.size(0), 1}, torch::kInt64);
-    const auto V = static_cast<std::size_t>(logits.size(1));
+  /// One more id for each sample. How many go on: their rows and ids are the first of rows_ and ids_, they themselves
+  /// the first of samples_.
+  std::size_t draw(const Forward::Logits& logits, const TokenCallback& on_token) {
     for (std::size_t row = 0; row < samples_.size(); ++row)
-      ids.data_ptr<std::int64_t>()[row] =
-          choose({logits.data_ptr<float>() + row * V, V}, sample_, samples_[row].random);
-    return ids;
+      ids_[row] = sampler_.choose({logits.first + static_cast<std::int64_t>(row) * logits.stride, vocab_size_},
+                                  samples_[row].random);
+    std::size_t left = 0;
+    for (std::size_t row = 0; row < samples_.size(); ++row) {
+      if (!on_token(samples_[row].index, ids_[row])) continue;
+      rows_[left] = static_cast<std::int64_t>(row);
+      ids_[left] = ids_[row];
+      samples_[left++] = samples_[row];
+    }
+    samples_.erase(samples_.begin() + static_cast<std::ptrdiff_t>(left), samples_.end());
+    return left;
   }
 
-  /// Rows of the samples that go on.
-  std::vector<std::int64_t> report(const torch::Tensor& ids, const TokenCallback& on_token) const {
-    std::vector<std::int64_t> rows;
-    for (std::size_t row = 0; row < samples_.size(); ++row)
-      if (on_token(samples_[row].index, ids.data_ptr<std::int64_t>()[row]))
-        rows.push_back(static_cast<std::int64_t>(row));
-    return rows;
-  }
-
-  /// Appends the new ids (B, 1) and drops the samples that have ended.
-  void keep_going(const std::vector<std::int64_t>& rows, const torch::Tensor& ids) {
-    window_ = torch::cat({window_, ids}, 1);
-    window_ = window_.narrow(1, std::max<std::int64_t>(0, window_.size(1) - model_.block_size()),
-                             std::min(window_.size(1), model_.block_size()));
-    if (rows.size() == samples_.size()) return;
-    const torch::Tensor kept = torch::tensor(rows, torch::kInt64);
-    window_ = window_.index_select(0, kept);
-    if (cache_) cache_->keep_rows(kept.to(device_));
-    std::vector<Sample> going_on;
-    for (const std::int64_t row : rows) going_on.push_back(samples_[static_cast<std::size_t>(row)]);
-    samples_ = std::move(going_on);
-  }
-
-  LanguageModel& model_;
-  const SampleConfig& sample_;
-  torch::Device device_;
-  torch::Tensor window_;  ///< (B, T) the last tokens of each sample, at most block_size
-  std::optional<KeyValueCache> cache_;
+  Forward& forward_;
+  std::int64_t tokens_;
+  std::uint64_t seed_;
+  std::size_t vocab_size_;
+  Sampler sampler_;
   std::vector<Sample> samples_;
+  std::vector<std::int64_t> rows_, ids_;
 };
 
 }  // namespace
 
+bool decodes_fast(const LanguageModel& model, std::string& why_not) {
+  std::vector<const float*> values;
+  return cpu::forward_plan_of(model, cpu::kernels(), values, why_not).has_value();
+}
+
 void generate(LanguageModel& model, const std::vector<std::int64_t>& prompt, const SampleConfig& sample,
-              std::uint64_t seed, const TokenCallback& on_token, bool use_cache) {
+              std::uint64_t seed, const TokenCallback& on_token, const DecodeOptions& options) {
   check_prompt(prompt, model.vocab_size());
+  if (sample.tokens == 0) return;
   const torch::NoGradGuard no_grad;
-  const std::int64_t at_once = samples_at_once(model);
-  for (std::int64_t first = 0; first < sample.num_samples; first += at_once) {
-    const std::int64_t count = std::min(at_once, sample.num_samples - first);
-    Decoder(model, sample, seed, use_cache, first_window(prompt, model.block_size(), count), first).run(on_token);
-  }
+  const std::unique_ptr<Forward> forward = make_forward(model, options);
+  Samples samples(*forward, sample, seed, model.vocab_size());
+  const std::int64_t at_once = forward->at_once();
+  for (std::int64_t first = 0; first < sample.num_samples; first += at_once)
+    samples.run(first_window(prompt, model.block_size()), first, std::min(at_once, sample.num_samples - first),
+                on_token);
 }
 
 }  // namespace chargpt

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "config/config.h"
@@ -13,13 +14,31 @@ namespace chargpt {
 /// Called for each new token of sample `index` (0-based) in order of generation; returning false ends that sample.
 using TokenCallback = std::function<bool(std::int64_t index, std::int64_t id)>;
 
+/// fast: on the raw weights (compute/cpu/decoder.h) where that covers the model, else cached. cached: the model's own
+/// forward with a key/value cache where it has one; uncached: every position again for each token. All give the same
+/// distribution, logits within 1e-4, and so the same text but for draws that fall between two such logits.
+enum class Decoding { fast, cached, uncached };
+
+/// What a sequence of block_size tokens loses when it grows. full: its first token, as in nanoGPT: every character is
+/// written with all the context that the model can take. half: its first half, so that the next tokens are appended as
+/// those before were: every character is written with block_size / 2 to block_size tokens of context, many times
+/// faster. Either way what is left is run again from position 0, so that the text is what the model says of that
+/// context, for every way of telling positions apart.
+enum class Context { full, half };
+
+struct DecodeOptions {
+  Decoding decoding = Decoding::fast;
+  Context context = Context::full;
+};
+
 /// Continues `prompt` (at least one id) num_samples times as one batch; sample i draws from stream (seed, i), whatever
-/// num_samples is. Past block_size the last block_size tokens are run again at each step (as nanoGPT does), so cached
-/// and uncached decoding agree for every way of telling positions apart; of a longer prompt the last block_size tokens
-/// count. `use_cache`: key/value cache where the model has one. Samples that would need over a quarter of a gigabyte
-/// together are decoded in several batches, one after the other. Errors: internal for an empty prompt or an id the
-/// model does not have; diverged for logits that are not numbers.
+/// num_samples is. Of a prompt longer than block_size the last block_size tokens count. Samples that would need over a
+/// quarter of a gigabyte together are decoded in several batches, one after the other. Errors: internal for an empty
+/// prompt or an id the model does not have; diverged for logits that are not numbers.
 void generate(LanguageModel& model, const std::vector<std::int64_t>& prompt, const SampleConfig& sample,
-              std::uint64_t seed, const TokenCallback& on_token, bool use_cache = true);
+              std::uint64_t seed, const TokenCallback& on_token, const DecodeOptions& options = {});
+
+/// Whether Decoding::fast covers the model, and if not why_not: "model.norm_place = post".
+bool decodes_fast(const LanguageModel& model, std::string& why_not);
 
 }  // namespace chargpt

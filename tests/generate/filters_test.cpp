@@ -52,7 +52,7 @@ double chi_square(const SampleConfig& sample, const Row& row, const std::vector<
   std::vector<int> counts(row.size());
   for (int i = 0; i < draws; ++i) {
     Row copy = row;
-    ++counts[static_cast<std::size_t>(choose(copy, sample, random))];
+    ++counts[static_cast<std::size_t>(Sampler(sample, std::ssize(copy)).choose(copy, random))];
   }
   double statistic = 0;
   for (std::size_t i = 0; i < row.size(); ++i) {
@@ -157,7 +157,7 @@ TEST_CASE("logits that are not numbers are reported as divergence by every filte
     CHECK(code_of([&] { keep_min_p(row, 0.5); }) == ExitCode::diverged);
     CHECK(code_of([&] { most_probable(row); }) == ExitCode::diverged);
     CHECK(code_of([&] { draw(row, random); }) == ExitCode::diverged);
-    CHECK(code_of([&] { choose(row, SampleConfig{}, random); }) == ExitCode::diverged);
+    CHECK(code_of([&] { Sampler({}, std::ssize(row)).choose(row, random); }) == ExitCode::diverged);
   }
   CHECK_THROWS_WITH(most_probable(Row{1, nan}),
                     "the model's output for symbol 1 is not a number; its weights have diverged: use an earlier "
@@ -167,7 +167,7 @@ TEST_CASE("logits that are not numbers are reported as divergence by every filte
 TEST_CASE("greedy takes the most probable symbol and draws no number") {
   RandomStream used(5, Purpose::sampling), untouched(5, Purpose::sampling);
   Row row = {0.5f, 2, 2, 1};
-  CHECK(choose(row, SampleConfig{.temperature = 0}, used) == 1);
+  CHECK(Sampler({.temperature = 0}, std::ssize(row)).choose(row, used) == 1);
   CHECK(used.next() == untouched.next());
 }
 

@@ -75,42 +75,52 @@ class ConstantModel : public LanguageModel {
 using Ids = std::vector<std::int64_t>;
 using Texts = std::map<std::int64_t, Ids>;
 
-Texts generated(LanguageModel& model, const Ids& prompt, const SampleConfig& sample, bool use_cache = true,
+Texts generated(LanguageModel& model, const Ids& prompt, const SampleConfig& sample, const DecodeOptions& options = {},
                 std::uint64_t seed = 1337) {
   Texts texts;
   generate(
       model, prompt, sample, seed,
-      [&](std::int64_t index, std::int64_t id) { return texts[index].push_back(id), true; }, use_cache);
+      [&](std::int64_t index, std::int64_t id) { return texts[index].push_back(id), true; }, options);
   return texts;
 }
 
-/// Greedy decoding written out: the whole window through the model for each token.
-Ids greedy_by_hand(LanguageModel& model, Ids ids, std::int64_t tokens) {
-  const std::size_t prompt = ids.size();
+constexpr DecodeOptions cached{.decoding = Decoding::cached}, uncached{.decoding = Decoding::uncached};
+
+/// Greedy decoding written out: the whole window through the model for each token. A window of block_size tokens keeps
+/// its last `kept` when one more comes.
+Ids greedy_by_hand(LanguageModel& model, const Ids& prompt, std::int64_t tokens, std::int64_t kept) {
+  Ids window(prompt.end() - std::min(std::ssize(prompt), model.block_size()), prompt.end()), written;
   for (std::int64_t i = 0; i < tokens; ++i) {
-    const std::size_t length = std::min(ids.size(), static_cast<std::size_t>(model.block_size()));
-    const Ids window(ids.end() - static_cast<std::ptrdiff_t>(length), ids.end());
-    ids.push_back(model.forward(torch::tensor(window).unsqueeze(0))[0][-1].argmax().item<std::int64_t>());
+    written.push_back(model.forward(torch::tensor(window).unsqueeze(0))[0][-1].argmax().item<std::int64_t>());
+    if (std::ssize(window) == model.block_size()) window.erase(window.begin(), window.end() - kept);
+    window.push_back(written.back());
   }
-  return {ids.begin() + static_cast<std::ptrdiff_t>(prompt), ids.end()};
+  return written;
+}
+Ids greedy_by_hand(LanguageModel& model, const Ids& prompt, std::int64_t tokens) {
+  return greedy_by_hand(model, prompt, tokens, model.block_size() - 1);
 }
 
 }  // namespace
 
 TEST_CASE("greedy decoding with and without cache gives the same text, also past block_size") {
   for (const std::int64_t prompt_length : {1, 3, 8, 11}) {
-    HashModel cached(8, 13, true), uncached(8, 13, false);
+    HashModel with_cache(8, 13, true), without(8, 13, false);
     const SampleConfig sample{.tokens = 30, .temperature = 0};
     Ids prompt;
     for (std::int64_t i = 0; i < prompt_length; ++i) prompt.push_back((5 * i + 2) % 13);
-    const Ids by_hand = greedy_by_hand(uncached, prompt, 30);
-    CHECK(generated(cached, prompt, sample)[0] == by_hand);
-    CHECK(generated(cached, prompt, sample, false)[0] == by_hand);
-    CHECK(generated(uncached, prompt, sample)[0] == by_hand);
+    const Ids by_hand = greedy_by_hand(without, prompt, 30);
+    CHECK(generated(with_cache, prompt, sample)[0] == by_hand);
+    CHECK(generated(with_cache, prompt, sample, uncached)[0] == by_hand);
+    CHECK(generated(without, prompt, sample)[0] == by_hand);
+    const Ids half = greedy_by_hand(without, prompt, 30, 4);
+    CHECK(generated(with_cache, prompt, sample, {.context = Context::half})[0] == half);
+    CHECK(generated(without, prompt, sample, {.context = Context::half})[0] == half);
+    CHECK(half != by_hand);
   }
 }
 
-TEST_CASE("every model type and every kind of position decodes the same text with and without cache") {
+TEST_CASE("every model type and every kind of position decodes the same text in every way") {
   const auto agree = [](const ModelConfig& config) {
     const auto model = make_model(config, 11, 3);
     for (auto& parameter : model->named_parameters())  // zero at first, which would hide a wrong row
@@ -119,9 +129,13 @@ TEST_CASE("every model type and every kind of position decodes the same text wit
     const SampleConfig greedy{.tokens = 25, .temperature = 0}, drawn{.tokens = 25, .num_samples = 3, .temperature = 1};
     INFO(config.type << ", position " << enum_name(config.position));
     CHECK(generated(*model, {1, 2, 3}, greedy)[0] == greedy_by_hand(*model, {1, 2, 3}, 25));
-    CHECK(generated(*model, {1, 2, 3}, greedy) == generated(*model, {1, 2, 3}, greedy, false));
+    CHECK(generated(*model, {1, 2, 3}, greedy, cached)[0] == greedy_by_hand(*model, {1, 2, 3}, 25));
+    CHECK(generated(*model, {1, 2, 3}, greedy, uncached)[0] == greedy_by_hand(*model, {1, 2, 3}, 25));
+    CHECK(generated(*model, {1, 2, 3}, greedy, {.context = Context::half})[0] ==
+          greedy_by_hand(*model, {1, 2, 3}, 25, 5));
     const Texts three = generated(*model, {1, 2, 3}, drawn);
-    CHECK(three == generated(*model, {1, 2, 3}, drawn, false));
+    CHECK(three == generated(*model, {1, 2, 3}, drawn, cached));
+    CHECK(three == generated(*model, {1, 2, 3}, drawn, uncached));
     CHECK(three.at(0) == generated(*model, {1, 2, 3}, {.tokens = 25, .temperature = 1}).at(0));
   };
   ModelConfig config = small_config(10);
@@ -167,14 +181,14 @@ TEST_CASE("sample i is the same however many samples are drawn") {
   CHECK(two.at(0) == four.at(0));
   CHECK(two.at(1) == four.at(1));
   CHECK(four.at(0) != four.at(1));
-  CHECK(generated(model, {2}, sample, true, 1338).at(0) != four.at(0));
+  CHECK(generated(model, {2}, sample, {}, 1338).at(0) != four.at(0));
 }
 
 TEST_CASE("a sample that ends leaves the batch and the others go on unchanged") {
-  for (const bool use_cache : {true, false}) {
+  for (const DecodeOptions& options : {cached, uncached}) {
     HashModel model(6, 7, true);
     const SampleConfig sample{.tokens = 12, .num_samples = 3, .temperature = 1};
-    const Texts whole = generated(model, {1, 4}, sample, use_cache);
+    const Texts whole = generated(model, {1, 4}, sample, options);
     model.batch_sizes.clear();
     Texts texts;
     generate(
@@ -183,7 +197,7 @@ TEST_CASE("a sample that ends leaves the batch and the others go on unchanged") 
           texts[index].push_back(id);
           return index != 1 || texts[index].size() < 3;
         },
-        use_cache);
+        options);
     CHECK(texts.at(0) == whole.at(0));
     CHECK(texts.at(1) == Ids(whole.at(1).begin(), whole.at(1).begin() + 3));
     CHECK(texts.at(2) == whole.at(2));
@@ -200,14 +214,32 @@ TEST_CASE("a sample that ends takes its n-grams with it") {
   torch::Tensor table = model->named_parameters()["transformer.ngram.4.weight"];
   table.set_data(torch::sin(torch::arange(table.numel())).view(table.sizes()));
   const SampleConfig sample{.tokens = 9, .num_samples = 3, .temperature = 1};
-  const Texts whole = generated(*model, {1, 4}, sample, false);
-  Texts texts;
-  generate(*model, {1, 4}, sample, 1337, [&](std::int64_t index, std::int64_t id) {
-    texts[index].push_back(id);
-    return index != 0 || texts[index].size() < 3;
-  });
-  CHECK(texts.at(1) == whole.at(1));
-  CHECK(texts.at(2) == whole.at(2));
+  const Texts whole = generated(*model, {1, 4}, sample, uncached);
+  for (const DecodeOptions& options : {DecodeOptions(), cached}) {
+    Texts texts;
+    generate(
+        *model, {1, 4}, sample, 1337,
+        [&](std::int64_t index, std::int64_t id) {
+          texts[index].push_back(id);
+          return index != 0 || texts[index].size() < 3;
+        },
+        options);
+    CHECK(texts.at(1) == whole.at(1));
+    CHECK(texts.at(2) == whole.at(2));
+  }
+}
+
+TEST_CASE("what the raw weights cover is told, and what they do not cover decodes all the same") {
+  ModelConfig config = small_config(10);
+  config.type = "gpt";
+  std::string why_not;
+  CHECK(decodes_fast(*make_model(config, 11, 3), why_not));
+  config.norm_place = NormPlace::post;
+  const auto model = make_model(config, 11, 3);
+  CHECK_FALSE(decodes_fast(*model, why_not));
+  CHECK(why_not == "model.norm_place = post");
+  const SampleConfig greedy{.tokens = 25, .temperature = 0};
+  CHECK(generated(*model, {1, 2, 3}, greedy)[0] == greedy_by_hand(*model, {1, 2, 3}, 25));
 }
 
 TEST_CASE("decoding ends when every sample has ended") {
