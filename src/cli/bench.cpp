@@ -1,5 +1,5 @@
 // `chargpt bench train`: milliseconds of one training step, everything in it but logging and evaluation; and the door
-// to `bench learn`.
+// to `bench sample` and `bench learn`.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "cli/arguments.h"
 #include "cli/bench_learn.h"
+#include "cli/bench_sample.h"
 #include "cli/commands.h"
 #include "cli/training.h"
 #include "compute/operations.h"
@@ -27,6 +28,7 @@ struct Arguments {
   DeviceArguments device;
   ConfigArguments config;
   LearnArguments learn;
+  SampleBenchArguments sample;
   std::vector<std::string> presets;
   std::string what, engine = "auto";
   const std::string& preset() const {
@@ -120,11 +122,21 @@ void bench_learn(const Arguments& arguments) {
   run_bench_learn(learn);
 }
 
+void bench_sample(const Arguments& arguments) {
+  SampleBenchArguments sample = arguments.sample;
+  sample.output = arguments.output;
+  sample.device = arguments.device;
+  sample.overrides = arguments.config.overrides();
+  sample.what = arguments.preset();
+  run_bench_sample(sample);
+}
+
 void run_bench(const Arguments& arguments) {
   if (arguments.what == "learn") return bench_learn(arguments);
   if (arguments.presets.size() > 1)
     throw Error(ExitCode::usage, "bench " + arguments.what + " measures one config, and " +
                                      std::to_string(arguments.presets.size()) + " were given");
+  if (arguments.what == "sample") return bench_sample(arguments);
   const nlohmann::ordered_json json = bench_train(arguments);
   if (arguments.output.json) {
     std::printf("%s\n", json.dump(2).c_str());
@@ -144,16 +156,19 @@ void run_bench(const Arguments& arguments) {
 
 void add_bench(CLI::App& app) {
   const auto arguments = std::make_shared<Arguments>();
-  app.add_option("WHAT", arguments->what, "train: a step's time; learn: seconds to a target loss")
+  app.add_option("WHAT", arguments->what,
+                 "train: a step's time; sample: characters a second; learn: seconds to a target loss")
       ->required()
-      ->check(CLI::IsMember({"train", "learn"}));
-  app.add_option("CONFIG", arguments->presets, "preset or path (train: one, nanogpt-cpu where none is given)")
+      ->check(CLI::IsMember({"train", "sample", "learn"}));
+  app.add_option("CONFIG", arguments->presets,
+                 "preset or path, for sample a run too (train, sample: one, nanogpt-cpu where none is given)")
       ->expected(0, 1000);
   app.add_option("--warmup", arguments->warmup, "train: steps before measuring")->check(CLI::NonNegativeNumber);
   app.add_option("--steps", arguments->steps, "train: steps measured")->check(CLI::PositiveNumber);
   app.add_option("--engine", arguments->engine, "auto, autograd or cpu");
   add_learn_options(app, arguments->learn);
-  arguments->config.add(app, {"data", "model", "train", "eval"});
+  add_sample_bench_options(app, arguments->sample);
+  arguments->config.add(app, {"data", "model", "train", "eval", "sample"});
   add_device_arguments(app, arguments->device);
   add_output_arguments(app, arguments->output, true);
   on_parsed(app, arguments, run_bench);

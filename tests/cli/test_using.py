@@ -308,6 +308,19 @@ class LookTest(UsingTest):
         self.assertAlmostEqual(figures["gflops"], figures["gflop_per_step"] / figures["ms_per_step"]["median"] * 1e3, places=6)
         self.assertAlmostEqual(figures["fraction_of_peak"], figures["gflops"] / figures["peak_gflops"])
 
+    def test_bench_sample_measures_a_run_or_an_untrained_config(self):
+        figures = self.succeed("bench", "sample", self.run_folder, "--batch", "3", "--tokens", "40", "--repeats", "2", "--json").json
+        self.assertEqual((figures["batch"], figures["tokens"], figures["decoding"]), (3, 40, "fast"))
+        self.assertGreater(figures["tokens_per_second"], 0)
+        self.assertGreater(figures["first_token_from_process_start_ms"], figures["first_token_ms"])
+        if figures["block_size"] < 40:  # all of it: no faster than the faster part, no slower than the slower
+            parts = (figures["tokens_per_second_within_block"], figures["tokens_per_second_past_block"])
+            self.assertLess(min(parts), 1.5 * figures["tokens_per_second"])
+            self.assertGreater(1.5 * max(parts), figures["tokens_per_second"])
+        figures = self.succeed("bench", "sample", "nanogpt-cpu", *SMALL, "--text", SAMPLE_TEXT, "--tokens", "8", "--repeats", "1",
+                               "--decoding", "cached", "--json").json
+        self.assertEqual((figures["config"], figures["batch"], figures["decoding"]), ("nanogpt-cpu", 1, "cached"))
+
     def test_bench_learn_reports_seconds_to_the_target_and_curves(self):
         command = ["bench", "learn", "ladder/bigram", "ladder/masked", "--seeds", "2", "--max_iters", "60", "--learning_rate", "0.01",
                    *[word for word in QUICK if word not in ("--tokens", "40")]]

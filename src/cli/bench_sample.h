@@ -1,0 +1,26 @@
+// `chargpt bench sample [RUN|CONFIG]`: characters a second, and how long the first one takes.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/arguments.h"
+
+namespace chargpt {
+
+struct SampleBenchArguments {
+  OutputArguments output;
+  DeviceArguments device;
+  std::vector<Override> overrides;
+  std::string what;  ///< a run, or a config that is measured with untrained weights
+  std::string decoding = "fast", context = "full";
+  std::int64_t batch = 0, repeats = 5;
+};
+
+/// --batch, --repeats, --decoding, --context.
+void add_sample_bench_options(CLI::App& app, SampleBenchArguments& arguments);
+void run_bench_sample(const SampleBenchArguments& arguments);
+
+}  // namespace chargpt
