@@ -18,7 +18,7 @@ Parameter find(const ParameterArena& arena, const std::string& name) {
   return {};
 }
 
-/// Reads parameters by name and counts them, so that one that nobody asked for is noticed.
+/// Reads parameters by name and counts them, so that one that nobody asked for is noticed, and one that is not there.
 class Finder {
  public:
   using Find = std::function<Parameter(const std::string& name)>;
@@ -33,14 +33,22 @@ class Finder {
   }
   NormPlan norm(const std::string& name) { return {parameter(name + ".weight"), parameter(name + ".bias")}; }
   LinearPlan linear(const std::string& name, long in, long out) {
-    return packed({.weight = parameter(name + ".weight"), .bias = parameter(name + ".bias"), .in = in, .out = out});
+    return packed(
+        {.weight = weight(name + ".weight", in * out), .bias = parameter(name + ".bias"), .in = in, .out = out});
+  }
+  /// A weight that must be there, whole.
+  Parameter weight(const std::string& name, std::int64_t numel) {
+    const Parameter found = parameter(name);
+    complete_ = complete_ && found.there() && found.numel == numel;
+    return found;
   }
   LinearPlan packed(LinearPlan layer) {
     layer.forward = take(layer.in, layer.out);
     if (backward_) layer.backward = take(layer.out, layer.in);
     return layer;
   }
-  std::int64_t numel() const { return numel_; }
+  /// Nothing is missing, and these are all `numel` numbers of the model.
+  bool found_all(std::int64_t numel) const { return complete_ && numel_ == numel; }
   std::int64_t packed_floats() const { return packed_ + kernels_.slack; }
 
  private:
@@ -54,6 +62,7 @@ class Finder {
   bool backward_;
   const Kernels& kernels_;
   std::int64_t numel_ = 0, packed_ = 0;
+  bool complete_ = true;
 };
 
 Curve curve_of(Activation activation) {
@@ -169,7 +178,8 @@ void read_tables(Plan& plan, const ModelConfig& config, Finder& finder) {
   plan.ngrams = ngram_tables(config, plan.vocab);
   if (plan.ngrams.empty()) return;
   plan.table_width = ngram_width(config);
-  for (const NgramTable& table : plan.ngrams) plan.tables.push_back({.weight = finder.parameter(table.parameter)});
+  for (const NgramTable& table : plan.ngrams)
+    plan.tables.push_back({.weight = finder.weight(table.parameter, table.rows * plan.table_width)});
   if (has_ngram_projection(config))
     plan.ngram_proj =
         finder.linear("transformer.ngram_proj", plan.table_width * static_cast<long>(plan.tables.size()), plan.width);
@@ -180,13 +190,13 @@ Plan read_plan(const LanguageModel& model, Finder& finder) {
   Plan plan;
   read_options(plan, config, model.vocab_size());
   read_positions(plan, config);
-  plan.wte = finder.parameter("transformer.wte.weight");
+  plan.wte = finder.weight("transformer.wte.weight", plan.vocab * plan.width);
   plan.wpe = finder.parameter("transformer.wpe.weight");
   read_tables(plan, config, finder);
   for (long layer = 0; layer < plan.layers; ++layer)
     plan.blocks.push_back(block_of(plan, config, finder, "transformer.h." + std::to_string(layer)));
   plan.ln_f = finder.norm("transformer.ln_f");
-  plan.head = finder.packed({.weight = plan.tied ? plan.wte : finder.parameter("lm_head.weight"),
+  plan.head = finder.packed({.weight = plan.tied ? plan.wte : finder.weight("lm_head.weight", plan.vocab * plan.width),
                              .bias = finder.parameter("lm_head.bias"),
                              .in = plan.width,
                              .out = plan.vocab});
@@ -194,7 +204,7 @@ Plan read_plan(const LanguageModel& model, Finder& finder) {
   return plan;
 }
 
-constexpr const char* unknown_parameter = "a parameter that it does not know";
+constexpr const char* unknown_parameter = "parameters that are not those of its options";
 
 }  // namespace
 
@@ -208,7 +218,7 @@ std::optional<Plan> plan_of(const LanguageModel& model, const ParameterArena& ar
   if (train.dtype == Dtype::bfloat16) plan.half = half_kernels();
   for (TablePlan& table : plan.tables)
     table.row_sparse = arena.groups()[static_cast<std::size_t>(table.weight.group)].row_sparse;
-  if (finder.numel() == arena.numel()) return plan;
+  if (finder.found_all(arena.numel())) return plan;
   why_not = unknown_parameter;
   return std::nullopt;
 }
@@ -235,7 +245,7 @@ std::optional<Plan> forward_plan_of(const LanguageModel& model, const Kernels& k
   };
   Finder finder(find, /*backward=*/false, kernels);
   Plan plan = read_plan(model, finder);
-  if (finder.numel() == model.parameter_count()) return plan;
+  if (finder.found_all(model.parameter_count())) return plan;
   why_not = unknown_parameter;
   return std::nullopt;
 }
