@@ -199,8 +199,11 @@ inline Product wide_product(Words a, std::uint32_t b) {
   return {__builtin_convertvector(full >> 32, Words), __builtin_convertvector(full, Words)};
 }
 
-/// base/random.h's philox for `lanes` consecutive counters at once: word w of block l at out[w][l].
-inline void philox_blocks(std::uint64_t first_block, const DropoutWords& words, std::uint32_t (&out)[4][lanes]) {
+/// base/random.h's philox for `lanes` consecutive counters at once: word w of block l at word[w][l].
+struct Blocks {
+  Words word[4];
+};
+inline Blocks philox_blocks(std::uint64_t first_block, const DropoutWords& words) {
   Words c0, c1;
   for (long l = 0; l < lanes; ++l) {
     const std::uint64_t block = first_block + static_cast<std::uint64_t>(l);
@@ -216,24 +219,52 @@ inline void philox_blocks(std::uint64_t first_block, const DropoutWords& words, 
     c2 = even.high ^ c3 ^ k1;
     c3 = even.low;
   }
-  __builtin_memcpy(out[0], &c0, sizeof c0);
-  __builtin_memcpy(out[1], &c1, sizeof c1);
-  __builtin_memcpy(out[2], &c2, sizeof c2);
-  __builtin_memcpy(out[3], &c3, sizeof c3);
+  return {{c0, c1, c2, c3}};
+}
+
+/// a0 b0 a1 b1 …: the first half of it, or the second.
+template <bool Second>
+inline Words alternating(Words a, Words b) {
+  Words order;
+  for (long l = 0; l < lanes; ++l)
+    order[l] = static_cast<std::uint32_t>((Second ? lanes / 2 : 0) + l / 2 + (l % 2) * lanes);
+#if defined(__clang__)
+  Words result;
+  for (long l = 0; l < lanes; ++l) result[l] = order[l] < lanes ? a[order[l]] : b[order[l] - lanes];
+  return result;
+#else
+  return __builtin_shuffle(a, b, order);
+#endif
+}
+
+/// The words of the blocks one after the other: 4 vectors.
+inline void in_order(const Blocks& blocks, Words (&out)[4]) {
+  const Words(&w)[4] = blocks.word;
+  const Words even = alternating<false>(w[0], w[2]), odd = alternating<false>(w[1], w[3]);
+  const Words even_end = alternating<true>(w[0], w[2]), odd_end = alternating<true>(w[1], w[3]);
+  out[0] = alternating<false>(even, odd);
+  out[1] = alternating<true>(even, odd);
+  out[2] = alternating<false>(even_end, odd_end);
+  out[3] = alternating<true>(even_end, odd_end);
 }
 
 void drop_row(const DropoutWords& words, std::uint64_t first, long width, float* x) {
-  std::uint32_t random[4][lanes];
-  for (long i = 0; i < width;) {
-    const std::uint64_t element = first + static_cast<std::uint64_t>(i);
-    philox_blocks(element / 4, words, random);
-    const long skipped = static_cast<long>(element % 4);
-    const long count = width - i < 4 * lanes - skipped ? width - i : 4 * lanes - skipped;
-    for (long n = 0; n < count; ++n) {
-      const std::uint32_t word = random[(skipped + n) % 4][(skipped + n) / 4];
-      x[i + n] *= word >= words.first_kept ? words.kept : 0.0F;
+  const auto least = static_cast<std::uint32_t>(words.first_kept);
+  const Vector kept = splat(words.kept);
+  const long skipped = static_cast<long>(first % 4);  // of the first block, by the row before
+  for (long i = -skipped; i < width; i += 4 * lanes) {
+    Words random[4];
+    in_order(philox_blocks((first + static_cast<std::uint64_t>(i + skipped)) / 4, words), random);
+    for (long part = 0; part < 4; ++part) {
+      const long begin = i + part * lanes, from = begin < 0 ? -begin : 0;
+      const long end = width - begin < lanes ? width - begin : lanes;
+      if (end <= from) break;
+      const Vector factor = random[part] >= least ? kept : Vector{};
+      if (from == 0 && end == lanes)
+        store(x + begin, load(x + begin) * factor);
+      else
+        for (long l = from; l < end; ++l) x[begin + l] *= factor[l];
     }
-    i += count;
   }
 }
 
