@@ -14,11 +14,23 @@ SAVES = ["--eval_interval", "1", "--keep", "2"]
 
 
 class KillTest(FaultTest):
-    def killed_after(self, arguments, seconds):
-        """Starts the program and kills it; its exit status and stderr."""
+    def newest(self, run):
+        """Tells one save from the next; None before the first."""
+        try:
+            status = (run / "checkpoints/LATEST").stat()
+        except FileNotFoundError:
+            return None
+        return status.st_ino, status.st_mtime_ns
+
+    def killed(self, arguments, run, seconds, after_a_save):
+        """Starts the program and kills it so long after its start, or after its first save; its exit status and stderr."""
         errors = self.folder / "stderr.txt"
+        before = self.newest(run)
         with errors.open("wb") as sink:
             process = subprocess.Popen([PROGRAM, *map(str, arguments)], cwd=self.folder, stdout=subprocess.DEVNULL, stderr=sink)
+            deadline = time.time() + 120
+            while after_a_save and self.newest(run) == before and process.poll() is None and time.time() < deadline:
+                time.sleep(0.001)
             time.sleep(seconds)
             process.kill()
             return process.wait(), errors.read_text()
@@ -29,9 +41,11 @@ class KillTest(FaultTest):
         run = self.folder / "killed"
         kills = in_a_save = resumes = before_the_first = 0
         while kills < KILLS:
-            has_checkpoint = (run / "checkpoints/LATEST").exists()
+            has_checkpoint = self.newest(run) is not None
             command = self.resuming(run, 10**9) if has_checkpoint else self.training(run, 10**9, *SAVES, "--overwrite")
-            code, err = self.killed_after(command, moments.uniform(0.1, 0.8))
+            after_a_save = moments.random() < 0.8
+            seconds = moments.uniform(0, 0.05) if after_a_save else moments.uniform(0, 0.5)
+            code, err = self.killed(command, run, seconds, after_a_save)
             self.assertEqual(code, -signal.SIGKILL, f"seed {seed}: {err}")
             for word in ("DAMAGED", "not bit-exact", "error:"):
                 self.assertNotIn(word, err, f"seed {seed}, kill {kills}")
@@ -39,6 +53,7 @@ class KillTest(FaultTest):
             resumes += has_checkpoint
             before_the_first += not (run / "checkpoints/LATEST").exists()
             in_a_save += left_by_a_save(run)
+        self.assertGreater(resumes, KILLS // 2, "too few of them had anything to lose")
         if not (run / "checkpoints/LATEST").exists():
             self.succeed(*self.training(run, 3, *SAVES, "--overwrite"))
         last = int((run / "checkpoints/LATEST").read_text()[5:]) + 3
