@@ -164,7 +164,7 @@ void read_as_file(std::string_view text, DataConfig data, const Corpus& expected
   std::filesystem::remove_all(ids);
 }
 
-/// First byte: characters or bytes.
+/// First byte: characters or bytes, in memory alone or (much slower) as a file too.
 void read_text(std::string_view bytes) {
   if (bytes.empty()) return;
   attempt([&] {
@@ -176,7 +176,7 @@ void read_text(std::string_view bytes) {
     promise(corpus.train().size() + corpus.val().size() == corpus.all().size(), "a split loses no character");
     promise(escape_for_terminal(text).find('\x1b') == std::string::npos, "escaped text holds no escape");
     attempt([&] { check_splits(corpus, 8); });
-    read_as_file(bytes.substr(1), data, corpus);
+    if ((bytes[0] & 2) != 0) read_as_file(bytes.substr(1), data, corpus);
   });
 }
 
