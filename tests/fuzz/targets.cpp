@@ -99,24 +99,22 @@ void read_vocabulary_text(std::string_view bytes) {
   if (read) scratch_run().open_with(vocabulary_file, bytes);
 }
 
-/// Every option as a flag of its own, over the defaults.
-void apply_one_by_one(const ResolvedConfig& config) {
-  ResolvedConfig flags;
+/// Every option as a flag, over the defaults.
+void apply_as_flags(const ResolvedConfig& config) {
+  std::vector<Override> flags;
   const nlohmann::ordered_json json = to_json(config.config);
   for (const auto& [section, options] : json.items()) {
     if (!options.is_object()) continue;
-    for (const auto& [key, value] : options.items()) {
-      const std::string word = value.is_string() ? value.get<std::string>() : dumped(value);
-      attempt([&, &key = key, &section = section] {
-        apply_overrides(flags, std::vector<Override>{{section + "." + key, word, "--" + key}});
-      });
-    }
+    for (const auto& [key, value] : options.items())
+      flags.push_back({section + "." + key, value.is_string() ? value.get<std::string>() : dumped(value), "--" + key});
   }
+  ResolvedConfig defaults;
+  apply_overrides(defaults, flags);
 }
 
 /// As `chargpt train FILE` reads it, what it extends included.
 void read_config_file(std::string_view bytes) {
-  attempt([&] { apply_one_by_one(load_config(scratch_run().file("config.json", bytes).string())); });
+  attempt([&] { apply_as_flags(load_config(scratch_run().file("config.json", bytes).string())); });
 }
 
 void read_config_text(std::string_view bytes) {
@@ -162,14 +160,16 @@ void read_as_file(std::string_view text, DataConfig data, const Corpus& expected
     promise(corpus.vocabulary() == expected.vocabulary(), "a text has one vocabulary, however it is read");
   }
   std::filesystem::remove_all(ids);
+  attempt([&] { load_corpus(data, {}, Vocabulary::of_characters({U'\n', U' ', U'a', U'e'}), 0); });
 }
 
-/// First byte: characters or bytes, in memory alone or (much slower) as a file too.
+/// First byte: characters or bytes, in memory alone or (much slower) as a file too, any symbols or few.
 void read_text(std::string_view bytes) {
   if (bytes.empty()) return;
   attempt([&] {
     DataConfig data;
     data.units = bytes[0] % 2 == 0 ? Units::characters : Units::bytes;
+    if ((bytes[0] & 4) != 0) data.max_symbols = 9;
     const Corpus corpus = corpus_from_text(bytes.substr(1), data, "text.txt");
     const std::string text = corpus.vocabulary().decode(ids_of(corpus.all()));
     promise(bytes.ends_with(text), "a text comes back from its ids");
