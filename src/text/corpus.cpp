@@ -51,28 +51,73 @@ std::vector<char32_t> symbols_in_order(const Vocabulary& vocabulary) {
   throw Error(ExitCode::io, which + " changed while it was being read; try again when nothing writes to it");
 }
 
-/// Second pass: the ids of all sources, `tokens` of them, as runs of Id.
+/// Second pass: the ids of all sources as runs of Id.
+template <class Id>
+class Encoder {
+ public:
+  Encoder(const std::vector<TextSource>& sources, const Survey& survey, const IdSink& sink)
+      : sources_(sources), survey_(survey), sink_(sink), index_(symbols_in_order(survey.vocabulary)), run_(sink_ids) {}
+
+  void operator()(char32_t symbol) {
+    const std::int32_t id = index_[symbol];
+    if (id < 0) refuse_changed(sources_);
+    run_[filled_++] = static_cast<Id>(id);
+    if (filled_ == run_.size()) flush();
+  }
+
+  void single_bytes(std::string_view text) {
+    while (!text.empty()) {
+      const std::size_t length = std::min(text.size(), run_.size() - filled_);
+      encode(text.substr(0, length));
+      text.remove_prefix(length);
+      if (filled_ == run_.size()) flush();
+    }
+  }
+
+  /// Error io unless there were as many symbols as the first pass saw.
+  void finish() {
+    flush();
+    if (count_ != survey_.tokens) refuse_changed(sources_);
+  }
+
+ private:
+  /// What fits the run. Bytes that are written may be any variable's as far as the compiler knows, so that all that the
+  /// loop reads is held in locals.
+  void encode(std::string_view bytes) {
+    const std::int32_t* const ids = index_.first_page();
+    const char* const from = bytes.data();
+    Id* const to = run_.data() + filled_;
+    std::int32_t all = 0;  // negative as soon as one is
+    for (std::size_t i = 0, length = bytes.size(); i < length; ++i) {
+      const std::int32_t id = ids[static_cast<unsigned char>(from[i])];
+      all |= id;
+      to[i] = static_cast<Id>(id);
+    }
+    if (all < 0) refuse_changed(sources_);
+    filled_ += bytes.size();
+  }
+
+  void flush() {
+    count_ += static_cast<std::int64_t>(filled_);
+    if (count_ > survey_.tokens) refuse_changed(sources_);
+    sink_(std::as_bytes(std::span(run_).first(filled_)));
+    filled_ = 0;
+  }
+
+  const std::vector<TextSource>& sources_;
+  const Survey& survey_;
+  const IdSink& sink_;
+  SymbolIndex index_;
+  std::vector<Id> run_;
+  std::size_t filled_ = 0;
+  std::int64_t count_ = 0;
+};
+
 template <class Id>
 void encode_as(const std::vector<TextSource>& sources, const Survey& survey, const IdSink& sink) {
-  const SymbolIndex index(symbols_in_order(survey.vocabulary));
-  std::vector<Id> run(sink_ids);
-  std::size_t filled = 0;
-  std::int64_t count = 0;
-  const auto flush = [&] {
-    count += static_cast<std::int64_t>(filled);
-    if (count > survey.tokens) refuse_changed(sources);
-    sink(std::as_bytes(std::span(run).first(filled)));
-    filled = 0;
-  };
-  for (const TextSource& source : sources)
-    read_symbols(source, survey.vocabulary.units(), [&](char32_t symbol) {
-      const std::int32_t id = index[symbol];
-      if (id < 0) refuse_changed(sources);
-      run[filled++] = static_cast<Id>(id);
-      if (filled == run.size()) flush();
-    });
-  flush();
-  if (count != survey.tokens) refuse_changed(sources);
+  Encoder<Id> encoder(sources, survey, sink);
+  for (const TextSource& source : sources) read_symbols(source, survey.vocabulary.units(), encoder);
+  encoder.finish();
 }
 
 void encode_texts(const std::vector<TextSource>& sources, const Survey& survey, int width, const IdSink& sink) {

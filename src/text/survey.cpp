@@ -30,18 +30,42 @@ std::vector<char32_t> marked(const CodePointFlags& seen) {
   return code_points;
 }
 
+/// Whether every character of an ASCII text has a flag.
+bool all_flagged(const CodePointFlags& flags, std::string_view ascii) {
+  std::uint8_t all = 1;
+  for (const char character : ascii) all &= flags[static_cast<unsigned char>(character)];
+  return all != 0;
+}
+
+/// Counts characters and hands those without a flag to `unseen`, whose business it is to give them one.
+template <class Unseen>
+struct Counter {
+  const CodePointFlags& flags;
+  std::int64_t& count;
+  const Unseen& unseen;
+
+  void operator()(char32_t code_point) {
+    if (flags[code_point] == 0) unseen(code_point);
+    ++count;
+  }
+  void single_bytes(std::string_view text) {
+    if (all_flagged(flags, text))
+      count += std::ssize(text);
+    else
+      for (const char character : text) (*this)(static_cast<unsigned char>(character));
+  }
+};
+
 Survey make_vocabulary(const std::vector<TextSource>& sources, std::int64_t max_symbols) {
   CodePointFlags seen(code_point_limit, 0);
   std::int64_t distinct = 0, tokens = 0;
   for (const TextSource& source : sources) {
     const std::int64_t before = tokens;
-    read_characters(source, [&](char32_t code_point) {
-      if (!seen[code_point]) {
-        if (++distinct > max_symbols) refuse_symbols(source.name(), max_symbols, tokens - before);
-        seen[code_point] = 1;
-      }
-      ++tokens;
-    });
+    const auto note = [&](char32_t code_point) {
+      if (++distinct > max_symbols) refuse_symbols(source.name(), max_symbols, tokens - before);
+      seen[code_point] = 1;
+    };
+    read_characters(source, Counter<decltype(note)>{seen, tokens, note});
   }
   if (tokens == 0) return {};
   return {Vocabulary::of_characters(marked(seen)), tokens};
@@ -54,10 +78,8 @@ std::int64_t count_known(const std::vector<TextSource>& sources, const Vocabular
   for (const TextSource& source : sources) {
     UnknownCharacters unknown;
     const std::int64_t before = tokens;
-    read_characters(source, [&](char32_t code_point) {
-      if (!known[code_point]) unknown.note(code_point, tokens - before);
-      ++tokens;
-    });
+    const auto note = [&](char32_t code_point) { unknown.note(code_point, tokens - before); };
+    read_characters(source, Counter<decltype(note)>{known, tokens, note});
     if (!unknown.empty())
       throw Error(ExitCode::data,
                   unknown.message(source.name(), "leave them out, or train a model on a text that has them"));

@@ -17,6 +17,8 @@ class SymbolIndex {
   std::int32_t operator[](char32_t code_point) const {
     return ids_[pages_[code_point / page_size] * page_size + code_point % page_size];
   }
+  /// The same for code points 0 to 255.
+  const std::int32_t* first_page() const { return ids_.data() + pages_[0] * page_size; }
 
  private:
   static constexpr std::uint32_t page_size = 256;

@@ -90,12 +90,17 @@ void read_characters(const TextSource& source, Visit&& visit) {
   if (!rest.empty()) refuse_encoding(rest, place, source.name());
 }
 
-/// Calls visit(byte value) for each byte of the source; any content will do.
+/// Calls visit(byte value) for each byte of the source, or visit.single_bytes(bytes) where it has that; any content
+/// will do.
 template <class Visit>
 void read_bytes(const TextSource& source, Visit&& visit) {
   TextReader reader(source);
-  for (std::string_view piece = reader.next(); !piece.empty(); piece = reader.next())
-    for (const char byte : piece) visit(static_cast<char32_t>(static_cast<unsigned char>(byte)));
+  for (std::string_view piece = reader.next(); !piece.empty(); piece = reader.next()) {
+    if constexpr (requires { visit.single_bytes(piece); })
+      visit.single_bytes(piece);
+    else
+      for (const char byte : piece) visit(static_cast<char32_t>(static_cast<unsigned char>(byte)));
+  }
 }
 
 template <class Visit>

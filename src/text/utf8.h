@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -46,11 +48,29 @@ inline DecodedCharacter decode_common_character(std::string_view bytes) {
   return {(lead & 0x0Fu) << 12 | (byte(1) & 0x3Fu) << 6 | (byte(2) & 0x3Fu), 3};
 }
 
+/// How many of the first bytes are ASCII, in steps of eight.
+inline std::size_t ascii_length(std::string_view bytes) {
+  std::size_t length = 0;
+  for (std::uint64_t eight = 0; length + sizeof eight <= bytes.size(); length += sizeof eight) {
+    std::memcpy(&eight, bytes.data() + length, sizeof eight);
+    if ((eight & 0x8080808080808080U) != 0) break;
+  }
+  return length;
+}
+
 /// Calls visit(code_point) for each character until the end or the first fault; returns how many bytes were characters.
+/// A visitor that has visit.single_bytes(text) gets runs of ASCII so, which most texts are made of.
 template <class Visit>
 std::size_t decode_utf8(std::string_view bytes, Visit&& visit) {
   std::size_t done = 0;
   while (done < bytes.size()) {
+    if constexpr (requires { visit.single_bytes(bytes); }) {
+      if (const std::size_t length = ascii_length(bytes.substr(done)); length > 0) {
+        visit.single_bytes(bytes.substr(done, length));
+        done += length;
+        continue;
+      }
+    }
     const auto byte = static_cast<unsigned char>(bytes[done]);
     if (byte < 0x80) {
       visit(static_cast<char32_t>(byte));

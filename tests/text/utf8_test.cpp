@@ -38,6 +38,36 @@ Utf8Fault fault_of(std::string_view bytes) {
 
 }  // namespace
 
+namespace {
+
+/// Takes runs of single bytes as such.
+struct ByRuns {
+  std::u32string text{};
+  int runs = 0;
+  void operator()(char32_t code_point) { text.push_back(code_point); }
+  void single_bytes(std::string_view run) {
+    text.append(run.begin(), run.end());
+    ++runs;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("runs of single bytes are handed over whole, and the text is the same") {
+  RandomStream random(7, Purpose::windows);
+  std::string bytes;
+  for (int part = 0; part < 200; ++part)
+    bytes += std::string(random.below(30), 'a' + static_cast<char>(part % 26)) + utf8_of(random_scalar(random));
+  for (const std::string& text : {bytes, std::string("short"), std::string(64, 'x'), bytes + "\xFF tail of ASCII"}) {
+    ByRuns visitor;
+    std::size_t used = 0;
+    const std::u32string expected = decoded(text, &used);
+    CHECK(decode_utf8(text, visitor) == used);
+    CHECK(visitor.text == expected);
+    CHECK((visitor.runs > 0) == (text.size() >= 8));
+  }
+}
+
 TEST_CASE("characters of one to four bytes are decoded") {
   CHECK(decoded("") == U"");
   CHECK(decoded("a") == U"a");
