@@ -42,7 +42,7 @@ bool is_run(const std::string& what) {
 
 Subject trained(const SampleBenchArguments& arguments) {
   Subject subject{.name = arguments.what,
-                  .run = load_run(arguments.what, "best", arguments.device, "auto"),
+                  .run = load_run(arguments.what, "best", arguments.device, /*engine=*/""),
                   .model = nullptr,
                   .sample = {}};
   ResolvedConfig config = subject.run.checkpoint.config;

@@ -41,6 +41,7 @@ LoadedRun load_run(const std::string& run, const std::string& which, const Devic
   loaded.checkpoint = load_checkpoint(run, which, /*with_optimizer=*/false, notices);
   log_loading(notices);
   set_threads(device.threads);
+  set_threads(1);  // for what follows: waking a pool of threads to fill a model costs more than it saves
   const Config& config = loaded.config();
   check_model_config(config.model);
   loaded.model =
@@ -48,7 +49,8 @@ LoadedRun load_run(const std::string& run, const std::string& which, const Devic
   loaded.model->to(choose_device(device.device));
   loaded.arena = std::make_unique<ParameterArena>(*loaded.model, config.train);
   announce(loaded.checkpoint, load_weights(*loaded.arena, loaded.checkpoint, *enum_value<Weights>(weights)));
-  loaded.engine = make_engine(engine, *loaded.model, *loaded.arena, config.train);
+  set_threads(device.threads);
+  if (!engine.empty()) loaded.engine = make_engine(engine, *loaded.model, *loaded.arena, config.train);
   return loaded;
 }
 

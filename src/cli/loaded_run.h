@@ -22,8 +22,8 @@ struct LoadedRun {
 /// What load_checkpoint had to say, to stderr: a damaged checkpoint as a warning, which --quiet does not silence.
 void log_loading(const std::vector<std::string>& notices);
 
-/// `which`: best, last or step-N; `weights`: better, trained or averaged. Notices (a fall-back to another checkpoint,
-/// the choice between trained and averaged weights) go to stderr.
+/// `which`: best, last or step-N; `engine`: empty, none is made; `weights`: better, trained or averaged. Notices (a
+/// fall-back to another checkpoint, the choice between trained and averaged weights) go to stderr.
 LoadedRun load_run(const std::string& run, const std::string& which, const DeviceArguments& device,
                    const std::string& engine, const std::string& weights = "better");
 /// --weights

@@ -95,11 +95,15 @@ class SampleText {
     if (!live_ || text.empty()) return;
     const std::string shown = escape_ ? escape_for_terminal(text) : text;
     std::fwrite(shown.data(), 1, shown.size(), stdout);
+    const auto now = std::chrono::steady_clock::now();
+    if (now - flushed_ < std::chrono::milliseconds(5)) return;  // faster than anyone reads: a few characters at once
     std::fflush(stdout);
+    flushed_ = now;
   }
   Utf8Assembler assembler_;  // units bytes: a character may come in several tokens
   StopMatcher matcher_;
   bool live_, escape_;
+  std::chrono::steady_clock::time_point flushed_{};
   std::string text_;
   std::int64_t tokens_ = 0;
 };
@@ -125,7 +129,7 @@ void print_samples(const Arguments& arguments, const std::string& prompt, const 
 }
 
 void run_sample(const Arguments& arguments) {
-  LoadedRun run = load_run(arguments.run, arguments.checkpoint, arguments.device, "auto", arguments.weights);
+  LoadedRun run = load_run(arguments.run, arguments.checkpoint, arguments.device, /*engine=*/"", arguments.weights);
   ResolvedConfig config = run.checkpoint.config;
   apply_overrides(config, arguments.config.overrides());
   SampleConfig sample = config.config.sample;
