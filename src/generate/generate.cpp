@@ -142,7 +142,7 @@ class RawForward : public Forward {
     return {decoder_.append(ids, kept_), decoder_.stride()};
   }
   std::int64_t at_once() const override {
-    return samples_at_once(static_cast<double>(cpu::Decoder::kept_floats(decoder_.plan())));
+    return samples_at_once(static_cast<double>(cpu::Decoder::kept_floats(decoder_.plan(), cpu::kernels())));
   }
 
  private:

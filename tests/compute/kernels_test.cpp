@@ -214,6 +214,18 @@ TEST_CASE("attention is the softmax of the keys seen, for any length and head si
   });
 }
 
+TEST_CASE("transposed, rows are columns") {
+  for_all_kernels([](const Kernels& k) {
+    for (const long rows : {1L, 16L, 35L})
+      for (const long columns : {1L, 16L, 35L}) {
+        const Floats x = numbers(rows, 40);
+        Floats y(static_cast<std::size_t>(columns * 50));
+        k.transpose(rows, columns, x.data(), 40, y.data(), 50);
+        CHECK(error_of(y, columns, rows, 50, [&](long c, long r) { return entry(x, r * 40 + c); }) == 0);
+      }
+  });
+}
+
 TEST_CASE("attention over kept keys and values is attention, for the last queries of any number") {
   for_all_kernels([](const Kernels& k) {
     for (const long T : {1L, 2L, 16L, 33L, 130L})
@@ -221,19 +233,22 @@ TEST_CASE("attention over kept keys and values is attention, for the last querie
         for (const long queries : {1L, 2L, 29L}) {
           if (queries > T) continue;
           INFO("T " << T << ", hs " << hs << ", " << queries << " queries");
-          const long ld = 40, ldk = 144;
+          const long ld = 40, panels = (T + k.panel - 1) / k.panel;
           const Floats q = numbers(T, ld), keys = numbers(T, ld, 1), v = numbers(T, hs, 2);
           Floats expected(static_cast<std::size_t>(T * ld + 256)), o(expected.size()),
-              statistics(static_cast<std::size_t>(2 * T)), turned(static_cast<std::size_t>(hs * ldk + 256), 1e30F),
+              statistics(static_cast<std::size_t>(2 * T)),
+              packed(static_cast<std::size_t>(panels * hs * k.panel + k.slack)),
               scratch(static_cast<std::size_t>(k.attention_scratch(T, hs) + k.slack));
           Floats values(static_cast<std::size_t>(T * ld + 256));
           k.copy(T, hs, v.data(), hs, values.data(), ld);
           k.attention({.T = T, .hs = hs, .ld = ld, .ldo = ld, .scale = 0.5F}, q.data(), keys.data(), values.data(),
                       expected.data(), statistics.data(), nullptr, 0, scratch.data());
-          k.transpose(T, hs, keys.data(), ld, turned.data(), ldk);
+          Floats dense(static_cast<std::size_t>(T * hs));
+          k.copy(T, hs, keys.data(), ld, dense.data(), hs);
+          k.pack(0, panels, hs, T, dense.data(), true, packed.data());
           const long first = T - queries;
-          const KeptHeadShape shape{.begin = first, .end = T, .hs = hs, .ld = ld, .ldo = ld, .ldk = ldk, .scale = 0.5F};
-          k.attend(shape, q.data() + first * ld, turned.data(), v.data(), o.data(), scratch.data());
+          const KeptHeadShape shape{.begin = first, .end = T, .hs = hs, .ld = ld, .ldo = ld, .scale = 0.5F};
+          k.attend(shape, q.data() + first * ld, packed.data(), v.data(), o.data(), scratch.data());
           CHECK(error_of(o, queries, hs, ld, [&](long i, long c) { return entry(expected, (first + i) * ld + c); }) <
                 1e-6);
         }

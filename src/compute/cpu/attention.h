@@ -150,20 +150,20 @@ inline void weighted_sum(long count, long hs, const float* w, const float* value
 /// See Kernels::attend.
 void attend(const KeptHeadShape& shape, const float* q, const float* keys, const float* values, float* o,
             float* scratch) {
+  constexpr long panel = 2 * lanes;
   const long hs = shape.hs, width = rounded_up(shape.end, lanes) + lanes;
   RowStatistics unused[2];
-  if (shape.end - shape.begin == 1) {
-    row_product(shape.end, hs, q, keys, shape.ldk, 2 * lanes, scratch, false);
+  if (shape.end - shape.begin == 1) {  // whole panels: scores of what is not there are left out by the softmax
+    row_product(rounded_up(shape.end, panel), hs, q, keys, panel, hs * panel, scratch, false);
     softmax_row(scratch, shape.begin, shape.end, shape.scale, unused);
     return weighted_sum(shape.end, hs, scratch, values, o);
   }
   for_each_tile(shape.end - shape.begin, [&](long from, long to) {
     const long end = shape.begin + to;
-    product<false>(to - from, end, hs, q + from * shape.ld, shape.ld, keys, shape.ldk, 2 * lanes, scratch, width,
-                   false);
+    product<false>(to - from, end, hs, q + from * shape.ld, shape.ld, keys, panel, hs * panel, scratch, width, false);
     for (long i = from; i < to; ++i)
       softmax_row(scratch + (i - from) * width, shape.begin + i, end, shape.scale, unused);
-    product<false>(to - from, hs, end, scratch, width, values, hs, 2 * lanes, o + from * shape.ldo, shape.ldo, false);
+    product<false>(to - from, hs, end, scratch, width, values, hs, panel, o + from * shape.ldo, shape.ldo, false);
   });
 }
 

@@ -66,7 +66,7 @@ Decoder::Decoder(Plan plan, std::vector<const float*> values, const Kernels& ker
       team_(threads),
       packed_(plan_.packed),
       lanes_(static_cast<std::size_t>(team_.members())),
-      key_stride_(row_stride(plan_.block_size)),
+      key_positions_(key_positions(plan_, k_)),
       logits_stride_(row_stride(plan_.vocab)),
       progress_(static_cast<std::size_t>(plan_.block_size / line + 1)) {
   Layout count{.base = nullptr, .slack = k_.slack};
@@ -92,8 +92,12 @@ void Decoder::pack_weights() {
   });
 }
 
-std::int64_t Decoder::kept_floats(const Plan& plan) {
-  return plan.layers * plan.joined * (row_stride(plan.block_size) + plan.block_size);
+long Decoder::key_positions(const Plan& plan, const Kernels& kernels) {
+  return static_cast<long>(rounded_up(plan.block_size, kernels.panel));
+}
+
+std::int64_t Decoder::kept_floats(const Plan& plan, const Kernels& kernels) {
+  return plan.layers * plan.joined * (key_positions(plan, kernels) + plan.block_size);
 }
 
 void Decoder::make_room(std::int64_t sequences) {
@@ -102,18 +106,18 @@ void Decoder::make_room(std::int64_t sequences) {
   if (sequences <= capacity_) return;
   capacity_ = sequences;
   kept_ = Floats();
-  kept_ = Floats(sequences * kept_floats(plan_) + k_.slack);
+  kept_ = Floats(sequences * kept_floats(plan_, k_) + k_.slack);
   logits_ = Floats(sequences * logits_stride_ + k_.slack);
   tokens_.resize(static_cast<std::size_t>(sequences * plan_.block_size));
 }
 
 float* Decoder::keys_of(long layer, std::int64_t slot, long head) const {
-  const std::int64_t floats = plan_.head_size * (key_stride_ + plan_.block_size);
+  const std::int64_t floats = plan_.head_size * (key_positions_ + plan_.block_size);
   return kept_.data() + ((layer * capacity_ + slot) * plan_.heads + head) * floats;
 }
 
 float* Decoder::values_of(long layer, std::int64_t slot, long head) const {
-  return keys_of(layer, slot, head) + plan_.head_size * key_stride_;
+  return keys_of(layer, slot, head) + plan_.head_size * key_positions_;
 }
 
 // ---- sequences
@@ -131,7 +135,7 @@ float* Decoder::start(std::span<const std::int64_t> ids, std::int64_t sequences)
                 static_cast<std::size_t>(plan_.vocab) * sizeof(float));
     for (long layer = 0; layer < plan_.layers; ++layer)
       std::memcpy(keys_of(layer, slot, 0), keys_of(layer, 0, 0),
-                  static_cast<std::size_t>(kept_floats(plan_) / plan_.layers) * sizeof(float));
+                  static_cast<std::size_t>(kept_floats(plan_, k_) / plan_.layers) * sizeof(float));
   }
   return logits_.data();
 }
@@ -305,6 +309,15 @@ void Decoder::look_up(const Part& part, long row, const std::int64_t* ids, long 
   if (plan_.ngram_proj.out > 0) apply(plan_.ngram_proj, columns, 1, part.own.joined, 0, x, 0, true);
 }
 
+/// Keys (count, hs) of positions from `first` on into a head's panels (hs, panel).
+void Decoder::keep_keys(const float* k, long ld, long first, long count, float* keys) const {
+  for (long done = 0; done < count;) {
+    const long at = first + done, inside = at % k_.panel, some = std::min(count - done, k_.panel - inside);
+    k_.transpose(some, plan_.head_size, k + done * ld, ld, keys + (at - inside) * plan_.head_size + inside, k_.panel);
+    done += some;
+  }
+}
+
 /// qkv (rows, 3 J) -> o (sequences * queries, J) by heads: rotation, what is kept, and softmax of scores times values.
 void Decoder::heads(long layer, const Piece& piece, const Part& part, long queries) {
   const long J = plan_.joined, hs = plan_.head_size, ld = row_stride(3 * J), ldo = row_stride(J);
@@ -321,18 +334,13 @@ void Decoder::heads(long layer, const Piece& piece, const Part& part, long queri
   for (long s = 0; s < piece.sequences; ++s)
     for (long h = begin; h < end; ++h) {
       const float* const k = qkv + s * piece.count * ld + J + h * hs;
-      k_.transpose(piece.count, hs, k, ld, keys_of(layer, piece.slots[s], h) + piece.first, key_stride_);
+      keep_keys(k, ld, piece.first, piece.count, keys_of(layer, piece.slots[s], h));
       k_.copy(piece.count, hs, k + J, ld, values_of(layer, piece.slots[s], h) + piece.first * hs, hs);
     }
   if (piece.before != nullptr) wait_until([&] { return piece.before->load(std::memory_order_acquire) > layer; });
   if (piece.done != nullptr) piece.done->store(layer + 1, std::memory_order_release);
-  const KeptHeadShape shape{.begin = last - queries,
-                            .end = last,
-                            .hs = hs,
-                            .ld = ld,
-                            .ldo = ldo,
-                            .ldk = key_stride_,
-                            .scale = plan_.score_scale};
+  const KeptHeadShape shape{
+      .begin = last - queries, .end = last, .hs = hs, .ld = ld, .ldo = ldo, .scale = plan_.score_scale};
   for (long s = 0; s < piece.sequences; ++s)
     for (long h = begin; queries > 0 && h < end; ++h)
       k_.attend(shape, qkv + ((s + 1) * piece.count - queries) * ld + h * hs, keys_of(layer, piece.slots[s], h),

@@ -35,7 +35,7 @@ class Decoder {
   std::int64_t stride() const { return logits_stride_; }
   const Plan& plan() const { return plan_; }
   /// Floats that each sequence keeps.
-  static std::int64_t kept_floats(const Plan& plan);
+  static std::int64_t kept_floats(const Plan& plan, const Kernels& kernels);
 
  private:
   /// Buffers of one thread, or of a team at work on the same rows, which share all but the private ones.
@@ -89,6 +89,8 @@ class Decoder {
   void apply(const LinearPlan& layer, Columns columns, long rows, const float* x, long ldx, float* y, long ldy,
              bool add) const;
   const float* normalise(const NormPlan& norm, long rows, const float* x, long ldx, const Part& part) const;
+  static long key_positions(const Plan& plan, const Kernels& kernels);
+  void keep_keys(const float* k, long ld, long first, long count, float* keys) const;
   float* keys_of(long layer, std::int64_t slot, long head) const;
   float* values_of(long layer, std::int64_t slot, long head) const;
   std::int64_t* tokens_of(std::int64_t slot) { return tokens_.data() + slot * plan_.block_size; }
@@ -104,9 +106,9 @@ class Decoder {
   Floats packed_;
   std::vector<Lane> lanes_;
 
-  long key_stride_, logits_stride_;
+  long key_positions_, logits_stride_;
   std::int64_t capacity_ = 0;
-  Floats kept_;                       ///< keys (hs, key_stride) and values (block_size, hs) by layer, slot and head
+  Floats kept_;                       ///< keys (in panels) and values (block_size, hs) by layer, slot, head
   std::vector<std::int64_t> tokens_;  ///< (slots, block_size)
   std::vector<std::int64_t> slots_;   ///< where each sequence lies
   long length_ = 0;                   ///< of every sequence

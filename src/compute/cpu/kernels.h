@@ -26,9 +26,9 @@ struct HeadShape {
 };
 
 /// Queries of positions `begin` to `end` of one head over keys and values that are kept from token to token: q, o
-/// (end - begin, hs) with rows `ld` and `ldo` apart; keys (hs, end) with rows `ldk` apart; values (end, hs).
+/// (end - begin, hs) with rows `ld` and `ldo` apart; keys (hs, end) in panels, as `pack` has them; values (end, hs).
 struct KeptHeadShape {
-  long begin, end, hs, ld, ldo, ldk;
+  long begin, end, hs, ld, ldo;
   float scale;  ///< of the scores
 };
 

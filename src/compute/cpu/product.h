@@ -93,6 +93,10 @@ void product(long rows, long columns, long depth, const float* a, long lda, cons
   }
 }
 
+/// How many rows of a panel are asked for ahead: weights come from the third cache or from memory, and nothing else
+/// happens meanwhile.
+constexpr long rows_ahead = 16;
+
 /// c (Panels, 2 vectors) (+)= a (depth) times as many whole panels of B.
 template <int Panels>
 inline void row_panels(long depth, const float* a, const float* b, long ldb, long panel_stride, float* c, bool add) {
@@ -101,6 +105,8 @@ inline void row_panels(long depth, const float* a, const float* b, long ldb, lon
     const Vector left = splat(a[k]);
 #pragma GCC unroll 4
     for (int p = 0; p < Panels; ++p) {
+      __builtin_prefetch(b + p * panel_stride + rows_ahead * ldb);
+      __builtin_prefetch(b + p * panel_stride + rows_ahead * ldb + lanes);
       sums[2 * p] += left * load(b + p * panel_stride);
       sums[2 * p + 1] += left * load(b + p * panel_stride + lanes);
     }
