@@ -1,7 +1,6 @@
 #include "compute/cpu/decoder.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <numeric>
 #include <utility>
@@ -124,7 +123,7 @@ float* Decoder::values_of(long layer, std::int64_t slot, long head) const {
 
 float* Decoder::start(std::span<const std::int64_t> ids, std::int64_t sequences) {
   make_room(sequences);
-  faster_ = {};
+  faster_ = faster_window_ = {};
   const auto all = std::exchange(slots_, {0});
   std::ranges::copy(ids, tokens_of(0));
   run_windows(static_cast<long>(ids.size()));
@@ -162,12 +161,18 @@ void Decoder::keep(std::span<const std::int64_t> sequences) {
 }
 
 /// All positions from the first on. Each thread takes as many whole sequences as the others; those left over, all
-/// threads together.
+/// threads together or one alone.
 void Decoder::run_windows(long T) {
   length_ = T;
   const auto count = static_cast<long>(slots_.size()), each = count / team_.members();
   if (each > 0) team_.run([&](int member) { run_whole(T, each * member, each * (member + 1), member); });
-  for (long sequence = each * team_.members(); sequence < count; ++sequence) run_split(T, sequence);
+  for (long sequence = each * team_.members(); sequence < count; ++sequence)
+    faster_window_.measure([&](bool together) {
+      if (together)
+        run_split(T, sequence);
+      else
+        run_whole(T, sequence, sequence + 1, 0);
+    });
 }
 
 /// Sequences begin to end - 1 by one thread, as many positions at a time as fit its buffers.
@@ -212,9 +217,7 @@ void Decoder::run_last() {
   ++length_;
   const bool may_share = team_.members() > 1 && sequences() < few_sequences * team_.members();
   if (!may_share) return run_last(false);
-  const auto begin = std::chrono::steady_clock::now();
-  run_last(faster_.way() == 0);
-  faster_.took(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  faster_.measure([this](bool together) { run_last(together); });
 }
 
 void Decoder::run_last(bool together) {
