@@ -129,7 +129,8 @@ TEST_CASE("logits are the model's with every instruction set, number of threads 
       for (const std::size_t sequences : {1, 2, 5, 17})
         for (const std::int64_t kept : {7, 4, 0}) {
           INFO(kernels->name << ", " << threads << " threads, " << sequences << " sequences, " << kept << " kept");
-          CHECK(worst_error(*model, decoder, 8, sequences, kept, 6) < 1e-4);
+          // long enough for both ways of sharing out few sequences
+          CHECK(worst_error(*model, decoder, 8, sequences, kept, kept == 4 ? 45 : 6) < 1e-4);
         }
     }
 }
@@ -145,7 +146,7 @@ TEST_CASE("windows longer than a thread takes at once, by one thread and cut amo
     Decoder decoder = decoder_of(*model, threads);
     for (const std::size_t sequences : {1, 2, 3}) {
       INFO(threads << " threads, " << sequences << " sequences");
-      CHECK(worst_error(*model, decoder, 299, sequences, 299, 3) < 1e-4);
+      CHECK(worst_error(*model, decoder, 299, sequences, 299, 20) < 1e-4);  // cut only after some
       CHECK(worst_error(*model, decoder, 300, sequences, 150, 2) < 1e-4);
     }
   }

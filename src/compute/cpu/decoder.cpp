@@ -123,7 +123,6 @@ float* Decoder::values_of(long layer, std::int64_t slot, long head) const {
 
 float* Decoder::start(std::span<const std::int64_t> ids, std::int64_t sequences) {
   make_room(sequences);
-  faster_ = faster_window_ = {};
   const auto all = std::exchange(slots_, {0});
   std::ranges::copy(ids, tokens_of(0));
   run_windows(static_cast<long>(ids.size()));
@@ -166,13 +165,18 @@ void Decoder::run_windows(long T) {
   length_ = T;
   const auto count = static_cast<long>(slots_.size()), each = count / team_.members();
   if (each > 0) team_.run([&](int member) { run_whole(T, each * member, each * (member + 1), member); });
-  for (long sequence = each * team_.members(); sequence < count; ++sequence)
+  for (long sequence = each * team_.members(); sequence < count; ++sequence) {
+    if (T <= line) {  // a short prompt: no thread is woken for it
+      run_whole(T, sequence, sequence + 1, 0);
+      continue;
+    }
     faster_window_.measure([&](bool together) {
       if (together)
         run_split(T, sequence);
       else
         run_whole(T, sequence, sequence + 1, 0);
     });
+  }
 }
 
 /// Sequences begin to end - 1 by one thread, as many positions at a time as fit its buffers.

@@ -113,7 +113,7 @@ class Decoder {
   std::vector<std::int64_t> slots_;   ///< where each sequence lies
   long length_ = 0;                   ///< of every sequence
   Floats logits_;
-  Faster faster_, faster_window_;                    ///< 0: together; of a token, and of a whole window
+  Faster faster_, faster_window_;                    ///< 1: together; of a token, and of a whole window
   std::vector<std::atomic<std::int64_t>> progress_;  ///< of each piece of a split window
 };
 

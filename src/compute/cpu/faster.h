@@ -24,11 +24,11 @@ class Faster {
     const bool try_other = other == 0 || ++rounds_ % rounds_to_trial == 0;
     way_ = try_other ? 1 - way_ : mean_[0] <= mean_[1] ? 0 : 1;
   }
-  /// Goes the next way, work(way is 0), by the clock.
+  /// Goes the next way, work(way is 1), by the clock.
   template <class Work>
   void measure(const Work& work) {
     const auto begin = std::chrono::steady_clock::now();
-    work(way_ == 0);
+    work(way_ == 1);
     took(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   }
 
