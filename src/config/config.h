@@ -32,11 +32,14 @@ CHARGPT_ENUM(UpdateRule, adamw, muon, sparse_adam);
 
 using Places = std::vector<Place>;
 
-#define CHARGPT_DATA_OPTIONS(OPTION)                                                                           \
-  OPTION(Strings, text, {"data/tinyshakespeare.txt"}, any(), "UTF-8 text files, joined in this order")         \
-  OPTION(Units, units, Units::characters, any(),                                                               \
-         "what one token is: a Unicode code point, or a byte (256 symbols, none unknown)")                     \
-  OPTION(double, val_fraction, 0.1, between(0.0, 0.9), "the last part of the tokens, held out for validation") \
+#define CHARGPT_DATA_OPTIONS(OPTION)                                                                                \
+  OPTION(Strings, text, {"data/tinyshakespeare.txt"}, any(), "UTF-8 text files, joined in this order")              \
+  OPTION(Units, units, Units::characters, any(),                                                                    \
+         "what one token is: a Unicode code point, or a byte (256 symbols, none unknown)")                          \
+  OPTION(double, val_fraction, 0.1, between(0.0, 0.9), "the last part of the tokens, held out for validation")      \
+  OPTION(std::int64_t, max_val_tokens, 1000000, between(2, 1e12),                                                   \
+         "of what is held out, the first so many tokens are scored: a text of gigabytes is not read whole at each " \
+         "evaluation")                                                                                              \
   OPTION(std::int64_t, max_symbols, 32768, between(2, 1114112), "refuse a text with more distinct characters than this")
 CHARGPT_OPTIONS(DataConfig, CHARGPT_DATA_OPTIONS);
 

@@ -27,8 +27,8 @@ double now() {
 /// The train split as a corpus of its own, whose last part is held out.
 Corpus train_split_of(const Corpus& corpus) {
   const auto whole = std::make_shared<Corpus>(corpus);
-  const double part = corpus.val_fraction() > 0 ? corpus.val_fraction() : DataConfig{}.val_fraction;
-  return Corpus(whole->vocabulary(), whole->train(), whole, part);
+  const double part = corpus.holdout().fraction > 0 ? corpus.holdout().fraction : DataConfig{}.val_fraction;
+  return Corpus(whole->vocabulary(), whole->train(), whole, {.fraction = part, .most = whole->holdout().most});
 }
 
 /// The config as its trainings run here: evaluated at the end alone, nothing sampled, no early stop.

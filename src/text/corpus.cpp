@@ -27,6 +27,10 @@ void widen(std::span<const std::byte> ids, std::int64_t* out) {
   std::copy(first, first + ids.size() / sizeof(Id), out);
 }
 
+Holdout holdout_of(const DataConfig& data) {
+  return {.fraction = data.val_fraction, .most = data.max_val_tokens};
+}
+
 /// int((1 - val_fraction) * n) as Python has it for the decimal number that was meant: 1 - 0.8 is taken as 0.2, the
 /// double nearest to it, not as 0.19999999999999996.
 std::int64_t train_size(std::int64_t tokens, double val_fraction) {
@@ -156,27 +160,27 @@ Corpus corpus_in_memory(const std::vector<TextSource>& sources, const DataConfig
   encode_texts(sources, survey, width,
                [&ids](std::span<const std::byte> run) { ids->insert(ids->end(), run.begin(), run.end()); });
   const TokenView tokens(ids->data(), width, survey.tokens);
-  return Corpus(std::move(survey.vocabulary), tokens, ids, data.val_fraction, notices_of(sources));
+  return Corpus(std::move(survey.vocabulary), tokens, ids, holdout_of(data), notices_of(sources));
 }
 
 /// None where the cache has nothing usable.
 std::optional<Corpus> corpus_from_cache(const IdCache& cache, const std::vector<TextSource>& sources,
-                                        double val_fraction) {
+                                        const Holdout& holdout) {
   auto content = cache.open();
   if (!content) return std::nullopt;
-  Corpus corpus(std::move(content->vocabulary), content->tokens, content->owner, val_fraction, notices_of(sources));
+  Corpus corpus(std::move(content->vocabulary), content->tokens, content->owner, holdout, notices_of(sources));
   if (corpus.fingerprint().crc64 != content->crc64) return std::nullopt;
   return corpus;
 }
 
 Corpus corpus_through_cache(const IdCache& cache, const std::vector<TextSource>& sources, const DataConfig& data,
                             const std::optional<Vocabulary>& vocabulary) {
-  if (auto corpus = corpus_from_cache(cache, sources, data.val_fraction)) return *std::move(corpus);
+  if (auto corpus = corpus_from_cache(cache, sources, holdout_of(data))) return *std::move(corpus);
   const Survey survey = survey_some(sources, data, vocabulary);
   const int width = narrowest_width(survey.vocabulary.size());
   cache.write(survey.vocabulary, width, survey.tokens,
               [&](const IdSink& sink) { encode_texts(sources, survey, width, sink); });
-  if (auto corpus = corpus_from_cache(cache, sources, data.val_fraction)) return *std::move(corpus);
+  if (auto corpus = corpus_from_cache(cache, sources, holdout_of(data))) return *std::move(corpus);
   throw Error(ExitCode::io, cache.path().native() +
                                 " does not read back as it was written; check the disk, or choose another folder");
 }
@@ -229,7 +233,7 @@ std::optional<std::string> sufficient_val_fraction(std::int64_t needed, std::int
 /// The ways out, most useful last: another text, other windows, another split.
 std::string what_would_do(const Corpus& corpus, std::int64_t needed) {
   std::vector<std::string> choices;
-  if (const auto length = sufficient_length(needed, corpus.val_fraction()))
+  if (const auto length = sufficient_length(needed, corpus.holdout().fraction))
     choices.push_back("use a text of at least " + std::to_string(*length) + " tokens");
   const std::int64_t shortest = std::min(corpus.train().size(), corpus.val().size());
   const std::int64_t half = corpus.all().size() / 2;
@@ -261,15 +265,20 @@ void TokenView::copy(std::int64_t begin, std::int64_t count, std::int64_t* out) 
   widen<std::uint32_t>(ids, out);
 }
 
-Corpus::Corpus(Vocabulary vocabulary, TokenView tokens, std::shared_ptr<const void> owner, double val_fraction,
+Corpus::Corpus(Vocabulary vocabulary, TokenView tokens, std::shared_ptr<const void> owner, const Holdout& holdout,
                std::vector<std::string> notices)
     : vocabulary_(std::move(vocabulary)),
       tokens_(tokens),
       owner_(std::move(owner)),
-      val_fraction_(val_fraction),
-      train_size_(train_size(tokens.size(), val_fraction)),
+      holdout_(holdout),
+      train_size_(train_size(tokens.size(), holdout.fraction)),
       fingerprint_(fingerprint_of(tokens)),
-      notices_(std::move(notices)) {}
+      notices_(std::move(notices)) {
+  const std::int64_t held_out = tokens_.size() - train_size_;
+  if (held_out > holdout_.most)
+    notices_.push_back("validation scores the first " + std::to_string(holdout_.most) + " of the " +
+                       std::to_string(held_out) + " tokens held out (data.max_val_tokens)");
+}
 
 Corpus load_corpus(const DataConfig& data, const std::filesystem::path& cache_folder,
                    const std::optional<Vocabulary>& vocabulary, std::uint64_t memory_limit) {

@@ -1,8 +1,10 @@
 // A text as ids: read strictly, counted, split by position. Knows no model and no batch.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -42,26 +44,33 @@ struct Fingerprint {
   bool operator==(const Fingerprint&) const = default;
 };
 
+/// What of a text is held out for validation: its last `fraction`, and of that the first `most` tokens.
+struct Holdout {
+  double fraction = 0.1;
+  std::int64_t most = std::numeric_limits<std::int64_t>::max();
+};
+
 class Corpus {
  public:
   const Vocabulary& vocabulary() const { return vocabulary_; }
   TokenView all() const { return tokens_; }
   /// The first int((1 - val_fraction) * n) tokens.
   TokenView train() const { return tokens_.slice(0, train_size_); }
-  TokenView val() const { return tokens_.slice(train_size_, tokens_.size() - train_size_); }
-  double val_fraction() const { return val_fraction_; }
+  /// The first holdout().most of the tokens behind those.
+  TokenView val() const { return tokens_.slice(train_size_, std::min(tokens_.size() - train_size_, holdout_.most)); }
+  const Holdout& holdout() const { return holdout_; }
   const Fingerprint& fingerprint() const { return fingerprint_; }
   /// Lines for the user, e.g. "data/mine.txt: byte order mark removed".
   const std::vector<std::string>& notices() const { return notices_; }
 
-  Corpus(Vocabulary vocabulary, TokenView tokens, std::shared_ptr<const void> owner, double val_fraction,
+  Corpus(Vocabulary vocabulary, TokenView tokens, std::shared_ptr<const void> owner, const Holdout& holdout,
          std::vector<std::string> notices = {});
 
  private:
   Vocabulary vocabulary_;
   TokenView tokens_;
   std::shared_ptr<const void> owner_;  ///< keeps the ids (memory or mapped file) alive
-  double val_fraction_ = 0;
+  Holdout holdout_;
   std::int64_t train_size_ = 0;
   Fingerprint fingerprint_;
   std::vector<std::string> notices_;

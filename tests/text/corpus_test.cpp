@@ -56,6 +56,19 @@ std::string many_symbols(int count) {
 
 }  // namespace
 
+TEST_CASE("of a large part held out the first max_val_tokens are scored, and a notice says so") {
+  DataConfig data;
+  data.val_fraction = 0.5;
+  data.max_val_tokens = 3;
+  const Corpus corpus = corpus_from_text("abcdefghij", data, "ten");
+  CHECK(corpus.train().size() == 5);
+  CHECK(corpus.val().size() == 3);
+  CHECK(corpus.val()[0] == 5);
+  CHECK(corpus.all().size() == 10);
+  REQUIRE(corpus.notices().size() == 1);
+  CHECK(corpus.notices()[0] == "validation scores the first 3 of the 5 tokens held out (data.max_val_tokens)");
+}
+
 TEST_CASE("a text becomes ids in code-point order") {
   const Corpus corpus = corpus_of("hello, world\n");
   CHECK(corpus.vocabulary().size() == 10);
