@@ -225,16 +225,18 @@ def run_of(program, command):
     return process.stdout
 
 
-def weights_of(path):
-    """Of a safetensors file of float32: 8 bytes of header length, a JSON header, the numbers."""
+TYPES = {"F32": torch.float32}
+
+
+def read_safetensors(path):
+    """Eight bytes of header length, a JSON header, the numbers."""
     data = path.read_bytes()
-    begin = 8 + int.from_bytes(data[:8], "little")
-    weights = {}
-    for name, tensor in json.loads(data[8:begin]).items():
-        if name != "__metadata__":
-            first, last = tensor["data_offsets"]
-            weights[name] = torch.frombuffer(bytearray(data[begin + first : begin + last]), dtype=torch.float32).view(tensor["shape"])
-    return weights
+    size = int.from_bytes(data[:8], "little")
+    header = json.loads(data[8 : 8 + size])
+    header.pop("__metadata__", None)
+    body = memoryview(bytearray(data[8 + size :]))
+    return {name: torch.frombuffer(body[slice(*entry["data_offsets"])], dtype=TYPES[entry["dtype"]]).view(entry["shape"])
+            for name, entry in header.items()}
 
 
 class Start:
@@ -250,7 +252,7 @@ class Start:
             self.model, self.train, self.data = config["model"], config["train"], config["data"]
             figures = json.loads(run_of(arguments.program, ["eval", str(run), "--checkpoint", "last", "--json"]))
             self.loss = figures["loss"]
-            self.weights = weights_of(pathlib.Path(figures["checkpoint"]["path"]) / "model.safetensors")
+            self.weights = read_safetensors(pathlib.Path(figures["checkpoint"]["path"]) / "model.safetensors")
         check_covered(self.model)
 
     def peer(self):

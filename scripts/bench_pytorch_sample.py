@@ -23,18 +23,9 @@ import time
 import torch
 from torch.nn import functional as F
 
+from bench_pytorch import read_safetensors
+
 TEMPERATURE, TOP_K, SEED = 0.8, 200, 1337
-TYPES = {"F32": torch.float32}
-
-
-def read_safetensors(path):
-    data = path.read_bytes()
-    size = int.from_bytes(data[:8], "little")
-    header = json.loads(data[8:8 + size])
-    header.pop("__metadata__", None)
-    body = memoryview(bytearray(data[8 + size:]))
-    return {name: torch.frombuffer(body[slice(*entry["data_offsets"])], dtype=TYPES[entry["dtype"]]).view(entry["shape"])
-            for name, entry in header.items()}
 
 
 class Model:

@@ -34,17 +34,6 @@ struct Subject {
       : model(make_model(config, vocab, 3)),
         arena(*model, train),
         engine(make_engine(engine_name, *model, arena, train)) {}
-  /// Moves every parameter, gains and biases too, away from what leaves a gradient zero or a layer idle.
-  void disturb() {
-    const torch::NoGradGuard no_grad;
-    double phase = 0;
-    for (torch::Tensor& parameter : model->parameters()) {
-      parameter.add_(
-          0.1 *
-          torch::sin(torch::arange(1, parameter.numel() + 1, torch::kFloat32) * 1.7 + phase).view(parameter.sizes()));
-      phase += 0.5;
-    }
-  }
   StepResult step(std::int64_t number, const std::vector<Batch>& batches) {
     return engine->step({.step = number, .lr_factor = 1, .seed = 5, .micro_batches = batches});
   }
@@ -89,8 +78,8 @@ Worst worst_gradient(const ParameterArena& expected, const ParameterArena& got) 
 /// One step by both engines: the same loss, and every gradient within 1e-4 of its tensor's norm.
 double check_agreement(const ModelConfig& config, const std::vector<Batch>& batches, const TrainConfig& train = {}) {
   Subject reference(config, "autograd", train), fast(config, "cpu", train);
-  reference.disturb();
-  fast.disturb();
+  disturb(*reference.model);
+  disturb(*fast.model);
   REQUIRE(fast.engine->notice() == "");
   REQUIRE(fast.engine->name() == "cpu");
   const StepResult expected = reference.step(3, batches), result = fast.step(3, batches);
@@ -236,8 +225,8 @@ TEST_CASE("bfloat16 moves every gradient by no more than its rounding, and the c
   tables.ngram_size = 5;
   for (const ModelConfig& config : {small_config(), odd, tables}) {
     Subject reference(config, "autograd"), fast(config, "cpu", rounded);
-    reference.disturb();
-    fast.disturb();
+    disturb(*reference.model);
+    disturb(*fast.model);
     CHECK(fast.engine->notice() == "");
     const Batch batch = some_batch(5, 8);
     CHECK(largest_difference(fast.engine->losses(batch), reference.engine->losses(batch)) < 1e-5);

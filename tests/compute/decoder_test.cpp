@@ -22,15 +22,8 @@ using Ids = std::vector<std::int64_t>;
 
 /// A model away from the values that leave a layer idle.
 std::shared_ptr<LanguageModel> disturbed_model(const ModelConfig& config) {
-  const torch::NoGradGuard no_grad;
   auto model = make_model(config, test_vocab, 3);
-  double phase = 0;
-  for (torch::Tensor& parameter : model->parameters()) {
-    parameter.add_(
-        0.1 *
-        torch::sin(torch::arange(1, parameter.numel() + 1, torch::kFloat32) * 1.7 + phase).view(parameter.sizes()));
-    phase += 0.5;
-  }
+  disturb(*model);
   return model;
 }
 

@@ -126,6 +126,18 @@ inline std::vector<Variant> all_variants() {
   return all;
 }
 
+/// Moves every parameter, gains and biases too, away from what leaves a gradient zero or a layer idle.
+inline void disturb(LanguageModel& model) {
+  const torch::NoGradGuard no_grad;
+  double phase = 0;
+  for (torch::Tensor& parameter : model.parameters()) {
+    parameter.add_(
+        0.1 *
+        torch::sin(torch::arange(1, parameter.numel() + 1, torch::kFloat32) * 1.7 + phase).view(parameter.sizes()));
+    phase += 0.5;
+  }
+}
+
 /// A model whose n-gram tables, zero at first, say something: without it they would hide what they do.
 inline std::shared_ptr<LanguageModel> make_spoken_model(const ModelConfig& config, std::uint64_t seed) {
   const torch::NoGradGuard no_grad;

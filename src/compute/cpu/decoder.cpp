@@ -8,49 +8,23 @@
 namespace chargpt::cpu {
 namespace {
 
-constexpr std::int64_t line = 16;  ///< floats of a cache line
 constexpr long rows_at_once = 128;
 /// So few sequences for each thread may be run by all threads together, which share out the weights: reading them, and
 /// not the arithmetic, is what takes the time.
 constexpr std::int64_t few_sequences = 4;
 
-std::int64_t rounded_up(std::int64_t n, std::int64_t to) {
-  return (n + to - 1) / to * to;
-}
-
-/// Whole cache lines, and no multiple of 512 bytes, which would put the rows of a column into the same few sets of the
-/// cache.
-long row_stride(long width) {
-  const std::int64_t floats = rounded_up(width, line);
-  return static_cast<long>(floats % 128 == 0 ? floats + line : floats);
-}
-
 }  // namespace
 
 // ---- memory
 
-/// Hands out pieces of one allocation; without one, counts.
-struct Decoder::Layout {
-  float* base;
-  std::int64_t slack;
-  std::int64_t used = 0;
-
-  float* take(std::int64_t floats) {
-    float* const piece = base == nullptr ? nullptr : base + used;
-    used += rounded_up(floats + slack, line);
-    return piece;
-  }
-  float* rows(long width) { return take(rows_at_once * row_stride(width)); }
-};
-
 void Decoder::lay_out(Lane& lane, Layout& layout) const {
-  lane.x = layout.rows(plan_.width);
-  lane.qkv = layout.rows(3 * plan_.joined);
-  lane.o = layout.rows(plan_.joined);
-  lane.u = layout.rows(plan_.hidden);
-  lane.gate = plan_.gated ? layout.rows(plan_.hidden) : nullptr;
-  lane.g = layout.rows(plan_.hidden);
-  lane.h = plan_.norm ? layout.rows(plan_.width) : nullptr;
+  lane.x = layout.rows(rows_at_once, plan_.width);
+  lane.qkv = layout.rows(rows_at_once, 3 * plan_.joined);
+  lane.o = layout.rows(rows_at_once, plan_.joined);
+  lane.u = layout.rows(rows_at_once, plan_.hidden);
+  lane.gate = plan_.gated ? layout.rows(rows_at_once, plan_.hidden) : nullptr;
+  lane.g = layout.rows(rows_at_once, plan_.hidden);
+  lane.h = plan_.norm ? layout.rows(rows_at_once, plan_.width) : nullptr;
   lane.joined = layout.take(plan_.table_width * std::ssize(plan_.tables));
   lane.statistics = layout.take(2 * rows_at_once);
   lane.inverse = plan_.qk_norm_eps ? layout.take(plan_.heads * rows_at_once) : nullptr;

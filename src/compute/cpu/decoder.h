@@ -9,11 +9,11 @@
 #include <span>
 #include <vector>
 
+#include "compute/cpu/buffers.h"
 #include "compute/cpu/faster.h"
 #include "compute/cpu/kernels.h"
 #include "compute/cpu/plan.h"
 #include "compute/cpu/team.h"
-#include "compute/cpu/worker.h"
 
 namespace chargpt::cpu {
 
@@ -45,7 +45,6 @@ class Decoder {
     float *h, *joined, *statistics, *inverse, *scratch;  ///< private
     std::vector<std::int64_t> rows;                      ///< private: of an n-gram in each table
   };
-  struct Layout;
   void lay_out(Lane& lane, Layout& layout) const;
 
   /// Consecutive positions of sequences: what one forward pass takes. Position p of a sequence sees those before it,

@@ -2,34 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
-#include <new>
 
 namespace chargpt::cpu {
 namespace {
 
 constexpr std::int64_t rows_at_once = 128;  ///< tokens of a chunk
-constexpr std::int64_t line = 16;           ///< floats of a cache line
-
-std::int64_t rounded_up(std::int64_t n, std::int64_t to) {
-  return (n + to - 1) / to * to;
-}
-
-/// Distance between rows of `width` floats: whole cache lines, and no multiple of 512 bytes, which would put the rows
-/// of a column into the same few sets of the cache.
-long row_stride(long width) {
-  const std::int64_t floats = rounded_up(width, line);
-  return static_cast<long>(floats % 128 == 0 ? floats + line : floats);
-}
-
-/// The same of rows of Half, and of rows of pairs of them, filled up to whole panels.
-long half_stride(long width) {
-  return 2 * row_stride((width + 1) / 2);
-}
-long pair_stride(long width) {
-  return 2 * row_stride(rounded_up(width, 2 * line));
-}
 
 std::int64_t most_at_once(std::int64_t T) {
   return std::max<std::int64_t>(1, rows_at_once / T);
@@ -49,34 +27,7 @@ void prefetch(const float* row, long width) {
 
 }  // namespace
 
-Floats::Floats(std::int64_t count) {
-  if (count == 0) return;
-  const auto bytes = static_cast<std::size_t>(rounded_up(count, line)) * sizeof(float);
-  data_.reset(static_cast<float*>(std::aligned_alloc(64, bytes)));
-  if (!data_) throw std::bad_alloc();
-  std::memset(data_.get(), 0, bytes);
-}
-
-void Floats::Free::operator()(float* data) const {
-  std::free(data);
-}
-
 // ---- memory
-
-/// Hands out pieces of one allocation; without one, counts.
-struct Worker::Layout {
-  float* base;
-  std::int64_t slack;
-  std::int64_t used = 0;
-
-  float* take(std::int64_t floats) {
-    float* const piece = base == nullptr ? nullptr : base + used;
-    used += rounded_up(floats + slack, line);
-    return piece;
-  }
-  float* rows(std::int64_t count, long width) { return take(count * row_stride(width)); }
-  Half* halves(std::int64_t count) { return reinterpret_cast<Half*>(take((count + 1) / 2)); }
-};
 
 void Worker::lay_out(Layout& layout) {
   const std::int64_t rows = sequences_ * T_;

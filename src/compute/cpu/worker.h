@@ -4,10 +4,10 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 
+#include "compute/cpu/buffers.h"
 #include "compute/cpu/kernels.h"
 #include "compute/cpu/plan.h"
 
@@ -35,19 +35,6 @@ struct Share {
   /// null where nobody asks for it.
   std::span<const std::int64_t* const> rows{};
   std::span<float* const> row_gradients{};
-};
-
-/// Memory aligned to cache lines, zeroed once.
-class Floats {
- public:
-  explicit Floats(std::int64_t count = 0);
-  float* data() const { return data_.get(); }
-
- private:
-  struct Free {
-    void operator()(float* data) const;
-  };
-  std::unique_ptr<float, Free> data_;
 };
 
 /// What one block keeps of its forward pass for backward. Rows are tokens; where the model has no norm, h1 is x and h2
@@ -78,7 +65,6 @@ class Worker {
   bool worked() const { return worked_; }
 
  private:
-  struct Layout;
   void lay_out(Layout& layout);
 
   double run(const Share& share, float* losses);
