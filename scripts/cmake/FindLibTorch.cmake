@@ -55,6 +55,12 @@ target_include_directories(
   LibTorch::LibTorch SYSTEM INTERFACE ${LibTorch_FOLDER}/include ${LibTorch_FOLDER}/include/torch/csrc/api/include)
 target_compile_definitions(LibTorch::LibTorch INTERFACE _GLIBCXX_USE_CXX11_ABI=${libtorch_abi})
 
+# LibTorch's libraries export copies of functions of the C++ library, and std::filesystem::remove_all of the 2.11 CUDA wheel jumps to address
+# zero. A program takes a symbol from the first library that has it: link options come before all libraries, so this one is asked first.
+if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")
+  target_link_options(LibTorch::LibTorch INTERFACE LINKER:--push-state,--no-as-needed -lstdc++ LINKER:--pop-state)
+endif()
+
 if(LibTorch_CUDA)
   # Nothing of ours names a symbol of libtorch_cuda, which registers itself when loaded: the linker must keep it. The CUDA libraries come
   # as wheels beside torch (nvidia/cu13/lib, or nvidia/cublas/lib, …), with headers and the runtime.
