@@ -72,7 +72,8 @@ void add_learn_options(CLI::App& app, LearnArguments& arguments) {
       ->check(CLI::PositiveNumber);
   app.add_option("--seeds", arguments.seeds, "learn: seeds per config: train.seed, train.seed + 1, …")
       ->check(CLI::Range(1, 1000));
-  app.add_option("--out", arguments.out, "learn: folder of the runs and of learn.json (default runs/learn-<n>)");
+  app.add_option("--out", arguments.out,
+                 "learn: folder of the runs, learn.json and learn.svg (default runs/learn-<n>)");
   app.add_flag("--to-the-end", arguments.to_the_end, "learn: let runs go on after the target, for their whole curves");
 }
 
@@ -96,6 +97,7 @@ void run_bench_learn(const LearnArguments& arguments) {
   if (!learned.complete) throw Stopped{stopping_signal()};
   nlohmann::ordered_json json = to_json(learned.configs, arguments.target);
   write_file_atomically(options.out / "learn.json", json.dump(2) + "\n");
+  write_file_atomically(options.out / "learn.svg", svg(to_chart(learned.configs, arguments.target)));
   print(arguments, learned, json);
   log_note("kept in " + options.out.string());
 }

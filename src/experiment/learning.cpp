@@ -205,4 +205,21 @@ Table to_table(const std::vector<LearnedConfig>& configs) {
   return table;
 }
 
+Chart to_chart(const std::vector<LearnedConfig>& configs, double target) {
+  Chart chart{.title = "Validation loss against time",
+              .x_label = "seconds from process start",
+              .y_label = "nats per character, whole validation split",
+              .log_x = true,
+              .curves = {},
+              .target = target};
+  for (const LearnedConfig& config : configs)
+    for (const LearnRun& run : config.runs) {
+      Curve curve{.name = config.config, .points = {}};
+      for (const CurvePoint& point : run.curve.points)
+        if (point.step > 0) curve.points.emplace_back(run.launch_seconds + point.seconds, point.loss);
+      chart.curves.push_back(std::move(curve));
+    }
+  return chart;
+}
+
 }  // namespace chargpt

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "evaluate/interval.h"
+#include "report/chart.h"
 #include "report/table.h"
 
 namespace chargpt {
@@ -75,6 +76,9 @@ std::optional<MeanOverSeeds> training_seconds_to_target(const LearnedConfig& con
 /// "training_seconds"}]}, soonest first, those that never reached it last.
 nlohmann::ordered_json to_json(const std::vector<LearnedConfig>& configs, double target);
 Table to_table(const std::vector<LearnedConfig>& configs);
+/// Loss against seconds, one curve a run, those of a config alike; without the evaluations of untrained weights, which
+/// would press all others together.
+Chart to_chart(const std::vector<LearnedConfig>& configs, double target);
 
 /// Soonest first; then by how many runs reached the target.
 void sort_by_time(std::vector<LearnedConfig>& configs);

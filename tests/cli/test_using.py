@@ -8,6 +8,7 @@ import signal
 import subprocess
 import time
 import unittest
+import xml.etree.ElementTree
 
 from program import PROGRAM, QUICK, SAMPLE_TEXT, ProgramTest
 
@@ -326,6 +327,8 @@ class LookTest(UsingTest):
                    *[word for word in QUICK if word not in ("--tokens", "40")]]
         report = self.succeed(*command, "--target", "3.4", "--out", "out", "--json").json
         self.assertEqual(report, json.loads((self.folder / "out/learn.json").read_text()))
+        picture = xml.etree.ElementTree.parse(self.folder / "out/learn.svg")
+        self.assertEqual(len(picture.findall(".//{*}path[@class='curve']")), 4 + 2)  # each run, and each config in the legend
         first = report["results"][0]
         self.assertEqual((report["target"], first["reached"], len(first["runs"])), (3.4, 2, 2))
         self.assertLess(first["seconds"]["ci95"][0], first["seconds"]["mean"])

@@ -114,4 +114,12 @@ TEST_CASE("the soonest is listed first, what was never reached last, with what i
   CHECK(table.find("2.5000") != std::string::npos);
 }
 
+TEST_CASE("the chart has a curve for each run, with the time its start took and without untrained weights") {
+  const Chart chart = to_chart({reached("a")}, 2.0);
+  CHECK(chart.target == 2.0);
+  CHECK(chart.curves.size() == 3);
+  CHECK(chart.curves[0].name == "a");
+  CHECK(chart.curves[0].points.front() == std::pair(10.25, 1.9));
+}
+
 }  // namespace chargpt
