@@ -1,10 +1,17 @@
 #include "compute/cpu/buffers.h"
 
+#include <sys/mman.h>
+
 #include <cstdlib>
 #include <cstring>
 #include <new>
 
 namespace chargpt::cpu {
+namespace {
+
+constexpr std::int64_t huge_page = 2 * 1024 * 1024 / sizeof(float);  ///< floats
+
+}  // namespace
 
 long row_stride(long width) {
   const std::int64_t floats = rounded_up(width, line);
@@ -21,9 +28,15 @@ long pair_stride(long width) {
 
 Floats::Floats(std::int64_t count) {
   if (count == 0) return;
-  const auto bytes = static_cast<std::size_t>(rounded_up(count, line)) * sizeof(float);
-  data_.reset(static_cast<float*>(std::aligned_alloc(64, bytes)));
+  const bool large = count >= huge_page;
+  const std::int64_t unit = large ? huge_page : line;
+  const auto bytes = static_cast<std::size_t>(rounded_up(count, unit)) * sizeof(float);
+  data_.reset(static_cast<float*>(std::aligned_alloc(static_cast<std::size_t>(unit) * sizeof(float), bytes)));
   if (!data_) throw std::bad_alloc();
+#ifdef MADV_HUGEPAGE
+  if (large)
+    madvise(data_.get(), bytes, MADV_HUGEPAGE);  // a wish: without it only the translation of addresses is slower
+#endif
   std::memset(data_.get(), 0, bytes);
 }
 

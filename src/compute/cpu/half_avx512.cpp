@@ -91,12 +91,15 @@ void product_tile(long depth, const Half* a, long lda, const Half* b, long ldb, 
   __m512 sums[Rows][2];
 #pragma GCC unroll 16
   for (int m = 0; m < Rows; ++m) sums[m][0] = sums[m][1] = _mm512_setzero_ps();
-  for (int m = 0; m < Rows; ++m) __builtin_prefetch(c + m * ldc, 1);
+  for (int m = 0; m < Rows; ++m)
+    for (int v = 0; v < 2; ++v) __builtin_prefetch(c + m * ldc + v * lanes, 1);
   const auto* pairs = reinterpret_cast<const char*>(a);
   // Rows in groups of three, each with a pointer of its own: what an address can add in one instruction.
   const long row = Transposed ? 4 : 2 * lda, step = Transposed ? 2 * lda : 4;
   const char *a0 = pairs, *a1 = pairs + 3 * row, *a2 = pairs + 6 * row, *a3 = pairs + 9 * row, *a4 = pairs + 12 * row;
   for (long k = 0; k < depth; ++k) {
+    __builtin_prefetch(b + rows_ahead * ldb);
+    __builtin_prefetch(b + rows_ahead * ldb + 2 * lanes);
     const auto left = (__m512bh)_mm512_loadu_si512(b), right = (__m512bh)_mm512_loadu_si512(b + 2 * lanes);
 #pragma GCC unroll 16
     for (int m = 0; m < Rows; ++m) {

@@ -33,14 +33,18 @@ template <int Rows, int Columns, bool Transposed>
 void product_tile(long depth, const float* a, long lda, const float* b, long ldb, float* c, long ldc, bool add,
                   long columns) {
   Vector sums[Rows][Columns]{};
-  for (int m = 0; m < Rows; ++m) __builtin_prefetch(c + m * ldc, 1);
+  for (int m = 0; m < Rows; ++m)
+    for (int v = 0; v < Columns; ++v) __builtin_prefetch(c + m * ldc + v * lanes, 1);
   // Rows in groups of three, each with a pointer of its own: what an address can add in one instruction.
   const long third = Transposed ? 3 : 3 * lda;
   const float *a0 = a, *a1 = a + third, *a2 = a1 + third, *a3 = a2 + third, *a4 = a3 + third;
   for (long k = 0; k < depth; ++k) {
     Vector right[Columns];
 #pragma GCC unroll 2
-    for (int v = 0; v < Columns; ++v) right[v] = load(b + v * lanes);
+    for (int v = 0; v < Columns; ++v) {
+      __builtin_prefetch(b + rows_ahead * ldb + v * lanes);
+      right[v] = load(b + v * lanes);
+    }
 #pragma GCC unroll 16
     for (int m = 0; m < Rows; ++m) {
       const float* const group = m < 3 ? a0 : m < 6 ? a1 : m < 9 ? a2 : m < 12 ? a3 : a4;
@@ -92,10 +96,6 @@ void product(long rows, long columns, long depth, const float* a, long lda, cons
     }
   }
 }
-
-/// How many rows of a panel are asked for ahead: weights come from the third cache or from memory, and nothing else
-/// happens meanwhile.
-constexpr long rows_ahead = 16;
 
 /// c (Panels, 2 vectors) (+)= a (depth) times as many whole panels of B.
 template <int Panels>

@@ -19,6 +19,9 @@ constexpr long lanes = 4;
 constexpr int tile_rows = 6;
 #endif
 
+/// How many rows of a product's B are asked for ahead: they come from the third cache or from memory.
+constexpr long rows_ahead = 16;
+
 using Vector = float __attribute__((vector_size(lanes * sizeof(float))));
 using Ints = std::int32_t __attribute__((vector_size(lanes * sizeof(std::int32_t))));
 
