@@ -16,6 +16,8 @@ import subprocess
 import sys
 import tempfile
 
+from marked_part import write_part
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 ADAMW_EMBEDDING = {"match": "wte|lm_head", "learning_rate": 1e-2, "weight_decay": 0.1}
 MUON = {"match": "\\.h\\.", "learning_rate": 1e-2, "weight_decay": 0.0, "optimizer": "muon"}
@@ -102,10 +104,7 @@ def main():
     print(text)
     if arguments.out:
         return
-    begin, end = f"<!-- ablation {arguments.preset}: begin -->", f"<!-- ablation {arguments.preset}: end -->"
-    readme = ROOT / "configs" / "README.md"
-    before, rest = readme.read_text().split(begin)
-    readme.write_text(f"{before}{begin}\n{text}\n{end}{rest.split(end)[1]}")
+    write_part(ROOT / "configs" / "README.md", f"<!-- ablation {arguments.preset}: begin -->", f"<!-- ablation {arguments.preset}: end -->", text)
 
 
 if __name__ == "__main__":

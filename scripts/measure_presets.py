@@ -26,6 +26,8 @@ import subprocess
 import sys
 import tempfile
 
+from marked_part import replace_file, write_part
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BEGIN, END = "<!-- measured: begin (scripts/measure_presets.py writes this table) -->", "<!-- measured: end -->"
 SECTIONS = ("data", "model", "train", "eval")
@@ -147,22 +149,7 @@ def table(expected):
     for name, about in expected["machines"].items():
         lines.append(f"Machine {name}: {about['cpu']}, {about['processors']} processors, {about['threads']} threads, {about['device']}, "
                      f"LibTorch {about['libtorch']}.")
-    return "\n".join([BEGIN, *lines, END])
-
-
-def write_table(folder, expected):
-    path = folder / "README.md"
-    text = path.read_text(encoding="utf-8")
-    if text.count(BEGIN) != 1 or text.count(END) != 1:
-        raise SystemExit(f"measure_presets: {path} needs one line {BEGIN!r} and one {END!r}")
-    head, rest = text.split(BEGIN)
-    replace(path, head + table(expected) + rest.split(END)[1])
-
-
-def replace(path, text):
-    temporary = path.with_suffix(path.suffix + ".new")
-    temporary.write_text(text, encoding="utf-8")
-    temporary.replace(path)
+    return "\n".join(lines)
 
 
 def name_of_machine(expected, about):
@@ -187,8 +174,8 @@ def load(folder):
 def save(folder, expected, presets):
     expected["rows"] = {preset: expected["rows"][preset] for preset in presets if preset in expected["rows"]}
     forget_unused_machines(expected)
-    replace(folder / "expected.json", json.dumps(expected, indent=1, ensure_ascii=False) + "\n")
-    write_table(folder, expected)
+    replace_file(folder / "expected.json", json.dumps(expected, indent=1, ensure_ascii=False) + "\n")
+    write_part(folder / "README.md", BEGIN, END, table(expected))
 
 
 def parse_arguments():

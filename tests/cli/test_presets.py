@@ -1,6 +1,6 @@
 """What is said of the presets is of the presets as they are, and the script that says it measures and writes."""
 
-import importlib.util
+import importlib
 import json
 import shutil
 import subprocess
@@ -14,10 +14,9 @@ AGAIN = "run scripts/measure_presets.py --only {0} (all of them where a default 
 
 
 def script():
-    spec = importlib.util.spec_from_file_location("measure_presets", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    if str(SCRIPT.parent) not in sys.path:
+        sys.path.insert(0, str(SCRIPT.parent))  # its neighbours
+    return importlib.import_module(SCRIPT.stem)
 
 
 class ExpectedFiguresTest(ProgramTest):

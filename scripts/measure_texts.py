@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""The presets on texts that nothing was chosen on, each beside nanogpt-cpu trained for as many seconds.
+
+    scripts/measure_texts.py                     every text and preset below; writes the table into configs/README.md
+    scripts/measure_texts.py --text mine=FILE    a text of one's own: prints its rows
+
+The texts come from Debian packages, fetched with `apt-get download` and not installed: collections of German, Russian, Chinese and
+Italian sayings, and the source code of Python's library. One run each (--seeds for more); runs are kept in --work: broken off, the same
+command goes on.
+
+For both sides the seconds are those of the whole process, start, evaluations and saving included. nanogpt-cpu is given the preset's
+seconds as train.max_seconds, and needs its start and last evaluation on top of them: a little more time than the preset had.
+"""
+
+import argparse
+import datetime
+import hashlib
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+from marked_part import write_part
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BEGIN, END = "<!-- other texts: begin (scripts/measure_texts.py writes this table) -->", "<!-- other texts: end -->"
+PRESETS = ["quick", "quick-plain", "minute-tables", "default", "five-minutes"]
+SAYINGS = "usr/share/games/**/*"
+# Name -> package, its files, and how many characters of them.
+TEXTS = {
+    "German sayings": ("fortunes-de", SAYINGS, None),
+    "Russian sayings": ("fortunes-ru", SAYINGS, None),
+    "Chinese sayings and poems": ("fortunes-zh", SAYINGS, None),
+    "Italian sayings, the first 200,000 characters": ("fortunes-it", SAYINGS, 200_000),
+    "Python source": ("libpython3.11-stdlib", "usr/lib/python3.11/*.py", None),
+}
+
+
+def text_of(package, pattern):
+    """The package's files of that pattern, those that are UTF-8, in order of name; and its own file's name, which holds the version."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = pathlib.Path(temporary)
+        subprocess.run(["apt-get", "-qq", "-o", "APT::Sandbox::User=root", "download", package], cwd=folder, check=True)
+        archive = next(folder.glob("*.deb"))
+        subprocess.run(["dpkg-deb", "-x", archive, folder / "tree"], check=True)
+        parts = []
+        for path in sorted((folder / "tree").glob(pattern)):
+            if path.is_file() and path.suffix != ".dat" and not path.is_symlink():
+                parts.append(utf8_or_nothing(path.read_bytes()))
+        return "".join(parts), archive.name
+
+
+def utf8_or_nothing(data):
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return ""
+
+
+def fetch(name, work):
+    """Path of the text and where it came from; fetched once."""
+    package, pattern, first = TEXTS[name]
+    path, origin = work / f"{package}.txt", work / f"{package}.origin"
+    if not origin.exists():
+        text, package_file = text_of(package, pattern)
+        path.write_text(text[:first], encoding="utf-8")
+        origin.write_text(package_file)
+    return path, origin.read_text()
+
+
+class Program:
+    def __init__(self, path, threads):
+        self.path, self.threads = path, threads
+
+    def json(self, *arguments):
+        process = subprocess.run([self.path, *map(str, arguments), "--json", "--quiet", "--threads", str(self.threads)], cwd=ROOT,
+                                 stdout=subprocess.PIPE, text=True, check=False)
+        if process.returncode:
+            sys.exit(f"measure_texts: chargpt {' '.join(map(str, arguments))} ended with {process.returncode}")
+        return json.loads(process.stdout)
+
+    def measured(self, run, preset, text, seed, *options):
+        """The figures of one run, trained unless it is kept."""
+        kept = run.with_suffix(".json")
+        if kept.exists():
+            return json.loads(kept.read_text())
+        trained = self.json("train", preset, "--text", text, "--seed", seed, "--run", run, "--overwrite", *options)
+        figures = self.json("eval", run)
+        result = {"loss": figures["loss"], "windows_64": figures.get("loss_windows_64", figures["loss"]), "seconds": trained["seconds"],
+                  "step": trained["checkpoint"]["step"], "counting": figures["baselines"]["ngram"]["loss"]}
+        kept.write_text(json.dumps(result))
+        subprocess.run(["rm", "-rf", run], check=True)
+        return result
+
+
+def mean(values):
+    return sum(values) / len(values)
+
+
+def rows_of(program, name, path, options):
+    """Table rows of one text: its name and size in the first."""
+    text = path.read_text(encoding="utf-8")
+    about = f"{name}: {len(text):,} characters, {len(set(text)):,} symbols"
+    lines = []
+    for preset in options.presets:
+        mine, theirs = [], []
+        for seed in range(1337, 1337 + options.seeds):
+            run = options.work / f"{path.stem}-{hashlib.sha256(text.encode()).hexdigest()[:8]}-{preset}-{seed}"
+            mine.append(program.measured(run, preset, path, seed))
+            same_time = run.with_name(f"{run.name}-nanogpt-cpu")
+            theirs.append(program.measured(same_time, "nanogpt-cpu", path, seed, "--max_seconds", f"{mine[-1]['seconds']:.1f}", "--eval_interval", 100000))
+        cells = [about, f"`{preset}`", f"{mean([run['seconds'] for run in mine]):.0f}", *(f"{mean([run[key] for run in mine]):.3f}" for key in ("loss", "windows_64")),
+                 f"{mean([run['loss'] for run in theirs]):.3f}", f"{mine[0]['counting']:.3f}"]
+        lines.append(f"| {' | '.join(cells)} |")
+        about = ""
+        print(lines[-1], file=sys.stderr)
+    return lines
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--program", default=os.environ.get("CHARGPT", str(ROOT / "build" / "chargpt")))
+    parser.add_argument("--text", action="append", metavar="NAME=FILE", help="this text, not those of the packages; may be repeated")
+    parser.add_argument("--presets", nargs="+", default=PRESETS)
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=0)
+    parser.add_argument("--work", type=pathlib.Path, default=ROOT / "runs" / "measure_texts")
+    parser.add_argument("--print", action="store_true", help="write no table")
+    return parser.parse_args()
+
+
+def main():
+    options = parse_arguments()
+    options.work = options.work.resolve()
+    options.work.mkdir(parents=True, exist_ok=True)
+    program = Program(options.program, options.threads)
+    own = [entry.split("=", 1) for entry in options.text or []]
+    texts = [(name, pathlib.Path(path), "") for name, path in own] or [(name, *fetch(name, options.work)) for name in TEXTS]
+    lines = ["| text | preset | seconds | loss | in windows of 64 | `nanogpt-cpu` in as many seconds | counting n-grams |", "|---|---|---|---|---|---|---|"]
+    for name, path, _ in texts:
+        lines += rows_of(program, name, path, options)
+    seeds = "one seed each" if options.seeds == 1 else f"means of {options.seeds} seeds"
+    lines += ["", f"`scripts/measure_texts.py`, {seeds}, {datetime.date.today()}. Texts: {', '.join(origin for _, _, origin in texts if origin)}."]
+    if own or options.print:
+        print("\n".join(lines))
+    else:
+        write_part(ROOT / "configs" / "README.md", BEGIN, END, "\n".join(lines))
+
+
+if __name__ == "__main__":
+    main()
