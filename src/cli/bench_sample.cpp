@@ -69,7 +69,8 @@ DecodeOptions decode_options(const SampleBenchArguments& arguments) {
   static const std::map<std::string, Decoding> decodings{
       {"fast", Decoding::fast}, {"cached", Decoding::cached}, {"uncached", Decoding::uncached}};
   return {.decoding = decodings.at(arguments.decoding),
-          .context = arguments.context == "half" ? Context::half : Context::full};
+          .context = arguments.context == "half" ? Context::half : Context::full,
+          .storage = arguments.storage};
 }
 
 /// Seconds from the call to the end of the first token, of the last one that sees every one before it, of the last.
@@ -135,6 +136,7 @@ nlohmann::ordered_json figures(const SampleBenchArguments& arguments, Subject& s
         all, [&](const Times& t) { return static_cast<double>((tokens - within) * batch) / (t.all - t.within); });
   json["block_size"] = subject.model->block_size();
   json["context"] = arguments.context;
+  json["storage"] = arguments.storage == Storage::bfloat16 ? "bfloat16" : "float32";
   json["decoding"] = fast ? "fast" : options.decoding == Decoding::uncached ? "uncached" : "cached";
   json["threads"] = set_threads(arguments.device.threads);
   json["repeats"] = arguments.repeats;
@@ -149,10 +151,11 @@ void print(const nlohmann::ordered_json& json) {
               json["tokens_per_second_within_block"].get<double>(), json["block_size"].get<long long>());
   if (json.contains("tokens_per_second_past_block"))
     std::printf(", %.0f past it", json["tokens_per_second_past_block"].get<double>());
-  std::printf("; the first after %.2f ms, and %.0f ms from the start of the process; %s, context %s, %lld threads\n",
-              json["first_token_ms"].get<double>(), json["first_token_from_process_start_ms"].get<double>(),
-              json["decoding"].get<std::string>().c_str(), json["context"].get<std::string>().c_str(),
-              json["threads"].get<long long>());
+  std::printf(
+      "; the first after %.2f ms, and %.0f ms from the start of the process; %s, context %s, %s, %lld threads\n",
+      json["first_token_ms"].get<double>(), json["first_token_from_process_start_ms"].get<double>(),
+      json["decoding"].get<std::string>().c_str(), json["context"].get<std::string>().c_str(),
+      json["storage"].get<std::string>().c_str(), json["threads"].get<long long>());
 }
 
 }  // namespace
@@ -166,10 +169,12 @@ void add_sample_bench_options(CLI::App& app, SampleBenchArguments& arguments) {
       ->check(CLI::IsMember({"fast", "cached", "uncached"}));
   app.add_option("--context", arguments.context, "sample: full or half, as `chargpt sample` has it")
       ->check(CLI::IsMember({"full", "half"}));
+  add_storage_option(app, arguments.storage);
 }
 
 void run_bench_sample(const SampleBenchArguments& arguments) {
   Subject subject = is_run(arguments.what) ? trained(arguments) : untrained(arguments);
+  round_matrices(*subject.model, arguments.storage);
   if (arguments.batch > 0) subject.sample.num_samples = arguments.batch;
   if (subject.sample.tokens < 1) subject.sample.tokens = 1;
   const nlohmann::ordered_json json = figures(arguments, subject);

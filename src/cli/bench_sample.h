@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/arguments.h"
+#include "model/storage.h"
 
 namespace chargpt {
 
@@ -16,10 +17,11 @@ struct SampleBenchArguments {
   std::vector<Override> overrides;
   std::string what;  ///< a run, or a config that is measured with untrained weights
   std::string decoding = "fast", context = "full";
+  Storage storage = Storage::float32;
   std::int64_t batch = 0, repeats = 5;
 };
 
-/// --batch, --repeats, --decoding, --context.
+/// --batch, --repeats, --decoding, --context, --storage.
 void add_sample_bench_options(CLI::App& app, SampleBenchArguments& arguments);
 void run_bench_sample(const SampleBenchArguments& arguments);
 

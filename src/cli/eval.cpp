@@ -22,6 +22,7 @@ struct Arguments {
   std::string run, checkpoint = "best", weights = "better", split, engine = "auto";
   std::vector<std::string> text;
   std::int64_t stride = 0;
+  Storage storage = Storage::float32;
 };
 
 /// The text the run was trained on; null, with a notice, where it is gone or has changed.
@@ -60,6 +61,7 @@ TokenView chosen_split(const Corpus& corpus, const std::string& name) {
 
 void run_eval(const Arguments& arguments) {
   LoadedRun run = load_run(arguments.run, arguments.checkpoint, arguments.device, arguments.engine, arguments.weights);
+  round_matrices(*run.model, arguments.storage);
   const bool own_text = arguments.text.empty();
   const std::string split_name = !arguments.split.empty() ? arguments.split : own_text ? "val" : "all";
   const Corpus corpus = own_text ? own_corpus(arguments, run) : given_corpus(arguments, run);
@@ -93,6 +95,7 @@ void add_eval(CLI::App& app) {
       ->check(CLI::NonNegativeNumber);
   app.add_option("--checkpoint", arguments->checkpoint, "best, last or step-N");
   add_weights_option(app, arguments->weights);
+  add_storage_option(app, arguments->storage);
   app.add_option("--engine", arguments->engine, "auto, autograd or cpu");
   add_device_arguments(app, arguments->device);
   add_output_arguments(app, arguments->output, true);

@@ -32,6 +32,7 @@ struct Arguments {
                    context = "full";
   std::vector<std::string> stop;
   std::int64_t seed = 1337;
+  Storage storage = Storage::float32;
   bool greedy = false, no_cache = false;
   bool has_prompt = false;
 };
@@ -130,6 +131,7 @@ void print_samples(const Arguments& arguments, const std::string& prompt, const 
 
 void run_sample(const Arguments& arguments) {
   LoadedRun run = load_run(arguments.run, arguments.checkpoint, arguments.device, /*engine=*/"", arguments.weights);
+  round_matrices(*run.model, arguments.storage);
   ResolvedConfig config = run.checkpoint.config;
   apply_overrides(config, arguments.config.overrides());
   SampleConfig sample = config.config.sample;
@@ -148,7 +150,8 @@ void run_sample(const Arguments& arguments) {
              return samples[static_cast<std::size_t>(index)].add(run.checkpoint.vocabulary.symbol(id));
            },
            {.decoding = arguments.no_cache ? Decoding::uncached : Decoding::fast,
-            .context = arguments.context == "half" ? Context::half : Context::full});
+            .context = arguments.context == "half" ? Context::half : Context::full,
+            .storage = arguments.storage});
   for (SampleText& text : samples) text.finish();
   print_samples(arguments, prompt, samples, escape);
   std::int64_t tokens = 0;
@@ -180,6 +183,7 @@ void add_sample(CLI::App& app) {
                  "where the text outgrows block_size: full, all that the model can take, run again for each character; "
                  "half, the second half of it once it is full, many times faster")
       ->check(CLI::IsMember({"full", "half"}));
+  add_storage_option(app, arguments->storage);
   app.add_flag("--no-cache", arguments->no_cache, "run the whole context again for each character (same text, slower)");
   arguments->config.add(app, {"sample"});
   add_device_arguments(app, arguments->device);

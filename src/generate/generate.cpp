@@ -130,9 +130,10 @@ class ModelForward : public Forward {
 
 class RawForward : public Forward {
  public:
-  RawForward(cpu::Plan plan, std::vector<const float*> values, Context context)
-      : kept_(kept_tokens(context, plan.block_size)),
-        decoder_(std::move(plan), std::move(values), cpu::kernels(), at::get_num_threads()) {}
+  RawForward(cpu::Plan plan, std::vector<const float*> values, const DecodeOptions& options)
+      : kept_(kept_tokens(options.context, plan.block_size)),
+        decoder_(std::move(plan), std::move(values), cpu::kernels(), at::get_num_threads(),
+                 options.storage == Storage::bfloat16) {}
 
   Logits start(std::span<const std::int64_t> window, std::int64_t samples) override {
     return {decoder_.start(window, samples), decoder_.stride()};
@@ -155,7 +156,7 @@ std::unique_ptr<Forward> make_forward(LanguageModel& model, const DecodeOptions&
     std::vector<const float*> values;
     std::string why_not;
     if (auto plan = cpu::forward_plan_of(model, cpu::kernels(), values, why_not))
-      return std::make_unique<RawForward>(std::move(*plan), std::move(values), options.context);
+      return std::make_unique<RawForward>(std::move(*plan), std::move(values), options);
   }
   return std::make_unique<ModelForward>(model, options);
 }

@@ -8,6 +8,7 @@
 
 #include "config/config.h"
 #include "model/language_model.h"
+#include "model/storage.h"
 
 namespace chargpt {
 
@@ -29,6 +30,7 @@ enum class Context { full, half };
 struct DecodeOptions {
   Decoding decoding = Decoding::fast;
   Context context = Context::full;
+  Storage storage = Storage::float32;  ///< of the raw weights; the others take the model as it is: round_matrices first
 };
 
 /// Continues `prompt` (at least one id) num_samples times as one batch; sample i draws from stream (seed, i), whatever

@@ -63,6 +63,14 @@ class SampleTest(UsingTest):
         self.assertEqual(self.sample("--prompt", "The ", "--tokens", "30", "--temperature", "0"),
                          self.sample("--prompt", "The ", "--tokens", "30", "--greedy", "--seed", "99"))
 
+    def test_bfloat16_weights_are_as_good_within_a_hundredth(self):
+        exact, rounded = (json.loads(self.succeed("eval", self.run_folder, "--storage", storage, "--json").out)["loss"] for storage in ("float32", "bfloat16"))
+        self.assertNotEqual(rounded, exact)
+        self.assertAlmostEqual(rounded, exact, delta=0.01)
+        self.assertEqual(self.sample("--storage", "bfloat16", "--greedy", "--tokens", "40"),
+                         self.sample("--storage", "bfloat16", "--greedy", "--tokens", "40", "--no-cache"))
+        self.assertIn("float16", self.fail_with(2, "sample", self.run_folder, "--storage", "float16"))
+
     def test_prompts_from_file_and_standard_input(self):
         self.write("prompt.txt", "The\n")
         by_file = self.sample("--prompt-file", "prompt.txt", "--tokens", "20")

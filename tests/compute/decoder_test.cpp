@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/registry.h"
+#include "model/storage.h"
 #include "model/variants.h"
 
 #include "test.h"
@@ -27,12 +28,13 @@ std::shared_ptr<LanguageModel> disturbed_model(const ModelConfig& config) {
   return model;
 }
 
-Decoder decoder_of(const LanguageModel& model, int threads, const Kernels& kernels = cpu::kernels()) {
+Decoder decoder_of(const LanguageModel& model, int threads, const Kernels& kernels = cpu::kernels(),
+                   bool narrow = false) {
   std::vector<const float*> values;
   std::string why_not;
   auto plan = cpu::forward_plan_of(model, kernels, values, why_not);
   REQUIRE(why_not == "");
-  return {std::move(*plan), std::move(values), kernels, threads};
+  return {std::move(*plan), std::move(values), kernels, threads, narrow};
 }
 
 /// Logits of the position behind `ids`, the whole window through the model.
@@ -103,6 +105,9 @@ TEST_CASE("logits are the model's within 1e-4, over all covered options, also pa
     const auto model = disturbed_model(variant.config);
     Decoder decoder = decoder_of(*model, 2);
     CHECK(worst_error(*model, decoder, 3, 3, model->block_size() - 1, 12) < 1e-4);
+    round_matrices(*model, Storage::bfloat16);
+    Decoder narrow = decoder_of(*model, 2, cpu::kernels(), true);
+    CHECK(worst_error(*model, narrow, 3, 3, model->block_size() - 1, 12) < 1e-4);
     ++compared;
   }
   CHECK(compared > 40);
@@ -148,7 +153,9 @@ TEST_CASE("windows longer than a thread takes at once, by one thread and cut amo
 TEST_CASE("a sequence has the same bits alone and among others, and after those have gone") {
   const OneThread one;  // of LibTorch
   const auto model = disturbed_model(small_config());
-  Decoder decoder = decoder_of(*model, 2);
+  round_matrices(*model, Storage::bfloat16);
+  const bool narrow = GENERATE(false, true);
+  Decoder decoder = decoder_of(*model, 2, cpu::kernels(), narrow);
   const auto grown = [&](std::size_t count, bool leave) {
     Sequences sequences{decoder, 8, 7, {}};
     sequences.start({1, 2, 3}, count);

@@ -126,6 +126,39 @@ TEST_CASE("a product of one row has the bits of that row in a product of many") 
   });
 }
 
+TEST_CASE("a panel of bfloat16 holds the nearest ones, ties to even, and a product with it has the bits of those") {
+  for_all_kernels([](const Kernels& k) {
+    // 1 + 2^-8 lies halfway between 1 and 1 + 2^-7, 1 + 3 * 2^-8 between 1 + 2^-7 and 1 + 2^-6: both ties
+    Floats few(static_cast<std::size_t>(k.panel), 1.00390625F), back(few.size());
+    few[1] = 1.01171875F, few[2] = -1.0039064F, few[3] = 0.1F;
+    std::vector<cpu::Half> halves(2 * few.size());
+    k.narrow(1, few.data(), halves.data());
+    k.widen(1, halves.data(), back.data());
+    CHECK(Floats(back.begin(), back.begin() + 4) == Floats{1.0F, 1.015625F, -1.0078125F, 0.10009765625F});
+
+    for (const long N : {1L, 33L, 300L})
+      for (const long K : {7L, 40L}) {
+        INFO(K << " rows, " << N << " columns");
+        const long panels = (N + k.panel - 1) / k.panel, halves_of_panel = (K + K % 2) * k.panel;
+        const Floats a = numbers(1, K), b = numbers(K, N, 1), before = numbers(1, N, 2);
+        Floats packed(static_cast<std::size_t>(panels * K * k.panel + k.slack)), wide = packed;
+        std::vector<cpu::Half> narrow(static_cast<std::size_t>(panels * halves_of_panel));
+        k.pack(0, panels, K, N, b.data(), false, packed.data());
+        for (long p = 0; p < panels; ++p) {
+          k.narrow(K, packed.data() + p * K * k.panel, narrow.data() + p * halves_of_panel);
+          k.widen(K, narrow.data() + p * halves_of_panel, wide.data() + p * K * k.panel);
+        }
+        CHECK(wide != packed);
+        for (const bool add : {false, true}) {
+          Floats expected = before, c = before;
+          k.row_product(N, K, a.data(), wide.data(), k.panel, K * k.panel, expected.data(), add);
+          k.narrow_row_product(N, K, a.data(), narrow.data(), halves_of_panel, c.data(), add);
+          CHECK(c == expected);
+        }
+      }
+  });
+}
+
 TEST_CASE("activations and their slopes are the formulas' within 1e-6") {
   struct Row {
     Curve curve;

@@ -13,6 +13,13 @@ constexpr long rows_at_once = 128;
 /// not the arithmetic, is what takes the time.
 constexpr std::int64_t few_sequences = 4;
 
+/// Rows of the longest panel.
+long deepest(const Plan& plan) {
+  long depth = 0;
+  for (const LinearPlan* layer : linear_layers(plan)) depth = std::max(depth, layer->in);
+  return depth;
+}
+
 }  // namespace
 
 // ---- memory
@@ -29,13 +36,15 @@ void Decoder::lay_out(Lane& lane, Layout& layout) const {
   lane.statistics = layout.take(2 * rows_at_once);
   lane.inverse = plan_.qk_norm_eps ? layout.take(plan_.heads * rows_at_once) : nullptr;
   lane.scratch = layout.take(k_.attention_scratch(plan_.block_size, plan_.head_size));
+  lane.panel = narrow_ ? layout.take(deepest(plan_) * k_.panel) : nullptr;
   lane.rows.resize(plan_.tables.size());
 }
 
-Decoder::Decoder(Plan plan, std::vector<const float*> values, const Kernels& kernels, int threads)
+Decoder::Decoder(Plan plan, std::vector<const float*> values, const Kernels& kernels, int threads, bool narrow)
     : plan_(std::move(plan)),
       values_(std::move(values)),
       k_(kernels),
+      narrow_(narrow),
       team_(threads),
       packed_(plan_.packed),
       lanes_(static_cast<std::size_t>(team_.members())),
@@ -56,13 +65,26 @@ Decoder::Decoder(Plan plan, std::vector<const float*> values, const Kernels& ker
 void Decoder::pack_weights() {
   const std::vector<const LinearPlan*> layers = linear_layers(plan_);
   team_.run([&](int member) {
-    const Part part{lanes_.front(), lanes_.front(), member, team_.members()};
+    Lane& own = lanes_[static_cast<std::size_t>(member)];
+    const Part part{lanes_.front(), own, member, team_.members()};
     for (const LinearPlan* layer : layers) {
       const Columns columns = columns_of(layer->out, part);
-      k_.pack(columns.begin / k_.panel, (columns.end + k_.panel - 1) / k_.panel, layer->in, layer->out,
-              value(layer->weight), true, packed_.data() + layer->forward);
+      const long begin = columns.begin / k_.panel, end = (columns.end + k_.panel - 1) / k_.panel;
+      if (narrow_)
+        narrow_panels(*layer, begin, end, own.panel);
+      else
+        k_.pack(begin, end, layer->in, layer->out, value(layer->weight), true, packed_.data() + layer->forward);
     }
   });
+}
+
+void Decoder::narrow_panels(const LinearPlan& layer, long begin, long end, float* scratch) {
+  for (long p = begin; p < end; ++p) {
+    const long column = p * k_.panel;
+    k_.pack(0, 1, layer.in, std::min(k_.panel, layer.out - column), value(layer.weight) + column * layer.in, true,
+            scratch);
+    k_.narrow(layer.in, scratch, narrow_panel_of(layer, p));
+  }
 }
 
 long Decoder::key_positions(const Plan& plan, const Kernels& kernels) {
@@ -235,7 +257,7 @@ Decoder::Columns Decoder::columns_of(long width, const Part& part) const {
 
 /// y (rows, out) (+)= x (rows, in) W^T + b, of which only the columns: they begin with a panel.
 void Decoder::apply(const LinearPlan& layer, Columns columns, long rows, const float* x, long ldx, float* y, long ldy,
-                    bool add) const {
+                    bool add, const Part& part) const {
   const long width = columns.end - columns.begin;
   if (width <= 0) return;
   y += columns.begin;
@@ -243,9 +265,23 @@ void Decoder::apply(const LinearPlan& layer, Columns columns, long rows, const f
     add ? k_.add(rows, width, bias + columns.begin, 0, y, ldy) : k_.fill(rows, width, bias + columns.begin, y, ldy);
     add = true;
   }
-  const float* const weight = packed_.data() + layer.forward + columns.begin * layer.in;
+  if (narrow_) return apply_narrow(layer, columns, rows, x, ldx, y, ldy, add, part.own.panel);
+  const float* const weight = panel_of(layer, columns.begin / k_.panel);
   if (rows == 1) return k_.row_product(width, layer.in, x, weight, k_.panel, layer.in * k_.panel, y, add);
   k_.product(rows, width, layer.in, x, ldx, weight, k_.panel, layer.in * k_.panel, y, ldy, add);
+}
+
+/// The same from bfloat16: several rows on one panel after the other, widened to `panel`.
+void Decoder::apply_narrow(const LinearPlan& layer, Columns columns, long rows, const float* x, long ldx, float* y,
+                           long ldy, bool add, float* panel) const {
+  const long first = columns.begin / k_.panel, width = columns.end - columns.begin;
+  if (rows == 1)
+    return k_.narrow_row_product(width, layer.in, x, narrow_panel_of(layer, first), narrow_panel(layer), y, add);
+  for (long n = 0, p = first; n < width; n += k_.panel, ++p) {
+    k_.widen(layer.in, narrow_panel_of(layer, p), panel);
+    k_.product(rows, std::min(k_.panel, width - n), layer.in, x, ldx, panel, k_.panel, layer.in * k_.panel, y + n, ldy,
+               add);
+  }
 }
 
 /// norm(x) in the part's own buffer, rows row_stride(C) apart. Only where the model has norms.
@@ -287,7 +323,7 @@ void Decoder::look_up(const Part& part, long row, const std::int64_t* ids, long 
     else
       k_.add(1, columns.end - columns.begin, found + columns.begin, width, x + columns.begin, C);
   }
-  if (plan_.ngram_proj.out > 0) apply(plan_.ngram_proj, columns, 1, part.own.joined, 0, x, 0, true);
+  if (plan_.ngram_proj.out > 0) apply(plan_.ngram_proj, columns, 1, part.own.joined, 0, x, 0, true, part);
 }
 
 /// Keys (count, hs) of positions from `first` on into a head's panels (hs, panel).
@@ -336,13 +372,13 @@ void Decoder::attend(const BlockPlan& block, long layer, const Piece& piece, con
   const float* const h = plan_.norm ? normalise(block.ln_1, rows, x, ldx, part) : x;
   const bool apart = queries < piece.count && J % k_.panel == 0;
   if (!apart) {
-    apply(block.c_attn, columns_of(3 * J, part), rows, h, ldx, part.shared.qkv, ld, false);
+    apply(block.c_attn, columns_of(3 * J, part), rows, h, ldx, part.shared.qkv, ld, false, part);
   } else {  // a part is all here: several members share single positions alone
-    apply(block.c_attn, {J, 3 * J}, rows, h, ldx, part.shared.qkv, ld, false);
+    apply(block.c_attn, {J, 3 * J}, rows, h, ldx, part.shared.qkv, ld, false, part);
     const long skipped = piece.count - 1;
     if (queries > 0)
       apply(block.c_attn, {0, J}, piece.sequences, h + skipped * ldx, piece.count * ldx, part.shared.qkv + skipped * ld,
-            piece.count * ld, false);
+            piece.count * ld, false, part);
   }
   meet(part);
   heads(layer, piece, part, queries);
@@ -357,17 +393,17 @@ void Decoder::feed(const BlockPlan& block, const Part& part, float* x, long ldx,
   long ld = ldx;
   if (plan_.norm) h = normalise(block.ln_2, rows, x, ldx, part), ld = row_stride(plan_.width);
   Lane& lane = part.shared;
-  apply(block.c_fc, columns, rows, h, ld, lane.u, ldh, false);
+  apply(block.c_fc, columns, rows, h, ld, lane.u, ldh, false, part);
   float* const u = lane.u + columns.begin;
   float* const g = lane.g + columns.begin;
   if (plan_.gated) {
-    apply(block.c_gate, columns, rows, h, ld, lane.gate, ldh, false);
+    apply(block.c_gate, columns, rows, h, ld, lane.gate, ldh, false, part);
     k_.gated(rows, width, u, lane.gate + columns.begin, ldh, g, ldh);
   } else {
     k_.curve(plan_.curve, rows, width, u, ldh, g, ldh);
   }
   meet(part);
-  apply(block.mlp_proj, columns_of(plan_.width, part), rows, lane.g, ldh, x, ldx, true);
+  apply(block.mlp_proj, columns_of(plan_.width, part), rows, lane.g, ldh, x, ldx, true, part);
   meet(part);
 }
 
@@ -377,7 +413,7 @@ void Decoder::finish(const Piece& piece, const Part& part, const float* x, long 
   long ld = ldx;
   if (plan_.final_norm && plan_.norm)
     h = normalise(plan_.ln_f, piece.sequences, x, ldx, part), ld = row_stride(plan_.width);
-  apply(plan_.head, columns_of(plan_.vocab, part), piece.sequences, h, ld, piece.logits, logits_stride_, false);
+  apply(plan_.head, columns_of(plan_.vocab, part), piece.sequences, h, ld, piece.logits, logits_stride_, false, part);
 }
 
 void Decoder::forward(const Piece& piece, const Part& part) {
@@ -400,7 +436,7 @@ void Decoder::forward(const Piece& piece, const Part& part) {
     }
     const Columns columns = columns_of(C, part);
     if (block.c_proj.out > 0)
-      apply(block.c_proj, columns, rows, part.shared.o, ldo, x, ldx, true);
+      apply(block.c_proj, columns, rows, part.shared.o, ldo, x, ldx, true, part);
     else
       k_.add(rows, columns.end - columns.begin, part.shared.o + columns.begin, ldo, x + columns.begin, ldx);
     meet(part);

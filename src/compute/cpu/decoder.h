@@ -19,8 +19,9 @@ namespace chargpt::cpu {
 
 class Decoder {
  public:
-  /// `values`: the parameters, as forward_plan_of gives them; they must outlive the decoder and not change.
-  Decoder(Plan plan, std::vector<const float*> values, const Kernels& kernels, int threads);
+  /// `values`: the parameters, as forward_plan_of gives them; they must outlive the decoder and not change. `narrow`:
+  /// matrices are kept as bfloat16, which are read in half the time; arithmetic stays float32.
+  Decoder(Plan plan, std::vector<const float*> values, const Kernels& kernels, int threads, bool narrow = false);
 
   /// Makes `sequences` equal ones of the ids, 1 to block_size of them. Logits of what follows: (sequences, V), rows
   /// `stride()` apart, which the caller may use up.
@@ -43,6 +44,7 @@ class Decoder {
     Floats memory;
     float *x, *qkv, *o, *u, *gate, *g;                   ///< (rows, …)
     float *h, *joined, *statistics, *inverse, *scratch;  ///< private
+    float* panel;                                        ///< private: one that was narrow; null where none is
     std::vector<std::int64_t> rows;                      ///< private: of an n-gram in each table
   };
   void lay_out(Lane& lane, Layout& layout) const;
@@ -67,6 +69,7 @@ class Decoder {
   };
 
   void pack_weights();
+  void narrow_panels(const LinearPlan& layer, long begin, long end, float* scratch);
   void make_room(std::int64_t sequences);
   void run_windows(long T);
   void run_whole(long T, long begin, long end, int member);
@@ -86,7 +89,17 @@ class Decoder {
 
   Columns columns_of(long width, const Part& part) const;
   void apply(const LinearPlan& layer, Columns columns, long rows, const float* x, long ldx, float* y, long ldy,
-             bool add) const;
+             bool add, const Part& part) const;
+  void apply_narrow(const LinearPlan& layer, Columns columns, long rows, const float* x, long ldx, float* y, long ldy,
+                    bool add, float* panel) const;
+  /// Panel `index` of a layer's columns.
+  float* panel_of(const LinearPlan& layer, long index) const {
+    return packed_.data() + layer.forward + index * layer.in * k_.panel;
+  }
+  Half* narrow_panel_of(const LinearPlan& layer, long index) const {
+    return reinterpret_cast<Half*>(packed_.data() + layer.forward) + index * narrow_panel(layer);
+  }
+  long narrow_panel(const LinearPlan& layer) const { return static_cast<long>(rounded_up(layer.in, 2)) * k_.panel; }
   const float* normalise(const NormPlan& norm, long rows, const float* x, long ldx, const Part& part) const;
   static long key_positions(const Plan& plan, const Kernels& kernels);
   void keep_keys(const float* k, long ld, long first, long count, float* keys) const;
@@ -101,6 +114,7 @@ class Decoder {
   Plan plan_;
   std::vector<const float*> values_;
   const Kernels& k_;
+  bool narrow_;
   Team team_;
   Floats packed_;
   std::vector<Lane> lanes_;

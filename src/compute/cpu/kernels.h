@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "compute/cpu/half.h"
+
 namespace chargpt::cpu {
 
 /// Dropout of one place in the model: what model/dropout.h draws under (seed, layer) for the tensor whose element
@@ -54,6 +56,13 @@ struct Kernels {
   /// The same for M = 1 with more sums under way at once: what hides the latency of an addition behind one row. Each
   /// element is summed in the same order, to the same bits.
   void (*row_product)(long N, long K, const float* a, const float* b, long ldb, long panel_stride, float* c, bool add);
+  /// The same with panels as `narrow` leaves them, `panel_stride` Half apart: the bits of row_product on those numbers.
+  void (*narrow_row_product)(long N, long K, const float* a, const Half* b, long panel_stride, float* c, bool add);
+  /// One packed panel (K, panel) as bfloat16, to nearest, ties to even: rows 2i and 2i + 1 side by side, (K / 2, panel,
+  /// 2), the last one with zeros where K is odd.
+  void (*narrow)(long K, const float* panel, Half* to);
+  /// And back.
+  void (*widen)(long K, const Half* panel, float* to);
   /// B (K, N) into panels (N / panel, K, panel), the last one filled up with zeros. `transposed`: B is given as (N, K).
   void (*pack)(long first_panel, long last_panel, long K, long N, const float* b, bool transposed, float* packed);
 

@@ -2,6 +2,7 @@
 // Compiled once per instruction set. Knows no tensor and no model.
 #pragma once
 
+#include "compute/cpu/half.h"
 #include "compute/cpu/vector.h"
 
 namespace chargpt::cpu {
@@ -125,6 +126,89 @@ void row_product(long columns, long depth, const float* a, const float* b, long 
   for (; n + 2 * panel <= columns; n += 2 * panel, b += 2 * panel_stride)
     row_panels<2>(depth, a, b, ldb, panel_stride, c + n, add);
   if (n < columns) product<false>(1, columns - n, depth, a, depth, b, ldb, panel_stride, c + n, columns, add);
+}
+
+// ---- panels of bfloat16
+
+inline Ints load_pairs(const Half* from) {
+  Ints v;
+  __builtin_memcpy(&v, from, sizeof v);
+  return v;
+}
+inline Vector lower_halves(Ints pairs) {
+  return as_floats(pairs << 16);
+}
+inline Vector upper_halves(Ints pairs) {
+  return as_floats(pairs & ~0xffff);
+}
+
+/// The nearest bfloat16 as a float, ties to even; a NaN stays one.
+inline Ints nearest_half(Vector v) {
+  const Ints bits = as_ints(v);
+  const Ints rounded = (bits + 0x7fff + ((bits >> 16) & 1)) & ~0xffff;
+  return v == v ? rounded : bits & ~0xffff;
+}
+
+/// See Kernels::narrow.
+void narrow(long K, const float* from, Half* to) {
+  constexpr long panel = 2 * lanes;
+  for (long k = 0; k < K; k += 2, from += 2 * panel, to += 2 * panel)
+    for (long v = 0; v < panel; v += lanes) {
+      const Vector second = k + 1 < K ? load(from + panel + v) : splat(0);
+      const Ints pairs = ((nearest_half(load(from + v)) >> 16) & 0xffff) | nearest_half(second);
+      __builtin_memcpy(to + 2 * v, &pairs, sizeof pairs);
+    }
+}
+
+/// See Kernels::widen.
+void widen(long K, const Half* from, float* to) {
+  constexpr long panel = 2 * lanes;
+  for (long k = 0; k < K; k += 2, from += 2 * panel, to += 2 * panel)
+    for (long v = 0; v < panel; v += lanes) {
+      const Ints pairs = load_pairs(from + 2 * v);
+      store(to + v, lower_halves(pairs));
+      if (k + 1 < K) store(to + panel + v, upper_halves(pairs));
+    }
+}
+
+/// row_panels on narrow ones.
+template <int Panels>
+inline void narrow_row_panels(long depth, const float* a, const Half* b, long panel_stride, float* c, bool add) {
+  constexpr long panel = 2 * lanes;
+  Vector sums[2 * Panels]{};
+  for (long k = 0; k < depth; k += 2, b += 2 * panel) {
+    const Vector first = splat(a[k]), second = splat(k + 1 < depth ? a[k + 1] : 0);
+#pragma GCC unroll 4
+    for (int p = 0; p < Panels; ++p) {
+      __builtin_prefetch(b + p * panel_stride + rows_ahead * panel);
+      __builtin_prefetch(b + p * panel_stride + rows_ahead * panel + panel);
+#pragma GCC unroll 2
+      for (int v = 0; v < 2; ++v) {
+        const Ints pairs = load_pairs(b + p * panel_stride + 2 * v * lanes);
+        sums[2 * p + v] += first * lower_halves(pairs);
+        sums[2 * p + v] += second * upper_halves(pairs);
+      }
+    }
+  }
+#pragma GCC unroll 8
+  for (int v = 0; v < 2 * Panels; ++v) store(c + v * lanes, add ? load(c + v * lanes) + sums[v] : sums[v]);
+}
+
+/// See Kernels::narrow_row_product.
+void narrow_row_product(long columns, long depth, const float* a, const Half* b, long panel_stride, float* c,
+                        bool add) {
+  constexpr long panel = 2 * lanes;
+  long n = 0;
+  for (; n + 4 * panel <= columns; n += 4 * panel, b += 4 * panel_stride)
+    narrow_row_panels<4>(depth, a, b, panel_stride, c + n, add);
+  for (; n + panel <= columns; n += panel, b += panel_stride)
+    narrow_row_panels<1>(depth, a, b, panel_stride, c + n, add);
+  if (n == columns) return;
+  float last[panel] = {};
+  const auto bytes = static_cast<unsigned long>(columns - n) * sizeof(float);
+  __builtin_memcpy(last, c + n, bytes);
+  narrow_row_panels<1>(depth, a, b, panel_stride, last, add);
+  __builtin_memcpy(c + n, last, bytes);
 }
 
 /// See Kernels::pack.
