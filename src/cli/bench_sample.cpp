@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "cli/decoding.h"
 #include "cli/loaded_run.h"
 #include "cli/process.h"
 #include "cli/training.h"
@@ -68,9 +69,7 @@ Subject untrained(const SampleBenchArguments& arguments) {
 DecodeOptions decode_options(const SampleBenchArguments& arguments) {
   static const std::map<std::string, Decoding> decodings{
       {"fast", Decoding::fast}, {"cached", Decoding::cached}, {"uncached", Decoding::uncached}};
-  return {.decoding = decodings.at(arguments.decoding),
-          .context = arguments.context == "half" ? Context::half : Context::full,
-          .storage = arguments.storage};
+  return {.decoding = decodings.at(arguments.decoding), .context = arguments.context, .storage = arguments.storage};
 }
 
 /// Seconds from the call to the end of the first token, of the last one that sees every one before it, of the last.
@@ -135,7 +134,7 @@ nlohmann::ordered_json figures(const SampleBenchArguments& arguments, Subject& s
     json["tokens_per_second_past_block"] = median_of(
         all, [&](const Times& t) { return static_cast<double>((tokens - within) * batch) / (t.all - t.within); });
   json["block_size"] = subject.model->block_size();
-  json["context"] = arguments.context;
+  json["context"] = context_name(context_of(*subject.model, arguments.context));
   json["storage"] = arguments.storage == Storage::bfloat16 ? "bfloat16" : "float32";
   json["decoding"] = fast ? "fast" : options.decoding == Decoding::uncached ? "uncached" : "cached";
   json["threads"] = set_threads(arguments.device.threads);
@@ -167,8 +166,7 @@ void add_sample_bench_options(CLI::App& app, SampleBenchArguments& arguments) {
       ->check(CLI::PositiveNumber);
   app.add_option("--decoding", arguments.decoding, "sample: fast, or LibTorch's forward: cached, uncached")
       ->check(CLI::IsMember({"fast", "cached", "uncached"}));
-  app.add_option("--context", arguments.context, "sample: full or half, as `chargpt sample` has it")
-      ->check(CLI::IsMember({"full", "half"}));
+  add_context_option(app, arguments.context);
   add_storage_option(app, arguments.storage);
 }
 

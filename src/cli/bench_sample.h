@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/arguments.h"
-#include "model/storage.h"
+#include "generate/generate.h"
 
 namespace chargpt {
 
@@ -16,7 +16,8 @@ struct SampleBenchArguments {
   DeviceArguments device;
   std::vector<Override> overrides;
   std::string what;  ///< a run, or a config that is measured with untrained weights
-  std::string decoding = "fast", context = "full";
+  std::string decoding = "fast";
+  Context context = Context::automatic;
   Storage storage = Storage::float32;
   std::int64_t batch = 0, repeats = 5;
 };

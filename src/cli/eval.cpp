@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
+#include "cli/decoding.h"
 #include "cli/figures.h"
 #include "cli/loaded_run.h"
 #include "cli/print_json.h"

@@ -30,16 +30,6 @@ void add_weights_option(CLI::App& app, std::string& weights) {
       ->check(CLI::IsMember({"better", "trained", "averaged"}));
 }
 
-void add_storage_option(CLI::App& app, Storage& storage) {
-  app.add_option_function<std::string>(
-         "--storage",
-         [&storage](const std::string& name) { storage = name == "bfloat16" ? Storage::bfloat16 : Storage::float32; },
-         "round the matrices to this type and keep them so: bfloat16 is read in half the time; arithmetic stays "
-         "float32")
-      ->check(CLI::IsMember({"float32", "bfloat16"}))
-      ->default_str("float32");
-}
-
 void log_loading(const std::vector<std::string>& notices) {
   for (const std::string& notice : notices) notice.starts_with(damage_notice) ? log_warning(notice) : log_note(notice);
 }

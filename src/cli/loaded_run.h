@@ -8,7 +8,6 @@
 #include "checkpoint/checkpoint.h"
 #include "cli/arguments.h"
 #include "compute/engine.h"
-#include "model/storage.h"
 
 namespace chargpt {
 
@@ -29,7 +28,5 @@ LoadedRun load_run(const std::string& run, const std::string& which, const Devic
                    const std::string& engine, const std::string& weights = "better");
 /// --weights
 void add_weights_option(CLI::App& app, std::string& weights);
-/// --storage
-void add_storage_option(CLI::App& app, Storage& storage);
 
 }  // namespace chargpt

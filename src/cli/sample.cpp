@@ -13,6 +13,7 @@
 #include "base/files.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
+#include "cli/decoding.h"
 #include "cli/loaded_run.h"
 #include "cli/print_json.h"
 #include "generate/generate.h"
@@ -28,8 +29,8 @@ struct Arguments {
   OutputArguments output;
   DeviceArguments device;
   ConfigArguments config;
-  std::string run, checkpoint = "best", weights = "better", prompt, prompt_file, unknown = "error", dash,
-                   context = "full";
+  std::string run, checkpoint = "best", weights = "better", prompt, prompt_file, unknown = "error", dash;
+  Context context = Context::automatic;
   std::vector<std::string> stop;
   std::int64_t seed = 1337;
   Storage storage = Storage::float32;
@@ -150,7 +151,7 @@ void run_sample(const Arguments& arguments) {
              return samples[static_cast<std::size_t>(index)].add(run.checkpoint.vocabulary.symbol(id));
            },
            {.decoding = arguments.no_cache ? Decoding::uncached : Decoding::fast,
-            .context = arguments.context == "half" ? Context::half : Context::full,
+            .context = arguments.context,
             .storage = arguments.storage});
   for (SampleText& text : samples) text.finish();
   print_samples(arguments, prompt, samples, escape);
@@ -179,10 +180,7 @@ void add_sample(CLI::App& app) {
   app.add_flag("--greedy", arguments->greedy, "always the most probable character (temperature 0)");
   app.add_option("--seed", arguments->seed, "seed of the draws; sample i has its own stream (seed, i)")
       ->check(CLI::NonNegativeNumber);
-  app.add_option("--context", arguments->context,
-                 "where the text outgrows block_size: full, all that the model can take, run again for each character; "
-                 "half, the second half of it once it is full, many times faster")
-      ->check(CLI::IsMember({"full", "half"}));
+  add_context_option(app, arguments->context);
   add_storage_option(app, arguments->storage);
   app.add_flag("--no-cache", arguments->no_cache, "run the whole context again for each character (same text, slower)");
   arguments->config.add(app, {"sample"});

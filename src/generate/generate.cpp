@@ -38,8 +38,9 @@ std::span<const std::int64_t> first_window(const std::vector<std::int64_t>& prom
   return std::span(prompt).last(length);
 }
 
-/// Of block_size tokens, the last that stay when one more comes.
+/// Of block_size tokens, the last that stay when one more comes; all of them: nothing is run again.
 std::int64_t kept_tokens(Context context, std::int64_t block_size) {
+  if (context == Context::slide) return block_size;
   return context == Context::full ? block_size - 1 : block_size / 2;
 }
 
@@ -86,7 +87,7 @@ class ModelForward : public Forward {
 
   Logits append(std::span<const std::int64_t> rows, std::span<const std::int64_t> ids) override {
     if (std::ssize(rows) != window_.size(0)) keep_rows(torch::tensor(torch::ArrayRef(rows.data(), rows.size())));
-    if (window_.size(1) == model_.block_size()) {  // every position changes
+    if (window_.size(1) == model_.block_size() && !slides()) {  // every position changes
       window_ = window_.narrow(1, window_.size(1) - kept_, kept_);
       if (cache_) cache_.emplace();
     }
@@ -102,6 +103,8 @@ class ModelForward : public Forward {
   }
 
  private:
+  bool slides() const { return kept_ == model_.block_size(); }
+
   void keep_rows(const torch::Tensor& rows) {
     window_ = window_.index_select(0, rows);
     if (cache_) cache_->keep_rows(rows.to(device_));
@@ -111,6 +114,7 @@ class ModelForward : public Forward {
     const std::int64_t known = cache_ ? cache_->length : 0;
     ForwardContext context;
     if (cache_) context.cache = &*cache_;
+    if (slides()) context.window = model_.block_size();
     const torch::Tensor ids = window_.narrow(1, known, window_.size(1) - known);
     const torch::Tensor logits = model_.forward(ids.to(device_), context);  // (B, T) -> (B, T, V)
     logits_ = logits.select(1, -1).to(torch::kCPU, torch::kFloat32, /*non_blocking=*/false, /*copy=*/true).contiguous();
@@ -121,7 +125,7 @@ class ModelForward : public Forward {
   torch::Device device_;
   bool use_cache_;
   std::int64_t kept_;
-  torch::Tensor window_;  ///< (B, T) the last tokens of each sample, at most block_size
+  torch::Tensor window_;  ///< (B, T) the last tokens of each sample, at most block_size; all of them where they slide
   std::optional<KeyValueCache> cache_;
   torch::Tensor logits_;  ///< (B, V)
 };
@@ -228,12 +232,25 @@ bool decodes_fast(const LanguageModel& model, std::string& why_not) {
   return cpu::forward_plan_of(model, cpu::kernels(), values, why_not).has_value();
 }
 
+Context context_of(const LanguageModel& model, Context context) {
+  if (context == Context::automatic) return model.can_slide() ? Context::slide : Context::full;
+  if (context == Context::slide && !model.can_slide())
+    throw Error(
+        ExitCode::usage,
+        "a sliding context needs model.position rope or none, which tell positions apart by distance alone; this "
+        "model has " +
+            std::string(enum_name(model.config().position)) + ": choose full or half");
+  return context;
+}
+
 void generate(LanguageModel& model, const std::vector<std::int64_t>& prompt, const SampleConfig& sample,
               std::uint64_t seed, const TokenCallback& on_token, const DecodeOptions& options) {
   check_prompt(prompt, model.vocab_size());
   if (sample.tokens == 0) return;
   const torch::NoGradGuard no_grad;
-  const std::unique_ptr<Forward> forward = make_forward(model, options);
+  DecodeOptions chosen = options;
+  chosen.context = context_of(model, options.context);
+  const std::unique_ptr<Forward> forward = make_forward(model, chosen);
   Samples samples(*forward, sample, seed, model.vocab_size());
   const std::int64_t at_once = forward->at_once();
   for (std::int64_t first = 0; first < sample.num_samples; first += at_once)

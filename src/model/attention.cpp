@@ -24,6 +24,12 @@ Tensor causal_mask(std::int64_t queries, std::int64_t keys, const torch::TensorO
   return at::full({queries, keys}, -std::numeric_limits<double>::infinity(), options).triu(keys - queries + 1);
 }
 
+Tensor sliding_mask(std::int64_t queries, std::int64_t keys, std::int64_t window, const torch::TensorOptions& options) {
+  const Tensor too_old =
+      at::full({queries, keys}, -std::numeric_limits<double>::infinity(), options).tril(keys - queries - window);
+  return causal_mask(queries, keys, options) + too_old;
+}
+
 Tensor attention_weights(const Tensor& q, const Tensor& k, const Tensor& mask, double scale) {
   Tensor scores = q.matmul(k.transpose(-2, -1)) * scale;  // (..., n, d) x (..., d, m) -> (..., n, m)
   if (mask.defined()) scores = scores + mask;
@@ -53,8 +59,8 @@ Tensor sinusoidal_table(std::int64_t positions, std::int64_t width, double base)
   return table.to(at::kFloat);
 }
 
-Tensor rotary_angles(std::int64_t positions, std::int64_t head_size, double base) {
-  return at::outer(at::arange(positions, at::kDouble), frequencies(head_size / 2, head_size, base));
+Tensor rotary_angles(std::int64_t positions, std::int64_t head_size, double base, std::int64_t first) {
+  return at::outer(at::arange(first, first + positions, at::kDouble), frequencies(head_size / 2, head_size, base));
 }
 
 Tensor rotate_halves(const Tensor& x, const Tensor& cosines, const Tensor& sines) {

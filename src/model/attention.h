@@ -21,6 +21,10 @@ torch::Tensor stable_softmax(const torch::Tensor& scores, std::int64_t dim = -1)
 /// key, so query i sees keys 0 .. i + keys - queries.
 torch::Tensor causal_mask(std::int64_t queries, std::int64_t keys, const torch::TensorOptions& options = {});
 
+/// The same where a query sees only the last `window` keys up to its own.
+torch::Tensor sliding_mask(std::int64_t queries, std::int64_t keys, std::int64_t window,
+                           const torch::TensorOptions& options = {});
+
 /// softmax(q k^T * scale + mask): q (..., n, d), k (..., m, d) -> (..., n, m). An undefined mask hides nothing.
 torch::Tensor attention_weights(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& mask,
                                 double scale);
@@ -38,7 +42,8 @@ torch::Tensor sinusoidal_table(std::int64_t positions, std::int64_t width, doubl
 /// After it q . k depends on positions only through their difference. Source: Su et al., "RoFormer" (2021).
 torch::Tensor rotate_halves(const torch::Tensor& x, const torch::Tensor& cosines, const torch::Tensor& sines);
 
-/// Angles p / base^(2i/hs) for p < positions and i < hs/2: (positions, hs/2).
-torch::Tensor rotary_angles(std::int64_t positions, std::int64_t head_size, double base = 10000.0);
+/// Angles p / base^(2i/hs) for first <= p < first + positions and i < hs/2: (positions, hs/2).
+torch::Tensor rotary_angles(std::int64_t positions, std::int64_t head_size, double base = 10000.0,
+                            std::int64_t first = 0);
 
 }  // namespace chargpt

@@ -23,6 +23,12 @@ void LanguageModel::check_input(const torch::Tensor& ids, const ForwardContext& 
   TORCH_CHECK(ids.scalar_type() == torch::kLong, "ids must be int64, not ", ids.scalar_type());
   TORCH_CHECK(ids.size(1) >= 1, "T = 0: a model needs at least one token");
   TORCH_CHECK(context.cache == nullptr || has_cache(), "model.type = ", config_.type, " keeps no key/value cache");
+  if (context.window != 0) {
+    TORCH_CHECK(can_slide(), "a sliding window needs model.position = rope or none");
+    TORCH_CHECK(context.window >= 1 && context.window <= block_size(), "a window of ", context.window,
+                " tokens is outside 1 to model.block_size = ", block_size());
+    return;
+  }
   const std::int64_t cached = context.cache != nullptr ? context.cache->length : 0;
   TORCH_CHECK(cached + ids.size(1) <= block_size(), "T = ", ids.size(1), " tokens after ", cached,
               " cached ones is more than model.block_size = ", block_size(), "; give the last ", block_size(),

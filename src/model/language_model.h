@@ -22,7 +22,7 @@ struct KeyValueCache {
   };
   std::vector<Layer> layers;
   torch::Tensor last_ids;   ///< (B, …) as many of the last tokens as n-grams reach back; undefined where none do
-  std::int64_t length = 0;  ///< tokens held
+  std::int64_t length = 0;  ///< tokens seen; behind a window the layers hold the last ones alone
   /// Goes on with these rows (int64, on the model's device) of the batch.
   void keep_rows(const torch::Tensor& rows);
 };
@@ -40,6 +40,9 @@ struct ForwardContext {
   const DropoutKey* dropout = nullptr;  ///< null: no dropout
   AttentionMaps* attention = nullptr;   ///< null: not recorded
   KeyValueCache* cache = nullptr;  ///< null: none; else ids continue the cached tokens, and length + T <= block_size
+  /// 0: every token sees all before it. Else only the last `window` ones, itself included, and there may be any number
+  /// of ids: for models that can_slide(), window <= block_size.
+  std::int64_t window = 0;
 };
 
 class LanguageModel : public torch::nn::Module {
@@ -51,6 +54,11 @@ class LanguageModel : public torch::nn::Module {
   virtual bool leaks() const { return false; }
   /// forward() honours ForwardContext::cache.
   virtual bool has_cache() const { return false; }
+  /// Positions are told apart by distance alone (rope, none), so that a token's keys and values stay good while older
+  /// tokens go: forward() honours ForwardContext::window.
+  bool can_slide() const {
+    return has_cache() && (config_.position == Position::rope || config_.position == Position::none);
+  }
   /// How many equal matrices the parameter of that name is, one above the other: those that project queries, keys and
   /// values lie in one, and a rule that treats a matrix as a whole must tell them apart.
   virtual std::int64_t stacked_matrices(const std::string& /*parameter*/) const { return 1; }

@@ -174,7 +174,8 @@ Tensor MLPImpl::forward(const Tensor& x, ForwardPass& pass) {
 
 // ---- RotaryEmbedding
 
-RotaryEmbeddingImpl::RotaryEmbeddingImpl(std::int64_t block_size, std::int64_t head_size, double base) {
+RotaryEmbeddingImpl::RotaryEmbeddingImpl(std::int64_t block_size, std::int64_t head_size, double base)
+    : head_size_(head_size), base_(base) {
   const Tensor angles = rotary_angles(block_size, head_size, base);
   cosines = register_buffer("cosines", angles.cos().to(at::kFloat));
   sines = register_buffer("sines", angles.sin().to(at::kFloat));
@@ -182,6 +183,10 @@ RotaryEmbeddingImpl::RotaryEmbeddingImpl(std::int64_t block_size, std::int64_t h
 
 Tensor RotaryEmbeddingImpl::forward(const Tensor& x, std::int64_t first_position) {
   const std::int64_t T = x.size(-2);
+  if (first_position + T > cosines.size(0)) {
+    const Tensor angles = rotary_angles(T, head_size_, base_, first_position);
+    return rotate_halves(x, angles.cos().to(cosines), angles.sin().to(sines));
+  }
   return rotate_halves(x, cosines.narrow(0, first_position, T), sines.narrow(0, first_position, T));
 }
 
@@ -206,12 +211,19 @@ CausalSelfAttentionImpl::CausalSelfAttentionImpl(const ModelConfig& config)
 
 namespace {
 
-/// Appends this pass's keys and values to those of the cached tokens, and returns all: (B, nh, length + T, hs).
-KeyValueCache::Layer extend(KeyValueCache& cache, std::size_t layer, const Tensor& k, const Tensor& v) {
+/// Appends this pass's keys and values to those of the cached tokens, and returns all: (B, nh, length + T, hs), or
+/// those that a window lets the first of these tokens see.
+KeyValueCache::Layer extend(KeyValueCache& cache, std::size_t layer, const Tensor& k, const Tensor& v,
+                            std::int64_t window) {
   if (cache.layers.size() <= layer) cache.layers.resize(layer + 1);
   auto& held = cache.layers[layer];
   held.keys = held.keys.defined() ? at::cat({held.keys, k}, 2) : k;
   held.values = held.values.defined() ? at::cat({held.values, v}, 2) : v;
+  const std::int64_t seen = window - 1 + k.size(2), too_old = held.keys.size(2) - seen;
+  if (window > 0 && too_old > 0) {
+    held.keys = held.keys.narrow(2, too_old, seen);
+    held.values = held.values.narrow(2, too_old, seen);
+  }
   return held;
 }
 
@@ -233,7 +245,7 @@ Tensor CausalSelfAttentionImpl::forward(const Tensor& x, ForwardPass& pass) {
     k = rope(k, pass.first_position);
   }
   if (pass.cache != nullptr) {
-    const auto held = extend(*pass.cache, pass.layer, k, v);
+    const auto held = extend(*pass.cache, pass.layer, k, v, pass.window);
     k = held.keys;
     v = held.values;
   }
@@ -246,11 +258,12 @@ Tensor CausalSelfAttentionImpl::forward(const Tensor& x, ForwardPass& pass) {
 /// q (B, nh, T, hs), k and v (B, nh, length + T, hs) -> (B, nh, T, hs). The built-in kernel shows no weights, and its
 /// dropout draws from the global generator; where either matters, and behind a cache, the written form runs.
 Tensor CausalSelfAttentionImpl::attend(const Tensor& q, const Tensor& k, const Tensor& v, ForwardPass& pass) const {
-  const bool drops = pass.dropout.drops(weights_dropout_);
-  if (builtin_ && !drops && pass.attention == nullptr && k.size(2) == q.size(2))
+  const bool drops = pass.dropout.drops(weights_dropout_), slides = pass.window > 0 && k.size(2) > pass.window;
+  if (builtin_ && !drops && !slides && pass.attention == nullptr && k.size(2) == q.size(2))
     return at::scaled_dot_product_attention(q, k, v, {}, 0.0, /*is_causal=*/true, scale_);
 
-  const Tensor mask = causal_mask(q.size(2), k.size(2), q.options());
+  const Tensor mask = slides ? sliding_mask(q.size(2), k.size(2), pass.window, q.options())
+                             : causal_mask(q.size(2), k.size(2), q.options());
   const Attended attended = scaled_dot_product(q, k, v, mask, scale_);
   if (pass.attention != nullptr) pass.attention->push_back(attended.weights.detach());
   return drops ? pass.dropout(attended.weights, weights_dropout_).matmul(v) : attended.output;

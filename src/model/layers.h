@@ -43,10 +43,12 @@ struct ForwardPass {
       : dropout(context.dropout),
         attention(context.attention),
         cache(context.cache),
+        window(context.window),
         first_position(context.cache != nullptr ? context.cache->length : 0) {}
   DropoutPass dropout;
   AttentionMaps* attention;
   KeyValueCache* cache;
+  std::int64_t window;          ///< tokens that each sees; 0: all
   std::int64_t first_position;  ///< of the ids of this pass
   std::size_t layer = 0;        ///< attention layers passed
 };
@@ -94,13 +96,18 @@ class MLPImpl : public torch::nn::Module {
 TORCH_MODULE(MLP);
 
 /// Positions as rotations of queries and keys.
-/// Shape: (B, nh, T, hs) -> the same. Buffers: `cosines`, `sines` (block_size, hs/2).
+/// Shape: (B, nh, T, hs) -> the same. Buffers: `cosines`, `sines` (block_size, hs/2); those of later positions are made
+/// as they are met.
 class RotaryEmbeddingImpl : public torch::nn::Module {
  public:
   RotaryEmbeddingImpl(std::int64_t block_size, std::int64_t head_size, double base);
   torch::Tensor forward(const torch::Tensor& x, std::int64_t first_position = 0);
 
   torch::Tensor cosines, sines;
+
+ private:
+  std::int64_t head_size_;
+  double base_;
 };
 TORCH_MODULE(RotaryEmbedding);
 

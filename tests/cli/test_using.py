@@ -63,6 +63,15 @@ class SampleTest(UsingTest):
         self.assertEqual(self.sample("--prompt", "The ", "--tokens", "30", "--temperature", "0"),
                          self.sample("--prompt", "The ", "--tokens", "30", "--greedy", "--seed", "99"))
 
+    def test_a_context_that_slides_is_written_the_same_without_a_cache(self):
+        self.assertIn("position rope or none", self.fail_with(2, "sample", self.run_folder, "--context", "slide"))
+        self.train("rope", "nanogpt-cpu", 5, *SMALL, "--position", "rope")
+        sample = ["sample", self.folder / "rope", "--greedy", "--tokens", "60"]
+        slid = self.succeed(*sample).out
+        self.assertEqual(slid, self.succeed(*sample, "--context", "slide").out)
+        self.assertEqual(slid, self.succeed(*sample, "--no-cache").out)
+        self.assertEqual(self.succeed(*sample, "--context", "full").out, self.succeed(*sample, "--context", "full", "--no-cache").out)
+
     def test_bfloat16_weights_are_as_good_within_a_hundredth(self):
         exact, rounded = (json.loads(self.succeed("eval", self.run_folder, "--storage", storage, "--json").out)["loss"] for storage in ("float32", "bfloat16"))
         self.assertNotEqual(rounded, exact)

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "model/layers.h"
 #include "model/registry.h"
 #include "model/storage.h"
 #include "model/variants.h"
@@ -37,10 +38,11 @@ Decoder decoder_of(const LanguageModel& model, int threads, const Kernels& kerne
   return {std::move(*plan), std::move(values), kernels, threads, narrow};
 }
 
-/// Logits of the position behind `ids`, the whole window through the model.
+/// Logits of the position behind `ids`, all of them through the model; of more than block_size each sees the last.
 torch::Tensor expected_logits(LanguageModel& model, const Ids& ids) {
   const torch::NoGradGuard no_grad;
-  return model.forward(torch::tensor(ids).unsqueeze(0)).index({0, -1});
+  const std::int64_t window = std::ssize(ids) > model.block_size() ? model.block_size() : 0;
+  return model.forward(torch::tensor(ids).unsqueeze(0), {.window = window}).index({0, -1});
 }
 
 struct Sequences {
@@ -58,7 +60,7 @@ struct Sequences {
     Ids ids;
     for (Ids& window : windows) {
       ids.push_back((turn * turn * 7 + turn * 3 + 5 * std::ssize(ids)) % test_vocab);
-      if (std::ssize(window) == block_size) window.erase(window.begin(), window.end() - kept);
+      if (std::ssize(window) == block_size && kept < block_size) window.erase(window.begin(), window.end() - kept);
       window.push_back(ids.back());
     }
     logits = decoder.append(ids, kept);
@@ -131,6 +133,41 @@ TEST_CASE("logits are the model's with every instruction set, number of threads 
           CHECK(worst_error(*model, decoder, 8, sequences, kept, kept == 4 ? 45 : 6) < 1e-4);
         }
     }
+}
+
+TEST_CASE("behind a sliding window logits are those of the whole text, also after many windows") {
+  const OneThread one;  // of LibTorch
+  int compared = 0;
+  for (const Variant& variant : all_variants()) {
+    for (const Position position : {Position::rope, Position::none}) {
+      ModelConfig config = variant.config;
+      config.position = position;
+      if (!covered(config) || (position == Position::rope && head_width(config) % 2 != 0)) continue;
+      INFO(variant.name << ", position " << enum_name(position));
+      const auto model = disturbed_model(config);
+      Decoder decoder = decoder_of(*model, 2);
+      CHECK(worst_error(*model, decoder, 3, 3, model->block_size(), 30) < 1e-4);
+      ++compared;
+    }
+  }
+  CHECK(compared > 80);
+}
+
+TEST_CASE("a window that has slid can be run again, and slides again") {
+  const OneThread one;  // of LibTorch
+  ModelConfig config = small_config();
+  config.position = Position::rope;
+  const auto model = disturbed_model(config);
+  Decoder decoder = decoder_of(*model, 2);
+  Sequences sequences{decoder, 8, 8, {}};
+  sequences.start({1, 2, 3}, 2);
+  for (std::int64_t turn = 0; turn < 40; ++turn) {
+    sequences.kept = turn % 10 == 9 ? 4 : 8;
+    if (sequences.kept == 4)  // what was seen before the window is gone
+      for (Ids& window : sequences.windows) window.erase(window.begin(), window.end() - 8);
+    sequences.append(turn);
+    CHECK(sequences.worst_error(*model) < 1e-4);
+  }
 }
 
 TEST_CASE("windows longer than a thread takes at once, by one thread and cut among several") {

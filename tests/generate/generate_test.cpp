@@ -97,8 +97,15 @@ Ids greedy_by_hand(LanguageModel& model, const Ids& prompt, std::int64_t tokens,
   }
   return written;
 }
+/// As the model decodes unless asked otherwise: by a sliding window where it can, all tokens through the model again.
 Ids greedy_by_hand(LanguageModel& model, const Ids& prompt, std::int64_t tokens) {
-  return greedy_by_hand(model, prompt, tokens, model.block_size() - 1);
+  if (!model.can_slide()) return greedy_by_hand(model, prompt, tokens, model.block_size() - 1);
+  Ids all = prompt;
+  for (std::int64_t i = 0; i < tokens; ++i) {
+    const torch::Tensor logits = model.forward(torch::tensor(all).unsqueeze(0), {.window = model.block_size()});
+    all.push_back(logits[0][-1].argmax().item<std::int64_t>());
+  }
+  return {all.end() - tokens, all.end()};
 }
 
 }  // namespace
@@ -133,6 +140,8 @@ TEST_CASE("every model type and every kind of position decodes the same text in 
     CHECK(generated(*model, {1, 2, 3}, greedy, uncached)[0] == greedy_by_hand(*model, {1, 2, 3}, 25));
     CHECK(generated(*model, {1, 2, 3}, greedy, {.context = Context::half})[0] ==
           greedy_by_hand(*model, {1, 2, 3}, 25, 5));
+    CHECK(generated(*model, {1, 2, 3}, greedy, {.context = Context::full})[0] ==
+          greedy_by_hand(*model, {1, 2, 3}, 25, 9));
     const Texts three = generated(*model, {1, 2, 3}, drawn);
     CHECK(three == generated(*model, {1, 2, 3}, drawn, cached));
     CHECK(three == generated(*model, {1, 2, 3}, drawn, uncached));
@@ -155,6 +164,22 @@ TEST_CASE("every model type and every kind of position decodes the same text in 
   for (const Position position : {Position::learned, Position::sinusoidal, Position::rope, Position::none}) {
     config.position = position;
     agree(config);
+  }
+}
+
+TEST_CASE("a context slides where positions are told apart by distance, and that is said where they are not") {
+  ModelConfig config = small_config(8);
+  config.type = "gpt";
+  for (const Position position : {Position::learned, Position::sinusoidal, Position::rope, Position::none}) {
+    config.position = position;
+    const auto model = make_model(config, 11, 3);
+    const bool slides = position == Position::rope || position == Position::none;
+    CHECK(context_of(*model, Context::automatic) == (slides ? Context::slide : Context::full));
+    CHECK(context_of(*model, Context::half) == Context::half);
+    if (slides)
+      CHECK(context_of(*model, Context::slide) == Context::slide);
+    else
+      CHECK_THROWS_AS(context_of(*model, Context::slide), Error);
   }
 }
 

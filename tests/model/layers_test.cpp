@@ -35,6 +35,11 @@ TEST_CASE("a causal mask hides later keys; fewer queries than keys stand at the 
   CHECK(causal_mask(1, 3).equal(at::zeros({1, 3})));
 }
 
+TEST_CASE("behind a sliding mask a query sees as many keys as the window has") {
+  const Tensor seen = sliding_mask(2, 5, 3) == 0;
+  CHECK(seen.equal(torch::tensor({{0, 1, 1, 1, 0}, {0, 0, 1, 1, 1}}).to(torch::kBool)));
+}
+
 TEST_CASE("the first causal output is the first value, and equal scores average the past") {
   const Tensor q = at::zeros({3, 2}), v = torch::tensor({{6.0, 0.0}, {3.0, 3.0}, {3.0, 9.0}});
   const Attended attended = scaled_dot_product(q, q, v, causal_mask(3, 3), 1.0);

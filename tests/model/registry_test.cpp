@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "model/layers.h"
 #include "variants.h"
 //
 #include "test.h"
@@ -146,6 +147,62 @@ TEST_CASE("decoding with a cache gives the logits of decoding without") {
       CHECK(cache.length == 8);
     }
   }
+}
+
+TEST_CASE("behind a sliding window a cache gives the logits of the whole text, however long that is") {
+  const OneThread one_thread;
+  const torch::NoGradGuard no_grad;
+  int compared = 0;
+  for (auto [name, config] : all_variants()) {
+    for (const Position position : {Position::rope, Position::none}) {
+      config.position = position;
+      if (config.type != "gpt" && config.type != "attention") continue;
+      if (position == Position::rope && head_width(config) % 2 != 0) continue;  // it turns pairs of features
+      const auto model = make_spoken_model(config, 7);
+      INFO(name << ", position " << enum_name(position));
+      REQUIRE(model->can_slide());
+      const Tensor ids = some_ids(2, 29), whole = model->forward(ids, {.window = 8});
+      CHECK(largest_difference(whole.narrow(1, 0, 8), model->forward(ids.narrow(1, 0, 8))) <= 1e-5);
+      KeyValueCache cache;
+      for (const std::int64_t T : {5, 1, 1, 7, 1, 1, 9, 1, 1, 1, 1}) {
+        const std::int64_t first = cache.length;
+        const Tensor logits = model->forward(ids.narrow(1, first, T), {.cache = &cache, .window = 8});
+        CHECK(largest_difference(logits, whole.narrow(1, first, T)) <= 1e-5);
+      }
+      CHECK(cache.length == 29);
+      CHECK(cache.layers[0].keys.size(2) == 8);
+      ++compared;
+    }
+  }
+  CHECK(compared > 80);
+}
+
+TEST_CASE("with one layer a sliding window is the window alone; with two a token sees what those before it saw") {
+  const OneThread one_thread;
+  const torch::NoGradGuard no_grad;
+  for (const std::int64_t layers : {1, 2}) {
+    ModelConfig config = small_config();
+    config.n_layer = layers;
+    config.position = Position::rope;
+    const auto model = make_spoken_model(config, 7);
+    const Tensor ids = some_ids(2, 40);
+    const Tensor slid = model->forward(ids, {.window = 8}).select(1, -1),
+                 alone = model->forward(ids.narrow(1, 32, 8)).select(1, -1);
+    CHECK((largest_difference(slid, alone) <= 1e-5) == (layers == 1));
+    Tensor other = ids.clone();
+    const std::int64_t oldest = 40 - 1 - layers * 7;  // that the last one can know of
+    other.narrow(1, 0, oldest).fill_(0);
+    CHECK(largest_difference(slid, model->forward(other, {.window = 8}).select(1, -1)) <= 1e-5);
+    other.select(1, oldest).copy_((ids.select(1, oldest) + 1).remainder(test_vocab));
+    CHECK(largest_difference(slid, model->forward(other, {.window = 8}).select(1, -1)) > 1e-5);
+  }
+}
+
+TEST_CASE("models that number their positions refuse a sliding window") {
+  const auto model = make_model(small_config(), test_vocab, 1);
+  CHECK_FALSE(model->can_slide());
+  CHECK(refusal([&] { model->forward(some_ids(1, 9), {.window = 8}); }) ==
+        "a sliding window needs model.position = rope or none");
 }
 
 TEST_CASE("a full cache takes no more, and models without one refuse it") {

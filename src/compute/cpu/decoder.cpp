@@ -1,6 +1,7 @@
 #include "compute/cpu/decoder.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 #include <utility>
@@ -135,18 +136,36 @@ float* Decoder::start(std::span<const std::int64_t> ids, std::int64_t sequences)
 }
 
 float* Decoder::append(std::span<const std::int64_t> ids, std::int64_t kept) {
-  const bool full = length_ == plan_.block_size;
-  if (full) length_ = static_cast<long>(kept);
+  const bool full = length_ == plan_.block_size, slides = full && kept == plan_.block_size;
+  const std::int64_t stay = slides ? kept - 1 : kept;
+  if (full) length_ = static_cast<long>(stay);
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     std::int64_t* const tokens = tokens_of(slots_[i]);
-    if (full) std::copy(tokens + plan_.block_size - kept, tokens + plan_.block_size, tokens);
+    if (full) std::copy(tokens + plan_.block_size - stay, tokens + plan_.block_size, tokens);
     tokens[length_] = ids[i];
   }
-  if (full)
+  if (full && !slides) {
     run_windows(length_ + 1);
-  else
-    run_last();
+    return logits_.data();
+  }
+  ++length_;
+  turn_to(position_ + 1);
+  run_last();
   return logits_.data();
+}
+
+/// Rotations of one position, however far it is.
+void Decoder::turn_to(std::int64_t position) {
+  position_ = position;
+  if (!plan_.rope) return;
+  const long half = plan_.head_size / 2;
+  cosines_.resize(static_cast<std::size_t>(half));
+  sines_.resize(static_cast<std::size_t>(half));
+  for (long i = 0; i < half; ++i) {
+    const double angle = static_cast<double>(position) * plan_.frequencies[static_cast<std::size_t>(i)];
+    cosines_[static_cast<std::size_t>(i)] = static_cast<float>(std::cos(angle));
+    sines_[static_cast<std::size_t>(i)] = static_cast<float>(std::sin(angle));
+  }
 }
 
 void Decoder::keep(std::span<const std::int64_t> sequences) {
@@ -159,6 +178,7 @@ void Decoder::keep(std::span<const std::int64_t> sequences) {
 /// threads together or one alone.
 void Decoder::run_windows(long T) {
   length_ = T;
+  position_ = T - 1;
   const auto count = static_cast<long>(slots_.size()), each = count / team_.members();
   if (each > 0) team_.run([&](int member) { run_whole(T, each * member, each * (member + 1), member); });
   for (long sequence = each * team_.members(); sequence < count; ++sequence) {
@@ -181,7 +201,8 @@ void Decoder::run_whole(long T, long begin, long end, int member) {
   const long at_once = std::max(1L, rows_at_once / T);
   for (long sequence = begin; sequence < end; sequence += at_once)
     for (long first = 0; first < T; first += rows_at_once) {
-      Piece piece{.slots = slots_.data() + sequence, .sequences = std::min(at_once, end - sequence), .first = first};
+      Piece piece{.slots = slots_.data() + sequence, .sequences = std::min(at_once, end - sequence)};
+      stand_at(piece, first);
       piece.count = std::min(T - first, rows_at_once);
       if (first + piece.count == T) piece.logits = logits_.data() + sequence * logits_stride_;
       forward(piece, {lane, lane, 0, 1});
@@ -197,13 +218,21 @@ void Decoder::run_split(long T, long sequence) {
     Lane& lane = lanes_[static_cast<std::size_t>(member)];
     for (long at = member; at * size < T; at += members) {
       std::atomic<std::int64_t>* const done = &progress_[static_cast<std::size_t>(at)];
-      Piece piece{.slots = slots_.data() + sequence, .sequences = 1, .first = at * size, .done = done};
+      Piece piece{.slots = slots_.data() + sequence, .sequences = 1, .done = done};
+      stand_at(piece, at * size);
       piece.count = std::min(size, T - piece.first);
       if (at > 0) piece.before = done - 1;
       if (piece.first + piece.count == T) piece.logits = logits_.data() + sequence * logits_stride_;
       forward(piece, {lane, lane, 0, 1});
     }
   });
+}
+
+/// In a window that has not slid.
+void Decoder::stand_at(Piece& piece, long first) const {
+  piece.first = piece.place = first;
+  piece.cosines = plan_.cosines.data() + first * (plan_.head_size / 2);
+  piece.sines = plan_.sines.data() + first * (plan_.head_size / 2);
 }
 
 /// Members that still have something to do each in the narrowest product.
@@ -214,7 +243,6 @@ int Decoder::most_together() const {
 /// The last position of every sequence. Few sequences are run by all threads together, or each by one, whichever takes
 /// less time: the bits are the same.
 void Decoder::run_last() {
-  ++length_;
   const bool may_share = team_.members() > 1 && sequences() < few_sequences * team_.members();
   if (!may_share) return run_last(false);
   faster_.measure([this](bool together) { run_last(together); });
@@ -232,6 +260,9 @@ void Decoder::run_last(bool together) {
                         .sequences = std::min(rows_at_once, end - sequence),
                         .first = length_ - 1,
                         .count = 1,
+                        .place = static_cast<long>(position_ % plan_.block_size),
+                        .cosines = cosines_.data(),
+                        .sines = sines_.data(),
                         .logits = logits_.data() + sequence * logits_stride_};
       forward(piece, together ? Part{lanes_.front(), own, member, members} : Part{own, own, 0, 1});
     }
@@ -341,18 +372,16 @@ void Decoder::heads(long layer, const Piece& piece, const Part& part, long queri
   const long begin = plan_.heads * part.member / part.of, end = plan_.heads * (part.member + 1) / part.of;
   if (begin == end) return;
   const long rows = piece.sequences * piece.count, last = piece.first + piece.count;
-  const float* const cosines = plan_.rope ? plan_.cosines.data() + piece.first * (hs / 2) : nullptr;
-  const float* const sines = plan_.rope ? plan_.sines.data() + piece.first * (hs / 2) : nullptr;
   float* const qkv = part.shared.qkv;
   for (float* const x : {qkv, qkv + J})
     if (plan_.rope || plan_.qk_norm_eps)
       k_.turn(rows, piece.count, end - begin, hs, x + begin * hs, ld, plan_.qk_norm_eps.value_or(0), part.own.inverse,
-              cosines, sines);
+              plan_.rope ? piece.cosines : nullptr, piece.sines);
   for (long s = 0; s < piece.sequences; ++s)
     for (long h = begin; h < end; ++h) {
       const float* const k = qkv + s * piece.count * ld + J + h * hs;
-      keep_keys(k, ld, piece.first, piece.count, keys_of(layer, piece.slots[s], h));
-      k_.copy(piece.count, hs, k + J, ld, values_of(layer, piece.slots[s], h) + piece.first * hs, hs);
+      keep_keys(k, ld, piece.place, piece.count, keys_of(layer, piece.slots[s], h));
+      k_.copy(piece.count, hs, k + J, ld, values_of(layer, piece.slots[s], h) + piece.place * hs, hs);
     }
   if (piece.before != nullptr) wait_until([&] { return piece.before->load(std::memory_order_acquire) > layer; });
   if (piece.done != nullptr) piece.done->store(layer + 1, std::memory_order_release);

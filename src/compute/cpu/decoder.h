@@ -27,7 +27,9 @@ class Decoder {
   /// `stride()` apart, which the caller may use up.
   float* start(std::span<const std::int64_t> ids, std::int64_t sequences);
   /// One more id for each sequence. Sequences of block_size ids first lose their oldest, all but the last `kept` of
-  /// them (0 to block_size - 1), and what is left is run again: its positions have changed. Logits as above.
+  /// them (0 to block_size - 1), and what is left is run again: its positions have changed. `kept` = block_size: only
+  /// the oldest makes room, and nothing is run again; for positions that are told apart by distance alone (rope, none).
+  /// Logits as above.
   float* append(std::span<const std::int64_t> ids, std::int64_t kept);
   /// Goes on with these sequences, given in ascending order.
   void keep(std::span<const std::int64_t> sequences);
@@ -54,6 +56,8 @@ class Decoder {
   struct Piece {
     const std::int64_t* slots = nullptr;
     long sequences = 0, first = 0, count = 0;
+    long place = 0;                                     ///< where the keys and values of the first one are kept
+    const float *cosines = nullptr, *sines = nullptr;   ///< of these positions (count, hs/2)
     float* logits = nullptr;                            ///< of the last position; null: only keys and values are wanted
     const std::atomic<std::int64_t>* before = nullptr;  ///< layers that the piece before has been through
     std::atomic<std::int64_t>* done = nullptr;          ///< the same of this piece
@@ -77,6 +81,8 @@ class Decoder {
   int most_together() const;
   void run_last();
   void run_last(bool together);
+  void turn_to(std::int64_t position);
+  void stand_at(Piece& piece, long first) const;
 
   void forward(const Piece& piece, const Part& part);
   void embed(const Piece& piece, const Part& part);
@@ -121,10 +127,12 @@ class Decoder {
 
   long key_positions_, logits_stride_;
   std::int64_t capacity_ = 0;
-  Floats kept_;                       ///< keys (in panels) and values (block_size, hs) by layer, slot, head
-  std::vector<std::int64_t> tokens_;  ///< (slots, block_size)
-  std::vector<std::int64_t> slots_;   ///< where each sequence lies
-  long length_ = 0;                   ///< of every sequence
+  Floats kept_;                         ///< keys (in panels) and values (block_size, hs) by layer, slot, head
+  std::vector<std::int64_t> tokens_;    ///< (slots, block_size)
+  std::vector<std::int64_t> slots_;     ///< where each sequence lies
+  long length_ = 0;                     ///< of every sequence
+  std::int64_t position_ = 0;           ///< of their last id; behind block_size keys and values lie in a ring
+  std::vector<float> cosines_, sines_;  ///< of that position
   Floats logits_;
   Faster faster_, faster_window_;                    ///< 1: together; of a token, and of a whole window
   std::vector<std::atomic<std::int64_t>> progress_;  ///< of each piece of a split window

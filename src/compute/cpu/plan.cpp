@@ -155,6 +155,8 @@ void read_positions(Plan& plan, const ModelConfig& config) {
   const torch::Tensor angles = rotary_angles(plan.block_size, plan.head_size, config.rope_base);
   plan.cosines = floats_of(angles.cos());
   plan.sines = floats_of(angles.sin());
+  const torch::Tensor first = rotary_angles(1, plan.head_size, config.rope_base, 1);
+  plan.frequencies.assign(first.const_data_ptr<double>(), first.const_data_ptr<double>() + first.numel());
 }
 
 std::string first_reason_against(const ModelConfig& config) {

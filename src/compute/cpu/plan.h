@@ -71,6 +71,7 @@ struct Plan {
   bool tied = true;
   std::vector<float> sinusoids;       ///< (block_size, C), or empty
   std::vector<float> cosines, sines;  ///< (block_size, hs/2), or empty
+  std::vector<double> frequencies;    ///< (hs/2), the angles of position 1, or empty
   std::int64_t packed = 0;            ///< floats of all packed weights
 };
 

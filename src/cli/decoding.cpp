@@ -1,0 +1,55 @@
+#include "cli/decoding.h"
+
+#include <CLI/CLI.hpp>
+#include <map>
+#include <string>
+
+namespace chargpt {
+
+namespace {
+
+const std::map<std::string, Context>& contexts() {
+  static const std::map<std::string, Context> all{
+      {"auto", Context::automatic}, {"full", Context::full}, {"half", Context::half}, {"slide", Context::slide}};
+  return all;
+}
+
+const std::map<std::string, Storage>& storages() {
+  static const std::map<std::string, Storage> all{{"float32", Storage::float32}, {"bfloat16", Storage::bfloat16}};
+  return all;
+}
+
+/// An option whose value is one of the names of `all`.
+template <class Value>
+void add_choice(CLI::App& app, const char* option, Value& value, const std::map<std::string, Value>& all,
+                const char* default_name, const char* help) {
+  std::vector<std::string> names;
+  for (const auto& [name, meaning] : all) names.push_back(name);
+  app.add_option_function<std::string>(
+         option, [&value, &all](const std::string& name) { value = all.at(name); }, help)
+      ->check(CLI::IsMember(names))
+      ->default_str(default_name);
+}
+
+}  // namespace
+
+void add_storage_option(CLI::App& app, Storage& storage) {
+  add_choice(app, "--storage", storage, storages(), "float32",
+             "round the matrices to this type and keep them so: bfloat16 is read in half the time; arithmetic stays "
+             "float32");
+}
+
+void add_context_option(CLI::App& app, Context& context) {
+  add_choice(app, "--context", context, contexts(), "auto",
+             "where the text outgrows block_size: full, the last block_size characters are run again for each one, as "
+             "nanoGPT does; half, the second half of them once they are full, many times faster; slide, nothing is run "
+             "again (models with position rope or none); auto, slide where the model can, else full");
+}
+
+const char* context_name(Context context) {
+  for (const auto& [name, meaning] : contexts())
+    if (meaning == context) return name.c_str();
+  return "";
+}
+
+}  // namespace chargpt

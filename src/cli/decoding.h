@@ -1,0 +1,18 @@
+// Options of commands that decode: what weights are kept as, and what a text loses that outgrows the window.
+#pragma once
+
+#include <CLI/App.hpp>
+
+#include "generate/generate.h"
+#include "model/storage.h"
+
+namespace chargpt {
+
+/// --storage
+void add_storage_option(CLI::App& app, Storage& storage);
+/// --context
+void add_context_option(CLI::App& app, Context& context);
+/// As --context takes it.
+const char* context_name(Context context);
+
+}  // namespace chargpt
