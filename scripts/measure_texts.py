@@ -8,8 +8,9 @@ The texts come from Debian packages, fetched with `apt-get download` and not ins
 Italian sayings, and the source code of Python's library. One run each (--seeds for more); runs are kept in --work: broken off, the same
 command goes on.
 
-For both sides the seconds are those of the whole process, start, evaluations and saving included. nanogpt-cpu is given the preset's
-seconds as train.max_seconds, and needs its start and last evaluation on top of them: a little more time than the preset had.
+A preset's seconds are those of its whole process, start, evaluations and saving included. nanogpt-cpu makes as many updates as take that
+long by its measured speed on the same text (`chargpt bench train`), its learning rate falling over just these; its own start and
+evaluations come on top, so that it has a little more time than the preset had.
 """
 
 import argparse
@@ -83,7 +84,7 @@ class Program:
 
     def measured(self, run, preset, text, seed, *options):
         """The figures of one run, trained unless it is kept."""
-        kept = run.with_suffix(".json")
+        kept = run.with_name(f"{run.name}.json")
         if kept.exists():
             return json.loads(kept.read_text())
         trained = self.json("train", preset, "--text", text, "--seed", seed, "--run", run, "--overwrite", *options)
@@ -104,13 +105,15 @@ def rows_of(program, name, path, options):
     text = path.read_text(encoding="utf-8")
     about = f"{name}: {len(text):,} characters, {len(set(text)):,} symbols"
     lines = []
+    ms = program.json("bench", "train", "nanogpt-cpu", "--text", path, "--steps", 100)["ms_per_step"]["median"]
     for preset in options.presets:
         mine, theirs = [], []
         for seed in range(1337, 1337 + options.seeds):
             run = options.work / f"{path.stem}-{hashlib.sha256(text.encode()).hexdigest()[:8]}-{preset}-{seed}"
             mine.append(program.measured(run, preset, path, seed))
-            same_time = run.with_name(f"{run.name}-nanogpt-cpu")
-            theirs.append(program.measured(same_time, "nanogpt-cpu", path, seed, "--max_seconds", f"{mine[-1]['seconds']:.1f}", "--eval_interval", 100000))
+            iters = max(1, round(1000 * mine[-1]["seconds"] / ms))
+            theirs.append(program.measured(run.with_name(f"{run.name}-nanogpt-cpu"), "nanogpt-cpu", path, seed, "--max_iters", iters,
+                                           "--lr_decay_iters", 0, "--warmup_iters", min(100, iters // 10), "--eval_interval", iters))
         cells = [about, f"`{preset}`", f"{mean([run['seconds'] for run in mine]):.0f}", *(f"{mean([run[key] for run in mine]):.3f}" for key in ("loss", "windows_64")),
                  f"{mean([run['loss'] for run in theirs]):.3f}", f"{mine[0]['counting']:.3f}"]
         lines.append(f"| {' | '.join(cells)} |")
