@@ -7,7 +7,7 @@ import subprocess
 import sys
 import unittest
 
-from program import PROGRAM, QUICK, SOURCE, ProgramTest
+from program import PROGRAM, QUICK, SAMPLE_TEXT, SOURCE, ProgramTest
 
 SCRIPT = SOURCE / "scripts" / "measure_presets.py"
 AGAIN = "run scripts/measure_presets.py --only {0} (all of them where a default has changed)"
@@ -111,6 +111,18 @@ class MeasuringTest(ProgramTest):
         process = subprocess.run([sys.executable, SCRIPT, "--program", PROGRAM, "--", "--max_iters", "1"], capture_output=True, text=True, check=False)
         self.assertEqual(process.returncode, 2)
         self.assertIn("no measurement of the presets", process.stderr)
+
+    def test_a_preset_is_measured_beside_nanogpt_on_a_text_of_ones_own(self):
+        script_of_texts = SCRIPT.with_name("measure_texts.py")
+        process = subprocess.run([sys.executable, script_of_texts, "--program", PROGRAM, "--threads", "1", "--text", f"own={SAMPLE_TEXT}", "--presets", "quick",
+                                  "--work", self.folder / "work"], capture_output=True, text=True, check=False)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        about, preset, seconds, loss, same_loss, theirs, counted = process.stdout.splitlines()[2].strip("| ").split(" | ")
+        self.assertRegex(about, r"^own: 2\d,\d{3} characters, \d+ symbols$")
+        self.assertEqual((preset, loss), ("`quick`", same_loss))  # it sees windows of 64
+        self.assertGreater(float(theirs), float(loss))
+        self.assertGreater(float(counted), 1)
+        self.assertLess(int(seconds), 60)
 
 
 if __name__ == "__main__":
