@@ -151,19 +151,29 @@ class Drawing {
     return std::string(" stroke=\"") + look.colour + "\" stroke-dasharray=\"" + look.dashes + "\"";
   }
 
+  /// A stretch of points that can be drawn; one alone is a dot.
+  std::string stretch(const std::vector<std::pair<double, double>>& points, std::size_t number) const {
+    if (points.size() == 1)
+      return "<circle cx=\"" + format_fixed(across(points[0].first), 1) + "\" cy=\"" +
+             format_fixed(down(points[0].second), 1) + "\" r=\"4\" fill=\"" + looks[number % looks.size()].colour +
+             "\"/>\n";
+    std::string path;
+    for (const auto& [x, y] : points) path += (path.empty() ? "M" : " L") + point(across(x), down(y));
+    return "<path class=\"curve\"" + stroke(number) + " d=\"" + path + "\"/>\n";
+  }
+
   std::string lines() const {
     const auto number_of = numbers();
     std::string out;
     for (const Curve& curve : chart_.curves) {
-      std::string path;
-      bool pen_down = false;
-      for (const auto& [x, y] : curve.points) {
-        const bool drawn = drawable(x, y);
-        if (drawn) path += (pen_down ? " L" : " M") + point(across(x), down(y));
-        pen_down = drawn;
+      std::vector<std::pair<double, double>> drawn;
+      for (std::size_t i = 0; i <= curve.points.size(); ++i) {
+        const bool goes_on = i < curve.points.size() && drawable(curve.points[i].first, curve.points[i].second);
+        if (goes_on) drawn.push_back(curve.points[i]);
+        if (goes_on || drawn.empty()) continue;
+        out += stretch(drawn, number_of.at(curve.name));
+        drawn.clear();
       }
-      if (!path.empty())
-        out += "<path class=\"curve\"" + stroke(number_of.at(curve.name)) + " d=\"" + path.substr(1) + "\"/>\n";
     }
     return out;
   }

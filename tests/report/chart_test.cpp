@@ -43,10 +43,13 @@ TEST_CASE("a logarithmic axis gives each factor of ten the same room, and leaves
   CHECK(count(svg(chart), "d=\"M77.0 60.5 L402.0 226.0 L727.0 391.5\"") == 1);
 }
 
-TEST_CASE("a point that is not finite breaks a line") {
+TEST_CASE("a point that is not finite breaks a line; what is left alone is a dot") {
   Chart chart = falling();
-  chart.curves[0].points.insert(chart.curves[0].points.begin() + 1, {5, std::numeric_limits<double>::quiet_NaN()});
-  CHECK(count(svg(chart), "d=\"M77.0 60.5 M727.0 391.5\"") == 1);
+  chart.curves[0].points = {{0, 4}, {5, 3}, {6, std::numeric_limits<double>::quiet_NaN()}, {10, 2}};
+  const std::string picture = svg(chart);
+  CHECK(count(picture, "d=\"M77.0 60.5 L402.0 226.0\"") == 1);
+  CHECK(count(picture, "<circle cx=\"727.0\" cy=\"391.5\"") == 1);
+  CHECK(count(picture, "<circle") == 1);
 }
 
 TEST_CASE("curves of one name share a colour and an entry of the legend") {
@@ -77,7 +80,7 @@ TEST_CASE("a foreign name cannot leave its element") {
 TEST_CASE("a single point is drawn, and without any the axes stand alone") {
   Chart chart = falling();
   chart.curves[0].points = {{3, 3}};
-  CHECK(count(svg(chart), "M402.0 226.0") == 1);
+  CHECK(count(svg(chart), "cx=\"402.0\" cy=\"226.0\"") == 1);
   chart.curves[0].points.clear();
   CHECK(count(svg(chart), ">0.4</text>") == 2);
 }
