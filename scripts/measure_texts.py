@@ -19,11 +19,13 @@ import hashlib
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
 
 from marked_part import write_part
+from measure_presets import mean
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BEGIN, END = "<!-- other texts: begin (scripts/measure_texts.py writes this table) -->", "<!-- other texts: end -->"
@@ -92,12 +94,8 @@ class Program:
         result = {"loss": figures["loss"], "windows_64": figures.get("loss_windows_64", figures["loss"]), "seconds": trained["seconds"],
                   "step": trained["checkpoint"]["step"], "counting": figures["baselines"]["ngram"]["loss"]}
         kept.write_text(json.dumps(result))
-        subprocess.run(["rm", "-rf", run], check=True)
+        shutil.rmtree(run)
         return result
-
-
-def mean(values):
-    return sum(values) / len(values)
 
 
 def rows_of(program, name, path, options):

@@ -135,7 +135,7 @@ nlohmann::ordered_json figures(const SampleBenchArguments& arguments, Subject& s
         all, [&](const Times& t) { return static_cast<double>((tokens - within) * batch) / (t.all - t.within); });
   json["block_size"] = subject.model->block_size();
   json["context"] = context_name(context_of(*subject.model, arguments.context));
-  json["storage"] = arguments.storage == Storage::bfloat16 ? "bfloat16" : "float32";
+  json["storage"] = storage_name(arguments.storage);
   json["decoding"] = fast ? "fast" : options.decoding == Decoding::uncached ? "uncached" : "cached";
   json["threads"] = set_threads(arguments.device.threads);
   json["repeats"] = arguments.repeats;

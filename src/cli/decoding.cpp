@@ -1,6 +1,7 @@
 #include "cli/decoding.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <map>
 #include <string>
 
@@ -31,6 +32,11 @@ void add_choice(CLI::App& app, const char* option, Value& value, const std::map<
       ->default_str(default_name);
 }
 
+template <class Value>
+std::string name_of(Value value, const std::map<std::string, Value>& all) {
+  return std::ranges::find(all, value, &std::map<std::string, Value>::value_type::second)->first;
+}
+
 }  // namespace
 
 void add_storage_option(CLI::App& app, Storage& storage) {
@@ -46,10 +52,12 @@ void add_context_option(CLI::App& app, Context& context) {
              "again (models with position rope or none); auto, slide where the model can, else full");
 }
 
-const char* context_name(Context context) {
-  for (const auto& [name, meaning] : contexts())
-    if (meaning == context) return name.c_str();
-  return "";
+std::string context_name(Context context) {
+  return name_of(context, contexts());
+}
+
+std::string storage_name(Storage storage) {
+  return name_of(storage, storages());
 }
 
 }  // namespace chargpt

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/App.hpp>
+#include <string>
 
 #include "generate/generate.h"
 #include "model/storage.h"
@@ -12,7 +13,8 @@ namespace chargpt {
 void add_storage_option(CLI::App& app, Storage& storage);
 /// --context
 void add_context_option(CLI::App& app, Context& context);
-/// As --context takes it.
-const char* context_name(Context context);
+/// As the options take them.
+std::string context_name(Context context);
+std::string storage_name(Storage storage);
 
 }  // namespace chargpt

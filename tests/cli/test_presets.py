@@ -34,7 +34,7 @@ class ExpectedFiguresTest(ProgramTest):
 
     def test_the_table_is_that_of_the_figures(self):
         text = (SOURCE / "configs" / "README.md").read_text(encoding="utf-8")
-        self.assertIn(self.script.table(self.expected), text, "run scripts/measure_presets.py --table")
+        self.assertIn("\n".join([self.script.BEGIN, self.script.table(self.expected), self.script.END]), text, "run scripts/measure_presets.py --table")
 
     def test_every_measured_row_has_its_seeds_machine_and_date(self):
         for preset, row in self.expected["rows"].items():
