@@ -15,17 +15,6 @@ inline long rounded_up(long n, long to) {
   return (n + to - 1) / to * to;
 }
 
-/// body(begin, end) for rows [0, n) in tiles of almost one height.
-template <class Body>
-inline void for_each_tile(long n, Body&& body) {
-  const long count = (n + tile_rows - 1) / tile_rows;
-  for (long tile = 0, begin = 0; tile < count; ++tile) {
-    const long end = begin + n / count + (tile < n % count ? 1 : 0);
-    body(begin, end);
-    begin = end;
-  }
-}
-
 /// See Kernels::attention_scratch.
 long attention_scratch(long T, long hs) {
   const long width = rounded_up(T, lanes) + lanes, rows = T < attention_rows ? T : attention_rows;

@@ -5,6 +5,7 @@
 #if defined(__AVX512BF16__) && defined(__AVX512VL__) && defined(__AVX512BW__)
 #include <immintrin.h>
 
+#include "compute/cpu/tiles.h"
 #include "compute/cpu/vector.h"
 
 namespace chargpt::cpu {
@@ -84,47 +85,55 @@ void pack(long first_panel, long last_panel, long K, long N, const float* b, boo
   }
 }
 
-/// C (Rows, columns) (+)= A (Rows, 2 depth) B (2 depth, columns).
+/// C (Rows, columns) (+)= A (Rows, 2 depth) B (2 depth, columns). `soon` has B's stride.
 template <int Rows, bool Transposed>
 void product_tile(long depth, const Half* a, long lda, const Half* b, long ldb, float* c, long ldc, bool add,
-                  long columns) {
+                  long columns, Soon<Half> soon) {
   __m512 sums[Rows][2];
 #pragma GCC unroll 16
   for (int m = 0; m < Rows; ++m) sums[m][0] = sums[m][1] = _mm512_setzero_ps();
-  for (int m = 0; m < Rows; ++m)
-    for (int v = 0; v < 2; ++v) __builtin_prefetch(c + m * ldc + v * lanes, 1);
   const auto* pairs = reinterpret_cast<const char*>(a);
   // Rows in groups of three, each with a pointer of its own: what an address can add in one instruction.
   const long row = Transposed ? 4 : 2 * lda, step = Transposed ? 2 * lda : 4;
   const char *a0 = pairs, *a1 = pairs + 3 * row, *a2 = pairs + 6 * row, *a3 = pairs + 9 * row, *a4 = pairs + 12 * row;
-  for (long k = 0; k < depth; ++k) {
-    __builtin_prefetch(b + rows_ahead * ldb);
-    __builtin_prefetch(b + rows_ahead * ldb + 2 * lanes);
-    const auto left = (__m512bh)_mm512_loadu_si512(b), right = (__m512bh)_mm512_loadu_si512(b + 2 * lanes);
-#pragma GCC unroll 16
-    for (int m = 0; m < Rows; ++m) {
-      const char* const group = m < 3 ? a0 : m < 6 ? a1 : m < 9 ? a2 : m < 12 ? a3 : a4;
-      int both;
-      __builtin_memcpy(&both, group + m % 3 * row, sizeof both);
-      const auto of_row = (__m512bh)_mm512_set1_epi32(both);
-      sums[m][0] = _mm512_dpbf16_ps(sums[m][0], left, of_row);
-      sums[m][1] = _mm512_dpbf16_ps(sums[m][1], right, of_row);
+  const long piece = (depth + Rows - 1) / Rows;  // of depth, for each row of C
+  const float* to = c;
+  for (long k = 0; k < depth; to += ldc) {
+    __builtin_prefetch(to);
+    __builtin_prefetch(to + lanes);
+    for (long i = 0; i < soon.count; ++i, soon.row += ldb) {
+      __builtin_prefetch(soon.row);
+      __builtin_prefetch(soon.row + 2 * lanes);
     }
-    a0 += step, a1 += step, a2 += step, a3 += step, a4 += step;
-    b += ldb;
+    for (const long end = k + piece < depth ? k + piece : depth; k < end; ++k) {
+      __builtin_prefetch(b + rows_ahead * ldb);
+      __builtin_prefetch(b + rows_ahead * ldb + 2 * lanes);
+      const auto left = (__m512bh)_mm512_loadu_si512(b), right = (__m512bh)_mm512_loadu_si512(b + 2 * lanes);
+#pragma GCC unroll 16
+      for (int m = 0; m < Rows; ++m) {
+        const char* const group = m < 3 ? a0 : m < 6 ? a1 : m < 9 ? a2 : m < 12 ? a3 : a4;
+        int both;
+        __builtin_memcpy(&both, group + m % 3 * row, sizeof both);
+        const auto of_row = (__m512bh)_mm512_set1_epi32(both);
+        sums[m][0] = _mm512_dpbf16_ps(sums[m][0], left, of_row);
+        sums[m][1] = _mm512_dpbf16_ps(sums[m][1], right, of_row);
+      }
+      a0 += step, a1 += step, a2 += step, a3 += step, a4 += step;
+      b += ldb;
+    }
   }
   const __mmask16 written[2] = {first(columns), columns > lanes ? first(columns - lanes) : static_cast<__mmask16>(0)};
 #pragma GCC unroll 16
   for (int m = 0; m < Rows; ++m)
 #pragma GCC unroll 2
     for (int v = 0; v < 2; ++v) {
-      float* const to = c + m * ldc + v * lanes;
-      if (add) sums[m][v] = _mm512_add_ps(sums[m][v], _mm512_maskz_loadu_ps(written[v], to));
-      _mm512_mask_storeu_ps(to, written[v], sums[m][v]);
+      float* const place = c + m * ldc + v * lanes;
+      if (add) sums[m][v] = _mm512_add_ps(sums[m][v], _mm512_maskz_loadu_ps(written[v], place));
+      _mm512_mask_storeu_ps(place, written[v], sums[m][v]);
     }
 }
 
-using Tile = void (*)(long, const Half*, long, const Half*, long, float*, long, bool, long);
+using Tile = void (*)(long, const Half*, long, const Half*, long, float*, long, bool, long, Soon<Half>);
 
 template <bool Transposed>
 struct Tiles {
@@ -142,17 +151,13 @@ constexpr Tiles<Transposed> tiles{};
 template <bool Transposed>
 void product(long rows, long columns, long depth, const Half* a, long lda, const Half* b, long ldb, long panel_stride,
              float* c, long ldc, bool add) {
-  const long count = (rows + tile_rows - 1) / tile_rows;
-  const long least = rows / count, larger_tiles = rows % count;  // tiles of almost one height
-  for (long n = 0; n < columns; n += panel, b += panel_stride) {
-    const long width = columns - n < panel ? columns - n : panel;
-    for (long tile = 0, m = 0; tile < count; ++tile) {
-      const long height = least + (tile < larger_tiles ? 1 : 0);
-      tiles<Transposed>.of[height - 1]((depth + 1) / 2, a + (Transposed ? 2 * m : m * lda), lda, b, ldb,
-                                       c + m * ldc + n, ldc, add, width);
-      m += height;
-    }
-  }
+  const long pairs = (depth + 1) / 2;
+  for_each_tile_of_panels(
+      rows, columns, pairs, b, ldb, panel_stride, [&](long begin, long end, long n, const Half* from, Soon<Half> soon) {
+        const long width = columns - n < panel ? columns - n : panel;
+        tiles<Transposed>.of[end - begin - 1](pairs, a + (Transposed ? 2 * begin : begin * lda), lda, from, ldb,
+                                              c + begin * ldc + n, ldc, add, width, soon);
+      });
 }
 
 constexpr HalfKernels kernels{

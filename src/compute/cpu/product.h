@@ -3,6 +3,7 @@
 #pragma once
 
 #include "compute/cpu/half.h"
+#include "compute/cpu/tiles.h"
 #include "compute/cpu/vector.h"
 
 namespace chargpt::cpu {
@@ -29,33 +30,43 @@ inline __attribute__((always_inline)) void write_tile(const Vector (&sums)[Rows]
   }
 }
 
-/// C (Rows, columns) (+)= A (Rows, depth) B (depth, columns), columns <= Columns vectors, more than one less.
+template <int Columns>
+inline void prefetch_row(const float* row) {
+  for (int v = 0; v < Columns; ++v) __builtin_prefetch(row + v * lanes);
+}
+
+/// C (Rows, columns) (+)= A (Rows, depth) B (depth, columns), columns <= Columns vectors, more than one less. `soon`
+/// has B's stride.
 template <int Rows, int Columns, bool Transposed>
 void product_tile(long depth, const float* a, long lda, const float* b, long ldb, float* c, long ldc, bool add,
-                  long columns) {
+                  long columns, Soon<float> soon) {
   Vector sums[Rows][Columns]{};
-  for (int m = 0; m < Rows; ++m)
-    for (int v = 0; v < Columns; ++v) __builtin_prefetch(c + m * ldc + v * lanes, 1);
   // Rows in groups of three, each with a pointer of its own: what an address can add in one instruction.
   const long third = Transposed ? 3 : 3 * lda;
   const float *a0 = a, *a1 = a + third, *a2 = a1 + third, *a3 = a2 + third, *a4 = a3 + third;
-  for (long k = 0; k < depth; ++k) {
-    Vector right[Columns];
+  const long step = Transposed ? lda : 1;
+  const long piece = (depth + Rows - 1) / Rows;  // of depth, for each row of C
+  const float* to = c;
+  for (long k = 0; k < depth; to += ldc) {
+    prefetch_row<Columns>(to);
+    for (long i = 0; i < soon.count; ++i, soon.row += ldb) prefetch_row<Columns>(soon.row);
+    for (const long end = k + piece < depth ? k + piece : depth; k < end; ++k) {
+      Vector right[Columns];
 #pragma GCC unroll 2
-    for (int v = 0; v < Columns; ++v) {
-      __builtin_prefetch(b + rows_ahead * ldb + v * lanes);
-      right[v] = load(b + v * lanes);
-    }
+      for (int v = 0; v < Columns; ++v) {
+        __builtin_prefetch(b + rows_ahead * ldb + v * lanes);
+        right[v] = load(b + v * lanes);
+      }
 #pragma GCC unroll 16
-    for (int m = 0; m < Rows; ++m) {
-      const float* const group = m < 3 ? a0 : m < 6 ? a1 : m < 9 ? a2 : m < 12 ? a3 : a4;
-      const Vector left = splat(Transposed ? group[m % 3] : group[m % 3 * lda]);
+      for (int m = 0; m < Rows; ++m) {
+        const float* const group = m < 3 ? a0 : m < 6 ? a1 : m < 9 ? a2 : m < 12 ? a3 : a4;
+        const Vector left = splat(Transposed ? group[m % 3] : group[m % 3 * lda]);
 #pragma GCC unroll 2
-      for (int v = 0; v < Columns; ++v) sums[m][v] += left * right[v];
+        for (int v = 0; v < Columns; ++v) sums[m][v] += left * right[v];
+      }
+      a0 += step, a1 += step, a2 += step, a3 += step, a4 += step;
+      b += ldb;
     }
-    const long step = Transposed ? lda : 1;
-    a0 += step, a1 += step, a2 += step, a3 += step, a4 += step;
-    b += ldb;
   }
   if (columns == Columns * lanes) {
     write_tile<Rows, Columns>(sums, c, ldc, add);
@@ -66,7 +77,7 @@ void product_tile(long depth, const float* a, long lda, const float* b, long ldb
   }
 }
 
-using Tile = void (*)(long, const float*, long, const float*, long, float*, long, bool, long);
+using Tile = void (*)(long, const float*, long, const float*, long, float*, long, bool, long, Soon<float>);
 
 template <int Columns, bool Transposed>
 struct Tiles {
@@ -85,17 +96,13 @@ constexpr Tiles<Columns, Transposed> tiles{};
 template <bool Transposed>
 void product(long rows, long columns, long depth, const float* a, long lda, const float* b, long ldb, long panel_stride,
              float* c, long ldc, bool add) {
-  const long count = (rows + tile_rows - 1) / tile_rows;
-  const long least = rows / count, larger_tiles = rows % count;  // tiles of almost one height
-  for (long n = 0; n < columns; n += 2 * lanes, b += panel_stride) {
-    const long width = columns - n < 2 * lanes ? columns - n : 2 * lanes;
-    const Tile* const of = width > lanes ? tiles<2, Transposed>.of : tiles<1, Transposed>.of;
-    for (long tile = 0, m = 0; tile < count; ++tile) {
-      const long height = least + (tile < larger_tiles ? 1 : 0);
-      of[height - 1](depth, a + (Transposed ? m : m * lda), lda, b, ldb, c + m * ldc + n, ldc, add, width);
-      m += height;
-    }
-  }
+  for_each_tile_of_panels(rows, columns, depth, b, ldb, panel_stride,
+                          [&](long begin, long end, long n, const float* panel, Soon<float> soon) {
+                            const long width = columns - n < 2 * lanes ? columns - n : 2 * lanes;
+                            const Tile* const of = width > lanes ? tiles<2, Transposed>.of : tiles<1, Transposed>.of;
+                            of[end - begin - 1](depth, a + (Transposed ? begin : begin * lda), lda, panel, ldb,
+                                                c + begin * ldc + n, ldc, add, width, soon);
+                          });
 }
 
 /// c (Panels, 2 vectors) (+)= a (depth) times as many whole panels of B.
