@@ -10,8 +10,15 @@ import unittest
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("CHARGPT", str(SOURCE / "build" / "chargpt"))
+ENGINE = os.environ.get("CHARGPT_ENGINE")  # where it is given, training commands are run with --engine
 SAMPLE_TEXT = str(SOURCE / "data" / "sample.txt")
 QUICK = ["--text", SAMPLE_TEXT, "--batch_size", "8", "--eval_interval", "10", "--sample_tokens", "20", "--tokens", "40", "--threads", "1"]
+
+
+def command(*arguments):
+    """The program's command line."""
+    engine = ["--engine", ENGINE] if ENGINE and arguments and arguments[0] in ("train", "resume") and "--engine" not in arguments else []
+    return [PROGRAM, *map(str, arguments), *engine]
 
 
 class Outcome:
@@ -44,7 +51,7 @@ class ProgramTest(unittest.TestCase):
     def run_program(self, *arguments, stdin=b"", env=None):
         environment = dict(os.environ, **(env or {}))
         environment.pop("NO_COLOR", None)
-        process = subprocess.run([PROGRAM, *map(str, arguments)], input=stdin, cwd=self.folder, env=environment, timeout=300,
+        process = subprocess.run(command(*arguments), input=stdin, cwd=self.folder, env=environment, timeout=300,
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
         return Outcome(process)
 

@@ -9,7 +9,7 @@ import subprocess
 import time
 import unittest
 
-from program import PROGRAM, QUICK, SAMPLE_TEXT, ProgramTest
+from program import QUICK, SAMPLE_TEXT, ProgramTest, command
 
 
 def tensors(path):
@@ -114,7 +114,7 @@ class ResumeTest(ProgramTest):
         self.assert_same_run("whole", "parts", 30)
 
     def stop_by(self, number):
-        process = subprocess.Popen([PROGRAM, "train", "nanogpt-cpu", "--run", "parts", "--max_iters", "100000", *SMALL_GPT, *QUICK],
+        process = subprocess.Popen(command("train", "nanogpt-cpu", "--run", "parts", "--max_iters", "100000", *SMALL_GPT, *QUICK),
                                    cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         deadline = time.time() + 60
         while not (self.folder / "parts/checkpoints/LATEST").exists() and time.time() < deadline:
@@ -142,7 +142,7 @@ class ResumeTest(ProgramTest):
         self.assertEqual(tensors(self.folder / "whole" / name), tensors(self.folder / "parts" / name))
 
     def test_two_processes_on_one_run_folder(self):
-        process = subprocess.Popen([PROGRAM, "train", "nanogpt-cpu", "--run", "r", "--max_iters", "100000", *SMALL_GPT, *QUICK],
+        process = subprocess.Popen(command("train", "nanogpt-cpu", "--run", "r", "--max_iters", "100000", *SMALL_GPT, *QUICK),
                                    cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             deadline = time.time() + 60

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -29,6 +30,12 @@ class TemporaryFolder {
  private:
   std::filesystem::path path_;
 };
+
+/// What `--engine` names in these tests: `auto`, which is cpu, but where $CHARGPT_ENGINE says another.
+inline std::string tested_engine() {
+  const char* const name = std::getenv("CHARGPT_ENGINE");
+  return name != nullptr ? name : "auto";
+}
 
 /// Every third letter of the alphabet, one letter further every eleven.
 inline std::string formula_text(std::size_t size, const std::string& alphabet = "abcdefghijkl.\n") {
@@ -109,7 +116,7 @@ struct SmallRun {
         trainer(config, std::move(corpus),
                 {.run = folder,
                  .device = device,
-                 .engine = "auto",
+                 .engine = tested_engine(),
                  .threads = 1,
                  .stop = &recorder->stop,
                  .process_started = 0,
