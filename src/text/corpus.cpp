@@ -69,14 +69,8 @@ class Encoder {
     if (filled_ == run_.size()) flush();
   }
 
-  void single_bytes(std::string_view text) {
-    while (!text.empty()) {
-      const std::size_t length = std::min(text.size(), run_.size() - filled_);
-      encode(text.substr(0, length));
-      text.remove_prefix(length);
-      if (filled_ == run_.size()) flush();
-    }
-  }
+  void single_bytes(std::string_view text) { encode_all(text); }
+  void characters(std::span<const char32_t> text) { encode_all(text); }
 
   /// Error io unless there were as many symbols as the first pass saw.
   void finish() {
@@ -85,20 +79,30 @@ class Encoder {
   }
 
  private:
+  template <class Characters>
+  void encode_all(Characters characters) {
+    while (!characters.empty()) {
+      const std::size_t length = std::min(characters.size(), run_.size() - filled_);
+      encode(characters.data(), length);
+      characters = Characters(characters.data() + length, characters.size() - length);
+      if (filled_ == run_.size()) flush();
+    }
+  }
+
   /// What fits the run. Bytes that are written may be any variable's as far as the compiler knows, so that all that the
   /// loop reads is held in locals.
-  void encode(std::string_view bytes) {
-    const std::int32_t* const ids = index_.first_page();
-    const char* const from = bytes.data();
+  template <class Character>
+  void encode(const Character* from, std::size_t length) {
+    const SymbolIndex::View ids = index_.view();
     Id* const to = run_.data() + filled_;
     std::int32_t all = 0;  // negative as soon as one is
-    for (std::size_t i = 0, length = bytes.size(); i < length; ++i) {
-      const std::int32_t id = ids[static_cast<unsigned char>(from[i])];
+    for (std::size_t i = 0; i < length; ++i) {
+      const std::int32_t id = ids[code_point_of(from[i])];
       all |= id;
       to[i] = static_cast<Id>(id);
     }
     if (all < 0) refuse_changed(sources_);
-    filled_ += bytes.size();
+    filled_ += length;
   }
 
   void flush() {

@@ -30,10 +30,11 @@ std::vector<char32_t> marked(const CodePointFlags& seen) {
   return code_points;
 }
 
-/// Whether every character of an ASCII text has a flag.
-bool all_flagged(const CodePointFlags& flags, std::string_view ascii) {
+/// Whether every character has a flag.
+template <class Characters>
+bool all_flagged(const CodePointFlags& flags, const Characters& characters) {
   std::uint8_t all = 1;
-  for (const char character : ascii) all &= flags[static_cast<unsigned char>(character)];
+  for (const auto character : characters) all &= flags[code_point_of(character)];
   return all != 0;
 }
 
@@ -48,11 +49,16 @@ struct Counter {
     if (flags[code_point] == 0) unseen(code_point);
     ++count;
   }
-  void single_bytes(std::string_view text) {
-    if (all_flagged(flags, text))
-      count += std::ssize(text);
+  void single_bytes(std::string_view text) { count_all(text); }
+  void characters(std::span<const char32_t> text) { count_all(text); }
+
+ private:
+  template <class Characters>
+  void count_all(const Characters& characters) {
+    if (all_flagged(flags, characters))
+      count += std::ssize(characters);
     else
-      for (const char character : text) (*this)(static_cast<unsigned char>(character));
+      for (const auto character : characters) (*this)(code_point_of(character));
   }
 };
 

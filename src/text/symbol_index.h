@@ -13,12 +13,19 @@ class SymbolIndex {
  public:
   /// id = position in `code_points`, each a scalar value.
   explicit SymbolIndex(const std::vector<char32_t>& code_points);
-  /// -1 where unknown; code_point must be below code_point_limit.
-  std::int32_t operator[](char32_t code_point) const {
-    return ids_[pages_[code_point / page_size] * page_size + code_point % page_size];
-  }
-  /// The same for code points 0 to 255.
-  const std::int32_t* first_page() const { return ids_.data() + pages_[0] * page_size; }
+
+  /// To look ids up with: two pointers, which a loop that writes bytes can hold in registers. The index must outlive
+  /// it.
+  struct View {
+    const std::uint32_t* pages;
+    const std::int32_t* ids;
+    /// -1 where unknown; code_point must be below code_point_limit.
+    std::int32_t operator[](char32_t code_point) const {
+      return ids[pages[code_point / page_size] * page_size + code_point % page_size];
+    }
+  };
+  View view() const { return {pages_.data(), ids_.data()}; }
+  std::int32_t operator[](char32_t code_point) const { return view()[code_point]; }
 
  private:
   static constexpr std::uint32_t page_size = 256;

@@ -40,16 +40,32 @@ Utf8Fault fault_of(std::string_view bytes) {
 
 namespace {
 
-/// Takes runs of single bytes as such.
+/// Takes runs as such.
 struct ByRuns {
   std::u32string text{};
-  int runs = 0;
+  int runs = 0, characters_runs = 0;
   void operator()(char32_t code_point) { text.push_back(code_point); }
   void single_bytes(std::string_view run) {
     text.append(run.begin(), run.end());
     ++runs;
   }
+  void characters(std::span<const char32_t> run) {
+    text.append(run.begin(), run.end());
+    characters_runs += run.empty() ? 0 : 1;
+  }
 };
+
+/// One character after the other, and how many bytes they were.
+std::u32string decoded_one_by_one(std::string_view bytes, std::size_t& used) {
+  std::u32string text;
+  for (used = 0; used < bytes.size();) {
+    const DecodedCharacter character = decode_character(bytes.substr(used));
+    if (character.fault != Utf8Fault::none) break;
+    text.push_back(character.code_point);
+    used += static_cast<std::size_t>(character.length);
+  }
+  return text;
+}
 
 }  // namespace
 
@@ -65,6 +81,42 @@ TEST_CASE("runs of single bytes are handed over whole, and the text is the same"
     CHECK(decode_utf8(text, visitor) == used);
     CHECK(visitor.text == expected);
     CHECK((visitor.runs > 0) == (text.size() >= 8));
+  }
+}
+
+TEST_CASE("characters taken in runs are those taken one by one, up to the first fault, wherever it stands") {
+  RandomStream random(8, Purpose::windows);
+  const std::vector<std::string> faults = {
+      "\x80",         "\xC3",     "\xC1\x81", "\xC3\xC3", "\xE0\x81\x81", "\xED\xA0\x81", "\xE2\x82",
+      "\xE2\x82\x41", "\xF5\x81", "\xFF",     "\xBF\xBF", "\xF0\x90\x81", "a\x81",        "\xC3\xA9\x81"};
+  for (int part = 0; part < 300; ++part) {
+    std::string bytes;
+    while (bytes.size() < 150) switch (random.below(part % 2 == 0 ? 2 : 4)) {
+        case 0:
+          bytes += std::string(1 + random.below(3), ' ');
+          break;
+        case 1:
+          bytes += utf8_of(0x80 + static_cast<char32_t>(random.below(0x780)));
+          break;
+        case 2:
+          bytes += utf8_of(0x4E00 + static_cast<char32_t>(random.below(0x5000)));
+          break;
+        default:
+          bytes += utf8_of(random_scalar(random));
+      }
+    if (part % 3 != 0) {
+      const std::size_t at = random.below(bytes.size());
+      bytes = bytes.substr(0, at) + faults[random.below(faults.size())] + bytes.substr(at);
+    }
+    std::size_t used_by_one = 0;
+    const std::u32string expected = decoded_one_by_one(bytes, used_by_one);
+    std::size_t used = 0;
+    REQUIRE(decoded(bytes, &used) == expected);
+    REQUIRE(used == used_by_one);
+    ByRuns by_runs;
+    REQUIRE(decode_utf8(bytes, by_runs) == used_by_one);
+    REQUIRE(by_runs.text == expected);
+    if (used > 2 * common_run) CHECK(by_runs.characters_runs > 0);
   }
 }
 
