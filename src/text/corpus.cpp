@@ -69,8 +69,8 @@ class Encoder {
     if (filled_ == run_.size()) flush();
   }
 
-  void single_bytes(std::string_view text) { encode_all(text); }
-  void characters(std::span<const char32_t> text) { encode_all(text); }
+  void single_bytes(std::string_view text) { encode_all(text, index_.view().first_page()); }
+  void characters(std::span<const char32_t> text) { encode_all(text, index_.view()); }
 
   /// Error io unless there were as many symbols as the first pass saw.
   void finish() {
@@ -79,11 +79,11 @@ class Encoder {
   }
 
  private:
-  template <class Characters>
-  void encode_all(Characters characters) {
+  template <class Characters, class Ids>
+  void encode_all(Characters characters, Ids ids) {
     while (!characters.empty()) {
       const std::size_t length = std::min(characters.size(), run_.size() - filled_);
-      encode(characters.data(), length);
+      encode(characters.data(), length, ids);
       characters = Characters(characters.data() + length, characters.size() - length);
       if (filled_ == run_.size()) flush();
     }
@@ -91,9 +91,8 @@ class Encoder {
 
   /// What fits the run. Bytes that are written may be any variable's as far as the compiler knows, so that all that the
   /// loop reads is held in locals.
-  template <class Character>
-  void encode(const Character* from, std::size_t length) {
-    const SymbolIndex::View ids = index_.view();
+  template <class Character, class Ids>
+  void encode(const Character* from, std::size_t length, Ids ids) {
     Id* const to = run_.data() + filled_;
     std::int32_t all = 0;  // negative as soon as one is
     for (std::size_t i = 0; i < length; ++i) {

@@ -23,6 +23,8 @@ class SymbolIndex {
     std::int32_t operator[](char32_t code_point) const {
       return ids[pages[code_point / page_size] * page_size + code_point % page_size];
     }
+    /// The same for code points 0 to 255.
+    const std::int32_t* first_page() const { return ids + pages[0] * page_size; }
   };
   View view() const { return {pages_.data(), ids_.data()}; }
   std::int32_t operator[](char32_t code_point) const { return view()[code_point]; }
