@@ -345,7 +345,8 @@ class LookTest(UsingTest):
         report = self.succeed(*command, "--target", "3.4", "--out", "out", "--json").json
         self.assertEqual(report, json.loads((self.folder / "out/learn.json").read_text()))
         picture = xml.etree.ElementTree.parse(self.folder / "out/learn.svg")
-        self.assertEqual(len(picture.findall(".//{*}path[@class='curve']")), 4 + 2)  # each run, and each config in the legend
+        drawn = picture.findall(".//{*}path[@class='curve']") + picture.findall(".//{*}circle")  # a run stopped at its first evaluation is a dot
+        self.assertEqual(len(drawn), 4 + 2)  # each run, and each config in the legend
         first = report["results"][0]
         self.assertEqual((report["target"], first["reached"], len(first["runs"])), (3.4, 2, 2))
         self.assertLess(first["seconds"]["ci95"][0], first["seconds"]["mean"])
