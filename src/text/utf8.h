@@ -46,11 +46,16 @@ std::string_view describe_fault(Utf8Fault fault);
 void append_utf8(char32_t code_point, std::string& text);
 std::string utf8_of(char32_t code_point);
 
-/// Bit i: byte i of eight starts a character, being no continuation byte.
-inline std::uint32_t starts_of_eight(const char* bytes) {
+/// The first of eight bytes in the lowest bits.
+inline std::uint64_t eight_bytes(const char* bytes) {
   std::uint64_t eight = 0;
   std::memcpy(&eight, bytes, sizeof eight);
-  if constexpr (std::endian::native == std::endian::big) eight = __builtin_bswap64(eight);
+  return std::endian::native == std::endian::big ? __builtin_bswap64(eight) : eight;
+}
+
+/// Bit i: byte i of eight starts a character, being no continuation byte.
+inline std::uint32_t starts_of_eight(const char* bytes) {
+  const std::uint64_t eight = eight_bytes(bytes);
   const std::uint64_t continues = eight >> 7 & ~(eight >> 6) & 0x0101010101010101U;
   return ~static_cast<std::uint32_t>(continues * 0x0102040810204080U >> 56) & 0xFF;
 }
@@ -96,10 +101,7 @@ inline DecodedRun decode_common_characters(const char* bytes, char32_t* to) {
 inline std::size_t ascii_length(std::string_view bytes) {
   for (std::size_t length = 0;; length += 8) {
     if (bytes.size() - length < 8) return length;
-    std::uint64_t eight = 0;
-    std::memcpy(&eight, bytes.data() + length, sizeof eight);
-    if constexpr (std::endian::native == std::endian::big) eight = __builtin_bswap64(eight);
-    const std::uint64_t others = eight & 0x8080808080808080U;
+    const std::uint64_t others = eight_bytes(bytes.data() + length) & 0x8080808080808080U;
     if (others != 0)
       return length + (std::popcount(others) > 2 ? 0 : static_cast<std::size_t>(std::countr_zero(others)) / 8);
   }
