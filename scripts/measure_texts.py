@@ -5,12 +5,13 @@
     scripts/measure_texts.py --text mine=FILE    a text of one's own: prints its rows
 
 The texts come from Debian packages, fetched with `apt-get download` and not installed: collections of German, Russian, Chinese and
-Italian sayings, and the source code of Python's library. One run each (--seeds for more); runs are kept in --work: broken off, the same
-command goes on.
+Italian sayings, and the source code of Python's library. One run each (--seeds for more). Figures are kept in --work: broken off, the same
+command goes on, and the table holds all that is kept, so that --only and --presets may measure it in parts.
 
 A preset's seconds are those of its whole process, start, evaluations and saving included. nanogpt-cpu makes as many updates as take that
 long by its measured speed on the same text (`chargpt bench train`), its learning rate falling over just these; its own start and
-evaluations come on top, so that it has a little more time than the preset had.
+evaluations come on top, so that it has a little more time than the preset had. A long run of it is evaluated ten times and its best counts,
+as the preset's does.
 """
 
 import argparse
@@ -29,8 +30,9 @@ from measure_presets import mean
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BEGIN, END = "<!-- other texts: begin (scripts/measure_texts.py writes this table) -->", "<!-- other texts: end -->"
-PRESETS = ["quick", "quick-plain", "minute-tables", "default", "five-minutes"]
+PRESETS = ["quick", "quick-plain", "minute-tables", "default", "five-minutes", "half-hour"]
 SAYINGS = "usr/share/games/**/*"
+LONG = 4000  # updates; twice nanogpt-cpu's own length
 # Name -> package, its files, and how many characters of them.
 TEXTS = {
     "German sayings": ("fortunes-de", SAYINGS, None),
@@ -84,47 +86,69 @@ class Program:
             sys.exit(f"measure_texts: chargpt {' '.join(map(str, arguments))} ended with {process.returncode}")
         return json.loads(process.stdout)
 
-    def measured(self, run, preset, text, seed, *options):
-        """The figures of one run, trained unless it is kept."""
-        kept = run.with_name(f"{run.name}.json")
-        if kept.exists():
-            return json.loads(kept.read_text())
-        trained = self.json("train", preset, "--text", text, "--seed", seed, "--run", run, "--overwrite", *options)
-        figures = self.json("eval", run)
-        result = {"loss": figures["loss"], "windows_64": figures.get("loss_windows_64", figures["loss"]), "seconds": trained["seconds"],
-                  "step": trained["checkpoint"]["step"], "counting": figures["baselines"]["ngram"]["loss"]}
-        kept.write_text(json.dumps(result))
-        shutil.rmtree(run)
-        return result
+    def measure(self, run, preset, text, seed, *options):
+        """Trains and keeps the figures of one run, unless they are kept; returns them."""
+        if not kept(run).exists():
+            trained = self.json("train", preset, "--text", text, "--seed", seed, "--run", run, "--overwrite", *options)
+            figures = self.json("eval", run)
+            kept(run).write_text(json.dumps({
+                "loss": figures["loss"], "windows_64": figures.get("loss_windows_64", figures["loss"]), "seconds": trained["seconds"],
+                "step": trained["checkpoint"]["step"], "counting": figures["baselines"]["ngram"]["loss"]}))
+            shutil.rmtree(run)
+        return json.loads(kept(run).read_text())
 
 
-def rows_of(program, name, path, options):
-    """Table rows of one text: its name and size in the first."""
-    text = path.read_text(encoding="utf-8")
-    about = f"{name}: {len(text):,} characters, {len(set(text)):,} symbols"
-    lines = []
-    ms = program.json("bench", "train", "nanogpt-cpu", "--text", path, "--steps", 100)["ms_per_step"]["median"]
-    for preset in options.presets:
-        mine, theirs = [], []
-        for seed in range(1337, 1337 + options.seeds):
-            run = options.work / f"{path.stem}-{hashlib.sha256(text.encode()).hexdigest()[:8]}-{preset}-{seed}"
-            mine.append(program.measured(run, preset, path, seed))
-            iters = max(1, round(1000 * mine[-1]["seconds"] / ms))
-            theirs.append(program.measured(run.with_name(f"{run.name}-nanogpt-cpu"), "nanogpt-cpu", path, seed, "--max_iters", iters,
-                                           "--lr_decay_iters", 0, "--warmup_iters", min(100, iters // 10), "--eval_interval", iters))
-        cells = [about, f"`{preset}`", f"{mean([run['seconds'] for run in mine]):.0f}", *(f"{mean([run[key] for run in mine]):.3f}" for key in ("loss", "windows_64")),
-                 f"{mean([run['loss'] for run in theirs]):.3f}", f"{mine[0]['counting']:.3f}"]
-        lines.append(f"| {' | '.join(cells)} |")
-        about = ""
-        print(lines[-1], file=sys.stderr)
-    return lines
+def kept(run):
+    return run.with_name(f"{run.name}.json")
+
+
+class Rows:
+    """The runs of one text and of the presets on it."""
+
+    def __init__(self, name, path, options):
+        self.path, self.options = path, options
+        text = path.read_text(encoding="utf-8")
+        self.about = f"{name}: {len(text):,} characters, {len(set(text)):,} symbols"
+        self.digest = hashlib.sha256(text.encode()).hexdigest()[:8]
+
+    def runs(self, preset):
+        """For each seed: its number, the preset's run, nanogpt-cpu's run."""
+        for seed in range(1337, 1337 + self.options.seeds):
+            run = self.options.work / f"{self.path.stem}-{self.digest}-{preset}-{seed}"
+            yield seed, run, run.with_name(f"{run.name}-nanogpt-cpu")
+
+    def measure(self, program):
+        for preset in self.options.presets:
+            for seed, run, rival in self.runs(preset):
+                seconds = program.measure(run, preset, self.path, seed)["seconds"]
+                if not kept(rival).exists():
+                    ms = program.json("bench", "train", "nanogpt-cpu", "--text", self.path, "--steps", 100)["ms_per_step"]["median"]
+                    iters = max(1, round(1000 * seconds / ms))
+                    program.measure(rival, "nanogpt-cpu", self.path, seed, "--max_iters", iters, "--lr_decay_iters", 0,
+                                    "--warmup_iters", min(100, iters // 10), "--eval_interval", iters // 10 if iters > LONG else iters)
+
+    def table(self):
+        """Its rows of all that is kept, and the days it was measured on."""
+        rows, days = [], set()
+        for preset in PRESETS:
+            files = [(kept(run), kept(rival)) for _, run, rival in self.runs(preset)]
+            if not all(file.exists() for pair in files for file in pair):
+                continue
+            days |= {datetime.date.fromtimestamp(file.stat().st_mtime).isoformat() for pair in files for file in pair}
+            mine, theirs = ([json.loads(file.read_text()) for file in column] for column in zip(*files))
+            cells = [self.about if not rows else "", f"`{preset}`", f"{mean([run['seconds'] for run in mine]):.0f}",
+                     *(f"{mean([run[key] for run in mine]):.3f}" for key in ("loss", "windows_64")),
+                     f"{mean([run['loss'] for run in theirs]):.3f}", f"{mine[0]['counting']:.3f}"]
+            rows.append(f"| {' | '.join(cells)} |")
+        return rows, days
 
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", default=os.environ.get("CHARGPT", str(ROOT / "build" / "chargpt")))
     parser.add_argument("--text", action="append", metavar="NAME=FILE", help="this text, not those of the packages; may be repeated")
-    parser.add_argument("--presets", nargs="+", default=PRESETS)
+    parser.add_argument("--only", action="append", metavar="PACKAGE", help="measure this text of those below; may be repeated")
+    parser.add_argument("--presets", nargs="+", default=PRESETS, choices=PRESETS)
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--threads", type=int, default=0)
     parser.add_argument("--work", type=pathlib.Path, default=ROOT / "runs" / "measure_texts")
@@ -140,10 +164,17 @@ def main():
     own = [entry.split("=", 1) for entry in options.text or []]
     texts = [(name, pathlib.Path(path), "") for name, path in own] or [(name, *fetch(name, options.work)) for name in TEXTS]
     lines = ["| text | preset | seconds | loss | in windows of 64 | `nanogpt-cpu` in as many seconds | counting n-grams |", "|---|---|---|---|---|---|---|"]
+    days = set()
     for name, path, _ in texts:
-        lines += rows_of(program, name, path, options)
+        rows = Rows(name, path, options)
+        if not options.only or path.stem in options.only:
+            rows.measure(program)
+        of_text, its_days = rows.table()
+        lines += of_text
+        days |= its_days
     seeds = "one seed each" if options.seeds == 1 else f"means of {options.seeds} seeds"
-    lines += ["", f"`scripts/measure_texts.py`, {seeds}, {datetime.date.today()}. Texts: {', '.join(origin for _, _, origin in texts if origin)}."]
+    sources = [origin for _, _, origin in texts if origin]
+    lines += ["", f"`scripts/measure_texts.py`, {seeds}, {' and '.join(sorted(days))}." + (f" Texts: {', '.join(sources)}." if sources else "")]
     if own or options.print:
         print("\n".join(lines))
     else:
