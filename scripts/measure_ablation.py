@@ -36,9 +36,6 @@ COMMON = {
 }
 VARIANTS = {
     "default": COMMON | {
-        "LayerNorm with gain, not RMS norm without": {  # gains are no matrices: Muon's group is of those alone
-            "model": {"norm": "layernorm", "norm_gain": True},
-            "train": {"groups": [ADAMW_EMBEDDING, {**MUON, "match": "(attn|mlp).*weight"}]}},
         "AdamW, not Muon": {"train": {"groups": [ADAMW_EMBEDDING]}},
         "embedding and head at the others' rate": {"train": {"groups": [{**ADAMW_EMBEDDING, "learning_rate": 2e-3}, MUON]}},
         "3 layers of 96, not 6 of 64": {"model": {"n_layer": 3, "n_head": 3, "n_embd": 96}},

@@ -47,7 +47,7 @@ class Program:
         process = subprocess.run([self.path, *map(str, arguments)], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False,
                                  stderr=subprocess.PIPE if quiet else None)
         if process.returncode != 0:
-            raise SystemExit(f"measure_presets: chargpt {' '.join(map(str, arguments))} ended with {process.returncode}"
+            raise SystemExit(f"{pathlib.Path(sys.argv[0]).stem}: chargpt {' '.join(map(str, arguments))} ended with {process.returncode}"
                              + (f": {process.stderr.strip()}" if quiet else ""))
         return process.stdout
 

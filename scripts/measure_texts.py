@@ -22,11 +22,10 @@ import os
 import pathlib
 import shutil
 import subprocess
-import sys
 import tempfile
 
 from marked_part import write_part
-from measure_presets import mean
+from measure_presets import Program, mean
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BEGIN, END = "<!-- other texts: begin (scripts/measure_texts.py writes this table) -->", "<!-- other texts: end -->"
@@ -75,29 +74,6 @@ def fetch(name, work):
     return path, origin.read_text()
 
 
-class Program:
-    def __init__(self, path, threads):
-        self.path, self.threads = path, threads
-
-    def json(self, *arguments):
-        process = subprocess.run([self.path, *map(str, arguments), "--json", "--quiet", "--threads", str(self.threads)], cwd=ROOT,
-                                 stdout=subprocess.PIPE, text=True, check=False)
-        if process.returncode:
-            sys.exit(f"measure_texts: chargpt {' '.join(map(str, arguments))} ended with {process.returncode}")
-        return json.loads(process.stdout)
-
-    def measure(self, run, preset, text, seed, *options):
-        """Trains and keeps the figures of one run, unless they are kept; returns them."""
-        if not kept(run).exists():
-            trained = self.json("train", preset, "--text", text, "--seed", seed, "--run", run, "--overwrite", *options)
-            figures = self.json("eval", run)
-            kept(run).write_text(json.dumps({
-                "loss": figures["loss"], "windows_64": figures.get("loss_windows_64", figures["loss"]), "seconds": trained["seconds"],
-                "step": trained["checkpoint"]["step"], "counting": figures["baselines"]["ngram"]["loss"]}))
-            shutil.rmtree(run)
-        return json.loads(kept(run).read_text())
-
-
 def kept(run):
     return run.with_name(f"{run.name}.json")
 
@@ -106,7 +82,7 @@ class Rows:
     """The runs of one text and of the presets on it."""
 
     def __init__(self, name, path, options):
-        self.path, self.options = path, options
+        self.path, self.options, self.program = path, options, Program(options.program)
         text = path.read_text(encoding="utf-8")
         self.about = f"{name}: {len(text):,} characters, {len(set(text)):,} symbols"
         self.digest = hashlib.sha256(text.encode()).hexdigest()[:8]
@@ -117,15 +93,29 @@ class Rows:
             run = self.options.work / f"{self.path.stem}-{self.digest}-{preset}-{seed}"
             yield seed, run, run.with_name(f"{run.name}-nanogpt-cpu")
 
-    def measure(self, program):
+    def measure(self):
         for preset in self.options.presets:
             for seed, run, rival in self.runs(preset):
-                seconds = program.measure(run, preset, self.path, seed)["seconds"]
+                seconds = self.trained(run, preset, seed)["seconds"]
                 if not kept(rival).exists():
-                    ms = program.json("bench", "train", "nanogpt-cpu", "--text", self.path, "--steps", 100)["ms_per_step"]["median"]
+                    ms = self.program.json("bench", "train", "nanogpt-cpu", *self.common(), "--steps", 100)["ms_per_step"]["median"]
                     iters = max(1, round(1000 * seconds / ms))
-                    program.measure(rival, "nanogpt-cpu", self.path, seed, "--max_iters", iters, "--lr_decay_iters", 0,
-                                    "--warmup_iters", min(100, iters // 10), "--eval_interval", iters // 10 if iters > LONG else iters)
+                    self.trained(rival, "nanogpt-cpu", seed, "--max_iters", iters, "--lr_decay_iters", 0,
+                                 "--warmup_iters", min(100, iters // 10), "--eval_interval", iters // 10 if iters > LONG else iters)
+
+    def common(self):
+        return "--text", self.path, "--threads", self.options.threads, "--quiet"
+
+    def trained(self, run, preset, seed, *options):
+        """The figures of one run, trained unless they are kept."""
+        if not kept(run).exists():
+            ended = self.program.json("train", preset, *self.common(), "--seed", seed, "--run", run, "--overwrite", *options)
+            figures = self.program.json("eval", run, "--threads", self.options.threads)
+            kept(run).write_text(json.dumps({
+                "loss": figures["loss"], "windows_64": figures.get("loss_windows_64", figures["loss"]), "seconds": ended["seconds"],
+                "step": ended["checkpoint"]["step"], "counting": figures["baselines"]["ngram"]["loss"]}))
+            shutil.rmtree(run)
+        return json.loads(kept(run).read_text())
 
     def table(self):
         """Its rows of all that is kept, and the days it was measured on."""
@@ -160,7 +150,6 @@ def main():
     options = parse_arguments()
     options.work = options.work.resolve()
     options.work.mkdir(parents=True, exist_ok=True)
-    program = Program(options.program, options.threads)
     own = [entry.split("=", 1) for entry in options.text or []]
     texts = [(name, pathlib.Path(path), "") for name, path in own] or [(name, *fetch(name, options.work)) for name in TEXTS]
     lines = ["| text | preset | seconds | loss | in windows of 64 | `nanogpt-cpu` in as many seconds | counting n-grams |", "|---|---|---|---|---|---|---|"]
@@ -168,7 +157,7 @@ def main():
     for name, path, _ in texts:
         rows = Rows(name, path, options)
         if not options.only or path.stem in options.only:
-            rows.measure(program)
+            rows.measure()
         of_text, its_days = rows.table()
         lines += of_text
         days |= its_days

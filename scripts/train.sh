@@ -21,4 +21,5 @@ if ! [[ " $* " =~ (--text|data\.text=) ]] && ! [ -e "$config" ] && ! get_text; t
   say "training on data/sample.txt instead, a small text: expect less; your own: scripts/train.sh --text FILE"
   text=(--text data/sample.txt)
 fi
-exec build/chargpt train "$config" "${text[@]}" "$@"
+# what came before is no part of the training's seconds
+CHARGPT_LAUNCHED=$EPOCHREALTIME exec build/chargpt train "$config" "${text[@]}" "$@"

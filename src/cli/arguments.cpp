@@ -36,9 +36,10 @@ void add_device_arguments(CLI::App& app, DeviceArguments& device) {
 }
 
 void ConfigArguments::add(CLI::App& app, const std::vector<std::string>& sections) {
-  app.add_option("--set", assignments_, "KEY=VALUE, any option of the config: --set train.learning_rate=1e-3")
+  app.add_option("--set", assignments_, "any option of the config: --set train.learning_rate=1e-3")
       ->take_all()
       ->expected(1)
+      ->type_name("KEY=VALUE")
       ->group("Config");
   for (const OptionInfo& option : option_table()) {
     if (std::find(sections.begin(), sections.end(), option.section) == sections.end()) continue;
@@ -47,11 +48,19 @@ void ConfigArguments::add(CLI::App& app, const std::vector<std::string>& section
     if (!option.range.empty()) help += " [" + option.range + "]";
     if (!option.default_value.empty()) help += " (default " + option.default_value + ")";
     if (option.section == "data" && option.name == "text") {
-      app.add_option(flag, texts_, help + "; may be repeated")->take_all()->expected(1)->group("Config: data");
+      app.add_option(flag, texts_, help + "; may be repeated")
+          ->take_all()
+          ->expected(1)
+          ->type_name("FILE")
+          ->group("Config: data");
       continue;
     }
     flags_.push_back(std::make_unique<Flag>(Flag{option.section + "." + option.name, flag, {}}));
-    app.add_option(flag, flags_.back()->values, help)->take_all()->expected(1)->group("Config: " + option.section);
+    app.add_option(flag, flags_.back()->values, help)
+        ->take_all()
+        ->expected(1)
+        ->type_name("VALUE")
+        ->group("Config: " + option.section);
   }
 }
 

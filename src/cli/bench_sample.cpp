@@ -72,24 +72,26 @@ DecodeOptions decode_options(const SampleBenchArguments& arguments) {
   return {.decoding = decodings.at(arguments.decoding), .context = arguments.context, .storage = arguments.storage};
 }
 
-/// Seconds from the call to the end of the first token, of the last one that sees every one before it, of the last.
+/// Seconds from the call to the first character, those spent on characters after each sample's first while they see all
+/// before them, on characters that do not, and all.
 struct Times {
-  double first = 0, within = 0, all = 0;
+  double first = 0, within = 0, past = 0, all = 0;
 };
 
 Times measure(Subject& subject, const DecodeOptions& options) {
-  const std::int64_t within = std::min(subject.sample.tokens, subject.model->block_size());
-  const std::int64_t last = subject.sample.num_samples - 1;
+  const std::int64_t block_size = subject.model->block_size();
+  std::vector<std::int64_t> tokens(static_cast<std::size_t>(subject.sample.num_samples));
   Times times;
-  std::int64_t token = 0;
   const double begin = steady_seconds();
+  double before = begin;
   generate(
       *subject.model, {subject.start}, subject.sample, 1337,
       [&](std::int64_t index, std::int64_t) {
-        if (index != last) return true;
-        ++token;
-        if (token == 1) times.first = steady_seconds() - begin;
-        if (token == within) times.within = steady_seconds() - begin;
+        const double now = steady_seconds();
+        const std::int64_t token = ++tokens[static_cast<std::size_t>(index)];
+        if (token > 1) (token <= block_size ? times.within : times.past) += now - before;
+        if (times.first == 0) times.first = now - begin;
+        before = now;
         return true;
       },
       options);
@@ -126,13 +128,13 @@ nlohmann::ordered_json figures(const SampleBenchArguments& arguments, Subject& s
                                  {"batch", batch},
                                  {"tokens", tokens},
                                  {"first_token_ms", 1e3 * median_of(all, [](const Times& t) { return t.first; })},
-                                 {"first_token_from_process_start_ms", 1e3 * cold},
-                                 {"tokens_per_second_within_block", median_of(all, [&](const Times& t) {
-                                    return static_cast<double>(within * batch) / t.within;
-                                  })}};
+                                 {"first_token_from_process_start_ms", 1e3 * cold}};
+  if (within > 1)
+    json["tokens_per_second_within_block"] =
+        median_of(all, [&](const Times& t) { return static_cast<double>((within - 1) * batch) / t.within; });
   if (tokens > within)
-    json["tokens_per_second_past_block"] = median_of(
-        all, [&](const Times& t) { return static_cast<double>((tokens - within) * batch) / (t.all - t.within); });
+    json["tokens_per_second_past_block"] =
+        median_of(all, [&](const Times& t) { return static_cast<double>((tokens - within) * batch) / t.past; });
   json["block_size"] = subject.model->block_size();
   json["context"] = context_name(context_of(*subject.model, arguments.context));
   json["storage"] = storage_name(arguments.storage);
@@ -144,10 +146,11 @@ nlohmann::ordered_json figures(const SampleBenchArguments& arguments, Subject& s
 }
 
 void print(const nlohmann::ordered_json& json) {
-  std::printf("%s: %lld characters in each of %lld samples: %.0f a second; %.0f within the block of %lld",
-              json["config"].get<std::string>().c_str(), json["tokens"].get<long long>(),
-              json["batch"].get<long long>(), json["tokens_per_second"].get<double>(),
-              json["tokens_per_second_within_block"].get<double>(), json["block_size"].get<long long>());
+  std::printf("%s: %lld characters in each of %lld samples: %.0f a second", json["config"].get<std::string>().c_str(),
+              json["tokens"].get<long long>(), json["batch"].get<long long>(), json["tokens_per_second"].get<double>());
+  if (json.contains("tokens_per_second_within_block"))
+    std::printf("; after the first %.0f within the block of %lld", json["tokens_per_second_within_block"].get<double>(),
+                json["block_size"].get<long long>());
   if (json.contains("tokens_per_second_past_block"))
     std::printf(", %.0f past it", json["tokens_per_second_past_block"].get<double>());
   std::printf(

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <memory>
 #include <new>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "base/names.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
+#include "cli/help_text.h"
 #include "cli/process.h"
 #include "cli/version.h"
 
@@ -91,7 +93,7 @@ void run(const std::vector<std::string>& arguments) {
   CLI::App app(std::string(command.summary), std::string(command.name));
   app.allow_extras();
   app.footer("Example: " + std::string(command.example));
-  app.get_formatter()->column_width(34);
+  app.formatter(std::make_shared<HelpText>());
   app.option_defaults()->always_capture_default();
   command.add(app);
   // CLI11 takes its arguments last first.
@@ -104,7 +106,7 @@ void run(const std::vector<std::string>& arguments) {
   try {
     app.parse(rest);
   } catch (const CLI::CallForHelp&) {
-    write_out(app.help("chargpt " + app.get_name()));
+    write_out(app.help("chargpt"));
   } catch (const CLI::ParseError& error) {
     throw Error(ExitCode::usage, std::string(error.what()) + "; see chargpt " + app.get_name() + " --help");
   }

@@ -16,7 +16,7 @@ constexpr Command table[] = {
      add_sample},
     {"eval", "Measure", "the exact loss of a whole split, with interval and baselines", "chargpt eval runs/default-1",
      add_eval},
-    {"bench", "Measure", "measured speed: of a training step, or seconds to a target loss",
+    {"bench", "Measure", "measured speed: of a training step or of a sample; seconds to a target loss",
      "chargpt bench train nanogpt-cpu, or chargpt bench learn default nanogpt-cpu --target 1.898", add_bench},
     {"runs", "Look", "list the runs of a folder", "chargpt runs", add_runs},
     {"inspect", "Look", "describe a run, a checkpoint, a config or a text", "chargpt inspect nanogpt-cpu", add_inspect},

@@ -9,12 +9,31 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <sstream>
 #include <string>
 
 #include "base/child_process.h"
 
 namespace chargpt {
+
+namespace {
+
+/// `clock` now, in seconds; 0 where there is no such clock.
+double seconds_of(clockid_t clock) {
+  struct timespec time {};
+  if (clock_gettime(clock, &time) != 0) return 0;
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+/// How long ago this process was launched by the word of the script that became it; none where that makes no sense.
+std::optional<double> seconds_since_launch() {
+  const char* const launched = std::getenv("CHARGPT_LAUNCHED");
+  const double age = launched == nullptr ? -1 : seconds_of(CLOCK_REALTIME) - std::strtod(launched, nullptr);
+  return age >= 0 ? std::optional(age) : std::nullopt;
+}
+
+}  // namespace
 
 // Field 22 of /proc/self/stat is the start in clock ticks since boot (proc(5)); the fields begin after the name's last
 // ')'.
@@ -24,12 +43,11 @@ double process_start_seconds(pid_t id) {
   std::istringstream fields(stat.substr(std::min(stat.rfind(')') + 2, stat.size())));
   std::string field;
   for (int number = 3; number <= 22; ++number) fields >> field;
-  struct timespec boot {
-  }, steady{};
-  if (!fields || clock_gettime(CLOCK_BOOTTIME, &boot) != 0 || clock_gettime(CLOCK_MONOTONIC, &steady) != 0) return 0;
-  const auto asleep =
-      static_cast<double>(boot.tv_sec - steady.tv_sec) + 1e-9 * static_cast<double>(boot.tv_nsec - steady.tv_nsec);
-  return std::stod(field) / static_cast<double>(sysconf(_SC_CLK_TCK)) - asleep;
+  if (!fields) return 0;
+  const double now = seconds_of(CLOCK_MONOTONIC), asleep = seconds_of(CLOCK_BOOTTIME) - now;
+  const double start = std::stod(field) / static_cast<double>(sysconf(_SC_CLK_TCK)) - asleep;
+  const auto age = id == 0 ? seconds_since_launch() : std::nullopt;
+  return age ? std::max(start, now - *age) : start;
 }
 
 void end_with_parent() {

@@ -12,7 +12,8 @@
 namespace chargpt {
 
 /// When a process began (0: this one), in seconds of the steady clock, to a hundredth; 0 where the system does not
-/// tell.
+/// tell. A script that becomes this program (exec) after work of its own says when, in seconds since 1970, in the
+/// environment variable CHARGPT_LAUNCHED: the script's time is not this process's then.
 double process_start_seconds(pid_t id = 0);
 
 /// For a child: SIGTERM (finish the step, save) when the parent that started it ends, however that ends.

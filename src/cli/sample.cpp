@@ -35,7 +35,6 @@ struct Arguments {
   std::int64_t seed = 1337;
   Storage storage = Storage::float32;
   bool greedy = false, no_cache = false;
-  bool has_prompt = false;
 };
 
 std::string read_standard_input() {

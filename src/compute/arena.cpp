@@ -164,6 +164,15 @@ torch::Tensor copy_of(const torch::Tensor& tensor) {
   return tensor.defined() ? tensor.clone() : torch::Tensor();
 }
 
+/// "; left are a.weight, b.weight and 7 more"
+std::string listed(const std::vector<NamedParameter>& parameters) {
+  constexpr std::size_t most = 3;
+  if (parameters.empty()) return "; none is left";
+  std::string text = "; left are ";
+  for (std::size_t i = 0; i < std::min(most, parameters.size()); ++i) text += (i > 0 ? ", " : "") + parameters[i].name;
+  return parameters.size() <= most ? text : text + " and " + std::to_string(parameters.size() - most) + " more";
+}
+
 /// Puts a copied moment back; one that did not exist then does not exist again.
 void put_back(torch::Tensor& moment, const torch::Tensor& saved) {
   if (saved.defined())
@@ -190,12 +199,13 @@ ParameterArena::ParameterArena(LanguageModel& model, const TrainConfig& train) :
     const GroupConfig& group = train.groups[i];
     const std::string option = "train.groups[" + std::to_string(i) + "].match";
     const std::regex pattern = compile_pattern(group.match, option);
-    const auto members =
-        take_if(parameters, [&](const NamedParameter& p) { return std::regex_search(p.name, pattern); });
+    const auto members = take_if(parameters, [&](const NamedParameter& p) {
+      return updates_dimensions(group.optimizer, p.tensor.dim()) && std::regex_search(p.name, pattern);
+    });
     if (members.empty())
-      throw Error(ExitCode::usage,
-                  option + " = \"" + group.match +
-                      "\" matches no parameter that an earlier group has left; `chargpt explain` lists the names");
+      throw Error(ExitCode::usage, option + " = \"" + group.match + "\" matches no parameter for " +
+                                       std::string(enum_name(group.optimizer)) + " that an earlier group has left" +
+                                       listed(parameters));
     const ParameterGroup settings{.name = group.match,
                                   .learning_rate = group.learning_rate,
                                   .weight_decay = group.weight_decay,

@@ -79,6 +79,8 @@ class ParameterArena {
   /// left out; each parameter of a row-sparse rule is a group of its own. Error usage for a pattern that is not a
   /// regular expression, or that matches no parameter left by those before it, and for a row-sparse rule on what is no
   /// embedding's weight.
+  /// A group takes what its pattern matches and its rule can update: muon matrices, so that "\\.h\\." may match gains
+  /// too.
   ParameterArena(LanguageModel& model, const TrainConfig& train);
   ParameterArena(const ParameterArena&) = delete;
   ParameterArena& operator=(const ParameterArena&) = delete;

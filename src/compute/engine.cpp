@@ -41,7 +41,6 @@ constexpr std::array engines{EngineType{"auto", best}, EngineType{"autograd", au
 
 std::unique_ptr<Engine> make_engine(const std::string& name, LanguageModel& model, ParameterArena& arena,
                                     const TrainConfig& train) {
-  check_update_rules(arena);
   std::string known;
   for (const EngineType& engine : engines) {
     if (engine.name == name) return engine.make(model, arena, train);

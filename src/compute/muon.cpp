@@ -6,7 +6,6 @@
 #include <cmath>
 #include <map>
 
-#include "base/error.h"
 #include "compute/cpu/orthogonal.h"
 #include "compute/cpu/threads.h"
 #include "compute/muon_polynomial.h"
@@ -102,15 +101,6 @@ Tensor orthogonalised(const Tensor& matrices) {
     x = at::baddbmm(x, p, x, muon_a);                       // a x + p x
   }
   return x;
-}
-
-void check_matrices(const ParameterGroup& group) {
-  for (const ParameterSlot& slot : group.slots)
-    if (slot.shape.size() != 2)
-      throw Error(ExitCode::usage, "train.groups: \"" + group.name +
-                                       "\" has optimizer = muon, which is for matrices; " + slot.name + " has " +
-                                       std::to_string(slot.shape.size()) +
-                                       " dimension(s); let the pattern match matrices only, as \"(attn|mlp).*weight\"");
 }
 
 void muon_by_operations(ParameterGroup& group, std::int64_t /*step*/, const UpdateContext& context) {

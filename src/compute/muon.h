@@ -16,9 +16,6 @@ void muon(ParameterGroup& group, std::int64_t step, const UpdateContext& context
 /// outgrow the CPU's caches.
 void muon_by_operations(ParameterGroup& group, std::int64_t step, const UpdateContext& context);
 
-/// Error usage, naming the parameter, where one of the group is no matrix.
-void check_matrices(const ParameterGroup& group);
-
 /// Each of a batch of matrices with its singular values brought near 1 (between about 0.7 and 1.2), by five steps of
 /// Newton and Schulz, x -> a x + b (x x') x + c (x x')^2 x, from x / |x|. Shape: (k, r, c) -> the same; fastest with
 /// r <= c.

@@ -26,19 +26,17 @@ void adamw(ParameterGroup& group, std::int64_t step, const UpdateContext& contex
                     /*amsgrad=*/false, /*maximize=*/false, divisor);
 }
 
-void accept(const ParameterGroup& /*group*/) {}
-
 struct RuleRow {
   UpdateRule rule;
   MomentsKept moments;
   bool row_sparse;
-  void (*check)(const ParameterGroup& group);
+  std::int64_t dimensions;  ///< that a parameter must have; 0: any
   void (*apply)(ParameterGroup& group, std::int64_t step, const UpdateContext& context);
 };
 constexpr std::array rules{
-    RuleRow{UpdateRule::adamw, {.first = true, .second = true}, false, accept, adamw},
-    RuleRow{UpdateRule::muon, {.first = true, .second = false}, false, check_matrices, muon},
-    RuleRow{UpdateRule::sparse_adam, {.first = false, .second = true}, true, accept, sparse_adam},
+    RuleRow{UpdateRule::adamw, {.first = true, .second = true}, false, 0, adamw},
+    RuleRow{UpdateRule::muon, {.first = true, .second = false}, false, 2, muon},
+    RuleRow{UpdateRule::sparse_adam, {.first = false, .second = true}, true, 0, sparse_adam},
 };
 
 const RuleRow& row_of(UpdateRule rule) {
@@ -56,8 +54,9 @@ bool is_row_sparse(UpdateRule rule) {
   return row_of(rule).row_sparse;
 }
 
-void check_update_rules(const ParameterArena& arena) {
-  for (const ParameterGroup& group : arena.groups()) row_of(group.rule).check(group);
+bool updates_dimensions(UpdateRule rule, std::int64_t dimensions) {
+  const std::int64_t wanted = row_of(rule).dimensions;
+  return wanted == 0 || wanted == dimensions;
 }
 
 void update(ParameterArena& arena, const UpdateContext& context) {

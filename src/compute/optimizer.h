@@ -20,8 +20,8 @@ MomentsKept moments_kept(UpdateRule rule);
 /// The rule reads the gradients of touched rows, ParameterGroup::row_gradient.
 bool is_row_sparse(UpdateRule rule);
 
-/// Error usage, naming group and parameter, where a rule cannot update a parameter of its group.
-void check_update_rules(const ParameterArena& arena);
+/// The rule can update parameters of so many dimensions.
+bool updates_dimensions(UpdateRule rule, std::int64_t dimensions);
 
 /// One update of every group by its own rule; the arena counts it.
 void update(ParameterArena& arena, const UpdateContext& context);

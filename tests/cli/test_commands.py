@@ -23,6 +23,20 @@ class HelpTest(ProgramTest):
             for key in schema["properties"][section]["properties"]:
                 self.assertIn(f"--{key}", out)
 
+    def test_help_names_the_command_once_and_fits_a_terminal(self):
+        self.assertIn("\nUsage: chargpt bench WHAT [CONFIG...] [OPTIONS]\n", self.succeed("bench", "--help").out)
+        self.assertIn("\nUsage: chargpt sample RUN [DASH] [OPTIONS]\n", self.succeed("sample", "--help").out)
+        for name in ("train", "sample", "bench", "compare", "tune"):
+            for line in self.succeed(name, "--help").out.splitlines():
+                if not line.startswith("Example: "):
+                    self.assertLessEqual(len(line), 100, line)
+
+    def test_help_shows_what_a_value_may_be_and_its_default(self):
+        out = " ".join(self.succeed("tune", "--help").out.split())
+        self.assertIn("--color {always,auto,never}", out.replace("{auto,always,never}", "{always,auto,never}"))
+        self.assertIn("--threads INT CPU threads; 0: one per physical core [0 to 4096] (default 0)", out)
+        self.assertIn("time for all of the search [above 0] (default 10)", out)
+
     def test_version_names_program_libtorch_cuda_and_processor(self):
         out = self.succeed("--version").out
         self.assertRegex(out, r"^chargpt \d+\.\d+\.\d+ \(.+\)\nLibTorch \d+\.\d+.*\nCUDA (yes|no)\nCPU capability \S+")

@@ -66,6 +66,25 @@ class TrainTest(ProgramTest):
             self.assertIn(key, plan)
         self.assertEqual(list(self.folder.iterdir()), [])
 
+    def test_what_a_script_did_before_it_became_the_program_is_no_part_of_its_seconds(self):
+        def seconds(variable):
+            script = f'sleep 2; {variable} exec "$@"'
+            asked = time.monotonic()
+            subprocess.run(["bash", "-c", script, "bash", *command("train", "ladder/bigram", "--run", "r", "--overwrite", "--max_iters", 1, *QUICK, "--quiet")],
+                           cwd=self.folder, check=True, stdout=subprocess.DEVNULL)
+            wall = time.monotonic() - asked
+            rows = [json.loads(line) for line in (self.folder / "r/metrics.jsonl").read_text().splitlines()]
+            return [row for row in rows if row["kind"] == "eval"][-1]["seconds"], wall
+
+        whole, wall = seconds("")
+        self.assertGreater(whole, 2)
+        own, wall = seconds("CHARGPT_LAUNCHED=$EPOCHREALTIME")
+        self.assertLess(own, wall - 2 + 0.05)
+        for nonsense in ("CHARGPT_LAUNCHED=9e15", "CHARGPT_LAUNCHED=1", "CHARGPT_LAUNCHED=then"):
+            ignored, wall = seconds(nonsense)
+            self.assertGreater(ignored, 2, nonsense)
+            self.assertLess(ignored, wall + 0.05, nonsense)
+
     def test_an_existing_run_is_refused_with_the_three_choices(self):
         self.train("r", "ladder/bigram", 1)
         before = (self.folder / "r/metrics.jsonl").read_bytes()

@@ -152,13 +152,21 @@ TEST_CASE("the step of one row is the rate, in the gradient's direction") {
   CHECK(group.values[1].item<double>() == Approx(-0.8 * length));
 }
 
-TEST_CASE("muon on what is no matrix is refused by name") {
+TEST_CASE("muon takes the matrices that its pattern matches and leaves the rest to others") {
   TiedModel model;
-  const TrainConfig train = muon_config("norm", 0.1);
-  ParameterArena arena(model, train);
-  CHECK_THROWS_WITH(make_engine("auto", model, arena, train),
-                    "train.groups: \"norm\" has optimizer = muon, which is for matrices; norm.weight has 1 "
-                    "dimension(s); let the pattern match matrices only, as \"(attn|mlp).*weight\"");
+  const ParameterArena arena(model, muon_config("linear|norm", 0.1));
+  REQUIRE(arena.groups().size() == 3);
+  REQUIRE(arena.groups()[0].slots.size() == 1);
+  CHECK(arena.groups()[0].slots[0].name == "linear.weight");
+  CHECK(arena.groups()[2].name == "no_decay");
+  CHECK(arena.groups()[2].slots.size() == 3);  // norm.weight, norm.bias, linear.bias
+}
+
+TEST_CASE("muon on vectors alone is refused, with what is left") {
+  TiedModel model;
+  CHECK_THROWS_WITH(ParameterArena(model, muon_config("norm", 0.1)),
+                    "train.groups[0].match = \"norm\" matches no parameter for muon that an earlier group has left; "
+                    "left are wte.weight, norm.weight, norm.bias and 2 more");
 }
 
 TEST_CASE("muon stays float32 in a bfloat16 run") {
