@@ -1,7 +1,6 @@
 #include "cli/bench_learn.h"
 
 #include <CLI/CLI.hpp>
-#include <chrono>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -20,10 +19,6 @@ namespace chargpt {
 namespace {
 
 namespace fs = std::filesystem;
-
-double steady_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 std::vector<std::string> training_command(const LearnArguments& arguments, std::size_t index, std::int64_t seed,
                                           const fs::path& run) {

@@ -1,6 +1,5 @@
 #include "cli/listeners.h"
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -9,6 +8,7 @@
 
 #include "base/files.h"
 #include "cli/print_json.h"
+#include "cli/process.h"
 #include "report/color.h"
 #include "report/metrics.h"
 #include "report/sample_files.h"
@@ -17,11 +17,6 @@
 namespace chargpt {
 
 namespace {
-
-std::size_t terminal_width() {
-  struct winsize size {};
-  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}
 
 /// RUN/config.json as the run really goes: written with the plan, when a length in seconds has become one in updates.
 class ConfigWriter : public Listener {
@@ -38,7 +33,7 @@ std::shared_ptr<ProgressPrinter> progress_printer(const OutputArguments& output)
   ProgressOptions options;
   options.is_terminal = isatty(STDERR_FILENO) != 0;
   options.color = choose_color(output.color, std::getenv("NO_COLOR"), options.is_terminal);
-  options.width = terminal_width();
+  options.width = terminal_columns(STDERR_FILENO);
   options.quiet = output.quiet;
   options.verbose = output.verbose;
   return std::make_shared<ProgressPrinter>(

@@ -1,5 +1,6 @@
 #include "cli/process.h"
 
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
@@ -35,6 +36,15 @@ std::optional<double> seconds_since_launch() {
 
 }  // namespace
 
+std::size_t terminal_columns(int descriptor) {
+  struct winsize size {};
+  return ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+double steady_seconds() {
+  return seconds_of(CLOCK_MONOTONIC);
+}
+
 // Field 22 of /proc/self/stat is the start in clock ticks since boot (proc(5)); the fields begin after the name's last
 // ')'.
 double process_start_seconds(pid_t id) {
@@ -43,8 +53,8 @@ double process_start_seconds(pid_t id) {
   std::istringstream fields(stat.substr(std::min(stat.rfind(')') + 2, stat.size())));
   std::string field;
   for (int number = 3; number <= 22; ++number) fields >> field;
-  if (!fields) return 0;
-  const double now = seconds_of(CLOCK_MONOTONIC), asleep = seconds_of(CLOCK_BOOTTIME) - now;
+  const double now = steady_seconds(), since_boot = seconds_of(CLOCK_BOOTTIME), asleep = since_boot - now;
+  if (!fields || since_boot == 0) return 0;
   const double start = std::stod(field) / static_cast<double>(sysconf(_SC_CLK_TCK)) - asleep;
   const auto age = id == 0 ? seconds_since_launch() : std::nullopt;
   return age ? std::max(start, now - *age) : start;

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <vector>
@@ -10,6 +11,12 @@
 #include "config/load.h"
 
 namespace chargpt {
+
+/// Columns of the terminal that the descriptor is; 0 where it is none.
+std::size_t terminal_columns(int descriptor);
+
+/// Now, on the clock that never jumps.
+double steady_seconds();
 
 /// When a process began (0: this one), in seconds of the steady clock, to a hundredth; 0 where the system does not
 /// tell. A script that becomes this program (exec) after work of its own says when, in seconds since 1970, in the
