@@ -1,16 +1,20 @@
 #!/usr/bin/env python3
-"""Our PyTorch peer: milliseconds per training step of a config, eager or compiled, alone or alternating with the program.
+"""Our PyTorch peer: a config's training in PyTorch, eager or compiled, alone or alternating with the program.
 
-The config is the program's own: it writes a run without a step, and the peer reads its config.json and starts from its weights. Covered:
+The config is the program's own: it writes a checkpoint, and the peer reads its config.json and starts from its weights. Covered:
 gpt with the norms, positions, activations and heads of the presets, AdamW (fused) and Muon. A step is nanoGPT's: draw a batch of windows,
 forward, backward, clip, update, zero the gradients; logging and evaluation are off, as in `chargpt bench train`. Before anything is timed,
 the loss of the peer on the whole validation split must be the program's (--tolerance).
 
-    scripts/bench_pytorch.py nanogpt-cpu [--compile] [--dtype bfloat16] [--threads N]       prints one JSON object
+    scripts/bench_pytorch.py nanogpt-cpu [--compile] [--dtype bfloat16] [--threads N]       milliseconds per step, as one JSON object
     scripts/bench_pytorch.py nanogpt-cpu --against build/chargpt [--pairs 5]                alternates A B B A with `chargpt bench train`
+    scripts/bench_pytorch.py nanogpt-cpu --against build/chargpt --whole [--max_iters N]    ... with `chargpt train`, whole runs
 
-The second form reports the median of each and of the paired ratios (PyTorch's time over ours: above 1, ours is faster), with the smallest
-and the largest ratio: on a shared machine they say how far to trust the median. Needs torch (PYTHONPATH=.libtorch) and the text.
+A whole run counts from the start of the process to its end: imports, reading the text, compiling, the config's updates, and at the program's
+steps an evaluation (the whole validation split, and a quarter as much of the train split) and a checkpoint with the optimizer's moments.
+
+Beside another the peer reports the median of each and of the paired ratios (PyTorch's time over ours: above 1, ours is faster), with the
+smallest and the largest ratio: on a shared machine they say how far to trust the median. Needs torch (PYTHONPATH=.libtorch) and the text.
 """
 
 import argparse
@@ -168,7 +172,7 @@ class Muon:
 def orthogonal(u):  # (n, rows, columns)
     tall = u.shape[1] > u.shape[2]
     x = u.mT if tall else u
-    x = x / x.norm(dim=(1, 2), keepdim=True)
+    x = x / (x.norm(dim=(1, 2), keepdim=True) + 1e-7)  # what begins at zero has no gradient at first
     for _ in range(5):
         square = x @ x.mT
         x = torch.baddbmm(x, torch.baddbmm(square, square, square, beta=-4.7750, alpha=2.0315), x, beta=3.4445)
@@ -192,6 +196,9 @@ class Optimizer:
         self.clipped = list(model.parameters())
         self.adamw = torch.optim.AdamW(adamw, betas=(t["beta1"], t["beta2"]), eps=t["adam_eps"], fused=True)
         self.rates = [group["lr"] for group in self.adamw.param_groups]
+
+    def state(self):
+        return [self.adamw.state_dict(), *(muon.moments for muon in self.muon)]
 
     def step(self, factor):
         for group, rate in zip(self.adamw.param_groups, self.rates):
@@ -239,20 +246,26 @@ def read_safetensors(path):
             for name, entry in header.items()}
 
 
-class Start:
-    """A run of the program without a step: config, symbols, weights, and its loss of the validation split."""
+# What begins at zero hides what it does: losses are compared after a few updates.
+FEW_UPDATES = ["--max_iters", "20", "--warmup_iters", "5", "--lr_decay_iters", "0"]
 
-    def __init__(self, arguments):
-        with tempfile.TemporaryDirectory() as folder:
-            run = pathlib.Path(folder) / "run"
-            # A few steps, for what begins at zero hides what it does.
-            run_of(arguments.program, ["train", arguments.config, "--max_iters", "20", "--warmup_iters", "5", "--lr_decay_iters", "0", "--sample_tokens", "0", "--run", str(run), "--quiet"])
-            config = json.loads((run / "config.json").read_text())
-            config = config.get("config", config)
-            self.model, self.train, self.data = config["model"], config["train"], config["data"]
-            figures = json.loads(run_of(arguments.program, ["eval", str(run), "--checkpoint", "last", "--json"]))
-            self.loss = figures["loss"]
-            self.weights = read_safetensors(pathlib.Path(figures["checkpoint"]["path"]) / "model.safetensors")
+
+def checkpoint_of(program, config, options, folder):
+    """The folder of the program's last checkpoint of a training with `options`, and its loss of the validation split."""
+    run = pathlib.Path(folder) / "run"
+    run_of(program, ["train", config, *options, "--sample_tokens", "0", "--run", str(run), "--quiet"])
+    figures = json.loads(run_of(program, ["eval", str(run), "--checkpoint", "last", "--json"]))
+    return pathlib.Path(figures["checkpoint"]["path"]), figures["loss"]
+
+
+class Start:
+    """What a checkpoint of the program holds: options and weights."""
+
+    def __init__(self, checkpoint):
+        config = json.loads((checkpoint / "config.json").read_text())
+        config = config.get("config", config)
+        self.model, self.train, self.data, self.eval = config["model"], config["train"], config["data"], config["eval"]
+        self.weights = read_safetensors(checkpoint / "model.safetensors")
         check_covered(self.model)
 
     def peer(self):
@@ -261,6 +274,9 @@ class Start:
         if unexpected or set(missing) - {"lm_head.weight"}:
             sys.exit(f"bench_pytorch: weights that do not fit: {missing} {unexpected}")
         return model
+
+    def splits(self, text):
+        return ids_of(text or ROOT / self.data["text"][0])
 
 
 def ids_of(path):
@@ -286,31 +302,67 @@ def split_loss(model, ids, T):
 # ---- measuring
 
 
+class Training:
+    """The peer about to train from `start`, one update a call."""
+
+    def __init__(self, start, arguments):
+        torch.manual_seed(start.train["seed"])
+        self.train, self.val = start.splits(arguments.text)
+        self.T, self.B, self.t = start.model["block_size"], start.train["batch_size"], start.train
+        self.model = start.peer()
+        self.optimizer = Optimizer(self.model, self.t)
+        self.forward = torch.compile(self.model) if arguments.compile else self.model
+        self.bfloat16 = arguments.dtype == "bfloat16"
+
+    def precision(self):
+        return torch.autocast("cpu", torch.bfloat16) if self.bfloat16 else contextlib.nullcontext()
+
+    def update(self, step):
+        starts = torch.randint(len(self.train) - self.T, (self.B,)).tolist()
+        inputs, targets = (torch.stack([self.train[i + shift : i + shift + self.T] for i in starts]) for shift in (0, 1))
+        with self.precision():
+            loss = self.forward(inputs, targets)
+        loss.backward()
+        self.optimizer.step(rate_factor(self.t, step))
+        return loss
+
+    def val_loss(self):
+        return split_loss(self.model, self.val, self.T)
+
+
 def milliseconds_per_step(arguments):
-    start = Start(arguments)
-    torch.manual_seed(start.train["seed"])
-    train, val = ids_of(ROOT / start.data["text"][0] if arguments.text is None else arguments.text)
-    T, B, t = start.model["block_size"], start.train["batch_size"], start.train
-    model = start.peer()
-    loss = split_loss(model, val, T)
-    if not abs(loss - start.loss) <= arguments.tolerance:
-        sys.exit(f"bench_pytorch: the losses differ: {loss:.6f} here, {start.loss:.6f} by the program; nothing was measured")
-    optimizer = Optimizer(model, t)
-    forward = torch.compile(model) if arguments.compile else model
-    precision = torch.autocast("cpu", torch.bfloat16) if arguments.dtype == "bfloat16" else contextlib.nullcontext()
+    with tempfile.TemporaryDirectory() as folder:
+        checkpoint, loss_of_program = checkpoint_of(arguments.program, arguments.config, FEW_UPDATES, folder)
+        training = Training(Start(checkpoint), arguments)
+    loss = training.val_loss()
+    if not abs(loss - loss_of_program) <= arguments.tolerance:
+        sys.exit(f"bench_pytorch: the losses differ: {loss:.6f} here, {loss_of_program:.6f} by the program; nothing was measured")
     times, begun, first_step = [], time.perf_counter(), None
     for step in range(arguments.warmup + arguments.steps):
         begin = time.perf_counter()
-        starts = torch.randint(len(train) - T, (B,)).tolist()
-        inputs, targets = (torch.stack([train[i + shift : i + shift + T] for i in starts]) for shift in (0, 1))
-        with precision:
-            loss_of_step = forward(inputs, targets)
-        loss_of_step.backward()
-        optimizer.step(rate_factor(t, step))
+        loss_of_step = training.update(step)
         times.append(1e3 * (time.perf_counter() - begin))
         first_step = first_step or time.perf_counter() - begun
     return {"ms_per_step": quantiles(times[arguments.warmup :]), "first_step_seconds": round(first_step, 2),
-            "val_loss_here": round(loss, 6), "val_loss_of_the_program": round(start.loss, 6), "last_loss": round(loss_of_step.item(), 4)}
+            "val_loss_here": round(loss, 6), "val_loss_of_the_program": round(loss_of_program, 6), "last_loss": round(loss_of_step.item(), 4)}
+
+
+def whole_run(arguments):
+    """Trains from the checkpoint for --max_iters, evaluating and saving as the program does; the last loss."""
+    start = Start(arguments.checkpoint)
+    start.train["max_iters"] = arguments.max_iters
+    training = Training(start, arguments)
+    some_of_train = training.train[: max(training.T + 1, len(training.val) // 4)]
+    saved = arguments.checkpoint.parent / "peer.pt"
+    for step in range(arguments.max_iters + 1):
+        if step % start.eval["eval_interval"] == 0 or step == arguments.max_iters:
+            with training.precision():
+                loss = training.val_loss()
+                split_loss(training.model, some_of_train, training.T)
+            torch.save({"model": training.model.state_dict(), "optimizer": training.optimizer.state()}, saved)
+        if step < arguments.max_iters:
+            training.update(step)
+    return {"val_loss": round(loss, 4)}
 
 
 def quantiles(times):
@@ -319,31 +371,82 @@ def quantiles(times):
     return {"median": at(0.5), "p10": at(0.1), "p90": at(0.9)}
 
 
-def compare(arguments):
-    """A B B A, each in a process of its own; ratios pair neighbours."""
-    shared = ["--warmup", str(arguments.warmup), "--steps", str(arguments.steps)] + (["--threads", str(arguments.threads)] if arguments.threads else [])
-    own = [sys.executable, __file__, arguments.config, "--program", arguments.program, "--dtype", arguments.dtype, *shared]
-    own += (["--compile"] if arguments.compile else []) + (["--text", str(arguments.text)] if arguments.text else [])
-    mine_command = ["bench", "train", arguments.config, "--dtype", arguments.dtype, "--json", *shared]
+def own_command(arguments, *more):
+    command = [sys.executable, __file__, arguments.config, "--program", arguments.program, "--dtype", arguments.dtype, *more]
+    command += ["--threads", str(arguments.threads)] if arguments.threads else []
+    command += ["--compile"] if arguments.compile else []
+    return command + (["--text", str(arguments.text)] if arguments.text else [])
 
-    def theirs():
-        process = subprocess.run(own, stdout=subprocess.PIPE, text=True, check=False)
-        return json.loads(process.stdout) if process.returncode == 0 else sys.exit("bench_pytorch: the peer failed")
 
-    peer, mine = [], []
-    for pair in range(arguments.pairs):
-        turns = [(theirs, peer), (lambda: json.loads(run_of(arguments.program, mine_command)), mine)]
-        for measure, figures in turns if pair % 2 == 0 else reversed(turns):
-            figures.append(measure())
+def own_result(command):
+    process = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    return json.loads(process.stdout) if process.returncode == 0 else sys.exit("bench_pytorch: the peer failed")
+
+
+def alternated(pairs, theirs, mine):
+    """The results of both, called in turn: A B B A."""
+    results = [], []
+    for pair in range(pairs):
+        for side in (0, 1) if pair % 2 == 0 else (1, 0):
+            results[side].append((theirs, mine)[side]())
+    return results
+
+
+def ratios_of(theirs, mine):
+    ratios = [p / m for p, m in zip(theirs, mine)]
+    return {"median": round(statistics.median(ratios), 2), "lowest": round(min(ratios), 2), "highest": round(max(ratios), 2)}
+
+
+def circumstances(arguments):
+    return {"config": arguments.config, "dtype": arguments.dtype, "pytorch": "compiled" if arguments.compile else "eager", "pairs": arguments.pairs,
+            "threads": arguments.threads or torch.get_num_threads(), "torch": torch.__version__}
+
+
+def compare_steps(arguments):
+    shared = ["--warmup", str(arguments.warmup), "--steps", str(arguments.steps)]
+    threads = ["--threads", str(arguments.threads)] if arguments.threads else []
+    mine_command = ["bench", "train", arguments.config, "--dtype", arguments.dtype, "--json", *shared, *threads]
+    peer, mine = alternated(arguments.pairs, lambda: own_result(own_command(arguments, *shared)),
+                            lambda: json.loads(run_of(arguments.program, mine_command)))
     time_of = lambda figures: [figure["ms_per_step"]["median"] for figure in figures]
-    ratios = [p / m for p, m in zip(time_of(peer), time_of(mine))]
-    return {"config": arguments.config, "dtype": arguments.dtype, "pytorch": "compiled" if arguments.compile else "eager",
-            "pytorch_ms": round(statistics.median(time_of(peer)), 2), "chargpt_ms": round(statistics.median(time_of(mine)), 2),
-            "ratio": {"median": round(statistics.median(ratios), 2), "lowest": round(min(ratios), 2), "highest": round(max(ratios), 2)},
-            "fraction_of_peak": round(statistics.median(f.get("fraction_of_peak", math.nan) for f in mine), 2),
-            "peak_gflops": round(statistics.median(f.get("peak_gflops", math.nan) for f in mine)),
-            "pytorch_first_step_seconds": peer[0]["first_step_seconds"], "losses": [peer[0]["val_loss_here"], peer[0]["val_loss_of_the_program"]],
-            "pairs": arguments.pairs, "threads": arguments.threads or torch.get_num_threads(), "torch": torch.__version__}
+    return circumstances(arguments) | {
+        "pytorch_ms": round(statistics.median(time_of(peer)), 2), "chargpt_ms": round(statistics.median(time_of(mine)), 2),
+        "ratio": ratios_of(time_of(peer), time_of(mine)),
+        "fraction_of_peak": round(statistics.median(f.get("fraction_of_peak", math.nan) for f in mine), 2),
+        "peak_gflops": round(statistics.median(f.get("peak_gflops", math.nan) for f in mine)),
+        "pytorch_first_step_seconds": peer[0]["first_step_seconds"], "losses": [peer[0]["val_loss_here"], peer[0]["val_loss_of_the_program"]]}
+
+
+def compare_whole_runs(arguments):
+    given = ["--max_iters", str(arguments.max_iters)] if arguments.max_iters else []
+    length = json.loads(run_of(arguments.program, ["train", arguments.config, *given, "--dry-run", "--json"]))["max_iters"]
+    options = ["--dtype", arguments.dtype, *(["--threads", str(arguments.threads)] if arguments.threads else [])]
+    with tempfile.TemporaryDirectory() as folder:
+        checkpoint, _ = checkpoint_of(arguments.program, arguments.config, ["--max_iters", "0"], folder)
+        run = pathlib.Path(folder) / "mine"
+
+        def seconds_of(work):
+            begun = time.perf_counter()
+            work()
+            return time.perf_counter() - begun
+
+        def theirs():
+            result = {}
+            command = own_command(arguments, "--checkpoint", str(checkpoint), "--max_iters", str(length))
+            return {"seconds": seconds_of(lambda: result.update(own_result(command)))} | result
+
+        def mine():
+            command = ["train", arguments.config, *given, *options, "--run", str(run), "--overwrite", "--quiet"]
+            seconds = seconds_of(lambda: run_of(arguments.program, command))
+            return {"seconds": seconds, "val_loss": json.loads(run_of(arguments.program, ["eval", str(run), "--checkpoint", "last", "--json"]))["loss"]}
+
+        own_result(own_command(arguments, "--warmup", "0", "--steps", "1"))  # both have the same loss of the same weights
+        peer, own = alternated(arguments.pairs, theirs, mine)
+    of = lambda key, results: [round(result[key], 4 if key == "val_loss" else 1) for result in results]
+    return circumstances(arguments) | {
+        "updates": length, "pytorch_seconds": of("seconds", peer), "chargpt_seconds": of("seconds", own),
+        "ratio": ratios_of([p["seconds"] for p in peer], [m["seconds"] for m in own]),
+        "pytorch_val_loss": of("val_loss", peer), "chargpt_val_loss": of("val_loss", own)}
 
 
 def main():
@@ -359,14 +462,18 @@ def main():
     parser.add_argument("--tolerance", type=float, default=1e-4, help="how far the losses may differ, nats")
     parser.add_argument("--against", metavar="PROGRAM", help="alternate with this chargpt")
     parser.add_argument("--pairs", type=int, default=5, help="with --against: how many pairs")
+    parser.add_argument("--whole", action="store_true", help="with --against: whole runs from the start of the process")
+    parser.add_argument("--max_iters", type=int, default=0, help="with --whole: updates (default: the config's)")
+    parser.add_argument("--checkpoint", type=pathlib.Path, help="the whole run alone, from this checkpoint, for --max_iters")
     arguments = parser.parse_args()
     if arguments.against:
         arguments.program = str(pathlib.Path(arguments.against).resolve())
-        print(json.dumps(compare(arguments)))
+        print(json.dumps(compare_whole_runs(arguments) if arguments.whole else compare_steps(arguments)))
         return
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
-    print(json.dumps(milliseconds_per_step(arguments) | {
+    measure = whole_run if arguments.checkpoint else milliseconds_per_step
+    print(json.dumps(measure(arguments) | {
         "engine": "pytorch compiled" if arguments.compile else "pytorch eager", "dtype": arguments.dtype,
         "threads": torch.get_num_threads(), "config": arguments.config, "torch": torch.__version__}))
 

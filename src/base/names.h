@@ -1,4 +1,4 @@
-// Names: enumerations that know their spelling, and the nearest known name for a wrong one.
+// Names: enumerations that know their spelling, the nearest known name for a wrong one, and lists of names.
 #pragma once
 
 #include <optional>
@@ -12,6 +12,8 @@ namespace chargpt {
 /// The entry of `known` within edit distance (swaps of neighbours count once; case, `-` and `_` do not) max(1,
 /// length/3) of `name`, nearest first, then first in `known`; none otherwise.
 std::optional<std::string> nearest_name(std::string_view name, std::span<const std::string> known);
+
+std::string joined(const std::vector<std::string>& names, const std::string& separator);
 
 /// Specialised by CHARGPT_ENUM: the spellings of E in the order of its values.
 template <class E>

@@ -4,6 +4,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/names.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/print_json.h"
@@ -31,12 +32,13 @@ nlohmann::ordered_json schema_with_model_types() {
   return schema;
 }
 
-/// "2000 updates", "1.5 epochs", "1.5 epochs or 60 s": the shorter of the two.
+/// "2000 updates", "1.5 epochs or 60 s": the shortest of them.
 std::string length_text(const TrainConfig& train) {
-  const std::string epochs = train.max_epochs > 0 ? format_short(train.max_epochs) + " epochs" : "";
-  const std::string seconds = train.max_seconds > 0 ? format_duration(train.max_seconds) : "";
-  if (epochs.empty() && seconds.empty()) return format_count(train.max_iters) + " updates";
-  return epochs + (epochs.empty() || seconds.empty() ? "" : " or ") + seconds;
+  std::vector<std::string> limits;
+  if (train.max_epochs > 0) limits.push_back(format_short(train.max_epochs) + " epochs");
+  if (train.max_seconds > 0) limits.push_back(format_duration(train.max_seconds));
+  if (train.max_iters > 0 || limits.empty()) limits.insert(limits.begin(), format_count(train.max_iters) + " updates");
+  return joined(limits, " or ");
 }
 
 /// The row of a preset in expected.json without its single runs; null where it has none.

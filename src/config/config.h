@@ -102,13 +102,12 @@ using Groups = std::vector<GroupConfig>;
 #define CHARGPT_TRAIN_OPTIONS(OPTION)                                                                                  \
   OPTION(std::int64_t, batch_size, 12, between(1, 1048576), "windows per micro-batch (B)")                             \
   OPTION(std::int64_t, gradient_accumulation_steps, 1, between(1, 65536), "micro-batches per update")                  \
-  OPTION(std::int64_t, max_iters, 2000, between(0, 1e12), "updates in all")                                            \
-  OPTION(                                                                                                              \
-      double, max_epochs, 0.0, at_least(0.0),                                                                          \
-      "length in passes over the train split; sets max_iters (0: not used; the shorter of it and max_seconds holds)")  \
-  OPTION(                                                                                                              \
-      double, max_seconds, 0.0, at_least(0.0),                                                                         \
-      "length in seconds; measured, then frozen into max_iters (0: not used; the shorter of it and max_epochs holds)") \
+  OPTION(std::int64_t, max_iters, 2000, between(0, 1e12),                                                              \
+         "updates in all (0 beside max_epochs or max_seconds: they alone decide)")                                     \
+  OPTION(double, max_epochs, 0.0, at_least(0.0),                                                                       \
+         "at most so many passes over the train split; lowers max_iters (0: no limit)")                                \
+  OPTION(double, max_seconds, 0.0, at_least(0.0),                                                                      \
+         "at most so many seconds; measured, then frozen into max_iters (0: no limit)")                                \
   OPTION(double, learning_rate, 1e-3, between(0.0, 1000.0), "peak learning rate")                                      \
   OPTION(double, min_lr, 1e-4, between(0.0, 1000.0), "learning rate at the end of the decay")                          \
   OPTION(LrSchedule, lr_schedule, LrSchedule::cosine, any(),                                                           \

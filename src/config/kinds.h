@@ -8,15 +8,10 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/names.h"
 #include "config/config.h"
 
 namespace chargpt {
-
-inline std::string joined(const std::vector<std::string>& words, const std::string& separator) {
-  std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "" : separator) + word;
-  return out;
-}
 
 template <class E>
 std::vector<std::string> spellings() {

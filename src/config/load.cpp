@@ -156,19 +156,22 @@ void Layers::set_name(const Value& value, const std::string& place) {
 }
 
 void Layers::settle_length() {
-  const auto given = [&](const char* key) { return given_.contains(key); };
   TrainConfig& train = config_.train;
-  const auto clear = [&](double& length, const char* key, const char* winner) {
-    if (length == 0 || given(key)) return;
-    length = 0;
-    origin_[key] = origin_[winner];
+  const auto sets = [&](const char* key, double value) { return given_.contains(key) && value > 0; };
+  // A given 0 of max_iters is a length, of the others no limit.
+  const char* setter = given_.contains("train.max_iters")             ? "train.max_iters"
+                       : sets("train.max_seconds", train.max_seconds) ? "train.max_seconds"
+                       : sets("train.max_epochs", train.max_epochs)   ? "train.max_epochs"
+                                                                      : nullptr;
+  if (setter == nullptr) return;
+  const auto clear = [&](auto& limit, const char* key) {
+    if (limit == 0 || given_.contains(key)) return;
+    limit = 0;
+    origin_[key] = origin_[setter];
   };
-  const bool epochs = given("train.max_epochs") && train.max_epochs > 0;
-  const bool seconds = given("train.max_seconds") && train.max_seconds > 0;
-  if (given("train.max_iters") || seconds)
-    clear(train.max_epochs, "train.max_epochs", seconds ? "train.max_seconds" : "train.max_iters");
-  if (given("train.max_iters") || epochs)
-    clear(train.max_seconds, "train.max_seconds", epochs ? "train.max_epochs" : "train.max_iters");
+  clear(train.max_iters, "train.max_iters");
+  clear(train.max_epochs, "train.max_epochs");
+  clear(train.max_seconds, "train.max_seconds");
 }
 
 /// Options that contradict each other whatever the model and the text are.

@@ -50,8 +50,8 @@ ResolvedConfig parse_config(std::string_view text, const std::string& source, co
                             std::span<const Override> overrides = {});
 
 /// Applies overrides to an already resolved config (as `resume --set` does) and checks it again.
-/// Everywhere, the layer that sets the length last decides its kind: max_iters after max_epochs or max_seconds clears
-/// those, and of these two the later clears the other. Both in one layer are two limits, of which the shorter holds.
+/// Everywhere, max_iters, max_epochs and max_seconds are limits of one length: those that one layer sets hold together
+/// (the shortest ends the run), and the last layer that sets any puts the earlier ones to 0, which is no limit.
 void apply_overrides(ResolvedConfig& resolved, std::span<const Override> overrides);
 
 /// The same error with the place of the first option it names ("model.n_head") that was set anywhere: for checks of

@@ -139,11 +139,8 @@ class Search {
   Config for_own_length() const {
     Config config = for_search(given_.config, corpus_);
     const TrainConfig& train = given_.config.train;
-    if (train.max_epochs > 0) {
-      config.train.max_epochs = train.max_epochs;
-    } else if (train.max_seconds > 0) {
-      config.train.max_iters = never;
-    }
+    config.train.max_epochs = train.max_epochs;
+    if (train.max_iters == 0 && train.max_epochs == 0 && train.max_seconds > 0) config.train.max_iters = never;
     return config;
   }
 
@@ -254,6 +251,7 @@ class Search {
   /// The updates that `seconds` hold on this machine, and a warm-up that leaves time to learn.
   Config settled(const Config& candidate, double seconds) const {
     Config config = for_search(candidate, corpus_);
+    config.train.max_iters = 0;
     config.train.max_seconds = seconds;
     config.train.max_iters = trainer_of(config)->plan(/*measure=*/false).max_iters;
     config.train.max_seconds = 0;

@@ -26,7 +26,7 @@ void set_length(const Tuning& tuning, TrainConfig& train, std::int64_t tokens_pe
   if (train.max_seconds > 0 || tuning.best().rounds.empty()) return;
   const Trained& last = tuning.best().rounds.back();
   const double updates = std::round(static_cast<double>(last.updates) * tuning.full_seconds / last.seconds);
-  if (train.max_epochs > 0)
+  if (train.max_iters == 0)
     train.max_epochs =
         std::round(100 * updates * static_cast<double>(tokens_per_step) / static_cast<double>(tuning.train_tokens)) /
         100;
@@ -124,8 +124,7 @@ Config tuned_config(const Tuning& tuning) {
   train.min_lr = rounded(train.min_lr);
   for (GroupConfig& group : train.groups) group.learning_rate = rounded(group.learning_rate);
   train.lr_decay_iters = 0;  // as in the search: the decay ends with the run
-  if (train.max_seconds == 0 && train.max_epochs == 0)
-    train.warmup_iters = std::min(train.warmup_iters, train.max_iters / 10);
+  if (train.max_iters > 0) train.warmup_iters = std::min(train.warmup_iters, train.max_iters / 10);
   return config;
 }
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace chargpt {
 
@@ -13,8 +14,8 @@ struct PlanEvent {
   std::string config, run, device, engine, dtype, model_type;
   std::int64_t threads = 0, parameters = 0, vocab_size = 0, train_tokens = 0, val_tokens = 0;
   std::int64_t tokens_per_step = 0, max_iters = 0, start_step = 0;
-  std::string length_set_by = {};  ///< the option that max_iters comes from: "train.max_epochs", …
-  std::string longer_limit = {};   ///< the other option that was set, where the shorter of two holds
+  std::string length_set_by = {};               ///< the option that max_iters comes from: "train.max_epochs", …
+  std::vector<std::string> longer_limits = {};  ///< the other options that were set, where the shortest holds
   double epochs = 0;
   std::int64_t memory_bytes = 0;  ///< estimated peak of weights, moments and activations
   std::int64_t disk_bytes = 0;    ///< of the checkpoints kept

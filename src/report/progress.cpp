@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/names.h"
 #include "report/escape.h"
 #include "report/format.h"
 #include "report/symbols.h"
@@ -45,8 +46,9 @@ std::string text_row(const PlanEvent& plan) {
 
 std::string length_row(const PlanEvent& plan) {
   const std::string resumed = plan.start_step > 0 ? ", going on after step " + format_count(plan.start_step) : "";
-  const std::string by =
-      plan.longer_limit.empty() ? "" : "; " + plan.length_set_by + " ends it before " + plan.longer_limit;
+  const std::string by = plan.longer_limits.empty()
+                             ? ""
+                             : "; " + plan.length_set_by + " ends it before " + joined(plan.longer_limits, " and ");
   return format_count(plan.max_iters) + " steps of " + format_count(plan.tokens_per_step) + " tokens, " +
          format_fixed(plan.epochs, 2) + " epochs" + resumed + by;
 }

@@ -96,7 +96,6 @@ struct Trainer::Impl {
   void resume_from(const Checkpoint& checkpoint);
   void settle_length();
   std::int64_t iterations_by_seconds();
-  std::string length_set_by() const;
   PlanEvent plan(bool measure);
   Pace measure(double budget, std::int64_t most_steps);
   void announce();
@@ -152,7 +151,7 @@ struct Trainer::Impl {
   std::vector<std::shared_ptr<Listener>> listeners;
   std::vector<std::string> waiting_notices;  ///< of resuming, until there are listeners
   std::optional<PlanEvent> planned;
-  LengthRule rule;
+  std::vector<std::string> limits;  ///< of the length, those that still have to settle it
   bool length_settled = false;
   double started;
   double seconds_before = 0;  ///< of the processes before this one
@@ -177,9 +176,9 @@ Trainer::Impl::Impl(ResolvedConfig config_in, Corpus corpus_in, TrainerOptions o
               settings().train.gradient_accumulation_steps, settings().train.windows,
               static_cast<std::uint64_t>(settings().train.seed)),
       state(conditions()),
-      rule(length_rule(settings().train, nullptr)),
+      limits(length_limits(given)),
       started(options.process_started > 0 ? options.process_started : now()) {
-  if (!needs_pace(rule)) settle_length();
+  if (!needs_pace(limits)) settle_length();
 }
 
 /// A new run's state: nothing done, under the conditions of this process.
@@ -239,34 +238,24 @@ void Trainer::Impl::resume_from(const Checkpoint& checkpoint) {
   saved_step = state.step;
   last_checkpoint = checkpoint.path;
   config = given;
-  rule = length_rule(given.config.train, &checkpoint.config.config.train);
+  limits = keeps_length(given.config.train, checkpoint.config.config.train) ? std::vector<std::string>{}
+                                                                            : length_limits(given);
   length_settled = false;
-  if (!needs_pace(rule)) settle_length();
+  if (!needs_pace(limits)) settle_length();
 }
 
 void Trainer::Impl::settle_length() {
   if (length_settled) return;
   length_settled = true;
-  std::optional<std::int64_t> by_seconds, by_epochs;
-  if (needs_pace(rule)) by_seconds = iterations_by_seconds();
-  if (rule == LengthRule::epochs || rule == LengthRule::shorter_of_both)
-    by_epochs = iterations_of_epochs(settings(), corpus.train().size());
-  std::int64_t& max_iters = config.config.train.max_iters;
-  if (by_epochs && (!by_seconds || *by_epochs <= *by_seconds)) {
-    max_iters = *by_epochs;
-    config.origin["train.max_iters"] = "train.max_epochs";
-  } else if (by_seconds) {
-    max_iters = *by_seconds;
-    config.origin["train.max_iters"] = "measured";
+  for (const std::string& option : limits) {
+    if (option == "train.max_iters") continue;
+    const bool first = option == limits.front();
+    const std::int64_t iterations = option == "train.max_epochs"
+                                        ? iterations_of_epochs(settings(), corpus.train().size())
+                                        : iterations_by_seconds();
+    if (first || iterations < settings().train.max_iters) settle_iterations(config, option, iterations);
   }
-  state.max_iters = max_iters;
-}
-
-/// The option that settled max_iters, now or in the process that began the run.
-std::string Trainer::Impl::length_set_by() const {
-  const auto found = config.origin.find("train.max_iters");
-  const std::string origin = found == config.origin.end() ? "" : found->second;
-  return origin == "measured" ? "train.max_seconds" : origin == "train.max_epochs" ? origin : "train.max_iters";
+  state.max_iters = settings().train.max_iters;
 }
 
 std::optional<Ending> Trainer::Impl::reason_to_end() const {
@@ -329,9 +318,9 @@ PlanEvent Trainer::Impl::plan(bool measure_pace) {
   event.tokens_per_step = tokens_per_step(c);
   event.max_iters = state.max_iters;
   event.start_step = state.step;
-  event.length_set_by = length_set_by();
-  if (c.train.max_seconds > 0 && c.train.max_epochs > 0)
-    event.longer_limit = event.length_set_by == "train.max_epochs" ? "train.max_seconds" : "train.max_epochs";
+  event.length_set_by = length_set_by(config);
+  event.longer_limits = length_limits(config);
+  std::erase(event.longer_limits, event.length_set_by);
   event.epochs = static_cast<double>(state.max_iters) * static_cast<double>(event.tokens_per_step) /
                  static_cast<double>(event.train_tokens);
   event.memory_bytes = memory_estimate(c, event.vocab_size, event.parameters);

@@ -264,32 +264,21 @@ TEST_CASE("options contradict each other only where that is sure") {
   CHECK(parse(R"({"train": {"max_iters": 10, "warmup_iters": 100}})").config.train.max_iters == 10);
 }
 
-TEST_CASE("the layer that sets the length last decides its kind") {
-  const std::string epochs = R"({"train": {"max_iters": 500, "max_epochs": 2}})";
-  CHECK(parse(epochs).config.train.max_epochs == 2);
-  const ResolvedConfig iters = parse(epochs, {{"max_iters", "10", "--max_iters"}});
-  CHECK(iters.config.train.max_epochs == 0);
-  CHECK(iters.config.train.max_iters == 10);
-  CHECK(iters.origin.at("train.max_epochs") == "--max_iters");
-  const ResolvedConfig seconds = parse(epochs, {{"max_seconds", "60", "--max_seconds"}});
-  CHECK(seconds.config.train.max_epochs == 0);
-  CHECK(seconds.config.train.max_seconds == 60);
-  CHECK(parse(epochs, {{"max_seconds", "0", "--set"}}).config.train.max_epochs == 2);
-}
-
-TEST_CASE("epochs and seconds of one layer are two limits, and a later layer's one limit is the only one") {
-  const std::string both = R"({"train": {"max_epochs": 1.5, "max_seconds": 60}})";
-  CHECK(parse(both).config.train.max_epochs == 1.5);
-  CHECK(parse(both).config.train.max_seconds == 60);
-  const TrainConfig epochs = parse(both, {{"max_epochs", "3", "--max_epochs"}}).config.train;
-  CHECK(epochs.max_epochs == 3);
-  CHECK(epochs.max_seconds == 0);
-  const TrainConfig seconds = parse(both, {{"max_seconds", "9", "--max_seconds"}}).config.train;
-  CHECK(seconds.max_epochs == 0);
-  CHECK(seconds.max_seconds == 9);
-  const TrainConfig updates = parse(both, {{"max_iters", "7", "--max_iters"}}).config.train;
-  CHECK(updates.max_epochs == 0);
-  CHECK(updates.max_seconds == 0);
+TEST_CASE("limits of the length that one layer sets hold together; a later layer's replace them all") {
+  const std::string all = R"({"train": {"max_iters": 500, "max_epochs": 1.5, "max_seconds": 60}})";
+  const auto limits = [&](const std::vector<Override>& later) {
+    const TrainConfig train = parse(all, later).config.train;
+    return std::vector<double>{static_cast<double>(train.max_iters), train.max_epochs, train.max_seconds};
+  };
+  CHECK(limits({}) == std::vector<double>{500, 1.5, 60});
+  CHECK(limits({{"max_iters", "10", "--max_iters"}}) == std::vector<double>{10, 0, 0});
+  CHECK(limits({{"max_iters", "0", "--max_iters"}}) == std::vector<double>{0, 0, 0});
+  CHECK(limits({{"max_epochs", "3", "--max_epochs"}}) == std::vector<double>{0, 3, 0});
+  CHECK(limits({{"max_seconds", "9", "--max_seconds"}}) == std::vector<double>{0, 0, 9});
+  CHECK(limits({{"max_seconds", "9", "--max_seconds"}, {"max_iters", "7", "--max_iters"}}) ==
+        std::vector<double>{7, 0, 9});
+  CHECK(limits({{"max_epochs", "0", "--set"}}) == std::vector<double>{500, 0, 60});
+  CHECK(parse(all, {{"max_epochs", "3", "--max_epochs"}}).origin.at("train.max_iters") == "--max_epochs");
 }
 
 TEST_CASE("a flag takes a word of its option's type, or JSON") {

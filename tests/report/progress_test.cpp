@@ -95,11 +95,12 @@ TEST_CASE("the plan names resumption, expected time and a leak where there are a
         "time    about 1 min 20 s\n");
 }
 
-TEST_CASE("the plan says which of two limits ends the run") {
+TEST_CASE("the plan says which of several limits ends the run") {
   PlanEvent event = plan();
   event.length_set_by = "train.max_seconds";
-  event.longer_limit = "train.max_epochs";
-  CHECK(plan_text(event).find("1.53 epochs; train.max_seconds ends it before train.max_epochs\n") != std::string::npos);
+  event.longer_limits = {"train.max_iters", "train.max_epochs"};
+  CHECK(plan_text(event).find("1.53 epochs; train.max_seconds ends it before train.max_iters and train.max_epochs\n") !=
+        std::string::npos);
 }
 
 TEST_CASE("without a terminal there is a line every few seconds and at each evaluation") {

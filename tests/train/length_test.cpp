@@ -8,33 +8,49 @@
 
 using namespace chargpt;
 
-TEST_CASE("seconds and epochs decide before max_iters, and both together are two limits") {
-  TrainConfig train;
-  CHECK(length_rule(train, nullptr) == LengthRule::iterations);
-  train.max_epochs = 2;
-  CHECK(length_rule(train, nullptr) == LengthRule::epochs);
-  CHECK_FALSE(needs_pace(length_rule(train, nullptr)));
-  train.max_seconds = 60;
-  CHECK(length_rule(train, nullptr) == LengthRule::shorter_of_both);
-  CHECK(needs_pace(length_rule(train, nullptr)));
-  train.max_epochs = 0;
-  CHECK(length_rule(train, nullptr) == LengthRule::seconds);
-  CHECK(needs_pace(length_rule(train, nullptr)));
+namespace {
+
+using Options = std::vector<std::string>;
+
+ResolvedConfig limited(std::int64_t iterations, double epochs, double seconds) {
+  ResolvedConfig resolved;
+  resolved.config.train.max_iters = iterations;
+  resolved.config.train.max_epochs = epochs;
+  resolved.config.train.max_seconds = seconds;
+  return resolved;
 }
 
-TEST_CASE("a resumed run keeps its settled length unless seconds or epochs were changed") {
-  TrainConfig earlier;
-  earlier.max_seconds = 60;
-  TrainConfig now = earlier;
-  CHECK(length_rule(now, &earlier) == LengthRule::iterations);
-  now.max_iters = 5000;
-  CHECK(length_rule(now, &earlier) == LengthRule::iterations);
-  now.max_seconds = 90;
-  CHECK(length_rule(now, &earlier) == LengthRule::seconds);
-  now.max_epochs = 3;
-  CHECK(length_rule(now, &earlier) == LengthRule::shorter_of_both);
-  now.max_seconds = 0;
-  CHECK(length_rule(now, &earlier) == LengthRule::epochs);
+}  // namespace
+
+TEST_CASE("what is set limits the length, and max_iters where nothing else does") {
+  CHECK(length_limits(limited(2000, 0, 0)) == Options{"train.max_iters"});
+  CHECK(length_limits(limited(0, 0, 0)) == Options{"train.max_iters"});
+  CHECK(length_limits(limited(0, 2, 0)) == Options{"train.max_epochs"});
+  CHECK(length_limits(limited(2000, 2, 60)) == Options{"train.max_iters", "train.max_epochs", "train.max_seconds"});
+  CHECK(needs_pace(length_limits(limited(2000, 2, 60))));
+  CHECK_FALSE(needs_pace(length_limits(limited(2000, 2, 0))));
+}
+
+TEST_CASE("a settled max_iters says what settled it, and limits a later run only if it was asked for") {
+  ResolvedConfig asked = limited(2000, 2, 0), free = limited(0, 2, 60);
+  settle_iterations(asked, "train.max_epochs", 45);
+  CHECK(asked.config.train.max_iters == 45);
+  CHECK(length_set_by(asked) == "train.max_epochs");
+  CHECK(length_limits(asked) == Options{"train.max_iters", "train.max_epochs"});
+
+  settle_iterations(free, "train.max_epochs", 45);
+  settle_iterations(free, "train.max_seconds", 30);
+  CHECK(length_set_by(free) == "train.max_seconds");
+  CHECK(length_limits(free) == Options{"train.max_epochs", "train.max_seconds"});
+  CHECK(length_set_by(limited(2000, 0, 0)) == "train.max_iters");
+}
+
+TEST_CASE("a resumed run keeps its settled length unless a limit was changed") {
+  const TrainConfig earlier = limited(45, 2, 60).config.train;
+  CHECK(keeps_length(earlier, earlier));
+  CHECK_FALSE(keeps_length(limited(50, 2, 60).config.train, earlier));
+  CHECK_FALSE(keeps_length(limited(45, 3, 60).config.train, earlier));
+  CHECK_FALSE(keeps_length(limited(45, 2, 0).config.train, earlier));
 }
 
 TEST_CASE("epochs are counted in tokens and rounded up") {

@@ -130,6 +130,7 @@ TEST_CASE("measuring a plan changes no bit of the training after it") {
 
 TEST_CASE("max_epochs becomes max_iters, and the schedule follows") {
   ResolvedConfig config = small_config();
+  config.config.train.max_iters = 0;
   config.config.train.max_epochs = 2;
   SmallRun run(config);
   CHECK(run.trainer.plan(false).max_iters == 45);  // 2 * 1080 tokens at 48 a step
@@ -137,24 +138,45 @@ TEST_CASE("max_epochs becomes max_iters, and the schedule follows") {
   CHECK(run.trainer.config().origin.at("train.max_iters") == "train.max_epochs");
 }
 
-TEST_CASE("of epochs and seconds the shorter ends the run, and the plan says which") {
+TEST_CASE("of several limits the shortest ends the run, and the plan says which") {
   ResolvedConfig short_text = small_config(), long_text = small_config();
+  short_text.config.train.max_iters = 1000;
+  long_text.config.train.max_iters = 100'000;
   short_text.config.train.max_epochs = 2;
   short_text.config.train.max_seconds = 3600;
   SmallRun by_epochs(short_text);
   const PlanEvent plan = by_epochs.trainer.plan(false);
   CHECK(plan.max_iters == 45);
   CHECK(plan.length_set_by == "train.max_epochs");
-  CHECK(plan.longer_limit == "train.max_seconds");
+  CHECK(plan.longer_limits == std::vector<std::string>{"train.max_iters", "train.max_seconds"});
+  CHECK(by_epochs.trainer.config().origin.at("train.max_iters") == "lowered by train.max_epochs");
 
   long_text.config.train.max_epochs = 1e6;
   long_text.config.train.max_seconds = 0.5;
   SmallRun by_seconds(long_text);
   const PlanEvent other = by_seconds.trainer.plan(false);
-  CHECK(other.max_iters < 100'000);  // a millionth of the epochs
+  CHECK(other.max_iters < 100'000);
   CHECK(other.length_set_by == "train.max_seconds");
-  CHECK(other.longer_limit == "train.max_epochs");
-  CHECK(by_seconds.trainer.config().origin.at("train.max_iters") == "measured");
+  CHECK(other.longer_limits == std::vector<std::string>{"train.max_iters", "train.max_epochs"});
+
+  ResolvedConfig by_updates = small_config();
+  by_updates.config.train.max_epochs = 1e6;
+  SmallRun run(by_updates);
+  CHECK(run.trainer.plan(false).max_iters == by_updates.config.train.max_iters);
+  CHECK(run.trainer.plan(false).length_set_by == "train.max_iters");
+}
+
+TEST_CASE("the config of a run limited by epochs is that run again, and on another text its own limits hold") {
+  ResolvedConfig by_epochs = small_config(), by_both = small_config();
+  by_epochs.config.train.max_iters = 0;
+  by_epochs.config.train.max_epochs = by_both.config.train.max_epochs = 0.25;
+  SmallRun first(by_epochs), second(by_both);
+  ResolvedConfig again = first.trainer.config(), lowered = second.trainer.config();
+  CHECK(SmallRun(again).trainer.plan(false).max_iters == first.trainer.state().max_iters);
+  again.config.train.max_epochs = lowered.config.train.max_epochs = 2;  // as on a text four times as long
+  CHECK(SmallRun(again).trainer.plan(false).max_iters == 45);
+  CHECK(second.trainer.state().max_iters == 6);
+  CHECK(SmallRun(lowered).trainer.plan(false).max_iters == second.trainer.state().max_iters);
 }
 
 TEST_CASE("time spent in updates is counted apart, over resumed processes too") {
@@ -177,12 +199,13 @@ TEST_CASE("time spent in updates is counted apart, over resumed processes too") 
 TEST_CASE("max_seconds is measured and frozen, and a resumed run keeps it") {
   const TemporaryFolder folder;
   ResolvedConfig config = small_config();
+  config.config.train.max_iters = 0;
   config.config.train.max_seconds = 1;
   config.config.eval.eval_interval = 1000;
   SmallRun run(config, folder.path());
   run.trainer.run();
   const std::int64_t frozen = run.trainer.config().config.train.max_iters;
-  CHECK(run.trainer.config().origin.at("train.max_iters") == "measured");
+  CHECK(run.trainer.config().origin.at("train.max_iters") == "train.max_seconds");
   CHECK(run.trainer.state().step == frozen);
   CHECK(frozen > 1);
 
