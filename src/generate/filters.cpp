@@ -66,8 +66,9 @@ void keep_first(std::span<float> logits, std::int64_t k, std::span<std::int64_t>
 }
 
 void keep_nucleus(std::span<float> logits, double p, std::span<std::int64_t> ids) {
+  if (p >= 1) return;
   const float top = largest(logits);
-  if (p >= 1 || top == removed) return;
+  if (top == removed) return;
   const double wanted = p * total_weight(logits, top);
   std::iota(ids.begin(), ids.end(), 0);
   std::sort(ids.begin(), ids.end(), Ranks{logits});
@@ -78,8 +79,9 @@ void keep_nucleus(std::span<float> logits, double p, std::span<std::int64_t> ids
 }
 
 void drop_improbable(std::span<float> logits, double p) {
+  if (p <= 0) return;
   const float top = largest(logits);
-  if (p <= 0 || top == removed) return;
+  if (top == removed) return;
   for (float& logit : logits)
     if (weight(logit, top) < p) logit = removed;
 }
