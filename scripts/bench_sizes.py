@@ -49,12 +49,16 @@ class Bench:
                 "share": statistics.median(figure["fraction_of_peak"] for figure in figures["cpu"])}  # fmt: skip
 
 
+def milliseconds(value):
+    return f"{value:.3g}" if value < 1000 else f"{value:,.0f}"
+
+
 def table(rows):
     lines = ["| layers | width | window | windows | threads | autograd, ms | cpu, ms | ratio | tokens/s | share of the peak |",
              "|---|---|---|---|---|---|---|---|---|---|"]  # fmt: skip
     for size, threads, row in rows:
         ms = row["ms"]
-        lines.append(f"| {' | '.join(map(str, size))} | {threads} | {ms['autograd']:.3g} | {ms['cpu']:.3g} | {row['ratio']:.2f} | "
+        lines.append(f"| {' | '.join(map(str, size))} | {threads} | {milliseconds(ms['autograd'])} | {milliseconds(ms['cpu'])} | {row['ratio']:.2f} | "
                      f"{round(row['tokens_per_second'], -2):,.0f} | {100 * row['share']:.0f} % |")
     return "\n".join(lines)
 
