@@ -33,6 +33,8 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from in_turns import in_turns
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
@@ -371,9 +373,13 @@ def quantiles(times):
     return {"median": at(0.5), "p10": at(0.1), "p90": at(0.9)}
 
 
+def shared_options(arguments):
+    """Of the peer and the program."""
+    return ["--dtype", arguments.dtype, *(["--threads", str(arguments.threads)] if arguments.threads else [])]
+
+
 def own_command(arguments, *more):
-    command = [sys.executable, __file__, arguments.config, "--program", arguments.program, "--dtype", arguments.dtype, *more]
-    command += ["--threads", str(arguments.threads)] if arguments.threads else []
+    command = [sys.executable, __file__, arguments.config, "--program", arguments.program, *shared_options(arguments), *more]
     command += ["--compile"] if arguments.compile else []
     return command + (["--text", str(arguments.text)] if arguments.text else [])
 
@@ -383,17 +389,9 @@ def own_result(command):
     return json.loads(process.stdout) if process.returncode == 0 else sys.exit("bench_pytorch: the peer failed")
 
 
-def alternated(pairs, theirs, mine):
-    """The results of both, called in turn: A B B A."""
-    results = [], []
-    for pair in range(pairs):
-        for side in (0, 1) if pair % 2 == 0 else (1, 0):
-            results[side].append((theirs, mine)[side]())
-    return results
-
-
-def ratios_of(theirs, mine):
-    ratios = [p / m for p, m in zip(theirs, mine)]
+def ratios_of(figures, others):
+    """Of neighbours in time."""
+    ratios = [figure / other for figure, other in zip(figures, others)]
     return {"median": round(statistics.median(ratios), 2), "lowest": round(min(ratios), 2), "highest": round(max(ratios), 2)}
 
 
@@ -403,11 +401,10 @@ def circumstances(arguments):
 
 
 def compare_steps(arguments):
-    shared = ["--warmup", str(arguments.warmup), "--steps", str(arguments.steps)]
-    threads = ["--threads", str(arguments.threads)] if arguments.threads else []
-    mine_command = ["bench", "train", arguments.config, "--dtype", arguments.dtype, "--json", *shared, *threads]
-    peer, mine = alternated(arguments.pairs, lambda: own_result(own_command(arguments, *shared)),
-                            lambda: json.loads(run_of(arguments.program, mine_command)))
+    steps = ["--warmup", str(arguments.warmup), "--steps", str(arguments.steps)]
+    mine_command = ["bench", "train", arguments.config, "--json", *shared_options(arguments), *steps]
+    peer, mine = in_turns(arguments.pairs, lambda: own_result(own_command(arguments, *steps)),
+                          lambda: json.loads(run_of(arguments.program, mine_command)))
     time_of = lambda figures: [figure["ms_per_step"]["median"] for figure in figures]
     return circumstances(arguments) | {
         "pytorch_ms": round(statistics.median(time_of(peer)), 2), "chargpt_ms": round(statistics.median(time_of(mine)), 2),
@@ -420,7 +417,6 @@ def compare_steps(arguments):
 def compare_whole_runs(arguments):
     given = ["--max_iters", str(arguments.max_iters)] if arguments.max_iters else []
     length = json.loads(run_of(arguments.program, ["train", arguments.config, *given, "--dry-run", "--json"]))["max_iters"]
-    options = ["--dtype", arguments.dtype, *(["--threads", str(arguments.threads)] if arguments.threads else [])]
     with tempfile.TemporaryDirectory() as folder:
         checkpoint, _ = checkpoint_of(arguments.program, arguments.config, ["--max_iters", "0"], folder)
         run = pathlib.Path(folder) / "mine"
@@ -436,12 +432,12 @@ def compare_whole_runs(arguments):
             return {"seconds": seconds_of(lambda: result.update(own_result(command)))} | result
 
         def mine():
-            command = ["train", arguments.config, *given, *options, "--run", str(run), "--overwrite", "--quiet"]
+            command = ["train", arguments.config, *given, *shared_options(arguments), "--run", str(run), "--overwrite", "--quiet"]
             seconds = seconds_of(lambda: run_of(arguments.program, command))
             return {"seconds": seconds, "val_loss": json.loads(run_of(arguments.program, ["eval", str(run), "--checkpoint", "last", "--json"]))["loss"]}
 
         own_result(own_command(arguments, "--warmup", "0", "--steps", "1"))  # both have the same loss of the same weights
-        peer, own = alternated(arguments.pairs, theirs, mine)
+        peer, own = in_turns(arguments.pairs, theirs, mine)
     of = lambda key, results: [round(result[key], 4 if key == "val_loss" else 1) for result in results]
     return circumstances(arguments) | {
         "updates": length, "pytorch_seconds": of("seconds", peer), "chargpt_seconds": of("seconds", own),

@@ -23,7 +23,8 @@ import time
 import torch
 from torch.nn import functional as F
 
-from bench_pytorch import read_safetensors
+from bench_pytorch import ratios_of, read_safetensors
+from in_turns import in_turns
 
 TEMPERATURE, TOP_K, SEED = 0.8, 200, 1337
 
@@ -115,14 +116,9 @@ def compare(model, arguments, batch):
         return json.loads(output(command))["tokens_per_second"]
 
     theirs()  # warm
-    peer, mine = [], []
-    for pair in range(arguments.pairs):
-        turns = [(theirs, peer), (ours, mine)]
-        for measure, figures in turns if pair % 2 == 0 else reversed(turns):
-            figures.append(measure())
-    ratios = [m / p for p, m in zip(peer, mine)]
+    peer, mine = in_turns(arguments.pairs, theirs, ours)
     return {"batch": batch, "pytorch": round(statistics.median(peer)), "chargpt": round(statistics.median(mine)),
-            "ratio": {"median": round(statistics.median(ratios), 2), "lowest": round(min(ratios), 2), "highest": round(max(ratios), 2)}}
+            "ratio": ratios_of(mine, peer)}
 
 
 def main():

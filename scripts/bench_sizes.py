@@ -15,6 +15,7 @@ import os
 import pathlib
 import statistics
 
+from in_turns import in_turns
 from marked_part import write_part
 from measure_presets import Program
 
@@ -38,10 +39,8 @@ class Bench:
 
     def row(self, pairs):
         steps = max(5, min(2000, round(1e3 * SECONDS / self.run("cpu", 5)["ms_per_step"]["median"])))
-        figures = {"cpu": [], "autograd": []}
-        for pair in range(pairs):
-            for engine in ("cpu", "autograd") if pair % 2 == 0 else ("autograd", "cpu"):
-                figures[engine].append(self.run(engine, steps))
+        mine, reference = in_turns(pairs, lambda: self.run("cpu", steps), lambda: self.run("autograd", steps))
+        figures = {"cpu": mine, "autograd": reference}
         times = {engine: [figure["ms_per_step"]["median"] for figure in measured] for engine, measured in figures.items()}
         return {"ms": {engine: statistics.median(values) for engine, values in times.items()},
                 "ratio": statistics.median(a / c for a, c in zip(times["autograd"], times["cpu"])),

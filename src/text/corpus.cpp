@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/names.h"
 #include "text/id_cache.h"
 #include "text/survey.h"
 #include "text/symbol_index.h"
@@ -248,9 +249,7 @@ std::string what_would_do(const Corpus& corpus, std::int64_t needed) {
   if (const auto fraction = sufficient_val_fraction(needed, corpus.all().size()))
     choices.push_back("set data.val_fraction to " + *fraction);
   if (choices.empty()) return "use a longer text";
-  std::string joined = choices[0];
-  for (std::size_t i = 1; i < choices.size(); ++i) joined += ", or " + choices[i];
-  return joined;
+  return joined(choices, ", or ");
 }
 
 }  // namespace

@@ -151,8 +151,7 @@ struct Trainer::Impl {
   std::vector<std::shared_ptr<Listener>> listeners;
   std::vector<std::string> waiting_notices;  ///< of resuming, until there are listeners
   std::optional<PlanEvent> planned;
-  std::vector<std::string> limits;  ///< of the length, those that still have to settle it
-  bool length_settled = false;
+  std::vector<std::string> limits;  ///< of the length, as long as they have not settled it
   double started;
   double seconds_before = 0;  ///< of the processes before this one
   std::int64_t evaluated_step = -1, saved_step = -1;
@@ -240,13 +239,10 @@ void Trainer::Impl::resume_from(const Checkpoint& checkpoint) {
   config = given;
   limits = keeps_length(given.config.train, checkpoint.config.config.train) ? std::vector<std::string>{}
                                                                             : length_limits(given);
-  length_settled = false;
   if (!needs_pace(limits)) settle_length();
 }
 
 void Trainer::Impl::settle_length() {
-  if (length_settled) return;
-  length_settled = true;
   for (const std::string& option : limits) {
     if (option == "train.max_iters") continue;
     const bool first = option == limits.front();
@@ -255,6 +251,7 @@ void Trainer::Impl::settle_length() {
                                         : iterations_by_seconds();
     if (first || iterations < settings().train.max_iters) settle_iterations(config, option, iterations);
   }
+  limits.clear();
   state.max_iters = settings().train.max_iters;
 }
 
