@@ -3,6 +3,7 @@
 import fcntl
 import json
 import math
+import pathlib
 import shutil
 import signal
 import subprocess
@@ -175,7 +176,7 @@ class EvalTest(UsingTest):
         self.assertAlmostEqual(figures["perplexity"], math.exp(figures["loss"]), places=6)
         self.assertLess(figures["ci95"][0], figures["loss"])
         self.assertLess(figures["loss"], figures["ci95"][1])
-        text = open(SAMPLE_TEXT, encoding="utf-8", newline="").read()
+        text = pathlib.Path(SAMPLE_TEXT).read_bytes().decode()
         self.assertEqual(figures["tokens"], len(text) - int(0.9 * len(text)) - 1)
         self.assertEqual((figures["split"], figures["block_size"]), ("val", 16))
         self.assertIn("step", figures["checkpoint"])
@@ -327,14 +328,15 @@ class LookTest(UsingTest):
         self.assertAlmostEqual(figures["fraction_of_peak"], figures["gflops"] / figures["peak_gflops"])
 
     def test_bench_sample_measures_a_run_or_an_untrained_config(self):
-        figures = self.succeed("bench", "sample", self.run_folder, "--batch", "3", "--tokens", "40", "--repeats", "2", "--json").json
+        figures = self.succeed("bench", "sample", self.run_folder, "--batch", "3", "--tokens", "40", "--repeats", "1", "--json").json
         self.assertEqual((figures["batch"], figures["tokens"], figures["decoding"]), (3, 40, "fast"))
-        self.assertGreater(figures["tokens_per_second"], 0)
         self.assertGreater(figures["first_token_from_process_start_ms"], figures["first_token_ms"])
-        if figures["block_size"] < 40:  # all of it: no faster than the faster part, no slower than the slower
-            parts = (figures["tokens_per_second_within_block"], figures["tokens_per_second_past_block"])
-            self.assertLess(min(parts), 1.5 * figures["tokens_per_second"])
-            self.assertGreater(1.5 * max(parts), figures["tokens_per_second"])
+        within = figures["block_size"]
+        self.assertLess(within, 40)
+        parts = [figures["first_token_ms"] / 1e3, 3 * (within - 1) / figures["tokens_per_second_within_block"],
+                 3 * (40 - within) / figures["tokens_per_second_past_block"]]
+        self.assertGreater(min(parts), 0)
+        self.assertLessEqual(sum(parts), 3 * 40 / figures["tokens_per_second"] * (1 + 1e-9))  # parts of one and the same time
         figures = self.succeed("bench", "sample", "nanogpt-cpu", *SMALL, "--text", SAMPLE_TEXT, "--tokens", "8", "--repeats", "1",
                                "--decoding", "cached", "--json").json
         self.assertEqual((figures["config"], figures["batch"], figures["decoding"]), ("nanogpt-cpu", 1, "cached"))
