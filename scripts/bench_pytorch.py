@@ -2,11 +2,12 @@
 """Our PyTorch peer: a config's training in PyTorch, eager or compiled, alone or alternating with the program.
 
 The config is the program's own: it writes a checkpoint, and the peer reads its config.json and starts from its weights. Covered:
-gpt with the norms, positions, activations and heads of the presets, AdamW (fused) and Muon. A step is nanoGPT's: draw a batch of windows,
-forward, backward, clip, update, zero the gradients; logging and evaluation are off, as in `chargpt bench train`. Before anything is timed,
-the loss of the peer on the whole validation split must be the program's (--tolerance).
+gpt with the norms, positions, activations, heads and dropout of the presets, AdamW (fused), Muon and averaged weights. A step is nanoGPT's: draw
+a batch of windows, forward, backward, clip, update, zero the gradients; logging and evaluation are off, as in `chargpt bench train`. Before
+anything is timed, the loss of the peer on the whole validation split must be the program's (--tolerance), both in float32.
 
     scripts/bench_pytorch.py nanogpt-cpu [--compile] [--dtype bfloat16] [--threads N]       milliseconds per step, as one JSON object
+    scripts/bench_pytorch.py nanogpt-gpu --device cuda                                      ... of a GPU, each step waited for
     scripts/bench_pytorch.py nanogpt-cpu --against build/chargpt [--pairs 5]                alternates A B B A with `chargpt bench train`
     scripts/bench_pytorch.py nanogpt-cpu --against build/chargpt --whole [--max_iters N]    ... with `chargpt train`, whole runs
 
@@ -56,6 +57,7 @@ class Attention(nn.Module):
         self.m = m
         self.c_attn = nn.Linear(m["n_embd"], 3 * m["n_embd"], bias=False)
         self.c_proj = nn.Linear(m["n_embd"], m["n_embd"], bias=False)
+        self.weights_dropout, self.dropout = rate_at(m, "attention"), nn.Dropout(rate_at(m, "attention_output"))
 
     def forward(self, x, rotation):  # (B, T, C) -> (B, T, C)
         B, T, C = x.shape
@@ -65,8 +67,12 @@ class Attention(nn.Module):
             q, k = (F.rms_norm(y, (C // nh,), eps=self.m["norm_eps"]) for y in (q, k))
         if rotation is not None:
             q, k = rotated(q, rotation), rotated(k, rotation)
-        heads = F.scaled_dot_product_attention(q, k, v, is_causal=True)  # (B, nh, T, hs)
-        return self.c_proj(heads.transpose(1, 2).reshape(B, T, C))
+        heads = F.scaled_dot_product_attention(q, k, v, dropout_p=self.weights_dropout if self.training else 0.0, is_causal=True)  # (B, nh, T, hs)
+        return self.dropout(self.c_proj(heads.transpose(1, 2).reshape(B, T, C)))
+
+
+def rate_at(m, place):
+    return m["dropout"] if place in m["dropout_places"] else 0.0
 
 
 def rotated(x, rotation):
@@ -81,10 +87,10 @@ class Mlp(nn.Module):
         width = m["mlp_size"] or 4 * m["n_embd"]
         self.c_fc = nn.Linear(m["n_embd"], width, bias=False)
         self.c_proj = nn.Linear(width, m["n_embd"], bias=False)
-        self.activation = ACTIVATIONS[m["activation"]]
+        self.activation, self.dropout = ACTIVATIONS[m["activation"]], nn.Dropout(rate_at(m, "mlp"))
 
     def forward(self, x):
-        return self.c_proj(self.activation(self.c_fc(x)))
+        return self.dropout(self.c_proj(self.activation(self.c_fc(x))))
 
 
 class Block(nn.Module):
@@ -106,7 +112,7 @@ class GPT(nn.Module):
             parts["wpe"] = nn.Embedding(m["block_size"], m["n_embd"])
         if m["final_norm"]:
             parts["ln_f"] = norm_of(m)
-        self.transformer = nn.ModuleDict(parts)
+        self.transformer, self.dropout = nn.ModuleDict(parts), nn.Dropout(rate_at(m, "embedding"))
         self.lm_head = nn.Linear(m["n_embd"], vocab_size, bias=False)
         if m["tie_weights"]:
             self.lm_head.weight = self.transformer.wte.weight
@@ -120,6 +126,7 @@ class GPT(nn.Module):
         x = t.wte(ids)
         if self.m["position"] == "learned":
             x = x + t.wpe.weight[:T]
+        x = self.dropout(x)
         rotation = (self.cos[:T], self.sin[:T]) if self.m["position"] == "rope" else None
         for block in t.h:
             x = block(x, rotation)
@@ -130,7 +137,7 @@ class GPT(nn.Module):
 
 COVERED = {
     "type": ["gpt"], "norm": ["layernorm", "rmsnorm"], "norm_place": ["pre"], "position": ["learned", "rope", "none"],
-    "activation": list(ACTIVATIONS), "attention_scale": ["head"], "bias": [False], "head_size": [0], "dropout": [0.0],
+    "activation": list(ACTIVATIONS), "attention_scale": ["head"], "bias": [False], "head_size": [0],
     "feed_forward": [True], "output_projection": [True], "ngram_orders": [[]],
 }  # fmt: skip
 
@@ -154,7 +161,7 @@ class Muon:
             for part in weight.chunk(3) if name.endswith("c_attn.weight") else [weight]:
                 by_shape.setdefault(tuple(part.shape), []).append(part)
         self.weights, self.by_shape = weights, by_shape
-        self.moments = {shape: torch.zeros(len(parts), *shape) for shape, parts in by_shape.items()}
+        self.moments = {shape: torch.zeros(len(parts), *shape, device=parts[0].device) for shape, parts in by_shape.items()}
 
     @torch.no_grad()
     def step(self, factor):
@@ -198,6 +205,7 @@ class Optimizer:
         self.clipped = list(model.parameters())
         self.adamw = torch.optim.AdamW(adamw, betas=(t["beta1"], t["beta2"]), eps=t["adam_eps"], fused=True)
         self.rates = [group["lr"] for group in self.adamw.param_groups]
+        self.updates, self.averages = 0, [w.detach().clone() for w in self.clipped] if t["ema"] > 0 else []
 
     def state(self):
         return [self.adamw.state_dict(), *(muon.moments for muon in self.muon)]
@@ -211,6 +219,11 @@ class Optimizer:
             muon.step(factor)
         for weight in self.clipped:
             weight.grad = None
+        self.updates += 1
+        if self.averages:
+            decay = min(self.t["ema"], (1 + self.updates) / (10 + self.updates))
+            with torch.no_grad():
+                torch._foreach_lerp_(self.averages, self.clipped, 1 - decay)
 
 
 def rate_factor(t, step):
@@ -249,14 +262,14 @@ def read_safetensors(path):
 
 
 # What begins at zero hides what it does: losses are compared after a few updates.
-FEW_UPDATES = ["--max_iters", "20", "--warmup_iters", "5", "--lr_decay_iters", "0"]
+FEW_UPDATES = ["--max_iters", "20", "--warmup_iters", "5", "--lr_decay_iters", "0", "--dtype", "float32", "--ema", "0"]
 
 
-def checkpoint_of(program, config, options, folder):
+def checkpoint_of(arguments, options, folder):
     """The folder of the program's last checkpoint of a training with `options`, and its loss of the validation split."""
-    run = pathlib.Path(folder) / "run"
-    run_of(program, ["train", config, *options, "--sample_tokens", "0", "--run", str(run), "--quiet"])
-    figures = json.loads(run_of(program, ["eval", str(run), "--checkpoint", "last", "--json"]))
+    run, device = pathlib.Path(folder) / "run", ["--device", arguments.device]
+    run_of(arguments.program, ["train", arguments.config, *options, *arguments.of_config, *device, "--sample_tokens", "0", "--run", str(run), "--quiet"])
+    figures = json.loads(run_of(arguments.program, ["eval", str(run), "--checkpoint", "last", "--json", *device]))
     return pathlib.Path(figures["checkpoint"]["path"]), figures["loss"]
 
 
@@ -291,13 +304,15 @@ def ids_of(path):
 @torch.no_grad()
 def split_loss(model, ids, T):
     """Mean over all tokens, in windows of T, the last one short."""
-    total, whole = 0.0, (len(ids) - 1) // T * T
+    model.eval()
+    total, whole, ids = 0.0, (len(ids) - 1) // T * T, ids.to(next(model.parameters()).device)
     for first in range(0, whole, 64 * T):
         last = min(first + 64 * T, whole)
         total += model(ids[first:last].view(-1, T), ids[first + 1 : last + 1].view(-1, T)).item() * (last - first)
     rest = len(ids) - 1 - whole
     if rest:
         total += model(ids[whole:-1][None], ids[whole + 1 :][None]).item() * rest
+    model.train()
     return total / (len(ids) - 1)
 
 
@@ -311,21 +326,27 @@ class Training:
         torch.manual_seed(start.train["seed"])
         self.train, self.val = start.splits(arguments.text)
         self.T, self.B, self.t = start.model["block_size"], start.train["batch_size"], start.train
-        self.model = start.peer()
+        self.device = torch.device(arguments.device)
+        self.model = start.peer().to(self.device)
         self.optimizer = Optimizer(self.model, self.t)
         self.forward = torch.compile(self.model) if arguments.compile else self.model
         self.bfloat16 = arguments.dtype == "bfloat16"
 
     def precision(self):
-        return torch.autocast("cpu", torch.bfloat16) if self.bfloat16 else contextlib.nullcontext()
+        return torch.autocast(self.device.type, torch.bfloat16) if self.bfloat16 else contextlib.nullcontext()
+
+    def on_device(self, ids):
+        return ids.pin_memory().to(self.device, non_blocking=True) if self.device.type == "cuda" else ids
 
     def update(self, step):
         starts = torch.randint(len(self.train) - self.T, (self.B,)).tolist()
-        inputs, targets = (torch.stack([self.train[i + shift : i + shift + self.T] for i in starts]) for shift in (0, 1))
+        inputs, targets = (self.on_device(torch.stack([self.train[i + shift : i + shift + self.T] for i in starts])) for shift in (0, 1))
         with self.precision():
             loss = self.forward(inputs, targets)
         loss.backward()
         self.optimizer.step(rate_factor(self.t, step))
+        if self.device.type == "cuda":
+            torch.cuda.synchronize(self.device)
         return loss
 
     def val_loss(self):
@@ -334,7 +355,7 @@ class Training:
 
 def milliseconds_per_step(arguments):
     with tempfile.TemporaryDirectory() as folder:
-        checkpoint, loss_of_program = checkpoint_of(arguments.program, arguments.config, FEW_UPDATES, folder)
+        checkpoint, loss_of_program = checkpoint_of(arguments, FEW_UPDATES, folder)
         training = Training(Start(checkpoint), arguments)
     loss = training.val_loss()
     if not abs(loss - loss_of_program) <= arguments.tolerance:
@@ -375,12 +396,13 @@ def quantiles(times):
 
 def shared_options(arguments):
     """Of the peer and the program."""
-    return ["--dtype", arguments.dtype, *(["--threads", str(arguments.threads)] if arguments.threads else [])]
+    return ["--dtype", arguments.dtype, "--device", arguments.device, *(["--threads", str(arguments.threads)] if arguments.threads else [])]
 
 
 def own_command(arguments, *more):
     command = [sys.executable, __file__, arguments.config, "--program", arguments.program, *shared_options(arguments), *more]
     command += ["--compile"] if arguments.compile else []
+    command += [f"--set={option}" for option in arguments.set]
     return command + (["--text", str(arguments.text)] if arguments.text else [])
 
 
@@ -395,14 +417,18 @@ def ratios_of(figures, others):
     return {"median": round(statistics.median(ratios), 2), "lowest": round(min(ratios), 2), "highest": round(max(ratios), 2)}
 
 
+def device_name(device):
+    return torch.cuda.get_device_name(device) if device.startswith("cuda") else device
+
+
 def circumstances(arguments):
     return {"config": arguments.config, "dtype": arguments.dtype, "pytorch": "compiled" if arguments.compile else "eager", "pairs": arguments.pairs,
-            "threads": arguments.threads or torch.get_num_threads(), "torch": torch.__version__}
+            "device": device_name(arguments.device), "threads": arguments.threads or torch.get_num_threads(), "torch": torch.__version__}
 
 
 def compare_steps(arguments):
     steps = ["--warmup", str(arguments.warmup), "--steps", str(arguments.steps)]
-    mine_command = ["bench", "train", arguments.config, "--json", *shared_options(arguments), *steps]
+    mine_command = ["bench", "train", arguments.config, "--json", *shared_options(arguments), *arguments.of_config, *steps]
     peer, mine = in_turns(arguments.pairs, lambda: own_result(own_command(arguments, *steps)),
                           lambda: json.loads(run_of(arguments.program, mine_command)))
     time_of = lambda figures: [figure["ms_per_step"]["median"] for figure in figures]
@@ -415,10 +441,10 @@ def compare_steps(arguments):
 
 
 def compare_whole_runs(arguments):
-    given = ["--max_iters", str(arguments.max_iters)] if arguments.max_iters else []
+    given = [*arguments.of_config, *(["--max_iters", str(arguments.max_iters)] if arguments.max_iters else [])]
     length = json.loads(run_of(arguments.program, ["train", arguments.config, *given, "--dry-run", "--json"]))["max_iters"]
     with tempfile.TemporaryDirectory() as folder:
-        checkpoint, _ = checkpoint_of(arguments.program, arguments.config, ["--max_iters", "0"], folder)
+        checkpoint, _ = checkpoint_of(arguments, ["--max_iters", "0"], folder)
         run = pathlib.Path(folder) / "mine"
 
         def seconds_of(work):
@@ -450,6 +476,8 @@ def main():
     parser.add_argument("config", nargs="?", default="nanogpt-cpu", help="preset or path")
     parser.add_argument("--program", default=str(ROOT / "build" / "chargpt"), help="where config and weights come from")
     parser.add_argument("--compile", action="store_true", help="torch.compile")
+    parser.add_argument("--device", default="cpu", help="of both: cpu, cuda or cuda:N")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="an option of the config, for both")
     parser.add_argument("--dtype", choices=["float32", "bfloat16"], default="float32", help="bfloat16: autocast")
     parser.add_argument("--threads", type=int, default=0, help="0: PyTorch's own choice")
     parser.add_argument("--warmup", type=int, default=20, help="steps that are not measured")
@@ -462,6 +490,7 @@ def main():
     parser.add_argument("--max_iters", type=int, default=0, help="with --whole: updates (default: the config's)")
     parser.add_argument("--checkpoint", type=pathlib.Path, help="the whole run alone, from this checkpoint, for --max_iters")
     arguments = parser.parse_args()
+    arguments.of_config = [f"--set={option}" for option in arguments.set] + (["--text", str(arguments.text.resolve())] if arguments.text else [])
     if arguments.against:
         arguments.program = str(pathlib.Path(arguments.against).resolve())
         print(json.dumps(compare_whole_runs(arguments) if arguments.whole else compare_steps(arguments)))
@@ -471,7 +500,7 @@ def main():
     measure = whole_run if arguments.checkpoint else milliseconds_per_step
     print(json.dumps(measure(arguments) | {
         "engine": "pytorch compiled" if arguments.compile else "pytorch eager", "dtype": arguments.dtype,
-        "threads": torch.get_num_threads(), "config": arguments.config, "torch": torch.__version__}))
+        "device": device_name(arguments.device), "threads": torch.get_num_threads(), "config": arguments.config, "torch": torch.__version__}))
 
 
 if __name__ == "__main__":

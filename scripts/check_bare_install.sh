@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Proves the two commands of the README from nothing: in an empty Debian 12 (debootstrap, minbase) with this machine's apt sources,
 # pip set-up and wheel folders, a clone of the last commit, and the text served from a local address. Prints the minutes of each phase.
+# WITHOUT_TEXT=1: no text either, as on a machine that reaches its package registries alone. TESTS: arguments for scripts/test.sh.
 #   scripts/check_bare_install.sh [FOLDER]     FOLDER: where the root is made, and removed again; needs 6 GB (default: a temporary one)
 # Needs root (chroot and mounts) and debootstrap; nothing outside FOLDER is changed. KEEP=1 leaves the root for a look.
 set -euo pipefail
@@ -18,7 +19,7 @@ done
 # A mount namespace of its own: whatever ends this script, its mounts end with it.
 [ -n "${CHARGPT_BARE_MOUNTS:-}" ] || CHARGPT_BARE_MOUNTS=private exec unshare --mount --propagation private "$0" "$@"
 text=$checkout/data/tinyshakespeare.txt
-[ -e "$text" ] || bash "$checkout/scripts/get_text.sh" >&2 || fail "no text to serve: $text"
+[ -n "${WITHOUT_TEXT:-}" ] || [ -e "$text" ] || bash "$checkout/scripts/get_text.sh" >&2 || fail "no text to serve: $text"
 
 work=$(mktemp -d "${1:-${TMPDIR:-/tmp}}/chargpt-bare.XXXXXX")
 root=$work/root
@@ -115,6 +116,10 @@ furnish_root() {
 }
 
 serve_text() {
+  if [ -n "${WITHOUT_TEXT:-}" ]; then
+    text_url=http://127.0.0.1:9/  # nobody listens there
+    return
+  fi
   local port_file=$work/port
   python3 - "$(dirname "$text")" "$port_file" <<'PYTHON' &
 import functools, http.server, pathlib, sys
@@ -153,6 +158,7 @@ phase "LibTorch" libtorch
 phase "build" inside scripts/build.sh
 phase "scripts/train.sh ${training[*]}" inside scripts/train.sh "${training[@]}"
 phase "scripts/train.sh ${training[*]}, again" inside scripts/train.sh "${training[@]}"
-phase "scripts/test.sh" inside scripts/test.sh
+read -ra tests <<<"${TESTS:-}"
+phase "scripts/test.sh ${tests[*]}" inside scripts/test.sh "${tests[@]}"
 printf '%s\n' "${phases[@]}"
 echo "check_bare_install: passed, $(inside build/chargpt --version | head -n 1)"

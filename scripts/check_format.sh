@@ -12,5 +12,5 @@ for program in "clang-format-$release" clang-format; do
     exit 0
   fi
 done
-echo "check_format: skipped, there is no clang-format $release here"
+echo "skipped because there is no clang-format $release here: check_format"
 exit 77

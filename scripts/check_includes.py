@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Checks how the rooms of src/ use one another: an include may only go down the order that src/README.md states.
 
-Refused besides: torch in a room below model, spdlog outside report/*.cpp, printing or exiting outside cli/ and main.cpp,
-random numbers that are not passed in, and a header that does not open with what it is for. One line per offence; exit status 1 if any.
+Refused besides: torch in a room below model, spdlog outside report/*.cpp, CLI11 outside cli/options.cpp, a command that includes another,
+printing or exiting outside cli/, training/ and main*.cpp, random numbers that are not passed in, and a header that does not open with what it is for.
+One line per offence; exit status 1 if any.
 
     scripts/check_includes.py [FOLDER]      FOLDER: the checkout (default: this one)
 """
@@ -30,6 +31,11 @@ def room_levels(readme):
     return {room: level for level, group in enumerate(groups) for room in group}
 
 
+def command_of(name):
+    """"bench" of cli/commands/bench_learn.cpp; "" outside cli/commands/."""
+    return name.removeprefix("cli/commands/").split(".")[0].split("_")[0] if name.startswith("cli/commands/") else ""
+
+
 def blank(match):
     return re.sub(r"[^\n]", " ", match[0])
 
@@ -37,7 +43,7 @@ def blank(match):
 def offences(path, name, levels):
     """Lines "name:line: what is wrong" of one source file."""
     text = path.read_text(encoding="utf-8")
-    room = name.split("/")[0].removesuffix(".cpp")
+    room = name.split("/")[0] if "/" in name else "main"
     if room not in levels:
         yield f"{name}:1: room {room} has no place in the order of src/README.md"
         return
@@ -51,12 +57,18 @@ def offences(path, name, levels):
             yield f"{at(include.start(2))}: torch-free room {room} includes <{target}>"
         if target.startswith("spdlog/") and not (room == "report" and name.endswith(".cpp")):
             yield f"{at(include.start(2))}: <{target}> outside report/*.cpp"
+        if target.startswith("CLI/") and name != "cli/options.cpp":
+            yield f"{at(include.start(2))}: <{target}> outside cli/options.cpp, whose header compiles many times faster"
+        if target.startswith("cli/") and room not in ("cli", "training", "main"):
+            yield f'{at(include.start(2))}: "{target}" is the command line\'s, which {room} must not know'
+        if target.startswith("cli/commands/") and command_of(target) != command_of(name):
+            yield f'{at(include.start(2))}: "{target}" is another command\'s: what they share belongs into cli/'
         other = target.split("/")[0]
         if include[1] == '"' and other != room and levels.get(other, -1) <= levels[room]:
             yield f'{at(include.start(2))}: {room} may not include "{target}"'
 
     code = NO_CODE.sub(blank, text)
-    if room not in ("cli", "main"):
+    if room not in ("cli", "training", "main"):
         for use in PRINTS_OR_EXITS.finditer(code):
             yield f"{at(use.start())}: {use[0].rstrip(' (')} outside cli/: throw an Error, or emit an event"
     for use in UNPASSED_RANDOMNESS.finditer(code):

@@ -9,3 +9,4 @@ ninja -C $folder -j "$(build_jobs)"
 export ASAN_OPTIONS=strict_string_checks=1:detect_stack_use_after_return=1:check_initialization_order=1
 export UBSAN_OPTIONS=print_stacktrace=1
 ctest --test-dir $folder -L quick -j "$(nproc)" --output-on-failure
+sed -n 's/^skipped because .*/&, with sanitizers/p' $folder/Testing/Temporary/LastTest.log

@@ -33,11 +33,11 @@ is_the_text() {
 # download FILE: the url's bytes into FILE; says why it could not on standard output.
 download() {
   if command -v curl >/dev/null; then
-    curl --fail --silent --show-error --location --connect-timeout 20 --max-time 300 --retry 2 --output "$1" "$url" 2>&1
+    curl --fail --silent --show-error --location --connect-timeout 10 --max-time 300 --retry 1 --output "$1" "$url" 2>&1
   elif command -v wget >/dev/null; then
-    wget --no-verbose --timeout=20 --tries=3 --output-document="$1" "$url" 2>&1
+    wget --no-verbose --timeout=10 --tries=2 --output-document="$1" "$url" 2>&1
   elif command -v python3 >/dev/null; then
-    python3 -c 'import sys, urllib.request as r; open(sys.argv[2], "wb").write(r.urlopen(sys.argv[1], timeout=60).read())' \
+    python3 -c 'import sys, urllib.request as r; open(sys.argv[2], "wb").write(r.urlopen(sys.argv[1], timeout=10).read())' \
       "$url" "$1" 2>&1
   else
     echo "there is no curl, wget or python3"
@@ -59,6 +59,7 @@ trap 'exit 143' TERM
 if [ -z "${CHARGPT_TEXT_URL:-}" ] && is_the_text "$shared"; then
   cp "$shared" "$partial" || fail "cannot write data/: free some space, or check its permissions" 74
 else
+  echo "get_text.sh: fetching $url" >&2
   reason=$(download "$partial") ||
     fail "cannot download $url ($(echo "$reason" | tail -n 1)); check the network, set CHARGPT_TEXT_URL to another address of it, or use $instead" 69
 fi

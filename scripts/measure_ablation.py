@@ -5,7 +5,7 @@
     scripts/measure_ablation.py quick --out /tmp/ablation     prints it alone
 
 The configs differ from the preset in one place each (VARIANTS) and go through `chargpt compare`, which trains all of them on the same
-data order and gives the interval of each difference. Options after the preset shorten every run.
+data order; the table has the mean over seeds of each difference and their range, which is no interval. Options after the preset shorten every run.
 """
 
 import argparse
@@ -97,6 +97,8 @@ def main():
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--out", type=pathlib.Path, help="keep configs and runs here, and only print the table")
     arguments, arguments.options = parser.parse_known_args()
+    if not any(word.startswith("--text") for word in arguments.options) and not (ROOT / "data/tinyshakespeare.txt").exists():
+        raise SystemExit("measure_ablation: data/tinyshakespeare.txt is not there, and the sample inside the program is no measure; scripts/get_text.sh")
     with tempfile.TemporaryDirectory() as temporary:
         folder = arguments.out or pathlib.Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)

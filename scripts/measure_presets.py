@@ -118,7 +118,7 @@ def measure(program, preset, options):
     compared = program.json("compare", preset, "--seeds", options.seeds, "--out", folder, *options.extra, quiet=False)["results"][0]
     runs = [{"seed": seed["seed"], "loss": seed["loss"], "step": seed["step"], "seconds": round(seed["seconds"], 1),
              "metrics": metrics_digest(ROOT / seed["run"])} for seed in compared["seeds"]]
-    row = {"loss": compared["mean"], "ci95": compared["ci95"], "seconds": round(mean([run["seconds"] for run in runs]), 1),
+    row = {"loss": compared["mean"], "ci95": compared["this_text"]["ci95"], "seconds": round(mean([run["seconds"] for run in runs]), 1),
            "params": compared["params"], "block_size": compared["block_size"], "runs": runs}
     if compared["block_size"] > 64:
         row["loss_windows_64"] = mean([program.json("eval", ROOT / seed["run"])["loss_windows_64"] for seed in compared["seeds"]])
@@ -130,14 +130,14 @@ def measure(program, preset, options):
 def loss_cell(row):
     if "loss" not in row:
         return f"not measured here: {row['not_measured']}"
-    half = (row["ci95"][1] - row["ci95"][0]) / 2 if row["ci95"][0] is not None else None
+    half = (row["ci95"][1] - row["ci95"][0]) / 2 if row["ci95"] else None  # none with one seed
     text = f"{row['loss']:.4f}" + (f" ± {half:.4f}" if half is not None else "")
     return text + (", **leaks**" if row.get("leaks") else "")
 
 
 def table(expected):
     """The generated part of configs/README.md."""
-    lines = ["| preset | parameters | loss ± 95 % | in windows of 64 | seconds | measured | config | metrics of each run |", "|---|---|---|---|---|---|---|---|"]
+    lines = ["| preset | parameters | loss ± 95 % over seeds | in windows of 64 | seconds | measured | config | metrics of each run |", "|---|---|---|---|---|---|---|---|"]
     for preset, row in expected["rows"].items():
         measured = "loss" in row
         lines.append("| " + " | ".join([
@@ -204,6 +204,8 @@ def main():
     unknown = [preset for preset in options.only or [] if preset not in presets]
     if unknown:
         raise SystemExit(f"measure_presets: no preset is called {unknown[0]}; chargpt configs lists them")
+    if not any(word.startswith("--text") for word in options.extra) and not (ROOT / "data/tinyshakespeare.txt").exists():
+        raise SystemExit("measure_presets: data/tinyshakespeare.txt is not there, and the sample inside the program is no measure; scripts/get_text.sh")
     defaults, here = program.defaults(), machine(program)
     kept = [preset for preset in expected["rows"] if options.only and preset not in options.only]
     changed = changed_defaults(expected["defaults"], defaults)

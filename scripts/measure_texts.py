@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The presets on texts that nothing was chosen on, each beside nanogpt-cpu trained for as many seconds.
+"""The presets on texts other than the one they were chosen on, each beside nanogpt-cpu trained for as many seconds.
 
     scripts/measure_texts.py                     every text and preset below; writes the table into configs/README.md
     scripts/measure_texts.py --text mine=FILE    a text of one's own: prints its rows
@@ -25,6 +25,7 @@ import subprocess
 import tempfile
 
 from marked_part import write_part
+from measured_texts import parsed, parser_for
 from measure_presets import Program, mean
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -134,24 +135,16 @@ class Rows:
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--program", default=os.environ.get("CHARGPT", str(ROOT / "build" / "chargpt")))
-    parser.add_argument("--text", action="append", metavar="NAME=FILE", help="this text, not those of the packages; may be repeated")
+    parser = parser_for(__doc__, "measure_texts", "packages")
     parser.add_argument("--only", action="append", metavar="PACKAGE", help="measure this text of those below; may be repeated")
     parser.add_argument("--presets", nargs="+", default=PRESETS, choices=PRESETS)
     parser.add_argument("--seeds", type=int, default=1)
-    parser.add_argument("--threads", type=int, default=0)
-    parser.add_argument("--work", type=pathlib.Path, default=ROOT / "runs" / "measure_texts")
-    parser.add_argument("--print", action="store_true", help="write no table")
-    return parser.parse_args()
+    return parsed(parser)
 
 
 def main():
-    options = parse_arguments()
-    options.work = options.work.resolve()
-    options.work.mkdir(parents=True, exist_ok=True)
-    own = [entry.split("=", 1) for entry in options.text or []]
-    texts = [(name, pathlib.Path(path), "") for name, path in own] or [(name, *fetch(name, options.work)) for name in TEXTS]
+    options, own = parse_arguments()
+    texts = [(name, path, "") for name, path in own] or [(name, *fetch(name, options.work)) for name in TEXTS]
     lines = ["| text | preset | seconds | loss | in windows of 64 | `nanogpt-cpu` in as many seconds | counting n-grams |", "|---|---|---|---|---|---|---|"]
     days = set()
     for name, path, _ in texts:

@@ -13,6 +13,7 @@ import gzip
 import json
 import lzma
 import math
+import os
 import sys
 from collections import Counter, defaultdict
 
@@ -47,7 +48,10 @@ def xz_size(text):
 
 
 def check(path="data/tinyshakespeare.txt", golden="tests/golden/ngram.json"):
-    """Ends with 1 unless the golden figures are those computed anew."""
+    """Ends with 1 unless the golden figures are those computed anew; with 77, which is "skipped", where the text is not there."""
+    if not os.path.exists(path):
+        print(f"skipped because {path} is not there: reference_ngram")
+        sys.exit(77)
     with open(path, encoding="utf-8", newline="") as file:
         text = file.read()
     with open(golden, encoding="utf-8") as file:

@@ -232,6 +232,9 @@ def main():
     parser.add_argument("--check", action="store_true", help="compare with the stored file instead of writing it")
     parser.add_argument("--text", type=Path, default=TEXT, help="tinyshakespeare (default: data/tinyshakespeare.txt)")
     arguments = parser.parse_args()
+    if arguments.check and not TEXT.exists():
+        print("skipped because data/tinyshakespeare.txt is not there: reference_replay")
+        sys.exit(77)
     if not arguments.text.exists():
         sys.exit(f"reference_replay.py: {arguments.text} is not there; get the text first (see data/) or give --text")
     torch.set_num_threads(1)

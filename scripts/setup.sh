@@ -80,6 +80,9 @@ build_jobs() {
 # The folder of a LibTorch that is new enough, as scripts/cmake/LibTorchSearch.cmake chooses; empty where there is none.
 find_libtorch() { cmake -P scripts/cmake/LibTorchSearch.cmake; }
 
+# True where FOLDER holds a CUDA build of LibTorch.
+is_cuda_build() { [ -e "$1/lib/libtorch_cuda.so" ] && [ -e "$1/lib/libtorch_cpu.so" ]; }
+
 # Fetches LibTorch into .libtorch, which appears by one rename: whole or not at all.
 fetch_libtorch() {
   python3 -m pip --version >/dev/null 2>&1 || install_packages python3-pip ca-certificates

@@ -58,20 +58,39 @@ class Descriptor {
   int number_;
 };
 
-/// Opens for reading; Error missing where nothing is there, io where it is a folder or may not be read.
-int open_to_read(const std::filesystem::path& path) {
-  const int number = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+/// What stands where a regular file should.
+std::string kind_of(mode_t mode) {
+  if (S_ISDIR(mode)) return "a folder";
+  if (S_ISFIFO(mode)) return "a pipe";
+  return S_ISSOCK(mode) ? "a socket" : "a device";
+}
+
+[[noreturn]] void refuse_kind(const std::filesystem::path& path, const std::string& kind) {
+  throw Error(ExitCode::data, shown(path) + " is " + kind + ", and should be a regular file");
+}
+
+/// Opens for reading; Error missing where nothing is there, io where it may not be read. `more`: flags of open().
+int open_to_read(const std::filesystem::path& path, int more = 0) {
+  const int number = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | more);
   if (number >= 0) return number;
+  if (errno == ENXIO) refuse_kind(path, "a socket");  // or a device that nothing serves
   if (errno == ENOENT || errno == ENOTDIR) throw Error(ExitCode::missing, shown(path) + " does not exist");
   const int reason = errno;
   throw Error(ExitCode::io, "cannot read " + shown(path) + ": " + std::generic_category().message(reason));
 }
 
-struct stat status_of(const Descriptor& file, const std::filesystem::path& path) {
+void refuse_folder(const Descriptor& file, const std::filesystem::path& path) {
   struct stat status {};
   if (::fstat(file.number(), &status) != 0) fail("read", path, errno);
   if (S_ISDIR(status.st_mode))
     throw Error(ExitCode::io, "cannot read " + shown(path) + ": it is a folder; name a file");
+}
+
+/// Of a file that was opened with O_NONBLOCK, as a pipe would be waited for before it could be looked at.
+struct stat status_of_regular(const Descriptor& file, const std::filesystem::path& path) {
+  struct stat status {};
+  if (::fstat(file.number(), &status) != 0) fail("read", path, errno);
+  if (!S_ISREG(status.st_mode)) refuse_kind(path, kind_of(status.st_mode));
   return status;
 }
 
@@ -84,34 +103,9 @@ std::size_t read_some(const Descriptor& file, std::span<char> buffer, const std:
   }
 }
 
-void write_all(const Descriptor& file, std::string_view bytes, const std::filesystem::path& path) {
-  while (!bytes.empty()) {
-    const ssize_t count = ::write(file.number(), bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) fail("write", path, errno);
-    bytes.remove_prefix(static_cast<std::size_t>(count));
-  }
-}
-
-/// A name beside `path` that no other thread or process uses.
-std::filesystem::path temporary_beside(const std::filesystem::path& path) {
-  static std::atomic<unsigned> count{0};
-  std::string name = ".";
-  name += path.filename().native() + ".tmp-" + std::to_string(::getpid()) + "-" + std::to_string(count++);
-  return path.parent_path() / name;
-}
-
-std::filesystem::path folder_of(const std::filesystem::path& path) {
-  return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
-}
-
-}  // namespace
-
-std::string read_file(const std::filesystem::path& path, std::uint64_t max_bytes) {
-  const Descriptor file(open_to_read(path));
-  status_of(file, path);
-  // Read in pieces: a size that the system reports is no promise (pipes, growing files, /proc), nor a reason to
-  // allocate.
+/// Read in pieces: a size that the system reports is no promise (pipes, growing files, /proc), nor a reason to
+/// allocate.
+std::string read_all(const Descriptor& file, std::uint64_t max_bytes, const std::filesystem::path& path) {
   std::string bytes;
   std::array<char, 1 << 16> piece;
   while (const std::size_t count = read_some(file, piece, path)) {
@@ -123,10 +117,54 @@ std::string read_file(const std::filesystem::path& path, std::uint64_t max_bytes
   return bytes;
 }
 
+void write_all(const Descriptor& file, std::string_view bytes, const std::filesystem::path& path) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(file.number(), bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) fail("write", path, errno);
+    bytes.remove_prefix(static_cast<std::size_t>(count));
+  }
+}
+
+/// A name beside `path`, another each time, that no other thread or process of the program uses.
+std::filesystem::path temporary_beside(const std::filesystem::path& path) {
+  static std::atomic<unsigned> count{0};
+  std::string name = ".";
+  name += path.filename().native() + ".tmp-" + std::to_string(::getpid()) + "-" + std::to_string(count++);
+  return path.parent_path() / name;
+}
+
+/// A new empty file beside `path` for what is to become it, and its name: never one that is there, nor through a link.
+int open_temporary(const std::filesystem::path& path, std::filesystem::path& temporary) {
+  while (true) {
+    temporary = temporary_beside(path);
+    const int number = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (number >= 0) return number;
+    if (errno != EEXIST) fail("write", path, errno);
+  }
+}
+
+std::filesystem::path folder_of(const std::filesystem::path& path) {
+  return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+}
+
+}  // namespace
+
+std::string read_file(const std::filesystem::path& path, std::uint64_t max_bytes) {
+  const Descriptor file(open_to_read(path));
+  refuse_folder(file, path);
+  return read_all(file, max_bytes, path);
+}
+
+std::string read_regular_file(const std::filesystem::path& path, std::uint64_t max_bytes) {
+  const Descriptor file(open_to_read(path, O_NONBLOCK));
+  status_of_regular(file, path);
+  return read_all(file, max_bytes, path);
+}
+
 void write_file_atomically(const std::filesystem::path& path, std::string_view bytes) {
-  const std::filesystem::path temporary = temporary_beside(path);
-  Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-  if (file.number() < 0) fail("write", path, errno);
+  std::filesystem::path temporary;
+  Descriptor file(open_temporary(path, temporary));
   try {
     write_all(file, bytes, path);
     if (::fsync(file.number()) != 0 || !file.close()) fail("write", path, errno);
@@ -154,9 +192,8 @@ std::uint64_t crc64(std::string_view bytes, std::uint64_t so_far) {
 }
 
 MappedFile::MappedFile(const std::filesystem::path& path) {
-  const Descriptor file(open_to_read(path));
-  const struct stat status = status_of(file, path);
-  if (!S_ISREG(status.st_mode)) throw Error(ExitCode::io, "cannot map " + shown(path) + ": it is not a regular file");
+  const Descriptor file(open_to_read(path, O_NONBLOCK));
+  const struct stat status = status_of_regular(file, path);
   if (status.st_size == 0) return;
   void* const start =
       ::mmap(nullptr, static_cast<std::size_t>(status.st_size), PROT_READ, MAP_PRIVATE, file.number(), 0);

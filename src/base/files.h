@@ -13,6 +13,10 @@ namespace chargpt {
 /// max_bytes.
 std::string read_file(const std::filesystem::path& path, std::uint64_t max_bytes = UINT64_MAX);
 
+/// The same of a file that the program keeps for itself, in a run or a checkpoint: a pipe there would be waited for
+/// without end. Error data, without waiting, where it is a folder, pipe, socket or device.
+std::string read_regular_file(const std::filesystem::path& path, std::uint64_t max_bytes = UINT64_MAX);
+
 /// Temp file in the same folder, write, fsync, rename over path, fsync the folder. Afterwards the old or the new file
 /// is there, whole.
 void write_file_atomically(const std::filesystem::path& path, std::string_view bytes);
@@ -23,8 +27,8 @@ void fsync_path(const std::filesystem::path& path);
 std::uint64_t crc64(std::span<const std::byte> bytes, std::uint64_t so_far = 0);
 std::uint64_t crc64(std::string_view bytes, std::uint64_t so_far = 0);
 
-/// A read-only memory-mapped file; empty files map to an empty span. Errors as read_file. A file that another program
-/// shortens while it is mapped kills the process (SIGBUS), so map only files that nobody writes in place.
+/// A read-only memory-mapped file; empty files map to an empty span. Errors as read_regular_file. A file that another
+/// program shortens while it is mapped kills the process (SIGBUS), so map only files that nobody writes in place.
 class MappedFile {
  public:
   explicit MappedFile(const std::filesystem::path& path);

@@ -1,15 +1,16 @@
-// What a crash leaves of files that were being written whole (base/files.h), and how it goes.
+// The names of files that were being written whole (base/files.h) when a process ended.
 #pragma once
 
-#include <filesystem>
+#include <optional>
+#include <string>
 #include <string_view>
 
 namespace chargpt {
 
-/// Whether a file of this name is one that write_file_atomically had not yet given its own: ".NAME.tmp-PROCESS-NUMBER".
-bool is_unfinished_name(std::string_view name);
-
-/// Removes such files of `folder`. Only where no other process is writing there. What cannot be removed stays.
-void remove_unfinished_files(const std::filesystem::path& folder);
+/// The name that such a file would have got: of ".NAME.tmp-PROCESS-NUMBER", NAME. None for any other name.
+std::optional<std::string> unfinished_file_of(std::string_view name);
+inline bool is_unfinished_name(std::string_view name) {
+  return unfinished_file_of(name).has_value();
+}
 
 }  // namespace chargpt

@@ -1,6 +1,7 @@
 #include "baseline/baseline.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <future>
 #include <limits>
@@ -10,15 +11,28 @@
 #include "base/error.h"
 #include "baseline/compression.h"
 #include "baseline/ngram.h"
+#include "baseline/shared_text.h"
 
 namespace chargpt {
 namespace {
 
 constexpr std::int64_t most_tokens = 10'000'000;
 constexpr int longest_order = 8;
+constexpr double most_left_out = 0.9;  ///< of the train split: counts of what remains would be no rival
 
 TokenView beginning(TokenView tokens) {
   return tokens.slice(0, std::min(tokens.size(), most_tokens));
+}
+
+/// Of the texts one after the other.
+std::vector<TokenView> beginning(const std::vector<TokenView>& texts) {
+  std::vector<TokenView> first;
+  std::int64_t left = most_tokens;
+  for (const TokenView text : texts) {
+    if (left > 0) first.push_back(text.slice(0, std::min(text.size(), left)));
+    left -= text.size();
+  }
+  return first;
 }
 
 double nats_per_token(std::int64_t bytes, std::int64_t tokens) {
@@ -26,55 +40,106 @@ double nats_per_token(std::int64_t bytes, std::int64_t tokens) {
 }
 
 /// What `split` adds to the compressed size of `train`, in bytes. Two compressions of seconds each, side by side.
-std::int64_t added_by(const Vocabulary& vocabulary, TokenView train, TokenView split) {
-  auto alone = std::async(std::launch::async, [&] { return xz_bytes(vocabulary, {train}); });
-  const std::int64_t both = xz_bytes(vocabulary, {train, split});
-  return both - alone.get();
+std::int64_t added_by(const Vocabulary& vocabulary, std::vector<TokenView> train, TokenView split,
+                      const Heartbeat& heartbeat) {
+  std::atomic<bool> called_off = false;
+  auto alone = std::async(std::launch::async, [&called_off, &vocabulary, train] {
+    return xz_bytes(vocabulary, train, [&called_off](double) {
+      if (called_off) throw Interrupted{};
+    });
+  });
+  train.push_back(split);
+  try {
+    const std::int64_t both = xz_bytes(vocabulary, train, heartbeat);
+    return both - alone.get();
+  } catch (...) {
+    called_off = true;
+    throw;
+  }
+}
+
+/// The stretch from `from` to `to` of the whole work.
+Heartbeat stretch(const Heartbeat& whole, double from, double to) {
+  if (!whole) return {};
+  return [&whole, from, to](double part) { whole(from + part * (to - from)); };
+}
+
+std::int64_t size_of(const std::vector<TokenView>& texts) {
+  std::int64_t tokens = 0;
+  for (const TokenView text : texts) tokens += text.size();
+  return tokens;
+}
+
+void check_countable(const std::vector<TokenView>& train, TokenView split, std::int64_t vocab_size,
+                     ScoredWindows windows) {
+  if (split.size() < 2)
+    throw Error(ExitCode::data,
+                "a split of " + std::to_string(split.size()) + " tokens has nothing to predict; at least 2 are needed");
+  const std::int64_t longest = std::max(size_of(train) + std::ssize(train), split.size());
+  if (longest >= std::numeric_limits<std::int32_t>::max() || vocab_size < 1 || windows.length < 1 ||
+      windows.stride < 0 || windows.stride > windows.length)
+    throw Error(ExitCode::internal, "n-grams of " + std::to_string(size_of(train)) + " tokens, " +
+                                        std::to_string(vocab_size) + " symbols and windows of " +
+                                        std::to_string(windows.length) + " every " + std::to_string(windows.stride) +
+                                        " cannot be counted");
 }
 
 }  // namespace
 
-std::vector<double> ngram_losses(TokenView train, TokenView split, std::int64_t vocab_size, std::int64_t block_size,
-                                 int max_order) {
-  if (split.size() < 2)
-    throw Error(ExitCode::data,
-                "a split of " + std::to_string(split.size()) + " tokens has nothing to predict; at least 2 are needed");
-  if (std::max(train.size(), split.size()) >= std::numeric_limits<std::int32_t>::max() || vocab_size < 1 ||
-      block_size < 1)
-    throw Error(ExitCode::internal, "n-grams of " + std::to_string(train.size()) + " tokens, " +
-                                        std::to_string(vocab_size) + " symbols and windows of " +
-                                        std::to_string(block_size) + " cannot be counted");
-  return witten_bell_losses(train, split, vocab_size, block_size, max_order);
+std::vector<double> ngram_losses(const std::vector<TokenView>& train, TokenView split, std::int64_t vocab_size,
+                                 ScoredWindows windows, int max_order, const Heartbeat& heartbeat) {
+  check_countable(train, split, vocab_size, windows);
+  if (windows.stride == 0) windows.stride = windows.length;
+  return witten_bell_losses(train, split, vocab_size, windows, max_order, heartbeat);
 }
 
-Baselines compute_baselines(const Corpus& corpus, TokenView split, std::int64_t block_size) {
+Baselines compute_baselines(const Corpus& corpus, TokenView split, ScoredWindows windows, bool validation,
+                            const Heartbeat& heartbeat) {
+  // Of a megabyte counting takes a third of the time, twice, and xz nearly all the rest.
+  const Heartbeat gzip = stretch(heartbeat, 0, 0.05), counting = stretch(heartbeat, 0.05, 0.25),
+                  counting_in_windows = stretch(heartbeat, 0.25, 0.45), xz = stretch(heartbeat, 0.45, 1);
   const Vocabulary& vocabulary = corpus.vocabulary();
-  const TokenView train = beginning(corpus.train()), measured = beginning(split);
-  const std::vector<double> losses = ngram_losses(train, measured, vocabulary.size(), measured.size(), longest_order);
+  const TokenView train = corpus.train(), measured = beginning(split);
+  const SharedText shared = shared_text(measured, train);
+  Baselines baselines{.uniform = std::log(static_cast<double>(vocabulary.size())),
+                      .gzip = nats_per_token(gzip_bytes(vocabulary, measured, gzip), measured.size()),
+                      .measured = measured.size(),
+                      .shared = shared.tokens};
+  if (!validation) baselines.left_out = train.size() - size_of(shared.rest);
+  if (baselines.left_out > most_left_out * static_cast<double>(train.size())) return baselines;
+  const std::vector<TokenView> counted = beginning(validation ? std::vector{train} : shared.rest);
+  baselines.counted = size_of(counted);
+  const std::vector<double> losses =
+      ngram_losses(counted, measured, vocabulary.size(), {.length = measured.size()}, longest_order, counting);
   const auto best = std::min_element(losses.begin(), losses.end());
   const auto order = static_cast<int>(best - losses.begin()) + 1;
-  return {.uniform = std::log(static_cast<double>(vocabulary.size())),
-          .unigram = losses[0],
-          .bigram = losses[1],
-          .trigram = losses[2],
-          .ngram_order = order,
-          .ngram = *best,
-          .ngram_in_windows = ngram_losses(train, measured, vocabulary.size(), block_size, order).back(),
-          .gzip = nats_per_token(gzip_bytes(vocabulary, measured), measured.size()),
-          .xz = nats_per_token(added_by(vocabulary, train, measured), measured.size())};
+  baselines.unigram = losses[0];
+  baselines.bigram = losses[1];
+  baselines.trigram = losses[2];
+  baselines.ngram_order = order;
+  baselines.ngram = *best;
+  baselines.ngram_in_windows =
+      ngram_losses(counted, measured, vocabulary.size(), windows, order, counting_in_windows).back();
+  baselines.xz = nats_per_token(added_by(vocabulary, counted, measured, xz), measured.size());
+  return baselines;
 }
 
 nlohmann::ordered_json to_json(const Baselines& baselines) {
   nlohmann::ordered_json json;
   json["uniform"] = baselines.uniform;
-  json["unigram"] = baselines.unigram;
-  json["bigram"] = baselines.bigram;
-  json["trigram"] = baselines.trigram;
-  json["ngram"]["order"] = baselines.ngram_order;
-  json["ngram"]["loss"] = baselines.ngram;
-  json["ngram"]["loss_in_windows"] = baselines.ngram_in_windows;
+  if (baselines.counted > 0) {
+    json["unigram"] = baselines.unigram;
+    json["bigram"] = baselines.bigram;
+    json["trigram"] = baselines.trigram;
+    json["ngram"]["order"] = baselines.ngram_order;
+    json["ngram"]["loss"] = baselines.ngram;
+    json["ngram"]["loss_in_windows"] = baselines.ngram_in_windows;
+  }
   json["gzip"] = baselines.gzip;
-  json["xz"] = baselines.xz;
+  if (baselines.counted > 0) json["xz"] = baselines.xz;
+  json["counted_tokens"] = baselines.counted;
+  json["left_out_tokens"] = baselines.left_out;
+  json["measured_tokens"] = baselines.measured;
   return json;
 }
 

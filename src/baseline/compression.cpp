@@ -120,18 +120,29 @@ class Xz {
 
 }  // namespace
 
-std::int64_t gzip_bytes(const Vocabulary& vocabulary, TokenView ids) {
+std::int64_t gzip_bytes(const Vocabulary& vocabulary, TokenView ids, const Heartbeat& heartbeat) {
   Gzip gzip;
-  TextRuns(vocabulary).each(ids, [&gzip](std::string& text) { gzip.take(text); });
+  std::int64_t taken = 0;
+  TextRuns(vocabulary).each(ids, [&](std::string& text) {
+    gzip.take(text);
+    taken += run_tokens;
+    if (heartbeat) heartbeat(std::min(1.0, static_cast<double>(taken) / static_cast<double>(ids.size())));
+  });
   return gzip.finish();
 }
 
-std::int64_t xz_bytes(const Vocabulary& vocabulary, const std::vector<TokenView>& parts) {
+std::int64_t xz_bytes(const Vocabulary& vocabulary, const std::vector<TokenView>& parts, const Heartbeat& heartbeat) {
   const TextRuns runs(vocabulary);
   std::uint64_t bytes = 0;
   for (const TokenView part : parts) runs.each(part, [&bytes](const std::string& text) { bytes += text.size(); });
   Xz xz(bytes);
-  for (const TokenView part : parts) runs.each(part, [&xz](const std::string& text) { xz.take(text); });
+  std::uint64_t taken = 0;
+  for (const TokenView part : parts)
+    runs.each(part, [&](const std::string& text) {
+      xz.take(text);
+      taken += text.size();
+      if (heartbeat) heartbeat(static_cast<double>(taken) / static_cast<double>(bytes));
+    });
   return xz.finish();
 }
 

@@ -9,6 +9,8 @@ namespace {
 
 constexpr std::size_t first_slots = std::size_t{1} << 10;
 constexpr std::int32_t unseen = -1;
+constexpr std::int32_t cut = -1;  ///< in place of a token: no n-gram reaches over it
+constexpr std::size_t tokens_between_beats = std::size_t{1} << 18;
 
 /// A bijection that spreads every input bit over the high bits. Source: the finaliser of SplitMix64 (Steele et al.,
 /// 2014).
@@ -22,37 +24,55 @@ std::uint64_t packed(std::int32_t prefix, std::int32_t token) {
   return static_cast<std::uint64_t>(static_cast<std::uint32_t>(prefix)) << 32 | static_cast<std::uint32_t>(token);
 }
 
-std::vector<std::int32_t> ids_of(TokenView tokens) {
-  std::vector<std::int32_t> ids(static_cast<std::size_t>(tokens.size()));
+void append_ids(TokenView tokens, std::vector<std::int32_t>& ids) {
   std::vector<std::int64_t> run(4096);
   for (std::int64_t begin = 0; begin < tokens.size(); begin += static_cast<std::int64_t>(run.size())) {
     const std::int64_t count = std::min(static_cast<std::int64_t>(run.size()), tokens.size() - begin);
     tokens.copy(begin, count, run.data());
-    for (std::int64_t i = 0; i < count; ++i)
-      ids[static_cast<std::size_t>(begin + i)] = static_cast<std::int32_t>(run[static_cast<std::size_t>(i)]);
+    ids.insert(ids.end(), run.begin(), run.begin() + count);
+  }
+}
+
+/// The texts one after the other, each behind a cut.
+std::vector<std::int32_t> ids_of(const std::vector<TokenView>& texts) {
+  std::vector<std::int32_t> ids;
+  for (const TokenView text : texts) {
+    ids.push_back(cut);
+    append_ids(text, ids);
   }
   return ids;
 }
 
-/// What followed each context of one length in the train split.
+std::vector<std::int32_t> ids_of(TokenView tokens) {
+  std::vector<std::int32_t> ids;
+  append_ids(tokens, ids);
+  return ids;
+}
+
+/// What followed each context of one length in the train texts.
 struct Followers {
   std::int32_t tokens = 0;    ///< c(h)
   std::int32_t distinct = 0;  ///< T(h)
 };
 
-/// The train split, counted order by order.
+/// The train texts, counted order by order.
 class TrainCounts {
  public:
-  explicit TrainCounts(TokenView train) : tokens_(ids_of(train)), contexts_(tokens_.size(), 0) {}
+  explicit TrainCounts(const std::vector<TokenView>& train) : tokens_(ids_of(train)), contexts_(tokens_.size(), 0) {
+    for (std::size_t i = 0; i < tokens_.size(); ++i)
+      if (tokens_[i] == cut) contexts_[i] = unseen;
+  }
 
   /// From order n - 1 to order n.
-  void count_next_order() {
+  template <class Beat>
+  void count_next_order(const Beat& beat) {
     followers_.assign(std::max<std::size_t>(grams_.counts().size(), 1), {});
     grams_ = PairCounts();
     std::int32_t next_context = unseen;
     for (std::size_t i = 0; i < tokens_.size(); ++i) {
+      if (i % tokens_between_beats == 0) beat(static_cast<double>(i) / static_cast<double>(tokens_.size()));
       const std::int32_t context = std::exchange(contexts_[i], next_context);
-      next_context = context == unseen ? unseen : count(context, tokens_[i]);
+      next_context = context == unseen || tokens_[i] == cut ? unseen : count(context, tokens_[i]);
     }
   }
   /// The n-grams.
@@ -75,15 +95,16 @@ class TrainCounts {
   std::vector<Followers> followers_;
 };
 
-/// The split, predicted order by order. Token t, for t > 0, is the target of the window whose inputs start at
-/// (t - 1) / T * T; its context never reaches back over that start.
+/// The split, predicted order by order. The context of a token never reaches back over the start of the window that
+/// predicts it.
 class SplitPrediction {
  public:
-  SplitPrediction(TokenView split, std::int64_t vocab_size, std::int64_t block_size)
+  SplitPrediction(TokenView split, std::int64_t vocab_size, ScoredWindows windows)
       : tokens_(ids_of(split)),
         contexts_(tokens_.size(), 0),
         probabilities_(tokens_.size(), 1.0 / static_cast<double>(vocab_size)),
-        block_size_(static_cast<std::size_t>(block_size)) {}
+        length_(static_cast<std::size_t>(windows.length)),
+        stride_(static_cast<std::size_t>(windows.stride)) {}
 
   /// From order n - 1 to `order` = n, which `train` has just counted.
   void predict_next_order(const TrainCounts& train, std::size_t order) {
@@ -95,8 +116,7 @@ class SplitPrediction {
       const std::int32_t gram = train.grams().find(context, tokens_[t]);
       interpolate(probabilities_[t], train.followers(context),
                   gram == unseen ? 0 : train.grams().counts()[static_cast<std::size_t>(gram)]);
-      const std::size_t inputs = t % block_size_ + 1;  // of the window that predicts token t + 1, up to token t
-      if (inputs >= order) next_context = gram;
+      if (inputs_up_to(t) >= order) next_context = gram;
     }
   }
   /// Mean of -ln p over the targets.
@@ -107,6 +127,11 @@ class SplitPrediction {
   }
 
  private:
+  /// Of the window that predicts token t + 1: the first one that holds that target.
+  std::size_t inputs_up_to(std::size_t t) const {
+    const std::size_t begin = t < length_ ? 0 : ((t - length_) / stride_ + 1) * stride_;
+    return t - begin + 1;
+  }
   static void interpolate(double& probability, const Followers& followers, std::int32_t count) {
     if (followers.distinct == 0) return;
     const double escapes = followers.distinct;
@@ -117,7 +142,7 @@ class SplitPrediction {
   std::vector<std::int32_t>
       contexts_;  ///< (M) number of the n-gram that ends before token t; unseen where it is new or cut
   std::vector<double> probabilities_;  ///< (M) of token t, so far
-  std::size_t block_size_;
+  std::size_t length_, stride_;
 };
 
 }  // namespace
@@ -156,13 +181,15 @@ void PairCounts::grow() {
   for (std::size_t i = 0; i < pairs_.size(); ++i) slots_[slot_of(pairs_[i])] = static_cast<std::int32_t>(i + 1);
 }
 
-std::vector<double> witten_bell_losses(TokenView train, TokenView split, std::int64_t vocab_size,
-                                       std::int64_t block_size, int max_order) {
+std::vector<double> witten_bell_losses(const std::vector<TokenView>& train, TokenView split, std::int64_t vocab_size,
+                                       ScoredWindows windows, int max_order, const Heartbeat& heartbeat) {
   TrainCounts counts(train);
-  SplitPrediction prediction(split, vocab_size, block_size);
+  SplitPrediction prediction(split, vocab_size, windows);
   std::vector<double> losses;
   for (int order = 1; order <= max_order; ++order) {
-    counts.count_next_order();
+    counts.count_next_order([&](double part) {
+      if (heartbeat) heartbeat((order - 1 + part) / max_order);
+    });
     prediction.predict_next_order(counts, static_cast<std::size_t>(order));
     losses.push_back(prediction.loss());
   }

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/heartbeat.h"
+#include "baseline/baseline.h"
 #include "text/corpus.h"
 
 namespace chargpt {
@@ -34,7 +36,7 @@ class PairCounts {
 };
 
 /// Loss of each order 1..max_order in nats per token; see ngram_losses in baseline.h, which checks its arguments.
-std::vector<double> witten_bell_losses(TokenView train, TokenView split, std::int64_t vocab_size,
-                                       std::int64_t block_size, int max_order);
+std::vector<double> witten_bell_losses(const std::vector<TokenView>& train, TokenView split, std::int64_t vocab_size,
+                                       ScoredWindows windows, int max_order, const Heartbeat& heartbeat = {});
 
 }  // namespace chargpt

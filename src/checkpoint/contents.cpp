@@ -22,7 +22,7 @@ std::string shown(const fs::path& path) {
 }
 
 nlohmann::json read_json(const fs::path& path) {
-  return parse_strict_json(read_file(path, max_small_file_bytes), shown(path));
+  return parse_strict_json(read_regular_file(path, max_small_file_bytes), shown(path));
 }
 
 void check_start_symbol(const Checkpoint& checkpoint) {
@@ -52,7 +52,7 @@ Vocabulary read_vocabulary(const fs::path& folder) {
 // The config room's messages speak to the author of a config file; here nobody wrote one, so they mean damage.
 ResolvedConfig read_config(const fs::path& folder) {
   const fs::path path = folder / config_file;
-  const std::string text = read_file(path, max_small_file_bytes);
+  const std::string text = read_regular_file(path, max_small_file_bytes);
   if (StrictObject(parse_strict_json(text, shown(path)), shown(path)).has("extends"))
     throw Error(ExitCode::data, shown(path) + " extends another file; the config of a checkpoint stands alone");
   try {
@@ -60,6 +60,11 @@ ResolvedConfig read_config(const fs::path& folder) {
   } catch (const Error& error) {
     throw Error(ExitCode::data, error.what());
   }
+}
+
+RunState read_checked_state(const fs::path& folder) {
+  check_file(folder / state_file, read_manifest(folder).at(state_file));
+  return read_state(folder);
 }
 
 Checkpoint read_checkpoint(const fs::path& folder, bool with_optimizer) {

@@ -12,6 +12,9 @@ RunState read_state(const std::filesystem::path& folder);
 Vocabulary read_vocabulary(const std::filesystem::path& folder);
 ResolvedConfig read_config(const std::filesystem::path& folder);
 
+/// state.json after it was checked against the manifest.
+RunState read_checked_state(const std::filesystem::path& folder);
+
 /// All of it, every file first checked against the manifest; optimizer.safetensors is looked at only `with_optimizer`.
 Checkpoint read_checkpoint(const std::filesystem::path& folder, bool with_optimizer);
 

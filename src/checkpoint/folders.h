@@ -24,20 +24,29 @@ class CheckpointFolder {
   explicit CheckpointFolder(const std::filesystem::path& run) : path_(run / "checkpoints") {}
   const std::filesystem::path& path() const { return path_; }
 
-  /// Makes the folder where it is not there, and ends what a crash left unfinished. Errors: io.
+  /// Makes the folder where it is not there (never the run's own, which may have been renamed), and ends what a crash
+  /// left unfinished. Errors: io.
   void prepare() const;
   /// Names of the checkpoints there, oldest first. Errors: io.
   std::vector<std::string> names() const;
   /// Where a checkpoint is; none where there is none of that name.
   std::optional<std::filesystem::path> find(const std::string& name) const;
-  /// Gives a folder that was written whole under temporary_name(name) its name, replacing what had it: at every moment
-  /// find(name) gives the old or the new. Errors: io.
-  std::filesystem::path put(const std::string& name) const;
-  /// Removes a checkpoint; what cannot be removed is left for the next prepare().
+  /// Gives a folder that was written whole under temporary_name(name) its name, taking it from what had it: at every
+  /// moment find(name) gives the old or the new. Files that are no checkpoint's keep their places. Errors: io.
+  void put(const std::string& name) const;
+  /// Waits until that is on the disk, then removes what was replaced. Errors: io.
+  void settle(const std::string& name) const;
+  /// Removes a checkpoint, but for one that holds files which are no checkpoint's; what cannot be removed is left for
+  /// the next prepare().
   void remove(const std::string& name) const;
+  /// Removes a checkpoint's files from a folder, and the folder where that leaves it empty.
+  void discard(const std::string& entry) const;
 
   /// `pointer` is "LATEST" or "BEST". None where there is none; an empty name where it does not hold one.
+  /// Errors: io.
   std::optional<std::string> read_pointer(const std::string& pointer) const;
+  /// Errors of both: io.
+  void remove_pointer(const std::string& pointer) const;
   void write_pointer(const std::string& pointer, const std::string& name) const;
 
  private:

@@ -1,12 +1,14 @@
 // Loading: which checkpoint is meant, and what stands in for a damaged one; see checkpoint.h.
 #include <algorithm>
 #include <charconv>
+#include <span>
 #include <system_error>
 #include <utility>
 
 #include "base/error.h"
 #include "base/names.h"
 #include "base/quote.h"
+#include "checkpoint/best.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/contents.h"
 #include "checkpoint/folders.h"
@@ -31,6 +33,14 @@ bool is_damage(const Error& error) {
 bool is_folder(const fs::path& path) {
   std::error_code ignored;
   return fs::is_directory(path, ignored);
+}
+
+/// Error io where that cannot be told: what cannot be looked at may well be there.
+fs::file_type type_of(const fs::path& path) {
+  std::error_code failure;
+  const fs::file_type type = fs::status(path, failure).type();
+  if (type == fs::file_type::none) throw Error(ExitCode::io, "cannot read " + shown(path) + ": " + failure.message());
+  return type;
 }
 
 std::string joined(const std::vector<std::string>& names) {
@@ -63,45 +73,65 @@ std::string last_name(const CheckpointFolder& folder, const std::vector<std::str
   return names.back();
 }
 
-std::string best_name(const CheckpointFolder& folder, const std::vector<std::string>& names,
-                      std::vector<std::string>& notices) {
-  const std::optional<std::string> best = folder.read_pointer("BEST");
-  if (best && folder.find(*best)) return *best;
-  notices.push_back("no best checkpoint in " + shown(folder.path()) + "; using the last");
-  return last_name(folder, names, notices);
+/// The last, then those that stand in for a damaged one: earlier ones, newest first, then later ones, newest first.
+std::vector<std::string> in_order_for_last(const CheckpointFolder& folder, std::vector<std::string> names,
+                                           std::vector<std::string>& notices) {
+  const std::string last = last_name(folder, names, notices);
+  std::reverse(names.begin(), names.end());
+  std::stable_partition(names.begin(), names.end(),
+                        [&](const std::string& name) { return *checkpoint_step(name) < *checkpoint_step(last); });
+  std::erase(names, last);
+  names.insert(names.begin(), last);
+  return names;
 }
 
-/// The name of the checkpoint that `which` means. Error missing where it is not there.
-std::string chosen_name(const fs::path& run, const std::string& which, std::vector<std::string>& notices) {
+/// The best by the newest state, then the others by their losses.
+std::vector<std::string> in_order_for_best(const CheckpointFolder& folder, const std::vector<std::string>& names,
+                                           std::vector<std::string>& notices) {
+  std::vector<std::string> of_last;
+  std::vector<std::string> order = in_order_for_last(folder, names, of_last);
+  const std::optional<RunState> state = newest_state(folder, order);
+  const std::optional<Best> best = state ? best_of(folder, *state) : std::nullopt;
+  if (!best) {
+    notices.push_back("no best checkpoint in " + shown(folder.path()) + "; using the last");
+    notices.insert(notices.end(), of_last.begin(), of_last.end());
+    return order;
+  }
+  if (!best->notice.empty()) notices.push_back(best->notice);
+  std::erase(order, best->name);
+  order = by_loss(folder, std::move(order), state->step);
+  order.insert(order.begin(), best->name);
+  return order;
+}
+
+/// Names of checkpoints in the order they are tried, the one that `which` means first. Error missing where there is
+/// none.
+std::vector<std::string> names_in_order(const fs::path& run, const std::string& which,
+                                        std::vector<std::string>& notices) {
   const CheckpointFolder folder(run);
   const std::optional<std::int64_t> step = asked_step(which);
   const std::vector<std::string> names = folder.names();
   if (names.empty())
     throw Error(ExitCode::missing, shown(run) + " has no checkpoint yet: none was saved in " + shown(folder.path()));
-  if (!step) return which == "best" ? best_name(folder, names, notices) : last_name(folder, names, notices);
+  if (!step)
+    return which == "best" ? in_order_for_best(folder, names, notices) : in_order_for_last(folder, names, notices);
   const std::string name = checkpoint_name(*step);
   if (!folder.find(name))
     throw Error(ExitCode::missing, shown(run) + " has no checkpoint " + name + "; there is " + joined(names));
-  return name;
+  return {name};
 }
 
-/// Other checkpoints in the order they are tried: earlier ones, newest first, then later ones, newest first.
-std::vector<std::string> stand_ins(const CheckpointFolder& folder, const std::string& damaged) {
-  std::vector<std::string> names = folder.names();
-  std::reverse(names.begin(), names.end());
-  std::erase(names, damaged);
-  std::stable_partition(names.begin(), names.end(),
-                        [&](const std::string& name) { return *checkpoint_step(name) < *checkpoint_step(damaged); });
-  return names;
+Checkpoint read_by_name(const CheckpointFolder& folder, const std::string& name, bool with_optimizer) {
+  return read_checkpoint(folder.find(name).value_or(folder.path() / name), with_optimizer);
 }
 
-Checkpoint load_stand_in(const fs::path& run, const std::string& damaged, const Error& damage, bool with_optimizer,
-                         std::vector<std::string>& notices) {
-  const CheckpointFolder folder(run);
-  for (const std::string& name : stand_ins(folder, damaged)) {
+/// The first of those after the damaged one that is whole.
+Checkpoint load_stand_in(const fs::path& run, std::span<const std::string> order, const Error& damage,
+                         bool with_optimizer, std::vector<std::string>& notices) {
+  for (const std::string& name : order.subspan(1)) {
     try {
-      Checkpoint checkpoint = read_checkpoint(folder.find(name).value_or(folder.path() / name), with_optimizer);
-      notices.push_back(damage_notice + damaged + " cannot be used (" + damage.what() + "); using " + name +
+      Checkpoint checkpoint = read_by_name(CheckpointFolder(run), name, with_optimizer);
+      notices.push_back(damage_notice + order[0] + " cannot be used (" + damage.what() + "); using " + name +
                         " instead");
       return checkpoint;
     } catch (const Error& error) {
@@ -116,19 +146,19 @@ Checkpoint load_from_run(const fs::path& run, const std::string& which, bool wit
   constexpr int most_attempts = 5;
   for (int attempt = 1;; ++attempt) {
     std::vector<std::string> said;
-    const std::string name = chosen_name(run, which, said);
+    const std::vector<std::string> order = names_in_order(run, which, said);
     try {
-      const CheckpointFolder folder(run);
-      Checkpoint checkpoint = read_checkpoint(folder.find(name).value_or(folder.path() / name), with_optimizer);
+      Checkpoint checkpoint = read_by_name(CheckpointFolder(run), order[0], with_optimizer);
       notices.insert(notices.end(), said.begin(), said.end());
       return checkpoint;
     } catch (const Error& error) {
       if (!is_damage(error) || asked_step(which)) throw;
       std::vector<std::string> ignored;
-      const bool moved_on = chosen_name(run, which, ignored) != name;  // a training process saved and pruned meanwhile
+      // A training process saved and pruned meanwhile?
+      const bool moved_on = names_in_order(run, which, ignored)[0] != order[0];
       if (moved_on && attempt < most_attempts) continue;
       notices.insert(notices.end(), said.begin(), said.end());
-      return load_stand_in(run, name, error, with_optimizer, notices);
+      return load_stand_in(run, order, error, with_optimizer, notices);
     }
   }
 }
@@ -168,15 +198,22 @@ Checkpoint load_checkpoint(const fs::path& run_or_checkpoint, const std::string&
                            std::vector<std::string>& notices) {
   const fs::path path = without_final_slash(run_or_checkpoint);
   asked_step(which);
-  std::error_code ignored;
-  if (!fs::exists(path, ignored))
+  const fs::file_type type = type_of(path);
+  if (type == fs::file_type::not_found)
     throw Error(ExitCode::missing, "no run or checkpoint at " + shown(path) + neighbours(path));
-  if (!is_folder(path)) throw Error(ExitCode::data, shown(path) + " is a file, not a run or checkpoint folder");
+  if (type != fs::file_type::directory)
+    throw Error(ExitCode::data, shown(path) + " is a file, not a run or checkpoint folder");
   if (is_checkpoint_folder(path)) return read_checkpoint(path, with_optimizer);
-  if (is_folder(path / "checkpoints")) return load_from_run(path, which, with_optimizer, notices);
+  if (type_of(path / "checkpoints") == fs::file_type::directory)
+    return load_from_run(path, which, with_optimizer, notices);
   throw Error(ExitCode::missing, shown(path) +
                                      " is no run (it has no folder checkpoints) and no checkpoint (it has no " +
                                      manifest_file + ")" + neighbours(path));
+}
+
+std::int64_t last_step(const fs::path& run) {
+  std::vector<std::string> ignored;
+  return *checkpoint_step(names_in_order(run, "last", ignored)[0]);
 }
 
 std::vector<fs::path> list_checkpoints(const fs::path& run) {

@@ -1,5 +1,6 @@
 #include "checkpoint/manifest.h"
 
+#include <algorithm>
 #include <array>
 
 #include "base/error.h"
@@ -19,6 +20,10 @@ std::string shown(const std::filesystem::path& path) {
 }
 
 }  // namespace
+
+bool is_checkpoint_file(std::string_view name) {
+  return name == manifest_file || name == averaged_file || std::find(names.begin(), names.end(), name) != names.end();
+}
 
 std::string manifest_text(const Manifest& manifest) {
   nlohmann::ordered_json files;
@@ -52,7 +57,7 @@ Manifest parse_manifest(std::string_view text, const std::string& source) {
 Manifest read_manifest(const std::filesystem::path& folder) {
   const std::filesystem::path path = folder / manifest_file;
   try {
-    return parse_manifest(read_file(path, max_manifest_bytes), shown(path));
+    return parse_manifest(read_regular_file(path, max_manifest_bytes), shown(path));
   } catch (const Error& error) {
     if (error.code() != ExitCode::missing) throw;
     throw Error(ExitCode::data, shown(path) + " is missing, so the checkpoint is not complete");

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <string_view>
 
 namespace chargpt {
 
@@ -15,6 +16,9 @@ inline constexpr const char* state_file = "state.json";
 inline constexpr const char* vocabulary_file = "vocab.json";
 inline constexpr const char* config_file = "config.json";
 inline constexpr const char* manifest_file = "MANIFEST.json";
+
+/// Whether a checkpoint has a file of that name.
+bool is_checkpoint_file(std::string_view name);
 
 struct FileSum {
   std::uint64_t bytes = 0;

@@ -30,6 +30,8 @@ std::string holder(int descriptor) {
   if (reason == EWOULDBLOCK)
     throw Error(ExitCode::busy, run + " is in use by another process" + who +
                                     "; wait for it, stop it, or choose another folder with --run");
+  if (reason == EISDIR || reason == ENXIO || reason == EBADFD)
+    throw Error(ExitCode::data, run + "/.lock is no regular file, and so no lock; remove it");
   if (reason == ENOENT) throw Error(ExitCode::missing, run + " does not exist");
   throw Error(ExitCode::io, "cannot lock " + run + "/.lock: " + std::generic_category().message(reason));
 }
@@ -39,6 +41,11 @@ void write_holder(int descriptor) {
   const std::string id = std::to_string(::getpid());
   [[maybe_unused]] const bool written =
       ::ftruncate(descriptor, 0) == 0 && ::pwrite(descriptor, id.data(), id.size(), 0) > 0;
+}
+
+bool is_regular(int descriptor) {
+  struct stat opened {};
+  return ::fstat(descriptor, &opened) == 0 && S_ISREG(opened.st_mode);
 }
 
 /// Whether the open file is still the one of that name: it may have gone with a folder between opening and locking.
@@ -58,12 +65,21 @@ RunLock::RunLock(const std::filesystem::path& run) {
   const std::string shown = printable(run.native(), 400);
   const std::filesystem::path path = run / ".lock";
   while (true) {
-    fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (fd_ >= 0 && !is_regular(fd_)) fail(fd_, shown, EBADFD);
     if (fd_ < 0 || ::flock(fd_, LOCK_EX | LOCK_NB) != 0) fail(fd_, shown, errno);
     if (has_name(fd_, path)) break;
     ::close(fd_);
   }
   write_holder(fd_);
+}
+
+bool is_locked(const std::filesystem::path& run) {
+  const int descriptor = ::open((run / ".lock").c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return false;
+  const bool locked = ::flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  ::close(descriptor);
+  return locked;
 }
 
 RunLock::~RunLock() {

@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "base/quote.h"
 #include "checkpoint/safetensors_header.h"
-#include "report/output_file.h"
 
 namespace chargpt {
 namespace {
@@ -126,13 +125,6 @@ void write_safetensors(const ByteSink& sink, std::span<const TensorView> tensors
   sink(as_bytes(size));
   sink(as_bytes(header));
   for (const TensorView& tensor : order) sink(tensor.bytes);
-}
-
-void write_safetensors(const std::filesystem::path& path, std::span<const TensorView> tensors,
-                       const std::map<std::string, std::string>& metadata) {
-  OutputFile file(path, OutputFile::Start::empty);
-  write_safetensors([&](std::span<const std::byte> bytes) { file.write(bytes); }, tensors, metadata);
-  file.sync_and_close();
 }
 
 }  // namespace chargpt

@@ -53,8 +53,4 @@ using ByteSink = std::function<void(std::span<const std::byte>)>;
 void write_safetensors(const ByteSink& sink, std::span<const TensorView> tensors,
                        const std::map<std::string, std::string>& metadata = {});
 
-/// Writes and fsyncs `path` (not by rename: the caller's folder is renamed).
-void write_safetensors(const std::filesystem::path& path, std::span<const TensorView> tensors,
-                       const std::map<std::string, std::string>& metadata = {});
-
 }  // namespace chargpt

@@ -1,11 +1,15 @@
 // Saving: written whole beside the others, then given its name; see checkpoint.h.
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
 #include <system_error>
 
 #include "base/error.h"
 #include "base/files.h"
 #include "base/quote.h"
+#include "checkpoint/best.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/folders.h"
 #include "checkpoint/manifest.h"
@@ -20,7 +24,7 @@ namespace fs = std::filesystem;
 /// A file that sums what it is given, so that the manifest tells what was meant rather than what the disk gives back.
 class SummedFile {
  public:
-  explicit SummedFile(const fs::path& path) : file_(path, OutputFile::Start::empty) {}
+  explicit SummedFile(const fs::path& path) : file_(path, OutputFile::Start::fresh) {}
   void write(std::span<const std::byte> bytes) {
     file_.write(bytes);
     sum_.crc64 = crc64(bytes, sum_.crc64);
@@ -68,40 +72,122 @@ void write_files(const fs::path& folder, const CheckpointToSave& checkpoint) {
   fsync_path(folder);
 }
 
-/// Removes what is older than the newest `keep` of those up to this step, except what BEST names and what a rollback
-/// returns to. Those of later steps belong to a run that was resumed from before them: they go when this one has passed
-/// them.
-void prune(const CheckpointFolder& folder, const RunState& state, std::int64_t keep) {
-  const std::optional<std::string> best = folder.read_pointer("BEST");
-  if (best && best->empty()) return;  // damaged: any of them may be the best
+void write(const CheckpointFolder& folder, const CheckpointToSave& checkpoint, const std::string& name) {
+  try {
+    folder.prepare();
+    write_files(folder.path() / temporary_name(name), checkpoint);
+    folder.put(name);
+  } catch (const Error& failure) {
+    folder.discard(temporary_name(name));
+    throw Error(failure.code(),
+                "no checkpoint of step " + std::to_string(checkpoint.state.step) + ": " + failure.what());
+  } catch (...) {
+    folder.discard(temporary_name(name));
+    throw;
+  }
+}
+
+/// A loaded checkpoint, to be written again.
+CheckpointToSave to_save(const Checkpoint& loaded, const ResolvedConfig& config) {
+  return {loaded.state,
+          loaded.vocabulary,
+          config,
+          loaded.model->tensors(),
+          loaded.optimizer->tensors(),
+          loaded.averaged ? std::span(loaded.averaged->tensors()) : std::span<const TensorView>()};
+}
+
+/// Whether the pointer holds just that, as far as can be seen.
+bool points_at(const CheckpointFolder& folder, const std::string& pointer, const std::optional<std::string>& name) {
+  try {
+    return folder.read_pointer(pointer) == name;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+/// Of a checkpoint that is new or was there before.
+void point_latest(const CheckpointFolder& folder, const std::string& name, bool is_new) {
+  try {
+    if (is_new) folder.settle(name);
+    if (!points_at(folder, "LATEST", name)) folder.write_pointer("LATEST", name);
+  } catch (const Error& failure) {
+    throw Error(failure.code(),
+                name + " is there, but LATEST does not name it, so the run stays at the one before: " + failure.what());
+  }
+}
+
+/// Makes BEST repeat what is so. Empty, or why it could not.
+std::string point_best(const CheckpointFolder& folder, const std::optional<Best>& best) {
+  const std::optional<std::string> name = best ? std::optional(best->name) : std::nullopt;
+  try {
+    if (!points_at(folder, "BEST", name)) name ? folder.write_pointer("BEST", *name) : folder.remove_pointer("BEST");
+    return "";
+  } catch (const Error& failure) {
+    return "the file BEST does not name " + name.value_or("no checkpoint") + ", the best (" + failure.what() +
+           "); chargpt finds it all the same, and mends the file with the next checkpoint";
+  }
+}
+
+/// Removes what is older than the newest `keep` of those up to this step, except the best and what a rollback returns
+/// to. Those of later steps belong to a run that was resumed from before them: they go when this one has passed them.
+void prune(const CheckpointFolder& folder, const RunState& state, const std::optional<Best>& best, std::int64_t keep) {
   std::vector<std::string> names = folder.names();
   std::erase_if(names, [&](const std::string& name) { return *checkpoint_step(name) > state.step; });
   const auto kept = static_cast<std::size_t>(std::max<std::int64_t>(keep, 1));
   names.resize(names.size() - std::min(kept, names.size()));
   for (const std::string& name : names)
-    if (name != best && checkpoint_step(name) != state.rollback_step) folder.remove(name);
+    if ((!best || name != best->name) && checkpoint_step(name) != state.rollback_step) folder.remove(name);
+}
+
+/// What follows once LATEST stands; nothing of it can take the checkpoint back. Empty, or what could not be done.
+std::string tidy(const CheckpointFolder& folder, const RunState& state, std::optional<std::int64_t> keep) {
+  try {
+    const std::optional<Best> best = best_of(folder, state);
+    std::string problem = point_best(folder, best);
+    if (keep) prune(folder, state, best, *keep);
+    return problem;
+  } catch (const Error& failure) {
+    return checkpoint_name(state.step) + " is saved, but older ones are not removed: " + failure.what();
+  }
 }
 
 }  // namespace
 
-fs::path save_checkpoint(const fs::path& run, const CheckpointToSave& checkpoint, bool best, std::int64_t keep) {
+SavedCheckpoint save_checkpoint(const fs::path& run, const CheckpointToSave& checkpoint, std::int64_t keep) {
   const CheckpointFolder folder(run);
-  folder.prepare();
   const std::string name = checkpoint_name(checkpoint.state.step);
-  const fs::path temporary = folder.path() / temporary_name(name);
-  fs::path saved;
-  try {
-    write_files(temporary, checkpoint);
-    saved = folder.put(name);
-  } catch (...) {
-    std::error_code ignored;
-    fs::remove_all(temporary, ignored);
-    throw;
+  write(folder, checkpoint, name);
+  point_latest(folder, name, /*is_new=*/true);
+  return {folder.path() / name, tidy(folder, checkpoint.state, keep)};
+}
+
+std::vector<std::string> copy_checkpoints(const fs::path& from, const Checkpoint& checkpoint,
+                                          const ResolvedConfig& config, const fs::path& to) {
+  std::vector<std::string> notices;
+  std::set<std::string> others;
+  if (const auto best = best_of(CheckpointFolder(from), checkpoint.state)) others.insert(best->name);
+  if (checkpoint.state.rollback_step != RunState::no_step)
+    others.insert(checkpoint_name(checkpoint.state.rollback_step));
+  others.erase(checkpoint_name(checkpoint.state.step));
+  for (const std::string& name : others) {
+    std::optional<Checkpoint> other;
+    try {
+      other = load_checkpoint(from, name, /*with_optimizer=*/true, notices);
+    } catch (const Error& failure) {
+      notices.push_back(name + " is not in the new run: " + failure.what());
+      continue;
+    }
+    write(CheckpointFolder(to), to_save(*other, other->config), name);
   }
-  folder.write_pointer("LATEST", name);
-  if (best) folder.write_pointer("BEST", name);
-  prune(folder, checkpoint.state, keep);
-  return saved;
+  save_checkpoint(to, to_save(checkpoint, config), std::numeric_limits<std::int64_t>::max());
+  return notices;
+}
+
+std::string go_on_from(const fs::path& run, const RunState& state) {
+  const CheckpointFolder folder(run);
+  point_latest(folder, checkpoint_name(state.step), /*is_new=*/false);
+  return tidy(folder, state, std::nullopt);
 }
 
 }  // namespace chargpt

@@ -7,15 +7,48 @@ namespace chargpt {
 namespace {
 
 /// Checkpoints of before there were rollbacks have none of these fields.
-void read_rollbacks(const StrictObject& object, RunState& state) {
+void read_rollbacks(const StrictObject& object, RunProgress& progress) {
   if (!object.has("rollbacks")) return;
-  state.rollbacks = object.integer("rollbacks", 0);
-  state.rollbacks_in_a_row = object.integer("rollbacks_in_a_row", 0);
-  state.rollback_step = object.integer("rollback_step", RunState::no_step);
+  progress.rollbacks = object.integer("rollbacks", 0);
+  progress.rollbacks_in_a_row = object.integer("rollbacks_in_a_row", 0);
+  progress.rollback_step = object.integer("rollback_step", RunProgress::no_step);
   const StrictObject trend = object.object("trend");
-  state.trend.mean = trend.real("mean");
-  state.trend.variance = trend.real("variance");
-  state.trend.count = trend.integer("count", 0);
+  progress.trend.mean = trend.real("mean");
+  progress.trend.variance = trend.real("variance");
+  progress.trend.count = trend.integer("count", 0);
+}
+
+RunProgress progress_from_json(const StrictObject& object) {
+  RunProgress progress;
+  progress.step = object.integer("step", 0);
+  progress.max_iters = object.integer("max_iters", 0);
+  progress.seconds = object.real("seconds");
+  if (object.has("training_seconds")) progress.training_seconds = object.real("training_seconds");
+  progress.val_loss = object.real("val_loss");
+  if (object.has("averaged_val_loss")) progress.averaged_val_loss = object.real("averaged_val_loss");
+  progress.best_val_loss = object.real("best_val_loss");
+  progress.best_step = object.integer("best_step", RunProgress::no_step);
+  progress.evals_without_improvement = object.integer("evals_without_improvement", 0);
+  read_rollbacks(object, progress);
+  if (object.has("skips_in_a_row")) progress.skips_in_a_row = object.integer("skips_in_a_row", 0);
+  if (object.has("ended")) progress.ended = enum_value<Ending>(object.text("ended")).value_or(Ending::unknown);
+  return progress;
+}
+
+RunConditions conditions_from_json(const StrictObject& object) {
+  RunConditions conditions;
+  const StrictObject data = object.object("data");
+  conditions.data.tokens = data.integer("tokens", 0);
+  conditions.data.crc64 = data.hex("crc64");
+  conditions.parameters = object.integer("parameters", 0);
+  conditions.start_symbol = object.integer("start_symbol", 0);
+  conditions.program_version = object.text("program_version");
+  conditions.libtorch_version = object.text("libtorch_version");
+  conditions.cpu_capability = object.text("cpu_capability");
+  conditions.device = object.text("device");
+  conditions.engine = object.text("engine");
+  conditions.threads = object.integer("threads", 0);
+  return conditions;
 }
 
 }  // namespace
@@ -39,6 +72,7 @@ nlohmann::ordered_json to_json(const RunState& state) {
           {"rollbacks_in_a_row", state.rollbacks_in_a_row},
           {"rollback_step", state.rollback_step},
           {"skips_in_a_row", state.skips_in_a_row},
+          {"ended", enum_name(state.ended)},
           {"data", {{"tokens", state.data.tokens}, {"crc64", json_hex(state.data.crc64)}}},
           {"parameters", state.parameters},
           {"start_symbol", state.start_symbol},
@@ -52,31 +86,8 @@ nlohmann::ordered_json to_json(const RunState& state) {
 
 RunState run_state_from_json(const nlohmann::json& json, const std::string& source) {
   const StrictObject object(json, source);
-  RunState state;
-  state.version = object.version("run state", RunState::current_version);
-  state.step = object.integer("step", 0);
-  state.max_iters = object.integer("max_iters", 0);
-  state.seconds = object.real("seconds");
-  if (object.has("training_seconds")) state.training_seconds = object.real("training_seconds");  // absent in early ones
-  state.val_loss = object.real("val_loss");
-  if (object.has("averaged_val_loss")) state.averaged_val_loss = object.real("averaged_val_loss");
-  state.best_val_loss = object.real("best_val_loss");
-  state.best_step = object.integer("best_step", -1);
-  state.evals_without_improvement = object.integer("evals_without_improvement", 0);
-  read_rollbacks(object, state);
-  if (object.has("skips_in_a_row")) state.skips_in_a_row = object.integer("skips_in_a_row", 0);
-  const StrictObject data = object.object("data");
-  state.data.tokens = data.integer("tokens", 0);
-  state.data.crc64 = data.hex("crc64");
-  state.parameters = object.integer("parameters", 0);
-  state.start_symbol = object.integer("start_symbol", 0);
-  state.program_version = object.text("program_version");
-  state.libtorch_version = object.text("libtorch_version");
-  state.cpu_capability = object.text("cpu_capability");
-  state.device = object.text("device");
-  state.engine = object.text("engine");
-  state.threads = object.integer("threads", 0);
-  return state;
+  const int version = object.version("run state", RunState::current_version);
+  return {progress_from_json(object), conditions_from_json(object), version};
 }
 
 }  // namespace chargpt

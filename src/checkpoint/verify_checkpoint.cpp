@@ -45,7 +45,7 @@ std::vector<FileReport> verify_checkpoint(const fs::path& folder) {
   } catch (const Error& error) {
     return {{manifest_file, 0, 0, error.what()}};
   }
-  const std::string text = read_file(folder / manifest_file);
+  const std::string text = read_regular_file(folder / manifest_file);
   std::vector<FileReport> reports = {{manifest_file, text.size(), crc64(text), ""}};
   for (const auto& [name, sum] : manifest) reports.push_back(report_on(folder, name, sum));
   return reports;

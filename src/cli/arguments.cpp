@@ -2,66 +2,130 @@
 
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/quote.h"
+#include "cli/help_text.h"
+#include "inference/model_types.h"
+#include "kernels/processor.h"
 #include "report/color.h"
 #include "report/log.h"
 
 namespace chargpt {
 
-void add_output_arguments(CLI::App& app, OutputArguments& output, bool with_json) {
-  app.add_flag("--quiet", output.quiet, "only errors on stderr")->group("Output");
-  app.add_flag("--verbose", output.verbose, "more on stderr, backtraces of internal errors too")->group("Output");
-  app.add_option("--color", output.color, "colours on a terminal (NO_COLOR is honoured)")
-      ->check(CLI::IsMember({"auto", "always", "never"}))
-      ->group("Output");
-  if (with_json) app.add_flag("--json", output.json, "stdout is exactly one JSON document")->group("Output");
+void add_output_arguments(Options& options, OutputArguments& output, const char* json) {
+  const Option& quiet =
+      options.flag("--quiet", output.quiet, "only errors on stderr, a damaged checkpoint among them").group("Output");
+  options.flag("--verbose", output.verbose, "more on stderr, backtraces of internal errors too")
+      .excludes(quiet)
+      .group("Output");
+  options.add("--color", output.color, "colours on a terminal (NO_COLOR is honoured)")
+      .one_of({"auto", "always", "never"})
+      .group("Output");
+  if (json != nullptr) options.flag("--json", output.json, json).group("Output");
 }
 
 void start_output(const OutputArguments& output) {
   const LogLevel level = output.quiet ? LogLevel::quiet : output.verbose ? LogLevel::verbose : LogLevel::normal;
   start_log(level, choose_color(output.color, std::getenv("NO_COLOR"), isatty(STDERR_FILENO) != 0));
+  if (const std::string wrong = settle_cpu_capability(); !wrong.empty()) log_warning(wrong);
 }
 
-void add_device_arguments(CLI::App& app, DeviceArguments& device) {
-  app.add_option("--device", device.device, "auto, cpu, cuda or cuda:N")->group("Machine");
-  app.add_option("--threads", device.threads, "CPU threads; 0: one per physical core")
-      ->check(CLI::Range(std::int64_t{0}, std::int64_t{4096}))
-      ->group("Machine");
+void add_device_arguments(Options& options, DeviceArguments& device) {
+  options.add("--device", device.device, "auto, cpu, cuda or cuda:N").group("Machine");
+  options.add("--threads", device.threads, "CPU threads; 0: one per physical core").range(0, 4096).group("Machine");
 }
 
-void ConfigArguments::add(CLI::App& app, const std::vector<std::string>& sections) {
-  app.add_option("--set", assignments_, "any option of the config: --set train.learning_rate=1e-3")
-      ->take_all()
-      ->expected(1)
-      ->type_name("KEY=VALUE")
-      ->group("Config");
-  for (const OptionInfo& option : option_table()) {
-    if (std::find(sections.begin(), sections.end(), option.section) == sections.end()) continue;
-    const std::string flag = "--" + option.name;
+namespace {
+
+/// What a first run changes, in this order; the rest stands behind them by section.
+constexpr std::array most_used = {"data.text",        "train.max_iters",     "train.max_epochs", "train.max_seconds",
+                                  "train.batch_size", "train.learning_rate", "train.seed",       "model.n_layer",
+                                  "model.n_head",     "model.n_embd",        "model.block_size", "model.dropout",
+                                  "sample.tokens"};
+
+constexpr const char* most_used_group = "Most used options of a config";
+
+std::string key_of(const OptionInfo& option) {
+  return option.section + "." + option.name;
+}
+
+/// Those of `sections`, the most used first.
+std::vector<OptionInfo> options_of(const std::vector<std::string>& sections) {
+  std::vector<OptionInfo> options = option_table();
+  std::erase_if(options, [&](const OptionInfo& option) { return std::ranges::count(sections, option.section) == 0; });
+  std::ranges::stable_sort(options, {}, [](const OptionInfo& option) {
+    return std::ranges::find(most_used, key_of(option)) - most_used.begin();
+  });
+  return options;
+}
+
+/// Where a command takes one section alone, its options are the command's own.
+std::string group_of(const OptionInfo& option, const std::vector<std::string>& sections) {
+  if (sections.size() == 1) return "Options";
+  return std::ranges::count(most_used, key_of(option)) > 0 ? most_used_group : config_groups + option.section;
+}
+
+/// "0.1", "gpt", "data/mine.txt": a value of a config as one would give it.
+std::string as_given(const nlohmann::ordered_json& value) {
+  if (value.is_array() && value.size() == 1 && value[0].is_string()) return value[0].get<std::string>();
+  if (value.is_array() && !value.empty() && value[0].is_object())
+    return std::to_string(value.size()) + ", which chargpt inspect shows";
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+}  // namespace
+
+void ConfigArguments::show_defaults_of(const ResolvedConfig& config) const {
+  const nlohmann::ordered_json values = to_json(config.config);
+  for (const auto& flag : flags_) {
+    const std::size_t dot = flag->key.find('.');
+    flag->option->default_text(as_given(values.at(flag->key.substr(0, dot)).at(flag->key.substr(dot + 1))));
+  }
+  if (text_option_ != nullptr) text_option_->default_text(as_given(values.at("data").at("text")));
+}
+
+void ConfigArguments::help_shows(Options& options, const Option& positional, const std::string& otherwise,
+                                 std::function<ResolvedConfig(const std::string& what)> load) {
+  const auto defaults = [this, &positional, otherwise, load = std::move(load)]() -> std::string {
+    const std::string what = positional.given() ? positional.values().front() : otherwise;
+    const std::string name = positional.name(), others = "; with a " + name + " before --help, those of that " + name;
+    if (what.empty()) return "Defaults below: the program's own" + others;
+    try {
+      show_defaults_of(load(what));
+      return "Defaults below: those of " + what +
+             (positional.given() ? "" : ", which is taken where no " + name + " is given" + others);
+    } catch (const Error& error) {
+      return "Defaults below: the program's own, for " + std::string(error.what());
+    }
+  };
+  options.set_help_defaults(defaults);
+}
+
+void ConfigArguments::add(Options& options, const std::vector<std::string>& sections) {
+  options.add("--set", assignments_, "any option of the config: --set train.learning_rate=1e-3")
+      .value_name("KEY=VALUE")
+      .group(sections.size() > 1 ? most_used_group : "Options");
+  for (const OptionInfo& option : options_of(sections)) {
+    const std::string flag = "--" + option.name, group = group_of(option, sections);
     std::string help = option.help;
     if (!option.range.empty()) help += " [" + option.range + "]";
-    if (!option.default_value.empty()) help += " (default " + option.default_value + ")";
     if (option.section == "data" && option.name == "text") {
-      app.add_option(flag, texts_, help + "; may be repeated")
-          ->take_all()
-          ->expected(1)
-          ->type_name("FILE")
-          ->group("Config: data");
+      text_option_ = &options.add(flag, texts_, help + "; may be repeated").value_name("FILE").group(group);
       continue;
     }
-    flags_.push_back(std::make_unique<Flag>(Flag{option.section + "." + option.name, flag, {}}));
-    app.add_option(flag, flags_.back()->values, help)
-        ->take_all()
-        ->expected(1)
-        ->type_name("VALUE")
-        ->group("Config: " + option.section);
+    flags_.push_back(std::make_unique<Flag>(Flag{key_of(option), flag, {}}));
+    flags_.back()->option = &options.add(flag, flags_.back()->values, help).value_name("VALUE").group(group);
   }
+  show_defaults_of({});
+}
+
+ResolvedConfig config_by_name(const std::string& name_or_path) {
+  return load_config(name_or_path);
 }
 
 std::vector<Override> ConfigArguments::overrides() const {
@@ -79,6 +143,14 @@ std::vector<Override> ConfigArguments::overrides() const {
   for (const auto& flag : flags_)
     for (const std::string& value : flag->values) overrides.push_back({flag->key, value, flag->flag});
   return overrides;
+}
+
+void check_model(const ResolvedConfig& config) {
+  try {
+    check_model_config(config.config.model);
+  } catch (const Error& error) {
+    throw with_origin(error, config);
+  }
 }
 
 }  // namespace chargpt

@@ -1,12 +1,13 @@
 // Options that several commands share, declared once.
 #pragma once
 
-#include <CLI/App.hpp>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "cli/options.h"
 #include "config/load.h"
 
 namespace chargpt {
@@ -15,15 +16,16 @@ struct OutputArguments {
   bool quiet = false, verbose = false, json = false;
   std::string color = "auto";
 };
-/// --quiet --verbose --color; --json too where a command reports figures.
-void add_output_arguments(CLI::App& app, OutputArguments& output, bool with_json);
+/// --quiet --verbose --color; --json too where a command reports figures, as what `json` says; null: none.
+void add_output_arguments(Options& options, OutputArguments& output,
+                          const char* json = "stdout is exactly one JSON document");
 /// Level and colour of all lines on stderr from here on.
 void start_output(const OutputArguments& output);
 
 /// Runs the command once its arguments are parsed.
 template <class Arguments>
-void on_parsed(CLI::App& app, std::shared_ptr<Arguments> arguments, void (*run)(const Arguments&)) {
-  app.callback([arguments, run] {
+void on_parsed(Options& options, std::shared_ptr<Arguments> arguments, void (*run)(const Arguments&)) {
+  options.on_parsed([arguments, run] {
     start_output(arguments->output);
     run(*arguments);
   });
@@ -33,13 +35,23 @@ struct DeviceArguments {
   std::string device = "auto";
   std::int64_t threads = 0;  ///< 0: one per physical core
 };
-void add_device_arguments(CLI::App& app, DeviceArguments& device);
+void add_device_arguments(Options& options, DeviceArguments& device);
+
+/// load_config without overrides.
+ResolvedConfig config_by_name(const std::string& name_or_path);
+
+/// Error usage, with the file and line that set it, where options of the model do not fit together.
+void check_model(const ResolvedConfig& config);
 
 /// --set KEY=VALUE and one flag per option of `sections`, each named as its key; --text may be given several times.
 /// Values are collected as they stand and checked by the config room.
 class ConfigArguments {
  public:
-  void add(CLI::App& app, const std::vector<std::string>& sections);
+  void add(Options& options, const std::vector<std::string>& sections);
+  /// --help shows the defaults that the command would run with: those of load(WHAT), WHAT the first argument given for
+  /// `positional`, or `otherwise`; empty: then the program's own.
+  void help_shows(Options& options, const Option& positional, const std::string& otherwise,
+                  std::function<ResolvedConfig(const std::string& what)> load);
   /// In the order: --set, then the flags.
   std::vector<Override> overrides() const;
 
@@ -47,9 +59,12 @@ class ConfigArguments {
   struct Flag {
     std::string key, flag;
     std::vector<std::string> values;
+    Option* option = nullptr;
   };
+  void show_defaults_of(const ResolvedConfig& config) const;
   std::vector<std::string> assignments_;
   std::vector<std::string> texts_;
+  Option* text_option_ = nullptr;
   std::vector<std::unique_ptr<Flag>> flags_;
 };
 

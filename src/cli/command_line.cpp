@@ -1,58 +1,28 @@
 #include "cli/command_line.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <exception>
-#include <memory>
 #include <new>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
+#include "base/heartbeat.h"
 #include "base/names.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/help_text.h"
+#include "cli/options.h"
 #include "cli/process.h"
+#include "cli/signals.h"
+#include "cli/training_half.h"
 #include "cli/version.h"
+#include "report/log.h"
 
 namespace chargpt {
 
 namespace {
-
-/// `--top-k` and `--top_k` are one option: spells each long option as it was declared.
-std::string declared_spelling(const CLI::App& app, const std::string& argument) {
-  if (argument.size() < 3 || !argument.starts_with("--")) return argument;
-  const auto fold = [](std::string name) {
-    std::replace(name.begin(), name.end(), '_', '-');
-    return name;
-  };
-  const std::size_t end = std::min(argument.find('='), argument.size());
-  const std::string name = argument.substr(2, end - 2);
-  for (const CLI::Option* option : app.get_options())
-    for (const std::string& declared : option->get_lnames())
-      if (fold(declared) == fold(name)) return "--" + declared + argument.substr(end);
-  return argument;
-}
-
-std::vector<std::string> long_option_names(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::Option* option : app.get_options())
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-  return names;
-}
-
-/// What CLI11 could not place: an unknown option (with the nearest known one) or a surplus word.
-[[noreturn]] void refuse_extra(const CLI::App& app, const std::string& extra) {
-  const std::string command = "chargpt " + app.get_name();
-  if (!extra.starts_with("-"))
-    throw Error(ExitCode::usage, "'" + extra + "' is one argument too many; see " + command + " --help");
-  const std::string name = extra.substr(0, extra.find('='));
-  const auto nearest = nearest_name(name, long_option_names(app));
-  throw Error(ExitCode::usage, "unknown option " + name +
-                                   (nearest ? "; did you mean " + *nearest + "?" : "; see " + command + " --help"));
-}
 
 const Command& find_command(const std::string& name) {
   std::vector<std::string> names;
@@ -63,6 +33,15 @@ const Command& find_command(const std::string& name) {
   const auto nearest = nearest_name(name, names);
   throw Error(ExitCode::usage, "unknown command '" + name + "'" +
                                    (nearest ? "; did you mean " + *nearest + "?" : "; chargpt --help lists them"));
+}
+
+/// What declares a command's options; where the other half has it, that goes on in place of this process.
+auto adder_of(const Command& command) -> void (*)(Options&) {
+  if (command.add != nullptr) return command.add;
+  if (const TrainingHalf* const half = training_half())
+    for (const TrainingHalf::CommandOptions& other : half->commands)
+      if (other.name == command.name) return other.add;
+  continue_in_training_half();
 }
 
 std::string overview() {
@@ -77,7 +56,8 @@ std::string overview() {
     text += "  " + name + std::string(command.summary) + "\n";
   }
   return text +
-         "\nchargpt COMMAND --help   every option of a command\nchargpt --version        versions and devices\n\n"
+         "\nchargpt COMMAND --help   every option of a command\nchargpt --version        version, and the LibTorch it "
+         "was built with\n\n"
          "First steps: chargpt train, then chargpt sample runs/default-1\n";
 }
 
@@ -90,26 +70,10 @@ void run(const std::vector<std::string>& arguments) {
   if (arguments[0] == "--help" || arguments[0] == "-h" || arguments[0] == "help") return write_out(overview());
   if (arguments[0] == "--version") return write_out(version_text());
   const Command& command = find_command(arguments[0]);
-  CLI::App app(std::string(command.summary), std::string(command.name));
-  app.allow_extras();
-  app.footer("Example: " + std::string(command.example));
-  app.formatter(std::make_shared<HelpText>());
-  app.option_defaults()->always_capture_default();
-  command.add(app);
-  // CLI11 takes its arguments last first.
-  std::vector<std::string> rest;
-  for (auto argument = arguments.rbegin(); argument + 1 != arguments.rend(); ++argument)
-    rest.push_back(declared_spelling(app, *argument));
-  app.parse_complete_callback([&app] {
-    if (const auto extras = app.remaining(); !extras.empty()) refuse_extra(app, extras.front());
-  });
-  try {
-    app.parse(rest);
-  } catch (const CLI::CallForHelp&) {
-    write_out(app.help("chargpt"));
-  } catch (const CLI::ParseError& error) {
-    throw Error(ExitCode::usage, std::string(error.what()) + "; see chargpt " + app.get_name() + " --help");
-  }
+  Options options{std::string(command.name)};
+  adder_of(command)(options);
+  if (options.parse({arguments.begin() + 1, arguments.end()})) return options.run();
+  write_out(help_text(options, std::string(command.summary), std::string(command.example)));
 }
 
 }  // namespace
@@ -123,6 +87,9 @@ int run_command_line(int argc, char** argv) {
     return finish_output();
   } catch (const Stopped& stopped) {
     return 128 + stopped.signal;
+  } catch (const Interrupted&) {
+    log_note("stopped before anything had begun; nothing was changed");
+    return 128 + stopping_signal();
   } catch (const std::exception& error) {
     return report_failure(error, verbose);
   }

@@ -1,6 +1,5 @@
 #include "cli/decoding.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
 #include <string>
@@ -22,14 +21,12 @@ const std::map<std::string, Storage>& storages() {
 
 /// An option whose value is one of the names of `all`.
 template <class Value>
-void add_choice(CLI::App& app, const char* option, Value& value, const std::map<std::string, Value>& all,
+void add_choice(Options& options, const char* option, Value& value, const std::map<std::string, Value>& all,
                 const char* default_name, const char* help) {
   std::vector<std::string> names;
   for (const auto& [name, meaning] : all) names.push_back(name);
-  app.add_option_function<std::string>(
-         option, [&value, &all](const std::string& name) { value = all.at(name); }, help)
-      ->check(CLI::IsMember(names))
-      ->default_str(default_name);
+  options.choice(
+      option, names, default_name, [&value, &all](const std::string& name) { value = all.at(name); }, help);
 }
 
 template <class Value>
@@ -39,14 +36,14 @@ std::string name_of(Value value, const std::map<std::string, Value>& all) {
 
 }  // namespace
 
-void add_storage_option(CLI::App& app, Storage& storage) {
-  add_choice(app, "--storage", storage, storages(), "float32",
+void add_storage_option(Options& options, Storage& storage) {
+  add_choice(options, "--storage", storage, storages(), "float32",
              "round the matrices to this type and keep them so: bfloat16 is read in half the time; arithmetic stays "
              "float32");
 }
 
-void add_context_option(CLI::App& app, Context& context) {
-  add_choice(app, "--context", context, contexts(), "auto",
+void add_context_option(Options& options, Context& context) {
+  add_choice(options, "--context", context, contexts(), "auto",
              "where the text outgrows block_size: full, the last block_size characters are run again for each one, as "
              "nanoGPT does; half, the second half of them once they are full, many times faster; slide, nothing is run "
              "again (models with position rope or none); auto, slide where the model can, else full");

@@ -1,18 +1,18 @@
 // Options of commands that decode: what weights are kept as, and what a text loses that outgrows the window.
 #pragma once
 
-#include <CLI/App.hpp>
 #include <string>
 
+#include "cli/options.h"
 #include "generate/generate.h"
-#include "model/storage.h"
+#include "inference/model.h"
 
 namespace chargpt {
 
 /// --storage
-void add_storage_option(CLI::App& app, Storage& storage);
+void add_storage_option(Options& options, Storage& storage);
 /// --context
-void add_context_option(CLI::App& app, Context& context);
+void add_context_option(Options& options, Context& context);
 /// As the options take them.
 std::string context_name(Context context);
 std::string storage_name(Storage storage);

@@ -1,14 +1,12 @@
 #include "cli/failure.h"
 
-#include <c10/util/Exception.h>
-
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <string>
 #include <system_error>
 
-#include "compute/memory.h"
+#include "base/memory.h"
 #include "report/escape.h"
 #include "report/log.h"
 
@@ -25,6 +23,12 @@ std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
 
+/// A GPU that is there and cannot be used: of another generation than this LibTorch has code for, or taken by others.
+bool is_unusable_device(const std::string& what) {
+  return what.find("no kernel image is available") != std::string::npos ||
+         what.find("busy or unavailable") != std::string::npos;
+}
+
 }  // namespace
 
 Failure failure_of(const std::exception& error) {
@@ -32,8 +36,10 @@ Failure failure_of(const std::exception& error) {
   if (const auto memory = as_memory_error(error)) return {memory->code(), memory->what()};
   if (const auto* refused = dynamic_cast<const std::system_error*>(&error))  // std::filesystem's, with path and reason
     return {ExitCode::io, first_line(refused->what())};
-  const auto* torch_error = dynamic_cast<const c10::Error*>(&error);
-  const std::string what = torch_error ? torch_error->what_without_backtrace() : error.what();
+  const std::string what = error.what();  // LibTorch's have a backtrace behind the first line
+  if (is_unusable_device(what))
+    return {ExitCode::unavailable, "this GPU cannot be used: " + first_line(what) +
+                                       "; use --device cpu or another cuda:N, or build against another LibTorch"};
   return {ExitCode::internal, "internal: " + first_line(what) +
                                   "; this is a bug of chargpt: please report it with the command line and the output "
                                   "of `chargpt doctor` (--verbose shows more)"};

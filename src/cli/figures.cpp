@@ -1,8 +1,13 @@
 #include "cli/figures.h"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
+#include "baseline/shared_text.h"
+#include "cli/decoding.h"
+#include "inference/model_types.h"
 #include "report/format.h"
 #include "report/table.h"
 
@@ -10,72 +15,190 @@ namespace chargpt {
 
 namespace {
 
+/// From here on shared text is worth a word: it moves a loss by a hundredth.
+constexpr double little = 0.005;
+
+/// Part of what is scored that stands in the train split too.
+double shared_part(const Figures& figures) {
+  if (!figures.baselines) return 0;
+  return static_cast<double>(figures.baselines->shared) / static_cast<double>(figures.baselines->measured);
+}
+
+bool knows_the_text(const Figures& figures) {
+  return !figures.scored.validation && shared_part(figures) >= little;
+}
+
+std::string unit(const Figures& figures) {
+  return figures.units == Units::bytes ? "byte" : "character";
+}
+
 void add_row(Table& table, const std::string& name, double loss) {
   table.add({name, format_fixed(loss, 4), format_fixed(loss / std::log(2.0), 4)});
 }
 
-void add_baselines(Table& table, const Baselines& baselines, std::int64_t block_size) {
+std::string windows_text(const Figures& figures) {
+  const std::string every =
+      figures.scored.stride > 0 ? " that begin every " + std::to_string(figures.scored.stride) : "";
+  return "in windows of " + std::to_string(figures.block_size) + every;
+}
+
+void add_baselines(Table& table, const Figures& figures) {
+  const Baselines& baselines = *figures.baselines;
   add_row(table, "uniform", baselines.uniform);
-  add_row(table, "counted unigrams", baselines.unigram);
-  add_row(table, "counted bigrams", baselines.bigram);
-  add_row(table, "counted trigrams", baselines.trigram);
-  add_row(table, "counted " + std::to_string(baselines.ngram_order) + "-grams (best order)", baselines.ngram);
-  add_row(table, "  in windows of " + std::to_string(block_size), baselines.ngram_in_windows);
+  if (baselines.counted > 0) {
+    add_row(table, "counted unigrams", baselines.unigram);
+    add_row(table, "counted bigrams", baselines.bigram);
+    add_row(table, "counted trigrams", baselines.trigram);
+    add_row(table, "counted " + std::to_string(baselines.ngram_order) + "-grams (best order)", baselines.ngram);
+    add_row(table, "  " + windows_text(figures), baselines.ngram_in_windows);
+  }
   add_row(table, "gzip", baselines.gzip);
-  add_row(table, "xz, knowing the train split", baselines.xz);
+  if (baselines.counted > 0)
+    add_row(table, baselines.left_out > 0 ? "xz, knowing what is counted" : "xz, knowing the train split",
+            baselines.xz);
+}
+
+std::string model_row(const Figures& figures) {
+  std::string name = "this model, " + figures.scored.split;
+  if (!figures.scored.weights.empty()) name += ", " + figures.scored.weights + " weights";
+  if (figures.scored.storage == Storage::bfloat16) name += ", matrices in bfloat16";
+  return name;
+}
+
+/// "the first 1,000,000 of 20,000,000 that are held out (data.max_val_tokens), …"
+std::string scored_line(const Figures& figures) {
+  const std::string plural = unit(figures) + "s";
+  std::string line =
+      format_count(figures.tokens) + " " + plural + ", each scored once, " + windows_text(figures) + "\n";
+  if (figures.scored.part_of > 0)
+    line += "They are a part: the first of " + format_count(figures.scored.part_of) + " " + plural +
+            " held out (data.max_val_tokens).\n";
+  return line;
+}
+
+/// Where the baselines are of other text than one would think.
+std::string baseline_lines(const Figures& figures) {
+  if (!figures.baselines) return "";
+  const Baselines& baselines = *figures.baselines;
+  const std::string plural = unit(figures) + "s";
+  std::string lines;
+  if (baselines.counted == 0)
+    lines = "No counted baselines: nothing is counted on text that is scored, and of the train split " +
+            std::string(knows_the_text(figures) ? "too little else is left.\n" : "there is too little.\n");
+  else if (baselines.left_out > 0)
+    lines = "Counted on " + format_count(baselines.counted) + " " + plural + " of the train split; the " +
+            format_count(baselines.left_out) + " that are scored too are left out.\n";
+  if (baselines.measured < figures.tokens)
+    lines += "The baselines are of the first " + format_count(baselines.measured) + " " + plural + ".\n";
+  return lines;
+}
+
+/// "90 % of this text stands in …"
+std::string shared_line(const Figures& figures) {
+  const double part = shared_part(figures);
+  if (part < little) return "";
+  const std::string stretches =
+      ", in stretches of " + std::to_string(shared_stretch) + " " + unit(figures) + "s or more";
+  const std::string percent = format_fixed(std::clamp(100 * part, 1.0, part < 1 ? 99.0 : 100.0), 0) + " % of ";
+  if (figures.scored.validation)
+    return percent + "the validation split stands in the train split too" + stretches +
+           ": there the loss is memory, and so are the counts.\n";
+  return percent + "this text stands in the training text" + stretches +
+         ": the loss tells how well the model knows it, not how well it predicts, and is no rival of the baselines.\n";
+}
+
+std::string interval_line(const Confidence& ci95) {
+  const std::string about = "These weights on more text of this kind, 95 %: ";
+  if (!ci95.interval) return about + "cannot say: " + ci95.reason + "\n";
+  return about + format_fixed(ci95.interval->low, 4) + " to " + format_fixed(ci95.interval->high, 4) +
+         " nats per character\n";
 }
 
 std::string verdict(const Figures& figures) {
   if (figures.leaks)
     return "This model leaks: a position sees its own target, so its loss says nothing about prediction.\n";
-  if (!figures.baselines) return "";
+  if (!figures.baselines || figures.baselines->counted == 0 || knows_the_text(figures)) return "";
   const Baselines& baselines = *figures.baselines;
   const std::string ngrams = "counting " + std::to_string(baselines.ngram_order) + "-grams";
   if (figures.loss >= baselines.ngram) return "This model does not beat " + ngrams + ".\n";
-  return "It beats " + ngrams + " by " + format_fixed(baselines.ngram - figures.loss, 4) + " nats per character.\n";
+  return "It beats " + ngrams + " by " + format_fixed(baselines.ngram - figures.loss, 4) + " nats per " +
+         unit(figures) + ".\n";
+}
+
+void check_finite(const SplitLoss& loss, const Scored& scored) {
+  if (std::isfinite(loss.mean)) return;
+  const auto bad = std::ranges::count_if(loss.losses, [](float value) { return !std::isfinite(value); });
+  throw Error(ExitCode::diverged, scored.checkpoint + " has no loss: it is not a finite number for " +
+                                      format_count(bad) + " of " + format_count(loss.tokens) +
+                                      " tokens, so its weights have diverged; choose another by --checkpoint");
 }
 
 }  // namespace
 
-Figures measure(Engine& engine, const LanguageModel& model, const Corpus* trained_on, TokenView split,
-                const std::string& split_name, std::int64_t stride) {
-  const std::int64_t block_size = model.block_size();
-  const SplitLoss loss = split_loss(engine, split, block_size, stride);
+Scored validation_of(const Corpus& corpus, const LoadedRun& run) {
+  Scored scored{.tokens = corpus.val(), .split = "val", .validation = true, .checkpoint = run.checkpoint.path.string()};
+  if (run.checkpoint.averaged) scored.weights = enum_name(run.model->weights());
+  const std::int64_t held_out = corpus.all().size() - corpus.train().size();
+  if (scored.tokens.size() < held_out) scored.part_of = held_out;
+  return scored;
+}
+
+Figures measure(WindowScorer& scorer, const ModelConfig& model, const Corpus* trained_on, Units units,
+                const Scored& scored, const Heartbeat& heartbeat) {
+  const std::int64_t block_size = model.block_size;
+  const SplitLoss loss = split_loss(scorer, scored.tokens, block_size, scored.stride, heartbeat);
+  check_finite(loss, scored);
   Figures figures;
+  figures.scored = scored;
   figures.loss = loss.mean;
-  figures.ci95 = bootstrap_interval(loss.losses);
+  figures.ci95 = mean_interval(loss.losses);
   figures.tokens = loss.tokens;
   figures.block_size = block_size;
-  figures.split = split_name;
-  figures.leaks = model.leaks();
-  if (block_size > 64) figures.loss_windows_64 = split_loss(engine, split, 64).mean;
-  if (trained_on) figures.baselines = compute_baselines(*trained_on, split, block_size);
+  figures.units = units;
+  figures.leaks = leaks(model);
+  if (block_size > 64) figures.loss_windows_64 = split_loss(scorer, scored.tokens, 64, 0, heartbeat).mean;
+  if (trained_on)
+    figures.baselines = compute_baselines(*trained_on, scored.tokens, {.length = block_size, .stride = scored.stride},
+                                          scored.validation);
   return figures;
 }
 
 nlohmann::ordered_json to_json(const Figures& figures) {
+  const Scored& scored = figures.scored;
   nlohmann::ordered_json json = {{"loss", figures.loss},
                                  {"bits_per_char", figures.loss / std::log(2.0)},
                                  {"perplexity", std::exp(figures.loss)},
-                                 {"ci95", {figures.ci95.low, figures.ci95.high}},
+                                 {"ci95", nullptr},
                                  {"tokens", figures.tokens},
-                                 {"split", figures.split},
-                                 {"block_size", figures.block_size}};
+                                 {"split", scored.split},
+                                 {"block_size", figures.block_size},
+                                 {"stride", scored.stride},
+                                 {"units", enum_name(figures.units)},
+                                 {"storage", storage_name(scored.storage)}};
+  if (scored.part_of > 0) json["part"] = {{"tokens", scored.tokens.size()}, {"of", scored.part_of}};
+  if (figures.ci95.interval)
+    json["ci95"] = {figures.ci95.interval->low, figures.ci95.interval->high};
+  else
+    json["ci95_reason"] = figures.ci95.reason;
   if (figures.loss_windows_64) json["loss_windows_64"] = *figures.loss_windows_64;
   if (figures.leaks) json["leaks"] = true;
-  if (figures.baselines) json["baselines"] = to_json(*figures.baselines);
+  if (figures.baselines) {
+    json["part_in_training_text"] = shared_part(figures);
+    json["baselines"] = to_json(*figures.baselines);
+  }
   return json;
 }
 
 std::string to_text(const Figures& figures) {
-  Table table({"", "nats/char", "bits/char"});
-  add_row(table, "this model, " + figures.split, figures.loss);
-  if (figures.loss_windows_64) add_row(table, "  in windows of 64", *figures.loss_windows_64);
-  if (figures.baselines) add_baselines(table, *figures.baselines, figures.block_size);
-  return table.text() + "95 % interval of the loss: " + format_fixed(figures.ci95.low, 4) + " to " +
-         format_fixed(figures.ci95.high, 4) + " (these weights, other text); perplexity " +
-         format_fixed(std::exp(figures.loss), 2) + "\n" + format_count(figures.tokens) +
-         " characters, each scored once, in windows of " + std::to_string(figures.block_size) + "\n" + verdict(figures);
+  const std::string per = figures.units == Units::bytes ? "/byte" : "/char";
+  Table table({"", "nats" + per, "bits" + per});
+  add_row(table, model_row(figures), figures.loss);
+  if (figures.loss_windows_64)
+    add_row(table, figures.scored.stride > 0 ? "  in windows of 64, no overlap" : "  in windows of 64",
+            *figures.loss_windows_64);
+  if (figures.baselines) add_baselines(table, figures);
+  return table.text() + interval_line(figures.ci95) + "perplexity " + format_fixed(std::exp(figures.loss), 2) + "; " +
+         scored_line(figures) + baseline_lines(figures) + shared_line(figures) + verdict(figures);
 }
 
 }  // namespace chargpt

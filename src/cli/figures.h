@@ -6,25 +6,43 @@
 #include <string>
 
 #include "baseline/baseline.h"
-#include "compute/engine.h"
+#include "cli/loaded_run.h"
 #include "evaluate/interval.h"
 #include "evaluate/split_loss.h"
+#include "inference/model.h"
+#include "inference/window_scorer.h"
 
 namespace chargpt {
 
+/// What is scored, and how.
+struct Scored {
+  TokenView tokens;
+  std::string split;         ///< train, val or all
+  bool validation = false;   ///< the run's own validation split: held out from what the model was trained on
+  std::int64_t part_of = 0;  ///< tokens held out, where only the first of them are scored (data.max_val_tokens)
+  std::int64_t stride = 0;   ///< of overlapping windows; 0: no overlap
+  std::string checkpoint{};  ///< for messages
+  std::string weights{};     ///< trained or averaged, where there are both
+  Storage storage = Storage::float32;
+};
+/// The validation split of the text that a run was trained on.
+Scored validation_of(const Corpus& corpus, const LoadedRun& run);
+
 struct Figures {
+  Scored scored;
   double loss = 0;  ///< nats per token
-  Interval ci95;
+  Confidence ci95;  ///< of these weights on more text of this kind
   std::int64_t tokens = 0, block_size = 0;
-  std::string split;
-  std::optional<double> loss_windows_64;  ///< where block_size > 64: the same split in windows of 64
+  Units units = Units::characters;
+  std::optional<double> loss_windows_64;  ///< where block_size > 64: the same split in windows of 64, no overlap
   bool leaks = false;
   std::optional<Baselines> baselines;  ///< absent where the training text is not at hand
 };
 
-/// `trained_on`: the corpus whose train split the baselines are counted on; null leaves them out.
-Figures measure(Engine& engine, const LanguageModel& model, const Corpus* trained_on, TokenView split,
-                const std::string& split_name, std::int64_t stride);
+/// `trained_on`: the corpus whose train split the baselines are counted on, as far as it is not scored; null leaves
+/// them out. Error diverged, naming the checkpoint, for a loss that is not finite.
+Figures measure(WindowScorer& scorer, const ModelConfig& model, const Corpus* trained_on, Units units,
+                const Scored& scored, const Heartbeat& heartbeat = {});
 
 /// interface of `eval --json`.
 nlohmann::ordered_json to_json(const Figures& figures);

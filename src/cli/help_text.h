@@ -1,14 +1,16 @@
 // The text of `chargpt COMMAND --help`, wrapped to the terminal. Knows no command.
 #pragma once
 
-#include <CLI/FormatterFwd.hpp>
 #include <string>
+
+#include "cli/options.h"
 
 namespace chargpt {
 
-class HelpText final : public CLI::FormatterBase {
- public:
-  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override;
-};
+/// Groups of options whose names begin so stand at the end of the text.
+inline const std::string config_groups = "Config: ";
+
+/// `summary`: what the command does; `example`: a command line that works.
+std::string help_text(const Options& options, const std::string& summary, const std::string& example);
 
 }  // namespace chargpt

@@ -1,11 +1,11 @@
 #include "cli/loaded_run.h"
 
-#include <CLI/CLI.hpp>
 #include <cmath>
+#include <utility>
 
-#include "compute/averages.h"
-#include "compute/device.h"
-#include "model/registry.h"
+#include "base/error.h"
+#include "checkpoint/manifest.h"
+#include "kernels/processor.h"
 #include "report/format.h"
 #include "report/log.h"
 
@@ -22,36 +22,74 @@ void announce(const Checkpoint& checkpoint, Weights used) {
            " (validation loss: trained " + loss(state.val_loss) + ", averaged " + loss(state.averaged_val_loss) + ")");
 }
 
+/// The folder of one checkpoint says which one.
+void check_choice(const std::filesystem::path& run, const std::string& which) {
+  std::error_code ignored;
+  if (which.empty() || !std::filesystem::exists(run / manifest_file, ignored)) return;
+  throw Error(ExitCode::usage, run.string() + " is one checkpoint, and --checkpoint " + which +
+                                   " is given too; leave that out, or give the run's folder");
+}
+
+/// A model is trained on a GPU where there is one; reading it is quick on the CPU.
+bool needs_modules(const ModelUse& use) {
+  if (use.engine != "auto" && use.engine != "cpu") return true;  // autograd, or a name that is none
+  return use.device != "auto" && use.device != "cpu";
+}
+
 }  // namespace
 
-void add_weights_option(CLI::App& app, std::string& weights) {
-  app.add_option("--weights", weights,
-                 "where weights were averaged too (train.ema): better (by its validation loss), trained or averaged")
-      ->check(CLI::IsMember({"better", "trained", "averaged"}));
+ResolvedConfig config_of_run(const std::string& run) {
+  std::vector<std::string> ignored;
+  return load_checkpoint(run, "last", /*with_optimizer=*/false, ignored).config;
+}
+
+void add_checkpoint_option(Options& options, std::string& checkpoint) {
+  options.add("--checkpoint", checkpoint, "best, last or step-N (default best)");
+}
+
+void add_weights_option(Options& options, std::string& weights) {
+  options
+      .add("--weights", weights,
+           "where weights were averaged too (train.ema): better (by its validation loss), trained or averaged")
+      .one_of({"better", "trained", "averaged"});
 }
 
 void log_loading(const std::vector<std::string>& notices) {
   for (const std::string& notice : notices) notice.starts_with(damage_notice) ? log_warning(notice) : log_note(notice);
 }
 
-LoadedRun load_run(const std::string& run, const std::string& which, const DeviceArguments& device,
-                   const std::string& engine, const std::string& weights) {
-  LoadedRun loaded;
+LoadedRun::LoadedRun(Checkpoint loaded, const ModelUse& use)
+    : checkpoint(std::move(loaded)),
+      model(std::make_unique<InferenceModel>(checkpoint, use.weights)),
+      threads_(thread_count(use.threads)) {
+  announce(checkpoint, model->weights());
+  if (needs_modules(use)) {
+    modules_ = training_half()->modules(checkpoint, use);
+    return;
+  }
+  flush_denormals();
+  model->round_matrices(use.storage);
+}
+
+WindowScorer& LoadedRun::scorer() {
+  if (modules_) return modules_->scorer();
+  if (!scorer_) scorer_ = std::make_unique<Scorer>(*model, threads_);
+  return *scorer_;
+}
+
+std::unique_ptr<NextLogits> LoadedRun::next_logits(DecodeOptions options) {
+  if (modules_) return modules_->next_logits(options);
+  options.threads = threads_;
+  return chargpt::next_logits(*model, options);
+}
+
+LoadedRun load_run(const std::string& run, const std::string& which, const ModelUse& use) {
+  if (needs_modules(use) && training_half() == nullptr) continue_in_training_half();
+  check_choice(run, which);
   std::vector<std::string> notices;
-  loaded.checkpoint = load_checkpoint(run, which, /*with_optimizer=*/false, notices);
+  Checkpoint checkpoint = load_checkpoint(run, which.empty() ? "best" : which, /*with_optimizer=*/false, notices);
   log_loading(notices);
-  set_threads(device.threads);
-  set_threads(1);  // for what follows: waking a pool of threads to fill a model costs more than it saves
-  const Config& config = loaded.config();
-  check_model_config(config.model);
-  loaded.model =
-      make_model(config.model, loaded.checkpoint.vocabulary.size(), static_cast<std::uint64_t>(config.train.seed));
-  loaded.model->to(choose_device(device.device));
-  loaded.arena = std::make_unique<ParameterArena>(*loaded.model, config.train);
-  announce(loaded.checkpoint, load_weights(*loaded.arena, loaded.checkpoint, *enum_value<Weights>(weights)));
-  set_threads(device.threads);
-  if (!engine.empty()) loaded.engine = make_engine(engine, *loaded.model, *loaded.arena, config.train);
-  return loaded;
+  return {std::move(checkpoint), use};
 }
 
 }  // namespace chargpt

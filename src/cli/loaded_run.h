@@ -7,26 +7,45 @@
 
 #include "checkpoint/checkpoint.h"
 #include "cli/arguments.h"
-#include "compute/engine.h"
+#include "cli/training_half.h"
+#include "generate/generate.h"
+#include "inference/model.h"
+#include "inference/scorer.h"
 
 namespace chargpt {
 
-struct LoadedRun {
+class LoadedRun {
+ public:
+  /// A checkpoint that `use` is made of. Errors: as InferenceModel, and as the training half, where a device or an
+  /// engine asks for that.
+  LoadedRun(Checkpoint loaded, const ModelUse& use);
+
   Checkpoint checkpoint;
-  std::shared_ptr<LanguageModel> model;
-  std::unique_ptr<ParameterArena> arena;
-  std::unique_ptr<Engine> engine;
+  std::unique_ptr<InferenceModel> model;
   const Config& config() const { return checkpoint.config.config; }
+  /// Whatever computes losses; made when it is first asked for.
+  WindowScorer& scorer();
+  /// The next characters, by whatever computes them.
+  std::unique_ptr<NextLogits> next_logits(DecodeOptions options);
+
+ private:
+  int threads_;
+  std::unique_ptr<Modules> modules_;  ///< where a device or an engine asked for them; null: inference does all
+  std::unique_ptr<Scorer> scorer_;
 };
 
 /// What load_checkpoint had to say, to stderr: a damaged checkpoint as a warning, which --quiet does not silence.
 void log_loading(const std::vector<std::string>& notices);
 
-/// `which`: best, last or step-N; `engine`: empty, none is made; `weights`: better, trained or averaged. Notices (a
-/// fall-back to another checkpoint, the choice between trained and averaged weights) go to stderr.
-LoadedRun load_run(const std::string& run, const std::string& which, const DeviceArguments& device,
-                   const std::string& engine, const std::string& weights = "better");
+/// `which`: best, last or step-N, empty for best; Error usage where `run` is one checkpoint's folder and `which` names
+/// another. On the CPU, unless `use` names another device or the engine autograd. Notices (a fall-back to another
+/// checkpoint, the choice between trained and averaged weights) go to stderr.
+LoadedRun load_run(const std::string& run, const std::string& which, const ModelUse& use = {});
+/// The config of a run's last checkpoint.
+ResolvedConfig config_of_run(const std::string& run);
+/// --checkpoint, empty where it is not given: then best.
+void add_checkpoint_option(Options& options, std::string& checkpoint);
 /// --weights
-void add_weights_option(CLI::App& app, std::string& weights);
+void add_weights_option(Options& options, std::string& weights);
 
 }  // namespace chargpt

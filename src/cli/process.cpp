@@ -15,6 +15,7 @@
 #include <string>
 
 #include "base/child_process.h"
+#include "base/clock.h"
 
 namespace chargpt {
 
@@ -39,10 +40,6 @@ std::optional<double> seconds_since_launch() {
 std::size_t terminal_columns(int descriptor) {
   struct winsize size {};
   return ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
-}
-
-double steady_seconds() {
-  return seconds_of(CLOCK_MONOTONIC);
 }
 
 // Field 22 of /proc/self/stat is the start in clock ticks since boot (proc(5)); the fields begin after the name's last

@@ -15,9 +15,6 @@ namespace chargpt {
 /// Columns of the terminal that the descriptor is; 0 where it is none.
 std::size_t terminal_columns(int descriptor);
 
-/// Now, on the clock that never jumps.
-double steady_seconds();
-
 /// When a process began (0: this one), in seconds of the steady clock, to a hundredth; 0 where the system does not
 /// tell. A script that becomes this program (exec) after work of its own says when, in seconds since 1970, in the
 /// environment variable CHARGPT_LAUNCHED: the script's time is not this process's then.

@@ -1,10 +1,13 @@
 #include "cli/run_folder.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <system_error>
+#include <utility>
 
 #include "base/error.h"
-#include "base/unfinished_files.h"
+#include "checkpoint/run_files.h"
 
 namespace chargpt {
 
@@ -12,19 +15,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Makes a folder and those above it; says which were not there, outermost first.
-std::vector<fs::path> make_folders(const fs::path& path) {
-  std::vector<fs::path> missing;
+/// False where it is there already.
+bool make_folder(const fs::path& path) {
   std::error_code failed;
-  for (fs::path at = path; !at.empty() && !fs::exists(at, failed); at = at.parent_path()) {
-    if (at.has_filename()) missing.insert(missing.begin(), at);
-    if (at == at.parent_path()) break;
-  }
-  fs::create_directories(path, failed);
+  const bool made = fs::create_directory(path, failed);
   if (failed)
     throw Error(ExitCode::io, "cannot make the folder " + path.string() + ": " + failed.message() +
                                   "; --run DIR chooses another place");
-  return missing;
+  return made;
 }
 
 /// "ladder/bigram" -> "ladder-bigram": one folder name, whatever the config is called.
@@ -34,33 +32,8 @@ std::string folder_name(std::string config_name) {
   return config_name.empty() || config_name[0] == '.' ? "run" + config_name : config_name;
 }
 
-/// runs/<name>-<n>, and what had to be made for it.
-std::vector<fs::path> make_first_free_folder(const std::string& name) {
-  std::vector<fs::path> made = make_folders("runs");
-  for (int n = 1;; ++n) {
-    const fs::path path = fs::path("runs") / (folder_name(name) + "-" + std::to_string(n));
-    std::error_code failed;
-    if (fs::create_directory(path, failed)) {
-      made.push_back(path);
-      return made;
-    }
-    if (failed) throw Error(ExitCode::io, "cannot make the folder " + path.string() + ": " + failed.message());
-  }
-}
-
-bool belongs_to_a_run(const fs::path& path) {
-  const std::string name = path.filename().string();
-  return name == "config.json" || name == "metrics.jsonl" || name == "samples" || name == "checkpoints" ||
-         name == "figures.json" || name == "report.html" || name == ".lock" ||
-         name.starts_with("events.out.tfevents.") || is_unfinished_name(name);
-}
-
-/// All that a run consists of, but for the lock.
-void empty_run_folder(const fs::path& run) {
-  std::vector<fs::path> parts;
-  for (const fs::directory_entry& entry : fs::directory_iterator(run))
-    if (belongs_to_a_run(entry.path()) && entry.path().filename() != ".lock") parts.push_back(entry.path());
-  for (const fs::path& part : parts) fs::remove_all(part);
+MadeFolders made_folders(const std::string& wanted, const std::string& name) {
+  return wanted.empty() ? MadeFolders::first_free(name) : MadeFolders(wanted);
 }
 
 [[noreturn]] void refuse_run(const fs::path& run) {
@@ -72,14 +45,18 @@ void empty_run_folder(const fs::path& run) {
               run.string() + " already holds a run: go on with it by `chargpt resume " + run.string() + "`, " + other);
 }
 
-void refuse_existing(const fs::path& run) {
-  for (const fs::directory_entry& entry : fs::directory_iterator(run)) {
-    const std::string name = entry.path().filename().string();
-    if (!belongs_to_a_run(entry.path()))
-      throw Error(ExitCode::busy, run.string() + " holds files that are no part of a run (" + name +
-                                      "); choose another folder by --run DIR");
-    if (name == "config.json" || name == "checkpoints") refuse_run(run);
-  }
+void refuse_foreign_files(const fs::path& run) {
+  const std::vector<fs::path> foreign = run_files(run).foreign;
+  if (!foreign.empty())
+    throw Error(ExitCode::busy, run.string() + " holds files that no run wrote (" + joined_names(foreign) +
+                                    "), and --overwrite removes a run's own alone: move them elsewhere, or choose "
+                                    "another folder by --run DIR");
+}
+
+void refuse_what_is_there(const fs::path& folder, bool overwrite) {
+  if (!is_run(folder)) return refuse_strangers(folder, "--run DIR");
+  if (!overwrite) refuse_run(folder);
+  refuse_foreign_files(folder);
 }
 
 }  // namespace
@@ -94,43 +71,95 @@ RunPlace run_place(const fs::path& run_or_checkpoint, const std::string& which) 
   return {run.empty() ? fs::path(".") : run, path.filename().string()};
 }
 
-fs::path make_run_folder(const std::string& wanted, const std::string& name) {
-  if (wanted.empty()) return make_first_free_folder(name).back();
-  make_folders(wanted);
-  refuse_existing(wanted);
-  return wanted;
+void refuse_occupied(const fs::path& folder, bool overwrite) {
+  std::error_code ignored;
+  if (!fs::exists(folder, ignored)) return;
+  make_folder(folder);  // makes none, as there is something; says so where that is a file
+  refuse_what_is_there(folder, overwrite);
+  if (is_locked(folder))
+    throw Error(ExitCode::busy, folder.string() + " is in use by another process; wait for it, stop it, or choose " +
+                                    "another folder with --run");
 }
 
-NewRun::NewRun(const std::string& wanted, const std::string& config_name)
-    : made_(wanted.empty() ? make_first_free_folder(config_name) : make_folders(wanted)),
-      path_(wanted.empty() ? made_.back() : fs::path(wanted)) {}
+MadeFolders::MadeFolders(const fs::path& path) : path_(path) {
+  std::vector<fs::path> missing;
+  std::error_code failed;
+  for (fs::path at = path; !at.empty() && !fs::exists(at, failed); at = at.parent_path()) {
+    if (at.has_filename()) missing.insert(missing.begin(), at);
+    if (at == at.parent_path()) break;
+  }
+  try {
+    for (const fs::path& folder : missing)
+      if (make_folder(folder)) made_.push_back(folder);
+    make_folder(path);  // says so where it is a file
+  } catch (...) {
+    remove_empty();
+    throw;
+  }
+}
+
+MadeFolders MadeFolders::first_free(const std::string& name) {
+  MadeFolders made("runs");
+  for (int n = 1;; ++n) {
+    made.path_ = fs::path("runs") / (folder_name(name) + "-" + std::to_string(n));
+    if (!make_folder(made.path_)) continue;
+    made.made_.push_back(made.path_);
+    return made;
+  }
+}
+
+MadeFolders::~MadeFolders() {
+  remove_empty();
+}
+
+void MadeFolders::remove_empty() const {
+  for (auto folder = made_.rbegin(); folder != made_.rend(); ++folder) ::rmdir(folder->c_str());
+}
+
+ResultsFolder::ResultsFolder(const std::string& wanted, const std::string& name, bool goes_on)
+    : made_(made_folders(wanted, name)), folder_(made_.path()) {
+  if (is_run(path())) throw Error(ExitCode::busy, path().string() + " holds a run; choose another folder by --out DIR");
+  if (!goes_on) refuse_strangers(path(), "--out DIR");
+}
+
+NewRun::NewRun(MadeFolders made) : made_(std::move(made)), folder_(made_.path()) {}
 
 // Delegates, so that the destructor undoes what is made before a refusal.
 NewRun::NewRun(const std::string& wanted, const std::string& config_name, bool overwrite)
-    : NewRun(wanted, config_name) {
-  if (!overwrite) refuse_existing(path_);
+    : NewRun(made_folders(wanted, config_name)) {
+  refuse_what_is_there(path(), overwrite);
   std::error_code ignored;
-  const bool had_lock = fs::exists(path_ / ".lock", ignored);
-  lock_.emplace(path_);
+  const bool had_lock = fs::exists(path() / ".lock", ignored);
+  lock_.emplace(path());
   lock_is_new_ = !had_lock;
-  if (!overwrite) refuse_existing(path_);  // another process may have begun one meanwhile
+  refuse_what_is_there(path(), overwrite);  // another process may have begun one meanwhile
+}
+
+NewRun::~NewRun() {
+  if (kept_) return;
+  try {
+    undo();
+  } catch (const std::exception&) {  // what cannot be removed stays
+  }
 }
 
 // The lock is held until its file is gone: who opened that file before finds that it is no longer the folder's.
-NewRun::~NewRun() {
-  if (kept_) return;
+void NewRun::undo() {
   std::error_code ignored;
-  try {
-    if (begun_) empty_run_folder(path_);
-  } catch (const std::exception&) {  // what cannot be removed stays
+  if (begun_) {
+    remove_run_files(path());
+    fs::remove(path() / run_mark, ignored);
   }
-  if (lock_is_new_) fs::remove(path_ / ".lock", ignored);
-  for (auto folder = made_.rbegin(); folder != made_.rend(); ++folder) fs::remove(*folder, ignored);
+  if (lock_is_new_) fs::remove(path() / ".lock", ignored);
 }
 
+// Marked before anything of an earlier run goes, whose manifests may be all that tells that it was one.
 void NewRun::begin() {
-  empty_run_folder(path_);
+  refuse_what_is_there(path(), /*overwrite=*/true);  // what came while the first steps were measured
+  begun_ = !is_run(path());
+  mark_run(path());
   begun_ = true;
+  remove_run_files(path());
 }
 
 }  // namespace chargpt

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/open_folder.h"
 #include "checkpoint/checkpoint.h"
 
 namespace chargpt {
@@ -19,31 +20,66 @@ struct RunPlace {
 /// `run_or_checkpoint` may be RUN or RUN/checkpoints/step-N; `which` counts for the former.
 RunPlace run_place(const std::filesystem::path& run_or_checkpoint, const std::string& which);
 
-/// Makes a folder for the results of several trainings. `wanted` empty: runs/<name>-<n> with the first free n. One that
-/// holds a run, or other files, is an Error busy.
-std::filesystem::path make_run_folder(const std::string& wanted, const std::string& name);
+/// What NewRun would refuse, without touching anything: for a dry run. Errors: those of NewRun.
+void refuse_occupied(const std::filesystem::path& folder, bool overwrite);
+
+/// Folders that were not there, outermost first; what is left empty of them goes again.
+class MadeFolders {
+ public:
+  /// Makes `path` and those above it. Errors: io.
+  explicit MadeFolders(const std::filesystem::path& path);
+  /// runs/<name>-<n> with the first free n.
+  static MadeFolders first_free(const std::string& name);
+  ~MadeFolders();
+  MadeFolders(MadeFolders&&) = default;
+  MadeFolders& operator=(MadeFolders&&) = delete;
+  /// The innermost.
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  void remove_empty() const;
+  std::filesystem::path path_;
+  std::vector<std::filesystem::path> made_;
+};
+
+/// The folder for the results of several trainings, which is not there again where nothing came into it.
+class ResultsFolder {
+ public:
+  /// `wanted` empty: runs/<name>-<n> with the first free n. Error busy, naming what is there, unless it is empty; with
+  /// `goes_on` only where it is a run.
+  ResultsFolder(const std::string& wanted, const std::string& name, bool goes_on = false);
+  /// Where it is now. Error io where it is gone.
+  const std::filesystem::path& path() { return folder_.path(); }
+
+ private:
+  MadeFolders made_;
+  OpenFolder folder_;
+};
 
 /// The folder of a new run, made and locked. Where the run does not come to begin, it is as if it had never been asked
 /// for: what was made is removed, what was there is left.
 class NewRun {
  public:
-  /// `wanted` as make_run_folder. An existing run is an Error busy with the three choices, unless `overwrite`.
+  /// `wanted` as ResultsFolder's. An existing run is an Error busy with the three choices, unless `overwrite`; files
+  /// that no run wrote are one in any case.
   NewRun(const std::string& wanted, const std::string& config_name, bool overwrite);
   ~NewRun();
   NewRun(const NewRun&) = delete;
   NewRun& operator=(const NewRun&) = delete;
 
-  const std::filesystem::path& path() const { return path_; }
-  /// From here on the folder is this run's: what an overwritten run consists of is removed (never other files).
+  /// Where it is now. Error io where it is gone.
+  const std::filesystem::path& path() { return folder_.path(); }
+  /// From here on the folder is this run's: it is marked as one, then what an overwritten run consists of is removed.
   void begin();
   /// There is something that a later process can use: all stays.
   void keep() { kept_ = true; }
 
  private:
-  NewRun(const std::string& wanted, const std::string& config_name);
+  explicit NewRun(MadeFolders made);
+  void undo();
 
-  std::vector<std::filesystem::path> made_;  ///< folders that were not there, outermost first
-  std::filesystem::path path_;
+  MadeFolders made_;
+  OpenFolder folder_;
   bool lock_is_new_ = false, begun_ = false, kept_ = false;
   std::optional<RunLock> lock_;
 };

@@ -1,18 +1,43 @@
 #include "cli/version.h"
 
-#include <torch/types.h>
+#include <cstdlib>
 
-#include "compute/device.h"
+#include "kernels/kernels.h"
+#include "kernels/processor.h"
 
 namespace chargpt {
+
+namespace {
+
+std::string capability_limit() {
+  const char* const limit = std::getenv("ATEN_CPU_CAPABILITY");
+  return limit == nullptr ? "" : " (ATEN_CPU_CAPABILITY = " + std::string(limit) + ")";
+}
+
+/// As LibTorch names it.
+std::string capability() {
+  switch (cpu::instruction_set()) {
+    case cpu::InstructionSet::avx512:
+      return "AVX512";
+    case cpu::InstructionSet::avx2:
+      return "AVX2";
+    case cpu::InstructionSet::portable:
+      break;
+  }
+  return "DEFAULT";
+}
+
+}  // namespace
 
 std::string program_version() {
   return CHARGPT_VERSION " (" CHARGPT_GIT_REVISION ")";
 }
 
 std::string version_text() {
-  return "chargpt " + program_version() + "\nLibTorch " + libtorch_version() + "\nCUDA " +
-         (at::hasCUDA() ? "yes" : "no") + "\nCPU capability " + cpu_capability() + "\n";
+  settle_cpu_capability();
+  return "chargpt " + program_version() +
+         "\nLibTorch " CHARGPT_LIBTORCH_VERSION "\nCUDA " CHARGPT_LIBTORCH_CUDA "\nCPU capability " + capability() +
+         capability_limit() + "\n";
 }
 
 }  // namespace chargpt

@@ -6,7 +6,7 @@
 namespace chargpt {
 
 std::string program_version();  ///< "0.1.0 (7c211ea)"
-/// `chargpt --version`: version, git revision, LibTorch, CUDA, CPU capability.
+/// `chargpt --version`: version, git revision, the LibTorch it was built with, CUDA, CPU capability.
 std::string version_text();
 
 }  // namespace chargpt

@@ -33,7 +33,7 @@ class AutogradEngine : public Engine {
 
   torch::Tensor losses(const Batch& batch) override {
     const torch::NoGradGuard no_grad;
-    const PrecisionScope precision(device_, train_.dtype);
+    const PrecisionScope precision(device_, Dtype::float32);
     const torch::Tensor loss = cross_entropy(batch, {}, at::Reduction::None);  // (B*T)
     return loss.view(batch.x.sizes()).cpu();                                   // (B, T)
   }
@@ -49,6 +49,7 @@ class AutogradEngine : public Engine {
     torch::Tensor total = torch::zeros({}, torch::TensorOptions().dtype(torch::kFloat32).device(device_));
     DropoutKey key{.seed = input.seed, .step = input.step, .micro_batch = 0};
     for (const Batch& batch : input.micro_batches) {
+      if (input.heartbeat) input.heartbeat(key.micro_batch * share);
       const torch::Tensor loss = cross_entropy(batch, {.dropout = &key}, at::Reduction::Mean) * share;
       if (loss.requires_grad()) loss.backward();
       total += loss.detach();

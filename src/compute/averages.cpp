@@ -76,17 +76,13 @@ AveragedWeights::InUse::~InUse() {
 }
 
 Weights load_weights(ParameterArena& arena, const Checkpoint& checkpoint, Weights which) {
+  const Weights chosen = chosen_weights(checkpoint, which);
   arena.load_model(*checkpoint.model, (checkpoint.path / "model.safetensors").string());
-  if (which == Weights::averaged && !checkpoint.averaged)
-    throw Error(ExitCode::usage,
-                checkpoint.path.string() + " has no averaged weights: its run had train.ema = 0; leave out --weights");
-  if (which == Weights::trained || !checkpoint.averaged) return Weights::trained;
-  const RunState& state = checkpoint.state;
-  if (which == Weights::better && !(state.averaged_val_loss < state.val_loss)) return Weights::trained;
+  if (chosen == Weights::trained) return chosen;
   std::vector<torch::Tensor> averaged = weights_of(arena);
   arena.load_into(averaged, *checkpoint.averaged, averaged_path(checkpoint));
   put(averaged, arena);
-  return Weights::averaged;
+  return chosen;
 }
 
 }  // namespace chargpt

@@ -13,6 +13,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "compute/arena.h"
+#include "inference/model.h"
 
 namespace chargpt {
 
@@ -52,8 +53,6 @@ class AveragedWeights {
   double decay_ = 0;
   std::vector<torch::Tensor> buffers_;  ///< one per group of the arena; undefined for tables
 };
-
-CHARGPT_ENUM(Weights, better, trained, averaged);
 
 /// Loads a checkpoint's weights into the arena and returns which: of `better`, the averaged ones where their validation
 /// loss at that checkpoint is lower. Error usage where averaged ones are asked for and there are none, data as

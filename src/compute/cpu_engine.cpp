@@ -4,23 +4,26 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <numeric>
 #include <string>
 #include <vector>
 
 #include "base/random.h"
-#include "compute/cpu/kernels.h"
-#include "compute/cpu/plan.h"
 #include "compute/cpu/table_rows.h"
 #include "compute/cpu/threads.h"
 #include "compute/cpu/worker.h"
 #include "compute/optimizer.h"
+#include "inference/plan.h"
+#include "kernels/half.h"
+#include "kernels/kernels.h"
 
 namespace chargpt {
 namespace {
 
 using cpu::Floats;
+using cpu::Forward;
 using cpu::Kernels;
 using cpu::on_threads;
 using cpu::Plan;
@@ -90,7 +93,6 @@ class CpuEngine : public Engine {
     return result;
   }
 
-  /// In float32, whatever the type that training computes in: the loss is that of the weights as they are saved.
   torch::Tensor losses(const Batch& batch) override {
     use_threads();
     pack_weights(nullptr);
@@ -101,9 +103,9 @@ class CpuEngine : public Engine {
     on_threads(threads_, [&](int thread) {
       const Share share = share_of(ids, 0, thread);
       if (share.count == 0) return;
-      Worker& worker = evaluators_[static_cast<std::size_t>(thread)];
-      worker.prepare(share.count, share.T, false);
-      worker.evaluate(weights_, share, to + share.first * share.T);
+      Forward& evaluator = evaluators_[static_cast<std::size_t>(thread)];
+      evaluator.prepare(share.count, share.T);
+      evaluator.losses(weights_, share, to + share.first * share.T);
     });
     return losses;
   }
@@ -163,7 +165,8 @@ class CpuEngine : public Engine {
             .scale = 0,
             .seed = nullptr,
             .rows = table_rows_.rows(micro_batch),
-            .row_gradients = {}};
+            .row_gradients = {},
+            .heartbeat = nullptr};
   }
 
   /// The gradient of the mean loss over all micro-batches, one part in each thread's buffers; returns that mean.
@@ -178,8 +181,23 @@ class CpuEngine : public Engine {
     }
     table_rows_.find(inputs);
     table_rows_.expect_gradients();
-    on_threads(threads_, [&](int thread) { train_share(thread, batches, seeds); });
+    std::atomic<bool> dropped = false;
+    on_threads(threads_, [&](int thread) {
+      train_share(thread, batches, seeds, [&, thread](double part) { beat(input.heartbeat, thread, part, dropped); });
+    });
     return std::accumulate(losses_.begin(), losses_.end(), 0.0);
+  }
+
+  /// The calling thread is the first; what it throws ends the others too.
+  static void beat(const Heartbeat& heartbeat, std::int64_t thread, double part, std::atomic<bool>& dropped) {
+    if (dropped) throw Interrupted{};
+    if (thread > 0 || !heartbeat) return;
+    try {
+      heartbeat(part);
+    } catch (...) {
+      dropped = true;
+      throw;
+    }
   }
 
   /// As DropoutPass derives it.
@@ -189,7 +207,8 @@ class CpuEngine : public Engine {
     return {.words = {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)}};
   }
 
-  void train_share(std::int64_t thread, const std::vector<Ids>& batches, const std::vector<cpu::DropoutSeed>& seeds) {
+  void train_share(std::int64_t thread, const std::vector<Ids>& batches, const std::vector<cpu::DropoutSeed>& seeds,
+                   const Heartbeat& heartbeat) {
     const auto index = static_cast<std::size_t>(thread);
     Worker& worker = trainers_[index];
     losses_[index] = 0;
@@ -202,7 +221,11 @@ class CpuEngine : public Engine {
       share.scale = static_cast<float>(share_of_token);
       share.seed = plan_.dropout.any() ? &seeds[i] : nullptr;
       share.row_gradients = table_rows_.gradients(i);
-      worker.prepare(share.count, share.T, true);
+      const Heartbeat of_all = [&](double part) {
+        heartbeat((static_cast<double>(i) + part) / static_cast<double>(batches.size()));
+      };
+      share.heartbeat = &of_all;
+      worker.prepare(share.count, share.T);
       if (!begun) worker.begin(weights_, gradient_buffers(index));
       begun = true;
       losses_[index] += share_of_token * worker.train(share);
@@ -262,16 +285,62 @@ class CpuEngine : public Engine {
   Floats packed_;
   Weights weights_;
   int threads_ = 0;
-  std::vector<Worker> trainers_, evaluators_;
+  std::vector<Worker> trainers_;
+  std::vector<Forward> evaluators_;
   std::vector<std::vector<Floats>> own_gradients_;  ///< by thread and group; none for the first thread
   std::vector<double> losses_, squares_;            ///< by thread
 };
+
+std::string reason_against(const ModelConfig& config) {
+  if (config.type != "gpt") return "model.type = " + config.type;
+  if (config.norm_place != NormPlace::pre) return "model.norm_place = " + std::string(enum_name(config.norm_place));
+  return {};
+}
+
+std::string reason_against(const ParameterArena& arena, const TrainConfig& train) {
+  if (train.dtype == Dtype::bfloat16 && cpu::half_kernels() == nullptr)
+    return cpu::instruction_set() < cpu::processor_instruction_set()
+               ? "train.dtype = bfloat16 where ATEN_CPU_CAPABILITY leaves AVX-512 out"
+               : "train.dtype = bfloat16 on a processor without AVX512_BF16";
+  for (const ParameterGroup& group : arena.groups()) {
+    if (!group.values.is_cpu()) return "device " + group.values.device().str();
+    if (group.row_sparse && !group.slots.front().name.starts_with("transformer.ngram."))
+      return "train.groups: optimizer = " + std::string(enum_name(group.rule)) + " of " + group.slots.front().name;
+  }
+  return {};
+}
+
+cpu::Parameter find(const ParameterArena& arena, const std::string& name) {
+  for (std::size_t g = 0; g < arena.groups().size(); ++g)
+    for (const ParameterSlot& slot : arena.groups()[g].slots)
+      if (slot.name == name) return {.group = static_cast<int>(g), .offset = slot.offset, .numel = slot.numel};
+  return {};
+}
+
+/// None, and then `why_not` says which option it is: "model.norm_place = post".
+std::optional<Plan> plan_for(const LanguageModel& model, const ParameterArena& arena, const TrainConfig& train,
+                             std::string& why_not) {
+  why_not = reason_against(model.config());
+  if (why_not.empty()) why_not = reason_against(arena, train);
+  if (!why_not.empty()) return std::nullopt;
+  const auto found = [&arena](const std::string& name, const auto& /*shape*/) { return find(arena, name); };
+  std::optional<Plan> plan =
+      cpu::plan_of(model.config(), model.vocab_size(), found, arena.numel(), cpu::Packing::both, cpu::kernels());
+  if (!plan) {
+    why_not = "parameters that are not those of its options";
+    return std::nullopt;
+  }
+  if (train.dtype == Dtype::bfloat16) plan->half = cpu::half_kernels();
+  for (cpu::TablePlan& table : plan->tables)
+    table.row_sparse = arena.groups()[static_cast<std::size_t>(table.weight.group)].row_sparse;
+  return plan;
+}
 
 }  // namespace
 
 std::unique_ptr<Engine> make_cpu_engine(LanguageModel& model, ParameterArena& arena, const TrainConfig& train,
                                         std::string& why_not) {
-  std::optional<Plan> plan = cpu::plan_of(model, arena, train, cpu::kernels(), why_not);
+  std::optional<Plan> plan = plan_for(model, arena, train, why_not);
   if (!plan) return nullptr;
   return std::make_unique<CpuEngine>(arena, train, std::move(*plan));
 }

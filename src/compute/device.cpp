@@ -3,22 +3,16 @@
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <ATen/Version.h>
-#include <sched.h>
 #include <torch/cuda.h>
 #include <torch/version.h>
 
-#include <algorithm>
 #include <charconv>
-#include <fstream>
-#include <set>
-#include <thread>
 
 #include "base/error.h"
+#include "kernels/kernels.h"
 
 namespace chargpt {
 namespace {
-
-constexpr std::int64_t most_threads = 1024;
 
 Error no_such_device(const std::string& name) {
   const std::int64_t count = cuda_device_count();
@@ -40,22 +34,6 @@ std::int64_t cuda_index(const std::string& name) {
   return failure == std::errc{} && rest == end ? index : -1;
 }
 
-std::string first_line(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
-
-/// CPUs granted by the cgroup, rounded up; `otherwise` where there is no quota. Format: "max 100000" or "150000
-/// 100000".
-std::int64_t cgroup_quota(std::int64_t otherwise) {
-  std::ifstream file("/sys/fs/cgroup/cpu.max");
-  double quota = 0, period = 0;
-  if (!(file >> quota >> period) || quota <= 0 || period <= 0) return otherwise;
-  return std::max<std::int64_t>(1, static_cast<std::int64_t>(quota / period + 0.999));
-}
-
 }  // namespace
 
 std::int64_t cuda_device_count() {
@@ -71,31 +49,18 @@ torch::Device choose_device(const std::string& name) {
   return {torch::kCUDA, static_cast<c10::DeviceIndex>(index)};
 }
 
+bool is_device_here(const std::string& name) {
+  return name == "cpu" || name == "auto" || (cuda_index(name) >= 0 && cuda_index(name) < cuda_device_count());
+}
+
 std::string device_name(const torch::Device& device) {
   return device.str();
 }
 
-std::int64_t physical_cores() {
-  cpu_set_t mask;
-  CPU_ZERO(&mask);
-  if (sched_getaffinity(0, sizeof mask, &mask) != 0) return std::max(1U, std::thread::hardware_concurrency());
-  std::set<std::string> cores;  // threads of one core name the same list of siblings
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (!CPU_ISSET(cpu, &mask)) continue;
-    const std::string topology = "/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/topology/";
-    const std::string siblings = first_line(topology + "thread_siblings_list");
-    cores.insert(siblings.empty() ? "cpu" + std::to_string(cpu) : siblings);
-  }
-  const auto count = static_cast<std::int64_t>(cores.size());
-  return std::min(count, cgroup_quota(count));
-}
-
 std::int64_t set_threads(std::int64_t threads) {
-  if (threads < 0 || threads > most_threads)
-    throw Error(ExitCode::usage, "--threads " + std::to_string(threads) +
-                                     " is not between 0 (one per physical core) and " + std::to_string(most_threads));
+  const int count = thread_count(threads);
   at::globalContext().setFlushDenormal(true);
-  at::set_num_threads(static_cast<int>(threads == 0 ? physical_cores() : threads));
+  at::set_num_threads(count);
   return at::get_num_threads();
 }
 
@@ -103,16 +68,12 @@ void synchronize(const torch::Device& device) {
   if (device.is_cuda()) torch::cuda::synchronize(device.index());
 }
 
-bool cpu_has_bfloat16() {
-#if defined(__x86_64__)
-  return __builtin_cpu_supports("avx512bf16");
-#else
-  return true;
-#endif
-}
-
 std::string cpu_capability() {
-  return at::get_cpu_capability();
+  const std::string of_libtorch = at::get_cpu_capability(), kernels = cpu::kernels().name;
+  const bool same = of_libtorch == "AVX512" ? kernels == "x86-64-v4"
+                    : of_libtorch == "AVX2" ? kernels == "x86-64-v3"
+                                            : kernels == "portable";
+  return same ? of_libtorch : of_libtorch + ", kernels " + kernels;
 }
 
 std::string libtorch_version() {

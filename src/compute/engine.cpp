@@ -1,5 +1,6 @@
 #include "compute/engine.h"
 
+#include <algorithm>
 #include <array>
 
 #include "base/error.h"
@@ -38,6 +39,18 @@ constexpr std::array engines{EngineType{"auto", best}, EngineType{"autograd", au
                              EngineType{"cpu", cpu_or_autograd}};
 
 }  // namespace
+
+void Engine::score(const WindowBatch& windows, std::span<float> losses) {
+  const auto tensor = [&windows](std::span<const std::int64_t> ids) {
+    return torch::tensor(torch::ArrayRef<std::int64_t>(ids.data(), ids.size())).view({windows.B(), windows.T});
+  };
+  const torch::Tensor all = this->losses({tensor(windows.inputs), tensor(windows.targets)}).contiguous();
+  std::copy_n(all.const_data_ptr<float>(), losses.size(), losses.begin());
+}
+
+bool is_engine(const std::string& name) {
+  return std::ranges::any_of(engines, [&name](const EngineType& engine) { return engine.name == name; });
+}
 
 std::unique_ptr<Engine> make_engine(const std::string& name, LanguageModel& model, ParameterArena& arena,
                                     const TrainConfig& train) {

@@ -7,8 +7,8 @@
 #include <numeric>
 #include <vector>
 
-#include "compute/cpu/kernels.h"
 #include "compute/cpu/threads.h"
+#include "kernels/kernels.h"
 #include "model/layers.h"
 
 namespace chargpt {

@@ -1,5 +1,6 @@
 #include "compute/sparse_adam.h"
 
+#include <ATen/Context.h>
 #include <ATen/Parallel.h>
 
 #include <algorithm>
@@ -44,13 +45,35 @@ void sparse_adam_on_cpu(ParameterGroup& group, std::int64_t step, const UpdateCo
   });
 }
 
+/// Sums into rows in one order while it is in scope: a GPU's index_add otherwise adds in whatever order its threads
+/// come, to other bits each time.
+class OneOrder {
+ public:
+  OneOrder()
+      : before_(at::globalContext().deterministicAlgorithms()),
+        warn_before_(at::globalContext().deterministicAlgorithmsWarnOnly()) {
+    at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/false);
+  }
+  ~OneOrder() { at::globalContext().setDeterministicAlgorithms(before_, warn_before_); }
+  OneOrder(const OneOrder&) = delete;
+  OneOrder& operator=(const OneOrder&) = delete;
+
+ private:
+  bool before_, warn_before_;
+};
+
+/// (rows, width): row i the sum of those of `occurring` whose place is i.
+Tensor summed_by_row(const Tensor& occurring, const Tensor& places, std::int64_t rows) {
+  Tensor sums = torch::zeros({rows, occurring.size(1)}, occurring.options());
+  const OneOrder one_order;
+  return sums.index_add_(0, places, occurring);
+}
+
 }  // namespace
 
 void sparse_adam_by_operations(ParameterGroup& group, std::int64_t step, const UpdateContext& context) {
   const auto [rows, places, counts] = at::_unique2(group.row_gradient.rows, /*sorted=*/true, /*return_inverse=*/true);
-  const Tensor& occurring = group.row_gradient.values;
-  const Tensor gradient =
-      torch::zeros({rows.size(0), group.width()}, occurring.options()).index_add_(0, places, occurring);
+  const Tensor gradient = summed_by_row(group.row_gradient.values, places, rows.size(0));
   keep_for_snapshots(group, rows);
   Tensor values = group.as_table(group.values), moment = group.as_table(group.moment2);
   const Tensor v = moment.index_select(0, rows).mul_(context.beta2).addcmul_(gradient, gradient, 1 - context.beta2);

@@ -1,8 +1,10 @@
 #include "config/document.h"
 
 #include <algorithm>
+#include <fstream>
 
 #include "base/error.h"
+#include "base/file_kind.h"
 #include "base/files.h"
 #include "base/quote.h"
 #include "config/decode.h"
@@ -19,6 +21,52 @@ std::string without_json(const std::string& path) {
 bool is_there(const fs::path& path) {
   std::error_code ignored;
   return fs::exists(path, ignored);
+}
+
+/// The first bytes of a file; none where it cannot be read, which is said when it is.
+std::string first_bytes(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string bytes(kind_bytes, '\0');
+  file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  bytes.resize(static_cast<std::size_t>(file.gcount()));
+  return bytes;
+}
+
+/// Whether a file of that name and beginning is meant as JSON: an object, or a comment before one.
+bool begins_like_a_config(const fs::path& path, const std::string& bytes) {
+  const std::string type = path.extension().native();
+  const std::size_t first = bytes.find_first_not_of(" \t\r\n");
+  if (type == ".json" || type == ".jsonc" || first == std::string::npos) return true;
+  return bytes[first] == '{' || bytes[first] == '/';
+}
+
+/// Error usage, with the option that it belongs to, for a folder in place of a config.
+[[noreturn]] void refuse_folder(const fs::path& path, const std::string& label) {
+  if (is_there(path / "MANIFEST.json"))
+    throw Error(ExitCode::usage, label + " is a checkpoint, not a config; chargpt resume " + label +
+                                     " goes on from it, --init_from " + label + " starts a new run from its weights");
+  if (is_there(path / "config.json"))
+    throw Error(ExitCode::usage, label + " is a run, not a config; chargpt resume " + label +
+                                     " goes on with it, and its config is " + (path / "config.json").string());
+  throw Error(ExitCode::usage,
+              label + " is a folder, not a config; texts are given by --text FILE, once for each file");
+}
+
+/// The same for a file that is no config by its first bytes.
+void refuse_other_file(const fs::path& path, const std::string& label) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(path, ignored)) return;
+  const std::string bytes = first_bytes(path);
+  if (begins_like_a_config(path, bytes)) return;
+  const std::string folder = path.has_parent_path() ? printable(path.parent_path().native(), 400) : ".";
+  if (is_there(fs::path(folder) / "MANIFEST.json"))
+    throw Error(ExitCode::usage, label + " is a file of the checkpoint " + folder + ", not a config; chargpt resume " +
+                                     folder + " goes on from it");
+  if (const auto kind = kind_of_file(bytes))
+    throw Error(ExitCode::usage, label + " is " + std::string(kind->name) + ", not a config: " +
+                                     std::string(kind->advice) + "; a text is given by --text FILE");
+  if (bytes.find('\0') == std::string::npos)
+    throw Error(ExitCode::usage, label + " is no config (it does not begin with {); that is a text: --text " + label);
 }
 
 }  // namespace
@@ -43,11 +91,8 @@ Document preset_document(const Preset& preset) {
 Document file_document(const fs::path& path) {
   const std::string label = printable(path.native(), 400);
   std::error_code ignored;
-  if (fs::is_directory(path, ignored)) {
-    const bool is_run = is_there(path / "config.json");
-    throw Error(ExitCode::usage, label + " is a folder, not a config file" +
-                                     (is_run ? "; its config is " + (fs::path(label) / "config.json").native() : ""));
-  }
+  if (fs::is_directory(path, ignored)) refuse_folder(path, label);
+  refuse_other_file(path, label);
   const fs::path canonical = fs::weakly_canonical(path, ignored);
   std::string text = read_file(path, max_config_bytes);
   return {{label}, std::move(text), canonical.native(), false, path.parent_path()};

@@ -38,14 +38,17 @@ class Layers {
   void add_section(const Document& document, const std::string& section, const Value& object);
   void restore_origin(const Document& document, const Value& object);
   void add_override(const Override& setting);
+  /// Error usage where another override has set the option before.
+  void say_once(const std::string& option, const Override& setting);
   void set_name(const Value& value, const std::string& place);
   /// Of max_iters, max_epochs and max_seconds, those that this layer leaves alone give way to those that it sets.
   void settle_length();
 
   Config& config_;
   std::map<std::string, std::string>& origin_;
-  std::vector<std::string> open_;  ///< identities of documents that extend one another
-  std::set<std::string> given_;    ///< options set by the current layer
+  std::vector<std::string> open_;            ///< identities of documents that extend one another
+  std::set<std::string> given_;              ///< options set by the current layer
+  std::map<std::string, std::string> said_;  ///< those of overrides, as the user said them
   std::optional<std::string> name_;
 };
 
@@ -109,6 +112,7 @@ void Layers::restore_origin(const Document& document, const Value& object) {
 
 void Layers::add(std::span<const Override> overrides) {
   given_.clear();
+  said_.clear();
   for (const Override& setting : overrides) add_override(setting);
   settle_length();
 }
@@ -125,7 +129,10 @@ void Layers::add_override(const Override& setting) {
   const Value value = override_value(setting, source);
   std::string key = setting.key, section;
   std::replace(key.begin(), key.end(), '-', '_');
-  if (key == "name") return set_name(value, source.label);
+  if (key == "name") {
+    say_once(key, setting);
+    return set_name(value, source.label);
+  }
   if (const std::size_t dot = key.find('.'); dot != std::string::npos) {
     section = key.substr(0, dot);
     key.erase(0, dot + 1);
@@ -136,9 +143,19 @@ void Layers::add_override(const Override& setting) {
   if (holders.empty()) reject_unknown(source.label, section, key, value);
   if (holders.size() > 1)
     reject(source.label, key + " is an option of " + joined(holders, " and ") + "; write " + holders[0] + "." + key);
+  say_once(holders[0] + "." + key, setting);
   assign_option(config_, holders[0], key, value, source.label, source);
   origin_[holders[0] + "." + key] = source.label;
   given_.insert(holders[0] + "." + key);
+}
+
+void Layers::say_once(const std::string& option, const Override& setting) {
+  const bool by_set = setting.flag.empty() || setting.flag == "--set";
+  const std::string said =
+      printable(by_set ? "--set " + setting.key + "=" + setting.value : setting.flag + " " + setting.value);
+  if (const auto [first, fresh] = said_.emplace(option, said); !fresh)
+    throw Error(ExitCode::usage,
+                option + " is given twice, by " + first->second + " and by " + said + "; give it once");
 }
 
 void Layers::set_name(const Value& value, const std::string& place) {
@@ -241,7 +258,8 @@ ResolvedConfig load_config(const std::string& name_or_path, std::span<const Over
     return resolve(file_document(name_or_path), stem_of(name_or_path), overrides);
   const std::string near = nearest_preset(name_or_path);
   throw Error(ExitCode::missing, printable(name_or_path) + " is neither a preset nor a file" +
-                                     (near.empty() ? "; chargpt configs lists the presets" : near));
+                                     (near.empty() ? "; chargpt configs lists the presets" : near) +
+                                     (name_or_path.ends_with(".txt") ? "; a text is given by --text FILE" : ""));
 }
 
 ResolvedConfig parse_config(std::string_view text, const std::string& source, const std::filesystem::path& folder,

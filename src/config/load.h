@@ -24,6 +24,7 @@ struct Override {
   std::string value;
   std::string flag;
 };
+/// Of several overrides each sets another option: one that is given twice is an Error usage, which names both values.
 
 struct ResolvedConfig {
   Config config;

@@ -1,8 +1,10 @@
-// Confidence intervals from per-token losses by resampling blocks of text. Pure functions.
+// What the losses along one text say of the mean loss on more text of its kind, or that they cannot say it. Pure
+// functions; knows no model. Method, sources and measured coverage: README.md beside this file.
 #pragma once
 
-#include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace chargpt {
@@ -11,21 +13,43 @@ struct Interval {
   double low = 0, high = 0;
 };
 
-/// Losses of neighbouring characters depend on each other, so text is resampled in blocks of consecutive ones.
-struct BlockSums {
-  std::vector<double> sums;     ///< of each block's losses
-  std::vector<double> lengths;  ///< the last one may be short
+/// A 95 % interval, or why there is none.
+struct Confidence {
+  std::optional<Interval> interval = {};
+  std::string reason = {};  ///< completes "cannot say: …"; empty where there is an interval
 };
 
-/// Cuts `losses` into blocks of `block` from 0. A text of fewer than 20 blocks is cut into 20 shorter ones (or single
-/// values): two or three blocks say nothing of their spread.
-BlockSums block_sums(std::span<const float> losses, std::int64_t block);
+/// `mean` ± `half_width`.
+Confidence around(double mean, double half_width);
+Confidence cannot_say(std::string reason);
 
-/// 95 % interval of the mean, resampling the blocks of block_sums() with replacement, `resamples` times, weighted by
-/// length; expanded percentiles, which give few blocks the width of Student's t. Speaks of the text, not of the seed.
-/// NaN, NaN where there are fewer than 2 values or one is not finite. Sources: Kuensch 1989 (block bootstrap);
-/// Hesterberg 2015, "What Teachers Should Know About the Bootstrap" (expansion).
-Interval bootstrap_interval(std::span<const float> losses, std::int64_t block = 1024, int resamples = 2000,
-                            std::uint64_t seed = 1337);
+/// Losses of a text in at most 4,096 parts of equal length, give or take one: all that MeanSpread looks at, and short
+/// enough that a text of any length costs one pass.
+std::vector<double> part_means(std::span<const float> losses);
+
+/// How far the mean of a text's losses may lie from the mean over more text of its kind: a mixture of Student's t
+/// distributions, one for each memory that the text may have, plain or under noise, weighted by how well it explains
+/// the text's slow waves.
+class MeanSpread {
+ public:
+  /// `characters`: how many losses the parts stand for.
+  MeanSpread(std::span<const double> parts, std::size_t characters);
+  /// Why there is no spread; empty where there is one.
+  const std::string& reason() const { return reason_; }
+  /// P(|mean of the text - mean of its kind| >= distance); needs a spread.
+  double p(double distance) const;
+  /// The distance whose p is `p`, 0 < p < 1.
+  double half_width(double p) const;
+
+ private:
+  struct Memory {
+    double weight, scale;
+  };
+  std::vector<Memory> memories_ = {};
+  std::string reason_ = {};
+};
+
+/// 95 % interval of the mean loss over more text of the kind that `losses` are of, of these weights.
+Confidence mean_interval(std::span<const float> losses);
 
 }  // namespace chargpt

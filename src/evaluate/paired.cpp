@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <string>
+#include <utility>
 
 #include "base/error.h"
 #include "evaluate/student.h"
@@ -13,108 +13,138 @@
 namespace chargpt {
 namespace {
 
-/// Block sums of every seed; K rows of B.
-struct SeedBlocks {
-  std::vector<std::vector<double>> sums;
-  std::vector<double> lengths;
+constexpr double power = 0.8;
 
-  double K() const { return static_cast<double>(sums.size()); }
-  double B() const { return static_cast<double>(lengths.size()); }
-  double tokens() const { return std::accumulate(lengths.begin(), lengths.end(), 0.0); }
+/// What the claims are made from: each seed's mean, and the parts of the text averaged over the seeds.
+struct SeedLosses {
+  std::vector<double> means;  ///< (K)
+  std::vector<double> parts;  ///< part_means()
+  std::size_t tokens = 0;
+
+  double K() const { return static_cast<double>(means.size()); }
 };
 
-struct Variance {
-  double value = 0, df = 1;
-};
+double mean_of(std::span<const float> losses) {
+  return std::accumulate(losses.begin(), losses.end(), 0.0) / static_cast<double>(losses.size());
+}
 
-SeedBlocks seed_blocks(std::span<const std::vector<float>> losses, std::int64_t block) {
+void check_pairs(std::size_t tokens, std::size_t others) {
+  if (tokens != others)
+    throw Error(ExitCode::internal,
+                "losses of " + std::to_string(tokens) + " and of " + std::to_string(others) + " tokens do not pair");
+}
+
+SeedLosses seed_losses(std::span<const std::vector<float>> losses) {
   if (losses.empty() || losses.front().empty()) throw Error(ExitCode::internal, "statistics of no losses");
-  SeedBlocks blocks;
+  SeedLosses result{.means = {}, .parts = {}, .tokens = losses.front().size()};
   for (const std::vector<float>& seed : losses) {
-    if (seed.size() != losses.front().size())
-      throw Error(ExitCode::internal, "losses of " + std::to_string(seed.size()) + " and of " +
-                                          std::to_string(losses.front().size()) + " tokens do not pair");
-    BlockSums one = block_sums(seed, block);
-    blocks.sums.push_back(std::move(one.sums));
-    blocks.lengths = std::move(one.lengths);
+    check_pairs(result.tokens, seed.size());
+    result.means.push_back(mean_of(seed));
+    const std::vector<double> parts = part_means(seed);
+    result.parts.resize(parts.size());
+    for (std::size_t i = 0; i < parts.size(); ++i) result.parts[i] += parts[i] / static_cast<double>(losses.size());
   }
-  return blocks;
+  return result;
 }
 
-std::vector<double> seed_means(const SeedBlocks& blocks) {
-  std::vector<double> means;
-  for (const std::vector<double>& row : blocks.sums)
-    means.push_back(std::accumulate(row.begin(), row.end(), 0.0) / blocks.tokens());
-  return means;
-}
-
-Variance text_variance(const SeedBlocks& blocks, double mean) {
-  std::vector<double> shares(blocks.lengths.size());  // of the deviation of the overall mean
-  for (const std::vector<double>& row : blocks.sums)
-    for (std::size_t b = 0; b < shares.size(); ++b)
-      shares[b] += (row[b] - blocks.lengths[b] * mean) / (blocks.K() * blocks.tokens());
-  const double squares = std::inner_product(shares.begin(), shares.end(), shares.begin(), 0.0);
-  return {squares * blocks.B() / (blocks.B() - 1), blocks.B() - 1};
-}
-
-Variance seed_variance(const std::vector<double>& means, double mean) {
-  const auto K = static_cast<double>(means.size());
+std::optional<double> deviation_of(const std::vector<double>& means, double mean) {
+  if (means.size() < 2) return std::nullopt;
   double squares = 0;
   for (const double seed_mean : means) squares += (seed_mean - mean) * (seed_mean - mean);
-  return {squares / (K * (K - 1)), K - 1};
+  return std::sqrt(squares / static_cast<double>(means.size() - 1));
 }
 
-/// Half the width of the interval that the truth leaves with probability `p`.
-double half_width(const std::vector<Variance>& variances, double p) {
-  double square = 0;
-  for (const Variance& variance : variances) square += variance.value * std::pow(student_critical(p, variance.df), 2);
-  return std::sqrt(square);
-}
-
-/// The p at which the interval around `mean` just reaches 0.
-double two_sided_p(const std::vector<Variance>& variances, double mean) {
-  if (mean == 0) return 1;
+/// The p at which half_width(p) is `distance`.
+template <class HalfWidth>
+double p_of_half_width(const HalfWidth& half_width, double distance) {
   double low = 0, high = 1;
   for (int i = 0; i < 50; ++i) {
     const double middle = (low + high) / 2;
-    (half_width(variances, middle) > std::abs(mean) ? low : high) = middle;
+    (half_width(middle) > distance ? low : high) = middle;
   }
   return high;
 }
 
-MeanEstimate estimate(const SeedBlocks& blocks) {
-  const std::vector<double> means = seed_means(blocks);
+/// half_width(p) of an interval that misses with probability p; p(distance) of a mean that is 0 to lie so far from it.
+template <class HalfWidth, class P>
+Claim claim(double mean, std::int64_t comparisons, const HalfWidth& half_width, const P& p) {
+  const auto pairs = static_cast<double>(comparisons);
+  return {.ci95 = around(mean, half_width(0.05 / pairs)),
+          .p = mean == 0 ? 1 : std::min(1.0, pairs * p(std::abs(mean)))};
+}
+
+MeanEstimate estimate(const SeedLosses& losses, std::int64_t comparisons) {
   MeanEstimate result;
-  result.mean = std::accumulate(means.begin(), means.end(), 0.0) / blocks.K();
-  result.weights_only = blocks.sums.size() == 1;
-  std::vector<Variance> variances = {text_variance(blocks, result.mean)};
-  if (!result.weights_only) variances.push_back(seed_variance(means, result.mean));
-  const bool known = std::isfinite(result.mean) && blocks.lengths.size() > 1;
-  result.resolvable = known ? half_width(variances, 0.05) : std::numeric_limits<double>::quiet_NaN();
-  result.p = known ? two_sided_p(variances, result.mean) : std::numeric_limits<double>::quiet_NaN();
-  result.ci95 = {result.mean - result.resolvable, result.mean + result.resolvable};
+  result.mean = std::accumulate(losses.means.begin(), losses.means.end(), 0.0) / losses.K();
+  result.deviation = deviation_of(losses.means, result.mean);
+  result.weights_only = !result.deviation;
+  const double seeds_error = result.deviation.value_or(0) / std::sqrt(losses.K());
+  const auto over_seeds = [&](double p) {
+    return seeds_error == 0 ? 0 : student_critical(p, losses.K() - 1) * seeds_error;
+  };
+  const auto p_over_seeds = [&](double distance) { return student_p(distance / seeds_error, losses.K() - 1); };
+  if (!std::isfinite(result.mean))
+    result.this_text.ci95 = cannot_say("a loss is not finite");
+  else if (result.weights_only)
+    result.this_text.ci95 = cannot_say("one seed does not tell how seeds differ");
+  else
+    result.this_text = claim(result.mean, comparisons, over_seeds, p_over_seeds);
+  const MeanSpread spread(losses.parts, losses.tokens);
+  const auto over_both = [&](double p) { return std::hypot(spread.half_width(p), over_seeds(p)); };
+  const auto p_over_both = [&](double distance) {
+    return seeds_error == 0 ? spread.p(distance) : p_of_half_width(over_both, distance);
+  };
+  if (spread.reason().empty())
+    result.more_text = claim(result.mean, comparisons, over_both, p_over_both);
+  else
+    result.more_text.ci95 = cannot_say(spread.reason());
   return result;
 }
 
 }  // namespace
 
-MeanEstimate mean_over_seeds(std::span<const std::vector<float>> losses, std::int64_t block) {
-  return estimate(seed_blocks(losses, block));
+MeanEstimate mean_over_seeds(std::span<const std::vector<float>> losses, std::int64_t comparisons) {
+  return estimate(seed_losses(losses), comparisons);
 }
 
 MeanEstimate paired_difference(std::span<const std::vector<float>> a, std::span<const std::vector<float>> b,
-                               std::int64_t block) {
+                               std::int64_t comparisons) {
   if (a.size() != b.size())
     throw Error(ExitCode::internal,
                 std::to_string(a.size()) + " and " + std::to_string(b.size()) + " seeds do not pair");
-  SeedBlocks difference = seed_blocks(a, block);
-  const SeedBlocks other = seed_blocks(b, block);
-  if (a.front().size() != b.front().size())
-    throw Error(ExitCode::internal, "losses of " + std::to_string(a.front().size()) + " and of " +
-                                        std::to_string(b.front().size()) + " tokens do not pair");
-  for (std::size_t k = 0; k < other.sums.size(); ++k)
-    for (std::size_t i = 0; i < other.lengths.size(); ++i) difference.sums[k][i] -= other.sums[k][i];
-  return estimate(difference);
+  SeedLosses difference = seed_losses(a);
+  const SeedLosses other = seed_losses(b);
+  check_pairs(difference.tokens, other.tokens);
+  for (std::size_t k = 0; k < other.means.size(); ++k) difference.means[k] -= other.means[k];
+  for (std::size_t i = 0; i < other.parts.size(); ++i) difference.parts[i] -= other.parts[i];
+  return estimate(difference, comparisons);
+}
+
+std::optional<double> shown_difference(const SeedsDesign& design) {
+  if (design.seeds < 2) return std::nullopt;
+  const auto df = static_cast<double>(design.seeds - 1);
+  const double critical = student_critical(0.05 / static_cast<double>(design.comparisons), df);
+  double low = 0, high = 4 * critical + 4;  // in standard errors
+  for (int i = 0; i < 60; ++i) {
+    const double middle = (low + high) / 2;
+    (student_power(middle, df, critical) < power ? low : high) = middle;
+  }
+  return high * design.deviation / std::sqrt(df + 1);
+}
+
+std::optional<std::int64_t> seeds_to_show(double difference, double deviation, std::int64_t comparisons) {
+  constexpr std::int64_t most_seeds = 1000;
+  const auto enough = [&](std::int64_t seeds) {
+    return *shown_difference({.seeds = seeds, .deviation = deviation, .comparisons = comparisons}) <= difference;
+  };
+  if (!enough(most_seeds)) return std::nullopt;
+  std::int64_t few = 1, many = 2;
+  while (!enough(many)) few = std::exchange(many, std::min(2 * many, most_seeds));
+  while (many - few > 1) {
+    const std::int64_t middle = (few + many) / 2;
+    (enough(middle) ? many : few) = middle;
+  }
+  return many;
 }
 
 }  // namespace chargpt

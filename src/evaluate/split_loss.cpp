@@ -47,15 +47,35 @@ std::int64_t windows_at_once(TokenView split, std::int64_t length) {
   return std::max<std::int64_t>(1, std::min(logits_bytes / per_token, cache_friendly_tokens) / length);
 }
 
-/// Losses of windows of one length: (B, T).
-torch::Tensor losses_at(Engine& engine, TokenView split, const std::vector<std::int64_t>& begins, std::int64_t length) {
-  const auto B = std::ssize(begins);
-  Batch batch{torch::empty({B, length}, torch::kInt64), torch::empty({B, length}, torch::kInt64)};
-  for (std::int64_t row = 0; row < B; ++row) {
-    split.copy(begins[static_cast<std::size_t>(row)], length, batch.x.data_ptr<std::int64_t>() + row * length);
-    split.copy(begins[static_cast<std::size_t>(row)] + 1, length, batch.y.data_ptr<std::int64_t>() + row * length);
+/// Windows of one length, one batch after the other: their losses (B, T).
+class Batches {
+ public:
+  Batches(WindowScorer& scorer, TokenView split) : scorer_(scorer), split_(split) {}
+
+  const std::vector<float>& losses(const std::vector<std::int64_t>& begins, std::int64_t length) {
+    const auto tokens = begins.size() * static_cast<std::size_t>(length);
+    inputs_.resize(tokens);
+    targets_.resize(tokens);
+    losses_.resize(tokens);
+    std::int64_t to = 0;
+    for (const std::int64_t begin : begins) {
+      split_.copy(begin, length, inputs_.data() + to);
+      split_.copy(begin + 1, length, targets_.data() + to);
+      to += length;
+    }
+    scorer_.score({.inputs = inputs_, .targets = targets_, .T = length}, losses_);
+    return losses_;
   }
-  return engine.losses(batch).contiguous();
+
+ private:
+  WindowScorer& scorer_;
+  TokenView split_;
+  std::vector<std::int64_t> inputs_, targets_;
+  std::vector<float> losses_;
+};
+
+void beat(const Heartbeat& heartbeat, std::int64_t done, std::int64_t all) {
+  if (heartbeat) heartbeat(static_cast<double>(done) / static_cast<double>(all));
 }
 
 double mean_of(const std::vector<float>& losses) {
@@ -64,13 +84,15 @@ double mean_of(const std::vector<float>& losses) {
 
 }  // namespace
 
-SplitLoss split_loss(Engine& engine, TokenView split, std::int64_t block_size, std::int64_t stride) {
+SplitLoss split_loss(WindowScorer& scorer, TokenView split, std::int64_t block_size, std::int64_t stride,
+                     const Heartbeat& heartbeat) {
   check_split(split);
   if (stride < 0 || stride > block_size)
     throw Error(ExitCode::usage, "stride " + std::to_string(stride) + " is outside 1 to block_size " +
                                      std::to_string(block_size) + "; 0 means no overlap");
   const WindowCut windows{split.size() - 1, block_size, stride == 0 ? block_size : stride};
   const std::int64_t at_once = windows_at_once(split, block_size);
+  Batches batches(scorer, split);
   SplitLoss result;
   result.losses.reserve(static_cast<std::size_t>(windows.targets));
   for (std::int64_t first = 0; first < windows.count();) {
@@ -79,18 +101,20 @@ SplitLoss split_loss(Engine& engine, TokenView split, std::int64_t block_size, s
     std::int64_t window = first;
     for (; window < windows.count() && window < first + at_once && windows.length_of(window) == length; ++window)
       begins.push_back(windows.begin(window));
-    const torch::Tensor losses = losses_at(engine, split, begins, length);  // (B, T)
+    const std::vector<float>& losses = batches.losses(begins, length);  // (B, T)
     for (; first < window; ++first) {
-      const float* row = losses.data_ptr<float>() + (first - window + std::ssize(begins)) * length;
+      const float* row = losses.data() + (first - window + std::ssize(begins)) * length;
       result.losses.insert(result.losses.end(), row + windows.first_scored(first), row + length);
     }
+    beat(heartbeat, first, windows.count());
   }
   result.mean = mean_of(result.losses);
   result.tokens = std::ssize(result.losses);
   return result;
 }
 
-double sampled_loss(Engine& engine, TokenView split, std::int64_t block_size, std::int64_t count) {
+double sampled_loss(WindowScorer& scorer, TokenView split, std::int64_t block_size, std::int64_t count,
+                    const Heartbeat& heartbeat) {
   check_split(split);
   if (count < 1)
     throw Error(ExitCode::usage, "a sampled loss of " + std::to_string(count) + " windows; 1 is the least");
@@ -98,12 +122,15 @@ double sampled_loss(Engine& engine, TokenView split, std::int64_t block_size, st
   const std::int64_t places = split.size() - length;
   count = std::min(count, places);
   const std::int64_t at_once = windows_at_once(split, length);
+  Batches batches(scorer, split);
   double sum = 0;
   for (std::int64_t first = 0; first < count; first += at_once) {
     std::vector<std::int64_t> begins;
     for (std::int64_t i = first; i < std::min(count, first + at_once); ++i)
       begins.push_back(i * (places / count) + i * (places % count) / count);  // i places / count without overflow
-    sum += losses_at(engine, split, begins, length).sum(torch::kFloat64).item<double>();
+    const std::vector<float>& losses = batches.losses(begins, length);
+    sum = std::accumulate(losses.begin(), losses.end(), sum);
+    beat(heartbeat, std::min(count, first + at_once), count);
   }
   return sum / static_cast<double>(count * length);
 }

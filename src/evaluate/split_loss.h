@@ -4,7 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "compute/engine.h"
+#include "base/heartbeat.h"
+#include "inference/window_scorer.h"
 #include "text/corpus.h"
 
 namespace chargpt {
@@ -21,11 +22,13 @@ struct SplitLoss {
 /// that no earlier window held are scored: the last `stride` of each, fewer of the short last one. 0 is block_size: no
 /// overlap. Batches are small enough that logits take at most 64 MB. Errors: data for a split of fewer than 2 tokens,
 /// usage for a stride outside 0..block_size.
-SplitLoss split_loss(Engine& engine, TokenView split, std::int64_t block_size, std::int64_t stride = 0);
+SplitLoss split_loss(WindowScorer& scorer, TokenView split, std::int64_t block_size, std::int64_t stride = 0,
+                     const Heartbeat& heartbeat = {});
 
 /// Mean loss of `count` evenly spaced windows, begins floor(i (n - block_size) / count): the fixed train sample beside
 /// a validation loss, or a sampled evaluation. A split shorter than a window is one window; no window is scored twice.
 /// Errors: data for a split of fewer than 2 tokens, usage for count < 1.
-double sampled_loss(Engine& engine, TokenView split, std::int64_t block_size, std::int64_t count);
+double sampled_loss(WindowScorer& scorer, TokenView split, std::int64_t block_size, std::int64_t count,
+                    const Heartbeat& heartbeat = {});
 
 }  // namespace chargpt

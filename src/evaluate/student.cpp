@@ -1,6 +1,7 @@
 // Student's t by the incomplete beta function.
 #include "evaluate/student.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -54,6 +55,22 @@ double student_critical(double p, double df) {
     (student_p(middle, df) > p ? low : high) = middle;
   }
   return (low + high) / 2;
+}
+
+double student_power(double noncentrality, double df, double critical) {
+  // T = (Z + noncentrality) / u, and u = sqrt(chi^2 / df) has the density below: Simpson's rule over all of it that
+  // counts.
+  constexpr int steps = 2000;
+  const double reach = 10 / std::sqrt(2 * df), from = std::max(0.0, 1 - reach), width = (1 + reach - from) / steps;
+  const double log_unit = std::log(2) + df / 2 * std::log(df / 2) - std::lgamma(df / 2);
+  double sum = 0;
+  for (int i = 0; i <= steps; ++i) {
+    const double u = from + i * width;
+    const double power_of_u = df == 1 ? 0 : u > 0 ? (df - 1) * std::log(u) : -std::numeric_limits<double>::infinity();
+    const double density = std::exp(log_unit + power_of_u - df * u * u / 2);
+    sum += (i == 0 || i == steps ? 1 : i % 2 == 1 ? 4 : 2) * density * normal_cdf(noncentrality - critical * u);
+  }
+  return sum * width / 3;
 }
 
 double normal_cdf(double z) {

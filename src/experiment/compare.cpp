@@ -11,15 +11,18 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/open_folder.h"
+#include "checkpoint/run_files.h"
 #include "compute/averages.h"
 #include "compute/device.h"
 #include "evaluate/split_loss.h"
 #include "experiment/kept_losses.h"
 #include "experiment/own_process.h"
 #include "experiment/run_names.h"
-#include "model/registry.h"
+#include "inference/model_types.h"
+#include "text/text_place.h"
 #include "train/conditions.h"
-#include "train/length.h"
+#include "train/run_length.h"
 
 namespace chargpt {
 namespace {
@@ -85,13 +88,25 @@ bool same_text(const Corpus& a, const Corpus& b) {
   return a.fingerprint() == b.fingerprint() && a.vocabulary() == b.vocabulary() && a.train().size() == b.train().size();
 }
 
+/// The text where the config names it, or where a run of this comparison found it before.
+Corpus load_text(DataConfig data, const fs::path& out, const ReadingProgress& reading) {
+  std::error_code ignored;
+  for (const fs::directory_entry& run : fs::directory_iterator(out, ignored))
+    if (const auto places = text_places(data.text, run.path()); !places.empty()) {
+      data.text = places.front();
+      break;
+    }
+  return load_corpus(data, {}, std::nullopt, most_bytes_in_memory, reading);
+}
+
 /// The text that all configs have in common.
-Corpus load_common_corpus(const std::vector<ResolvedConfig>& configs) {
+Corpus load_common_corpus(const std::vector<ResolvedConfig>& configs, const fs::path& out,
+                          const ReadingProgress& reading) {
   const Config& first = configs.front().config;
-  Corpus corpus = load_corpus(first.data);
+  Corpus corpus = load_text(first.data, out, reading);
   for (const ResolvedConfig& resolved : configs) {
     if (changed_options(first, resolved.config, "data").empty()) continue;
-    if (!same_text(corpus, load_corpus(resolved.config.data)))
+    if (!same_text(corpus, load_text(resolved.config.data, out, reading)))
       throw Error(ExitCode::usage, "configs " + first.name + " and " + resolved.config.name +
                                        " differ in their text (" +
                                        changed_options(first, resolved.config, "data").front() +
@@ -102,21 +117,45 @@ Corpus load_common_corpus(const std::vector<ResolvedConfig>& configs) {
 
 void make_folder(const fs::path& path) {
   std::error_code failed;
-  fs::create_directories(path, failed);
+  fs::create_directory(path, failed);
   if (failed) throw Error(ExitCode::io, "cannot make the folder " + path.string() + ": " + failed.message());
 }
 
-/// Options that the run in `run` and `wanted` do not share. A length in seconds or epochs settles max_iters, which then
-/// may differ.
-std::vector<std::string> differences(const fs::path& run, const Config& wanted) {
+ResolvedConfig config_of(const fs::path& run) {
   const fs::path path = run / "config.json";
-  std::vector<std::string> lines = changed_options(parse_config(read_file(path), path.string(), run).config, wanted);
-  if (wanted.train.max_seconds > 0 || wanted.train.max_epochs > 0)
+  return parse_config(read_regular_file(path), path.string(), run);
+}
+
+/// A length in seconds or epochs settles max_iters; in seconds, it may limit evaluations too.
+bool settles_length(const TrainConfig& train) {
+  return train.max_seconds > 0 || train.max_epochs > 0;
+}
+
+/// Options that the run in `run` and `wanted` do not share, but for what its length has settled, and for the names of
+/// the text, whose content is compared later.
+std::vector<std::string> differences(const fs::path& run, const Config& wanted) {
+  const ResolvedConfig kept = config_of(run);
+  std::vector<std::string> lines = changed_options(kept.config, wanted);
+  std::erase_if(lines, [](const std::string& line) { return line.starts_with("data.text "); });
+  if (settles_length(wanted.train))
     std::erase_if(lines, [](const std::string& line) { return line.starts_with("train.max_iters "); });
+  if (limits_evaluations(kept))
+    std::erase_if(lines, [](const std::string& line) { return line.starts_with("eval.eval_iters "); });
   return lines;
 }
 
+/// A length once settled stays: the run goes on with its schedule as it was.
+void keep_length(ResolvedConfig& wanted, const ResolvedConfig& kept) {
+  if (!settles_length(wanted.config.train)) return;
+  wanted.config.train.max_iters = kept.config.train.max_iters;
+  wanted.origin["train.max_iters"] = kept.origin.at("train.max_iters");
+  if (!limits_evaluations(kept)) return;
+  wanted.config.eval.eval_iters = kept.config.eval.eval_iters;
+  wanted.origin["eval.eval_iters"] = kept.origin.at("eval.eval_iters");
+}
+
 void refuse_another_run(const fs::path& run, const Config& wanted) {
+  is_run(run) ? refuse_replaced(run) : refuse_strangers(run, "--out DIR");
   std::error_code ignored;
   if (!fs::exists(run / "config.json", ignored)) {
     if (list_checkpoints(run).empty() && !fs::exists(run / "val_losses.json", ignored)) return;
@@ -136,7 +175,8 @@ class Comparer {
         names_(distinct_names(configs_)),
         options_(options),
         hooks_(hooks),
-        corpus_(load_common_corpus(configs_)),
+        out_(open_if_there(options.out)),
+        corpus_(load_common_corpus(configs_, options.out, hooks.reading)),
         first_seed_(options.first_seed.value_or(configs_.front().config.train.seed)) {
     for (std::size_t i = 0; i < configs_.size(); ++i) {
       const ModelConfig& model = configs_[i].config.model;
@@ -144,19 +184,32 @@ class Comparer {
       check_splits(corpus_, model.block_size);
       results_.push_back({.config = names_[i], .block_size = model.block_size});
     }
-    for (const Entry& entry : entries()) refuse_another_run(entry.about.run, entry.config.config);
   }
 
-  /// False where it was stopped.
-  bool run() { return options_.jobs > 1 ? run_at_once() : run_in_turn(); }
+  /// False where it was stopped. What is in the way of any of the runs is said before the first.
+  bool run() {
+    for (const Entry& entry : entries()) refuse_another_run(entry.about.run, entry.config.config);
+    return options_.jobs > 1 ? run_at_once() : run_in_turn();
+  }
 
-  /// False where it was stopped.
+  /// One of the runs, while others may be under way beside it. False where it was stopped. Error io where the folder of
+  /// the runs, which is there already, is not.
   bool run_one(std::int64_t number) {
+    if (!out_) throw Error(ExitCode::io, "the folder " + options_.out.string() + " is gone");
     Entry entry = entries().at(static_cast<std::size_t>(number - 1));
     if (!settle(entry)) return false;
     const SeedRun& result = results_[entry.index].seeds.back();
     if (!result.failure.empty()) throw Error(ExitCode::diverged, result.failure);
     return true;
+  }
+
+  /// Where the runs are now. Error io where that is gone.
+  const fs::path& out() {
+    if (!out_) {
+      make_folder(options_.out);
+      out_ = std::make_unique<OpenFolder>(options_.out);
+    }
+    return out_->path();
   }
 
   /// Each config's runs by seed, whichever ended first.
@@ -193,9 +246,15 @@ class Comparer {
     return true;
   }
 
+  /// Makes the run's folder, also where the comparison's own was renamed.
+  void place(Entry& entry) {
+    entry.about.run = out() / entry.about.run.filename();
+    make_folder(entry.about.run);
+  }
+
   /// Reuses the run or trains it; false where it was stopped.
   bool settle(Entry& entry) {
-    make_folder(entry.about.run);
+    place(entry);
     const RunLock lock(entry.about.run);
     refuse_another_run(entry.about.run, entry.config.config);
     const bool reused = reuse(entry);
@@ -228,15 +287,26 @@ class Comparer {
   }
 
   void begin(Entry entry, std::vector<Job>& running) {
-    make_folder(entry.about.run);
+    place(entry);
     {
       const RunLock lock(entry.about.run);
       refuse_another_run(entry.about.run, entry.config.config);
       if (reuse(entry)) return announce(entry, /*reused=*/true);
     }
     if (hooks_.started) hooks_.started(entry.about);
-    auto process = options_.start(entry.about.number, threads_of_a_job());
+    start(std::move(entry), running);
+  }
+
+  void start(Entry entry, std::vector<Job>& running) {
+    place(entry);
+    auto process = options_.start(entry.about.number);
     running.push_back({std::move(entry), std::move(process), std::chrono::steady_clock::now()});
+  }
+
+  /// A process that was on its way to its folder when that was renamed fails, by whatever it misses first.
+  bool missed_its_folder(const Job& job) {
+    const int code = *job.process->ended();
+    return code != 0 && code != static_cast<int>(ExitCode::diverged) && job.entry.about.run.parent_path() != out();
   }
 
   std::int64_t threads_of_a_job() const {
@@ -248,10 +318,13 @@ class Comparer {
     const auto ended =
         std::find_if(running.begin(), running.end(), [](const Job& job) { return job.process->ended().has_value(); });
     if (ended == running.end()) return false;
-    const Job job = std::move(*ended);
+    Job job = std::move(*ended);
     running.erase(ended);
     try {
-      collect(job);
+      if (missed_its_folder(job))
+        start(std::move(job.entry), running);
+      else
+        collect(job);
     } catch (...) {
       for (const Job& other : running) other.process->ask_to_stop();
       throw;
@@ -259,8 +332,9 @@ class Comparer {
     return true;
   }
 
-  void collect(const Job& job) {
-    const Entry& entry = job.entry;
+  void collect(Job& job) {
+    Entry& entry = job.entry;
+    place(entry);
     const int code = *job.process->ended();
     if (code == static_cast<int>(ExitCode::diverged)) {
       const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - job.begun;
@@ -284,7 +358,7 @@ class Comparer {
       for (std::size_t i = 0; i < configs_.size(); ++i) {
         Entry entry{i, configs_[i], {names_[i], seed, {}, std::ssize(all) + 1, total, {}}};
         set_seed(entry.config, seed);
-        entry.about.run = options_.out / (folder_name(entry.about.config) + "-seed" + std::to_string(seed));
+        entry.about.run = run_folder(i, seed);
         all.push_back(std::move(entry));
       }
     return all;
@@ -316,13 +390,15 @@ class Comparer {
 
   /// False where it was stopped.
   bool train(Entry& entry) {
-    TrainerOptions trainer_options = options_.trainer;
-    trainer_options.run = entry.about.run;
-    trainer_options.process_started = 0;
-    Trainer trainer(entry.config, corpus_, trainer_options);
+    mark_run(entry.about.run);
+    remove_unfinished_files(entry.about.run);
+    OpenFolder folder(entry.about.run);
+    const std::optional<Checkpoint> begun = begun_run(entry);
+    if (begun) keep_length(entry.config, begun->config);
+    Trainer trainer(entry.config, corpus_, trainer_options(entry, begun));
     const auto speedometer = std::make_shared<Speedometer>();
     trainer.add_listener(speedometer);
-    resume_if_begun(entry, trainer);
+    if (begun) trainer.resume_from(*begun);
     if (hooks_.before_run) hooks_.before_run(entry.about, trainer);
     KeptRun kept{.seed = {.seed = entry.about.seed, .jobs = options_.jobs, .run = entry.about.run},
                  .params = trainer.state().parameters,
@@ -330,12 +406,20 @@ class Comparer {
                  .leaks = trainer.model().leaks(),
                  .text = corpus_.fingerprint()};
     try {
-      if (run_to_end(entry, trainer) == Ending::stopped) return false;
-      score_best(entry, trainer, kept.seed);
+      trainer.plan(/*measure=*/true);
+      // Its length is settled now. It is written before the first update.
+      write_file_atomically(folder.path() / "config.json", to_json(trainer.config().config).dump(2) + "\n");
+      if (trainer.run() == Ending::stopped) return false;
+      kept.seed.run = entry.about.run = folder.path();
+      score_end(entry, trainer, kept.seed);
+    } catch (const Interrupted&) {
+      return false;
     } catch (const Error& error) {
       if (error.code() != ExitCode::diverged) throw;
       kept.seed.failure = error.what();
     }
+    kept.seed.updates = trainer.state().step;
+    kept.seed.ended = trainer.state().ended;
     kept.seed.seconds = trainer.state().seconds;
     const double tokens = static_cast<double>(trainer.state().step * tokens_per_step(trainer.config().config));
     kept.seed.tokens_per_second = speedometer->median(kept.seed.seconds > 0 ? tokens / kept.seed.seconds : 0);
@@ -344,39 +428,74 @@ class Comparer {
     return true;
   }
 
-  void resume_if_begun(Entry& entry, Trainer& trainer) const {
-    if (list_checkpoints(entry.about.run).empty()) return;
+  /// What a comparison that was broken off has left of a run.
+  std::optional<Checkpoint> begun_run(Entry& entry) const {
+    if (list_checkpoints(entry.about.run).empty()) return std::nullopt;
     std::vector<std::string> notices;
-    const Checkpoint checkpoint = load_checkpoint(entry.about.run, "last", /*with_optimizer=*/true, notices);
+    Checkpoint checkpoint = load_checkpoint(entry.about.run, "last", /*with_optimizer=*/true, notices);
     for (const std::string& line : notices) notice(line);
-    trainer.resume_from(checkpoint);
     entry.about.resume_step = checkpoint.state.step;
+    return checkpoint;
   }
 
-  /// The config is written once its length is settled, before the first update.
-  static Ending run_to_end(const Entry& entry, Trainer& trainer) {
-    trainer.plan(/*measure=*/true);
-    write_file_atomically(entry.about.run / "config.json", to_json(trainer.config().config).dump(2) + "\n");
-    return trainer.run();
+  /// A run that goes on keeps its number of threads, however many jobs there are now, unless one is asked for.
+  TrainerOptions trainer_options(const Entry& entry, const std::optional<Checkpoint>& begun) const {
+    TrainerOptions options = options_.trainer;
+    options.run = entry.about.run;
+    options.process_started = 0;
+    if (begun)
+      options = options_to_resume(options, begun->state);
+    else
+      options.settled = settled_length(entry);
+    const bool asked_for = options_.trainer.threads > 0;
+    if (options_.jobs > 1 && (asked_for || options.threads == 0)) options.threads = threads_of_a_job();
+    return options;
   }
 
-  void score_best(const Entry& entry, Trainer& trainer, SeedRun& seed) const {
+  /// What max_seconds has come to in this very run, or in that of the config's first seed: all seeds of a config have
+  /// one schedule, and a run's config.json is where it is written down.
+  SettledLength settled_length(const Entry& entry) const {
+    if (entry.config.config.train.max_seconds == 0) return {};
+    std::error_code ignored;
+    for (const fs::path& run : {entry.about.run, run_folder(entry.index, first_seed_)})
+      if (fs::exists(run / "config.json", ignored)) {
+        const ResolvedConfig kept = config_of(run);
+        return {.max_iters = kept.config.train.max_iters, .eval_iters = kept.config.eval.eval_iters};
+      }
+    return {};
+  }
+
+  fs::path run_folder(std::size_t index, std::int64_t seed) const {
+    return options_.out / (folder_name(names_[index]) + "-seed" + std::to_string(seed));
+  }
+
+  /// The best checkpoint is the best on the very split that is scored: a run that is evaluated more often would have
+  /// more to choose from.
+  void score_end(const Entry& entry, Trainer& trainer, SeedRun& seed) const {
     std::vector<std::string> notices;
-    const Checkpoint best = load_checkpoint(entry.about.run, "best", /*with_optimizer=*/false, notices);
+    const Checkpoint last = load_checkpoint(entry.about.run, "last", /*with_optimizer=*/false, notices);
     for (const std::string& line : notices) notice(line);
-    load_weights(trainer.arena(), best, Weights::better);
-    SplitLoss loss = split_loss(trainer.engine(), corpus_.val(), entry.config.config.model.block_size);
+    load_weights(trainer.arena(), last, last.averaged ? Weights::averaged : Weights::trained);
+    SplitLoss loss =
+        split_loss(trainer.engine(), corpus_.val(), entry.config.config.model.block_size, 0, [this](double) {
+          if (stopped()) throw Interrupted{};
+        });
     if (!std::isfinite(loss.mean))
-      throw Error(ExitCode::diverged, "the weights of " + best.path.string() + " give no finite loss");
+      throw Error(ExitCode::diverged, "the weights of " + last.path.string() + " give no finite loss");
     seed.loss = loss.mean;
     seed.losses = std::move(loss.losses);
-    seed.step = best.state.step;
+    seed.step = last.state.step;
+    if (entry.config.config.eval.eval_iters == 0) {  // else it is an estimate, which compares with no loss of the split
+      seed.lowest_loss = last.state.best_val_loss;
+      seed.lowest_step = last.state.best_step;
+    }
   }
 
   std::vector<ResolvedConfig> configs_;
   std::vector<std::string> names_;  ///< as they are listed, each once
   const CompareOptions& options_;
   const CompareHooks& hooks_;
+  std::unique_ptr<OpenFolder> out_;  ///< once there is such a folder
   Corpus corpus_;
   std::int64_t first_seed_;
   std::vector<ConfigRuns> results_;  ///< one per config, in the order given
@@ -388,7 +507,7 @@ Comparison compare(std::vector<ResolvedConfig> configs, const CompareOptions& op
   Comparer comparer(std::move(configs), options, hooks);
   if (!comparer.run()) return {.complete = false};
   Comparison comparison = rank_configs(comparer.results());
-  write_file_atomically(options.out / "compare.json", to_json(comparison).dump(2) + "\n");
+  write_file_atomically(comparer.out() / "compare.json", to_json(comparison).dump(2) + "\n");
   return comparison;
 }
 

@@ -2,9 +2,9 @@
 // ranks them. Knows no command line and never prints.
 //
 // Seed k is the first config's train.seed + k, for every config: configs of equal batch_size and block_size see the
-// same windows in the same order. The weights scored are the best that a run kept (its last where it kept no best). A
-// comparison that was broken off goes on when it is started again with the same folder: runs that ended are reused, one
-// that was under way is resumed. A folder that holds another run is refused, never overwritten.
+// same windows in the same order. The weights scored are those that a run ended with, averaged ones where train.ema
+// averages. A comparison that was broken off goes on when it is started again with the same folder: runs that ended are
+// reused, one that was under way is resumed. A folder that holds another run is refused, never overwritten.
 #pragma once
 
 #include <cstdint>
@@ -23,14 +23,16 @@
 namespace chargpt {
 
 /// Starts run `number` of this very comparison as a process of its own, which calls compare_one().
-using RunStarter = std::function<std::unique_ptr<ChildProcess>(std::int64_t number, std::int64_t threads)>;
+using RunStarter = std::function<std::unique_ptr<ChildProcess>(std::int64_t number)>;
 
 struct CompareOptions {
   std::int64_t seeds = 1;
   std::filesystem::path out;               ///< OUT/<config>-seed<seed>/ for each run, OUT/compare.json at the end
   std::optional<std::int64_t> first_seed;  ///< instead of the first config's train.seed
   std::optional<std::int64_t> max_iters;   ///< instead of every config's own length; excludes max_seconds
-  std::optional<double> max_seconds;       ///< the same in seconds of training for each run
+  /// The same in seconds for each run, from its beginning to its last save. What they come to for a config's first seed
+  /// holds for all its seeds, and for a run that is resumed.
+  std::optional<double> max_seconds;
   /// Trainings at once, each a process of its own with its share of the threads; excludes every length in seconds.
   std::int64_t jobs = 1;
   RunStarter start;        ///< needed where jobs > 1
@@ -52,6 +54,7 @@ struct CompareHooks {
   std::function<void(const ComparedRun&)> started;               ///< where it is a process of its own
   std::function<void(const ComparedRun&, const SeedRun&, bool reused)> after_run;
   std::function<void(const std::string& line)> notice;
+  ReadingProgress reading;  ///< of the text
 };
 
 /// Runs seed by seed, all configs with the first seed first. Stopped (`trainer.stop`), it returns at once with
@@ -63,7 +66,7 @@ struct CompareHooks {
 Comparison compare(std::vector<ResolvedConfig> configs, const CompareOptions& options, const CompareHooks& hooks = {});
 
 /// Run `number` (from 1) of such a comparison alone, left on the disk for compare() to reuse. False where it was
-/// stopped. Errors as above; diverged too.
+/// stopped. Errors as above; diverged too, and io where the folder of the runs, which compare() has made, is not there.
 bool compare_one(std::vector<ResolvedConfig> configs, const CompareOptions& options, std::int64_t number,
                  const CompareHooks& hooks = {});
 

@@ -5,24 +5,37 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "evaluate/paired.h"
+#include "report/ending.h"
 #include "report/table.h"
 
 namespace chargpt {
 
-/// One config trained with one seed, scored on the whole validation split by the weights it kept as best.
+/// Which weights of a run were scored.
+enum class ScoredAt {
+  end,   ///< those it ended with, averaged where train.ema averages: nothing was chosen by the split they are scored on
+  best,  ///< those of its lowest validation loss, as earlier programs scored: the lowest of many flatters
+};
+
+/// One config trained with one seed, scored on the whole validation split.
 struct SeedRun {
   std::int64_t seed = 0;
   double loss = 0;  ///< nats per token
   double seconds = 0;
   double tokens_per_second = 0;  ///< median over the updates
   std::int64_t step = 0;         ///< of the weights scored
-  std::int64_t jobs = 1;         ///< trainings that shared the machine; more than one: times compare with nothing
+  std::int64_t updates = 0;      ///< of the whole run; 0: not known
+  Ending ended = Ending::unknown;
+  ScoredAt scored = ScoredAt::end;
+  double lowest_loss = std::numeric_limits<double>::infinity();  ///< of the run's evaluations; infinite where not known
+  std::int64_t lowest_step = 0;                                  ///< of that evaluation
+  std::int64_t jobs = 1;  ///< trainings that shared the machine; more than one: times compare with nothing
   std::filesystem::path run = {};
   std::string failure = {};        ///< why there is no loss (training diverged); empty where there is one
   std::vector<float> losses = {};  ///< of every token, in the order of the text
@@ -38,33 +51,36 @@ struct ConfigRuns {
 
 struct ConfigResult {
   ConfigRuns runs;
-  MeanEstimate mean;             ///< over seeds and text; NaN where a seed failed
-  std::optional<double> spread;  ///< standard deviation over seeds; absent with one
-  std::int64_t rank = 0;         ///< 1 is the lowest mean; 0: not ranked (leaks, or a seed failed)
-  std::optional<MeanEstimate>
-      versus_best;  ///< its loss minus that of rank 1, paired; absent for rank 1 and where rank is 0
+  MeanEstimate mean;                        ///< of this config alone; NaN where a seed failed
+  std::int64_t rank = 0;                    ///< 1 is the lowest mean; 0: not ranked (leaks, or a seed failed)
+  std::optional<MeanEstimate> versus_best;  ///< its loss minus that of rank 1, paired, at 95 % for all pairs together;
+                                            ///< absent for rank 1 and where rank is 0
 };
 
 struct Comparison {
   std::vector<ConfigResult> results = {};  ///< by rank, then those without one in the order they were given
   std::int64_t tokens = 0;                 ///< scored by each run
+  std::int64_t pairs = 0;                  ///< of ranked configs
   bool complete = true;                    ///< false: stopped before every run had ended, and then there are no results
 };
 
 /// Every config must have the same seeds in the same order, and losses of the same tokens. The best is chosen by these
-/// very losses, so of many configs that are equal one looks better than the rest by luck: p is that of one pair, not of
-/// the choice.
+/// very losses, so each comparison with it is corrected for all pairs that there are (see evaluate/paired.h): of
+/// configs that are equal, at most 5 % of comparisons call any better than another.
 Comparison rank_configs(std::vector<ConfigRuns> configs);
 
-/// {"results":[{"config","params","seeds":[{"seed","loss","seconds","tokens_per_second","run"}],"mean","ci95","spread","rank",
-/// "versus_best":{"difference","ci95","p","resolvable"}}],…}; figures that are not known are null.
+/// {"results":[{"config","params","seeds":[{"seed","loss","seconds","tokens_per_second","run"}],"mean","ci95","this_text",
+/// "spread","rank","versus_best":{"difference","ci95","p","this_text":{"ci95","p"}}}…],"comparisons","seeds_needed",…}.
+/// "ci95" and "p" are of more text of this kind, "this_text" of other seeds on this very text; null where they cannot
+/// be said, and then "ci95_reason" says why.
 nlohmann::ordered_json to_json(const Comparison& comparison);
 
 /// One row per config.
 Table to_table(const Comparison& comparison);
 
-/// What a reader of the table must know: what one seed cannot tell, the smallest difference that could have been
-/// resolved, times of runs that shared the machine, runs that diverged, models that leak.
+/// What a reader of the table must know: what each interval is about or why there is none, the difference that these
+/// seeds would show, which weights were scored, times of runs that shared the machine, runs that overfitted or
+/// diverged, models that leak.
 std::vector<std::string> remarks(const Comparison& comparison);
 
 }  // namespace chargpt

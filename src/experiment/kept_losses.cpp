@@ -14,7 +14,8 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "val_losses.f32 is written as the processor holds it");
 
-constexpr int version = 1;
+/// 1: losses of the best checkpoint. 2: of the end of the run.
+constexpr int version = 2;
 
 std::filesystem::path header_path(const std::filesystem::path& run) {
   return run / "val_losses.json";
@@ -42,7 +43,12 @@ nlohmann::ordered_json header_of(const KeptRun& kept) {
           {"seconds", kept.seed.seconds},
           {"tokens_per_second", kept.seed.tokens_per_second},
           {"step", kept.seed.step},
+          {"updates", kept.seed.updates},
+          {"ended", enum_name(kept.seed.ended)},
           {"jobs", kept.seed.jobs},
+          {"scored", kept.seed.scored == ScoredAt::end ? "end" : "best"},
+          {"lowest_loss", kept.seed.lowest_loss},  // null where it is not known
+          {"lowest_step", kept.seed.lowest_step},
           {"params", kept.params},
           {"block_size", kept.block_size},
           {"leaks", kept.leaks},
@@ -56,7 +62,7 @@ std::uint64_t from_hexadecimal(const std::string& text) {
 }
 
 std::vector<float> read_losses(const std::filesystem::path& run, const nlohmann::json& header) {
-  const std::string bytes = read_file(losses_path(run));
+  const std::string bytes = read_regular_file(losses_path(run));
   if (bytes.size() / sizeof(float) != header.at("count").get<std::size_t>() || bytes.size() % sizeof(float) != 0 ||
       hexadecimal(crc64(bytes)) != header.at("crc64").get<std::string>())
     throw Error(ExitCode::data, "val_losses.f32 is not what val_losses.json says");
@@ -66,7 +72,8 @@ std::vector<float> read_losses(const std::filesystem::path& run, const nlohmann:
 }
 
 KeptRun parse(const std::filesystem::path& run, const nlohmann::json& header) {
-  if (header.at("version").get<int>() != version) throw Error(ExitCode::data, "another version of val_losses.json");
+  const int written = header.at("version").get<int>();
+  if (written < 1 || written > version) throw Error(ExitCode::data, "another version of val_losses.json");
   KeptRun kept;
   kept.seed.run = run;
   kept.seed.losses = read_losses(run, header);
@@ -76,6 +83,12 @@ KeptRun parse(const std::filesystem::path& run, const nlohmann::json& header) {
   header.at("tokens_per_second").get_to(kept.seed.tokens_per_second);
   header.at("step").get_to(kept.seed.step);
   kept.seed.jobs = header.value("jobs", std::int64_t{1});  // absent where an earlier program wrote it
+  kept.seed.updates = header.value("updates", std::int64_t{0});
+  kept.seed.ended = enum_value<Ending>(header.value("ended", std::string())).value_or(Ending::unknown);
+  kept.seed.scored = header.value("scored", "best") == "end" ? ScoredAt::end : ScoredAt::best;
+  if (header.contains("lowest_loss") && header["lowest_loss"].is_number())
+    header["lowest_loss"].get_to(kept.seed.lowest_loss);
+  kept.seed.lowest_step = header.value("lowest_step", std::int64_t{0});
   header.at("params").get_to(kept.params);
   header.at("block_size").get_to(kept.block_size);
   header.at("leaks").get_to(kept.leaks);
@@ -96,7 +109,7 @@ std::optional<KeptRun> kept_losses(const std::filesystem::path& run, std::string
   if (!std::filesystem::exists(header_path(run), ignored)) return std::nullopt;
   try {
     constexpr std::uint64_t largest_header = 1 << 20;
-    return parse(run, nlohmann::json::parse(read_file(header_path(run), largest_header)));
+    return parse(run, nlohmann::json::parse(read_regular_file(header_path(run), largest_header)));
   } catch (const std::exception& error) {
     problem = header_path(run).string() + " cannot be used (" + error.what() + ")";
     return std::nullopt;

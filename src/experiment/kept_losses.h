@@ -1,7 +1,7 @@
 // The losses of a run on every token of the validation split, kept beside the run so that later comparisons need no
 // model:
 //   RUN/val_losses.f32   little-endian float32, one per token in the order of the text
-//   RUN/val_losses.json  {"version":1,"count","crc64","config","seed","loss",…}; written last, so its presence means
+//   RUN/val_losses.json  {"version":2,"count","crc64","config","seed","loss",…}; written last, so its presence means
 //   all is there
 // Knows no model and no statistics.
 #pragma once

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "base/open_folder.h"
 #include "experiment/own_process.h"
 #include "experiment/run_names.h"
 #include "report/format.h"
@@ -22,9 +23,8 @@ constexpr std::chrono::milliseconds interval(100);
 /// Reads what is added to a file, whole lines at a time.
 class Tail {
  public:
-  explicit Tail(fs::path path) : path_(std::move(path)) {}
-  std::string new_lines() {
-    std::ifstream file(path_, std::ios::binary);
+  std::string new_lines(const fs::path& path) {
+    std::ifstream file(path, std::ios::binary);
     if (!file.seekg(read_)) return "";
     std::string text(std::istreambuf_iterator<char>(file), {});
     text.resize(text.rfind('\n') + 1);  // npos + 1 is 0
@@ -33,7 +33,6 @@ class Tail {
   }
 
  private:
-  fs::path path_;
   std::streamoff read_ = 0;
 };
 
@@ -52,13 +51,15 @@ void check(const std::vector<ResolvedConfig>& configs, const LearnOptions& optio
 }
 
 /// Watches one run until it has ended, asking it to at the target. False where it was stopped from outside.
-bool watch(StartedTraining& training, LearnRun& run, const std::string& name, const LearnOptions& options) {
-  Tail metrics(run.run / "metrics.jsonl");
+bool watch(StartedTraining& training, LearnRun& run, const std::string& name, const LearnOptions& options,
+           OpenFolder& out) {
+  Tail metrics;
   std::optional<int> code;
   while (!code) {
     if (options.stop && options.stop->load()) return false;
     code = training.process->ended();  // asked first, so that the last rows are read
-    append_rows(run.curve, metrics.new_lines());
+    run.run = out.path() / run.run.filename();
+    append_rows(run.curve, metrics.new_lines(run.run / "metrics.jsonl"));
     if (run.curve.leaks)
       throw Error(ExitCode::usage,
                   name + " " + leaks_label + "; the seconds to a loss that means nothing mean nothing");
@@ -71,6 +72,9 @@ bool watch(StartedTraining& training, LearnRun& run, const std::string& name, co
     run.failure = error_of(*training.process, *code);
   else if (*code != 0 && !was_asked)
     throw failure_of_run(name + " with seed " + std::to_string(run.seed), *training.process, *code);
+  else if (!fs::exists(run.run))
+    throw Error(ExitCode::io,
+                "the folder " + run.run.string() + " is gone: it was renamed or removed while it was watched");
   return true;
 }
 
@@ -78,16 +82,18 @@ bool watch(StartedTraining& training, LearnRun& run, const std::string& name, co
 
 Learned learn(const std::vector<ResolvedConfig>& configs, const LearnOptions& options) {
   check(configs, options);
+  fs::create_directories(options.out);
+  OpenFolder out(options.out);
   Learned learned;
   for (const std::string& name : distinct_names(configs)) learned.configs.push_back({.config = name});
   const std::int64_t first_seed = configs.front().config.train.seed;
   for (std::int64_t seed = first_seed; seed < first_seed + options.seeds; ++seed)
     for (std::size_t i = 0; i < configs.size(); ++i) {
       LearnedConfig& config = learned.configs[i];
-      LearnRun run{.seed = seed, .run = options.out / (folder_name(config.config) + "-seed" + std::to_string(seed))};
+      LearnRun run{.seed = seed, .run = out.path() / (folder_name(config.config) + "-seed" + std::to_string(seed))};
       StartedTraining training = options.start(i, seed, run.run);
       run.launch_seconds = training.launch_seconds;
-      if (!watch(training, run, config.config, options)) return {.configs = {}, .complete = false};
+      if (!watch(training, run, config.config, options, out)) return {.configs = {}, .complete = false};
       if (options.after_run) options.after_run(config.config, run);
       config.runs.push_back(std::move(run));
     }

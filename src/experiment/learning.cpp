@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "base/quote.h"
-#include "evaluate/student.h"
 #include "report/format.h"
 
 namespace chargpt {
@@ -30,7 +29,7 @@ void append_row(LearningCurve& curve, const nlohmann::json& row) {
     if (!row.value("exact", true))
       throw Error(ExitCode::usage,
                   "an evaluation of a few windows cannot tell when the whole split's loss is reached; set "
-                  "eval.eval_iters = 0");
+                  "eval.eval_iters = 0, and no train.max_seconds too short for whole evaluations");
     const double trained = number_or_nan(row, "val_loss"), averaged = number_or_nan(row, "averaged_val_loss");
     curve.points.push_back({.step = row.value("step", std::int64_t{0}),
                             .loss = std::fmin(trained, averaged),  // the one that is a number, where only one is
@@ -59,22 +58,20 @@ std::int64_t parameters_of(const LearnedConfig& config) {
 
 /// `figure` of each run, where all have reached the target.
 template <class Figure>
-std::optional<MeanOverSeeds> mean_if_all_reached(const LearnedConfig& config, const Figure& figure) {
+std::optional<OverSeeds> mean_if_all_reached(const LearnedConfig& config, const Figure& figure) {
   if (config.runs.empty() || config.times_reached() < std::ssize(config.runs)) return std::nullopt;
   std::vector<double> values;
   for (const LearnRun& run : config.runs) values.push_back(figure(run));
-  return mean_of(values);
+  return over_seeds(values);
 }
 
 Json json_of(const std::optional<double>& value) {
   return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
 }
 
-Json json_of(const std::optional<MeanOverSeeds>& mean) {
+Json json_of(const std::optional<OverSeeds>& mean) {
   if (!mean) return nullptr;
-  Json json = {{"mean", mean->mean}, {"ci95", nullptr}};
-  if (mean->ci95) json["ci95"] = Json::array({mean->ci95->low, mean->ci95->high});
-  return json;
+  return {{"mean", mean->mean}, {"fastest", mean->fastest}, {"slowest", mean->slowest}};
 }
 
 Json json_of(const LearningCurve& curve) {
@@ -117,13 +114,12 @@ Json json_of(const LearnedConfig& config) {
           {"runs", runs}};
 }
 
-std::string mean_cell(const std::optional<MeanOverSeeds>& mean) {
+std::string mean_cell(const std::optional<OverSeeds>& mean) {
   return mean ? format_fixed(mean->mean, 2) : "";
 }
 
-std::string interval_cell(const std::optional<MeanOverSeeds>& mean) {
-  if (!mean || !mean->ci95) return "";
-  return format_fixed(mean->ci95->low, 2) + " to " + format_fixed(mean->ci95->high, 2);
+std::string range_cell(const std::optional<OverSeeds>& seeds) {
+  return seeds ? format_fixed(seeds->fastest, 2) + " to " + format_fixed(seeds->slowest, 2) : "";
 }
 
 std::string steps_cell(const LearnedConfig& config) {
@@ -158,22 +154,18 @@ std::int64_t LearnedConfig::times_reached() const {
   return std::count_if(runs.begin(), runs.end(), [](const LearnRun& run) { return run.reached.has_value(); });
 }
 
-MeanOverSeeds mean_of(const std::vector<double>& values) {
-  const auto n = static_cast<double>(values.size());
-  MeanOverSeeds result{.mean = std::accumulate(values.begin(), values.end(), 0.0) / n};
-  if (values.size() < 2) return result;
-  double squares = 0;
-  for (const double value : values) squares += (value - result.mean) * (value - result.mean);
-  const double half = student_critical(0.05, n - 1) * std::sqrt(squares / (n - 1) / n);
-  result.ci95 = Interval{result.mean - half, result.mean + half};
-  return result;
+OverSeeds over_seeds(const std::vector<double>& values) {
+  const auto [fastest, slowest] = std::minmax_element(values.begin(), values.end());
+  return {.mean = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size()),
+          .fastest = *fastest,
+          .slowest = *slowest};
 }
 
-std::optional<MeanOverSeeds> seconds_to_target(const LearnedConfig& config) {
+std::optional<OverSeeds> seconds_to_target(const LearnedConfig& config) {
   return mean_if_all_reached(config, [](const LearnRun& run) { return *run.seconds(); });
 }
 
-std::optional<MeanOverSeeds> training_seconds_to_target(const LearnedConfig& config) {
+std::optional<OverSeeds> training_seconds_to_target(const LearnedConfig& config) {
   return mean_if_all_reached(config, [](const LearnRun& run) { return run.reached->training_seconds; });
 }
 
@@ -193,14 +185,14 @@ nlohmann::ordered_json to_json(const std::vector<LearnedConfig>& configs, double
 }
 
 Table to_table(const std::vector<LearnedConfig>& configs) {
-  Table table({"config", "reached", "seconds", "95 % interval", "training", "95 % interval", "updates", "best loss",
-               "parameters"});
+  Table table({"config", "reached", "seconds", "fastest to slowest", "training", "fastest to slowest", "updates",
+               "best loss", "parameters"});
   for (const LearnedConfig& config : configs) {
     const auto seconds = seconds_to_target(config), training = training_seconds_to_target(config);
     const auto best = best_loss(config);
     table.add({config.config, std::to_string(config.times_reached()) + " of " + std::to_string(config.runs.size()),
-               mean_cell(seconds), interval_cell(seconds), mean_cell(training), interval_cell(training),
-               steps_cell(config), best ? format_fixed(*best, 4) : "", format_count(parameters_of(config))});
+               mean_cell(seconds), range_cell(seconds), mean_cell(training), range_cell(training), steps_cell(config),
+               best ? format_fixed(*best, 4) : "", format_count(parameters_of(config))});
   }
   return table;
 }

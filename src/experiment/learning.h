@@ -15,7 +15,6 @@
 #include <string_view>
 #include <vector>
 
-#include "evaluate/interval.h"
 #include "report/chart.h"
 #include "report/table.h"
 
@@ -60,19 +59,19 @@ struct LearnedConfig {
   std::int64_t times_reached() const;
 };
 
-/// A mean over seeds; the interval (Student's t, 95 %) is absent with one.
-struct MeanOverSeeds {
-  double mean = 0;
-  std::optional<Interval> ci95 = {};
+/// A figure of each seed's run, summed up. How times of runs are distributed is not known, so there is no interval: the
+/// fastest and the slowest are what was seen.
+struct OverSeeds {
+  double mean = 0, fastest = 0, slowest = 0;
 };
-MeanOverSeeds mean_of(const std::vector<double>& values);
+OverSeeds over_seeds(const std::vector<double>& values);
 
 /// Absent unless every run reached the target: the mean of those that did would flatter.
-std::optional<MeanOverSeeds> seconds_to_target(const LearnedConfig& config);
-std::optional<MeanOverSeeds> training_seconds_to_target(const LearnedConfig& config);
+std::optional<OverSeeds> seconds_to_target(const LearnedConfig& config);
+std::optional<OverSeeds> training_seconds_to_target(const LearnedConfig& config);
 
 /// {"target","results":[{"config","params","runs":[{"seed","reached","seconds","launch_seconds","training_seconds",
-/// "step","best_loss","run","curve":[{"seconds","training_seconds","step","loss"}]}],"reached","seconds":{"mean","ci95"},
+/// "step","best_loss","run","curve":[{"seconds","training_seconds","step","loss"}]}],"reached","seconds":{"mean","fastest","slowest"},
 /// "training_seconds"}]}, soonest first, those that never reached it last.
 nlohmann::ordered_json to_json(const std::vector<LearnedConfig>& configs, double target);
 Table to_table(const std::vector<LearnedConfig>& configs);

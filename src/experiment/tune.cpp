@@ -5,12 +5,13 @@
 #include <cmath>
 #include <limits>
 
+#include "base/clock.h"
 #include "base/error.h"
-#include "compute/memory.h"
-#include "model/registry.h"
+#include "base/memory.h"
+#include "inference/model_types.h"
 #include "report/format.h"
 #include "train/footprint.h"
-#include "train/length.h"
+#include "train/run_length.h"
 
 namespace chargpt {
 namespace {
@@ -19,10 +20,6 @@ constexpr double part_of_range_test = 0.05;
 constexpr std::int64_t least_range_steps = 40, most_range_steps = 200;
 constexpr std::int64_t most_scored_tokens = 262'144;  ///< of a long held-out part, evenly spaced windows
 constexpr std::int64_t never = 1'000'000'000'000;     ///< an interval that no run reaches
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 /// The train split as a corpus of its own, whose last part is held out.
 Corpus train_split_of(const Corpus& corpus) {
@@ -64,8 +61,11 @@ class Search {
   }
 
   Tuning run() {
-    measure_start();
-    if (!stopped()) run_rounds();
+    try {
+      measure_start();
+      if (!stopped()) run_rounds();
+    } catch (const Interrupted&) {  // stopped
+    }
     tuning_.complete = !stopped();
     tuning_.spent_seconds = now() - begun_;
     sort_trials();
@@ -103,6 +103,7 @@ class Search {
     return count_parameters(model, vocab_size) != parameters;
   }
 
+  double now() const { return options_.trainer.clock ? options_.trainer.clock() : steady_seconds(); }
   bool stopped() const { return options_.trainer.stop && options_.trainer.stop->load(); }
   double left() const { return options_.seconds - (now() - begun_); }
   void tell(const std::string& line) const {
@@ -158,7 +159,10 @@ class Search {
       const StepResult result = trainer.engine().step({.step = i,
                                                        .lr_factor = factor,
                                                        .seed = static_cast<std::uint64_t>(config.train.seed),
-                                                       .micro_batches = micro_batches});
+                                                       .micro_batches = micro_batches,
+                                                       .heartbeat = [this](double) {
+                                                         if (stopped()) throw Interrupted{};
+                                                       }});
       tuning_.range.push_back({factor, result.loss});
       if (!result.updated || result.loss > 2 * tuning_.range.front().loss) break;
       if (i == 2) count = steps_of_range_test((now() - begun) / 3);

@@ -9,7 +9,7 @@
 #include "config/load.h"
 #include "experiment/tune.h"
 #include "report/format.h"
-#include "train/length.h"
+#include "train/run_length.h"
 
 namespace chargpt {
 namespace {
@@ -76,7 +76,7 @@ std::string joined_options(const std::vector<std::string>& lines) {
 std::string verdict(const Tuning& tuning) {
   const Trial &best = tuning.best(), &before = tuning.before();
   if (best.rounds.empty()) return "nothing was trained";
-  if (best.candidate == Candidate{}) return "nothing was found that learns better in the same time";
+  if (best.candidate == Candidate{}) return "no candidate had a lower loss after the same time";
   const std::string loss = format_fixed(best.rounds.back().loss, 4);
   if (before.last_round() != best.last_round())
     return "loss " + loss + "; there was no time to train the config as it was for as long";
@@ -90,7 +90,8 @@ std::string comment_of(const Tuning& tuning, const std::string& command) {
        << "// Of " << tuning.trials.size() << " candidates the best: " << verdict(tuning) << ",\n"
        << "// on the last " << format_count(tuning.scored_tokens)
        << " characters of the train split, which none trained on; the validation split was not looked at.\n"
-       << "// One seed: differences of a hundredth may be luck. Lengths are of the machine it was found on.\n";
+       << "// One seed each, and the lowest of many, which flatters it: a difference of a few hundredths may be luck. "
+          "Lengths are of the machine it was found on.\n";
   return text.str();
 }
 

@@ -16,8 +16,4 @@ torch::Tensor AttentionModel::forward(const torch::Tensor& ids, const ForwardCon
   return lm_head_(x);  // (B, T, C) -> (B, T, V)
 }
 
-std::int64_t AttentionModel::count_parameters(const ModelConfig& config, std::int64_t vocab_size) {
-  return count_input_embedding(config, vocab_size) + count_attention(config) + (config.n_embd + 1) * vocab_size;
-}
-
 }  // namespace chargpt

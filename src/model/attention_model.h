@@ -15,9 +15,7 @@ class AttentionModel : public LanguageModel {
  public:
   AttentionModel(const ModelConfig& config, std::int64_t vocab_size);
   torch::Tensor forward(const torch::Tensor& ids, const ForwardContext& context = {}) override;
-  bool has_cache() const override { return true; }
   std::int64_t stacked_matrices(const std::string& parameter) const override { return stacked_projections(parameter); }
-  static std::int64_t count_parameters(const ModelConfig& config, std::int64_t vocab_size);
 
  private:
   InputEmbedding embedding_;

@@ -24,8 +24,4 @@ Tensor AverageModel::forward(const Tensor& ids, const ForwardContext& context) {
   return lm_head_(weights.matmul(x));  // (T, T) x (B, T, C) -> (B, T, C) -> (B, T, V)
 }
 
-std::int64_t AverageModel::count_parameters(const ModelConfig& config, std::int64_t vocab_size) {
-  return vocab_size * config.n_embd + (config.n_embd + 1) * vocab_size;
-}
-
 }  // namespace chargpt

@@ -14,8 +14,6 @@ class AverageModel : public LanguageModel {
  public:
   AverageModel(const ModelConfig& config, std::int64_t vocab_size);
   torch::Tensor forward(const torch::Tensor& ids, const ForwardContext& context = {}) override;
-  bool leaks() const override { return !config().causal; }
-  static std::int64_t count_parameters(const ModelConfig& config, std::int64_t vocab_size);
 
  private:
   torch::nn::Embedding wte_{nullptr};

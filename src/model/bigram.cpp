@@ -12,8 +12,4 @@ torch::Tensor BigramModel::forward(const torch::Tensor& ids, const ForwardContex
   return lm_head_(wte_(ids));  // (B, T) -> (B, T, C) -> (B, T, V)
 }
 
-std::int64_t BigramModel::count_parameters(const ModelConfig& config, std::int64_t vocab_size) {
-  return vocab_size * config.n_embd + (config.n_embd + 1) * vocab_size;
-}
-
 }  // namespace chargpt

@@ -13,7 +13,6 @@ class BigramModel : public LanguageModel {
  public:
   BigramModel(const ModelConfig& config, std::int64_t vocab_size);
   torch::Tensor forward(const torch::Tensor& ids, const ForwardContext& context = {}) override;
-  static std::int64_t count_parameters(const ModelConfig& config, std::int64_t vocab_size);
 
  private:
   torch::nn::Embedding wte_{nullptr};

@@ -31,11 +31,4 @@ Tensor GptModel::forward(const Tensor& ids, const ForwardContext& context) {
   return lm_head_(x, transformer_->embedding.wte->weight);  // (B, T, C) -> (B, T, V)
 }
 
-std::int64_t GptModel::count_parameters(const ModelConfig& config, std::int64_t vocab_size) {
-  const std::int64_t final_norm = config.final_norm ? count_norm(config) : 0;
-  const std::int64_t head =
-      (config.tie_weights ? 0 : vocab_size * config.n_embd) + (has_bias(config, Place::head) ? vocab_size : 0);
-  return count_input_embedding(config, vocab_size) + config.n_layer * count_block(config) + final_norm + head;
-}
-
 }  // namespace chargpt

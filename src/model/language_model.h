@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "config/config.h"
+#include "inference/model_types.h"
 
 namespace chargpt {
 
@@ -51,14 +52,12 @@ class LanguageModel : public torch::nn::Module {
   /// ids (B, T) int64, 1 <= T <= block_size -> logits (B, T, V). c10::Error where T is out of range.
   virtual torch::Tensor forward(const torch::Tensor& ids, const ForwardContext& context = {}) = 0;
   /// Position t's logits depend on ids after t: the loss of such a model is no measure of anything.
-  virtual bool leaks() const { return false; }
+  bool leaks() const { return chargpt::leaks(config_); }
   /// forward() honours ForwardContext::cache.
-  virtual bool has_cache() const { return false; }
+  virtual bool has_cache() const { return chargpt::has_cache(config_); }
   /// Positions are told apart by distance alone (rope, none), so that a token's keys and values stay good while older
   /// tokens go: forward() honours ForwardContext::window.
-  bool can_slide() const {
-    return has_cache() && (config_.position == Position::rope || config_.position == Position::none);
-  }
+  bool can_slide() const { return has_cache() && chargpt::can_slide(config_); }
   /// How many equal matrices the parameter of that name is, one above the other: those that project queries, keys and
   /// values lie in one, and a rule that treats a matrix as a whole must tell them apart.
   virtual std::int64_t stacked_matrices(const std::string& /*parameter*/) const { return 1; }

@@ -13,29 +13,12 @@
 #include <string>
 
 #include "config/config.h"
+#include "inference/dimensions.h"
 #include "model/dropout.h"
 #include "model/language_model.h"
 #include "model/ngram.h"
 
 namespace chargpt {
-
-/// Width of one head: head_size, or n_embd / n_head.
-std::int64_t head_width(const ModelConfig& config);
-/// Hidden width of the feed-forward layer: mlp_size, or 4 n_embd.
-std::int64_t mlp_width(const ModelConfig& config);
-bool has_bias(const ModelConfig& config, Place place);
-/// The rate at `place`, 0 where dropout does not act there.
-double dropout_rate(const ModelConfig& config, Place place);
-
-/// 3 for the weight that holds an attention layer's queries, keys and values, 1 for any other name.
-std::int64_t stacked_projections(const std::string& parameter);
-
-/// Parameters of each layer below, from the options alone: a model that does not fit is refused before it is built.
-std::int64_t count_norm(const ModelConfig& config);
-std::int64_t count_attention(const ModelConfig& config);
-std::int64_t count_mlp(const ModelConfig& config);
-std::int64_t count_block(const ModelConfig& config);
-std::int64_t count_input_embedding(const ModelConfig& config, std::int64_t vocab_size);
 
 /// One forward pass on its way through the layers: what the caller asked for, and how far the pass has come.
 struct ForwardPass {

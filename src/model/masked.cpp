@@ -24,8 +24,4 @@ Tensor MaskedModel::forward(const Tensor& ids, const ForwardContext& context) {
   return lm_head_(attended.output);  // (B, T, C) -> (B, T, V)
 }
 
-std::int64_t MaskedModel::count_parameters(const ModelConfig& config, std::int64_t vocab_size) {
-  return (vocab_size + config.block_size) * config.n_embd + (config.n_embd + 1) * vocab_size;
-}
-
 }  // namespace chargpt

@@ -14,7 +14,6 @@ class MaskedModel : public LanguageModel {
  public:
   MaskedModel(const ModelConfig& config, std::int64_t vocab_size);
   torch::Tensor forward(const torch::Tensor& ids, const ForwardContext& context = {}) override;
-  static std::int64_t count_parameters(const ModelConfig& config, std::int64_t vocab_size);
 
  private:
   torch::nn::Embedding wte_{nullptr}, wpe_{nullptr};

@@ -6,119 +6,31 @@
 #include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
-#include <cmath>
 
+#include "inference/dimensions.h"
 #include "model/lazy_zeros.h"
 
 namespace chargpt {
 
 using torch::Tensor;
 
-namespace {
-
-/// Whether (V + 1)^(order - 1) * V n-grams, the older ids perhaps missing, have a row each.
-bool fits(std::int64_t order, std::int64_t rows, std::int64_t vocab_size) {
-  double ngrams = static_cast<double>(vocab_size);  // exact as far as any number of rows goes
-  for (std::int64_t n = 1; n < order; ++n) ngrams *= static_cast<double>(vocab_size + 1);
-  return ngrams <= static_cast<double>(rows);
-}
-
-}  // namespace
-
-std::vector<NgramTable> ngram_tables(const ModelConfig& config, std::int64_t vocab_size) {
-  std::vector<NgramTable> tables;
-  for (std::size_t i = 0; i < config.ngram_orders.size(); ++i) {
-    const std::int64_t order = config.ngram_orders[i], rows = config.ngram_rows[i];
-    tables.push_back(
-        {order, rows, fits(order, rows, vocab_size), "transformer.ngram." + std::to_string(order) + ".weight"});
-  }
-  return tables;
-}
-
-std::int64_t ngram_width(const ModelConfig& config) {
-  return config.ngram_size != 0 ? config.ngram_size : config.n_embd;
-}
-
-bool has_ngram_projection(const ModelConfig& config) {
-  return !config.ngram_orders.empty() && ngram_width(config) != config.n_embd;
-}
-
-std::int64_t count_ngrams(const ModelConfig& config) {
-  std::int64_t count = 0;
-  for (const std::int64_t rows : config.ngram_rows) count += rows * ngram_width(config);
-  if (has_ngram_projection(config))
-    count += config.n_embd * ngram_width(config) * static_cast<std::int64_t>(config.ngram_orders.size());
-  return count;
-}
-
 // ---- rows
-
-namespace {
-
-constexpr std::uint64_t first_factor = 0xff51afd7ed558ccdU, second_factor = 0xc4ceb9fe1a85ec53U;
-
-/// The finaliser of MurmurHash3: every bit of the result depends on every bit of `h`, and no two `h` share one.
-std::uint64_t mix(std::uint64_t h) {
-  h = (h ^ h >> 33) * first_factor;
-  h = (h ^ h >> 33) * second_factor;
-  return h ^ h >> 33;
-}
-
-/// h scaled from 64 bits to [0, rows): the upper half of the product (Lemire 2019). rows < 2^32.
-std::uint64_t reduce(std::uint64_t h, std::uint64_t rows) {
-  return ((h >> 32) * rows + ((h & 0xffffffffU) * rows >> 32)) >> 32;
-}
-
-/// Rows of one position for all tables, by put(table, row): `past(k)` is the id k places back.
-template <class Past, class Put>
-void rows_of_position(std::span<const NgramTable> tables, std::uint64_t vocab_size, const Past& past, const Put& put) {
-  std::uint64_t hash = 0, number = 0, value = 1;
-  std::int64_t k = 0;
-  for (std::size_t i = 0; i < tables.size(); ++i) {
-    for (; k < tables[i].order; ++k) {
-      const std::uint64_t id = past(k);
-      hash = mix(hash ^ (id + 1));
-      number += id * value;
-      value *= k == 0 ? vocab_size : vocab_size + 1;
-    }
-    put(i, static_cast<std::int64_t>(tables[i].numbered ? number
-                                                        : reduce(hash, static_cast<std::uint64_t>(tables[i].rows))));
-  }
-}
-
-}  // namespace
 
 std::vector<Tensor> ngram_rows(std::span<const NgramTable> tables, std::int64_t vocab_size, const Tensor& ids,
                                const Tensor& before) {
   if (!ids.is_cpu()) return ngram_rows_by_operations(tables, vocab_size, ids, before);
   const std::int64_t B = ids.size(0), T = ids.size(1), P = before.defined() ? before.size(1) : 0;
-  const Tensor here = ids.contiguous(), earlier = before.defined() ? before.contiguous() : before;
-  const std::int64_t* const now = here.const_data_ptr<std::int64_t>();
-  const std::int64_t* const then = P > 0 ? earlier.const_data_ptr<std::int64_t>() : nullptr;
+  const Tensor here = ids.contiguous(), earlier = P > 0 ? before.contiguous() : before;
   std::vector<Tensor> rows;
-  std::vector<std::int64_t*> out;
-  for (std::size_t i = 0; i < tables.size(); ++i)
-    out.push_back(rows.emplace_back(at::empty({B, T}, at::kLong)).mutable_data_ptr<std::int64_t>());
-  for (std::int64_t b = 0; b < B; ++b)
-    for (std::int64_t t = 0; t < T; ++t) {
-      const auto past = [&](std::int64_t k) -> std::uint64_t {
-        if (t >= k) return static_cast<std::uint64_t>(now[b * T + t - k]);
-        return static_cast<std::uint64_t>(P + t >= k ? then[b * P + P + t - k] : vocab_size);
-      };
-      rows_of_position(tables, static_cast<std::uint64_t>(vocab_size), past,
-                       [&](std::size_t i, std::int64_t row) { out[i][b * T + t] = row; });
-    }
+  for (std::size_t i = 0; i < tables.size(); ++i) rows.push_back(at::empty({B, T}, at::kLong));
+  std::vector<std::int64_t*> out(tables.size());
+  for (std::int64_t b = 0; b < B; ++b) {
+    for (std::size_t i = 0; i < tables.size(); ++i) out[i] = rows[i].mutable_data_ptr<std::int64_t>() + b * T;
+    const std::int64_t* const then = P > 0 ? earlier.const_data_ptr<std::int64_t>() + b * P : nullptr;
+    ngram_rows(tables, vocab_size, std::span(here.const_data_ptr<std::int64_t>() + b * T, static_cast<std::size_t>(T)),
+               std::span(then, static_cast<std::size_t>(P)), out);
+  }
   return rows;
-}
-
-void last_ngram_rows(std::span<const NgramTable> tables, std::int64_t vocab_size, std::span<const std::int64_t> ids,
-                     std::span<std::int64_t> rows) {
-  const auto past = [&](std::int64_t k) {
-    return static_cast<std::uint64_t>(k < std::ssize(ids) ? ids[ids.size() - 1 - static_cast<std::size_t>(k)]
-                                                          : vocab_size);
-  };
-  rows_of_position(tables, static_cast<std::uint64_t>(vocab_size), past,
-                   [&](std::size_t i, std::int64_t row) { rows[i] = row; });
 }
 
 namespace {
@@ -129,8 +41,8 @@ Tensor shifted(const Tensor& h, std::int64_t bits) {
 }
 
 Tensor mix(Tensor h) {
-  h = h.bitwise_xor(shifted(h, 33)) * static_cast<std::int64_t>(first_factor);
-  h = h.bitwise_xor(shifted(h, 33)) * static_cast<std::int64_t>(second_factor);
+  h = h.bitwise_xor(shifted(h, 33)) * static_cast<std::int64_t>(first_hash_factor);
+  h = h.bitwise_xor(shifted(h, 33)) * static_cast<std::int64_t>(second_hash_factor);
   return h.bitwise_xor(shifted(h, 33));
 }
 

@@ -5,22 +5,26 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "report/ending.h"
 
 namespace chargpt {
 
 /// Before the first step: what is about to happen.
 struct PlanEvent {
-  std::string config, run, device, engine, dtype, model_type;
+  std::string config, run, device, cpu_capability, engine, dtype, model_type;
   std::int64_t threads = 0, parameters = 0, vocab_size = 0, train_tokens = 0, val_tokens = 0;
   std::int64_t tokens_per_step = 0, max_iters = 0, start_step = 0;
   std::string length_set_by = {};               ///< the option that max_iters comes from: "train.max_epochs", …
   std::vector<std::string> longer_limits = {};  ///< the other options that were set, where the shortest holds
   double epochs = 0;
-  std::int64_t memory_bytes = 0;  ///< estimated peak of weights, moments and activations
-  std::int64_t disk_bytes = 0;    ///< of the checkpoints kept
-  std::optional<double> seconds;  ///< estimated from a few measured steps
-  bool leaks = false;             ///< the model sees its own targets; its loss means nothing
+  std::int64_t memory_bytes = 0;          ///< estimated peak of weights, moments and activations
+  std::int64_t disk_bytes = 0;            ///< of the checkpoints kept
+  std::optional<double> seconds;          ///< estimated from a few measured steps
+  bool leaks = false;                     ///< the model sees its own targets; its loss means nothing
+  std::vector<std::string> notices = {};  ///< what else a user should know before the first step
 };
 
 /// One update. `step` counts finished updates (1 after the first); `loss` in nats per token, of the batch before the
@@ -57,6 +61,15 @@ struct NoticeEvent {
   std::string line;
 };
 
+/// Work that may take long goes on: called several times a second, the first time with part 0.
+struct WorkEvent {
+  static constexpr double no_parts = -1;
+  std::string_view what;  ///< "evaluating"
+  double part = 0;        ///< of it that is done, 0 to 1; no_parts: it will take a while, and tells no more
+  std::int64_t step = 0;
+  double seconds = 0;  ///< since process start, summed over resumed processes
+};
+
 class Listener {
  public:
   virtual ~Listener() = default;
@@ -66,6 +79,8 @@ class Listener {
   virtual void on(const CheckpointEvent&) {}
   virtual void on(const SampleEvent&) {}
   virtual void on(const NoticeEvent&) {}
+  virtual void on(const WorkEvent&) {}
+  virtual void on(const EndEvent&) {}
 };
 
 }  // namespace chargpt

@@ -1,6 +1,9 @@
 #include "report/metrics.h"
 
+#include <algorithm>
 #include <cmath>
+#include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
@@ -35,7 +38,7 @@ bool is_kept(std::string_view line, std::int64_t step) {
 /// Prepares `path` for appending: emptied, or cut back to `resume_step`.
 std::filesystem::path cut_back(std::filesystem::path path, std::optional<std::int64_t> resume_step) {
   const bool has_rows = resume_step && std::filesystem::exists(path);
-  write_file_atomically(path, has_rows ? rows_up_to(read_file(path), *resume_step) : std::string());
+  write_file_atomically(path, has_rows ? rows_up_to(read_regular_file(path), *resume_step) : std::string());
   return path;
 }
 
@@ -51,6 +54,20 @@ std::string rows_up_to(const std::string& metrics, std::int64_t step) {
   return kept;
 }
 
+Ending ending_in_metrics(const std::filesystem::path& run) {
+  std::ifstream file(run / "metrics.jsonl", std::ios::binary | std::ios::ate);
+  constexpr std::streamoff longest_row = 1 << 12;
+  const std::streamoff size = file.tellg(), from = std::max<std::streamoff>(0, size - longest_row);
+  if (!file || !file.seekg(from)) return Ending::unknown;
+  std::string tail(std::istreambuf_iterator<char>(file), {});
+  if (tail.empty() || tail.back() != '\n') return Ending::unknown;
+  tail.pop_back();
+  const auto row = nlohmann::json::parse(tail.substr(tail.rfind('\n') + 1), nullptr, /*allow_exceptions=*/false);
+  if (!row.is_object() || row.value("kind", Row()) != "end" || !row.contains("ended")) return Ending::unknown;
+  return row["ended"].is_string() ? enum_value<Ending>(row["ended"].get<std::string>()).value_or(Ending::unknown)
+                                  : Ending::unknown;
+}
+
 MetricsWriter::MetricsWriter(std::filesystem::path path, std::optional<std::int64_t> resume_step,
                              std::int64_t log_interval, Complaint complain)
     : log_interval_(log_interval),
@@ -64,6 +81,7 @@ void MetricsWriter::on(const PlanEvent& event) {
                     {"config", event.config},
                     {"run", event.run},
                     {"device", event.device},
+                    {"cpu_capability", event.cpu_capability},
                     {"engine", event.engine},
                     {"dtype", event.dtype},
                     {"model_type", event.model_type},
@@ -118,6 +136,15 @@ void MetricsWriter::on(const CheckpointEvent& event) {
 
 void MetricsWriter::on(const NoticeEvent& event) {
   file_.write(line({{"kind", "notice"}, {"step", step_}, {"line", event.line}}));
+}
+
+void MetricsWriter::on(const EndEvent& event) {
+  step_ = event.step;
+  file_.write(line({{"kind", "end"},
+                    {"step", event.step},
+                    {"ended", enum_name(event.ended)},
+                    {"max_iters", event.max_iters},
+                    {"seconds", figure(event.seconds)}}));
 }
 
 }  // namespace chargpt

@@ -11,10 +11,10 @@
 
 namespace chargpt {
 
-/// Rows by "kind": "plan", "train", "eval", "checkpoint", "notice"; every row has "step". Each is in the file when the
-/// event's call returns, unless the disk fails: then `complain` is told and the rows wait (without it, Error io). A
-/// figure that is not finite is null: JSON has no name for it, and null is what plotting programs skip. Errors: io,
-/// where the file cannot be opened.
+/// Rows by "kind": "plan", "train", "eval", "checkpoint", "notice", "end"; every row has "step". Each is in the file
+/// when the event's call returns, unless the disk fails: then `complain` is told and the rows wait (without it, Error
+/// io). A figure that is not finite is null: JSON has no name for it, and null is what plotting programs skip. Errors:
+/// io, where the file cannot be opened.
 class MetricsWriter : public Listener {
  public:
   /// A new file; or with `resume_step`, the old one with the rows after that step (and a row cut short by a crash)
@@ -26,12 +26,17 @@ class MetricsWriter : public Listener {
   void on(const EvalEvent& event) override;
   void on(const CheckpointEvent& event) override;
   void on(const NoticeEvent& event) override;
+  void on(const EndEvent& event) override;
 
  private:
   std::int64_t log_interval_;
   std::int64_t step_ = 0;  ///< of the newest event; the step of rows that have none of their own
   PatientFile file_;
 };
+
+/// How the run in folder `run` ended, as the last row of its metrics.jsonl says; unknown where that row is another, or
+/// there is none.
+Ending ending_in_metrics(const std::filesystem::path& run);
 
 /// The whole lines of a metrics.jsonl that are JSON objects and whose "step", if any, is at most `step`.
 std::string rows_up_to(const std::string& metrics, std::int64_t step);

@@ -13,7 +13,7 @@
 namespace chargpt {
 
 OutputFile::OutputFile(std::filesystem::path path, Start start) : path_(std::move(path)) {
-  const int place = start == Start::append ? O_APPEND : O_TRUNC;
+  const int place = start == Start::append ? O_APPEND : O_EXCL;
   descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | place, 0666);
   if (descriptor_ < 0) fail(errno);
 }
@@ -42,9 +42,11 @@ void OutputFile::sync_and_close() {
 }
 
 void OutputFile::fail(int reason) const {
-  const bool full = reason == ENOSPC || reason == EDQUOT;
+  const std::string advice = reason == ENOSPC || reason == EDQUOT ? "; free some space"
+                             : reason == EEXIST                   ? "; move what has that name elsewhere"
+                                                                  : "";
   throw Error(ExitCode::io, "cannot write " + printable(path_.native(), 400) + ": " +
-                                std::generic_category().message(reason) + (full ? "; free some space" : ""));
+                                std::generic_category().message(reason) + advice);
 }
 
 }  // namespace chargpt

@@ -11,7 +11,10 @@ namespace chargpt {
 /// Every failure is an Error io naming the path and the system's reason (disk full, quota, permissions).
 class OutputFile {
  public:
-  enum class Start { empty, append };
+  enum class Start {
+    fresh,  ///< an Error where anything has that name, a link too
+    append
+  };
   OutputFile(std::filesystem::path path, Start start);
   /// Closes; failures that only close() could report are lost.
   ~OutputFile();

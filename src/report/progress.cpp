@@ -15,6 +15,7 @@ namespace {
 
 constexpr const char* green = "32";
 constexpr const char* yellow = "33";
+constexpr double seconds_before_work_is_shown = 0.5;  ///< most is done sooner, and would only flicker
 
 std::string step_of(std::int64_t step, std::int64_t max_iters) {
   return "step " + format_count(step) + (max_iters > 0 ? " of " + format_count(max_iters) : "");
@@ -54,8 +55,9 @@ std::string length_row(const PlanEvent& plan) {
 }
 
 std::string device_row(const PlanEvent& plan) {
-  return plan.device + ", " + format_count(plan.threads) + (plan.threads == 1 ? " thread" : " threads") + ", engine " +
-         plan.engine + ", " + plan.dtype;
+  return plan.device + (plan.device == "cpu" ? in_parentheses(plan.cpu_capability) : "") + ", " +
+         format_count(plan.threads) + (plan.threads == 1 ? " thread" : " threads") + ", engine " + plan.engine + ", " +
+         plan.dtype;
 }
 
 }  // namespace
@@ -134,7 +136,24 @@ void ProgressPrinter::on(const SampleEvent& event) {
 }
 
 void ProgressPrinter::on(const NoticeEvent& event) {
+  if (options_.quiet) return;
   print_line("chargpt: " + colored(yellow, escape_for_terminal(event.line)));
+}
+
+void ProgressPrinter::on(const WorkEvent& event) {
+  if (event.part == 0) work_begun_ = event.seconds;
+  const bool has_parts = event.part != WorkEvent::no_parts;
+  const double interval = options_.is_terminal ? options_.repaint_interval : options_.plain_interval;
+  const bool soon = event.seconds - work_begun_ < seconds_before_work_is_shown ||
+                    (last_shown_ && event.seconds - *last_shown_ < interval);
+  if (options_.quiet || (has_parts && soon)) return;
+  last_shown_ = event.seconds;
+  std::string line = step_of(event.step, max_iters_) + "  " + std::string(event.what);
+  if (has_parts) line += " " + format_fixed(std::floor(100 * event.part), 0) + " %";
+  if (options_.is_terminal)
+    repaint(std::string(first_columns(line, options_.width - 1)));
+  else
+    print_line(line);
 }
 
 void ProgressPrinter::finish() {

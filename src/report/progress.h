@@ -17,7 +17,7 @@ struct ProgressOptions {
   bool is_terminal = false;  ///< repaint one line; otherwise plain lines, at least `plain_interval` apart
   bool color = false;
   std::size_t width = 80;         ///< columns of the terminal; 0: unknown, taken as 80
-  bool quiet = false;             ///< notices only
+  bool quiet = false;             ///< nothing: the log tells errors
   bool verbose = false;           ///< also checkpoints and samples
   double plain_interval = 5;      ///< seconds
   double repaint_interval = 0.1;  ///< seconds
@@ -46,6 +46,7 @@ class ProgressPrinter : public Listener {
   void on(const CheckpointEvent& event) override;
   void on(const SampleEvent& event) override;
   void on(const NoticeEvent& event) override;
+  void on(const WorkEvent& event) override;
   /// Takes the repainted line away; call before anything else is written to the terminal.
   void finish();
 
@@ -64,6 +65,7 @@ class ProgressPrinter : public Listener {
   SmoothedValue loss_{0.05}, tokens_per_second_{0.05};
   std::optional<StepEvent> first_;    ///< of this process: where the rate is measured from
   std::optional<double> last_shown_;  ///< seconds of the newest line
+  double work_begun_ = 0;             ///< seconds
   bool painted_ = false;              ///< a line without its newline stands on the terminal
 };
 

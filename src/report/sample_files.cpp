@@ -20,14 +20,15 @@ void SampleFileWriter::on(const SampleEvent& event) {
   }
 }
 
-void SampleFileWriter::write(const SampleEvent& event) const {
+void SampleFileWriter::write(const SampleEvent& event) {
+  const std::filesystem::path folder = run_.path() / "samples";
   std::error_code failure;
-  std::filesystem::create_directories(folder_, failure);
+  std::filesystem::create_directory(folder, failure);
   if (failure)
-    throw Error(ExitCode::io, "cannot make the folder " + printable(folder_.native(), 400) + ": " + failure.message());
+    throw Error(ExitCode::io, "cannot make the folder " + printable(folder.native(), 400) + ": " + failure.message());
   std::array<char, 48> name{};
   std::snprintf(name.data(), name.size(), "step-%08" PRId64 ".txt", event.step);
-  write_file_atomically(folder_ / name.data(), event.text);
+  write_file_atomically(folder / name.data(), event.text);
 }
 
 }  // namespace chargpt

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/open_folder.h"
 #include "report/events.h"
 #include "report/patient_file.h"
 
@@ -11,16 +12,16 @@ namespace chargpt {
 
 class SampleFileWriter : public Listener {
  public:
-  /// Makes `folder` with the first sample. A sample that cannot be written is left out and `complain` told (without it,
-  /// Error io).
-  explicit SampleFileWriter(std::filesystem::path folder, Complaint complain = {})
-      : folder_(std::move(folder)), complain_(std::move(complain)) {}
+  /// Makes samples/ in `run`, wherever that was moved, with the first sample. A sample that cannot be written is left
+  /// out and `complain` told (without it, Error io).
+  explicit SampleFileWriter(const std::filesystem::path& run, Complaint complain = {})
+      : run_(run), complain_(std::move(complain)) {}
   /// A sample of the same step is replaced.
   void on(const SampleEvent& event) override;
 
  private:
-  void write(const SampleEvent& event) const;
-  std::filesystem::path folder_;
+  void write(const SampleEvent& event);
+  OpenFolder run_;
   Complaint complain_;
 };
 

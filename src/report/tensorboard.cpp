@@ -2,10 +2,15 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <chrono>
+#include <cstdlib>
+#include <system_error>
 #include <utility>
+
+#include "base/little_endian.h"
 
 namespace chargpt {
 namespace {
@@ -74,6 +79,20 @@ std::string text(std::string_view tag, std::string_view value) {
   return bytes(1, bytes(1, tag) + bytes(8, tensor) + bytes(9, metadata));
 }
 
+/// Of an event as event() makes it: what follows its time.
+std::int64_t step_in(std::string_view event) {
+  const std::size_t time = real(1, 0.0).size();
+  if (event.size() <= time || event[time] != key(2, 0)[0]) return 0;
+  std::uint64_t step = 0;
+  int shift = 0;
+  for (const char c : event.substr(time + 1)) {
+    step |= static_cast<std::uint64_t>(static_cast<unsigned char>(c) & 0x7FU) << shift;
+    shift += 7;
+    if ((static_cast<unsigned char>(c) & 0x80U) == 0 || shift > 63) break;
+  }
+  return static_cast<std::int64_t>(step);
+}
+
 double seconds_since_1970() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
@@ -87,11 +106,30 @@ std::string host_name() {
   return host;
 }
 
+/// The time in a file's name; 0 in other names.
+std::int64_t time_in(const std::string& name) {
+  constexpr std::string_view prefix = "events.out.tfevents.";
+  constexpr std::int64_t most = 9'999'999'999;  // in the year 2286 names get a digit more
+  const std::int64_t time = name.starts_with(prefix) ? std::strtoll(name.c_str() + prefix.size(), nullptr, 10) : 0;
+  return time <= most ? time : 0;
+}
+
+/// TensorBoard reads the files of a run in the order of their names: a new one comes after those that are there, also
+/// where the clock was set back meanwhile.
+double time_after_all(const std::filesystem::path& run, double wall_time) {
+  std::error_code none;
+  std::int64_t newest = 0;
+  for (std::filesystem::directory_iterator at(run, none), end; !none && at != end; at.increment(none))
+    newest = std::max(newest, time_in(at->path().filename().string()));
+  return static_cast<double>(newest) > wall_time ? static_cast<double>(newest + 1) : wall_time;
+}
+
 std::filesystem::path new_file_in(const std::filesystem::path& run, double wall_time) {
   const std::string name =
-      "events.out.tfevents." + std::to_string(static_cast<std::int64_t>(wall_time)) + "." + host_name();
+      "events.out.tfevents." + std::to_string(static_cast<std::int64_t>(wall_time)) + "." + host_name() + ".chargpt";
   std::filesystem::path path = run / name;
-  for (int i = 2; std::filesystem::exists(path); ++i) path = run / (name + "." + std::to_string(i));
+  for (int i = 2; std::filesystem::exists(std::filesystem::symlink_status(path)); ++i)
+    path = run / (name + "." + std::to_string(i));
   return path;
 }
 
@@ -109,11 +147,24 @@ std::string tensorboard_record(std::string_view event) {
   return length + masked_crc32c(length) + std::string(event) + masked_crc32c(event);
 }
 
+std::string tensorboard_records_up_to(std::string_view file, std::int64_t step) {
+  constexpr std::size_t head = 8 + 4, tail = 4;  // the length and its sum; the event's sum
+  std::string kept;
+  while (file.size() >= head + tail) {
+    const std::uint64_t length = from_little_endian(file.substr(0, 8));
+    if (length > file.size() - head - tail) break;
+    const std::string_view record = file.substr(0, head + length + tail);
+    if (step_in(record.substr(head, length)) <= step) kept += record;
+    file.remove_prefix(record.size());
+  }
+  return kept;
+}
+
 TensorBoardWriter::TensorBoardWriter(const std::filesystem::path& run, std::optional<std::int64_t> resume_step,
                                      std::int64_t log_interval, Clock clock, Complaint complain)
     : log_interval_(log_interval),
       clock_(clock ? std::move(clock) : seconds_since_1970),
-      file_(new_file_in(run, clock_()), OutputFile::Start::empty, std::move(complain)) {
+      file_(new_file_in(run, time_after_all(run, clock_())), OutputFile::Start::fresh, std::move(complain)) {
   file_.write(tensorboard_record(event(clock_(), 0, bytes(3, "brain.Event:2"))));
   if (!resume_step) return;
   const std::string session_start = bytes(7, integer(1, 1));  // SessionLog.status = START

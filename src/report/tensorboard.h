@@ -1,6 +1,7 @@
-// RUN/events.out.tfevents.*: the figures of a run for TensorBoard, written without its libraries.
-// Format: records of (length u64, masked CRC-32C of the length, a protobuf Event, masked CRC-32C of it), little-endian.
-// Source: TensorFlow, core/lib/io/record_writer, core/util/event.proto, core/framework/summary.proto (field numbers).
+// RUN/events.out.tfevents.SECONDS.HOST.chargpt, and ".2", … where that is taken: the figures of a run for TensorBoard,
+// written without its libraries. Format: records of (length u64, masked CRC-32C of the length, a protobuf Event, masked
+// CRC-32C of it), little-endian. Source: TensorFlow, core/lib/io/record_writer, core/util/event.proto,
+// core/framework/summary.proto (field numbers).
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,9 @@ std::uint32_t crc32c(std::string_view bytes);
 
 /// One record as it stands in the file.
 std::string tensorboard_record(std::string_view event);
+
+/// The whole records of such a file whose step is at most `step`.
+std::string tensorboard_records_up_to(std::string_view file, std::int64_t step);
 
 /// Scalars train/loss, lr, grad_norm, tokens_per_second, val/loss, train/eval_loss, and the samples as text. Errors:
 /// io, where the file cannot be opened; what cannot be written later waits once `complain` has been told (without it,

@@ -134,10 +134,14 @@ void encode_texts(const std::vector<TextSource>& sources, const Survey& survey, 
   encode_as<std::uint32_t>(sources, survey, sink);
 }
 
-std::vector<std::string> notices_of(const std::vector<TextSource>& sources) {
+std::vector<std::string> notices_of(const std::vector<TextSource>& sources, Units units) {
   std::vector<std::string> notices;
-  for (const TextSource& source : sources)
+  for (const TextSource& source : sources) {
     if (source.has_byte_order_mark()) notices.push_back(source.name() + ": byte order mark removed");
+    if (units != Units::bytes) continue;
+    if (const auto kind = kind_of(source))
+      notices.push_back(source.name() + " is " + std::string(kind->name) + ": its bytes are learnt as they stand");
+  }
   return notices;
 }
 
@@ -164,7 +168,8 @@ Corpus corpus_in_memory(const std::vector<TextSource>& sources, const DataConfig
   encode_texts(sources, survey, width,
                [&ids](std::span<const std::byte> run) { ids->insert(ids->end(), run.begin(), run.end()); });
   const TokenView tokens(ids->data(), width, survey.tokens);
-  return Corpus(std::move(survey.vocabulary), tokens, ids, holdout_of(data), notices_of(sources));
+  auto notices = notices_of(sources, survey.vocabulary.units());
+  return Corpus(std::move(survey.vocabulary), tokens, ids, holdout_of(data), std::move(notices));
 }
 
 /// None where the cache has nothing usable.
@@ -172,7 +177,8 @@ std::optional<Corpus> corpus_from_cache(const IdCache& cache, const std::vector<
                                         const Holdout& holdout) {
   auto content = cache.open();
   if (!content) return std::nullopt;
-  Corpus corpus(std::move(content->vocabulary), content->tokens, content->owner, holdout, notices_of(sources));
+  auto notices = notices_of(sources, content->vocabulary.units());
+  Corpus corpus(std::move(content->vocabulary), content->tokens, content->owner, holdout, std::move(notices));
   if (corpus.fingerprint().crc64 != content->crc64) return std::nullopt;
   return corpus;
 }
@@ -188,17 +194,25 @@ Corpus corpus_through_cache(const IdCache& cache, const std::vector<TextSource>&
   throw Error(ExitCode::io, cache.path().native() +
                                 " does not read back as it was written; check the disk, or choose another folder");
 }
-/// The file for the ids of these texts in this vocabulary; its key changes with the texts' state.
+/// The file for the ids of these texts in this vocabulary; its key changes with the texts' state. A vocabulary that is
+/// given is a run's, which has one text, whatever that is called: one file, good also after the text was renamed.
 IdCache cache_of(const TextFiles& files, const std::filesystem::path& folder, const DataConfig& data,
                  const std::optional<Vocabulary>& vocabulary) {
-  std::uint64_t name = crc64(files.identity() + std::string(enum_name(data.units)));
-  if (vocabulary) {
-    name = crc64(enum_name(vocabulary->units()), name);
-    name = crc64(std::as_bytes(std::span(vocabulary->code_points())), name);
-  }
+  std::uint64_t name = crc64(std::string(enum_name(vocabulary ? vocabulary->units() : data.units)));
+  name = vocabulary ? crc64(std::as_bytes(std::span(vocabulary->code_points())), name) : crc64(files.identity(), name);
   char file_name[32];
   std::snprintf(file_name, sizeof file_name, "ids-%016llx.bin", static_cast<unsigned long long>(name));
   return IdCache(folder / file_name, crc64(files.state() + std::to_string(data.max_symbols), name));
+}
+
+/// Each file is read twice: surveyed, then encoded.
+void watch(std::vector<TextSource>& sources, std::uint64_t bytes, const ReadingProgress& progress) {
+  const auto done = std::make_shared<std::uint64_t>(0);
+  const auto note = [done, of = 2 * bytes, progress](std::uint64_t count) {
+    *done = std::min(*done + count, of);
+    progress(*done, of);
+  };
+  for (TextSource& source : sources) source.watch(note);
 }
 
 std::string lengths(const Corpus& corpus) {
@@ -283,10 +297,12 @@ Corpus::Corpus(Vocabulary vocabulary, TokenView tokens, std::shared_ptr<const vo
 }
 
 Corpus load_corpus(const DataConfig& data, const std::filesystem::path& cache_folder,
-                   const std::optional<Vocabulary>& vocabulary, std::uint64_t memory_limit) {
+                   const std::optional<Vocabulary>& vocabulary, std::uint64_t memory_limit,
+                   const ReadingProgress& progress) {
   const TextFiles files(data.text);
-  if (files.within(memory_limit)) return corpus_in_memory(files.in_memory(memory_limit), data, vocabulary);
-  const std::vector<TextSource> sources = files.streamed(memory_limit);
+  if (files.within(memory_limit)) return corpus_in_memory(files.in_memory(memory_limit, progress), data, vocabulary);
+  std::vector<TextSource> sources = files.streamed(memory_limit, progress);
+  if (progress) watch(sources, files.bytes(), progress);
   if (cache_folder.empty() || !files.regular()) return corpus_in_memory(sources, data, vocabulary);
   return corpus_through_cache(cache_of(files, cache_folder, data, vocabulary), sources, data, vocabulary);
 }

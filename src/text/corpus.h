@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -76,6 +77,9 @@ class Corpus {
   std::vector<std::string> notices_;
 };
 
+/// Told while a text is read how many of its bytes are done, each as often as it is read; `of` 0: of an unknown number.
+using ReadingProgress = std::function<void(std::uint64_t done, std::uint64_t of)>;
+
 /// Texts of more bytes than this are not held in memory but read in pieces; their ids are mapped from a cache file.
 constexpr std::uint64_t most_bytes_in_memory = std::uint64_t{64} << 20;
 
@@ -86,7 +90,7 @@ constexpr std::uint64_t most_bytes_in_memory = std::uint64_t{64} << 20;
 /// binary (65), too many symbols (65), empty (65).
 Corpus load_corpus(const DataConfig& data, const std::filesystem::path& cache_folder = {},
                    const std::optional<Vocabulary>& vocabulary = std::nullopt,
-                   std::uint64_t memory_limit = most_bytes_in_memory);
+                   std::uint64_t memory_limit = most_bytes_in_memory, const ReadingProgress& progress = {});
 
 /// Error data, naming lengths and what to change, unless both splits hold at least one window of block_size + 1 tokens.
 void check_splits(const Corpus& corpus, std::int64_t block_size);

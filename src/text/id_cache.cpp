@@ -88,7 +88,8 @@ void remove_abandoned(const std::filesystem::path& path) {
   const auto now = std::filesystem::file_time_type::clock::now();
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(path.parent_path(), ignored)) {
-    if (!entry.path().filename().native().starts_with(prefix)) continue;
+    const std::string name = entry.path().filename().native();
+    if (!name.starts_with(prefix) || name.find_first_not_of("0123456789", prefix.size()) != std::string::npos) continue;
     const auto written = entry.last_write_time(ignored);
     if (!ignored && now - written > longest_silence) std::filesystem::remove(entry.path(), ignored);
   }
@@ -97,10 +98,13 @@ void remove_abandoned(const std::filesystem::path& path) {
 /// A file that takes its name only when it is finished; removed otherwise.
 class UnfinishedFile {
  public:
-  explicit UnfinishedFile(std::filesystem::path path)
-      : path_(std::move(path)), temporary_(path_.native() + ".tmp-" + std::to_string(::getpid())) {
-    number_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (number_ < 0) fail();
+  explicit UnfinishedFile(std::filesystem::path path) : path_(std::move(path)) {
+    // Under a name that nothing has: the next number where a process of the same one left such a file.
+    for (int mark = ::getpid(); number_ < 0; ++mark) {
+      temporary_ = path_.native() + ".tmp-" + std::to_string(mark);
+      number_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+      if (number_ < 0 && errno != EEXIST) fail();
+    }
   }
   UnfinishedFile(const UnfinishedFile&) = delete;
   UnfinishedFile& operator=(const UnfinishedFile&) = delete;

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/quote.h"
+#include "text/sample_text.h"
 
 namespace chargpt {
 namespace {
@@ -16,8 +17,36 @@ constexpr std::uint64_t end_bytes = std::uint64_t{64} << 10;
 
 std::string advice_for_missing(const fs::path& path) {
   if (path.filename() == "tinyshakespeare.txt")
-    return "; scripts/get_text.sh fetches it, and data/sample.txt is a small text that needs no network";
+    return "; scripts/get_text.sh of a checkout fetches it, and --text " + std::string(sample_text_name) +
+           " is a small text inside the program";
   return path.is_relative() ? "; relative paths start at the working folder" : "; check its name";
+}
+
+bool is_sample(const fs::path& path) {
+  return path.native() == sample_text_name;
+}
+
+TextSource sample_source() {
+  return TextSource::in_memory(std::string(sample_text_name), std::string(sample_text()));
+}
+
+/// Neither a file of known size nor, like a folder, nothing that could be read.
+bool is_pipe(const fs::path& path) {
+  std::error_code unknown;
+  return fs::is_fifo(path, unknown) || fs::is_character_file(path, unknown);
+}
+
+/// Held in memory.
+TextSource held_source(const fs::path& path, std::uint64_t max_bytes, const ReadingProgress& progress) {
+  if (is_sample(path)) return sample_source();
+  if (!is_pipe(path)) return TextSource::whole_file(path, max_bytes);
+  std::uint64_t read = 0;
+  TextSource source = TextSource::pipe(path, max_bytes, [&](std::uint64_t bytes) {
+    read = bytes;
+    if (progress) progress(bytes, 0);
+  });
+  if (progress && read > 0) progress(read, read);
+  return source;
 }
 
 /// CRC-64 of up to end_bytes bytes from `offset`.
@@ -44,51 +73,56 @@ TextFiles::TextFiles(const std::vector<std::string>& names) : paths_(names.begin
     throw Error(ExitCode::usage, "data.text names no file; name at least one text, e.g. --text mine.txt");
   std::error_code unknown;
   for (const fs::path& path : paths_)
-    if (fs::status(path, unknown).type() == fs::file_type::not_found)
+    if (!is_sample(path) && fs::status(path, unknown).type() == fs::file_type::not_found)
       throw Error(ExitCode::missing, printable(path.native(), 400) + " does not exist" + advice_for_missing(path));
 }
 
-bool TextFiles::within(std::uint64_t bytes) const {
+std::uint64_t TextFiles::bytes() const {
+  std::uint64_t sum = 0;
   for (const fs::path& path : paths_) {
     std::error_code unknown;
     const std::uint64_t size = fs::is_regular_file(path, unknown) ? fs::file_size(path, unknown) : 0;
-    if (unknown) continue;
-    if (size > bytes) return false;
-    bytes -= size;
+    if (!unknown) sum += size;
   }
-  return true;
+  return sum;
+}
+
+bool TextFiles::within(std::uint64_t bytes) const {
+  return this->bytes() <= bytes;
 }
 
 bool TextFiles::regular() const {
   std::error_code unknown;
   return std::all_of(paths_.begin(), paths_.end(),
-                     [&](const fs::path& path) { return fs::is_regular_file(path, unknown); });
+                     [&](const fs::path& path) { return is_sample(path) || fs::is_regular_file(path, unknown); });
 }
 
-std::vector<TextSource> TextFiles::in_memory(std::uint64_t max_bytes) const {
+std::vector<TextSource> TextFiles::in_memory(std::uint64_t max_bytes, const ReadingProgress& progress) const {
   std::vector<TextSource> sources;
-  for (const fs::path& path : paths_) sources.push_back(TextSource::whole_file(path, max_bytes));
+  for (const fs::path& path : paths_) sources.push_back(held_source(path, max_bytes, progress));
   return sources;
 }
 
-std::vector<TextSource> TextFiles::streamed(std::uint64_t max_pipe_bytes) const {
+std::vector<TextSource> TextFiles::streamed(std::uint64_t max_pipe_bytes, const ReadingProgress& progress) const {
   std::vector<TextSource> sources;
   std::error_code unknown;
   for (const fs::path& path : paths_)
-    sources.push_back(fs::is_regular_file(path, unknown) ? TextSource::streamed_file(path)
-                                                         : TextSource::whole_file(path, max_pipe_bytes));
+    sources.push_back(fs::is_regular_file(path, unknown) && !is_sample(path)
+                          ? TextSource::streamed_file(path)
+                          : held_source(path, max_pipe_bytes, progress));
   return sources;
 }
 
 std::string TextFiles::identity() const {
   std::string text;
-  for (const fs::path& path : paths_) text += fs::absolute(path).lexically_normal().native() + '\0';
+  for (const fs::path& path : paths_)
+    text += (is_sample(path) ? path : fs::absolute(path).lexically_normal()).native() + '\0';
   return text;
 }
 
 std::string TextFiles::state() const {
   std::string text;
-  for (const fs::path& path : paths_) text += state_of(path);
+  for (const fs::path& path : paths_) text += is_sample(path) ? std::string(sample_text()) : state_of(path);
   return text;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "text/corpus.h"
 #include "text/text_source.h"
 
 namespace chargpt {
@@ -16,14 +17,16 @@ class TextFiles {
   /// Error missing, naming the first file that is not there; usage when there are no names.
   explicit TextFiles(const std::vector<std::string>& names);
 
+  /// Bytes of all regular files together.
+  std::uint64_t bytes() const;
   /// Whether all together have at most `bytes` bytes. Pipes count nothing: their size is not known.
   bool within(std::uint64_t bytes) const;
   /// No pipe or the like among them: they can be read again, and have a state.
   bool regular() const;
-  /// Files as sources that hold their bytes: what is read twice is the same twice.
-  std::vector<TextSource> in_memory(std::uint64_t max_bytes) const;
-  /// Files as sources read in pieces; pipes are held in memory.
-  std::vector<TextSource> streamed(std::uint64_t max_pipe_bytes) const;
+  /// Files as sources that hold their bytes: what is read twice is the same twice. `progress` is told of pipes.
+  std::vector<TextSource> in_memory(std::uint64_t max_bytes, const ReadingProgress& progress) const;
+  /// Files as sources read in pieces; pipes are held in memory, and `progress` is told of them.
+  std::vector<TextSource> streamed(std::uint64_t max_pipe_bytes, const ReadingProgress& progress) const;
 
   /// Which files these are, in words for a checksum.
   std::string identity() const;
@@ -32,7 +35,7 @@ class TextFiles {
   std::string state() const;
 
  private:
-  std::vector<std::filesystem::path> paths_;
+  std::vector<std::filesystem::path> paths_;  ///< sample_text_name among them stands for no file
 };
 
 }  // namespace chargpt

@@ -1,5 +1,9 @@
 #include "text/text_source.h"
 
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -26,6 +30,33 @@ std::string shown(const std::filesystem::path& path) {
   throw Error(ExitCode::io, "cannot read " + shown(path) + ": " + std::generic_category().message(reason));
 }
 
+/// Opened for reading without waiting for anybody who writes; closes itself.
+class Pipe {
+ public:
+  explicit Pipe(const std::filesystem::path& path)
+      : path_(path), number_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+    if (number_ < 0) cannot_read(path_, errno);
+  }
+  ~Pipe() { ::close(number_); }
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+
+  /// The next bytes, into `piece`: none yet (nullopt, after a tenth of a second), or 0 at the end.
+  std::optional<std::size_t> read(std::string& piece) const {
+    struct pollfd waiting = {.fd = number_, .events = POLLIN, .revents = 0};
+    const int ready = ::poll(&waiting, 1, /*milliseconds=*/100);
+    if (ready == 0 || (ready < 0 && errno == EINTR)) return std::nullopt;
+    const ssize_t count = ready < 0 ? -1 : ::read(number_, piece.data(), piece.size());
+    if (count >= 0) return static_cast<std::size_t>(count);
+    if (errno != EINTR && errno != EAGAIN) cannot_read(path_, errno);
+    return std::nullopt;
+  }
+
+ private:
+  const std::filesystem::path& path_;
+  const int number_;
+};
+
 std::string hexadecimal(char byte) {
   char text[8];
   std::snprintf(text, sizeof text, "0x%02X", static_cast<unsigned>(static_cast<unsigned char>(byte)));
@@ -36,8 +67,13 @@ std::string shown(const TextPlace& place) {
   return "offset " + std::to_string(place.offset) + " (line " + std::to_string(place.line) + ")";
 }
 
-bool starts_like_utf16(std::string_view text) {
-  return text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF");
+constexpr const char* as_bytes = ", or use --units bytes";
+
+/// What has a name of its own is called by it, not by the byte that gave it away.
+void refuse_kind(const TextSource& source) {
+  if (const auto kind = kind_of(source))
+    throw Error(ExitCode::data, source.name() + " is " + std::string(kind->name) + ", not a plain UTF-8 text; " +
+                                    std::string(kind->advice) + as_bytes);
 }
 
 }  // namespace
@@ -51,6 +87,21 @@ TextSource TextSource::in_memory(std::string name, std::string bytes) {
 
 TextSource TextSource::whole_file(const std::filesystem::path& path, std::uint64_t max_bytes) {
   return in_memory(shown(path), read_file(path, max_bytes));
+}
+
+TextSource TextSource::pipe(const std::filesystem::path& path, std::uint64_t max_bytes,
+                            const std::function<void(std::uint64_t)>& note) {
+  const Pipe pipe(path);
+  std::string bytes, piece(piece_bytes, '\0');
+  while (true) {
+    if (note) note(bytes.size());
+    const std::optional<std::size_t> count = pipe.read(piece);
+    if (count == 0U) return in_memory(shown(path), std::move(bytes));
+    if (count.value_or(0) > max_bytes - bytes.size())
+      throw Error(ExitCode::data,
+                  shown(path) + " is larger than " + std::to_string(max_bytes) + " bytes, the limit here");
+    bytes.append(piece, 0, count.value_or(0));
+  }
 }
 
 TextSource TextSource::streamed_file(const std::filesystem::path& path) {
@@ -89,6 +140,7 @@ std::string_view TextReader::read_piece(std::size_t kept) {
   const std::size_t count = std::fread(piece_.data() + kept, 1, piece_.size() - kept, file_.get());
   if (std::ferror(file_.get())) cannot_read(source_.path_, errno);
   piece_size_ = kept + count;
+  if (source_.note_) source_.note_(count);
   return {piece_.data(), piece_size_};
 }
 
@@ -97,21 +149,24 @@ void TextPlace::advance(std::string_view bytes) {
   line += static_cast<std::uint64_t>(std::count(bytes.begin(), bytes.end(), '\n'));
 }
 
-void refuse_binary(std::string_view piece, TextPlace place, const std::string& name) {
-  const std::size_t at = piece.find('\0');
-  if (at == std::string_view::npos) return;
-  place.advance(piece.substr(0, at));
-  throw Error(ExitCode::data,
-              name + " is not a text: it has a NUL byte at " + shown(place) +
-                  "; it is a binary file or UTF-16: convert it (iconv -f UTF-16 -t UTF-8), or use --units bytes");
+std::optional<FileKind> kind_of(const TextSource& source) {
+  return kind_of_file(TextReader(source).next());
 }
 
-void refuse_encoding(std::string_view rest, const TextPlace& place, const std::string& name) {
-  const bool utf16 = place.offset == 0 && starts_like_utf16(rest);
-  throw Error(ExitCode::data, name + " is not UTF-8: byte " + hexadecimal(rest[0]) + " at " + shown(place) + " " +
-                                  std::string(describe_fault(decode_character(rest).fault)) +
-                                  "; convert it (iconv -f " + (utf16 ? "UTF-16" : "WINDOWS-1252") +
-                                  " -t UTF-8), or use --units bytes");
+void refuse_binary(std::string_view piece, TextPlace place, const TextSource& source) {
+  const std::size_t at = piece.find('\0');
+  if (at == std::string_view::npos) return;
+  refuse_kind(source);
+  place.advance(piece.substr(0, at));
+  throw Error(ExitCode::data, source.name() + " is not a text: it has a NUL byte at " + shown(place) +
+                                  ", which no plain text has; give a plain text (UTF-8)" + as_bytes);
+}
+
+void refuse_encoding(std::string_view rest, const TextPlace& place, const TextSource& source) {
+  refuse_kind(source);
+  throw Error(ExitCode::data, source.name() + " is not UTF-8: byte " + hexadecimal(rest[0]) + " at " + shown(place) +
+                                  " " + std::string(describe_fault(decode_character(rest).fault)) +
+                                  "; convert it (iconv -f WINDOWS-1252 -t UTF-8)" + as_bytes);
 }
 
 }  // namespace chargpt

@@ -5,10 +5,13 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "base/file_kind.h"
 #include "config/config.h"
 #include "text/utf8.h"
 
@@ -18,12 +21,18 @@ namespace chargpt {
 class TextSource {
  public:
   static TextSource in_memory(std::string name, std::string bytes);
-  /// A file read whole and at once: pipes can be read no other way. Errors as read_file.
+  /// A file read whole and at once. Errors as read_file.
   static TextSource whole_file(const std::filesystem::path& path, std::uint64_t max_bytes);
+  /// A pipe or device, which can be read only once, whole. `note` is told the bytes read so far, several times a
+  /// second also while none come. Errors as read_file.
+  static TextSource pipe(const std::filesystem::path& path, std::uint64_t max_bytes,
+                         const std::function<void(std::uint64_t bytes)>& note);
   /// A file read in pieces, each time anew: memory stays flat. Errors as read_file.
   static TextSource streamed_file(const std::filesystem::path& path);
 
   const std::string& name() const { return name_; }
+  /// Of a file read in pieces: `note` is told the bytes of each piece as it is read.
+  void watch(std::function<void(std::uint64_t bytes)> note) { note_ = std::move(note); }
   /// Starts with U+FEFF, which readers leave out.
   bool has_byte_order_mark() const;
 
@@ -32,6 +41,7 @@ class TextSource {
   std::string name_;
   std::filesystem::path path_;                ///< empty: in memory
   std::shared_ptr<const std::string> bytes_;  ///< null: streamed
+  std::function<void(std::uint64_t)> note_;
 };
 
 /// Reads one source front to back, without its byte order mark.
@@ -66,10 +76,14 @@ struct TextPlace {
   void advance(std::string_view bytes);
 };
 
-/// Error data when `piece`, at `place`, holds a NUL byte.
-void refuse_binary(std::string_view piece, TextPlace place, const std::string& name);
-/// Error data: `rest`, at `place`, does not start with a character.
-[[noreturn]] void refuse_encoding(std::string_view rest, const TextPlace& place, const std::string& name);
+/// What of an archive, a picture, a text of another encoding and so on `source` is, by its first bytes; none for a
+/// plain text.
+std::optional<FileKind> kind_of(const TextSource& source);
+
+/// Error data when `piece`, at `place` of `source`, holds a NUL byte.
+void refuse_binary(std::string_view piece, TextPlace place, const TextSource& source);
+/// Error data: `rest`, at `place` of `source`, does not start with a character.
+[[noreturn]] void refuse_encoding(std::string_view rest, const TextPlace& place, const TextSource& source);
 
 /// Calls visit(code_point) for each character of the source. Errors data: not UTF-8 (offset, line), NUL bytes.
 template <class Visit>
@@ -80,14 +94,14 @@ void read_characters(const TextSource& source, Visit&& visit) {
   while (true) {
     const std::string_view piece = reader.next(rest.size());
     if (piece.size() == rest.size()) break;
-    refuse_binary(piece, place, source.name());
+    refuse_binary(piece, place, source);
     const std::size_t used = decode_utf8(piece, visit);
     place.advance(piece.substr(0, used));
     rest = piece.substr(used);
     // A fault other than a cut-off character cannot be mended by the next piece.
     if (!rest.empty() && decode_character(rest).fault != Utf8Fault::cut_off) break;
   }
-  if (!rest.empty()) refuse_encoding(rest, place, source.name());
+  if (!rest.empty()) refuse_encoding(rest, place, source);
 }
 
 /// Calls visit(byte value) for each byte of the source, or visit.single_bytes(bytes) where it has that; any content

@@ -17,7 +17,7 @@ class BatchSource {
  public:
   BatchSource(TokenView split, std::int64_t block_size, std::int64_t batch_size, std::int64_t micro_batches,
               Windows windows, std::uint64_t seed);
-  /// The micro-batches of update `step` (0-based); x and y (B, T).
+  /// The micro-batches of step `step` (0-based); x and y (B, T).
   std::vector<Batch> at(std::int64_t step) const;
   /// Start offsets of those windows, for tests and diagnostics: micro_batches x batch_size.
   std::vector<std::int64_t> starts(std::int64_t step) const;

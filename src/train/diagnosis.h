@@ -1,4 +1,4 @@
-// What a person needs to find out why an update went wrong, in words. Knows no policy and no file.
+// What a person needs to find out why a step went wrong, in words. Knows no policy and no file.
 #pragma once
 
 #include <cstdint>

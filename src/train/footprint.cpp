@@ -7,7 +7,8 @@
 #include "base/error.h"
 #include "base/pattern.h"
 #include "compute/optimizer.h"
-#include "model/ngram.h"
+#include "inference/dimensions.h"
+#include "inference/ngram_rows.h"
 
 namespace chargpt {
 namespace {

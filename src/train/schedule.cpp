@@ -22,7 +22,7 @@ double decayed(LrSchedule schedule, double part) {
   return part;
 }
 
-/// The update at which the decay begins.
+/// The step at which the decay begins.
 double decay_begin(const TrainConfig& train, double end) {
   const auto warmed_up = static_cast<double>(train.warmup_iters);
   return train.lr_schedule == LrSchedule::wsd ? std::max(warmed_up, end * (1 - train.wsd_decay_fraction)) : warmed_up;
@@ -39,6 +39,14 @@ double learning_rate_at(const TrainConfig& train, std::int64_t step) {
   const double begin = decay_begin(train, end);
   const double part = now <= begin ? 0 : (now - begin) / (end - begin);
   return train.learning_rate + (train.min_lr - train.learning_rate) * decayed(train.lr_schedule, part);
+}
+
+double learning_rate_factor(const TrainConfig& train, std::int64_t step) {
+  if (train.learning_rate > 0) return learning_rate_at(train, step) / train.learning_rate;
+  TrainConfig unit = train;
+  unit.learning_rate = 1;
+  unit.min_lr = 0;
+  return learning_rate_at(unit, step);
 }
 
 }  // namespace chargpt

@@ -7,9 +7,13 @@
 
 namespace chargpt {
 
-/// Rate of update `step` (0-based): warm-up (step+1)/(warmup_iters+1) of the peak, then train.lr_schedule down to
+/// Rate of step `step` (0-based): warm-up (step+1)/(warmup_iters+1) of the peak, then train.lr_schedule down to
 /// min_lr at lr_decay_iters (0: max_iters), then min_lr. Cosine: SGDR (Loshchilov & Hutter 2017), same figures as
 /// nanoGPT; wsd: Hu et al. 2024.
 double learning_rate_at(const TrainConfig& train, std::int64_t step);
+
+/// The same as a part of the peak, which groups with a peak of their own follow. Where train.learning_rate is 0, so
+/// that what has no group stands still, groups follow the shape from 1 to 0.
+double learning_rate_factor(const TrainConfig& train, std::int64_t step);
 
 }  // namespace chargpt

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "report/events.h"
 #include "text/corpus.h"
 #include "train/batches.h"
+#include "train/run_length.h"
 
 namespace chargpt {
 
@@ -20,13 +22,15 @@ struct TrainerOptions {
   std::string device = "auto";
   std::string engine = "auto";
   std::int64_t threads = 0;
-  const std::atomic<bool>* stop = nullptr;  ///< asked after each step: finish, save, return
-  double process_started = 0;               ///< seconds on the steady clock, for `seconds` from process start; 0: now
-  std::string program_version;              ///< kept in checkpoints
+  /// Looked at between the parts of all that takes long: where it is set, the step or evaluation under way is dropped
+  /// whole, the run saved and ended.
+  const std::atomic<bool>* stop = nullptr;
+  double process_started = 0;          ///< seconds on the clock, for `seconds` from process start; 0: now
+  std::string program_version;         ///< kept in checkpoints
+  std::function<double()> clock = {};  ///< seconds; empty: the steady clock
+  ClosingWork closing = {};            ///< what the caller does after run(), within train.max_seconds
+  SettledLength settled = {};          ///< what train.max_seconds comes to, where that is known: nothing is measured
 };
-
-/// Why training ended.
-enum class Ending { finished, patience, stopped };
 
 class Trainer {
  public:
@@ -45,21 +49,29 @@ class Trainer {
   void add_listener(std::shared_ptr<Listener> listener);
 
   /// Sizes, epochs, memory, disk; `seconds` only if `measure`: from a few steps, after which weights and moments are
-  /// put back. Settles the run's length (see train/length.h); with max_seconds that needs the measurement in any case.
+  /// put back. Settles the run's length (see train/run_length.h); with max_seconds that needs the measurement in any
+  /// case, and throws Interrupted where `stop` is set meanwhile.
   PlanEvent plan(bool measure);
-  /// Until max_iters, patience or stop. Emits the plan, evaluates at step 0 (that is saved only where a
+  /// Until max_iters, patience, max_seconds or stop. Emits the plan, evaluates at step 0 (that is saved only where a
   /// rollback may return to it), evaluates and saves every eval_interval and at the end; a stop saves without
-  /// evaluating. A save that fails on the way is a
+  /// evaluating, and what it has dropped is done again, to the same bits, when the run goes on. At least one step is
+  /// made, however few the seconds. A save that fails on the way is a
   /// notice, at the end an Error. Error diverged, naming the last good checkpoint, where loss or gradient is not
-  /// finite; weights that are not are never saved.
+  /// finite; weights that are not are never saved. Emits why it ended.
   Ending run();
-  /// One update; nothing is evaluated or saved. Where train.on_nonfinite says so an update of a loss or gradient that
+  /// One step; nothing is evaluated or saved. Where train.on_nonfinite says so a step of a loss or gradient that
   /// is not finite is skipped, or weights and moments go back to those of the last evaluation (of step 0 before that);
-  /// then also at a loss spike (see train/loss_trend.h). Such an update counts all the same, so the windows, a function
-  /// of the step, are others from there on. Error diverged after 100 skips in a row, or 10 returns to one moment.
+  /// then also at a loss spike (see train/loss_trend.h). Such a step counts all the same, so the windows, a function
+  /// of the step, are others from there on. Error diverged after 100 skips in a row, or 10 returns to one point.
   StepEvent step();
 
   const RunState& state() const;
+  /// Why run() ended.
+  EndEvent ended() const;
+  /// As it was measured, and as it has been since; all 0 before.
+  Pace pace() const;
+  /// Since process start, over all processes.
+  double seconds() const;
   const ResolvedConfig& config() const;
   const Corpus& corpus() const;
   LanguageModel& model();

@@ -1,6 +1,8 @@
 #include "base/files.h"
 
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -84,6 +86,21 @@ TEST_CASE("a write that fails leaves the old file and nothing else") {
         Failure{ExitCode::io, "cannot write " + base + "/no/f: No such file or directory; make its folder first"});
 }
 
+TEST_CASE("a file or link of somebody else's that has a temporary file's name is neither written to nor followed") {
+  const Folder folder;
+  write_file_atomically(folder / "elsewhere", "mine");
+  const auto temporary = [&](int number) {
+    return folder / (".f.tmp-" + std::to_string(::getpid()) + "-" + std::to_string(number)).c_str();
+  };
+  constexpr int names = 1000;  // more than this process has used
+  for (int number = 0; number < names; ++number) fs::create_symlink(folder / "elsewhere", temporary(number));
+  write_file_atomically(folder / "f", "new");
+  CHECK(read_file(folder / "f") == "new");
+  CHECK(read_file(folder / "elsewhere") == "mine");
+  CHECK_FALSE(fs::is_symlink(folder / "f"));
+  CHECK(folder.entries() == names + 2);
+}
+
 TEST_CASE("readers see the old or the new file, never a part") {
   const Folder folder;
   const std::string a(100000, 'a'), b(100000, 'b');
@@ -119,12 +136,27 @@ TEST_CASE("a mapped file shows its bytes and can be moved") {
   CHECK(moved.bytes().empty());
 }
 
-TEST_CASE("only regular files are mapped") {
+TEST_CASE("of what the program keeps only regular files are read and mapped, and nothing is waited for") {
   const Folder folder;
+  const std::string base = folder.path().string();
+  REQUIRE(::mkfifo((base + "/pipe").c_str(), 0600) == 0);
+  const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  struct sockaddr_un address {};
+  address.sun_family = AF_UNIX;
+  (base + "/socket").copy(address.sun_path, sizeof address.sun_path - 1);
+  REQUIRE(::bind(socket, reinterpret_cast<const struct sockaddr*>(&address), sizeof address) == 0);
+  for (const auto& [path, kind] : std::vector<std::pair<std::string, std::string>>{
+           {base, "a folder"}, {base + "/pipe", "a pipe"}, {base + "/socket", "a socket"}, {"/dev/zero", "a device"}}) {
+    const Failure refused{ExitCode::data, path + " is " + kind + ", and should be a regular file"};
+    CHECK(error_of([&] { MappedFile{path}; }) == refused);
+    CHECK(error_of([&] { read_regular_file(path); }) == refused);
+  }
+  ::close(socket);
   CHECK(error_of([&] { MappedFile(folder / "no"); }).first == ExitCode::missing);
-  CHECK(error_of([&] { MappedFile{folder.path()}; }).first == ExitCode::io);
-  CHECK(error_of([] { MappedFile("/dev/zero"); }) ==
-        Failure{ExitCode::io, "cannot map /dev/zero: it is not a regular file"});
+  CHECK(error_of([&] { read_regular_file(folder / "no"); }).first == ExitCode::missing);
+  write_file_atomically(folder / "f", "abc");
+  CHECK(read_regular_file(folder / "f") == "abc");
+  CHECK(error_of([&] { read_regular_file(folder / "f", 2); }).first == ExitCode::data);
 }
 
 }  // namespace

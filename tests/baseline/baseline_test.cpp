@@ -1,10 +1,13 @@
 #include "baseline/baseline.h"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <numbers>
 
 #include "base/error.h"
+#include "base/random.h"
+#include "needs_text.h"
 #include "test.h"
 
 namespace chargpt {
@@ -14,7 +17,7 @@ namespace {
 const Corpus& tinyshakespeare() {
   static const Corpus corpus = [] {
     DataConfig data;
-    data.text = {CHARGPT_SOURCE_DIR "/data/tinyshakespeare.txt"};
+    data.text = {tinyshakespeare_path()};
     return load_corpus(data);
   }();
   return corpus;
@@ -22,7 +25,7 @@ const Corpus& tinyshakespeare() {
 
 std::vector<double> losses_in_windows_of(std::int64_t block_size) {
   const Corpus& corpus = tinyshakespeare();
-  return ngram_losses(corpus.train(), corpus.val(), corpus.vocabulary().size(), block_size);
+  return ngram_losses({corpus.train()}, corpus.val(), corpus.vocabulary().size(), {.length = block_size});
 }
 
 void check_losses(const std::vector<double>& losses, const std::vector<double>& expected) {
@@ -33,6 +36,7 @@ void check_losses(const std::vector<double>& losses, const std::vector<double>& 
 }  // namespace
 
 TEST_CASE("n-grams of tinyshakespeare without cuts give the published figures") {
+  NEEDS_TINYSHAKESPEARE();
   // scripts/reference_ngram.py data/tinyshakespeare.txt
   const std::int64_t uncut = tinyshakespeare().val().size();
   check_losses(losses_in_windows_of(uncut),
@@ -40,14 +44,16 @@ TEST_CASE("n-grams of tinyshakespeare without cuts give the published figures") 
 }
 
 TEST_CASE("n-grams of tinyshakespeare in windows of 64 agree with the reference") {
+  NEEDS_TINYSHAKESPEARE();
   // scripts/reference_ngram.py data/tinyshakespeare.txt --block-size 64
   check_losses(losses_in_windows_of(64),
                {3.347305, 2.485738, 2.055932, 1.78913, 1.688045, 1.715035, 1.789954, 1.877198});
 }
 
 TEST_CASE("baselines of tinyshakespeare") {
+  NEEDS_TINYSHAKESPEARE();
   const Corpus& corpus = tinyshakespeare();
-  const Baselines baselines = compute_baselines(corpus, corpus.val(), 64);
+  const Baselines baselines = compute_baselines(corpus, corpus.val(), {.length = 64}, /*validation=*/true);
   CHECK(baselines.uniform == Approx(std::log(65.0)));
   CHECK(baselines.unigram == Approx(3.347305).margin(1e-6).epsilon(0));
   CHECK(baselines.bigram == Approx(2.485738).margin(1e-6).epsilon(0));
@@ -64,7 +70,7 @@ TEST_CASE("baselines of a text in another script count characters, not bytes") {
   std::string text;
   for (int i = 0; i < 400; ++i) text += i % 7 == 0 ? "汉字" : "字汉";
   const Corpus corpus = corpus_from_text(text, {}, "text");
-  const Baselines baselines = compute_baselines(corpus, corpus.val(), 64);
+  const Baselines baselines = compute_baselines(corpus, corpus.val(), {.length = 64}, /*validation=*/true);
   CHECK(baselines.uniform == Approx(std::numbers::ln2));
   CHECK(baselines.unigram == Approx(std::numbers::ln2).margin(0.01));
   CHECK(baselines.ngram < 0.35);
@@ -72,18 +78,85 @@ TEST_CASE("baselines of a text in another script count characters, not bytes") {
   CHECK(baselines.gzip > 0);
 }
 
+/// Sentences of random letters, so that no two are alike.
+std::string random_text(std::uint64_t seed, std::int64_t characters) {
+  RandomStream random(seed, Purpose::windows);
+  std::string text;
+  for (std::int64_t i = 0; i < characters; ++i) text += static_cast<char>('a' + random.below(4));
+  return text;
+}
+
+TEST_CASE("nothing is counted on what is scored: the train split itself has no counted baseline") {
+  const Corpus corpus = corpus_from_text(random_text(1, 4000), {}, "text");
+  for (const TokenView split : {corpus.train(), corpus.all()}) {
+    const Baselines baselines = compute_baselines(corpus, split, {.length = 64}, /*validation=*/false);
+    CHECK(baselines.counted == 0);
+    CHECK(baselines.left_out == 3600);
+    CHECK(baselines.shared == 3600);
+    CHECK(baselines.measured == split.size());
+    CHECK(baselines.uniform == Approx(std::log(4.0)));
+    CHECK(baselines.gzip > 0);
+    CHECK_FALSE(to_json(baselines).contains("ngram"));
+    CHECK_FALSE(to_json(baselines).contains("xz"));
+  }
+}
+
+TEST_CASE("of a text that stands half in the train split the counts leave that half out") {
+  const std::string trained = random_text(1, 4000), fresh = random_text(2, 1000);
+  const Corpus corpus = corpus_from_text(trained, {}, "text");
+  const Corpus other = corpus_from_text(trained.substr(500, 1000) + fresh, {}, "other", corpus.vocabulary());
+  const Baselines baselines = compute_baselines(corpus, other.all(), {.length = 64}, /*validation=*/false);
+  CHECK(baselines.shared == 1000);
+  CHECK(baselines.left_out == 1000);
+  CHECK(baselines.counted == 2600);
+  CHECK(baselines.ngram > 1.35);  // ln 4 = 1.386: nothing can be learnt from random letters, unless one has seen them
+  CHECK(baselines.xz > 1.35);
+}
+
+TEST_CASE("the validation split is measured against all of the train split, and what they share is told") {
+  const std::string text = random_text(1, 3600);
+  const Corpus corpus = corpus_from_text(text + text.substr(0, 400), {}, "text");
+  const Baselines baselines = compute_baselines(corpus, corpus.val(), {.length = 64}, /*validation=*/true);
+  CHECK(baselines.shared == 400);
+  CHECK(baselines.left_out == 0);
+  CHECK(baselines.counted == 3600);
+}
+
+TEST_CASE("baselines tell how far they are, and end wherever that throws") {
+  std::string text;
+  for (std::int64_t i = 0; i < 400'000; ++i) text += static_cast<char>('a' + (i * i / 7 + i / 1000) % 26);
+  const Corpus corpus = corpus_from_text(text, DataConfig{}, "a text");
+  std::vector<double> parts;
+  compute_baselines(corpus, corpus.val(), {.length = 64}, /*validation=*/true,
+                    [&](double part) { parts.push_back(part); });
+  REQUIRE(parts.size() > 20);
+  CHECK(std::is_sorted(parts.begin(), parts.end()));
+  CHECK(parts.back() == 1);
+  for (const double end : {0.0, 0.3, 0.42, 0.7})
+    CHECK_THROWS_AS(compute_baselines(corpus, corpus.val(), {.length = 64}, /*validation=*/true,
+                                      [end](double part) {
+                                        if (part >= end) throw Interrupted{};
+                                      }),
+                    Interrupted);
+}
+
 TEST_CASE("baselines as JSON") {
   const Baselines baselines{.uniform = 4,
+                            .gzip = 2,
+                            .measured = 90,
+                            .shared = 7,
+                            .counted = 50,
+                            .left_out = 10,
                             .unigram = 3.5,
                             .bigram = 3,
                             .trigram = 2.5,
                             .ngram_order = 5,
                             .ngram = 2.25,
                             .ngram_in_windows = 2.375,
-                            .gzip = 2,
                             .xz = 1.5};
   CHECK(to_json(baselines).dump() == R"({"uniform":4.0,"unigram":3.5,"bigram":3.0,"trigram":2.5,)"
-                                     R"("ngram":{"order":5,"loss":2.25,"loss_in_windows":2.375},"gzip":2.0,"xz":1.5})");
+                                     R"("ngram":{"order":5,"loss":2.25,"loss_in_windows":2.375},"gzip":2.0,"xz":1.5,)"
+                                     R"("counted_tokens":50,"left_out_tokens":10,"measured_tokens":90})");
 }
 
 }  // namespace chargpt

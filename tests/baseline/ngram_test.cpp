@@ -26,36 +26,52 @@ class Letters {
   std::vector<std::uint8_t> ids_;
 };
 
+/// `train`: several texts with '|' between them.
+Losses losses(std::string_view train, std::string_view split, std::int64_t symbols, ScoredWindows windows,
+              int max_order) {
+  std::vector<Letters> texts;
+  for (std::size_t begin = 0, end = 0; end != std::string_view::npos; begin = end + 1) {
+    end = train.find('|', begin);
+    texts.emplace_back(train.substr(begin, end - begin));
+  }
+  std::vector<TokenView> counted;
+  for (const Letters& text : texts) counted.push_back(text.view());
+  return ngram_losses(counted, Letters(split).view(), symbols, windows, max_order);
+}
+
 Losses losses(std::string_view train, std::string_view split, std::int64_t symbols, std::int64_t block_size,
               int max_order) {
-  const Letters counted(train), predicted(split);
-  return ngram_losses(counted.view(), predicted.view(), symbols, block_size, max_order);
+  return losses(train, split, symbols, ScoredWindows{.length = block_size}, max_order);
 }
 
 /// The recursion as it is written in ngram.h, on strings: slow and plain.
 double probability(const std::string& train, const std::string& context, char letter, double symbols) {
-  if (context.empty()) {
-    std::map<char, int> seen;
-    for (const char other : train) ++seen[other];
-    const double distinct = static_cast<double>(seen.size());
-    return (seen[letter] + distinct / symbols) / (static_cast<double>(train.size()) + distinct);
-  }
-  const double shorter = probability(train, context.substr(1), letter, symbols);
+  const double shorter = context.empty() ? 1 / symbols : probability(train, context.substr(1), letter, symbols);
   std::map<char, int> followers;
   int tokens = 0;
-  for (std::size_t at = 0; at + context.size() < train.size(); ++at)
-    if (train.compare(at, context.size(), context) == 0) ++followers[train[at + context.size()]], ++tokens;
+  for (std::size_t at = 0; at + context.size() < train.size(); ++at) {
+    const char follower = train[at + context.size()];
+    if (train.compare(at, context.size(), context) == 0 && follower != '|') ++followers[follower], ++tokens;
+  }
   if (tokens == 0) return shorter;
   const double distinct = static_cast<double>(followers.size());
   return (followers[letter] + distinct * shorter) / (tokens + distinct);
 }
 
-double plain_loss(const std::string& train, const std::string& split, double symbols, std::size_t block_size,
+/// Start of the first window that holds this target.
+std::size_t window_of(std::size_t target, std::size_t length, std::size_t stride) {
+  std::size_t begin = 0;
+  while (target > begin + length) begin += stride;
+  return begin;
+}
+
+double plain_loss(const std::string& train, const std::string& split, double symbols, ScoredWindows windows,
                   std::size_t order) {
+  const auto size = static_cast<std::size_t>(windows.length),
+             stride = windows.stride == 0 ? size : static_cast<std::size_t>(windows.stride);
   double sum = 0;
   for (std::size_t target = 1; target < split.size(); ++target) {
-    const std::size_t window = (target - 1) / block_size * block_size;
-    const std::size_t length = std::min(order - 1, target - window);
+    const std::size_t length = std::min(order - 1, target - window_of(target, size, stride));
     sum -= std::log(probability(train, split.substr(target - length, length), split[target], symbols));
   }
   return sum / static_cast<double>(split.size() - 1);
@@ -96,17 +112,20 @@ TEST_CASE("no context crosses the cut between two windows") {
   CHECK(losses("abcabcaabbcc", "abcabcabc", 3, 2, 5)[2] < figures[2]);
 }
 
-TEST_CASE("losses agree with the plain recursion on random texts, for every order and cut") {
+TEST_CASE("losses agree with the plain recursion on random texts, for every order, cut, overlap and number of texts") {
   RandomStream random(5, Purpose::windows);
-  for (int round = 0; round < 30; ++round) {
+  for (int round = 0; round < 60; ++round) {
     const std::uint64_t symbols = 1 + random.below(4);
-    const std::string train = random_letters(random, random.below(60), symbols),
-                      split = random_letters(random, 2 + random.below(25), symbols + 1);
-    const std::int64_t block_size = 1 + static_cast<std::int64_t>(random.below(12));
-    const Losses figures = losses(train, split, static_cast<std::int64_t>(symbols + 1), block_size, 6);
+    std::string train = random_letters(random, random.below(60), symbols);
+    for (std::uint64_t more = random.below(3); more > 0; --more)
+      train += "|" + random_letters(random, random.below(20), symbols);
+    const std::string split = random_letters(random, 2 + random.below(25), symbols + 1);
+    const auto length = 1 + static_cast<std::int64_t>(random.below(12));
+    const ScoredWindows windows{
+        .length = length, .stride = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(length) + 1))};
+    const Losses figures = losses(train, split, static_cast<std::int64_t>(symbols + 1), windows, 6);
     for (std::size_t order = 1; order <= 6; ++order)
-      CHECK(figures[order - 1] == Approx(plain_loss(train, split, static_cast<double>(symbols + 1),
-                                                    static_cast<std::size_t>(block_size), order)));
+      CHECK(figures[order - 1] == Approx(plain_loss(train, split, static_cast<double>(symbols + 1), windows, order)));
   }
 }
 
@@ -151,7 +170,7 @@ TEST_CASE("no two of a million pairs share a number, up to the largest vocabular
 TEST_CASE("a vocabulary of 32768 symbols is counted like a small one") {
   // The same text over other ids: the numbers of the symbols make no difference, only how many there are.
   const std::vector<std::uint16_t> train = {0, 32767, 0, 32767, 100, 0}, split = {0, 32767, 100};
-  const Losses wide = ngram_losses({train.data(), 2, 6}, {split.data(), 2, 3}, 32768, 8, 4);
+  const Losses wide = ngram_losses({{train.data(), 2, 6}}, {split.data(), 2, 3}, 32768, {.length = 8}, 4);
   const Losses narrow = losses("abacca", "abc", 32768, 8, 4);
   CHECK(losses("ababca", "abc", 32768, 8, 4) == wide);
   CHECK(narrow != wide);

@@ -64,7 +64,10 @@ TEST_CASE("a checkpoint comes back as it was saved") {
   const Checkpoint checkpoint = run.load();
   CHECK(run.notices.empty());
   CHECK(checkpoint.path == path);
-  CHECK(to_json(checkpoint.state) == to_json(state_of(500)));
+  RunState state = state_of(500);
+  state.val_loss = state.best_val_loss = 1.875;
+  state.best_step = 500;
+  CHECK(to_json(checkpoint.state) == to_json(state));
   CHECK(checkpoint.vocabulary == run.vocabulary());
   CHECK(to_json(checkpoint.config.config) == to_json(run.config().config));
   CHECK(checkpoint.config.origin == run.config().origin);
@@ -149,6 +152,15 @@ TEST_CASE("what is missing is named, with what is there") {
           "2 checkpoint '" + std::string(which) + "' is not best, last or step-N (as in step-2000)");
 }
 
+TEST_CASE("what cannot be looked at is not said to be missing") {
+  const TestFolder folder;
+  fs::create_symlink("loop", folder / "loop");
+  std::vector<std::string> notices;
+  const Error error = failure_of([&] { load_checkpoint(folder / "loop", "last", true, notices); });
+  CHECK(error.code() == ExitCode::io);
+  CHECK(error.what() == "cannot read " + (folder / "loop").string() + ": Too many levels of symbolic links");
+}
+
 TEST_CASE("the newest `keep` and the best are kept") {
   SavedRun run;
   run.save(100, true, 2);
@@ -174,22 +186,65 @@ TEST_CASE("later checkpoints of a run resumed from an earlier step stay until it
   CHECK(run.names() == Names{"step-00000250", "step-00000300"});
 }
 
-TEST_CASE("with a damaged BEST nothing is removed") {
+TEST_CASE("a step that is saved again replaces its files") {
   SavedRun run;
-  run.save(100, true, 1);
-  write(run.checkpoints() / "BEST", "../../etc\n");
-  run.save(200, false, 1);
-  CHECK(run.names() == Names{"step-00000100", "step-00000200"});
-}
-
-TEST_CASE("a step that is saved again replaces its folder") {
-  SavedRun run;
+  run.averages_weights = true;
   run.save(100);
-  write(run.step(100) / "stray", "of the old one");
+  run.averages_weights = false;
   run.save(100);
-  CHECK_FALSE(fs::exists(run.step(100) / "stray"));
+  CHECK_FALSE(fs::exists(run.step(100) / "averaged.safetensors"));
   CHECK(first_weight(run.load()) == "100");
   CHECK(entries(run.checkpoints()) == Names{"LATEST", "step-00000100"});
+}
+
+TEST_CASE("what somebody else put among the checkpoints stays, whatever it is called") {
+  SavedRun run;
+  run.save(100, false, 1);
+  run.save(200, false, 1);
+  CHECK(run.names() == Names{"step-00000200"});
+  write(run.step(200) / "notes.txt", "mine");
+  for (const char* name : {"mine.pt", ".tmp-mine", ".mine.tmp-1-2", ".tmp-step-00000300/notes.txt", "step-1/notes.txt"})
+    write(run.checkpoints() / name, "mine");
+  run.save(200, false, 1);
+  CHECK(read_file(run.step(200) / "notes.txt") == "mine");
+  run.save(400, false, 1);
+  run.save(500, false, 1);
+  CHECK(run.names() == Names{"step-00000200", "step-00000500"});  // one that holds a foreign file is not removed
+  CHECK(read_file(run.step(200) / "notes.txt") == "mine");
+  for (const char* name : {"mine.pt", ".tmp-mine", ".mine.tmp-1-2", ".tmp-step-00000300/notes.txt", "step-1/notes.txt"})
+    CHECK(read_file(run.checkpoints() / name) == "mine");
+}
+
+TEST_CASE("what somebody else put into the folder that a checkpoint is written in stays there") {
+  SavedRun run;
+  run.save(200);
+  write(run.step(200) / "old.txt", "old");
+  for (const char* name : {".tmp-step-00000200/new.txt", ".tmp-step-00000300/deep/notes.txt"})
+    write(run.checkpoints() / name, "mine");
+  run.save(200);  // takes the place of another
+  run.save(300);
+  CHECK(entries(run.checkpoints() / ".tmp-step-00000200") == Names{"new.txt"});
+  CHECK(entries(run.checkpoints() / ".tmp-step-00000300") == Names{"deep"});
+  CHECK(read_file(run.step(200) / "old.txt") == "old");
+  CHECK_FALSE(fs::exists(run.step(200) / "new.txt"));
+  CHECK(entries(run.step(300)).size() == 6);
+  CHECK(first_weight(run.load()) == "300");
+}
+
+TEST_CASE("no file of a checkpoint is written through a link, nor a file removed for its folder") {
+  SavedRun run;
+  run.save(100);
+  write(run.path() / "elsewhere", "mine");
+  const fs::path link = run.checkpoints() / ".tmp-step-00000200" / "state.json";
+  fs::create_directory(link.parent_path());
+  fs::create_symlink(run.path() / "elsewhere", link);
+  CHECK(failure_of([&] { run.save(200); }).what() == "no checkpoint of step 200: cannot write " + link.string() +
+                                                         ": File exists; move what has that name elsewhere");
+  CHECK(read_file(run.path() / "elsewhere") == "mine");
+  write(run.checkpoints() / ".tmp-step-00000300", "mine");
+  CHECK(failure_of([&] { run.save(300); }).code() == ExitCode::io);
+  CHECK(read_file(run.checkpoints() / ".tmp-step-00000300") == "mine");
+  CHECK(run.names() == Names{"step-00000100"});
 }
 
 TEST_CASE("what a crashed save left is passed over, and removed by the next save") {
@@ -453,8 +508,7 @@ TEST_CASE("averaged weights are a file of the checkpoint where there are any") {
   const std::vector<float> weights(3, 1.0F), averages(3, 2.0F);
   const std::vector<TensorView> model = {{"w", "F32", {3}, std::as_bytes(std::span(weights))}};
   const std::vector<TensorView> averaged = {{"w", "F32", {3}, std::as_bytes(std::span(averages))}};
-  const auto folder =
-      save_checkpoint(run.path(), {state, run.vocabulary(), run.config(), model, {}, averaged}, true, 1);
+  const auto folder = save_checkpoint(run.path(), {state, run.vocabulary(), run.config(), model, {}, averaged}, 1).path;
   std::vector<std::string> notices;
   const Checkpoint loaded = load_checkpoint(run.path(), "last", false, notices);
   REQUIRE(loaded.averaged);

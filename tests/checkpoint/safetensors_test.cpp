@@ -88,10 +88,10 @@ TEST_CASE("the writer gives the bytes of the reference implementation, whatever 
                                      {"none", "F32", {0, 3}, {}},
                                      {"a", "F32", {1}, std::as_bytes(std::span(&a, 1))},
                                      {"ids", "I64", {2}, std::as_bytes(std::span(ids))}};
-  const TestFolder folder;
   for (int order = 0; order < 2; ++order) {
-    write_safetensors(folder / "m", tensors);
-    CHECK(read_file(folder / "m") == reference_file);
+    std::string written;
+    write_safetensors([&](std::span<const std::byte> bytes) { written += to_text(bytes); }, tensors);
+    CHECK(written == reference_file);
     std::reverse(tensors.begin(), tensors.end());
   }
 }
@@ -135,14 +135,6 @@ TEST_CASE("the writer refuses what it could not read back") {
   CHECK(code_of({{"x", "F32", {-1, -2}, as_bytes(bytes)}}) == ExitCode::internal);
   CHECK(code_of({{"x", "F32", {2}, as_bytes(bytes)}, {"x", "F32", {2}, as_bytes(bytes)}}) == ExitCode::internal);
   CHECK(code_of({{"__metadata__", "F32", {2}, as_bytes(bytes)}}) == ExitCode::internal);
-}
-
-TEST_CASE("a full disk is an Error that names file and reason") {
-  const std::string bytes = "12345678";
-  const std::vector<TensorView> tensors = {{"x", "F32", {2}, as_bytes(bytes)}};
-  const Error error = failure_of([&] { write_safetensors("/dev/full", tensors); });
-  CHECK(error.code() == ExitCode::io);
-  CHECK(std::string(error.what()) == "cannot write /dev/full: No space left on device; free some space");
 }
 
 TEST_CASE("sizes that do not fit the file are refused before anything is read by them") {
@@ -303,5 +295,5 @@ TEST_CASE("every flipped bit of a file is an Error or other contents of the same
 TEST_CASE("a file that is not there is missing, a folder is no file") {
   const TestFolder folder;
   CHECK(failure_of([&] { SafetensorsFile(folder / "none"); }).code() == ExitCode::missing);
-  CHECK(failure_of([&] { SafetensorsFile(folder.path()); }).code() == ExitCode::io);
+  CHECK(failure_of([&] { SafetensorsFile(folder.path()); }).code() == ExitCode::data);
 }

@@ -1,6 +1,8 @@
 // A run folder with small checkpoints in it, and what a loaded one holds as a text to compare.
 #pragma once
 
+#include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -16,9 +18,7 @@ inline RunState state_of(std::int64_t step) {
   state.step = step;
   state.max_iters = 1000;
   state.seconds = 1.0 / 3;
-  state.val_loss = 1.9;
-  state.best_val_loss = 1.8;
-  state.best_step = 0;
+  state.best_step = RunState::no_step;
   state.evals_without_improvement = 2;
   state.data = {1000, 0xFEDCBA9876543210};
   state.parameters = 3;
@@ -44,11 +44,34 @@ class SavedRun {
     return checkpoints() / ("step-" + std::string(8 - digits.size(), '0') + digits);
   }
 
-  /// Weights are the step's number, so that checkpoints differ.
+  /// Weights are the step's number, so that checkpoints differ. The best so far where `best`, otherwise not evaluated.
   std::filesystem::path save(std::int64_t step, bool best = false, std::int64_t keep = 1,
-                             std::int64_t rollback_step = RunState::no_step) const {
+                             std::int64_t rollback_step = RunState::no_step) {
     RunState state = state_of(step);
+    if (best) {
+      best_step_ = step;
+      best_val_loss_ = std::min(best_val_loss_, 2.0) - 0.125;
+      state.val_loss = best_val_loss_;
+    }
+    state.best_step = best_step_;
+    state.best_val_loss = best_val_loss_;
     state.rollback_step = rollback_step;
+    return save_state(state, keep).path;
+  }
+  /// Evaluated with this loss; best by the losses that were given so far.
+  std::filesystem::path save_with_loss(std::int64_t step, double loss, std::int64_t keep = 9) {
+    if (loss < best_val_loss_) {
+      best_val_loss_ = loss;
+      best_step_ = step;
+    }
+    RunState state = state_of(step);
+    state.val_loss = loss;
+    state.best_step = best_step_;
+    state.best_val_loss = best_val_loss_;
+    return save_state(state, keep).path;
+  }
+  SavedCheckpoint save_state(const RunState& state, std::int64_t keep) const {
+    const std::int64_t step = state.step;
     const std::vector<float> weights(3, static_cast<float>(step)), moments(6, 0.5F);
     const std::vector<TensorView> model = {{"w", "F32", {3}, std::as_bytes(std::span(weights))}};
     const std::vector<TensorView> optimizer = {{"m", "F32", {2, 3}, std::as_bytes(std::span(moments))}};
@@ -56,7 +79,7 @@ class SavedRun {
     return save_checkpoint(path_,
                            {state, vocabulary_, config_, model, optimizer,
                             averages_weights ? std::span(averaged) : std::span<const TensorView>()},
-                           best, keep);
+                           keep);
   }
   Checkpoint load(const std::string& which = "last") {
     notices.clear();
@@ -76,6 +99,8 @@ class SavedRun {
  private:
   TestFolder folder_;
   std::filesystem::path path_;
+  std::int64_t best_step_ = RunState::no_step;
+  double best_val_loss_ = std::numeric_limits<double>::infinity();
   Vocabulary vocabulary_ = Vocabulary::of_characters({U'\n', U'a', U'é', U'☺'});
   ResolvedConfig config_ = parse_config(R"({"name":"mine","train":{"learning_rate":0.003}})", "mine.json", ".");
 };

@@ -55,9 +55,9 @@ TEST_CASE("the text of a run state") {
   state.best_val_loss = std::numeric_limits<double>::infinity();
   CHECK(to_json(state).dump() ==
         R"({"version":1,"step":5,"max_iters":1000,"seconds":1.5,"training_seconds":1.25,"val_loss":"nan",)"
-        R"("averaged_val_loss":"inf","best_val_loss":"inf","best_step":0,)"
+        R"("averaged_val_loss":"inf","best_val_loss":"inf","best_step":-1,)"
         R"("evals_without_improvement":2,"trend":{"mean":0.0,"variance":0.0,"count":0},"rollbacks":0,)"
-        R"("rollbacks_in_a_row":0,"rollback_step":-1,"skips_in_a_row":0,)"
+        R"("rollbacks_in_a_row":0,"rollback_step":-1,"skips_in_a_row":0,"ended":"unknown",)"
         R"("data":{"tokens":1000,"crc64":"fedcba9876543210"},"parameters":3,"start_symbol":1,)"
         R"("program_version":"0.1.0","libtorch_version":"2.13.0","cpu_capability":"AVX2",)"
         R"("device":"cpu","engine":"autograd","threads":2})");
@@ -90,9 +90,21 @@ TEST_CASE("a state of before skips in a row were kept is read as one without the
   CHECK(run_state_from_json(json, "state.json").skips_in_a_row == 99);
 }
 
+TEST_CASE("why a run ended is kept, and not known of a state of before it was, or of a later program's reason") {
+  RunState state = state_of(5);
+  state.ended = Ending::patience;
+  nlohmann::json json = to_json(state);
+  CHECK(run_state_from_json(json, "s").ended == Ending::patience);
+  json["ended"] = "boredom";
+  CHECK(run_state_from_json(json, "s").ended == Ending::unknown);
+  json.erase("ended");
+  CHECK(run_state_from_json(json, "s").ended == Ending::unknown);
+}
+
 TEST_CASE("every other field must be there") {
   nlohmann::json whole = to_json(state_of(5));
   whole.erase("skips_in_a_row");
+  whole.erase("ended");
   whole.erase("training_seconds");
   whole.erase("averaged_val_loss");
   for (const auto& [name, value] : whole.items()) {

@@ -67,6 +67,17 @@ class IncludesTest(CheckTest):
     def test_spdlog_in_a_header_is_refused(self):
         self.refused("report/log.h", "// Log.\n#include <spdlog/spdlog.h>\n", "src/report/log.h:2: <spdlog/spdlog.h> outside report/*.cpp")
 
+    def test_cli11_outside_its_one_file_is_refused(self):
+        self.write("src/cli/options.cpp", "#include <CLI/CLI.hpp>\n")
+        self.assert_passes("check_includes.py")
+        self.refused("cli/show.cpp", "#include <CLI/App.hpp>\n", "src/cli/show.cpp:1: <CLI/App.hpp> outside cli/options.cpp")
+
+    def test_a_command_that_includes_another_is_refused(self):
+        self.write("src/cli/commands/bench.cpp", '#include "cli/commands/bench_learn.h"\n')
+        self.assert_passes("check_includes.py")
+        for name in ("cli/commands/train.cpp", "cli/show.cpp"):
+            self.refused(name, '#include "cli/commands/bench_learn.h"\n', f'src/{name}:1: "cli/commands/bench_learn.h" is another command\'s')
+
     def test_printing_outside_cli_is_refused(self):
         self.refused("train/a.cpp", "void f() {\n  std::cerr << 1;\n}\n", "src/train/a.cpp:2: std::cerr outside cli/")
         self.refused("train/a.cpp", 'void f() { printf("x"); }\n', "src/train/a.cpp:1: printf outside cli/")
@@ -161,6 +172,53 @@ class ReadmeTest(CheckTest):
 
     def test_later_examples_see_the_files_of_earlier_ones(self):
         self.assertEqual(self.check("<!-- run -->\n```sh\ntouch made\n```\n<!-- run -->\n```sh\ntest -e made\n```\n")[0], 0)
+
+
+
+class GpuCheckTest(CheckTest):
+    """scripts/check_gpu.sh, rehearsed on the CPU."""
+
+    def check_gpu(self, *arguments):
+        process = subprocess.run(["bash", ROOT / "scripts/check_gpu.sh", "--logs", self.folder / "logs", *arguments],
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+        return process.returncode, process.stdout, process.stderr
+
+    def test_every_step_of_a_rehearsal_holds_and_is_logged(self):
+        build = pathlib.Path(os.environ.get("CHARGPT", ROOT / "build/chargpt")).parent
+        code, listed, err = self.check_gpu("--device", "cpu", "--build", build, "train", "gpu")
+        self.assertEqual(code, 0, listed + err)
+        for step in ("train gpu: 6 updates", "repeat gpu: 20 updates twice: the same bits", "resume gpu: from step-00000003 to step-00000006: the same bits",
+                     "sample gpu: 300 characters", "evaluate gpu: ", "go on on the cpu gpu: loss "):
+            self.assertRegex(listed, rf"(?m)^held +[0-9.]+ s  {step}")
+        self.assertIn("a rehearsal on the CPU: nothing of this ran on a GPU", listed)
+        self.assertEqual((self.folder / "logs/list.txt").read_text(), listed)
+        self.assertIn("resume", (self.folder / "logs/resume-gpu.log").read_text())
+        code, listed, err = self.check_gpu("--device", "cpu", "--build", build, "losses", "gpu")
+        self.assertEqual(code, 0, listed + err)
+        self.assertIn("losses gpu: off by ", listed)
+
+    def test_it_goes_on_after_what_fails_and_lists_it(self):
+        program = self.write("build/chargpt", "#!/bin/sh\necho 'chargpt: error: broken' >&2\nexit 70\n")
+        program.chmod(0o755)
+        code, listed, _ = self.check_gpu("--device", "cpu", "--build", program.parent, "train", "gpu", "default")
+        self.assertEqual(code, 1)
+        for config in ("gpu", "default"):
+            self.assertRegex(listed, rf"(?m)^FAILED +[0-9.]+ s  train {config}: chargpt: error: broken \(exit 70, .*train-{config}.log\)$")
+        self.assertIn("2 of 2 did not hold", listed)
+
+    def test_without_a_gpu_it_says_so_in_one_line(self):
+        if list(pathlib.Path("/dev").glob("nvidia[0-9]*")) or pathlib.Path("/dev/dxg").exists():
+            self.skipTest("there is a GPU")
+        code, listed, err = self.check_gpu()
+        self.assertEqual((code, listed), (69, ""))
+        self.assertRegex(err, r"\Acheck_gpu.sh: no GPU here .*: nothing was checked; scripts/check_gpu.sh --device cpu rehearses\n\Z")
+        self.assertFalse((self.folder / "logs").exists())
+
+    def test_what_it_does_not_know_is_refused(self):
+        for arguments, said in ((["everything"], "everything is none of build, tests"), (["--gpu"], "unknown option --gpu"), (["--device"], "--device needs a value")):
+            code, _, err = self.check_gpu(*arguments)
+            self.assertEqual(code, 2)
+            self.assertIn(said, err)
 
 
 if __name__ == "__main__":

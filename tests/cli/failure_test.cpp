@@ -60,6 +60,16 @@ TEST_CASE("lack of memory on a CUDA device is 81, in the words of the allocator,
     CHECK(failure_of(torch_error(message)).line.starts_with("out of device memory; "));
 }
 
+TEST_CASE("a GPU that this LibTorch has no code for, or that others have taken, is 69") {
+  for (const char* message : {"CUDA error: no kernel image is available for execution on the device",
+                              "CUDA error: CUDA-capable device(s) is/are busy or unavailable"}) {
+    const Failure failure = failure_of(torch_error(std::string(message) + "\nCUDA kernel errors might be"));
+    CHECK(failure.code == ExitCode::unavailable);
+    CHECK(failure.line == std::string("this GPU cannot be used: ") + message +
+                              "; use --device cpu or another cuda:N, or build against another LibTorch");
+  }
+}
+
 TEST_CASE("other failures of a device are bugs, not lack of memory") {
   for (const char* message : {"CUDA error: an illegal memory access was encountered", "CUDA error: device-side assert",
                               "CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasSgemm`"}) {

@@ -15,6 +15,21 @@ SAMPLE_TEXT = str(SOURCE / "data" / "sample.txt")
 QUICK = ["--text", SAMPLE_TEXT, "--batch_size", "8", "--eval_interval", "10", "--sample_tokens", "20", "--tokens", "40", "--threads", "1"]
 
 
+def last_wins(arguments):
+    """The arguments without what a later one of the same name replaces: the program takes each option once."""
+    words, options = list(map(str, arguments)), {}
+    kept = []
+    for word in words:
+        if kept and kept[-1][0].startswith("--") and len(kept[-1]) == 1 and not word.startswith("--"):
+            kept[-1].append(word)
+        else:
+            kept.append([word])
+    for index, parts in enumerate(kept):
+        if len(parts) == 2:
+            options[parts[0].replace("-", "_")] = index
+    return [word for index, parts in enumerate(kept) if len(parts) == 1 or options[parts[0].replace("-", "_")] == index for word in parts]
+
+
 def command(*arguments):
     """The program's command line."""
     engine = ["--engine", ENGINE] if ENGINE and arguments and arguments[0] in ("train", "resume") and "--engine" not in arguments else []
@@ -76,4 +91,4 @@ class ProgramTest(unittest.TestCase):
 
     def train(self, run, config="ladder/bigram", iters=20, *more):
         """A short quiet run in the working folder."""
-        return self.succeed("train", config, "--run", run, "--max_iters", iters, *QUICK, "--quiet", *more)
+        return self.succeed(*last_wins(["train", config, "--run", run, "--max_iters", iters, *QUICK, "--quiet", *more]))

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/files.h"
+#include "checkpoint/run_files.h"
 #include "cli/run_folder.h"
 #include "test.h"
 #include "test_folder.h"
@@ -20,15 +21,15 @@ std::set<std::string> entries(const fs::path& folder) {
   return names;
 }
 
-/// A run that ended before it saved, and a file that is no part of it.
+/// A run that ended before it saved.
 void write_old_run(const fs::path& run) {
   fs::create_directories(run / "samples");
+  mark_run(run);
   write_file_atomically(run / "config.json", "{}");
   write_file_atomically(run / "metrics.jsonl", "{}\n");
-  write_file_atomically(run / "notes.txt", "mine");
 }
 
-const std::set<std::string> old_run = {"config.json", "metrics.jsonl", "notes.txt", "samples"};
+const std::set<std::string> old_run = {"config.json", "metrics.jsonl", "run.json", "samples"};
 
 }  // namespace
 
@@ -64,10 +65,18 @@ TEST_CASE("a run that has come to something stays") {
     write_file_atomically(run.path() / "config.json", "{}");
     run.keep();
   }
-  CHECK(entries(folder.path()) == std::set<std::string>{"run", "run/.lock", "run/config.json"});
+  CHECK(entries(folder.path()) == std::set<std::string>{"run", "run/.lock", "run/config.json", "run/run.json"});
 }
 
-TEST_CASE("an overwritten run is whole until the new one begins, and other files outlive it") {
+TEST_CASE("a run is marked before anything else of it is there") {
+  const TestFolder folder;
+  NewRun run(folder / "run", "mine", /*overwrite=*/false);
+  CHECK(entries(folder / "run") == std::set<std::string>{".lock"});
+  run.begin();
+  CHECK(entries(folder / "run") == std::set<std::string>{".lock", "run.json"});
+}
+
+TEST_CASE("an overwritten run is whole until the new one begins") {
   const TestFolder folder;
   write_old_run(folder.path());
   { const NewRun run(folder.path(), "mine", /*overwrite=*/true); }
@@ -75,15 +84,31 @@ TEST_CASE("an overwritten run is whole until the new one begins, and other files
   {
     NewRun run(folder.path(), "mine", /*overwrite=*/true);
     run.begin();
-    CHECK(entries(folder.path()) == std::set<std::string>{".lock", "notes.txt"});
+    CHECK(entries(folder.path()) == std::set<std::string>{".lock", "run.json"});
   }
-  CHECK(entries(folder.path()) == std::set<std::string>{"notes.txt"});
+  CHECK(entries(folder.path()).empty());
+}
+
+TEST_CASE("a run with foreign files in it is not overwritten, whenever they came") {
+  const TestFolder folder;
+  write_old_run(folder.path());
+  NewRun run(folder.path(), "mine", /*overwrite=*/true);
+  write_file_atomically(folder / "notes.txt", "mine");
+  write_file_atomically(folder / "samples/recording.wav", "mine");
+  const std::string refusal =
+      folder.path().string() +
+      " holds files that no run wrote (notes.txt, samples/recording.wav), and --overwrite removes a run's own alone: "
+      "move them elsewhere, or choose another folder by --run DIR";
+  CHECK_THROWS_WITH(run.begin(), refusal);
+  CHECK_THROWS_WITH(NewRun(folder.path(), "mine", true), refusal);
+  CHECK(entries(folder.path()) == std::set<std::string>{".lock", "config.json", "metrics.jsonl", "notes.txt",
+                                                        "run.json", "samples", "samples/recording.wav"});
 }
 
 TEST_CASE("an existing run is refused with the choices there are, and left as it is") {
   const TestFolder folder;
   fs::create_directory(folder / "run");
-  write_file_atomically(folder / "run/config.json", "{}");
+  write_old_run(folder / "run");
   const std::string run = (folder / "run").string();
   CHECK_THROWS_WITH(
       NewRun(run, "mine", false),
@@ -94,15 +119,51 @@ TEST_CASE("an existing run is refused with the choices there are, and left as it
   CHECK_THROWS_WITH(NewRun(run, "mine", false),
                     run + " already holds a run: go on with it by `chargpt resume " + run +
                         "`, choose another folder by --run DIR, or start over by --overwrite");
-  CHECK(entries(folder / "run") == std::set<std::string>{"checkpoints", "checkpoints/step-00000001", "config.json"});
+  std::set<std::string> as_before = old_run;
+  as_before.insert({"checkpoints", "checkpoints/step-00000001"});
+  CHECK(entries(folder / "run") == as_before);
+}
+
+TEST_CASE("a run that is renamed before its first step is undone where it is") {
+  const TestFolder folder;
+  {
+    NewRun run(folder / "run", "mine", /*overwrite=*/false);
+    run.begin();
+    fs::rename(folder / "run", folder / "moved");
+    write_old_run(folder / "run");  // of somebody else
+    CHECK(run.path() == folder / "moved");
+  }
+  CHECK(entries(folder / "run") == old_run);
+  CHECK(entries(folder / "moved").empty());
+}
+
+TEST_CASE("folders of results: a new one, gone again where nothing came into it") {
+  const TestFolder folder;
+  {
+    ResultsFolder results(folder / "a/b", "tune");
+    CHECK(fs::is_directory(folder / "a/b"));
+    CHECK(results.path() == folder / "a/b");
+  }
+  CHECK(entries(folder.path()).empty());
+  {
+    ResultsFolder results(folder / "a", "tune");
+    write_file_atomically(results.path() / "tuned.json", "{}");
+  }
+  CHECK(entries(folder.path()) == std::set<std::string>{"a", "a/tuned.json"});
+  CHECK_THROWS_WITH(
+      ResultsFolder(folder / "a", "tune"),
+      (folder / "a").string() + " holds files that no run wrote (tuned.json); choose another folder by --out DIR");
+  ResultsFolder gone_on(folder / "a", "compare", /*goes_on=*/true);
+  mark_run(folder / "a");
+  CHECK_THROWS_WITH(ResultsFolder(folder / "a", "compare", /*goes_on=*/true), Catch::Contains("holds a run"));
 }
 
 TEST_CASE("a folder of something else is refused and gets no lock") {
   const TestFolder folder;
   write_file_atomically(folder / "thesis.tex", "");
-  CHECK_THROWS_WITH(NewRun(folder.path().string(), "mine", false),
-                    folder.path().string() +
-                        " holds files that are no part of a run (thesis.tex); choose another folder by --run DIR");
+  CHECK_THROWS_WITH(
+      NewRun(folder.path().string(), "mine", false),
+      folder.path().string() + " holds files that no run wrote (thesis.tex); choose another folder by --run DIR");
   CHECK(entries(folder.path()) == std::set<std::string>{"thesis.tex"});
 }
 

@@ -1,8 +1,9 @@
 """Help, versions and the refusal of what is not understood."""
 
+import json
 import unittest
 
-from program import ProgramTest
+from program import SAMPLE_TEXT, ProgramTest
 
 
 class HelpTest(ProgramTest):
@@ -37,6 +38,36 @@ class HelpTest(ProgramTest):
         self.assertIn("--threads INT CPU threads; 0: one per physical core [0 to 4096] (default 0)", out)
         self.assertIn("time for all of the search [above 0] (default 10)", out)
 
+    def test_help_of_train_begins_with_what_is_used_most_and_shows_the_defaults_that_would_run(self):
+        out = self.succeed("train", "--help").out
+        self.assertLess(out.index("Most used options of a config:"), out.index("Machine:"))
+        self.assertLess(out.index("Output:"), out.index("Config: data:"))
+        self.assertLess(out[:out.index("Machine:")].count("\n"), 50)
+        self.assertIn("those of default, which is taken where no CONFIG is given", " ".join(out.split()))
+        for config in ("default", "nanogpt-gpu"):
+            values = self.succeed("inspect", config, "--json").json["config"]
+            out = " ".join(self.succeed("train", *([] if config == "default" else [config]), "--help").out.split())
+            self.assertIn(f"transformer blocks (L) [1 to 1000] (default {values['model']['n_layer']})", out)
+            self.assertIn(f"(default {values['train']['lr_schedule']})", out)
+            self.assertIn(f"windows per micro-batch (B) [1 to 1048576] (default {values['train']['batch_size']})", out)
+
+    def test_help_shows_the_defaults_of_a_file_and_of_a_run(self):
+        self.write("mine.json", '{"extends": "ladder/bigram", "train": {"batch_size": 77}, "sample": {"tokens": 33}}')
+        for name in (["train"], ["compare"], ["tune"], ["bench", "train"]):
+            out = " ".join(self.succeed(*name, "mine.json", "--help").out.split())
+            self.assertIn("Defaults below: those of mine.json", out)
+            self.assertIn("(default 77)", out)
+        self.train("r", "mine.json", 3)
+        self.assertIn("windows per micro-batch (B) [1 to 1048576] (default 8)", " ".join(self.succeed("resume", "r", "--help").out.split()))
+        self.assertIn("characters to generate after the prompt [0 to 1e12] (default 40)", " ".join(self.succeed("sample", "r", "--help").out.split()))
+        self.assertIn("no-such is neither a preset nor a file", " ".join(self.succeed("train", "no-such", "--help").out.split()))
+
+    def test_help_says_what_json_is_of_each_command(self):
+        self.assertIn("one JSON object a line, one for each sample", self.succeed("sample", "--help").out)
+        for name in ("train", "resume", "eval", "compare", "tune", "configs", "inspect", "runs", "bench", "doctor"):
+            self.assertIn("stdout is exactly one JSON document", self.succeed(name, "--help").out)
+        self.assertEqual(self.succeed("configs", "--show", "default", "--json").json["sample"], {"temperature": 0.8, "top_k": 200})
+
     def test_version_names_program_libtorch_cuda_and_processor(self):
         out = self.succeed("--version").out
         self.assertRegex(out, r"^chargpt \d+\.\d+\.\d+ \(.+\)\nLibTorch \d+\.\d+.*\nCUDA (yes|no)\nCPU capability \S+")
@@ -64,6 +95,49 @@ class UsageTest(ProgramTest):
         error = self.fail_with(66, "train", "nanogpt-cpi")
         self.assertIn("nanogpt-cpu", error)
 
+    def test_a_scalar_option_given_twice_names_both_values(self):
+        for command, first, second in (("train", "--learning_rate", "--learning-rate"), ("sample", "--seed", "--seed"),
+                                       ("sample", "--tokens", "--tokens"), ("train", "--run", "--run"), ("eval", "--stride", "--stride"),
+                                       ("compare", "--seeds", "--seeds"), ("bench", "--steps", "--steps"), ("inspect", "--checkpoint", "--checkpoint")):
+            config = ["train"] if command == "bench" else [] if command == "train" else ["quick"]
+            error = self.fail_with(2, command, *([self.trained()] if command in ("sample", "eval") else config), first, "1", second, "2")
+            self.assertRegex(error, r"is given twice, (as|by .*) 1 and (as|by .*) 2; give it once")
+        error = self.fail_with(2, "train", "--learning_rate", "1e-3", "--set", "train.learning_rate=2e-3")
+        self.assertEqual(error, "train.learning_rate is given twice, by --set train.learning_rate=2e-3 and by --learning_rate 1e-3; give it once")
+        self.assertIn("given twice", self.fail_with(2, "train", "--set", "n_layer=1", "--set", "model.n_layer=1"))
+
+    def trained(self):
+        if not (self.folder / "r").exists():
+            self.train("r", "ladder/bigram", 1)
+        return "r"
+
+    def test_options_that_exclude_each_other(self):
+        self.assertIn("--verbose", self.fail_with(2, "runs", "--quiet", "--verbose"))
+        self.assertIn("--schema", self.fail_with(2, "configs", "--schema", "--show", "quick"))
+        self.assertIn("--overwrite needs --run DIR", self.fail_with(2, "train", "--overwrite"))
+        self.assertEqual(self.fail_with(2, "bench", "train", "ladder/bigram", "--target", "2"), "--target is an option of bench learn, not of bench train")
+        self.assertEqual(self.fail_with(2, "bench", "learn", "ladder/bigram", "--storage", "bfloat16"),
+                         "--storage is an option of bench sample, not of bench learn")
+        self.assertEqual(self.fail_with(2, "bench", "sample", "ladder/bigram", "--engine", "autograd"),
+                         "--engine is an option of bench train and learn, not of bench sample")
+
+    def test_a_value_that_is_refused_names_it_and_what_is_allowed(self):
+        for arguments, error in ((["doctor", "--threads", "5000"], "--threads: 5000 is above 4096, the largest allowed; see chargpt doctor --help"),
+                                 (["tune", "default", "--minutes", "0"], "--minutes: 0 is not above 0; see chargpt tune --help"),
+                                 (["sample", "r", "--seed", "x"], "--seed: x is not understood; it takes a whole number, at least 0; see chargpt sample --help"),
+                                 (["sample", "r", "--seed"], "--seed needs a value: a whole number, at least 0; see chargpt sample --help"),
+                                 (["train", "--set"], "--set needs a value: KEY=VALUE; see chargpt train --help"),
+                                 (["bench", "trian"], "WHAT: trian is not one of train, sample, learn; did you mean train?")):
+            self.assertEqual(self.fail_with(2, *arguments), error)
+
+    def test_an_option_takes_one_value_and_the_next_word_is_an_argument(self):
+        self.assertIn("Defaults below: those of quick", self.succeed("train", "--set", "max_iters=5", "quick", "--help").out)
+        self.assertIn("Defaults below: those of quick", self.succeed("train", "--text", SAMPLE_TEXT, "quick", "--help").out)
+        plan = self.succeed("train", "--text", SAMPLE_TEXT, "--ngram_orders", "[2,3]", "--ngram_rows", "[64,64]", "--dry-run", "--", "quick")
+        self.assertNotIn("given twice", plan.err)
+        self.assertEqual(self.fail_with(2, "train", "--run=", "--overwrite", "quick"),
+                         "--overwrite needs --run DIR, the folder to start over in; without one the run gets a new folder")
+
     def test_set_needs_key_and_value(self):
         self.assertIn("--set max_iters is not KEY=VALUE", self.fail_with(2, "train", "--set", "max_iters"))
 
@@ -89,6 +163,74 @@ class ConfigTest(ProgramTest):
         names = {row["name"] for row in self.succeed("configs", "--json").json}
         self.assertLessEqual({"default", "nanogpt-cpu", "nanogpt-gpu", "ladder/bigram", "ladder/average", "ladder/masked",
                               "ladder/attention", "ladder/transformer"}, names)
+
+
+class PlanTest(ProgramTest):
+    """What `train --dry-run` says of options that do less than one would think."""
+
+    def plan(self, *arguments):
+        outcome = self.succeed("train", *arguments, "--dry-run", "--text", SAMPLE_TEXT, "--threads", "1")
+        self.assertFalse((self.folder / "runs").exists())
+        return outcome
+
+    def test_a_learning_rate_that_groups_override(self):
+        err = self.plan("default", "--learning_rate", "1e-12").err
+        self.assertIn("train.learning_rate = 1e-12 (--learning_rate) is that of no parameter: the groups of train.groups have their own "
+                      "(\"wte|lm_head\" 0.01, \"\\.h\\.\" 0.01); --groups changes them", err)
+        self.write("mine.json", json.dumps({"extends": "nanogpt-cpu", "train": {"groups": [{"match": "wte", "weight_decay": 0}]}}))
+        self.assertEqual(self.plan("mine.json").err, "")
+        err = self.plan("mine.json", "--weight_decay", "0.5").err
+        self.assertRegex(err, r"train.weight_decay = 0.5 \(--weight_decay\) is that of \d+ of \d+ parameters: .* \(\"wte\" 0\)")
+        self.assertEqual(self.plan("default").err, "")
+        self.assertEqual(self.plan("nanogpt-cpu", "--learning_rate", "1e-2").err, "")
+
+    def test_a_learning_rate_of_zero_stops_what_has_no_group(self):
+        self.write("mine.json", json.dumps({"extends": "ladder/bigram", "train": {"groups": [{"match": "lm_head", "learning_rate": 0.1}]}}))
+        self.train("r", "mine.json", 4, "--learning_rate", "0", "--min_lr", "0", "--eval_interval", "2", "--keep", "9")
+        self.succeed("eval", "r")
+        def weights(step):
+            data = (self.folder / f"r/checkpoints/step-{step:08}/model.safetensors").read_bytes()
+            size = int.from_bytes(data[:8], "little")
+            header = json.loads(data[8:8 + size])
+            return {name: data[8 + size + at["data_offsets"][0]:8 + size + at["data_offsets"][1]] for name, at in header.items() if name != "__metadata__"}
+        before, after = weights(2), weights(4)
+        for name in before:
+            self.assertEqual(before[name] == after[name], "lm_head" not in name, name)
+
+    def test_options_that_change_nothing_are_named(self):
+        err = self.plan("nanogpt-cpu", "--rope_base", "5", "--set", "train.wsd_decay_fraction=0.3", "--dropout_places", "mlp").err
+        self.assertIn("model.rope_base = 5.0 changes nothing: model.position is not rope", err)
+        self.assertIn("train.wsd_decay_fraction = 0.3 changes nothing: train.lr_schedule is not wsd", err)
+        self.assertIn("model.dropout_places = [\"mlp\"] changes nothing: model.dropout is 0", err)
+        err = self.plan("ladder/bigram", "--n_layer", "7", "--n_head", "3").err
+        self.assertIn("model.n_layer = 7 changes nothing: only model.type gpt has blocks", err)
+        self.assertIn("model.n_head = 3 changes nothing: this model.type has no attention layer", err)
+
+    def test_it_looks_at_what_the_run_would_start_from(self):
+        self.assertIn("nowhere", self.fail_with(66, "train", "ladder/bigram", "--dry-run", "--init_from", "nowhere", "--text", SAMPLE_TEXT))
+        self.train("r", "ladder/bigram", 3)
+        self.assertIn("weights from r/checkpoints/step-00000003: ", self.plan("ladder/bigram", "--init_from", "r").err)
+        self.assertIn("--init_from needs the same model", self.fail_with(65, "train", "nanogpt-cpu", "--dry-run", "--init_from", "r", "--text", SAMPLE_TEXT))
+        notices = self.succeed("train", "ladder/bigram", "--init_from", "r", "--dry-run", "--text", SAMPLE_TEXT, "--json").json["notices"]
+        self.assertIn("weights from r/checkpoints/step-00000003", notices[0])
+
+
+class QuietTest(ProgramTest):
+    def test_only_errors_reach_stderr(self):
+        self.write("slow.json", json.dumps({"extends": "ladder/average", "train": {"max_iters": 4, "warmup_iters": 9}}))
+        quick = ["--text", SAMPLE_TEXT, "--sample_tokens", "0", "--eval_interval", "2", "--quiet"]
+        for command in (["train", "slow.json", "--run", "r", "--threads", "64", "--engine", "cpu", "--dtype", "tf32", *quick],
+                        ["resume", "r", "--max_iters", "6", "--quiet"],
+                        ["train", "slow.json", "--dry-run", "--n_head", "3", *quick],
+                        ["train", "slow.json", "--init_from", "r", *quick],
+                        ["sample", "r", "--tokens", "3", "--greedy", "--seed", "3", "--prompt", "The The The The", "--quiet"],
+                        ["eval", "r", "--engine", "cpu", "--split", "all", "--quiet"],
+                        ["compare", "slow.json", "--seeds", "2", "--jobs", "2", "--out", "c", *quick],
+                        ["bench", "train", "slow.json", "--steps", "2", "--warmup", "1", *quick],
+                        ["bench", "sample", "r", "--tokens", "3", "--repeats", "1", "--quiet"],
+                        ["bench", "learn", "ladder/bigram", "--max_iters", "4", "--target", "1", "--seeds", "1", "--out", "l", *quick],
+                        ["runs", "--quiet"], ["inspect", "r", "--quiet"], ["configs", "--quiet"], ["doctor", "--quiet"]):
+            self.assertEqual(self.succeed(*command).err, "", command)
 
 
 if __name__ == "__main__":

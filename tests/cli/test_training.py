@@ -1,15 +1,18 @@
 """Training, stopping, resuming, and what a run leaves behind."""
 
+import fcntl
 import json
 import os
 import pathlib
+import re
+import shutil
 import signal
 import struct
 import subprocess
 import time
 import unittest
 
-from program import QUICK, SAMPLE_TEXT, ProgramTest, command
+from program import PROGRAM, QUICK, SAMPLE_TEXT, ProgramTest, command
 
 
 def tensors(path):
@@ -29,7 +32,7 @@ SMALL_GPT = ["--n_layer", "2", "--n_head", "2", "--n_embd", "16", "--block_size"
 class TrainTest(ProgramTest):
     def test_ends_with_loss_baselines_and_a_sample(self):
         out = self.train("r").out
-        for word in ("this model, val", "uniform", "counted bigrams", "gzip", "xz", "95 % interval"):
+        for word in ("this model, val", "uniform", "counted bigrams", "gzip", "xz", "These weights on more text of this kind, 95 %: "):
             self.assertIn(word, out)
 
     def test_leaves_a_complete_run_folder(self):
@@ -65,6 +68,30 @@ class TrainTest(ProgramTest):
         for key in ("parameters", "tokens_per_step", "epochs", "memory_bytes", "disk_bytes", "seconds"):
             self.assertIn(key, plan)
         self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_dry_run_refuses_an_occupied_folder_as_the_run_would(self):
+        self.train("r", "ladder/bigram", 1)
+        (self.folder / "photos").mkdir()
+        (self.folder / "photos/1.jpg").write_text("mine")
+        (self.folder / "file").write_text("mine")
+        for run, code in (("r", 75), ("photos", 75), ("file", 74)):
+            for more in ([], ["--overwrite"]):
+                with self.subTest(run=run, more=more):
+                    training = ["train", "ladder/bigram", "--run", run, "--max_iters", 1, *QUICK, *more]
+                    if (run, more) == ("r", ["--overwrite"]):
+                        before = sorted(self.folder.rglob("*"))
+                        self.succeed(*training, "--dry-run")
+                        self.assertEqual(sorted(self.folder.rglob("*")), before)
+                        continue
+                    self.assertEqual(self.fail_with(code, *training, "--dry-run"), self.fail_with(code, *training))
+
+    def test_dry_run_refuses_to_overwrite_a_run_that_is_in_use(self):
+        self.train("r", "ladder/bigram", 1)
+        with (self.folder / "r/.lock").open("a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            training = ["train", "ladder/bigram", "--run", "r", "--overwrite", "--max_iters", 1, *QUICK]
+            refusal = self.fail_with(75, *training)
+            self.assertEqual(self.fail_with(75, *training, "--dry-run"), re.sub(r" \(process \d+\)", "", refusal))
 
     def test_what_a_script_did_before_it_became_the_program_is_no_part_of_its_seconds(self):
         def seconds(variable):
@@ -132,8 +159,9 @@ class ResumeTest(ProgramTest):
         self.succeed("resume", "parts", "--max_iters", "30", "--quiet", "--threads", "1")
         self.assert_same_run("whole", "parts", 30)
 
-    def stop_by(self, number):
-        process = subprocess.Popen(command("train", "nanogpt-cpu", "--run", "parts", "--max_iters", "100000", *SMALL_GPT, *QUICK),
+    def stop_by(self, number, *options):
+        quick = [*QUICK, *options] if "--threads" not in options else [*QUICK[:QUICK.index("--threads")], *options]
+        process = subprocess.Popen(command("train", "nanogpt-cpu", "--run", "parts", "--max_iters", "100000", *SMALL_GPT, *quick),
                                    cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         deadline = time.time() + 60
         while not (self.folder / "parts/checkpoints/LATEST").exists() and time.time() < deadline:
@@ -159,6 +187,33 @@ class ResumeTest(ProgramTest):
         self.train("whole", "nanogpt-cpu", step, *SMALL_GPT)
         name = f"checkpoints/step-{step:08d}/model.safetensors"
         self.assertEqual(tensors(self.folder / "whole" / name), tensors(self.folder / "parts" / name))
+
+    def test_the_printed_line_goes_on_to_the_same_bits_whatever_threads_and_engine_the_run_was_given(self):
+        more_than_there_are = str(len(os.sched_getaffinity(0)) + 1)
+        for threads, line in (("1", "chargpt resume parts"), (more_than_there_are, f"chargpt resume parts --threads {more_than_there_are}")):
+            for engine in ("autograd", "cpu"):
+                with self.subTest(threads=threads, engine=engine):
+                    options = ["--threads", threads, "--engine", engine]
+                    _, err = self.stop_by(signal.SIGTERM, *options)
+                    self.assertIn(line, [part.strip() for part in err.replace("chargpt: ", "").splitlines()])
+                    step = self.succeed("inspect", "parts", "--json").json["step"] + 5
+                    # not by succeed(), which may add an --engine
+                    resumed = subprocess.run([PROGRAM, *line.split()[1:], "--max_iters", str(step)], cwd=self.folder, stdout=subprocess.DEVNULL,
+                                             stderr=subprocess.PIPE, check=True).stderr.decode()
+                    self.assertNotIn("not bit-exact", resumed)
+                    quick = QUICK[:QUICK.index("--threads")]
+                    self.succeed("train", "nanogpt-cpu", "--run", "whole", "--max_iters", step, *SMALL_GPT, *quick, *options, "--quiet")
+                    name = f"checkpoints/step-{step:08d}/model.safetensors"
+                    self.assertEqual(tensors(self.folder / "whole" / name), tensors(self.folder / "parts" / name))
+                    for run in ("parts", "whole"):
+                        shutil.rmtree(self.folder / run)
+
+    def test_threads_that_are_asked_for_on_resume_are_taken_and_announced(self):
+        self.train("r", "nanogpt-cpu", 5, *SMALL_GPT)
+        err = self.succeed("resume", "r", "--max_iters", "8", "--threads", "2").err
+        self.assertIn("not bit-exact: the number of threads was 1 when the checkpoint was written and is 2 now", err)
+        self.assertNotIn("not bit-exact", self.succeed("resume", "r", "--max_iters", "10").err)
+        self.assertEqual(self.succeed("inspect", "r", "--json").json["threads"], 2)
 
     def test_two_processes_on_one_run_folder(self):
         process = subprocess.Popen(command("train", "nanogpt-cpu", "--run", "r", "--max_iters", "100000", *SMALL_GPT, *QUICK),

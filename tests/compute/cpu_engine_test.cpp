@@ -7,10 +7,13 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "compute/cpu/half.h"
+#include "kernels/half.h"
+#include "kernels/kernels.h"
 #include "model/registry.h"
 #include "model/variants.h"
 
+#include "kernels/needs_bfloat16.h"
+#include "model_in_training.h"
 #include "test.h"
 
 using namespace chargpt;
@@ -28,24 +31,11 @@ class Threads {
   int before_ = at::get_num_threads();
 };
 
-struct Subject {
+struct Subject : ModelInTraining {
   Subject(const ModelConfig& config, const std::string& engine_name, const TrainConfig& train = {},
           std::int64_t vocab = test_vocab)
-      : model(make_model(config, vocab, 3)),
-        arena(*model, train),
-        engine(make_engine(engine_name, *model, arena, train)) {}
-  StepResult step(std::int64_t number, const std::vector<Batch>& batches) {
-    return engine->step({.step = number, .lr_factor = 1, .seed = 5, .micro_batches = batches});
-  }
-  std::shared_ptr<LanguageModel> model;
-  ParameterArena arena;
-  std::unique_ptr<Engine> engine;
+      : ModelInTraining(make_model(config, vocab, 3), engine_name, train) {}
 };
-
-Batch some_batch(std::int64_t B, std::int64_t T, std::int64_t shift = 0) {
-  const torch::Tensor ids = some_ids(B, T + 1, shift);
-  return {ids.narrow(1, 0, T).contiguous(), ids.narrow(1, 1, T).contiguous()};
-}
 
 /// The largest error of a gradient relative to its tensor's norm, and its name.
 struct Worst {
@@ -131,6 +121,37 @@ TEST_CASE("gradients agree for odd batches, short windows, many heads and long w
   }
 }
 
+TEST_CASE("gradients agree with one thread, three, and more than there are windows") {
+  ModelConfig config = small_config();
+  config.dropout = 0.2;
+  config.ngram_orders = {2, 3};
+  config.ngram_rows = {182, 90};
+  TrainConfig sparse;
+  sparse.groups = {
+      {.match = "ngram\\.3", .learning_rate = 1e-2, .weight_decay = 0, .optimizer = UpdateRule::sparse_adam}};
+  for (const int count : {1, 3, 7}) {
+    INFO(count << " threads");
+    const Threads threads(count);
+    check_agreement(config, {some_batch(2, 8), some_batch(5, 8, 3), some_batch(1, 3, 7)}, sparse);
+    Subject reference(config, "autograd"), fast(config, "cpu");
+    const Batch batch = some_batch(3, 8);
+    CHECK(largest_difference(fast.engine->losses(batch), reference.engine->losses(batch)) < 1e-5);
+  }
+}
+
+TEST_CASE("losses of windows have the same bits with any number of threads") {
+  Subject subject(small_config(), "cpu");
+  const Batch batch = some_batch(5, 8);
+  const torch::Tensor alone = [&] {
+    const Threads threads(1);
+    return subject.engine->losses(batch);
+  }();
+  for (const int count : {2, 3, 7}) {
+    const Threads threads(count);
+    CHECK(torch::equal(subject.engine->losses(batch), alone));
+  }
+}
+
 TEST_CASE("micro-batches of different sizes agree") {
   const Threads threads(2);
   check_agreement(small_config(), {some_batch(4, 8), some_batch(1, 8, 3), some_batch(5, 3, 7)});
@@ -209,10 +230,7 @@ TEST_CASE("two hundred steps of both engines give one curve, with tables and wit
 
 TEST_CASE("bfloat16 moves every gradient by no more than its rounding, and the curve by little") {
   const Threads threads(2);
-  if (cpu::half_kernels() == nullptr) {
-    WARN("not tested: this processor has no AVX512_BF16");
-    return;
-  }
+  if (needed_half_kernels() == nullptr) return;
   TrainConfig rounded;
   rounded.dtype = Dtype::bfloat16;
   ModelConfig odd = small_config(), tables = small_config();
@@ -278,10 +296,13 @@ TEST_CASE("auto takes the cpu engine where it covers the model, and says why whe
         "autograd does, more slowly");
   CHECK(chosen(post, "auto") ==
         "autograd: the cpu engine does not compute model.norm_place = post: autograd does, more slowly");
+  const bool limited = cpu::instruction_set() < cpu::processor_instruction_set();
   CHECK(chosen(small_config(), "cpu", rounded) ==
         (cpu::half_kernels() != nullptr ? "cpu: "
-                                        : "autograd: the cpu engine does not compute train.dtype = bfloat16 on a "
-                                          "processor without AVX512_BF16: autograd does, more slowly"));
+         : limited ? "autograd: the cpu engine does not compute train.dtype = bfloat16 where ATEN_CPU_CAPABILITY "
+                     "leaves AVX-512 out: autograd does, more slowly"
+                   : "autograd: the cpu engine does not compute train.dtype = bfloat16 on a processor without "
+                     "AVX512_BF16: autograd does, more slowly"));
   CHECK(chosen(small_config("bigram"), "auto") == "autograd: ");
   CHECK(chosen(small_config("bigram"), "cpu") ==
         "autograd: the cpu engine does not compute model.type = bigram: autograd does, more slowly");

@@ -1,5 +1,6 @@
-// Decoding on the raw weights against the model's own forward over the whole window: logits, over all options covered.
-#include "compute/cpu/decoder.h"
+// Decoding on the raw weights against the model's own forward over the whole window: logits, over all options and model
+// types.
+#include "inference/decoder.h"
 
 #include <torch/types.h>
 #include <torch/utils.h>
@@ -7,9 +8,10 @@
 #include <algorithm>
 #include <vector>
 
-#include "model/layers.h"
+#include "compute/module_run.h"
+#include "inference/dimensions.h"
+#include "inference/model.h"
 #include "model/registry.h"
-#include "model/storage.h"
 #include "model/variants.h"
 
 #include "test.h"
@@ -31,10 +33,18 @@ std::shared_ptr<LanguageModel> disturbed_model(const ModelConfig& config) {
 
 Decoder decoder_of(const LanguageModel& model, int threads, const Kernels& kernels = cpu::kernels(),
                    bool narrow = false) {
+  const auto find = [&](const std::string& name, const std::vector<std::int64_t>&) -> cpu::Parameter {
+    const auto parameters = model.named_parameters();
+    for (std::size_t i = 0; i < parameters.size(); ++i)
+      if (parameters[i].key() == name)
+        return {.group = static_cast<int>(i), .offset = 0, .numel = parameters[i].value().numel()};
+    return {};
+  };
   std::vector<const float*> values;
-  std::string why_not;
-  auto plan = cpu::forward_plan_of(model, kernels, values, why_not);
-  REQUIRE(why_not == "");
+  for (const auto& parameter : model.named_parameters()) values.push_back(parameter.value().const_data_ptr<float>());
+  auto plan =
+      cpu::plan_of(model.config(), model.vocab_size(), find, model.parameter_count(), cpu::Packing::forward, kernels);
+  REQUIRE(plan.has_value());
   return {std::move(*plan), std::move(values), kernels, threads, narrow};
 }
 
@@ -92,17 +102,12 @@ double worst_error(LanguageModel& model, Decoder& decoder, std::int64_t prompt, 
   return worst;
 }
 
-bool covered(const ModelConfig& config) {
-  return config.type == "gpt" && config.norm_place == NormPlace::pre;
-}
-
 }  // namespace
 
-TEST_CASE("logits are the model's within 1e-4, over all covered options, also past block_size") {
+TEST_CASE("logits are the model's within 1e-4, over all options and model types, also past block_size") {
   const OneThread one;  // of LibTorch
   int compared = 0;
   for (const Variant& variant : all_variants()) {
-    if (!covered(variant.config)) continue;
     INFO(variant.name);
     const auto model = disturbed_model(variant.config);
     Decoder decoder = decoder_of(*model, 2);
@@ -142,7 +147,7 @@ TEST_CASE("behind a sliding window logits are those of the whole text, also afte
     for (const Position position : {Position::rope, Position::none}) {
       ModelConfig config = variant.config;
       config.position = position;
-      if (!covered(config) || (position == Position::rope && head_width(config) % 2 != 0)) continue;
+      if (!can_slide(config) || (position == Position::rope && head_width(config) % 2 != 0)) continue;
       INFO(variant.name << ", position " << enum_name(position));
       const auto model = disturbed_model(config);
       Decoder decoder = decoder_of(*model, 2);
@@ -212,17 +217,4 @@ TEST_CASE("a sequence has the same bits alone and among others, and after those 
   CHECK(alone == grown(5, false));
   CHECK(alone == grown(20, false));
   CHECK(alone == grown(20, true));
-}
-
-TEST_CASE("what is not covered is named") {
-  const auto reason = [](const ModelConfig& config) {
-    std::vector<const float*> values;
-    std::string why_not;
-    CHECK_FALSE(cpu::forward_plan_of(*make_model(config, test_vocab, 3), cpu::kernels(), values, why_not));
-    return why_not;
-  };
-  ModelConfig post = small_config();
-  post.norm_place = NormPlace::post;
-  CHECK(reason(post) == "model.norm_place = post");
-  CHECK(reason(small_config("bigram")) == "model.type = bigram");
 }

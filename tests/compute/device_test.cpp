@@ -3,10 +3,14 @@
 #include <ATen/Parallel.h>
 #include <c10/util/Exception.h>
 
+#include <cstdlib>
 #include <new>
+#include <optional>
+#include <string>
 
 #include "base/error.h"
-#include "compute/memory.h"
+#include "base/memory.h"
+#include "kernels/kernels.h"
 
 #include "test.h"
 
@@ -49,8 +53,41 @@ TEST_CASE("threads: as many as asked for, physical cores by default") {
   CHECK(at::get_num_threads() == 1);
   CHECK(physical_cores() >= 1);
   CHECK(set_threads(0) == physical_cores());
+  CHECK(usable_processors() >= physical_cores());
   CHECK_THROWS_WITH(set_threads(-1), "--threads -1 is not between 0 (one per physical core) and 1024");
   CHECK_THROWS_AS(set_threads(100000), Error);
+}
+
+TEST_CASE("device names that are there are those that may be chosen") {
+  CHECK(is_device_here("cpu"));
+  CHECK(is_device_here("auto"));
+  for (const char* name : {"", "gpu", "cuda:x", "cuda:-1", "cuda:0\033[31m"}) CHECK_FALSE(is_device_here(name));
+  CHECK(is_device_here("cuda") == (cuda_device_count() > 0));
+  CHECK_FALSE(is_device_here("cuda:" + std::to_string(cuda_device_count())));
+}
+
+TEST_CASE("a limit of the CPU capability that does not hold is taken out of the environment and named once") {
+  constexpr const char* variable = "ATEN_CPU_CAPABILITY";
+  const char* const before = std::getenv(variable);
+  const std::optional<std::string> kept = before == nullptr ? std::nullopt : std::optional<std::string>(before);
+  const auto settled = [&](const char* word) {
+    setenv(variable, word, 1);
+    return settle_cpu_capability();
+  };
+#if defined(__x86_64__)
+  CHECK(settled("avx1024") == "ATEN_CPU_CAPABILITY = avx1024 is ignored: it is none of avx512, avx2, default");
+  CHECK(std::getenv(variable) == nullptr);
+  CHECK(settle_cpu_capability() == "");
+  CHECK(settled("") == "");
+  CHECK(std::getenv(variable) == nullptr);
+  if (cpu::processor_instruction_set() < cpu::InstructionSet::avx512) {
+    CHECK_THAT(settled("avx512"), Catch::Contains("ATEN_CPU_CAPABILITY = avx512 is more than this processor has: "));
+    CHECK(std::string(std::getenv(variable)) != "avx512");
+  }
+#endif
+  CHECK(settled("default") == "");
+  CHECK(std::string(std::getenv(variable)) == "default");
+  kept ? setenv(variable, kept->c_str(), 1) : unsetenv(variable);
 }
 
 TEST_CASE("versions and capability are known") {

@@ -106,6 +106,18 @@ TEST_CASE("bfloat16 rounds the matrix products and keeps the weights") {
   CHECK(second.loss < result.loss);  // the second step sees the updated weights, not rounded copies of the first ones
 }
 
+TEST_CASE("a loss is evaluated in float32, whatever the type that training computes in") {
+  const Batch batch = formula_batch(0, 3, 4, 7);
+  const torch::Tensor expected = Setup().engine->losses(batch);
+  for (const Dtype dtype : {Dtype::bfloat16, Dtype::tf32}) {
+    TrainConfig train;
+    train.dtype = dtype;
+    Setup setup(train);
+    CHECK(torch::equal(setup.engine->losses(batch), expected));
+    CHECK(setup.model.last_dtype == torch::kFloat32);
+  }
+}
+
 TEST_CASE("float32 is restored after a bfloat16 step") {
   TrainConfig train;
   train.dtype = Dtype::bfloat16;

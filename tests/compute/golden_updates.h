@@ -7,11 +7,12 @@
 #include <nlohmann/json.hpp>
 
 #include "compute/arena.h"
+#include "source_path.h"
 
 namespace chargpt {
 
 inline nlohmann::json golden_updates() {
-  std::ifstream file(CHARGPT_SOURCE_DIR "/tests/golden/updates.json");
+  std::ifstream file(source_path("/tests/golden/updates.json"));
   return nlohmann::json::parse(file);
 }
 

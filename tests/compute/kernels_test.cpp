@@ -1,12 +1,14 @@
 // The CPU kernels of every instruction set this machine has, against the formulas in double precision.
-#include "compute/cpu/kernels.h"
+#include "kernels/kernels.h"
 
+#include <ATen/Version.h>
 #include <torch/types.h>
 
 #include <array>
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <functional>
 #include <stdexcept>
 #include <thread>
@@ -69,6 +71,32 @@ double phi(double x) {
 TEST_CASE("the portable kernels are always there, and come last") {
   CHECK(std::string(all_kernels().back()->name) == "portable");
   CHECK(&kernels() == all_kernels().front());
+}
+
+TEST_CASE("ATEN_CPU_CAPABILITY limits our kernels as it limits LibTorch's") {
+  const char* const word = std::getenv("ATEN_CPU_CAPABILITY");
+  const auto limit = named_instruction_set(word != nullptr ? word : "");
+  CHECK(instruction_set() == std::min(limit.value_or(InstructionSet::avx512), processor_instruction_set()));
+  CHECK(all_kernels() == kernels_up_to(instruction_set()));
+  CHECK((half_kernels() == nullptr || instruction_set() == InstructionSet::avx512));
+#if defined(__x86_64__)
+  constexpr std::array names{"DEFAULT", "AVX2", "AVX512"};
+  CHECK(at::get_cpu_capability() == names[static_cast<std::size_t>(instruction_set())]);
+#endif
+}
+
+TEST_CASE("a limit is spelled as LibTorch spells it, and leaves what is below it") {
+  CHECK(named_instruction_set("avx512") == InstructionSet::avx512);
+  CHECK(named_instruction_set("avx2") == InstructionSet::avx2);
+  CHECK(named_instruction_set("default") == InstructionSet::portable);
+  for (const char* word : {"", "AVX2", "avx", "sse", "avx512_256"}) CHECK_FALSE(named_instruction_set(word));
+  const auto widest = [](InstructionSet limit) { return std::string(kernels_up_to(limit).front()->name); };
+  CHECK(widest(InstructionSet::portable) == "portable");
+  CHECK(kernels_up_to(InstructionSet::portable).size() == 1);
+#if defined(__x86_64__)
+  CHECK(widest(InstructionSet::avx2) == "x86-64-v3");
+  CHECK(widest(InstructionSet::avx512) == "x86-64-v4");
+#endif
 }
 
 TEST_CASE("products of any size, plain, transposed, packed and added to, touch their result alone") {

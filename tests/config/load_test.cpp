@@ -49,6 +49,17 @@ ResolvedConfig set(const std::string& key, const std::string& value) {
   return parse("{}", {{key, value, "--set"}});
 }
 
+TEST_CASE("an option that overrides set twice is refused with both values, however it is spelled") {
+  const auto twice = [](const Override& first, const Override& second) { return complaint("{}", {first, second}); };
+  CHECK(twice({"learning_rate", "1e-3", "--learning_rate"}, {"train.learning-rate", "2e-3", "--set"}) ==
+        "train.learning_rate is given twice, by --learning_rate 1e-3 and by --set train.learning-rate=2e-3; give it "
+        "once");
+  CHECK(twice({"n_layer", "2", "--set"}, {"model.n_layer", "2", "--set"}) ==
+        "model.n_layer is given twice, by --set n_layer=2 and by --set model.n_layer=2; give it once");
+  CHECK(twice({"name", "a", "--set"}, {"name", "b", "--set"}) ==
+        "name is given twice, by --set name=a and by --set name=b; give it once");
+}
+
 TEST_CASE("an empty config is the defaults, under the file's name") {
   const ResolvedConfig resolved = parse("{}");
   CHECK(resolved.config.name == "mine");
@@ -119,8 +130,18 @@ TEST_CASE("a config that is not there is named, with the nearest preset") {
   const Folder folder;
   folder.write("run/config.json", "{}");
   CHECK(failure_of([&] { load_config(folder / "run"); }) ==
+        Failure{ExitCode::usage, folder / "run" + " is a run, not a config; chargpt resume " + (folder / "run") +
+                                     " goes on with it, and its config is " + (folder / "run/config.json")});
+  folder.write("run/checkpoints/step-00000001/MANIFEST.json", "{}");
+  const std::string checkpoint = folder / "run/checkpoints/step-00000001";
+  CHECK(failure_of([&] { load_config(checkpoint); }) ==
+        Failure{ExitCode::usage, checkpoint + " is a checkpoint, not a config; chargpt resume " + checkpoint +
+                                     " goes on from it, --init_from " + checkpoint +
+                                     " starts a new run from its weights"});
+  folder.write("texts/a.txt", "a");
+  CHECK(failure_of([&] { load_config(folder / "texts"); }) ==
         Failure{ExitCode::usage,
-                folder / "run" + " is a folder, not a config file; its config is " + (folder / "run/config.json")});
+                folder / "texts" + " is a folder, not a config; texts are given by --text FILE, once for each file"});
   const std::string huge = folder.write("huge.json", std::string((1 << 20) + 1, ' '));
   CHECK(failure_of([&] { load_config(huge); }) ==
         Failure{ExitCode::data, huge + " is larger than 1048576 bytes, the limit here"});
@@ -296,8 +317,28 @@ TEST_CASE("a flag takes a word of its option's type, or JSON") {
   CHECK(set("name", "trial").config.name == "trial");
   CHECK(set_complaint("bias_places", "mlp,") ==
         "--set: model.bias_places[1] = \"\" is none of embedding, attention, attention_output, mlp, norm, head");
-  CHECK(parse("{}", {{"n_layer", "1", "--n_layer"}, {"n_layer", "2", "--n-layer"}}).origin.at("model.n_layer") ==
-        "--n-layer");
+  CHECK(parse("{}", {{"n_layer", "2", "--n-layer"}}).origin.at("model.n_layer") == "--n-layer");
+}
+
+TEST_CASE("a text, an archive or weights in place of a config are called what they are") {
+  const Folder folder;
+  const auto complaint = [&](const std::string& name, std::string_view content) {
+    const std::string path = folder.write(name, std::string(content));
+    const Failure failure = failure_of([&] { load_config(path); });
+    CHECK(failure.code == ExitCode::usage);
+    return failure.line.substr(path.size());
+  };
+  const std::string text = folder / "my.txt";
+  CHECK(complaint("my.txt", std::string(2 << 20, 'a')) ==
+        " is no config (it does not begin with {); that is a text: --text " + text);
+  CHECK(complaint("my.zip", "PK\3\4abc") ==
+        " is a ZIP archive, not a config: unpack it (unzip) and give the text inside; a text is given by --text FILE");
+  CHECK(complaint("model.safetensors", std::string_view("\x40\0\0\0\0\0\0\0{\"a\":", 13)) ==
+        " is a safetensors file (weights of a model), not a config: what trains is a plain text; a text is given by "
+        "--text FILE");
+  CHECK(failure_of([] { load_config("my.txt"); }).line ==
+        "my.txt is neither a preset nor a file; chargpt configs lists the presets; a text is given by --text FILE");
+  CHECK(complaint("mine.conf", "// a comment\n{ nonsense }").starts_with(":2: not JSON"));
 }
 
 TEST_CASE("a word that is not UTF-8 is refused, since a config could not hold it") {

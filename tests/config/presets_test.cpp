@@ -4,6 +4,7 @@
 #include "base/files.h"
 #include "config/expected.h"
 #include "config/load.h"
+#include "source_path.h"
 #include "test.h"
 
 namespace chargpt {
@@ -12,7 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 
 TEST_CASE("the program holds exactly the presets of configs/, in order of name") {
-  const fs::path folder = fs::path(CHARGPT_SOURCE_DIR) / "configs";
+  const fs::path folder = source_path("/configs");
   std::vector<std::string> names;
   for (const auto& entry : fs::recursive_directory_iterator(folder))
     if (entry.path().extension() == ".json" && entry.path() != folder / "expected.json")
@@ -26,13 +27,13 @@ TEST_CASE("the program holds exactly the presets of configs/, in order of name")
 }
 
 TEST_CASE("the program holds what to expect of the presets") {
-  CHECK(expected_figures() == read_file(fs::path(CHARGPT_SOURCE_DIR) / "configs" / "expected.json"));
+  CHECK(expected_figures() == read_file(source_path("/configs/expected.json")));
 }
 
 TEST_CASE("a preset and its file give the same config") {
   for (const Preset& preset : presets()) {
     INFO(preset.name);
-    const fs::path file = fs::path(CHARGPT_SOURCE_DIR) / "configs" / (preset.name + ".json");
+    const fs::path file = source_path("/configs/" + preset.name + ".json");
     CHECK(load_config(file.string()).config.model.n_embd == load_config(preset.name).config.model.n_embd);
   }
 }

@@ -2,6 +2,8 @@
 // window.
 #include "evaluate/split_loss.h"
 
+#include "compute/engine.h"
+
 #include <torch/types.h>
 
 #include <cmath>
@@ -150,6 +152,26 @@ TEST_CASE("a sampled loss of more windows than there are places takes each place
   const double all = sampled_loss(engine, text.view(), 8, 4);
   CHECK(sampled_loss(engine, text.view(), 8, 1'000'000'000) == Approx(all));
   CHECK(sampled_loss(engine, text.view(), 50, 3) == Approx(split_loss(engine, text.view(), 50).mean));
+}
+
+TEST_CASE("a loss tells how far it is after each batch, and ends where that throws") {
+  const Text text(20'001);
+  FakeEngine engine;
+  std::vector<double> parts;
+  split_loss(engine, text.view(), 64, 0, [&](double part) { parts.push_back(part); });
+  CHECK(parts.size() == engine.shapes.size());
+  CHECK(std::is_sorted(parts.begin(), parts.end()));
+  CHECK(parts.back() == 1);
+  parts.clear();
+  sampled_loss(engine, text.view(), 64, 200, [&](double part) { parts.push_back(part); });
+  CHECK(parts.size() == 4);
+  CHECK(parts.back() == 1);
+  const auto call_off = [](double part) {
+    if (part > 0.3) throw Interrupted{};
+  };
+  engine.shapes.clear();
+  CHECK_THROWS_AS(split_loss(engine, text.view(), 64, 0, call_off), Interrupted);
+  CHECK(engine.shapes.size() == 2);
 }
 
 TEST_CASE("a loss that is not a number stays visible in the mean") {

@@ -1,6 +1,5 @@
-// Intervals and comparisons: cases with a known answer, and coverage where the truth is known.
+// Intervals and comparisons: cases with a known answer. How often they hold the truth: coverage_test.cpp.
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <numbers>
 
@@ -28,29 +27,9 @@ class Normal {
   RandomStream random_;
 };
 
-bool holds(const Interval& interval, double value) {
-  return interval.low <= value && value <= interval.high;
-}
-
-/// Part of `trials` whose interval holds 0.
-double coverage(int trials, const std::function<Interval(Normal&)>& interval) {
-  int hits = 0;
-  for (int trial = 0; trial < trials; ++trial) {
-    Normal normal(static_cast<std::uint64_t>(trial));
-    hits += holds(interval(normal), 0);
-  }
-  return static_cast<double>(hits) / trials;
-}
-
 Losses normal_losses(Normal& normal, int count) {
   Losses losses(static_cast<std::size_t>(count));
   for (float& loss : losses) loss = static_cast<float>(normal());
-  return losses;
-}
-
-Losses one_to_twenty() {
-  Losses losses;
-  for (int i = 1; i <= 20; ++i) losses.push_back(static_cast<float>(i));
   return losses;
 }
 
@@ -80,129 +59,169 @@ TEST_CASE("the normal distribution has the figures of the tables") {
   CHECK(normal_cdf(-1.959963984540054) == Approx(0.025).epsilon(1e-12));
 }
 
-TEST_CASE("blocks hold every loss once, the last one short") {
-  Losses losses(50);
-  for (std::size_t i = 0; i < losses.size(); ++i) losses[i] = static_cast<float>(i);
-  const BlockSums blocks = block_sums(losses, 2);
-  CHECK(blocks.sums.size() == 25);
-  CHECK(blocks.sums[1] == 2 + 3);
-  losses.push_back(50);
-  const BlockSums with_rest = block_sums(losses, 2);
-  CHECK(with_rest.lengths.back() == 1);
-  CHECK(with_rest.sums.back() == 50);
+TEST_CASE("the power of a t test has the figures of the tables") {  // SciPy 1.x: nct.sf(critical, df, noncentrality)
+  CHECK(student_power(0, 1, 12.706204736174694) == Approx(0.025).epsilon(1e-7));
+  CHECK(student_power(2, 1, 12.706204736174694) == Approx(0.1252234974982893).epsilon(1e-7));
+  CHECK(student_power(3, 2, 4.302652729749464) == Approx(0.38738935020066795).epsilon(1e-7));
+  CHECK(student_power(5, 4, 2.7764451051977934) == Approx(0.9548372639143452).epsilon(1e-7));
+  CHECK(student_power(2.8, 30, 2.0422724563012373) == Approx(0.7732033816599488).epsilon(1e-7));
+  CHECK(student_power(1, 9, -0.5) == Approx(0.9300932018383389).epsilon(1e-7));
 }
 
-TEST_CASE("a short text is cut into at least twenty blocks") {
-  CHECK(block_sums(Losses(20 * 1024), 1024).sums.size() == 20);
-  CHECK(block_sums(Losses(20 * 1024), 1024).lengths[0] == 1024);
-  CHECK(block_sums(Losses(2000), 1024).lengths == std::vector<double>(20, 100));
-  CHECK(block_sums(Losses(7), 1024).lengths == std::vector<double>(7, 1));
+TEST_CASE("the difference that is shown in 80 of 100 comparisons has the figures of the noncentral t") {
+  // SciPy 1.x: the d with nct.sf(t.isf(0.025 / pairs, K - 1), K - 1, d) = 0.8, divided by sqrt(K)
+  const auto shown = [](std::int64_t seeds, std::int64_t pairs) {
+    return *shown_difference({.seeds = seeds, .deviation = 1, .comparisons = pairs});
+  };
+  CHECK(shown(2, 1) == Approx(11.549888435882329).epsilon(1e-6));
+  CHECK(shown(3, 1) == Approx(3.264043549819916).epsilon(1e-6));
+  CHECK(shown(5, 1) == Approx(1.6819972822157487).epsilon(1e-6));
+  CHECK(shown(5, 3) == Approx(2.2916492051410446).epsilon(1e-6));
+  CHECK(shown(10, 15) == Approx(1.5761172112517017).epsilon(1e-6));
+  CHECK_FALSE(shown_difference({.seeds = 1, .deviation = 1}));
+  CHECK(seeds_to_show(1.6820, 1, 1) == 5);
+  CHECK(seeds_to_show(1.6819, 1, 1) == 6);
+  CHECK(seeds_to_show(100, 1, 1) == 2);
+  CHECK_FALSE(seeds_to_show(0.01, 1, 1));
+}
+
+TEST_CASE("parts hold every loss once, of as equal a length as there can be") {
+  Losses losses(10'000);
+  for (std::size_t i = 0; i < losses.size(); ++i) losses[i] = static_cast<float>(i);
+  const std::vector<double> parts = part_means(losses);
+  REQUIRE(parts.size() == 4096);
+  CHECK(parts[0] == 0.5);  // 0 and 1
+  CHECK(parts[1] == 2.5);  // 2 and 3
+  CHECK(parts[2] == 5);    // 4 to 6
+  CHECK(parts.back() == 9998);
+  CHECK(part_means(Losses{1, 2, 3}) == std::vector<double>{1, 2, 3});
+}
+
+TEST_CASE("the spread of a text's mean has the figures of the reference") {
+  // scripts/reference_intervals.py: the same mixture in NumPy and SciPy, with other code.
+  Losses losses;
+  for (int i = 0; i < 40'000; ++i)
+    losses.push_back(static_cast<float>(i * 7919 % 1000) / 1000 +
+                     0.05f * static_cast<float>(i / 500 * (i / 500) * 7 % 11));
+  const Confidence ci95 = mean_interval(losses);
+  REQUIRE(ci95.interval);
+  CHECK(ci95.interval->low == Approx(0.693412).epsilon(1e-5));
+  CHECK(ci95.interval->high == Approx(0.899338).epsilon(1e-5));
+  const MeanSpread spread(part_means(losses), losses.size());
+  CHECK(spread.p(spread.half_width(0.05)) == Approx(0.05));
+  CHECK(spread.p(spread.half_width(0.001)) == Approx(0.001));
 }
 
 TEST_CASE("a constant loss has an interval of no width") {
-  const Interval interval = bootstrap_interval(Losses(100'000, 1.5f));
-  CHECK(interval.low == 1.5);
-  CHECK(interval.high == 1.5);
+  const Confidence ci95 = mean_interval(Losses(100'000, 1.5f));
+  REQUIRE(ci95.interval);
+  CHECK(ci95.interval->low == 1.5);
+  CHECK(ci95.interval->high == 1.5);
 }
 
-TEST_CASE("independent normal losses have nearly the normal interval") {
-  Normal normal(1);
-  const Losses losses = normal_losses(normal, 200'000);
-  const Interval interval = bootstrap_interval(losses, 100);
-  double mean = 0;
-  for (const float loss : losses) mean += loss / 200'000.0;
-  const double half = 1.96 / std::sqrt(200'000.0);
-  CHECK(interval.low == Approx(mean - half).margin(0.08 * half));
-  CHECK(interval.high == Approx(mean + half).margin(0.08 * half));
+TEST_CASE("the interval of a loss does not go below 0") {
+  Losses losses(10'000, 0.0f);
+  losses[5000] = 1000;
+  REQUIRE(mean_interval(losses).interval);
+  CHECK(mean_interval(losses).interval->low == 0);
 }
 
-TEST_CASE("losses that depend on their neighbours have a wider interval than their number suggests") {
+TEST_CASE("losses that change slowly have a wider interval than the same ones shuffled") {
   Normal normal(2);
-  Losses independent = normal_losses(normal, 1000), repeated;
-  for (const float loss : independent) repeated.insert(repeated.end(), 16, loss);
-  const auto width = [](const Interval& interval) { return interval.high - interval.low; };
-  CHECK(width(bootstrap_interval(repeated, 16 * 8)) == Approx(width(bootstrap_interval(independent, 8))));
-  CHECK(width(bootstrap_interval(repeated, 16 * 8)) > 3 * width(bootstrap_interval(repeated, 1)));
+  const Losses independent = normal_losses(normal, 100'000);
+  Losses slow;
+  for (int i = 0; i < 1000; ++i) slow.insert(slow.end(), 100, independent[static_cast<std::size_t>(i)]);
+  const auto width = [](const Confidence& ci95) { return ci95.interval->high - ci95.interval->low; };
+  CHECK(width(mean_interval(slow)) > 5 * width(mean_interval(independent)));
 }
 
-TEST_CASE("the interval repeats with its seed and is unknown where there is nothing to resample") {
-  Normal normal(3);
-  const Losses losses = normal_losses(normal, 5000);
-  CHECK(bootstrap_interval(losses, 64).low == bootstrap_interval(losses, 64).low);
-  CHECK(bootstrap_interval(losses, 64, 2000, 1).low != bootstrap_interval(losses, 64, 2000, 2).low);
-  CHECK(std::isnan(bootstrap_interval({}, 64).low));
-  CHECK(std::isnan(bootstrap_interval(Losses{1}, 64).high));
-  CHECK(std::isnan(bootstrap_interval(Losses(100, std::numeric_limits<float>::quiet_NaN())).low));
-  CHECK(std::isnan(bootstrap_interval(Losses(100, std::numeric_limits<float>::infinity())).low));
+TEST_CASE("nothing is said of a text that is too short, or of losses that are not numbers") {
+  CHECK(mean_interval(Losses(9'999, 1.0f)).reason ==
+        "the text is too short: 9999 losses, and 10000 are the fewest that tell");
+  CHECK(mean_interval({}).reason.find(": 0 losses") != std::string::npos);
+  CHECK(mean_interval(Losses(20'000, std::numeric_limits<float>::quiet_NaN())).reason == "a loss is not finite");
+  CHECK(mean_interval(Losses(20'000, std::numeric_limits<float>::infinity())).reason == "a loss is not finite");
 }
 
-TEST_CASE("one seed gives the t interval over blocks and speaks of these weights only") {
-  const MeanEstimate estimate = mean_over_seeds(std::vector<Losses>{one_to_twenty()}, 1);
-  CHECK(estimate.mean == Approx(10.5));
-  CHECK(estimate.resolvable == Approx(2.093024 * std::sqrt(35.0 / 20)));  // variance of 1..20 is 35
-  CHECK(estimate.ci95.low == Approx(10.5 - estimate.resolvable));
-  CHECK(estimate.ci95.high == Approx(10.5 + estimate.resolvable));
+TEST_CASE("one seed speaks of these weights only, and not of other seeds") {
+  Normal normal(6);
+  const Losses losses = normal_losses(normal, 20'000);
+  const MeanEstimate estimate = mean_over_seeds(std::vector<Losses>{losses});
   CHECK(estimate.weights_only);
+  CHECK_FALSE(estimate.deviation);
+  CHECK_FALSE(estimate.this_text.ci95.interval);
+  CHECK_FALSE(estimate.this_text.p);
+  CHECK(estimate.this_text.ci95.reason == "one seed does not tell how seeds differ");
+  const double half = MeanSpread(part_means(losses), losses.size()).half_width(0.05);
+  CHECK(estimate.more_text.ci95.interval->high == Approx(estimate.mean + half));
 }
 
-TEST_CASE("seeds that differ on a text that does not give the t interval over seeds") {
-  const MeanEstimate estimate = mean_over_seeds(std::vector<Losses>{Losses(100, 1), Losses(100, 3)}, 1);
+TEST_CASE("on this very text the interval is Student's over seeds") {
+  const MeanEstimate estimate = mean_over_seeds(std::vector<Losses>{Losses(100, 1), Losses(100, 3)});
   CHECK(estimate.mean == Approx(2));
-  CHECK(estimate.resolvable == Approx(12.706204736));  // standard error 1, one degree of freedom
-  CHECK(estimate.p == Approx(0.2951672353));
+  CHECK(*estimate.deviation == Approx(std::sqrt(2)));
+  CHECK(estimate.this_text.ci95.interval->low == Approx(2 - 12.706204736));  // standard error 1, one degree of freedom
+  CHECK(estimate.this_text.ci95.interval->high == Approx(2 + 12.706204736));
+  CHECK(*estimate.this_text.p == Approx(0.2951672353));
   CHECK_FALSE(estimate.weights_only);
+  CHECK_FALSE(estimate.more_text.p);  // 100 characters
 }
 
-TEST_CASE("seeds and text together give an interval from both variances") {
-  // By the mean squares of a two-way table, in NumPy: V_seeds = 0.181111, V_text = 0.456199; t(2) = 4.302653, t(19)
-  // = 2.093024.
-  const Losses ten[] = {
-      {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, {2, 2, 5, 5, 5, 7, 9, 9, 9, 13}, {0, 3, 2, 4, 6, 5, 7, 6, 10, 9}};
-  std::vector<Losses> losses;
-  for (Losses row : ten) {
-    row.insert(row.end(), row.begin(), row.begin() + 10);
-    losses.push_back(row);
+TEST_CASE("on more text the seeds' part and the text's part count, each squared") {
+  Normal normal(7);
+  std::vector<Losses> losses(3, normal_losses(normal, 20'000));
+  for (float& loss : losses[1]) loss += 0.03f;
+  for (float& loss : losses[2]) loss -= 0.01f;
+  const MeanEstimate estimate = mean_over_seeds(losses);
+  const auto half = [](const Claim& claim) { return (claim.ci95.interval->high - claim.ci95.interval->low) / 2; };
+  const double text = MeanSpread(part_means(losses[0]), 20'000).half_width(0.05);
+  CHECK(half(estimate.more_text) == Approx(std::hypot(half(estimate.this_text), text)).epsilon(1e-6));
+}
+
+TEST_CASE("p is the probability at which the interval just reaches 0, for all pairs together") {
+  for (const std::int64_t pairs : {1, 3}) {
+    Normal normal(4);
+    std::vector<Losses> losses;
+    for (int seed = 0; seed < 3; ++seed) losses.push_back(normal_losses(normal, 20'000));
+    for (const auto claim : {&MeanEstimate::this_text, &MeanEstimate::more_text}) {
+      const double low = (mean_over_seeds(losses, pairs).*claim).ci95.interval->low;
+      std::vector<Losses> shifted = losses;
+      for (Losses& row : shifted)
+        for (float& loss : row) loss -= static_cast<float>(low);
+      CHECK(*(mean_over_seeds(shifted, pairs).*claim).p == Approx(0.05).epsilon(1e-3));
+    }
   }
-  const MeanEstimate estimate = mean_over_seeds(losses, 1);
-  CHECK(estimate.mean == Approx(5.766666666666667));
-  CHECK(estimate.resolvable == Approx(std::sqrt(4.302653 * 4.302653 * 0.181111 + 2.093024 * 2.093024 * 0.456199)));
-}
-
-TEST_CASE("p is the probability at which the interval just reaches 0") {
-  Normal normal(4);
-  std::vector<Losses> losses;
-  for (int seed = 0; seed < 3; ++seed) losses.push_back(normal_losses(normal, 30));
-  const double shift = mean_over_seeds(losses, 1).resolvable - mean_over_seeds(losses, 1).mean;
-  for (Losses& row : losses)
-    for (float& loss : row) loss += static_cast<float>(shift);
-  CHECK(mean_over_seeds(losses, 1).p == Approx(0.05).epsilon(1e-4));
 }
 
 TEST_CASE("a difference is paired: what seeds and texts have in common cancels") {
   Normal normal(5);
   std::vector<Losses> a, b;
   for (int seed = 0; seed < 3; ++seed) {
-    Losses losses = normal_losses(normal, 4000);
+    Losses losses = normal_losses(normal, 20'000);
     a.push_back(losses);
     for (float& loss : losses) loss += 0.25f + 0.001f * static_cast<float>(normal());
     b.push_back(losses);
   }
-  const MeanEstimate difference = paired_difference(a, b, 64);
+  const auto width = [](const Claim& claim) { return claim.ci95.interval->high - claim.ci95.interval->low; };
+  const MeanEstimate difference = paired_difference(a, b);
   CHECK(difference.mean == Approx(-0.25).margin(0.001));
-  CHECK(difference.resolvable < 0.001);
-  CHECK(difference.p < 1e-4);
-  CHECK(mean_over_seeds(a, 64).resolvable > 0.01);
-  const MeanEstimate reversed = paired_difference(b, a, 64);
+  CHECK(width(difference.this_text) < 0.002);
+  CHECK(width(difference.more_text) < 0.002);
+  CHECK(*difference.this_text.p < 1e-4);
+  CHECK(*difference.more_text.p < 1e-4);
+  CHECK(width(mean_over_seeds(a).more_text) > 0.01);
+  const MeanEstimate reversed = paired_difference(b, a);
   CHECK(reversed.mean == Approx(-difference.mean));
-  CHECK(reversed.p == Approx(difference.p));
+  CHECK(*reversed.more_text.p == Approx(*difference.more_text.p));
 }
 
 TEST_CASE("a run compared with itself differs by nothing") {
-  const std::vector<Losses> a = {one_to_twenty()};
+  const std::vector<Losses> a(2, Losses(20'000, 1.5f));
   const MeanEstimate difference = paired_difference(a, a);
   CHECK(difference.mean == 0);
-  CHECK(difference.p == 1);
-  CHECK(difference.resolvable == 0);
+  CHECK(*difference.this_text.p == 1);
+  CHECK(*difference.more_text.p == 1);
+  CHECK(difference.more_text.ci95.interval->high == 0);
 }
 
 TEST_CASE("losses that do not pair are refused") {
@@ -213,52 +232,12 @@ TEST_CASE("losses that do not pair are refused") {
   CHECK_THROWS_AS(mean_over_seeds(std::vector<Losses>{{}}), Error);
 }
 
-TEST_CASE("nothing is claimed of a single value or of losses that are not numbers") {
-  CHECK(std::isnan(mean_over_seeds(std::vector<Losses>{{1.f}}).ci95.low));
-  CHECK(std::isnan(mean_over_seeds(std::vector<Losses>{{1.f}, {2.f}}).p));
+TEST_CASE("nothing is claimed of losses that are not numbers") {
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  CHECK(std::isnan(mean_over_seeds(std::vector<Losses>{Losses(40, nan)}).resolvable));
-}
-
-TEST_CASE("the bootstrap interval holds the true mean as often as it says", "[long]") {
-  // Losses that remember their neighbours (first-order autoregression, 0.8), in blocks that are long beside that
-  // memory.
-  const auto interval = [](Normal& normal) {
-    Losses losses(static_cast<std::size_t>(110 * 64));
-    double state = normal() / std::sqrt(1 - 0.64);
-    for (float& loss : losses) loss = static_cast<float>(state = 0.8 * state + normal());
-    return bootstrap_interval(losses, 64, 1000);
-  };
-  CHECK(coverage(2000, interval) == Approx(0.95).margin(0.02));
-}
-
-TEST_CASE("the bootstrap interval of a short text is not too narrow", "[long]") {
-  const auto interval = [](Normal& normal) { return bootstrap_interval(normal_losses(normal, 20), 1024, 1000); };
-  CHECK(coverage(4000, interval) == Approx(0.95).margin(0.015));
-}
-
-TEST_CASE("the interval over few seeds holds the true difference as often as it says", "[long]") {
-  // (spread of seeds, of the text, of the rest) in units of a block's loss.
-  struct Spread {
-    double seeds, text, rest;
-  };
-  for (const Spread spread : {Spread{0.3, 1, 0.5}, Spread{1, 0.1, 0.1}, Spread{0, 1, 0}, Spread{0, 0, 1}})
-    for (const int seeds : {2, 3, 5}) {
-      const auto interval = [&](Normal& normal) {
-        const Losses text = normal_losses(normal, 60);
-        std::vector<Losses> losses;
-        for (int seed = 0; seed < seeds; ++seed) {
-          const double shift = spread.seeds * normal();
-          Losses row;
-          for (const float block : text)
-            row.push_back(static_cast<float>(shift + spread.text * block + spread.rest * normal()));
-          losses.push_back(row);
-        }
-        return mean_over_seeds(losses, 1).ci95;
-      };
-      INFO("seeds " << seeds << ", spreads " << spread.seeds << " " << spread.text << " " << spread.rest);
-      CHECK(coverage(1000, interval) > 0.94);
-    }
+  const MeanEstimate estimate = mean_over_seeds(std::vector<Losses>{Losses(20'000, 1), Losses(20'000, nan)});
+  CHECK_FALSE(estimate.this_text.ci95.interval);
+  CHECK_FALSE(estimate.more_text.ci95.interval);
+  CHECK(estimate.this_text.ci95.reason == "a loss is not finite");
 }
 
 }  // namespace chargpt

@@ -12,6 +12,7 @@
 #include "evaluate/split_loss.h"
 #include "folder.h"
 #include "test.h"
+#include "train/schedule.h"
 
 namespace chargpt {
 namespace {
@@ -105,6 +106,49 @@ class StopAt : public Listener {
   std::int64_t step_;
 };
 
+/// Time passes where updates are made or measured: so much at each beat of theirs.
+class FakeClock : public Listener {
+ public:
+  using Listener::on;
+  void on(const WorkEvent& event) override {
+    if (event.what == "updating" || event.what == "measuring") *now_ += seconds_of_a_beat;
+  }
+  std::function<double()> look() const {
+    return [now = now_] { return *now; };
+  }
+  double seconds_of_a_beat = 0.01;
+
+ private:
+  std::shared_ptr<double> now_ = std::make_shared<double>(1.0);
+};
+
+/// Learning rates, the planned length and notices of a run.
+class Watched : public Listener {
+ public:
+  using Listener::on;
+  Watched(std::vector<double>& rates, std::vector<std::int64_t>& lengths, std::vector<std::string>& notices)
+      : rates_(rates), lengths_(lengths), notices_(notices) {}
+  void on(const PlanEvent& event) override { lengths_.push_back(event.max_iters); }
+  void on(const StepEvent& event) override { rates_.push_back(event.lr); }
+  void on(const NoticeEvent& event) override { notices_.push_back(event.line); }
+
+ private:
+  std::vector<double>& rates_;
+  std::vector<std::int64_t>& lengths_;
+  std::vector<std::string>& notices_;
+};
+
+/// Raises a stop flag when training has ended.
+class StopAtEnd : public Listener {
+ public:
+  using Listener::on;
+  explicit StopAtEnd(std::atomic<bool>& stop) : stop_(stop) {}
+  void on(const EndEvent&) override { stop_ = true; }
+
+ private:
+  std::atomic<bool>& stop_;
+};
+
 }  // namespace
 
 TEST_CASE("a comparison trains every config with every seed and ranks them") {
@@ -138,7 +182,7 @@ TEST_CASE("a comparison trains every config with every seed and ranks them") {
   CHECK(nlohmann::ordered_json::parse(read_file(folder.path() / "out" / "compare.json")) == to_json(comparison));
 }
 
-TEST_CASE("the weights scored are the best that the run kept") {
+TEST_CASE("the weights scored are those that the run ended with, however good it once was") {
   const TemporaryFolder folder;
   ResolvedConfig config = config_of("unstable", text_file(folder.path(), "text"));
   config.config.train.max_iters = 40;
@@ -148,9 +192,12 @@ TEST_CASE("the weights scored are the best that the run kept") {
   const SeedRun& run = comparison.results.at(0).runs.seeds.at(0);
   std::vector<std::string> notices;
   const Checkpoint best = load_checkpoint(run.run, "best", false, notices);
+  const Checkpoint last = load_checkpoint(run.run, "last", false, notices);
   CHECK(best.state.step < 40);
-  CHECK(run.step == best.state.step);
-  CHECK(run.loss == best.state.val_loss);
+  CHECK(run.step == 40);
+  CHECK(run.loss == last.state.val_loss);
+  CHECK(run.lowest_loss == best.state.val_loss);
+  CHECK(run.lowest_step == best.state.step);
 }
 
 TEST_CASE("a comparison started again reuses every run that ended") {
@@ -186,8 +233,16 @@ TEST_CASE("a comparison that was stopped goes on to the same figures") {
   CHECK_FALSE(fs::exists(folder.path() / "broken" / "compare.json"));
 
   stop = false;
+  options.trainer.threads = 0;  // as many as the run had
   Record record;
-  const Comparison gone_on = compare({config}, options, record.hooks());
+  CompareHooks hooks = record.hooks();
+  std::vector<std::int64_t> threads;
+  hooks.before_run = [&, also = hooks.before_run](const ComparedRun& about, Trainer& trainer) {
+    threads.push_back(trainer.state().threads);
+    also(about, trainer);
+  };
+  const Comparison gone_on = compare({config}, options, hooks);
+  CHECK(threads == std::vector<std::int64_t>{1});
   CHECK(record.reused == Names{"gpt-seed50"});
   CHECK(record.resumed == std::map<std::string, std::int64_t>{{"gpt-seed51", 13}});
   for (const std::size_t k : {0, 1})
@@ -283,18 +338,98 @@ TEST_CASE("one length and one first seed take the place of every config's own") 
   }
   // Equal but for their names: the same weights, the same windows, the same loss.
   CHECK(comparison.results[1].versus_best->mean == 0);
-  CHECK(comparison.results[1].versus_best->p == 1);
+  CHECK_FALSE(comparison.results[1].versus_best->this_text.p);  // one seed
 }
 
 TEST_CASE("a length in seconds is kept by a comparison that is started again") {
   const TemporaryFolder folder;
   const ResolvedConfig config = config_of("a", text_file(folder.path(), "text"));
   CompareOptions options = options_for(folder.path() / "out", 1);
-  options.max_seconds = 0.2;
+  options.max_seconds = 2;
+  const auto clock = std::make_shared<FakeClock>();
+  options.trainer.clock = clock->look();
+  CompareHooks timing;
+  timing.before_run = [&](const ComparedRun&, Trainer& trainer) { trainer.add_listener(clock); };
   Record record;
-  compare({config}, options);
+  compare({config}, options, timing);
   compare({config}, options, record.hooks());
   CHECK(record.reused == Names{"a-seed50"});
+}
+
+TEST_CASE("a comparison by seconds that was broken off keeps the length it had settled") {
+  const TemporaryFolder folder;
+  const ResolvedConfig config = config_of("a", text_file(folder.path(), "text"));
+  CompareOptions options = options_for(folder.path() / "out", 1);
+  options.max_seconds = 4;
+  std::atomic<bool> stop = false;
+  options.trainer.stop = &stop;
+  const auto clock = std::make_shared<FakeClock>();
+  options.trainer.clock = clock->look();
+  CompareHooks hooks;
+  std::vector<double> rates;
+  std::vector<std::int64_t> lengths;
+  std::vector<std::string> notices;
+  hooks.before_run = [&](const ComparedRun&, Trainer& trainer) {
+    trainer.add_listener(clock);
+    trainer.add_listener(std::make_shared<StopAt>(stop, 12));
+    trainer.add_listener(std::make_shared<Watched>(rates, lengths, notices));
+  };
+  CHECK_FALSE(compare({config}, options, hooks).complete);
+  stop = false;
+  clock->seconds_of_a_beat = 0.003;  // another pace now
+  REQUIRE(compare({config}, options, hooks).complete);
+  REQUIRE(lengths.size() == 2);
+  CHECK(lengths[0] == lengths[1]);
+  CHECK(std::ssize(rates) == lengths[0]);
+  TrainConfig schedule = config.config.train;
+  schedule.max_iters = lengths[0];
+  for (std::size_t step = 0; step < rates.size(); ++step)
+    CHECK(rates[step] == learning_rate_at(schedule, static_cast<std::int64_t>(step)));
+  for (const std::string& line : notices) CHECK_FALSE(contains(line, "changed"));
+}
+
+TEST_CASE("seeds of one config share the length that the first has settled, other configs have their own") {
+  const TemporaryFolder folder;
+  const std::string text = text_file(folder.path(), "text");
+  ResolvedConfig slow = config_of("slow", text);
+  slow.config.train.gradient_accumulation_steps = 8;
+  CompareOptions options = options_for(folder.path() / "out", 3);
+  options.max_seconds = 4;
+  const auto clock = std::make_shared<FakeClock>();
+  options.trainer.clock = clock->look();
+  CompareHooks hooks;
+  hooks.before_run = [&](const ComparedRun&, Trainer& trainer) { trainer.add_listener(clock); };
+  hooks.after_run = [&](const ComparedRun&, const SeedRun&, bool) { clock->seconds_of_a_beat *= 0.8; };
+  const Comparison comparison = compare({config_of("a", text), slow}, options, hooks);
+  std::map<std::string, std::int64_t> updates;
+  for (const ConfigResult& result : comparison.results) {
+    updates[result.runs.config] = result.runs.seeds[0].updates;
+    for (const SeedRun& run : result.runs.seeds) {
+      CHECK(run.updates == result.runs.seeds[0].updates);
+      CHECK(run.ended == Ending::finished);
+    }
+  }
+  CHECK(updates["a"] > updates["slow"]);
+  CHECK(updates["slow"] > 0);
+  CHECK(contains(remarks(comparison).back(), "a " + std::to_string(updates["a"])));
+  CHECK(to_json(comparison)["results"][0]["seeds"][0]["ended"] == "finished");
+}
+
+TEST_CASE("a stop while the best weights are scored is noticed, and the repeated comparison scores them") {
+  const TemporaryFolder folder;
+  const ResolvedConfig config = config_of("a", text_file(folder.path(), "text"));
+  CompareOptions options = options_for(folder.path() / "out", 1);
+  std::atomic<bool> stop = false;
+  options.trainer.stop = &stop;
+  CompareHooks hooks;
+  hooks.before_run = [&](const ComparedRun&, Trainer& trainer) {
+    trainer.add_listener(std::make_shared<StopAtEnd>(stop));
+  };
+  CHECK_FALSE(compare({config}, options, hooks).complete);
+  stop = false;
+  const Comparison comparison = compare({config}, options);
+  REQUIRE(comparison.complete);
+  CHECK(comparison.results[0].runs.seeds[0].updates == 20);
 }
 
 TEST_CASE("configs of one name, and of names with a slash, get folders of their own") {
@@ -354,7 +489,18 @@ TEST_CASE("one run of a comparison alone is left for the whole to reuse") {
   CompareOptions options = options_for(folder.path() / "out");
   options.jobs = 2;
   const std::vector<ResolvedConfig> configs{config_of("a", text), config_of("b", text)};
-  CHECK(compare_one(configs, options, 3));  // the second seed of the first config
+  options.trainer.threads = 5;
+  std::int64_t threads = 0;
+  CompareHooks watching;
+  watching.before_run = [&threads](const ComparedRun&, Trainer& trainer) { threads = trainer.state().threads; };
+  CHECK(failure_of([&] { compare_one(configs, options, 3); }).first ==
+        ExitCode::io);  // the comparison makes the folder
+  std::filesystem::create_directory(options.out);
+  std::filesystem::create_directory(options.out / "b-seed51");
+  std::ofstream(options.out / "b-seed51" / ".run.json.tmp-1-1") << "what another run is writing";
+  CHECK(compare_one(configs, options, 3, watching));  // the second seed of the first config
+  std::filesystem::remove_all(options.out / "b-seed51");
+  CHECK(threads == 2);
   options.jobs = 1;
   Record record;
   const Comparison comparison = compare(configs, options, record.hooks());
@@ -366,7 +512,7 @@ TEST_CASE("one run of a comparison alone is left for the whole to reuse") {
 
 /// Children of a comparison that is not the program's: each runs a line of /bin/sh.
 RunStarter shell(std::function<std::string(std::int64_t)> script) {
-  return [script = std::move(script)](std::int64_t number, std::int64_t) {
+  return [script = std::move(script)](std::int64_t number) {
     return std::make_unique<ChildProcess>(std::vector<std::string>{"/bin/sh", "-c", script(number)});
   };
 }
@@ -409,12 +555,11 @@ TEST_CASE("stopped, a comparison asks its processes to stop and waits for them")
   options.trainer.stop = &stop;
   const std::string saved = (folder.path() / "saved").string();
   int started = 0;
-  options.start = [&](std::int64_t number, std::int64_t threads) {
-    CHECK(threads == 1);
+  options.start = [&](std::int64_t number) {
     stop = ++started == 2;
     return shell([&](std::int64_t n) {
       return "trap 'echo > " + saved + std::to_string(n) + "; exit 143' TERM; while :; do sleep 0.02; done";
-    })(number, threads);
+    })(number);
   };
   CHECK_FALSE(compare({config}, options).complete);
   // Asked before its trap was set, a shell just ends: at least the first had the time.

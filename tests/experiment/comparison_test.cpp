@@ -14,7 +14,7 @@ ConfigRuns config_of(const std::string& name, std::vector<float> bases) {
   for (const float base : bases) {
     SeedRun run{.seed = 1337 + std::ssize(runs.seeds), .seconds = 2, .tokens_per_second = 5000, .step = 100};
     run.run = "out/" + name + "-seed" + std::to_string(run.seed);
-    for (int i = 0; i < 100; ++i) run.losses.push_back(base + (i % 2 == 0 ? 0.5f : -0.5f));
+    for (int i = 0; i < 20'000; ++i) run.losses.push_back(base + (i % 2 == 0 ? 0.5f : -0.5f));
     run.loss = base;
     runs.seeds.push_back(run);
   }
@@ -41,13 +41,16 @@ TEST_CASE("the lowest mean is ranked first and the others are measured against i
   CHECK(best.rank == 1);
   CHECK_FALSE(best.versus_best);
   CHECK(best.mean.mean == Approx(1.75));
-  CHECK(*best.spread == Approx(0.25));
+  CHECK(*best.mean.deviation == Approx(0.25));
   const ConfigResult& second = comparison.results[1];
   CHECK(second.rank == 2);
   CHECK(second.versus_best->mean == Approx(0.5));  // the same in every seed and everywhere in the text
-  CHECK(second.versus_best->ci95.low == Approx(0.5));
-  CHECK(second.versus_best->p == Approx(0).margin(1e-9));
-  CHECK(comparison.tokens == 100);
+  CHECK(second.versus_best->this_text.ci95.interval->low == Approx(0.5));
+  CHECK(*second.versus_best->this_text.p == Approx(0).margin(1e-9));
+  CHECK(second.versus_best->more_text.ci95.interval->low == Approx(0.5));
+  CHECK(*second.versus_best->more_text.p == Approx(0).margin(1e-9));
+  CHECK(comparison.tokens == 20'000);
+  CHECK(comparison.pairs == 1);
 }
 
 TEST_CASE("a leaking model is listed after the others without a rank, whatever its loss") {
@@ -91,19 +94,76 @@ TEST_CASE("times of runs that shared the machine are marked in table, JSON and r
   CHECK(std::count(table.begin(), table.end(), '*') == 2);
 }
 
-TEST_CASE("one seed says that it speaks of these weights only") {
+TEST_CASE("one seed says that it speaks of these weights only, and cannot say what other seeds would give") {
   const Comparison one = rank_configs({config_of("a", {1.0f}), config_of("b", {2.0f})});
-  CHECK(has(remarks(one), "speak of these very weights"));
+  CHECK(has(remarks(one), "this text: cannot say: one seed does not tell how seeds differ"));
+  CHECK(has(remarks(one), "these very weights"));
   CHECK(one.results[1].versus_best->weights_only);
-  CHECK_FALSE(one.results[0].spread);
+  CHECK(to_table(one).text().find("cannot say") != std::string::npos);
+  const nlohmann::ordered_json json = to_json(one);
+  CHECK(json["results"][0]["spread"].is_null());
+  CHECK(json["results"][1]["versus_best"]["this_text"].dump() ==
+        R"({"ci95":null,"ci95_reason":"one seed does not tell how seeds differ","p":null})");
+  CHECK(json["results"][1]["versus_best"]["p"].is_number());
+  CHECK_FALSE(json.contains("seeds_needed"));
   CHECK_FALSE(has(remarks(rank_configs({config_of("a", {1.0f, 1.0f})})), "these very weights"));
 }
 
-TEST_CASE("the smallest difference that could have been resolved is always said beside a difference") {
-  // Per seed 0.5 more, 0.7 more: mean 0.6, standard error 0.1 over seeds, and one degree of freedom.
-  const Comparison comparison = rank_configs({config_of("a", {1.0f, 1.0f}), config_of("b", {1.5f, 1.7f})});
-  CHECK(comparison.results[1].versus_best->resolvable == Approx(1.27062).epsilon(1e-4));
-  CHECK(has(remarks(comparison), "could have resolved everywhere is 1.2706 nats"));
+TEST_CASE("what these seeds would show, and how many would show 0.01, is said beside a difference") {
+  // Per seed 0.5 more, 0.51 more, 0.52 more: deviation 0.01. Three seeds show 3.264 deviations, 11 show 0.93 (SciPy's
+  // noncentral t).
+  const Comparison comparison =
+      rank_configs({config_of("a", {1.0f, 1.0f, 1.0f}), config_of("b", {1.5f, 1.51f, 1.52f})});
+  CHECK(
+      has(remarks(comparison), "show a difference of 0.0326 on this text with 3 seeds, and one of 0.01 with 10 seeds"));
+  const nlohmann::ordered_json power = to_json(comparison)["seeds_needed"];
+  CHECK(power["shown_difference"].get<double>() == Approx(0.0326404).epsilon(1e-4));
+  CHECK(power["seeds"] == 10);
+}
+
+TEST_CASE("of three configs each difference is held to a third of the 5 %") {
+  const auto p_among = [](std::vector<ConfigRuns> configs) {
+    return *rank_configs(std::move(configs)).results[1].versus_best->this_text.p;
+  };
+  const ConfigRuns a = config_of("a", {1.0f, 1.0f, 1.0f}), b = config_of("b", {1.1f, 1.125f, 1.15f}),
+                   far = config_of("far", {3.0f, 3.0f, 3.0f});
+  CHECK(p_among({a, b, far}) == Approx(3 * p_among({a, b})).epsilon(1e-6));
+  CHECK(has(remarks(rank_configs({a, b, far})), "95 % for all 3 pairs of configs together"));
+  CHECK_FALSE(has(remarks(rank_configs({a, b})), "pairs of configs"));
+}
+
+TEST_CASE("a text that drifts has no interval for more text, and the reason is said once for each figure") {
+  ConfigRuns runs = config_of("a", {1.0f, 1.5f});
+  for (SeedRun& run : runs.seeds)
+    for (std::size_t i = 0; i < run.losses.size(); ++i) run.losses[i] += static_cast<float>(i) / 5000;
+  const Comparison comparison = rank_configs({runs, config_of("b", {4.0f, 4.5f})});
+  const nlohmann::ordered_json json = to_json(comparison)["results"];
+  CHECK(json[0]["ci95"].is_null());
+  CHECK(json[0]["ci95_reason"].get<std::string>().starts_with("the losses drift"));
+  CHECK(json[0]["this_text"]["ci95"].size() == 2);
+  CHECK(json[1]["ci95"].size() == 2);
+  CHECK(json[1]["versus_best"]["ci95"].is_null());
+  CHECK(has(remarks(comparison), "a, more text: cannot say: the losses drift"));
+  CHECK(has(remarks(comparison), "b above best, more text: cannot say: the losses drift"));
+}
+
+TEST_CASE("a run is said to have overfitted, to have lost patience, or to be scored at its best") {
+  ConfigRuns runs = config_of("a", {1.0f, 1.0f, 1.0f});
+  for (SeedRun& run : runs.seeds) run.lowest_loss = 0.99;
+  runs.seeds[0].lowest_loss = 0.9;
+  runs.seeds[0].lowest_step = 60;
+  runs.seeds[1].ended = Ending::patience;
+  runs.seeds[2].scored = ScoredAt::best;
+  const Comparison comparison = rank_configs({runs});
+  const std::vector<std::string> lines = remarks(comparison);
+  CHECK(has(lines, "a with seed 1337 overfitted: 0.9000 after update 60, 1.0000 at its end"));
+  CHECK_FALSE(has(lines, "seed 1338 overfitted"));
+  CHECK(has(lines, "a: 1 of 3 seeds ended by patience, which looked at this very split, before the schedule did"));
+  CHECK(has(lines, "a with seed 1339 was scored by an earlier program, at the lowest of its evaluations"));
+  const nlohmann::ordered_json seeds = to_json(comparison)["results"][0]["seeds"];
+  CHECK(seeds[0]["lowest"]["step"] == 60);
+  CHECK(seeds[1]["ended"] == "patience");
+  CHECK(seeds[2]["scored"] == "best");
 }
 
 TEST_CASE("the JSON has the promised shape, best first") {
@@ -116,13 +176,16 @@ TEST_CASE("the JSON has the promised shape, best first") {
   CHECK(first["mean"] == 1.0);
   CHECK(first["ci95"].size() == 2);
   CHECK(first["versus_best"].is_null());
-  CHECK(first["seeds"][1].dump() ==
-        R"({"seed":1338,"loss":1.0,"seconds":2.0,"tokens_per_second":5000.0,"run":"out/a-seed1338","step":100})");
+  CHECK(
+      first["seeds"][1].dump() ==
+      R"({"seed":1338,"loss":1.0,"seconds":2.0,"tokens_per_second":5000.0,"run":"out/a-seed1338","step":100,"ended":"unknown","scored":"end"})");
   const nlohmann::ordered_json& versus = json["results"][1]["versus_best"];
   CHECK(versus["difference"] == 1.0);
   CHECK(versus["ci95"].dump() == "[1.0,1.0]");
   CHECK(versus.contains("p"));
-  CHECK(json["tokens"] == 100);
+  CHECK(versus["this_text"]["ci95"].dump() == "[1.0,1.0]");
+  CHECK(first["this_text"]["ci95"].size() == 2);
+  CHECK(json["tokens"] == 20'000);
 }
 
 TEST_CASE("the table has a row for each config under its headings") {

@@ -33,6 +33,20 @@ std::string problem_of(const std::filesystem::path& run) {
 
 }  // namespace
 
+TEST_CASE("losses that an earlier program kept are those of a run's best weights") {
+  const TemporaryFolder run;
+  keep_losses(run.path(), example());
+  std::string header = read_file(run.path() / "val_losses.json"), problem;
+  header.replace(header.find("\"version\": 2"), 12, "\"version\": 1");
+  header.replace(header.find("\"scored\""), 8, "\"others\"");
+  header.replace(header.find("\"lowest_loss\""), 13, "\"lowest_lose\"");
+  overwrite(run.path() / "val_losses.json", header);
+  const auto kept = kept_losses(run.path(), problem);
+  REQUIRE(kept);
+  CHECK(kept->seed.scored == ScoredAt::best);
+  CHECK(std::isinf(kept->seed.lowest_loss));
+}
+
 TEST_CASE("kept losses come back as they were") {
   const TemporaryFolder run;
   keep_losses(run.path(), example());
@@ -88,7 +102,7 @@ TEST_CASE("damaged losses are named, not used") {
   count.replace(count.find("\"count\": 3"), 10, "\"count\": 18446744073709551615");
   CHECK_FALSE(with(losses, count).empty());
   std::string newer = header;
-  newer.replace(newer.find("\"version\": 1"), 12, "\"version\": 2");
+  newer.replace(newer.find("\"version\": 2"), 12, "\"version\": 3");
   CHECK_FALSE(with(losses, newer).empty());
   std::filesystem::remove(run.path() / "val_losses.f32");
   overwrite(run.path() / "val_losses.json", header);

@@ -3,7 +3,8 @@
  *   FAULT_FOLDER  operations on paths in this folder (absolute) count, all others pass
  *   FAULT_SET     all | change (what alters files) | write
  *   FAULT_AT      number of the first operation that is spoilt, counted from 1 within the set; 0: none
- *   FAULT_HOW     once | forever (fail with FAULT_ERRNO) | short (write half, once) | kill (SIGKILL before it)
+ *   FAULT_HOW     once | forever (fail with FAULT_ERRNO) | short (write half, once) | kill (SIGKILL before it) |
+ *                 kill-after (SIGKILL as soon as it is done)
  *   FAULT_ERRNO   a number
  *   FAULT_LOG     file that gets one line for each operation: NUMBER NAME PATH [PATH]; NUMBER is 0 outside the set
  */
@@ -24,7 +25,7 @@
 #include <unistd.h>
 
 enum kind { READS, CHANGES, WRITES };
-enum verdict { PASS, FAIL, SHORT };
+enum verdict { PASS, FAIL, SHORT, LAST };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static long count;
@@ -42,6 +43,14 @@ static ssize_t real_write(int file, const void* bytes, size_t size) {
   REAL(ssize_t, "write", int, const void*, size_t);
   return real(file, bytes, size);
 }
+
+/* What the operation came to, where the process may live to see it. */
+#define DONE(verdict, type, operation) \
+  do { \
+    type const result_ = (operation); \
+    if ((verdict) == LAST) kill(getpid(), SIGKILL); \
+    return result_; \
+  } while (0)
 
 static const char* setting(const char* name) {
   const char* value = getenv(name);
@@ -102,6 +111,7 @@ static enum verdict judge(const char* name, enum kind kind, const char* path, co
   if (number == 0 || at == 0 || number < at) return PASS;
   if (number > at && strcmp(how, "forever") != 0) return PASS;
   if (strcmp(how, "kill") == 0) kill(getpid(), SIGKILL);
+  if (strcmp(how, "kill-after") == 0) return LAST;
   if (strcmp(how, "short") == 0) return SHORT;
   errno = atoi(setting("FAULT_ERRNO"));
   return FAIL;
@@ -113,8 +123,9 @@ static int opening(const char* name, int folder, const char* path, int flags, mo
   const int relative = path[0] != '/' && folder != AT_FDCWD;
   if (relative) snprintf(whole, sizeof whole, "%s/%s", path_of(folder, base), path);
   const int changes = (flags & (O_CREAT | O_TRUNC)) != 0;
-  if (judge(changes ? "create" : name, changes ? CHANGES : READS, relative ? whole : path, NULL) != PASS) return -1;
-  return real(folder, path, flags, mode);
+  const enum verdict verdict = judge(changes ? "create" : name, changes ? CHANGES : READS, relative ? whole : path, NULL);
+  if (verdict == FAIL || verdict == SHORT) return -1;
+  DONE(verdict, int, real(folder, path, flags, mode));
 }
 
 static mode_t mode_of(int flags, va_list arguments) {
@@ -147,21 +158,23 @@ ssize_t write(int file, const void* bytes, size_t size) {
   char path[PATH_MAX];
   const enum verdict verdict = judge("write", WRITES, path_of(file, path), NULL);
   if (verdict == FAIL) return -1;
-  return real_write(file, bytes, verdict == SHORT && size > 1 ? size / 2 : size);
+  DONE(verdict, ssize_t, real_write(file, bytes, verdict == SHORT && size > 1 ? size / 2 : size));
 }
 
 ssize_t read(int file, void* bytes, size_t size) {
   REAL(ssize_t, "read", int, void*, size_t);
   char path[PATH_MAX];
-  if (judge("read", READS, path_of(file, path), NULL) != PASS) return -1;
-  return real(file, bytes, size);
+  const enum verdict verdict = judge("read", READS, path_of(file, path), NULL);
+  if (verdict == FAIL || verdict == SHORT) return -1;
+  DONE(verdict, ssize_t, real(file, bytes, size));
 }
 
 ssize_t pwrite64(int file, const void* bytes, size_t size, off64_t at) {
   REAL(ssize_t, "pwrite64", int, const void*, size_t, off64_t);
   char path[PATH_MAX];
-  if (judge("pwrite", CHANGES, path_of(file, path), NULL) != PASS) return -1;
-  return real(file, bytes, size, at);
+  const enum verdict verdict = judge("pwrite", CHANGES, path_of(file, path), NULL);
+  if (verdict == FAIL || verdict == SHORT) return -1;
+  DONE(verdict, ssize_t, real(file, bytes, size, at));
 }
 ssize_t pwrite(int file, const void* bytes, size_t size, off_t at) { return pwrite64(file, bytes, size, at); }
 
@@ -170,10 +183,10 @@ ssize_t pwrite(int file, const void* bytes, size_t size, off_t at) { return pwri
   int name(int file) { \
     REAL(int, #name, int); \
     char path[PATH_MAX]; \
-    const int bad = judge(#name, kind, path_of(file, path), NULL) != PASS; \
-    const int reason = errno; \
+    const enum verdict verdict = judge(#name, kind, path_of(file, path), NULL); \
+    const int bad = verdict == FAIL || verdict == SHORT, reason = errno; \
     const int result = strcmp(#name, "close") == 0 || !bad ? real(file) : -1; \
-    if (!bad) return result; \
+    if (!bad) DONE(verdict, int, result); \
     errno = reason; \
     return -1; \
   }
@@ -184,63 +197,74 @@ ON_FILE(close, CHANGES)
 int ftruncate64(int file, off64_t size) {
   REAL(int, "ftruncate64", int, off64_t);
   char path[PATH_MAX];
-  if (judge("ftruncate", CHANGES, path_of(file, path), NULL) != PASS) return -1;
-  return real(file, size);
+  const enum verdict verdict = judge("ftruncate", CHANGES, path_of(file, path), NULL);
+  if (verdict == FAIL || verdict == SHORT) return -1;
+  DONE(verdict, int, real(file, size));
 }
 int ftruncate(int file, off_t size) { return ftruncate64(file, size); }
 
 /* On one path. */
 int mkdir(const char* path, mode_t mode) {
   REAL(int, "mkdir", const char*, mode_t);
-  if (judge("mkdir", CHANGES, path, NULL) != PASS) return -1;
-  return real(path, mode);
+  const enum verdict verdict = judge("mkdir", CHANGES, path, NULL);
+  if (verdict == FAIL || verdict == SHORT) return -1;
+  DONE(verdict, int, real(path, mode));
 }
 int unlink(const char* path) {
   REAL(int, "unlink", const char*);
-  if (judge("unlink", CHANGES, path, NULL) != PASS) return -1;
-  return real(path);
+  const enum verdict verdict = judge("unlink", CHANGES, path, NULL);
+  if (verdict == FAIL || verdict == SHORT) return -1;
+  DONE(verdict, int, real(path));
 }
 int rmdir(const char* path) {
   REAL(int, "rmdir", const char*);
-  if (judge("rmdir", CHANGES, path, NULL) != PASS) return -1;
-  return real(path);
+  const enum verdict verdict = judge("rmdir", CHANGES, path, NULL);
+  if (verdict == FAIL || verdict == SHORT) return -1;
+  DONE(verdict, int, real(path));
 }
 int remove(const char* path) {
   REAL(int, "remove", const char*);
-  if (judge("remove", CHANGES, path, NULL) != PASS) return -1;
-  return real(path);
+  const enum verdict verdict = judge("remove", CHANGES, path, NULL);
+  if (verdict == FAIL || verdict == SHORT) return -1;
+  DONE(verdict, int, real(path));
 }
 int unlinkat(int folder, const char* path, int flags) {
   REAL(int, "unlinkat", int, const char*, int);
   char base[PATH_MAX], whole[2 * PATH_MAX];
   const int relative = path[0] != '/' && folder != AT_FDCWD;
   if (relative) snprintf(whole, sizeof whole, "%s/%s", path_of(folder, base), path);
-  if (judge("unlink", CHANGES, relative ? whole : path, NULL) != PASS) return -1;
-  return real(folder, path, flags);
+  const enum verdict verdict = judge("unlink", CHANGES, relative ? whole : path, NULL);
+  if (verdict == FAIL || verdict == SHORT) return -1;
+  DONE(verdict, int, real(folder, path, flags));
 }
 int rename(const char* from, const char* to) {
   REAL(int, "rename", const char*, const char*);
-  if (judge("rename", CHANGES, from, to) != PASS) return -1;
-  return real(from, to);
+  const enum verdict verdict = judge("rename", CHANGES, from, to);
+  if (verdict == FAIL || verdict == SHORT) return -1;
+  DONE(verdict, int, real(from, to));
 }
 int renameat2(int from_folder, const char* from, int to_folder, const char* to, unsigned flags) {
   REAL(int, "renameat2", int, const char*, int, const char*, unsigned);
-  if (judge("exchange", CHANGES, from, to) != PASS) return -1;
-  return real(from_folder, from, to_folder, to, flags);
+  const enum verdict verdict = judge("exchange", CHANGES, from, to);
+  if (verdict == FAIL || verdict == SHORT) return -1;
+  DONE(verdict, int, real(from_folder, from, to_folder, to, flags));
 }
 DIR* opendir(const char* path) {
   REAL(DIR*, "opendir", const char*);
-  if (judge("opendir", READS, path, NULL) != PASS) return NULL;
-  return real(path);
+  const enum verdict verdict = judge("opendir", READS, path, NULL);
+  if (verdict == FAIL || verdict == SHORT) return NULL;
+  DONE(verdict, DIR*, real(path));
 }
 int stat(const char* path, struct stat* status) {
   REAL(int, "stat", const char*, struct stat*);
-  if (judge("stat", READS, path, NULL) != PASS) return -1;
-  return real(path, status);
+  const enum verdict verdict = judge("stat", READS, path, NULL);
+  if (verdict == FAIL || verdict == SHORT) return -1;
+  DONE(verdict, int, real(path, status));
 }
 void* mmap(void* at, size_t size, int protection, int flags, int file, off_t offset) {
   REAL(void*, "mmap", void*, size_t, int, int, int, off_t);
   char path[PATH_MAX];
-  if (file >= 0 && judge("mmap", READS, path_of(file, path), NULL) != PASS) return MAP_FAILED;
-  return real(at, size, protection, flags, file, offset);
+  const enum verdict verdict = file < 0 ? PASS : judge("mmap", READS, path_of(file, path), NULL);
+  if (verdict == FAIL || verdict == SHORT) return MAP_FAILED;
+  DONE(verdict, void*, real(at, size, protection, flags, file, offset));
 }

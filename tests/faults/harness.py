@@ -7,21 +7,23 @@ import hashlib
 import json
 import os
 import pathlib
+import random
 import shutil
 import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
-from program import PROGRAM, Outcome, ProgramTest  # noqa: E402
+from program import PROGRAM, Outcome, ProgramTest, last_wins  # noqa: E402
 
 TEXT = "".join("abcdefghijkl. \n"[(3 * i + i // 11) % 15] for i in range(3000))
 # lr_decay_iters is given, so that a run's length changes nothing of the updates before its end.
 SMALL = ["--n_layer", "1", "--n_head", "1", "--n_embd", "16", "--block_size", "8", "--dropout", "0.1", "--batch_size", "4",
          "--warmup_iters", "2", "--lr_decay_iters", "1000", "--log_interval", "1", "--sample_tokens", "5", "--tokens", "5"]
 FIGURES = ("step", "loss", "lr", "grad_norm", "train_loss", "val_loss", "best", "best_val_loss")
-SHIM_SOURCE = pathlib.Path(__file__).with_name("failing_files.c")
+LOSSES = ("step", "val_loss", "averaged_val_loss", "best_val_loss", "best_step", "trend")
 SHIM_LOG = "operations.log"
+SEED = os.environ.get("CHARGPT_SEED", str(random.randrange(10**9)))
 WHOLE_RUNS = {}  # of this process, by what they are of: training the same again would only cost time
 Operation = collections.namedtuple("Operation", "number name path other")
 
@@ -38,6 +40,21 @@ def tensors(run, step):
     return [(folder / name).read_bytes() for name in ("model.safetensors", "optimizer.safetensors")]
 
 
+def drawn(what):
+    """Random numbers, others each time; CHARGPT_SEED, which is printed, draws the same again."""
+    print(f"{what}: CHARGPT_SEED={SEED}", flush=True)
+    return random.Random(f"{SEED} {what}")
+
+
+def state(folder):
+    """A checkpoint's state.json without the seconds spent, or its bytes where it is damaged."""
+    data = (folder / "state.json").read_bytes()
+    try:
+        return {key: value for key, value in json.loads(data).items() if not key.endswith("seconds")}
+    except ValueError:
+        return data
+
+
 def fingerprint(run):
     """Of all that a later process can see of a run's checkpoints and rows, but for the seconds spent."""
     metrics = (run / "metrics.jsonl").read_bytes()
@@ -45,7 +62,9 @@ def fingerprint(run):
     digest = hashlib.sha256(f"{lines} {ends_whole}".encode())
     for path in sorted((run / "checkpoints").rglob("*")):
         digest.update(str(path.relative_to(run)).encode() + b"\0")
-        if path.is_file() and path.name not in ("state.json", "MANIFEST.json"):
+        if path.name == "state.json":
+            digest.update(repr(state(path.parent)).encode())
+        elif path.is_file() and path.name != "MANIFEST.json":
             digest.update(path.read_bytes())
     return digest.hexdigest()
 
@@ -64,14 +83,14 @@ def shelf():
     return folder
 
 
-@functools.lru_cache(maxsize=1)
-def shim():
-    """The compiled library that makes file operations fail; None where there is no C compiler."""
+@functools.lru_cache(maxsize=None)
+def shim(name="failing_files"):
+    """A C file beside this one as a library to preload; None where there is no C compiler."""
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
         return None
-    library = shelf() / "failing_files.so"
-    subprocess.run([compiler, "-O1", "-shared", "-fPIC", "-o", str(library), str(SHIM_SOURCE), "-ldl", "-lpthread"], check=True)
+    source, library = pathlib.Path(__file__).with_name(f"{name}.c"), shelf() / f"{name}.so"
+    subprocess.run([compiler, "-O1", "-shared", "-fPIC", "-o", str(library), str(source), "-ldl", "-lpthread"], check=True)
     return library
 
 
@@ -83,7 +102,7 @@ class FaultTest(ProgramTest):
         self.text = self.write("text.txt", TEXT)
 
     def training(self, run, iters, *more):
-        return ["train", "nanogpt-cpu", "--run", run, "--text", "text.txt", *SMALL, "--threads", "1", "--max_iters", iters, *more]
+        return last_wins(["train", "nanogpt-cpu", "--run", run, "--text", "text.txt", *SMALL, "--threads", "1", "--max_iters", iters, *more])
 
     def resuming(self, run, iters, *more):
         return ["resume", run, "--threads", "1", "--max_iters", iters, *more]
@@ -124,9 +143,40 @@ class FaultTest(ProgramTest):
             found.append(Operation(int(number), name, path, other[0] if other else None))
         return found
 
+    def chosen(self, run, which):
+        """The checkpoint that the program takes for best or last, as sample, eval and resume would; and what it says about that."""
+        told = self.succeed("inspect", run, "--checkpoint", which, "--json").json
+        return pathlib.Path(told["path"]).name, told["notices"]
+
+    def lowest_that_is_there(self, whole, run, last):
+        """By the losses of the run that kept every checkpoint."""
+        names = [path.name for path in (run / "checkpoints").glob("step-*") if path.name <= last]
+        return min(names, key=lambda name: state(whole / "checkpoints" / name)["val_loss"])
+
+    def assert_stands_as(self, whole, run, unsaved=()):
+        """The run stands at some step, as one that kept every checkpoint stood there: last and best are that one's, bytes and all.
+        `unsaved`: steps whose save failed, as was said; where the best is among them the program takes the lowest loss that was saved.
+        Returns whether the file BEST says so too."""
+        last, notices = self.chosen(run, "last")
+        then = state(whole / "checkpoints" / last)
+        best, more = self.chosen(run, "best")
+        expected = f"step-{then['best_step']:08d}" if then["best_step"] > 0 else last
+        if then["best_step"] in unsaved and not (run / "checkpoints" / expected).exists():
+            expected = self.lowest_that_is_there(whole, run, last)
+            self.assertIn(f"is not there; using {expected}", " ".join(more))
+        self.assertEqual(best, expected, f"the best at {last}: {notices + more}")
+        for name in {last, best}:
+            self.assertEqual(tensors(whole, int(name[5:])), tensors(run, int(name[5:])), name)
+            found = state(run / "checkpoints" / name)
+            for key, value in state(whole / "checkpoints" / name).items():
+                if key in LOSSES:
+                    self.assertEqual(found[key], value, f"{key} of {name}")
+        pointer = run / "checkpoints/BEST"
+        return (pointer.read_text() if pointer.exists() else None) == (f"{best}\n" if then["best_step"] > 0 else None)
+
     def assert_same_training(self, whole, run, step):
         self.assertEqual(tensors(whole, step), tensors(run, step))
         self.assertEqual(rows(whole), rows(run))
 
 
-__all__ = ["PROGRAM", "Outcome", "FaultTest", "rows", "tensors", "fingerprint", "left_by_a_save", "shim", "SMALL", "TEXT"]
+__all__ = ["PROGRAM", "Outcome", "FaultTest", "rows", "tensors", "state", "drawn", "fingerprint", "left_by_a_save", "shim", "SMALL", "TEXT"]

@@ -1,12 +1,9 @@
-"""Disks that are full, read-only or gone: what was saved stays, and is gone on from."""
+"""Disks that are full or read-only: what was saved stays, and is gone on from."""
 
 import errno
 import os
 import resource
-import shutil
-import signal
 import subprocess
-import time
 import unittest
 
 from harness import PROGRAM, FaultTest, Outcome, rows, tensors
@@ -95,28 +92,6 @@ class ReadOnlyTest(FaultTest):
         outcome = self.without_writing(closed, self.training("closed/run", 2))
         self.assertEqual(outcome.code, 74, outcome.err)
         self.assertRegex(outcome.error, r"cannot make the folder closed/run: .*; --run DIR chooses another place")
-
-
-class VanishedFolderTest(FaultTest):
-    def test_a_run_folder_that_is_moved_away_keeps_what_it_had_and_the_rest_is_saved_anew(self):
-        process = subprocess.Popen([PROGRAM, *map(str, self.training("run", 10**9, *SAVES))], cwd=self.folder, stdout=subprocess.DEVNULL,
-                                   stderr=subprocess.PIPE)
-        run, moved = self.folder / "run", self.folder / "moved"
-        deadline = time.time() + 60
-        while not (run / "checkpoints/BEST").exists() and time.time() < deadline:
-            time.sleep(0.02)
-        run.rename(moved)
-        while not (run / "checkpoints/LATEST").exists() and time.time() < deadline:
-            time.sleep(0.02)
-        process.send_signal(signal.SIGTERM)
-        err = process.communicate(timeout=60)[1].decode()
-        self.assertEqual(process.returncode, 128 + signal.SIGTERM, err)
-        for folder in ("run", "moved"):
-            self.assertTrue(self.succeed("inspect", folder, "--verify", "--json").json["verified"])
-        last = int((run / "checkpoints/LATEST").read_text()[5:]) + 2
-        shutil.rmtree(moved)
-        self.succeed(*self.resuming("run", last))
-        self.assertEqual(tensors(run, last), tensors(self.whole_run("whole", last, *SAVES), last))
 
 
 if __name__ == "__main__":

@@ -6,12 +6,11 @@ Quick: a selection of values, drawn anew each time. CHARGPT_SWEEP=1: every place
 
 import json
 import os
-import random
 import resource
 import subprocess
 import unittest
 
-from harness import PROGRAM, FaultTest, Outcome
+from harness import PROGRAM, FaultTest, Outcome, drawn
 from test_refusals import rewrite
 
 SWEEP = os.environ.get("CHARGPT_SWEEP") == "1"
@@ -48,12 +47,13 @@ class HostileTest(FaultTest):
     def answers(self, name, whole, run):
         document = json.loads((whole / "checkpoints/step-00000002" / name).read_text())
         cases = [(path, value) for path in places(document) for value in VALUES]
-        cases = cases if SWEEP else random.sample(cases, SELECTION)
+        draw = drawn(f"foreign values in {name}")
+        cases = cases if SWEEP else draw.sample(cases, SELECTION)
         codes = {}
         for number, (path, value) in enumerate(cases):
             folder = self.copy(whole, run)
             rewrite(folder / "checkpoints/step-00000002", name, json.dumps(replaced(document, path, value)).encode())
-            command = COMMANDS[(number + number // len(VALUES)) % len(COMMANDS)] if SWEEP else random.choice(COMMANDS)
+            command = COMMANDS[(number + number // len(VALUES)) % len(COMMANDS)] if SWEEP else draw.choice(COMMANDS)
             with self.subTest(file=name, path=path, value=value, command=command[0]):
                 outcome = self.open(command)
                 self.assertIn(outcome.code, ANSWERS, outcome.err[-2000:])

@@ -1,16 +1,15 @@
 """kill -9 at random moments: what is resumed comes to the same, bit for bit."""
 
 import os
-import random
 import signal
 import subprocess
 import time
 import unittest
 
-from harness import PROGRAM, FaultTest, left_by_a_save
+from harness import PROGRAM, FaultTest, drawn, left_by_a_save, state
 
 KILLS = int(os.environ.get("CHARGPT_KILLS", "20"))
-SAVES = ["--eval_interval", "1", "--keep", "2"]
+SAVES = ["--eval_interval", "1", "--keep", "1", "--learning_rate", "0.1"]  # too high to be better each time
 
 
 class KillTest(FaultTest):
@@ -36,33 +35,43 @@ class KillTest(FaultTest):
             return process.wait(), errors.read_text()
 
     def test_a_run_killed_again_and_again_equals_one_that_was_not(self):
-        seed = int(os.environ.get("CHARGPT_SEED", random.randrange(10**9)))
-        moments = random.Random(seed)
+        moments = drawn("kills")
         run = self.folder / "killed"
-        kills = in_a_save = resumes = before_the_first = 0
+        kills = in_a_save = resumes = before_the_first = behind = 0
+        stood = {}  # where a kill left it: what was best there
         while kills < KILLS:
             has_checkpoint = self.newest(run) is not None
             command = self.resuming(run, 10**9) if has_checkpoint else self.training(run, 10**9, *SAVES, "--overwrite")
             after_a_save = moments.random() < 0.8
             seconds = moments.uniform(0, 0.05) if after_a_save else moments.uniform(0, 0.5)
             code, err = self.killed(command, run, seconds, after_a_save)
-            self.assertEqual(code, -signal.SIGKILL, f"seed {seed}: {err}")
+            self.assertEqual(code, -signal.SIGKILL, err)
             for word in ("DAMAGED", "not bit-exact", "error:"):
-                self.assertNotIn(word, err, f"seed {seed}, kill {kills}")
+                self.assertNotIn(word, err, f"kill {kills}")
             kills += 1
             resumes += has_checkpoint
             before_the_first += not (run / "checkpoints/LATEST").exists()
             in_a_save += left_by_a_save(run)
+            if (run / "checkpoints/LATEST").exists():
+                last, best = (run / "checkpoints/LATEST").read_text().strip(), self.chosen("killed", "best")[0]
+                stood[last] = best
+                pointer = run / "checkpoints/BEST"
+                behind += not pointer.exists() or pointer.read_text() != f"{best}\n"
         self.assertGreater(resumes, KILLS // 2, "too few of them had anything to lose")
         if not (run / "checkpoints/LATEST").exists():
             self.succeed(*self.training(run, 3, *SAVES, "--overwrite"))
         last = int((run / "checkpoints/LATEST").read_text()[5:]) + 3
         self.succeed(*self.resuming(run, last))
-        whole = self.whole_run("whole", last, *SAVES)
+        whole = self.whole_run("whole", last, *SAVES, "--keep", last)
         self.assert_same_training(whole, run, last)
+        self.assertTrue(self.assert_stands_as(whole, run))
+        for at, best in stood.items():
+            self.assertEqual(best, f"step-{state(whole / 'checkpoints' / at)['best_step']:08d}", f"the best at {at}")
+        older = sum(at != best for at, best in stood.items())
         self.assertFalse([path.name for path in run.rglob(".*") if path.name != ".lock"], "left behind")
         print(f"kills {kills} (inside a save {in_a_save}, before the first checkpoint {before_the_first}), resumes {resumes + 1}, "
-              f"steps {last}, differences 0 (seed {seed})")
+              f"steps {last}, left at {len(stood)} steps, {older} of them with an older best; differences of tensors, rows, last and best 0; "
+              f"the file BEST behind until the next save or resume: {behind}")
 
 
 if __name__ == "__main__":

@@ -70,6 +70,12 @@ class ResumeTruthTest(FaultTest):
         err = self.succeed("resume", "run", "--threads", "2", "--max_iters", "6").err
         self.assertIn("not bit-exact: the number of threads was 1 when the checkpoint was written and is 2 now", err)
 
+    def test_more_threads_than_are_here_are_announced_and_those_that_are_taken(self):
+        state = json.loads((self.newest / "state.json").read_text())
+        rewrite(self.newest, "state.json", json.dumps(state | {"threads": 999}).encode())
+        err = self.succeed("resume", "run", "--max_iters", "6").err
+        self.assertRegex(err, r"not bit-exact: the number of threads was 999 when the checkpoint was written and is \d{1,2} now")
+
     def test_another_build_processor_library_device_and_engine_are_announced(self):
         state = json.loads((self.newest / "state.json").read_text())
         state.update(program_version="0.0.1", libtorch_version="1.0", cpu_capability="VSX", device="cuda:7", engine="abacus")
@@ -83,7 +89,7 @@ class ResumeTruthTest(FaultTest):
         for text, how in ((TEXT[1] + TEXT[0] + TEXT[2:], "as long, but other characters"), (TEXT * 2, "3000 tokens then, 6000 now")):
             self.text.write_text(text)
             error = self.fail_with(65, *self.resuming("run", 6))
-            self.assertIn("the text is not the one that run/checkpoints/step-00000004 was trained on", error)
+            self.assertIn("the text is not the one that run was trained on", error)
             self.assertIn(how, error)
             self.assertIn("--init_from", error)
 
@@ -93,7 +99,7 @@ class ResumeTruthTest(FaultTest):
 
     def test_a_text_that_is_gone_is_named(self):
         self.text.unlink()
-        self.assertIn("text.txt does not exist", self.fail_with(66, *self.resuming("run", 6)))
+        self.assertIn("text.txt, the text of run, is not there", self.fail_with(66, *self.resuming("run", 6)))
 
     def test_another_model_is_refused(self):
         self.assertEqual(self.fail_with(2, *self.resuming("run", 6, "--n_layer", "2")),
@@ -112,10 +118,15 @@ class ResumeTruthTest(FaultTest):
         self.assertEqual(tensors(self.run_folder, 6), tensors(whole, 6))
 
     def test_one_checkpoint_folder_resumes_its_run_from_there(self):
+        whole = self.whole_run("whole", 4, *SAVES)
+        self.succeed("resume", "run/checkpoints/step-00000002", "--threads", "1")
+        self.assert_same_training(whole, self.run_folder, 4)
+        self.assertFalse((self.run_folder / "checkpoints/step-00000002/checkpoints").exists())
+
+    def test_a_longer_run_from_an_earlier_step_is_a_new_one_with_the_same_bits(self):
         whole = self.whole_run("whole", 6, *SAVES)
         self.succeed(*self.resuming("run/checkpoints/step-00000002", 6))
-        self.assert_same_training(whole, self.run_folder, 6)
-        self.assertFalse((self.run_folder / "checkpoints/step-00000002/checkpoints").exists())
+        self.assert_same_training(whole, self.folder / "run-branch-2", 6)
 
 
 class DamageTest(FaultTest):
@@ -149,8 +160,9 @@ class DamageTest(FaultTest):
         shutil.copytree(self.checkpoints / "step-00000004", self.folder / "elsewhere")
         for name in ("LATEST", "BEST"):
             (self.checkpoints / name).write_text("../../elsewhere\n")
-        err = self.succeed("sample", "run", "--tokens", "5").err
+        err = self.succeed("sample", "run", "--checkpoint", "last", "--tokens", "5").err
         self.assertIn("names no checkpoint that is there; using step-00000004, the newest", err)
+        self.assertEqual(self.chosen("run", "best"), ("step-00000004", []))
 
 
 class DivergenceTest(FaultTest):

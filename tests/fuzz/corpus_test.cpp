@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/files.h"
+#include "source_path.h"
 #include "targets.h"
 #include "test.h"
 
@@ -11,7 +12,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const fs::path corpus = fs::path(CHARGPT_SOURCE_DIR) / "tests/fuzz/corpus";
+const fs::path corpus = source_path("/tests/fuzz/corpus");
 
 }  // namespace
 

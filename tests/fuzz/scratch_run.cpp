@@ -37,7 +37,7 @@ fs::path save_small_checkpoint(const fs::path& run) {
   const std::vector<float> weights(3, 1.0F), moments(6, 0.5F);
   const std::vector<TensorView> model = {{"w", "F32", {3}, std::as_bytes(std::span(weights))}};
   const std::vector<TensorView> optimizer = {{"m", "F32", {2, 3}, std::as_bytes(std::span(moments))}};
-  return save_checkpoint(run, {state, Vocabulary::of_bytes(), ResolvedConfig(), model, optimizer}, /*best=*/true, 1);
+  return save_checkpoint(run, {state, Vocabulary::of_bytes(), ResolvedConfig(), model, optimizer}, 1).path;
 }
 
 /// Size and sum of a file are the right ones where the foreign ones are even: so that none, one or both are wrong.

@@ -1,12 +1,13 @@
 // Decoding with a model whose logits are an exact function of the whole window, so that any slip of position, cache or
 // batch shows.
-#include "generate/generate.h"
+#include "compute/module_decoding.h"
 
 #include <torch/types.h>
 
 #include <map>
 
 #include "base/error.h"
+#include "inference/model_types.h"
 #include "model/registry.h"
 #include "test.h"
 
@@ -75,8 +76,8 @@ class ConstantModel : public LanguageModel {
 using Ids = std::vector<std::int64_t>;
 using Texts = std::map<std::int64_t, Ids>;
 
-Texts generated(LanguageModel& model, const Ids& prompt, const SampleConfig& sample, const DecodeOptions& options = {},
-                std::uint64_t seed = 1337) {
+Texts generated(LanguageModel& model, const Ids& prompt, const SampleConfig& sample,
+                const ModuleDecodeOptions& options = {}, std::uint64_t seed = 1337) {
   Texts texts;
   generate(
       model, prompt, sample, seed,
@@ -84,7 +85,7 @@ Texts generated(LanguageModel& model, const Ids& prompt, const SampleConfig& sam
   return texts;
 }
 
-constexpr DecodeOptions cached{.decoding = Decoding::cached}, uncached{.decoding = Decoding::uncached};
+constexpr ModuleDecodeOptions cached{.decoding = Decoding::cached}, uncached{.decoding = Decoding::uncached};
 
 /// Greedy decoding written out: the whole window through the model for each token. A window of block_size tokens keeps
 /// its last `kept` when one more comes.
@@ -174,12 +175,12 @@ TEST_CASE("a context slides where positions are told apart by distance, and that
     config.position = position;
     const auto model = make_model(config, 11, 3);
     const bool slides = position == Position::rope || position == Position::none;
-    CHECK(context_of(*model, Context::automatic) == (slides ? Context::slide : Context::full));
-    CHECK(context_of(*model, Context::half) == Context::half);
+    CHECK(context_of(model->config(), Context::automatic) == (slides ? Context::slide : Context::full));
+    CHECK(context_of(model->config(), Context::half) == Context::half);
     if (slides)
-      CHECK(context_of(*model, Context::slide) == Context::slide);
+      CHECK(context_of(model->config(), Context::slide) == Context::slide);
     else
-      CHECK_THROWS_AS(context_of(*model, Context::slide), Error);
+      CHECK_THROWS_AS(context_of(model->config(), Context::slide), Error);
   }
 }
 
@@ -210,7 +211,7 @@ TEST_CASE("sample i is the same however many samples are drawn") {
 }
 
 TEST_CASE("a sample that ends leaves the batch and the others go on unchanged") {
-  for (const DecodeOptions& options : {cached, uncached}) {
+  for (const ModuleDecodeOptions& options : {cached, uncached}) {
     HashModel model(6, 7, true);
     const SampleConfig sample{.tokens = 12, .num_samples = 3, .temperature = 1};
     const Texts whole = generated(model, {1, 4}, sample, options);
@@ -240,7 +241,7 @@ TEST_CASE("a sample that ends takes its n-grams with it") {
   table.set_data(torch::sin(torch::arange(table.numel())).view(table.sizes()));
   const SampleConfig sample{.tokens = 9, .num_samples = 3, .temperature = 1};
   const Texts whole = generated(*model, {1, 4}, sample, uncached);
-  for (const DecodeOptions& options : {DecodeOptions(), cached}) {
+  for (const ModuleDecodeOptions& options : {ModuleDecodeOptions(), cached}) {
     Texts texts;
     generate(
         *model, {1, 4}, sample, 1337,
@@ -254,15 +255,29 @@ TEST_CASE("a sample that ends takes its n-grams with it") {
   }
 }
 
-TEST_CASE("what the raw weights cover is told, and what they do not cover decodes all the same") {
+TEST_CASE("every position again for each token gives the same text") {
   ModelConfig config = small_config(10);
   config.type = "gpt";
-  std::string why_not;
-  CHECK(decodes_fast(*make_model(config, 11, 3), why_not));
+  const auto model = make_model(config, 11, 3);
+  const InferenceModel inference = inference_of(*model);
+  const SampleConfig greedy{.tokens = 25, .temperature = 0};
+  for (const Context context : {Context::full, Context::half}) {
+    std::vector<Ids> texts;
+    for (const bool rerun : {false, true}) {
+      texts.emplace_back();
+      generate(*next_logits(inference, {.context = context, .rerun = rerun}), 11, 10, {1, 2, 3}, greedy, 1337,
+               [&](std::int64_t, std::int64_t id) { return texts.back().push_back(id), true; });
+    }
+    CHECK(texts[0] == texts[1]);
+    CHECK(texts[0].size() == 25);
+  }
+}
+
+TEST_CASE("a model with its norms behind the layers decodes as by hand") {
+  ModelConfig config = small_config(10);
+  config.type = "gpt";
   config.norm_place = NormPlace::post;
   const auto model = make_model(config, 11, 3);
-  CHECK_FALSE(decodes_fast(*model, why_not));
-  CHECK(why_not == "model.norm_place = post");
   const SampleConfig greedy{.tokens = 25, .temperature = 0};
   CHECK(generated(*model, {1, 2, 3}, greedy)[0] == greedy_by_hand(*model, {1, 2, 3}, 25));
 }

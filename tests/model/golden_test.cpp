@@ -6,6 +6,7 @@
 #include "model/ngram.h"
 #include "variants.h"
 //
+#include "source_path.h"
 #include "test.h"
 
 namespace chargpt {
@@ -93,7 +94,7 @@ void check_case(const json& figures) {
 
 TEST_CASE("logits and every gradient are the reference's, for each type and each option, by both attentions") {
   const OneThread one_thread;
-  std::ifstream file(CHARGPT_SOURCE_DIR "/tests/golden/models.json");
+  std::ifstream file(source_path("/tests/golden/models.json"));
   const json document = json::parse(file);
   CHECK(document.at("cases").size() == 15);
   for (auto figures : document.at("cases"))

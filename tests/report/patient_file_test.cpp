@@ -41,7 +41,7 @@ class FileSizeLimit {
 TEST_CASE("records wait while they cannot be written, and come in order, none twice, none lost") {
   const TestFolder folder;
   std::vector<std::string> complaints;
-  PatientFile file(folder / "f", OutputFile::Start::empty,
+  PatientFile file(folder / "f", OutputFile::Start::fresh,
                    [&](const std::string& line) { complaints.push_back(line); });
   file.write("one\n");
   {
@@ -62,7 +62,7 @@ TEST_CASE("records wait while they cannot be written, and come in order, none tw
 TEST_CASE("each new failure is told once") {
   const TestFolder folder;
   int complaints = 0;
-  PatientFile file(folder / "f", OutputFile::Start::empty, [&](const std::string&) { ++complaints; });
+  PatientFile file(folder / "f", OutputFile::Start::fresh, [&](const std::string&) { ++complaints; });
   for (int time = 1; time <= 2; ++time) {
     {
       const FileSizeLimit nothing_more(read_file(folder / "f").size());
@@ -78,7 +78,7 @@ TEST_CASE("each new failure is told once") {
 
 TEST_CASE("where there is nobody to tell, a failure is an Error") {
   const TestFolder folder;
-  PatientFile file(folder / "f", OutputFile::Start::empty, {});
+  PatientFile file(folder / "f", OutputFile::Start::fresh, {});
   const FileSizeLimit limit(1);
   CHECK_THROWS_AS(file.write("xy"), Error);
 }

@@ -7,6 +7,7 @@
 
 #include "compute/engine.h"
 #include "compute/optimizer.h"
+#include "inference/model_types.h"
 #include "model/gpt.h"
 #include "model/layers.h"
 #include "model/registry.h"

@@ -18,6 +18,8 @@
 #include "evaluate/split_loss.h"
 #include "model/initialise.h"
 #include "model/registry.h"
+#include "needs_text.h"
+#include "source_path.h"
 #include "teaching_models.h"
 #include "text/corpus.h"
 
@@ -30,7 +32,7 @@ constexpr std::int64_t steps_per_run = 1000;
 
 const nlohmann::json& golden() {
   static const nlohmann::json parsed = [] {
-    std::ifstream in(CHARGPT_SOURCE_DIR "/tests/golden/replay.json");
+    std::ifstream in(source_path("/tests/golden/replay.json"));
     REQUIRE(in.good());
     return nlohmann::json::parse(in);
   }();
@@ -40,7 +42,7 @@ const nlohmann::json& golden() {
 const Corpus& corpus() {
   static const Corpus loaded = [] {
     DataConfig data;
-    data.text = {tinyshakespeare().string()};
+    data.text = {tinyshakespeare_path()};
     return load_corpus(data);
   }();
   return loaded;
@@ -282,6 +284,7 @@ void check_printed_loss(const Vector& v, double actual) {
 }  // namespace
 
 VECTOR_CASE(B03_get_batch_seed_1337, "the first batch of the stream, its offsets and its windows") {
+  NEEDS_TINYSHAKESPEARE();
   const auto v = vector("B03_get_batch_seed_1337");
   const auto offsets = Notebook().offsets(v.value("batch_size").get<std::int64_t>());
   CHECK(torch::equal(offsets, v.ids("offsets")));
@@ -291,6 +294,7 @@ VECTOR_CASE(B03_get_batch_seed_1337, "the first batch of the stream, its offsets
 }
 
 TEST_CASE("B04_softmaxlm_untrained_loss: first weights and loss are PyTorch's to the last digit", "[vector]") {
+  NEEDS_TINYSHAKESPEARE();
   const auto v = vector("B04_softmaxlm_untrained_loss");
   Notebook notebook;
   const auto batch = notebook.batch(4);
@@ -305,6 +309,7 @@ TEST_CASE("B04_softmaxlm_untrained_loss: first weights and loss are PyTorch's to
 }
 
 VECTOR_CASE(B05_untrained_sample_seed_1337, "the untrained model's hundred characters, each the same") {
+  NEEDS_TINYSHAKESPEARE();
   const auto v = vector("B05_untrained_sample_seed_1337");
   Notebook notebook;
   notebook.offsets(4);
@@ -315,24 +320,28 @@ VECTOR_CASE(B05_untrained_sample_seed_1337, "the untrained model's hundred chara
 }
 
 TEST_CASE("the bigram model's first hundred losses are PyTorch's") {
+  NEEDS_TINYSHAKESPEARE();
   Notebook notebook;
   auto model = bigram_in_stream(notebook);
   check_first_losses(notebook, *model, "bigram", "S10");
 }
 
 TEST_CASE("the averaging model's first hundred losses are PyTorch's") {
+  NEEDS_TINYSHAKESPEARE();
   Notebook notebook;
   auto model = average_in_stream(notebook);
   check_first_losses(notebook, *model, "average", "S11");
 }
 
 TEST_CASE("the masked model's first hundred losses are PyTorch's") {
+  NEEDS_TINYSHAKESPEARE();
   Notebook notebook;
   auto model = masked_in_stream(notebook);
   check_first_losses(notebook, *model, "masked", "S12");
 }
 
 TEST_CASE("B10_qkv_causal_4x2: its layers and inputs lie where the stream has them", "[vector]") {
+  NEEDS_TINYSHAKESPEARE();
   const auto v = vector("B10_qkv_causal_4x2");
   Notebook notebook;
   const auto example = small_attention_in_stream(notebook);
@@ -344,6 +353,7 @@ TEST_CASE("B10_qkv_causal_4x2: its layers and inputs lie where the stream has th
 }
 
 TEST_CASE("the transformer's first loss is the notebook's 4.651000, and the first twenty are PyTorch's") {
+  NEEDS_TINYSHAKESPEARE();
   Notebook notebook;
   auto model = transformer_in_stream(notebook);
   const auto losses = Training(*model, "transformer").run(notebook, 20);
@@ -352,6 +362,7 @@ TEST_CASE("the transformer's first loss is the notebook's 4.651000, and the firs
 }
 
 TEST_CASE("B20_train_bigram: what counting single characters and pairs gives on this text", "[vector]") {
+  NEEDS_TINYSHAKESPEARE();
   const auto v = vector("B20_train_bigram");
   const auto ids_of = [](TokenView split) {
     auto ids = torch::empty({split.size()}, torch::kInt64);
@@ -378,6 +389,7 @@ TEST_CASE("B20_train_bigram: what counting single characters and pairs gives on 
 
 VECTOR_CASE(B20_train_bigram, "two runs of 1000 steps end at the printed loss, above what counting pairs allows",
             "[long]") {
+  NEEDS_TINYSHAKESPEARE();
   const auto v = vector("B20_train_bigram");
   Notebook notebook;
   auto model = bigram_in_stream(notebook);
@@ -401,6 +413,7 @@ VECTOR_CASE(B20_train_bigram, "two runs of 1000 steps end at the printed loss, a
 
 VECTOR_CASE(B21_train_averaging, "two runs end at the printed loss, which the last position alone shows to be a leak",
             "[long]") {
+  NEEDS_TINYSHAKESPEARE();
   const auto v = vector("B21_train_averaging");
   Notebook notebook;
   auto model = average_in_stream(notebook);
@@ -422,6 +435,7 @@ VECTOR_CASE(B21_train_averaging, "two runs end at the printed loss, which the la
 
 VECTOR_CASE(B22_train_masked_dot, "two runs end at the printed loss, with every character attending to itself",
             "[long]") {
+  NEEDS_TINYSHAKESPEARE();
   const auto v = vector("B22_train_masked_dot");
   Notebook notebook;
   auto model = masked_in_stream(notebook);
@@ -475,6 +489,7 @@ TrainedTransformer& trained_transformer() {
 }
 
 VECTOR_CASE(B23_train_transformer_10k, "10,000 steps follow the printed log and end in its range", "[long]") {
+  NEEDS_TINYSHAKESPEARE();
   const auto v = vector("B23_train_transformer_10k");
   const auto& trained = trained_transformer();
   check_log(trained.losses, v.json()["printed"]["step"], v.json()["printed"]["loss"]);
@@ -492,6 +507,7 @@ VECTOR_CASE(B23_train_transformer_10k, "10,000 steps follow the printed log and 
 
 VECTOR_CASE(B24_train_transformer_continued_20k, "20,000 further steps with a new optimizer stay in the printed range",
             "[soak]") {
+  NEEDS_TINYSHAKESPEARE();
   const auto v = vector("B24_train_transformer_continued_20k");
   auto& trained = trained_transformer();
   const auto further =

@@ -1,8 +1,11 @@
 // The worked examples of text: vocabulary, split, windows, prompts.
 #include "vectors.h"
 
+#include "compute/engine.h"
+#include "compute/module_decoding.h"
 #include "evaluate/split_loss.h"
 #include "generate/generate.h"
+#include "needs_text.h"
 #include "text/corpus.h"
 
 namespace chargpt::seed {
@@ -12,7 +15,7 @@ using Ids = std::vector<std::int64_t>;
 
 Corpus corpus() {
   DataConfig data;
-  data.text = {tinyshakespeare().string()};
+  data.text = {tinyshakespeare_path()};
   return load_corpus(data);
 }
 
@@ -58,6 +61,7 @@ class RecordingModel : public LanguageModel {
 }  // namespace
 
 VECTOR_CASE(B01_char_vocabulary, "65 sorted characters, ids there and back, nine tenths of the text to train on") {
+  NEEDS_TINYSHAKESPEARE();
   const auto v = vector("B01_char_vocabulary");
   const auto text = corpus();
   const auto& vocabulary = text.vocabulary();
@@ -74,6 +78,7 @@ VECTOR_CASE(B01_char_vocabulary, "65 sorted characters, ids there and back, nine
 }
 
 VECTOR_CASE(B02_context_target_expansion, "a window of nine ids is eight contexts, each with the id that follows") {
+  NEEDS_TINYSHAKESPEARE();
   const auto v = vector("B02_context_target_expansion");
   const auto window = ids_of(v.value("window"));
   const std::vector<std::uint8_t> stored(window.begin(), window.end());
@@ -89,6 +94,7 @@ VECTOR_CASE(B02_context_target_expansion, "a window of nine ids is eight context
 }
 
 VECTOR_CASE(B17_prompt_encoding, "of a long prompt the model sees the last block_size ids") {
+  NEEDS_TINYSHAKESPEARE();
   const auto v = vector("B17_prompt_encoding");
   const auto vocabulary = corpus().vocabulary();
   const auto ids = vocabulary.encode(v.value("text").get<std::string>(), "prompt");

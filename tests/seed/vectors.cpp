@@ -1,5 +1,6 @@
 // Reads seed_vectors.json once and compares tensors with its entries.
 #include "vectors.h"
+#include "source_path.h"
 
 #include <cmath>
 #include <fstream>
@@ -10,7 +11,7 @@ namespace {
 
 const nlohmann::json& file() {
   static const nlohmann::json parsed = [] {
-    const std::string path = CHARGPT_SOURCE_DIR "/tests/golden/seed_vectors.json";
+    const std::string path = source_path("/tests/golden/seed_vectors.json");
     std::ifstream in(path);
     INFO(path);
     REQUIRE(in.good());
@@ -129,12 +130,6 @@ std::set<std::string>& covered_ids() {
 double largest_difference(const torch::Tensor& a, const torch::Tensor& b) {
   if (a.sizes() != b.sizes()) return std::numeric_limits<double>::infinity();
   return difference(a.to(torch::kFloat64), b.to(torch::kFloat64)).max().item<double>();
-}
-
-std::filesystem::path tinyshakespeare() {
-  const std::filesystem::path path = CHARGPT_SOURCE_DIR "/data/tinyshakespeare.txt";
-  if (!std::filesystem::exists(path)) FAIL(path.string() << " is not there; scripts/get_text.sh gets it");
-  return path;
 }
 
 TEST_CASE("every worked example has a test case that names it", "[vector]") {

@@ -5,7 +5,6 @@
 #include <torch/types.h>
 
 #include <cstdint>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -58,9 +57,6 @@ std::set<std::string>& covered_ids();
 
 /// Largest absolute difference; infinity where shapes differ.
 double largest_difference(const torch::Tensor& a, const torch::Tensor& b);
-
-/// Fails the test, saying how to get the text, where data/tinyshakespeare.txt is not there.
-std::filesystem::path tinyshakespeare();
 
 }  // namespace chargpt::seed
 

@@ -2,12 +2,15 @@
 
 #include <sys/stat.h>
 
+#include <atomic>
 #include <chrono>
 #include <thread>
 
 #include "base/files.h"
 #include "base/random.h"
 #include "failure.h"
+#include "source_path.h"
+#include "text/sample_text.h"
 #include "text/utf8.h"
 
 namespace chargpt {
@@ -158,13 +161,56 @@ TEST_CASE("a text that is not UTF-8 is refused with offset and line") {
         data_error("mine.txt is not UTF-8: byte 0xFF at offset 3 (line 1) is never used in UTF-8" + advice));
 }
 
-TEST_CASE("UTF-16 and binary files are refused as such") {
+TEST_CASE("UTF-16 and binary files are refused as such, under their own names where they have one") {
   CHECK(refusal_of("\xFF\xFE\x41\x42") ==
-        data_error("mine.txt is not UTF-8: byte 0xFF at offset 0 (line 1) is never used in UTF-8; "
+        data_error("mine.txt is UTF-16 (by its byte order mark), not a plain UTF-8 text; "
                    "convert it (iconv -f UTF-16 -t UTF-8), or use --units bytes"));
-  CHECK(refusal_of(std::string("GIF\n\0\x80", 6)) ==
-        data_error("mine.txt is not a text: it has a NUL byte at offset 4 (line 2); it is a binary file or UTF-16: "
-                   "convert it (iconv -f UTF-16 -t UTF-8), or use --units bytes"));
+  CHECK(refusal_of(std::string("PK\3\4\n\0\0", 7)) ==
+        data_error("mine.txt is a ZIP archive, not a plain UTF-8 text; unpack it (unzip) and give the text inside, or "
+                   "use --units bytes"));
+  CHECK(refusal_of("%PDF-1.7\n%\xE2\xE3\xCF\xD3\n") ==
+        data_error("mine.txt is a PDF document, not a plain UTF-8 text; export its text (pdftotext) and give that, or "
+                   "use --units bytes"));
+  CHECK(refusal_of(std::string("gif\n\0\x80", 6)) ==
+        data_error("mine.txt is not a text: it has a NUL byte at offset 4 (line 2), which no plain text has; give a "
+                   "plain text (UTF-8), or use --units bytes"));
+}
+
+TEST_CASE("a text that only begins like another kind of file is a text") {
+  CHECK(corpus_of("%PDF- is how a PDF begins").all().size() == 25);
+  CHECK(corpus_of("BZhou is a name").all().size() == 15);
+}
+
+TEST_CASE("in units of bytes any kind of file is taken, with a notice of what it is") {
+  const Folder folder;
+  const std::string name = folder.file("any", std::string("\x1F\x8B\x08\0 ", 5));
+  const Corpus corpus = load_corpus(in_bytes(with_text({name})));
+  CHECK(corpus.all().size() == 5);
+  CHECK(corpus.notices() == std::vector{name + " is a gzip archive: its bytes are learnt as they stand"});
+}
+
+TEST_CASE("the sample inside the program is data/sample.txt, alone or joined with files") {
+  const std::string text = read_file(source_path("/data/sample.txt"));
+  CHECK((sample_text() == text));
+  const auto from_file = load_corpus(with_text({source_path("/data/sample.txt")}));
+  CHECK(load_corpus(with_text({"builtin:sample"})).fingerprint() == from_file.fingerprint());
+  const Folder folder;
+  const Corpus joined = load_corpus(with_text({folder.file("one", "THE"), "builtin:sample"}));
+  CHECK(joined.all().size() == from_file.all().size() + 3);
+}
+
+TEST_CASE("the reading of a large text is followed to its end") {
+  const Folder folder;
+  const std::string name = folder.file("text", std::string(std::size_t{3} << 20, 'a') + "bc");
+  const std::uint64_t both_passes = 2 * ((std::uint64_t{3} << 20) + 2);
+  std::vector<std::uint64_t> seen;
+  load_corpus(with_text({name}), {}, {}, 0, [&](std::uint64_t done, std::uint64_t of) {
+    CHECK(of == both_passes);
+    seen.push_back(done);
+  });
+  CHECK(std::is_sorted(seen.begin(), seen.end()));
+  CHECK(seen.size() > 6);
+  CHECK(seen.back() == both_passes);
 }
 
 TEST_CASE("an empty text is refused") {
@@ -185,10 +231,11 @@ TEST_CASE("files that are not there, or no files, are refused by name") {
   CHECK(error_of([] { load_corpus(with_text({"no/such.txt"})); }) ==
         std::pair(ExitCode::missing,
                   std::string("no/such.txt does not exist; relative paths start at the working folder")));
-  CHECK(error_of([] { load_corpus(with_text({"/no/tinyshakespeare.txt"})); }) ==
-        std::pair(ExitCode::missing,
-                  std::string("/no/tinyshakespeare.txt does not exist; scripts/get_text.sh fetches it, and "
-                              "data/sample.txt is a small text that needs no network")));
+  CHECK(
+      error_of([] { load_corpus(with_text({"/no/tinyshakespeare.txt"})); }) ==
+      std::pair(ExitCode::missing,
+                std::string("/no/tinyshakespeare.txt does not exist; scripts/get_text.sh of a checkout fetches it, and "
+                            "--text builtin:sample is a small text inside the program")));
   const Folder folder;
   CHECK(error_of([&] { load_corpus(with_text({folder.path().string()})); }) ==
         std::pair(ExitCode::io, "cannot read " + folder.path().string() + ": it is a folder; name a file"));
@@ -307,7 +354,7 @@ TEST_CASE("a large text is refused with the place in the file, not in the piece"
         data_error(cut +
                    " is not UTF-8: byte 0xE2 at offset 1048586 (line 3) starts a character that the end cuts off" +
                    advice));
-  CHECK(refusal(nul).second.starts_with(nul + " is not a text: it has a NUL byte at offset 1048586 (line 3);"));
+  CHECK(refusal(nul).second.starts_with(nul + " is not a text: it has a NUL byte at offset 1048586 (line 3), "));
 }
 
 TEST_CASE("a large text with unknown or too many characters leaves no cache behind") {
@@ -345,6 +392,25 @@ TEST_CASE("a cache is used as long as the text stays as it was") {
   fs::last_write_time(cached.path, written - std::chrono::hours(1));
   CHECK(text_of(cached.load()) == "some cached text");
   CHECK(fs::last_write_time(cached.path) == written - std::chrono::hours(1));
+}
+
+TEST_CASE("a run's cache is good after its text was renamed, and there is never more than one") {
+  const Folder folder;
+  const fs::path cache = folder.path() / "cache";
+  const std::string name = folder.file("text", "some cached text"), other = folder.file("other", "other text");
+  const Vocabulary vocabulary = corpus_of("some cached text other").vocabulary();
+  const auto load = [&](const std::string& text) {
+    return text_of(load_corpus(with_text({text}), cache, vocabulary, 0));
+  };
+  const auto path = [&] { return fs::directory_iterator(cache)->path(); };
+  CHECK(load(name) == "some cached text");
+  const auto written = fs::last_write_time(path()) - std::chrono::hours(1);
+  fs::last_write_time(path(), written);
+  fs::rename(name, folder.path() / "renamed");
+  CHECK(load(folder.path() / "renamed") == "some cached text");
+  CHECK(fs::last_write_time(path()) == written);
+  CHECK(load(other) == "other text");
+  CHECK(std::distance(fs::directory_iterator(cache), fs::directory_iterator()) == 1);
 }
 
 TEST_CASE("a cache of an older text is replaced") {
@@ -389,6 +455,17 @@ TEST_CASE("what a killed process left of a cache is removed once it is old") {
   CHECK(fs::exists(fresh));
 }
 
+TEST_CASE("a cache is not written through a link that has its temporary file's name") {
+  const CachedText cached;
+  const std::string elsewhere = cached.folder.file("elsewhere", "mine");
+  const fs::path link = cached.path.native() + ".tmp-" + std::to_string(::getpid());
+  fs::create_symlink(elsewhere, link);
+  cached.folder.file("text", "some other text");
+  CHECK(text_of(cached.load()) == "some other text");
+  CHECK(read_file(elsewhere) == "mine");
+  CHECK(fs::is_symlink(link));
+}
+
 TEST_CASE("a cache that cannot be written is an error of input or output that names it") {
   const Folder folder;
   const std::string occupied = folder.file("cache", "a file, not a folder");
@@ -396,6 +473,35 @@ TEST_CASE("a cache that cannot be written is an error of input or output that na
   CHECK(error.first == ExitCode::io);
   CHECK(error.second.starts_with("cannot keep the ids of the text in " + occupied + "/ids-"));
   CHECK(error.second.ends_with(": Not a directory; free some space or choose another folder"));
+}
+
+TEST_CASE("of a pipe it is told how much was read, also while nothing comes") {
+  const Folder folder;
+  const std::string pipe = (folder.path() / "pipe").string();
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  std::atomic<int> calls = 0;
+  const auto wait_for_calls = [&](int more) {
+    const int until = calls + more;
+    for (int tenths = 0; calls < until && tenths < 300; ++tenths)
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  };
+  std::thread writer([&] {
+    wait_for_calls(2);
+    std::ofstream file(pipe);
+    file << "from " << std::flush;
+    wait_for_calls(3);
+    file << "a pipe";
+  });
+  using Progress = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
+  Progress told;
+  const Corpus corpus = load_corpus(with_text({pipe}), {}, {}, most_bytes_in_memory, [&](auto done, auto of) {
+    if (told.empty() || told.back() != std::pair(done, of)) told.emplace_back(done, of);
+    ++calls;
+  });
+  writer.join();
+  CHECK(text_of(corpus) == "from a pipe");
+  CHECK(told == Progress{{0, 0}, {5, 0}, {11, 0}, {11, 11}});
+  CHECK(calls >= 6);
 }
 
 TEST_CASE("a text from a pipe is read once and held") {

@@ -1,6 +1,7 @@
 // The worked examples of the teaching notebook on its text; scripts/get_text.sh fetches it.
 #include "base/files.h"
 #include "failure.h"
+#include "needs_text.h"
 #include "text/corpus.h"
 
 namespace chargpt {
@@ -11,7 +12,7 @@ using Ids = std::vector<std::int64_t>;
 const Corpus& tinyshakespeare() {
   static const Corpus corpus = [] {
     DataConfig data;
-    data.text = {CHARGPT_SOURCE_DIR "/data/tinyshakespeare.txt"};
+    data.text = {tinyshakespeare_path()};
     return load_corpus(data);
   }();
   return corpus;
@@ -26,6 +27,7 @@ Ids window(std::int64_t begin, std::int64_t count) {
 }  // namespace
 
 TEST_CASE("B01: the vocabulary of tinyshakespeare, and a greeting in it") {
+  NEEDS_TINYSHAKESPEARE();
   const Vocabulary& vocabulary = tinyshakespeare().vocabulary();
   CHECK(tinyshakespeare().all().size() == 1115394);
   CHECK(vocabulary.size() == 65);
@@ -39,11 +41,13 @@ TEST_CASE("B01: the vocabulary of tinyshakespeare, and a greeting in it") {
 }
 
 TEST_CASE("B02: the first window of tinyshakespeare") {
+  NEEDS_TINYSHAKESPEARE();
   CHECK(window(0, 9) == Ids{18, 47, 56, 57, 58, 1, 15, 47, 58});
   CHECK(tinyshakespeare().vocabulary().decode(window(0, 9)) == "First Cit");
 }
 
 TEST_CASE("B03: the windows at the notebook's offsets, inputs and targets") {
+  NEEDS_TINYSHAKESPEARE();
   const auto inputs_and_targets = [](std::int64_t offset) {
     return std::pair(window(offset, 8), window(offset + 1, 8));
   };
@@ -54,9 +58,10 @@ TEST_CASE("B03: the windows at the notebook's offsets, inputs and targets") {
 }
 
 TEST_CASE("decoding the ids of tinyshakespeare gives the file back") {
+  NEEDS_TINYSHAKESPEARE();
   Ids ids(static_cast<std::size_t>(tinyshakespeare().all().size()));
   tinyshakespeare().all().copy(0, tinyshakespeare().all().size(), ids.data());
-  CHECK((tinyshakespeare().vocabulary().decode(ids) == read_file(CHARGPT_SOURCE_DIR "/data/tinyshakespeare.txt")));
+  CHECK((tinyshakespeare().vocabulary().decode(ids) == read_file(tinyshakespeare_path())));
 }
 
 }  // namespace chargpt

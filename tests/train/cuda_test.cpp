@@ -2,12 +2,12 @@
 #include <torch/types.h>
 
 #include <cmath>
-#include <cstdio>
 
 #include "compute/device.h"
-#include "generate/generate.h"
+#include "compute/module_decoding.h"
 #include "small_run.h"
 
+#include "needs_cuda.h"
 #include "test.h"
 
 using namespace chargpt;
@@ -81,16 +81,115 @@ void a_gpu_run_goes_on_on_the_cpu() {
   CHECK(cpu.recorder->losses().back() == Approx(whole.recorder->losses().back()).margin(1e-3));
 }
 
-bool register_cuda_tests() {
-  if (cuda_device_count() == 0) {
-    std::fputs("[cuda] cases skipped: no CUDA device\n", stderr);
-    return false;
+void a_cpu_run_goes_on_on_a_gpu() {
+  const TemporaryFolder folder;
+  SmallRun cpu(wider_config(Dtype::float32), folder.path(), 8), whole(wider_config(Dtype::float32));
+  cpu.trainer.run();
+  SmallRun gpu = gpu_run(wider_config(Dtype::float32), folder.path());
+  gpu.trainer.resume_from(last_checkpoint(folder.path()));
+  gpu.trainer.run();
+  whole.trainer.run();
+  CHECK(gpu.recorder->noticed("not bit-exact: the device was cpu"));
+  CHECK(gpu.recorder->losses().back() == Approx(whole.recorder->losses().back()).margin(1e-3));
+}
+
+/// A run on a GPU, again, and stopped and resumed.
+void check_repeats_and_resumes(const ResolvedConfig& config) {
+  const TemporaryFolder folder;
+  SmallRun whole = gpu_run(config), again = gpu_run(config), first = gpu_run(config, folder.path(), 8);
+  whole.trainer.run();
+  again.trainer.run();
+  REQUIRE(first.trainer.run() == Ending::stopped);
+  SmallRun rest = gpu_run(config, folder.path());
+  rest.trainer.resume_from(last_checkpoint(folder.path()));
+  rest.trainer.run();
+  CHECK(again.recorder->losses() == whole.recorder->losses());
+  CHECK(joined_rows(first.recorder->losses(), rest.recorder->losses()) == whole.recorder->losses());
+  check_equal_bits(whole.trainer.arena(), rest.trainer.arena());
+}
+
+void repeats_and_resumes_bit_for_bit() {
+  for (const Dtype dtype : {Dtype::float32, Dtype::tf32, Dtype::bfloat16})
+    for (const double dropout : {0.0, 0.2}) {
+      INFO(enum_name(dtype) << ", dropout " << dropout);
+      ResolvedConfig config = wider_config(dtype);
+      config.config.model.dropout = dropout;
+      config.config.train.ema = 0.9;
+      config.config.train.groups = {
+          {.match = "attn|mlp", .learning_rate = 1e-2, .weight_decay = 0, .optimizer = UpdateRule::muon}};
+      check_repeats_and_resumes(config);
+    }
+}
+
+void tables_repeat_and_resume_bit_for_bit() {
+  ResolvedConfig config = wider_config(Dtype::float32);
+  config.config.model.ngram_orders = {2, 3};
+  config.config.model.ngram_rows = {210, 100};
+  config.config.train.groups = {
+      {.match = "ngram", .learning_rate = 1e-2, .weight_decay = 0, .optimizer = UpdateRule::sparse_adam}};
+  check_repeats_and_resumes(config);
+}
+
+std::vector<std::int64_t> sampled(LanguageModel& model, double temperature, const ModuleDecodeOptions& options) {
+  SampleConfig sample;
+  sample.tokens = 80;
+  sample.temperature = temperature;
+  std::vector<std::int64_t> ids;
+  generate(
+      model, {1, 2, 3}, sample, 5,
+      [&ids](std::int64_t, std::int64_t id) {
+        ids.push_back(id);
+        return true;
+      },
+      options);
+  return ids;
+}
+
+void samples_are_the_cpus() {
+  ResolvedConfig config = wider_config(Dtype::float32);
+  for (const Position position : {Position::learned, Position::rope}) {
+    config.config.model.position = position;
+    SmallRun run = gpu_run(config);
+    run.trainer.run();
+    LanguageModel& model = run.trainer.model();
+    for (const Context context : {Context::automatic, Context::half}) {
+      const ModuleDecodeOptions cached{.context = context},
+          uncached{.decoding = Decoding::uncached, .context = context};
+      const auto drawn = sampled(model, 0.8, cached), greedy = sampled(model, 0, cached);
+      CHECK(drawn.size() == 80);
+      CHECK(sampled(model, 0.8, cached) == drawn);
+      CHECK(sampled(model, 0, uncached) == greedy);
+      model.to(torch::kCPU);
+      CHECK(sampled(model, 0, {.decoding = Decoding::cached, .context = context}) == greedy);
+      model.to(torch::kCUDA);
+    }
   }
+}
+
+void a_rollback_returns_to_the_good_moment() {
+  ResolvedConfig config = wider_config(Dtype::float32);
+  config.config.train.on_nonfinite = OnNonfinite::rollback;
+  SmallRun run = gpu_run(config);
+  run.trainer.step();
+  const torch::Tensor untrained = gpu_run(config).trainer.arena().groups()[0].values.cpu();
+  run.trainer.arena().groups()[0].values.fill_(std::nan(""));
+  CHECK(std::isnan(run.trainer.step().loss));
+  CHECK(torch::equal(run.trainer.arena().groups()[0].values.cpu(), untrained));
+  CHECK(run.recorder->noticed("back to weights and moments of step 0"));
+}
+
+bool register_cuda_tests() {
+  if (!cuda_is_there()) return false;
   REGISTER_TEST_CASE(same_losses_as_the_cpu, "on a GPU, 20 steps in float32 have the CPU's losses", "[cuda]");
   REGISTER_TEST_CASE(tf32_rounds_a_little, "TF32 rounds, and only a little", "[cuda]");
   REGISTER_TEST_CASE(dropout_trains, "dropout trains on a GPU", "[cuda]");
   REGISTER_TEST_CASE(bfloat16_trains_resumes_and_samples, "in bfloat16 a GPU trains, resumes and samples", "[cuda]");
   REGISTER_TEST_CASE(a_gpu_run_goes_on_on_the_cpu, "a run begun on a GPU goes on on the CPU", "[cuda]");
+  REGISTER_TEST_CASE(a_cpu_run_goes_on_on_a_gpu, "a run begun on the CPU goes on on a GPU", "[cuda]");
+  REGISTER_TEST_CASE(repeats_and_resumes_bit_for_bit, "a GPU's runs repeat and resume bit for bit", "[cuda]");
+  REGISTER_TEST_CASE(tables_repeat_and_resume_bit_for_bit, "so do tables updated by row", "[cuda]");
+  REGISTER_TEST_CASE(samples_are_the_cpus, "a GPU's samples repeat, and greedy ones are the CPU's", "[cuda]");
+  REGISTER_TEST_CASE(a_rollback_returns_to_the_good_moment, "a GPU's run is rolled back", "[cuda]");
   return true;
 }
 [[maybe_unused]] const bool registered = register_cuda_tests();

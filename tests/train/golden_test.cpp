@@ -11,6 +11,7 @@
 #include "small_run.h"
 #include "train/schedule.h"
 
+#include "source_path.h"
 #include "test.h"
 
 using namespace chargpt;
@@ -30,7 +31,7 @@ std::int64_t token(std::uint32_t j) {
 }
 
 nlohmann::json golden() {
-  std::ifstream file(CHARGPT_SOURCE_DIR "/tests/golden/training.json");
+  std::ifstream file(source_path("/tests/golden/training.json"));
   return nlohmann::json::parse(file);
 }
 

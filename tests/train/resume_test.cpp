@@ -1,29 +1,20 @@
 // n + m steps equal n, stop, resume, m: bit for bit.
 #include <torch/types.h>
 
+#include <nlohmann/json.hpp>
+
 #include "base/error.h"
+#include "checkpoint/state_json.h"
+#include "compute/device.h"
+#include "inference/model_types.h"
 #include "small_run.h"
+#include "train/conditions.h"
 
 #include "test.h"
 
 using namespace chargpt;
 
 namespace {
-
-/// Equal, or both not there.
-bool same(const torch::Tensor& a, const torch::Tensor& b) {
-  return a.defined() && b.defined() ? torch::equal(a, b) : a.defined() == b.defined();
-}
-
-void check_equal_bits(ParameterArena& expected, ParameterArena& got) {
-  for (std::size_t i = 0; i < expected.groups().size(); ++i) {
-    INFO("group " << expected.groups()[i].name);
-    CHECK(torch::equal(expected.groups()[i].values, got.groups()[i].values));
-    CHECK(same(expected.groups()[i].moment1, got.groups()[i].moment1));
-    CHECK(same(expected.groups()[i].moment2, got.groups()[i].moment2));
-  }
-  CHECK(expected.updates() == got.updates());
-}
 
 /// Stops after step `stop_at`, goes on in a new trainer, and compares with a run that was not stopped.
 void check_resumes_exactly(const ResolvedConfig& config, std::int64_t stop_at) {
@@ -36,10 +27,7 @@ void check_resumes_exactly(const ResolvedConfig& config, std::int64_t stop_at) {
   second.trainer.resume_from(last_checkpoint(folder.path()));
   CHECK(second.trainer.run() == Ending::finished);
 
-  std::vector<double> losses = first.recorder->losses();
-  const std::vector<double> rest = second.recorder->losses();
-  losses.insert(losses.end(), rest.begin(), rest.end());
-  CHECK(losses == whole.recorder->losses());
+  CHECK(joined_rows(first.recorder->losses(), second.recorder->losses()) == whole.recorder->losses());
   CHECK(second.recorder->evaluations.back().val_loss == whole.recorder->evaluations.back().val_loss);
   CHECK(second.trainer.state().best_val_loss == whole.trainer.state().best_val_loss);
   CHECK(second.trainer.state().best_step == whole.trainer.state().best_step);
@@ -47,6 +35,26 @@ void check_resumes_exactly(const ResolvedConfig& config, std::int64_t stop_at) {
 }
 
 }  // namespace
+
+TEST_CASE("a run that goes on has all of its progress again, whatever that consists of") {
+  const TemporaryFolder folder;
+  ResolvedConfig config = small_config();
+  config.config.train.on_nonfinite = OnNonfinite::rollback;
+  config.config.train.ema = 0.9;
+  config.config.train.keep = 3;
+  SmallRun first(config, folder.path(), 11);
+  REQUIRE(first.trainer.run() == Ending::stopped);
+  const Checkpoint stopped = last_checkpoint(folder.path());
+  SmallRun second(config, folder.path());
+  second.trainer.resume_from(stopped);
+  nlohmann::ordered_json then = to_json(stopped.state);
+  CHECK(then["training_seconds"] > 0.0);
+  CHECK(then["best_step"] > 0);
+  CHECK(then["rollback_step"] == 10);
+  CHECK(then["trend"]["count"] == 11);
+  then["ended"] = "unknown";  // it goes on
+  CHECK(to_json(second.trainer.state()) == then);
+}
 
 TEST_CASE("every model type resumes bit for bit, with dropout and accumulation, in both window modes") {
   for (const ModelType& type : model_types()) {
@@ -177,6 +185,34 @@ TEST_CASE("another text is refused") {
                     Catch::Contains("as long, but other characters"));
   CHECK_THROWS_WITH(longer.trainer.resume_from(last_checkpoint(folder.path())),
                     Catch::Contains("1200 tokens then, 1300 now"));
+}
+
+TEST_CASE("a run goes on with its own device, engine and number of threads where nothing else is asked for") {
+  const auto resumed = [](const RunState& then, const std::string& device = "auto", const std::string& engine = "auto",
+                          std::int64_t threads = 0) {
+    TrainerOptions asked;
+    asked.device = device;
+    asked.engine = engine;
+    asked.threads = threads;
+    const TrainerOptions options = options_to_resume(asked, then);
+    return options.device + ", " + options.engine + ", " + std::to_string(options.threads);
+  };
+  RunState then;
+  then.device = "cpu";
+  then.engine = "autograd";
+  then.threads = 1;
+  CHECK(resumed(then) == "cpu, autograd, 1");
+  CHECK(resumed(then, "auto", "cpu", 3) == "cpu, cpu, 3");
+  CHECK(resumed(then, "cpu") == "cpu, autograd, 1");
+  then.threads = usable_processors() + 1;
+  CHECK(resumed(then) == "cpu, autograd, 0");
+  then.engine = "abacus";
+  CHECK(resumed(then) == "cpu, auto, 0");
+  then = {};
+  then.device = "cuda:" + std::to_string(cuda_device_count());
+  then.engine = "autograd";
+  CHECK(resumed(then) == "auto, auto, 0");
+  CHECK(resumed(then, "cpu") == "cpu, auto, 0");
 }
 
 TEST_CASE("other conditions are announced, and seconds add up over processes") {

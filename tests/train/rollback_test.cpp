@@ -169,9 +169,7 @@ void check_resumes_exactly(const ResolvedConfig& config) {
       CHECK(error.code() == ExitCode::diverged);
     }
     CHECK_FALSE(second.recorder->noticed("not bit-exact"));
-    std::vector<double> losses = first.recorder->losses();
-    const std::vector<double> rest = second.recorder->losses();
-    losses.insert(losses.end(), rest.begin(), rest.end());
+    const std::vector<double> losses = joined_rows(first.recorder->losses(), second.recorder->losses());
     const std::vector<double> expected = whole.recorder->losses();
     REQUIRE(losses.size() == expected.size());
     for (std::size_t i = 0; i < losses.size(); ++i)

@@ -77,3 +77,20 @@ TEST_CASE("a warm-up as long as the run or longer divides by nothing") {
   CHECK(learning_rate_at(train, 7) == Approx(1e-3 * 8 / 11));
   CHECK(learning_rate_at(train, 10) == 1e-4);
 }
+
+TEST_CASE("groups follow the schedule as a part of the peak, and its shape alone where the peak is 0") {
+  TrainConfig train;
+  train.learning_rate = 1e-3;
+  train.min_lr = 1e-4;
+  train.lr_schedule = LrSchedule::linear;
+  train.warmup_iters = 10;
+  train.max_iters = 110;
+  for (const std::int64_t step : {0, 5, 10, 50, 109, 110})
+    CHECK(learning_rate_factor(train, step) == learning_rate_at(train, step) / 1e-3);
+  train.learning_rate = train.min_lr = 0;
+  CHECK(learning_rate_at(train, 10) == 0);
+  CHECK(learning_rate_factor(train, 0) == Approx(1.0 / 11));
+  CHECK(learning_rate_factor(train, 10) == 1);
+  CHECK(learning_rate_factor(train, 60) == Approx(0.5));
+  CHECK(learning_rate_factor(train, 110) == 0);
+}

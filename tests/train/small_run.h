@@ -1,14 +1,17 @@
 // Runs of a few steps on a text made of a formula, and what is recorded of them.
 #pragma once
 
+#include <torch/types.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "model/registry.h"
+#include "test.h"
 #include "train/trainer.h"
 
 namespace chargpt {
@@ -84,6 +87,15 @@ class Recorder : public Listener {
   void on(const CheckpointEvent& event) override { checkpoints.push_back(event); }
   void on(const SampleEvent& event) override { samples.push_back(event); }
   void on(const NoticeEvent& event) override { notices.push_back(event.line); }
+  void on(const EndEvent& event) override { ends.push_back(event); }
+  /// Raises the stop flag in the midst of such work, once.
+  void on(const WorkEvent& event) override {
+    works.emplace(event.what);
+    if (event.what == stop_in && event.step == stop_in_step && event.part > 0.3) {
+      stop = true;
+      stop_in.clear();
+    }
+  }
 
   std::vector<double> losses() const {
     std::vector<double> losses;
@@ -103,29 +115,65 @@ class Recorder : public Listener {
   std::vector<CheckpointEvent> checkpoints;
   std::vector<SampleEvent> samples;
   std::vector<std::string> notices;
+  std::vector<EndEvent> ends;
+  std::set<std::string> works;  ///< that there was
+  std::string stop_in;
+  std::int64_t stop_in_step = 0;
 
  private:
   std::int64_t stop_at_;
 };
 
-/// A trainer on the CPU with one thread, and its recorder.
+/// A trainer on the CPU with one thread, unless told otherwise, and its recorder.
 struct SmallRun {
   explicit SmallRun(const ResolvedConfig& config, const std::filesystem::path& folder = {}, std::int64_t stop_at = -1,
-                    Corpus corpus = small_corpus(), const std::string& device = "cpu")
+                    Corpus corpus = small_corpus(), const std::string& device = "cpu", std::int64_t threads = 1)
       : recorder(std::make_shared<Recorder>(stop_at)),
         trainer(config, std::move(corpus),
                 {.run = folder,
                  .device = device,
                  .engine = tested_engine(),
-                 .threads = 1,
+                 .threads = threads,
                  .stop = &recorder->stop,
                  .process_started = 0,
                  .program_version = "0.1.0"}) {
     trainer.add_listener(recorder);
   }
+  /// With options of its own, but for the recorder's stop flag.
+  SmallRun(const ResolvedConfig& config, TrainerOptions options)
+      : recorder(std::make_shared<Recorder>()), trainer(config, small_corpus(), [&] {
+          options.device = "cpu";
+          if (options.threads == 0) options.threads = 1;
+          options.stop = &recorder->stop;
+          return options;
+        }()) {
+    trainer.add_listener(recorder);
+  }
   std::shared_ptr<Recorder> recorder;
   Trainer trainer;
 };
+
+/// Of two processes of a run.
+template <class Rows>
+Rows joined_rows(Rows rows, const Rows& more) {
+  rows.insert(rows.end(), more.begin(), more.end());
+  return rows;
+}
+
+/// Weights and moments, bit for bit.
+inline void check_equal_bits(ParameterArena& expected, ParameterArena& got) {
+  const auto same = [](const torch::Tensor& a, const torch::Tensor& b) {
+    return a.defined() == b.defined() && (!a.defined() || torch::equal(a, b));
+  };
+  REQUIRE(expected.groups().size() == got.groups().size());
+  for (std::size_t i = 0; i < expected.groups().size(); ++i) {
+    INFO("group " << expected.groups()[i].name);
+    CHECK(same(expected.groups()[i].values, got.groups()[i].values));
+    CHECK(same(expected.groups()[i].moment1, got.groups()[i].moment1));
+    CHECK(same(expected.groups()[i].moment2, got.groups()[i].moment2));
+  }
+  CHECK(expected.updates() == got.updates());
+}
 
 inline Checkpoint last_checkpoint(const std::filesystem::path& run) {
   std::vector<std::string> notices;

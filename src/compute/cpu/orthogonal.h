@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "compute/cpu/kernels.h"
+#include "kernels/kernels.h"
 
 namespace chargpt::cpu {
 

@@ -3,6 +3,8 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 
+#include "model/ngram.h"
+
 namespace chargpt::cpu {
 
 void TableRows::find(std::span<const torch::Tensor> ids) {

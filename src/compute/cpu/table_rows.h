@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "compute/arena.h"
-#include "compute/cpu/plan.h"
+#include "inference/plan.h"
 
 namespace chargpt::cpu {
 

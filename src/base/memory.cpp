@@ -1,0 +1,66 @@
+#include "base/memory.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <new>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+namespace chargpt {
+namespace {
+
+/// The bytes of "you tried to allocate 123 bytes" or "Tried to allocate 2.00 GiB", as LibTorch wrote them; empty where
+/// there are none.
+std::string amount_asked_for(const std::string& message) {
+  const std::string before = "ried to allocate ";
+  const std::size_t found = message.find(before);
+  if (found == std::string::npos) return "";
+  const std::size_t begin = found + before.size();
+  return message.substr(begin, message.find_first_of(".,\n", message.find(' ', begin)) - begin);
+}
+
+// What the libraries underneath say. LibTorch wraps most of it, but oneDNN throws an exception type of its own, and
+// CUDA's libraries report their own lack of memory as a status.
+constexpr std::array<std::string_view, 3> host_signs = {"DefaultCPUAllocator", "CUDAHostAllocator",
+                                                        "Cannot allocate memory"};
+constexpr std::array<std::string_view, 3> device_signs = {"out of memory", "ALLOC_FAILED", "cudaErrorMemoryAllocation"};
+
+bool holds_any(const std::string& message, std::span<const std::string_view> signs) {
+  return std::any_of(signs.begin(), signs.end(),
+                     [&](std::string_view sign) { return message.find(sign) != std::string::npos; });
+}
+
+Error memory_error(const std::string& where, const std::string& amount) {
+  const std::string asked = amount.empty() ? "" : " (" + amount + " more were asked for)";
+  return {ExitCode::memory,
+          "out of " + where + " memory" + asked +
+              "; lower train.batch_size (and raise train.gradient_accumulation_steps to keep the tokens per "
+              "step), model.block_size, or the model's n_embd and n_layer"};
+}
+
+}  // namespace
+
+std::optional<Error> as_memory_error(const std::exception& failure) {
+  if (dynamic_cast<const Error*>(&failure)) return std::nullopt;  // it says itself what it is
+  if (dynamic_cast<const std::bad_alloc*>(&failure)) return memory_error("host", "");
+  if (const auto* refused = dynamic_cast<const std::system_error*>(&failure))
+    return refused->code() == std::errc::not_enough_memory ? std::optional(memory_error("host", "")) : std::nullopt;
+  const std::string message = failure.what();
+  if (holds_any(message, host_signs)) return memory_error("host", amount_asked_for(message));
+  if (holds_any(message, device_signs)) return memory_error("device", amount_asked_for(message));
+  return std::nullopt;
+}
+
+std::int64_t physical_memory() {
+  const std::int64_t machine = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
+  std::ifstream file("/sys/fs/cgroup/memory.max");  // "max" or a number of bytes
+  std::int64_t limit = 0;
+  return file >> limit ? std::min(machine, limit) : machine;
+}
+
+}  // namespace chargpt

@@ -1,0 +1,56 @@
+// What a run folder consists of: every file that the program writes into one, by its exact name. Only these are ever
+// removed, only in a folder that is known as a run, and nothing is followed out of it. Whoever writes another file into
+// runs adds its name here, or --overwrite will refuse it.
+//   RUN/run.json                                  the mark of a run: written before all else, removed last
+//   RUN/{config.json, metrics.jsonl, figures.json, text.json, val_losses.json, val_losses.f32, ids-*.bin, .lock}
+//   RUN/events.out.tfevents.SECONDS.HOST…         see report/tensorboard.h
+//   RUN/samples/step-00000500.txt
+//   RUN/checkpoints/{LATEST, BEST, step-00002000/…}   see checkpoint.h
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace chargpt {
+
+/// {"format": "chargpt run", "version": 1}
+inline constexpr const char* run_mark = "run.json";
+
+/// Whether a folder is a run: it has the mark; or, as those of earlier versions, a checkpoint whose manifest is one.
+/// Error io where that cannot be read.
+bool is_run(const std::filesystem::path& folder);
+
+/// Makes a folder a run where it has no mark yet. Errors: io.
+void mark_run(const std::filesystem::path& run);
+
+/// Error busy where a folder that is no run holds anything, naming it; `option` chooses another, as "--run DIR". What a
+/// start has there before it marks the folder is nothing, and so is all in a folder that another process has marked by
+/// now. Errors: io.
+void refuse_strangers(const std::filesystem::path& folder, const std::string& option);
+
+/// Error busy where a run holds something else under the name of what the program writes there: a symbolic link, or a
+/// folder for a file. It would be replaced, or followed out of the run. In a checkpoint nothing is written. Errors: io.
+void refuse_replaced(const std::filesystem::path& run);
+
+/// What is in a run; paths within it, in order.
+struct RunFiles {
+  std::vector<std::filesystem::path> own;       ///< but for mark and lock; a folder after what is in it
+  std::vector<std::filesystem::path> foreign;   ///< all that no run wrote; of a folder only its name
+  std::vector<std::filesystem::path> replaced;  ///< of these, what has the name of ours: a link, a folder for a file
+};
+/// Errors: io.
+RunFiles run_files(const std::filesystem::path& run);
+
+/// Removes what a crash left of files that were being written. Only where no other process is writing there. What
+/// cannot be removed stays.
+void remove_unfinished_files(const std::filesystem::path& run);
+
+/// Removes all that is the run's own but for mark and lock. Error io where that cannot be done.
+void remove_run_files(const std::filesystem::path& run);
+
+/// "a, b, c and 4 more"
+std::string joined_names(const std::vector<std::filesystem::path>& paths);
+
+}  // namespace chargpt

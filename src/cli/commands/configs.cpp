@@ -1,0 +1,127 @@
+// `chargpt configs`: the presets with what to expect of them, and the schema of a config file.
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/names.h"
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/print_json.h"
+#include "config/expected.h"
+#include "config/load.h"
+#include "inference/model_types.h"
+#include "report/format.h"
+#include "report/table.h"
+
+namespace chargpt {
+
+namespace {
+
+struct Arguments {
+  OutputArguments output;
+  bool schema = false;
+  std::string show;
+};
+
+nlohmann::ordered_json schema_with_model_types() {
+  nlohmann::ordered_json schema = config_schema();
+  nlohmann::ordered_json types = nlohmann::ordered_json::array();
+  for (const ModelType& type : model_types()) types.push_back(type.name);
+  schema["properties"]["model"]["properties"]["type"]["enum"] = types;
+  return schema;
+}
+
+/// "2000 updates", "1.5 epochs or 60 s": the shortest of them.
+std::string length_text(const TrainConfig& train) {
+  std::vector<std::string> limits;
+  if (train.max_epochs > 0) limits.push_back(format_short(train.max_epochs) + " epochs");
+  if (train.max_seconds > 0) limits.push_back(format_duration(train.max_seconds));
+  if (train.max_iters > 0 || limits.empty()) limits.insert(limits.begin(), format_count(train.max_iters) + " updates");
+  return joined(limits, " or ");
+}
+
+/// The row of a preset in expected.json without its single runs; null where it has none.
+nlohmann::ordered_json expected_of(const std::string& preset) {
+  static const auto all = nlohmann::ordered_json::parse(expected_figures());
+  const auto row = all["rows"].find(preset);
+  if (row == all["rows"].end()) return nullptr;
+  nlohmann::ordered_json expected = *row;
+  expected.erase("runs");
+  if (expected.contains("machine")) expected["machine"] = all["machines"][expected["machine"].get<std::string>()];
+  return expected;
+}
+
+std::string expected_loss(const nlohmann::ordered_json& expected) {
+  if (expected.is_null()) return "";
+  if (!expected.contains("loss")) return "not measured";
+  const auto& ci95 = expected["ci95"];
+  const std::string half =
+      ci95.is_null() ? "" : " ± " + format_fixed((ci95[1].get<double>() - ci95[0].get<double>()) / 2, 3);
+  return format_fixed(expected["loss"].get<double>(), 3) + half + (expected.contains("leaks") ? ", leaks" : "");
+}
+
+std::string expected_seconds(const nlohmann::ordered_json& expected) {
+  return expected.contains("seconds") ? format_duration(expected["seconds"].get<double>()) : "";
+}
+
+void list_presets(bool json) {
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  for (const Preset& preset : presets()) {
+    const Config config = load_config(preset.name).config;
+    const auto parameters = count_parameters(config.model, 65);
+    rows.push_back({{"name", preset.name},
+                    {"type", config.model.type},
+                    {"parameters", parameters},
+                    {"block_size", config.model.block_size},
+                    {"batch_size", config.train.batch_size},
+                    {"max_iters", config.train.max_iters},
+                    {"length", length_text(config.train)},
+                    {"expected", expected_of(preset.name)}});
+  }
+  if (json) {
+    print_json(rows);
+    return;
+  }
+  Table table({"preset", "type", "parameters", "block", "batch", "length", "expected loss", "time"});
+  for (const auto& row : rows)
+    table.add({row["name"].get<std::string>(), row["type"].get<std::string>(), row["parameters"].dump(),
+               row["block_size"].dump(), row["batch_size"].dump(), row["length"].get<std::string>(),
+               expected_loss(row["expected"]), expected_seconds(row["expected"])});
+  std::printf(
+      "%s\nparameters for 65 symbols; expected: on the validation split of tinyshakespeare, ± 95 %% over seeds on that "
+      "very "
+      "text, on the machine that configs/README.md names\nchargpt inspect NAME shows every option of one\n",
+      table.text().c_str());
+}
+
+/// Its comments are no JSON.
+void print_preset(const Preset& preset, bool json) {
+  if (json)
+    print_json(nlohmann::ordered_json::parse(preset.json, nullptr, true, /*ignore_comments=*/true));
+  else
+    std::fputs(preset.json.c_str(), stdout);
+}
+
+void run_configs(const Arguments& arguments) {
+  if (arguments.schema) {
+    print_json(schema_with_model_types());
+  } else if (!arguments.show.empty()) {
+    load_config(arguments.show);  // names the nearest preset where there is none
+    for (const Preset& preset : presets())
+      if (preset.name == arguments.show) print_preset(preset, arguments.output.json);
+  } else {
+    list_presets(arguments.output.json);
+  }
+}
+
+}  // namespace
+
+void add_configs(Options& options) {
+  const auto arguments = std::make_shared<Arguments>();
+  add_output_arguments(options, arguments->output);
+  const Option& schema = options.flag("--schema", arguments->schema, "print the JSON Schema of a config file");
+  options.add("--show", arguments->show, "print a preset's file, to start your own from").excludes(schema);
+  on_parsed(options, arguments, run_configs);
+}
+
+}  // namespace chargpt

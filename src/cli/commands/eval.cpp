@@ -1,0 +1,133 @@
+// `chargpt eval RUN`: the exact loss of a whole split.
+#include <cstdio>
+#include <limits>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/decoding.h"
+#include "cli/figures.h"
+#include "cli/loaded_run.h"
+#include "cli/print_json.h"
+#include "cli/run_folder.h"
+#include "cli/run_text.h"
+#include "report/log.h"
+
+namespace chargpt {
+
+namespace {
+
+struct Arguments {
+  OutputArguments output;
+  DeviceArguments device;
+  std::string run, checkpoint, weights = "better", split, engine = "auto";
+  std::vector<std::string> text;
+  std::int64_t stride = 0;
+  Storage storage = Storage::float32;
+};
+
+/// data.max_val_tokens holds in a validation split; elsewhere it means nothing, and nothing is to be said of it.
+DataConfig data_of(const LoadedRun& run, const std::string& split) {
+  DataConfig data = run.config().data;
+  if (split != "val") data.max_val_tokens = std::numeric_limits<std::int64_t>::max();
+  return data;
+}
+
+/// The text the run was trained on, wherever it lies now.
+Corpus own_corpus(const Arguments& arguments, const LoadedRun& run, const std::string& split) {
+  return text_of_run(run.checkpoint, data_of(run, split), run_place(arguments.run, arguments.checkpoint).run, {},
+                     arguments.output)
+      .corpus;
+}
+
+/// The same for baselines alone: null, with a notice, where it is gone or has changed.
+std::unique_ptr<Corpus> training_corpus(const Arguments& arguments, const LoadedRun& run) {
+  try {
+    return std::make_unique<Corpus>(own_corpus(arguments, run, "train"));
+  } catch (const Error& error) {
+    log_note(std::string("no baselines: ") + error.what());
+  }
+  return nullptr;
+}
+
+Corpus given_corpus(const Arguments& arguments, const LoadedRun& run, const std::string& split) {
+  DataConfig data = data_of(run, split);
+  data.text = arguments.text;
+  return load_corpus(data, {}, run.checkpoint.vocabulary, most_bytes_in_memory, reading_progress(arguments.output));
+}
+
+TokenView chosen_split(const Corpus& corpus, const std::string& name) {
+  const TokenView split = name == "train" ? corpus.train() : name == "val" ? corpus.val() : corpus.all();
+  if (split.size() < 2)
+    throw Error(ExitCode::data, "the " + name + " split has " + std::to_string(split.size()) +
+                                    " characters; 2 are the least that can be scored");
+  return split;
+}
+
+/// `own`: of the text that the run was trained on, under whatever name.
+Scored scored_part(const Arguments& arguments, const LoadedRun& run, const Corpus& corpus, const std::string& split,
+                   bool own) {
+  Scored scored = validation_of(corpus, run);
+  scored.tokens = chosen_split(corpus, split);
+  scored.split = split;
+  scored.validation = own && split == "val";
+  scored.stride = arguments.stride;
+  scored.storage = arguments.storage;
+  return scored;
+}
+
+void run_eval(const Arguments& arguments) {
+  LoadedRun run = load_run(arguments.run, arguments.checkpoint,
+                           {.weights = *enum_value<Weights>(arguments.weights),
+                            .storage = arguments.storage,
+                            .device = arguments.device.device,
+                            .engine = arguments.engine,
+                            .threads = arguments.device.threads});
+  const bool given = !arguments.text.empty();
+  const std::string split = !arguments.split.empty() ? arguments.split : given ? "all" : "val";
+  const Corpus corpus = given ? given_corpus(arguments, run, split) : own_corpus(arguments, run, split);
+  log_notices(corpus);
+  const bool own = corpus.fingerprint() == run.checkpoint.state.data;
+  if (own && given && arguments.split.empty())
+    log_note("this is the text that the model was trained on, scored as a whole; --split val: the part held out");
+  const std::unique_ptr<Corpus> other = own ? nullptr : training_corpus(arguments, run);
+  const Figures figures = measure(run.scorer(), run.config().model, own ? &corpus : other.get(),
+                                  run.config().data.units, scored_part(arguments, run, corpus, split, own));
+  if (!arguments.output.json) {
+    std::fputs(to_text(figures).c_str(), stdout);
+    return;
+  }
+  nlohmann::ordered_json json = to_json(figures);
+  json["checkpoint"] = {{"step", run.checkpoint.state.step}, {"path", run.checkpoint.path.string()}};
+  if (!figures.scored.weights.empty()) json["checkpoint"]["weights"] = figures.scored.weights;
+  json["text"] = given ? arguments.text : run.config().data.text;
+  print_json(json);
+}
+
+}  // namespace
+
+void add_eval(Options& options) {
+  const auto arguments = std::make_shared<Arguments>();
+  options.add("RUN", arguments->run, "run folder, or one checkpoint folder in it").required();
+  options.add("--text", arguments->text, "score this text as a whole instead of the run's own; may be repeated");
+  options
+      .add("--split", arguments->split,
+           "train, val or all (default: val of the run's own text, all of a text given by --text)")
+      .one_of({"train", "val", "all"});
+  options
+      .add("--stride", arguments->stride,
+           "overlapping windows: score the last so many characters of each; 0: no overlap")
+      .non_negative();
+  add_checkpoint_option(options, arguments->checkpoint);
+  add_weights_option(options, arguments->weights);
+  add_storage_option(options, arguments->storage);
+  options.add("--engine", arguments->engine, "auto, autograd or cpu");
+  add_device_arguments(options, arguments->device);
+  options.find("--device").help("auto and cpu: the CPU; cuda or cuda:N where asked for");
+  add_output_arguments(options, arguments->output);
+  on_parsed(options, arguments, run_eval);
+}
+
+}  // namespace chargpt

@@ -1,0 +1,218 @@
+// `chargpt sample RUN`: streams text written by a trained model.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <iostream>
+#include <iterator>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/names.h"
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/decoding.h"
+#include "cli/loaded_run.h"
+#include "cli/print_json.h"
+#include "cli/print_text.h"
+#include "generate/generate.h"
+#include "generate/stop.h"
+#include "inference/model_types.h"
+#include "report/log.h"
+
+namespace chargpt {
+
+namespace {
+
+struct Arguments {
+  OutputArguments output;
+  DeviceArguments device;
+  ConfigArguments config;
+  std::string run, checkpoint, weights = "better", prompt, prompt_file, unknown = "error", dash;
+  const Option *seed_option = nullptr, *prompt_option = nullptr, *file_option = nullptr;  ///< whether they were given
+  Context context = Context::automatic;
+  std::vector<std::string> stop;
+  std::int64_t seed = 1337;
+  Storage storage = Storage::float32;
+  bool greedy = false, no_cache = false;
+};
+
+std::string read_standard_input() {
+  return {std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
+}
+
+std::string prompt_text(const Arguments& arguments) {
+  if (!arguments.dash.empty() && arguments.dash != "-")
+    throw Error(ExitCode::usage, "'" + arguments.dash + "' is one argument too many; a prompt is given by --prompt");
+  const std::initializer_list<bool> given = {arguments.prompt_option->given(), arguments.file_option->given(),
+                                             !arguments.dash.empty()};
+  if (std::ranges::count(given, true) > 1)
+    throw Error(ExitCode::usage, "a prompt is given twice; give one: --prompt, --prompt-file or '-'");
+  if (arguments.dash == "-") return read_standard_input();
+  if (arguments.prompt_file.empty()) return arguments.prompt;
+  const std::string text = read_file(arguments.prompt_file, 64 << 20);
+  return text.starts_with("\xEF\xBB\xBF") ? text.substr(3) : text;  // as a training text, without its byte order mark
+}
+
+UnknownPolicy unknown_policy(const std::string& name) {
+  if (name == "skip") return UnknownPolicy::skip;
+  return name == "replace" ? UnknownPolicy::replace : UnknownPolicy::error;
+}
+
+/// Prompt ids; without a prompt a start symbol that is not printed: newline, or else the first symbol.
+std::vector<std::int64_t> prompt_ids(const Arguments& arguments, const LoadedRun& run, std::string& shown) {
+  const Vocabulary& vocabulary = run.checkpoint.vocabulary;
+  const std::string text = prompt_text(arguments);
+  const std::string what = !arguments.prompt_file.empty() ? arguments.prompt_file
+                           : arguments.dash == "-"        ? std::string("standard input")
+                                                          : std::string("--prompt");
+  std::vector<std::int64_t> ids = vocabulary.encode(text, what, unknown_policy(arguments.unknown));
+  shown = vocabulary.decode(ids);
+  if (ids.empty()) ids.push_back(run.checkpoint.state.start_symbol);
+  const auto block_size = static_cast<std::size_t>(run.model->block_size());
+  if (ids.size() > block_size)
+    log_note("the prompt has " + std::to_string(ids.size()) + " characters and the model sees " +
+             std::to_string(block_size) + ": its last " + std::to_string(block_size) + " count");
+  return ids;
+}
+
+/// Gives one sample's text to stdout as it grows; others are kept whole until their turn.
+class SampleText {
+ public:
+  SampleText(const std::vector<std::string>& stop, bool live) : matcher_(stop), live_(live) {}
+
+  bool add(const std::string& symbol) {
+    ++tokens_;
+    emit(matcher_.add(assembler_.add(symbol)));
+    return !matcher_.stopped();
+  }
+  void finish() {
+    emit(matcher_.add(assembler_.finish()));
+    emit(matcher_.finish());
+  }
+  const std::string& text() const { return text_; }
+  std::int64_t tokens() const { return tokens_; }
+
+ private:
+  void emit(const std::string& text) {
+    text_ += text;
+    if (!live_ || text.empty()) return;
+    print_text(text);
+    const auto now = std::chrono::steady_clock::now();
+    if (now - flushed_ < std::chrono::milliseconds(5)) return;  // faster than anyone reads: a few characters at once
+    std::fflush(stdout);
+    flushed_ = now;
+  }
+  Utf8Assembler assembler_;  // units bytes: a character may come in several tokens
+  StopMatcher matcher_;
+  bool live_;
+  std::chrono::steady_clock::time_point flushed_{};
+  std::string text_;
+  std::int64_t tokens_ = 0;
+};
+
+void print_samples(const Arguments& arguments, const std::string& prompt, const std::vector<SampleText>& samples) {
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    if (arguments.output.json) {
+      nlohmann::ordered_json line = {{"sample", i}};
+      add_text(line, "prompt", prompt);
+      add_text(line, "text", samples[i].text());
+      line["tokens"] = samples[i].tokens();
+      line["seed"] = arguments.seed;
+      print_json(line, /*indent=*/-1);
+      continue;
+    }
+    if (i > 0) print_text("---\n" + prompt + samples[i].text());
+    print_text("\n");
+  }
+}
+
+bool is_given(const ResolvedConfig& config, const char* option) {
+  return config.origin.at(option).starts_with("--");
+}
+
+/// The options of this sample. Error usage where two contradict each other; what changes nothing is said.
+SampleConfig sample_options(const Arguments& arguments, const LoadedRun& run) {
+  ResolvedConfig config = run.checkpoint.config;
+  for (auto& [key, origin] : config.origin)
+    if (key.starts_with("sample.")) origin = "the run";
+  apply_overrides(config, arguments.config.overrides());
+  SampleConfig sample = config.config.sample;
+  if (arguments.greedy && is_given(config, "sample.temperature") && sample.temperature != 0)
+    throw Error(ExitCode::usage, "--greedy is --temperature 0, and --temperature " +
+                                     nlohmann::json(sample.temperature).dump() + " is given too; give one");
+  if (arguments.greedy) sample.temperature = 0;
+  if (sample.temperature != 0) return sample;
+  std::vector<std::string> idle;
+  for (const char* option : {"top_k", "top_p", "min_p"})
+    if (is_given(config, (std::string("sample.") + option).c_str())) idle.push_back(std::string("--") + option);
+  if (arguments.seed_option->given()) idle.emplace_back("--seed");
+  const std::string why = "the most probable character is always taken (temperature 0): ";
+  if (!idle.empty()) log_note(why + joined(idle, " and ") + (idle.size() > 1 ? " change" : " changes") + " nothing");
+  if (sample.num_samples > 1) log_note(why + "all " + std::to_string(sample.num_samples) + " samples are alike");
+  return sample;
+}
+
+void run_sample(const Arguments& arguments) {
+  LoadedRun run = load_run(arguments.run, arguments.checkpoint,
+                           {.weights = *enum_value<Weights>(arguments.weights),
+                            .storage = arguments.storage,
+                            .device = arguments.device.device,
+                            .threads = arguments.device.threads});
+  const SampleConfig sample = sample_options(arguments, run);
+  if (leaks(run.config().model))
+    log_note("this model leaks: it was trained to see the symbols it had to predict, and has not learnt to write");
+  std::string prompt;
+  const std::vector<std::int64_t> ids = prompt_ids(arguments, run, prompt);
+
+  std::vector<SampleText> samples;
+  for (std::int64_t i = 0; i < sample.num_samples; ++i)
+    samples.emplace_back(arguments.stop, i == 0 && !arguments.output.json);
+  if (!arguments.output.json) print_text(prompt);
+  const auto start = std::chrono::steady_clock::now();
+  const std::unique_ptr<NextLogits> logits =
+      run.next_logits({.context = arguments.context, .storage = arguments.storage, .rerun = arguments.no_cache});
+  generate(*logits, run.model->vocab_size(), run.model->block_size(), ids, sample,
+           static_cast<std::uint64_t>(arguments.seed), [&](std::int64_t index, std::int64_t id) {
+             return samples[static_cast<std::size_t>(index)].add(run.checkpoint.vocabulary.symbol(id));
+           });
+  for (SampleText& text : samples) text.finish();
+  print_samples(arguments, prompt, samples);
+  std::int64_t tokens = 0;
+  for (const SampleText& text : samples) tokens += text.tokens();
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  log_detail(std::to_string(tokens) + " characters, " +
+             std::to_string(static_cast<std::int64_t>(static_cast<double>(tokens) / seconds.count())) + " a second");
+}
+
+}  // namespace
+
+void add_sample(Options& options) {
+  const auto arguments = std::make_shared<Arguments>();
+  const Option& run = options.add("RUN", arguments->run, "run folder, or one checkpoint folder in it").required();
+  options.add("DASH", arguments->dash, "'-' reads the prompt from standard input");
+  arguments->prompt_option =
+      &options.add("--prompt", arguments->prompt, "text to continue (default: a newline, not printed)");
+  arguments->file_option = &options.add("--prompt-file", arguments->prompt_file, "file with the text to continue");
+  add_checkpoint_option(options, arguments->checkpoint);
+  add_weights_option(options, arguments->weights);
+  options.add("--stop", arguments->stop, "end a sample before this string; may be repeated");
+  options.add("--unknown", arguments->unknown, "prompt characters the model has never seen")
+      .one_of({"error", "skip", "replace"});
+  options.flag("--greedy", arguments->greedy, "always the most probable character (temperature 0)");
+  arguments->seed_option =
+      &options.add("--seed", arguments->seed, "seed of the draws; sample i has its own stream (seed, i)")
+           .non_negative();
+  add_context_option(options, arguments->context);
+  add_storage_option(options, arguments->storage);
+  options.flag("--no-cache", arguments->no_cache, "run the whole context again for each character (same text, slower)");
+  arguments->config.add(options, {"sample"});
+  arguments->config.help_shows(options, run, "", config_of_run);
+  add_device_arguments(options, arguments->device);
+  options.find("--device").help("auto and cpu: the CPU; cuda or cuda:N where asked for");
+  add_output_arguments(options, arguments->output, "stdout is one JSON object a line, one for each sample");
+  on_parsed(options, arguments, run_sample);
+}
+
+}  // namespace chargpt

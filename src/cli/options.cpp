@@ -1,0 +1,292 @@
+#include "cli/options.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+#include <utility>
+
+#include "base/error.h"
+#include "base/names.h"
+#include "base/quote.h"
+
+namespace chargpt {
+
+namespace {
+
+constexpr int most_words = 1000;  // of a positional argument
+
+std::string shown(const std::string& given) {
+  return given.empty() ? "an empty value" : printable(given);
+}
+
+/// "{auto,always,never}" -> "auto, always, never"
+std::string listed(const std::string& choice) {
+  std::string list;
+  for (const char c : choice.substr(1, choice.size() - 2)) list += c == ',' ? ", " : std::string(1, c);
+  return list;
+}
+
+/// "a whole number, 0 to 4096", "one of train, val, all", "KEY=VALUE": what an option takes; empty: any text.
+std::string taken_by(const OptionText& option) {
+  const std::string range = option.range.empty() ? "" : ", " + option.range;
+  if (option.value == "INT") return "a whole number" + range;
+  if (option.value == "FLOAT") return "a number" + range;
+  if (option.value.starts_with("{")) return "one of " + listed(option.value);
+  return option.value == "TEXT" || option.value == "VALUE" ? "" : option.value;
+}
+
+/// Where CLI11 has found too few words for an option, or too many for an argument.
+std::string wrong_count(const Option& option) {
+  if (option.text().positional())
+    return option.name() + " takes up to " + std::to_string(most_words) + " words; " +
+           std::to_string(option.values().size()) + " were given";
+  const std::string taken = taken_by(option.text());
+  return option.name() + " needs a value" + (taken.empty() ? "" : ": " + taken);
+}
+
+Error surplus(const std::string& argument, const std::string& see) {
+  return Error(ExitCode::usage, "'" + argument + "' is one argument too many" + see);
+}
+
+}  // namespace
+
+Option& Option::required() {
+  parsed_.required();
+  if (text_.several) parsed_.expected(1, most_words);
+  text_.required = true;
+  return *this;
+}
+
+Option& Option::range(std::int64_t least, std::int64_t most) {
+  least_ = least;
+  most_ = most;
+  text_.range = std::to_string(least) + " to " + std::to_string(most);
+  return *this;
+}
+
+Option& Option::positive() {
+  above_zero_ = true;
+  text_.range = "above 0";
+  return *this;
+}
+
+Option& Option::non_negative() {
+  least_ = 0;
+  text_.range = "at least 0";
+  return *this;
+}
+
+Option& Option::one_of(const std::vector<std::string>& values) {
+  parsed_.check([values](const std::string& given) -> std::string {
+    if (std::ranges::count(values, given) > 0) return "";
+    const auto nearest = nearest_name(given, values);
+    return shown(given) + " is not one of " + joined(values, ", ") +
+           (nearest ? "; did you mean " + *nearest + "?" : "");
+  });
+  text_.value = "{" + joined(values, ",") + "}";
+  return *this;
+}
+
+Option& Option::excludes(const Option& other) {
+  parsed_.excludes(&other.parsed_);
+  return *this;
+}
+
+Option& Option::group(const std::string& heading) {
+  text_.group = heading;
+  return *this;
+}
+
+Option& Option::hidden() {
+  text_.hidden = true;
+  return *this;
+}
+
+Option& Option::value_name(const std::string& name) {
+  text_.value = name;
+  return *this;
+}
+
+Option& Option::default_text(const std::string& text) {
+  text_.standard = text;
+  return *this;
+}
+
+Option& Option::help(const std::string& text) {
+  text_.help = text;
+  return *this;
+}
+
+bool Option::given() const {
+  return parsed_.count() > 0;
+}
+
+const std::vector<std::string>& Option::values() const {
+  return parsed_.results();
+}
+
+template <class Value>
+std::string Option::refusal(const std::string& given) const {
+  Value value{};
+  bool understood = CLI::detail::lexical_cast(given, value);
+  if constexpr (std::is_floating_point_v<Value>) understood = understood && std::isfinite(value);
+  if (!understood) return shown(given) + " is not understood; it takes " + taken_by(text_);
+  if (above_zero_ && value <= 0) return given + " is not above 0";
+  if (least_ && value < static_cast<Value>(*least_))
+    return given + " is below " + std::to_string(*least_) + ", the smallest allowed";
+  if (most_ && value > static_cast<Value>(*most_))
+    return given + " is above " + std::to_string(*most_) + ", the largest allowed";
+  return "";
+}
+
+bool Option::given_twice() const {
+  return values().size() > 1 && parsed_.get_expected_max() == 1 && parsed_.get_type_size() == 1 &&
+         parsed_.get_multi_option_policy() == CLI::MultiOptionPolicy::Throw;
+}
+
+Options::Options(const std::string& command) : command_(command), app_(std::make_unique<CLI::App>("", command)) {
+  app_->allow_extras();
+  app_->option_defaults()->always_capture_default();
+  CLI::Option& help = *app_->get_help_ptr();
+  keep(help, {.name = "--help", .letter = "-h", .help = help.get_description()});
+}
+
+Options::~Options() = default;
+
+Option& Options::keep(CLI::Option& parsed, OptionText text) {
+  all_.push_back(std::unique_ptr<Option>(new Option(parsed, std::move(text))));
+  return *all_.back();
+}
+
+template <class Value>
+Option& Options::bind(const std::string& name, Value& value, const std::string& help) {
+  CLI::Option& parsed = *app_->add_option(name, value);
+  Option& option =
+      keep(parsed, {.name = name, .value = parsed.get_type_name(), .standard = parsed.get_default_str(), .help = help});
+  if constexpr (std::is_arithmetic_v<Value>)
+    parsed.check([&option](const std::string& given) { return option.refusal<Value>(given); });
+  return option;
+}
+
+Option& Options::flag(const std::string& name, bool& value, const std::string& help) {
+  return keep(*app_->add_flag(name, value), {.name = name, .help = help});
+}
+
+Option& Options::add(const std::string& name, std::string& value, const std::string& help) {
+  return bind(name, value, help);
+}
+
+Option& Options::add(const std::string& name, std::int64_t& value, const std::string& help) {
+  return bind(name, value, help);
+}
+
+Option& Options::add(const std::string& name, double& value, const std::string& help) {
+  return bind(name, value, help);
+}
+
+Option& Options::add(const std::string& name, std::vector<std::string>& values, const std::string& help) {
+  Option& option = bind(name, values, help).default_text("");
+  option.text_.several = option.text_.positional();
+  if (option.text_.several)
+    option.parsed_.expected(0, most_words);
+  else  // without the last, words behind its value would be taken too, and "[a,b]" be cut in two
+    option.parsed_.take_all()->expected(1)->allow_extra_args(false);
+  return option;
+}
+
+Option& Options::choice(const std::string& name, const std::vector<std::string>& names, const std::string& standard,
+                        std::function<void(const std::string& name)> set, const std::string& help) {
+  return keep(*app_->add_option_function<std::string>(name, set), {.name = name, .standard = standard, .help = help})
+      .one_of(names);
+}
+
+Option& Options::find(const std::string& name) {
+  return **std::ranges::find(all_, name, [](const auto& option) { return option->name(); });
+}
+
+/// The option that `--name` or `--name=value` means, whatever its `-` and `_`; null: none.
+const Option* Options::meant_by(const std::string& argument) const {
+  if (argument.size() < 3 || !argument.starts_with("--")) return nullptr;
+  const auto fold = [](std::string name) {
+    std::replace(name.begin() + 2, name.end(), '_', '-');
+    return name;
+  };
+  const std::string name = fold(argument.substr(0, argument.find('=')));
+  for (const auto& option : all_)
+    if (!option->text().positional() && fold(option->name()) == name) return option.get();
+  return nullptr;
+}
+
+/// The words for CLI11: options spelled as they were declared, and an empty value (`--prompt=`) as a word of its own,
+/// for which CLI11 would take the next one.
+std::vector<std::string> Options::words_of(const std::vector<std::string>& arguments) const {
+  std::vector<std::string> words;
+  for (auto argument = arguments.begin(); argument != arguments.end(); ++argument) {
+    if (*argument == "--") {
+      words.insert(words.end(), argument, arguments.end());
+      break;
+    }
+    const Option* const option = meant_by(*argument);
+    const std::string value =
+        option == nullptr ? "" : argument->substr(std::min(argument->find('='), argument->size()));
+    const bool is_empty = value == "=" && !option->text().value.empty();
+    words.push_back(option == nullptr ? *argument : option->name() + (is_empty ? "" : value));
+    if (is_empty) words.emplace_back();
+  }
+  return words;
+}
+
+/// What CLI11 could not place: an unknown option (with the nearest known one) or a surplus word.
+void Options::refuse_extra(const std::string& extra) const {
+  const std::string see = "; see chargpt " + command_ + " --help";
+  if (!extra.starts_with("-")) throw surplus(extra, see);
+  std::vector<std::string> known;
+  for (const auto& option : all_)
+    if (!option->text().positional()) known.push_back(option->name());
+  const std::string name = extra.substr(0, extra.find('='));
+  const auto nearest = nearest_name(name, known);
+  throw Error(ExitCode::usage, "unknown option " + name + (nearest ? "; did you mean " + *nearest + "?" : see));
+}
+
+/// CLI11 keeps all that was said of an option, and refuses the second word on it in words of its own.
+void Options::refuse_repeated() const {
+  for (const auto& option : all_)
+    if (option->given_twice())
+      throw Error(ExitCode::usage, option->name() + " is given twice, as " + printable(option->values()[0]) +
+                                       " and as " + printable(option->values()[1]) + "; give it once");
+}
+
+/// "--seed: 1 required INT missing" is what CLI11 says.
+void Options::refuse_wrong_count(const std::exception& refusal) const {
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&refusal) == nullptr) return;
+  const std::string what = refusal.what();
+  for (const auto& option : all_)
+    if (what.starts_with(option->name() + ":"))
+      throw Error(ExitCode::usage, wrong_count(*option) + "; see chargpt " + command_ + " --help");
+}
+
+bool Options::parse(const std::vector<std::string>& arguments) {
+  std::vector<std::string> words = words_of(arguments);
+  std::ranges::reverse(words);  // as CLI11 takes them
+  const std::string see = "; see chargpt " + command_ + " --help";
+  try {
+    app_->parse(words);
+  } catch (const CLI::CallForHelp&) {
+    return false;
+  } catch (const CLI::ParseError& error) {
+    refuse_repeated();
+    refuse_wrong_count(error);
+    const std::string what = error.what();
+    throw Error(ExitCode::usage, what + (what.ends_with('?') ? "" : see));
+  }
+  bool arguments_only = false;
+  for (const std::string& extra : app_->remaining()) {
+    if (arguments_only) throw surplus(extra, see);
+    arguments_only = extra == "--";
+    if (!arguments_only) refuse_extra(extra);
+  }
+  return true;
+}
+
+}  // namespace chargpt

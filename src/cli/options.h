@@ -1,0 +1,125 @@
+// The options of one command: declared here, read by CLI11. Only options.cpp includes CLI11, whose header takes longer
+// to compile than all the rest of a command. Knows no command and prints nothing.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace chargpt {
+
+/// What `--help` says of an option.
+struct OptionText {
+  std::string name{};      ///< "--seed"; "RUN" of a positional argument
+  std::string letter{};    ///< "-h" of --help; empty: none
+  std::string value{};     ///< what stands for its value: "INT", "{auto,always,never}"; empty: a flag takes none
+  std::string range{};     ///< "1 to 9", "above 0"; empty: any
+  std::string standard{};  ///< the default, as one would give it; empty: none
+  std::string group = "Options";
+  std::string help{};
+  bool hidden = false, required = false;
+  bool several = false;  ///< a positional argument that takes more than one word
+  bool positional() const { return !name.starts_with("-"); }
+};
+
+/// An option, a flag or a positional argument. What declares returns the option again, so that declarations chain.
+class Option {
+ public:
+  Option& required();
+  /// Of numbers: from `least` to `most`; above 0; 0 and above.
+  Option& range(std::int64_t least, std::int64_t most);
+  Option& positive();
+  Option& non_negative();
+  /// Of texts: one of `values`.
+  Option& one_of(const std::vector<std::string>& values);
+  Option& excludes(const Option& other);
+
+  /// For --help only.
+  Option& group(const std::string& heading);
+  Option& hidden();
+  Option& value_name(const std::string& name);
+  Option& default_text(const std::string& text);
+  Option& help(const std::string& text);
+
+  const OptionText& text() const { return text_; }
+  const std::string& name() const { return text_.name; }
+
+  /// Of the command line that was parsed: whether the option is in it, and with what values.
+  bool given() const;
+  const std::vector<std::string>& values() const;
+
+ private:
+  friend class Options;
+  Option(CLI::Option& parsed, OptionText text) : parsed_(parsed), text_(std::move(text)) {}
+  /// Why a number is not taken; empty where it is.
+  template <class Value>
+  std::string refusal(const std::string& given) const;
+  bool given_twice() const;
+
+  CLI::Option& parsed_;
+  OptionText text_;
+  std::optional<std::int64_t> least_, most_;
+  bool above_zero_ = false;
+};
+
+/// All options of a command, in the order of --help. A name that begins with "--" is an option's, any other one a
+/// positional argument's; `-` and `_` in it are the same on the command line. What an option is bound to must live
+/// until the command has run; its value then is the default.
+class Options {
+ public:
+  explicit Options(const std::string& command);
+  ~Options();
+
+  Option& flag(const std::string& name, bool& value, const std::string& help);
+  Option& add(const std::string& name, std::string& value, const std::string& help);
+  Option& add(const std::string& name, std::int64_t& value, const std::string& help);
+  Option& add(const std::string& name, double& value, const std::string& help);
+  /// May be repeated, with one value each time; of a positional argument, up to 1000 words.
+  Option& add(const std::string& name, std::vector<std::string>& values, const std::string& help);
+  /// `set` is called with the one of `names` that is given; `standard` holds where none is.
+  Option& choice(const std::string& name, const std::vector<std::string>& names, const std::string& standard,
+                 std::function<void(const std::string& name)> set, const std::string& help);
+
+  const std::string& command() const { return command_; }
+  /// --help first.
+  const std::vector<std::unique_ptr<Option>>& all() const { return all_; }
+  /// The option of this name, which must be one.
+  Option& find(const std::string& name);
+
+  /// `defaults`: called before --help, to settle default_text of options; returns the line on whose they are.
+  void set_help_defaults(std::function<std::string()> defaults) { help_defaults_ = std::move(defaults); }
+  std::string help_defaults() const { return help_defaults_ ? help_defaults_() : ""; }
+
+  void on_parsed(std::function<void()> run) { run_ = std::move(run); }
+  /// Sets what the options are bound to. False where --help is among `arguments`. Error usage, naming the option, for
+  /// what is not understood.
+  bool parse(const std::vector<std::string>& arguments);
+  void run() const { run_(); }
+
+ private:
+  template <class Value>
+  Option& bind(const std::string& name, Value& value, const std::string& help);
+  Option& keep(CLI::Option& parsed, OptionText text);
+  const Option* meant_by(const std::string& argument) const;
+  std::vector<std::string> words_of(const std::vector<std::string>& arguments) const;
+  [[noreturn]] void refuse_extra(const std::string& extra) const;
+  void refuse_repeated() const;
+  void refuse_wrong_count(const std::exception& refusal) const;
+
+  std::string command_;
+  std::unique_ptr<CLI::App> app_;
+  std::vector<std::unique_ptr<Option>> all_;
+  std::function<std::string()> help_defaults_;
+  std::function<void()> run_;
+};
+
+}  // namespace chargpt

@@ -1,0 +1,11 @@
+// Text on standard output: every byte of it for a file or a pipe, nothing that a terminal would obey for a terminal.
+#pragma once
+
+#include <string_view>
+
+namespace chargpt {
+
+/// All bytes of `text`, NUL among them; on a terminal as escape_for_terminal shows it.
+void print_text(std::string_view text);
+
+}  // namespace chargpt

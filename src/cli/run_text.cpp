@@ -1,0 +1,104 @@
+#include "cli/run_text.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "base/heartbeat.h"
+#include "base/names.h"
+#include "cli/process.h"
+#include "cli/signals.h"
+#include "report/format.h"
+#include "report/log.h"
+#include "text/sample_text.h"
+
+namespace chargpt {
+
+namespace {
+
+/// How far a text has been read, in a line on stderr.
+class ReadingLine {
+ public:
+  ReadingLine(const ReadingLine&) = delete;
+  ReadingLine& operator=(const ReadingLine&) = delete;
+  ReadingLine() = default;
+  ~ReadingLine() { clear(); }
+
+  void show(std::uint64_t done, std::uint64_t of) {
+    if (of > 0 && done == of) return clear();
+    const double now = steady_seconds();
+    if (now < next_) return;
+    next_ = now + (terminal_ ? 0.1 : 5);
+    const std::string line = of > 0 ? part_of_file(done, of) : part_of_pipe(done, now - begun_);
+    if (!terminal_) return log_note(line);
+    std::fprintf(stderr, "\rchargpt: %s\x1b[K", line.c_str());
+    painted_ = true;
+  }
+
+ private:
+  static std::string part_of_file(std::uint64_t done, std::uint64_t of) {
+    return "reading the text (" + format_bytes(static_cast<std::int64_t>(of / 2)) +
+           ", twice): " + std::to_string(100 * done / of) + "%";
+  }
+
+  static std::string part_of_pipe(std::uint64_t done, double seconds) {
+    return "reading the text: " + format_bytes(static_cast<std::int64_t>(done)) + " after " + format_duration(seconds);
+  }
+
+  void clear() {
+    if (painted_) std::fputs("\r\x1b[K", stderr);
+    painted_ = false;
+  }
+
+  const bool terminal_ = isatty(STDERR_FILENO) != 0;
+  const double begun_ = steady_seconds();
+  double next_ = begun_ + 1;  ///< when the next line is due
+  bool painted_ = false;
+};
+
+/// Neither the user nor a file of the user's has said which.
+bool nobody_named(const std::string& origin) {
+  return origin == "default" || origin.starts_with("preset ");
+}
+
+}  // namespace
+
+void choose_text(ResolvedConfig& config) {
+  Strings& text = config.config.data.text;
+  std::string& origin = config.origin.at("data.text");
+  std::error_code ignored;
+  const auto is_there = [&](const std::string& name) { return std::filesystem::exists(name, ignored); };
+  if (!nobody_named(origin) || std::all_of(text.begin(), text.end(), is_there)) return;
+  log_note("no text was named, and " + joined(text, ", ") + " is not there: the sample inside the program is used, " +
+           format_count(static_cast<std::int64_t>(sample_text().size())) +
+           " characters, so expect little; your own text: --text FILE");
+  text = {std::string(sample_text_name)};
+  origin = "built in";
+}
+
+ReadingProgress reading_progress(const OutputArguments& output) {
+  const auto line = output.quiet ? nullptr : std::make_shared<ReadingLine>();
+  return [line](std::uint64_t done, std::uint64_t of) {
+    if (stopping_signal() != 0) throw Interrupted{};
+    if (line) line->show(done, of);
+  };
+}
+
+void log_notices(const Corpus& corpus) {
+  for (const std::string& notice : corpus.notices()) log_note(notice);
+}
+
+FoundText text_of_run(const Checkpoint& checkpoint, const DataConfig& data, const std::filesystem::path& run,
+                      const std::filesystem::path& cache_folder, const OutputArguments& output) {
+  const bool named = data.text != checkpoint.config.config.data.text;
+  const KnownText known{data, checkpoint.vocabulary, checkpoint.state.data, run};
+  FoundText found = find_text(known, named, cache_folder, reading_progress(output));
+  if (found.names != data.text) log_note("the text of " + run.string() + " lies at " + joined(found.names, ", "));
+  return found;
+}
+
+}  // namespace chargpt

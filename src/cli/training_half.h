@@ -1,0 +1,48 @@
+// The other half of the program, which has LibTorch: the executable chargpt-training beside this one. Commands that
+// train, and models on a GPU, go on there; everything else ends here, and never waits for LibTorch to load.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "checkpoint/checkpoint.h"
+#include "generate/generate.h"
+#include "inference/model.h"
+#include "inference/window_scorer.h"
+
+namespace chargpt {
+
+class Options;
+
+/// A trained model as LibTorch modules on a device.
+class Modules {
+ public:
+  Modules() = default;
+  virtual ~Modules() = default;
+  Modules(const Modules&) = delete;
+  Modules& operator=(const Modules&) = delete;
+  virtual WindowScorer& scorer() = 0;
+  virtual std::unique_ptr<NextLogits> next_logits(const DecodeOptions& options) = 0;
+};
+
+/// What the training half adds to this one.
+struct TrainingHalf {
+  struct CommandOptions {
+    std::string_view name;
+    void (*add)(Options& options);
+  };
+  std::span<const CommandOptions> commands;
+  std::unique_ptr<Modules> (*modules)(const Checkpoint& checkpoint, const ModelUse& use);
+};
+
+/// Null in the half without LibTorch.
+const TrainingHalf* training_half();
+/// To be called first, with what outlives the process's work.
+void be_training_half(const TrainingHalf& half);
+
+/// The very command line that this process was started with goes on in the training half; returns only by an Error
+/// unavailable, where that is not there or cannot be loaded.
+[[noreturn]] void continue_in_training_half();
+
+}  // namespace chargpt

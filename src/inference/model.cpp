@@ -1,0 +1,139 @@
+#include "inference/model.h"
+
+#include <bit>
+#include <cstring>
+#include <set>
+#include <span>
+#include <utility>
+
+#include "base/error.h"
+#include "base/zeroed_memory.h"
+#include "checkpoint/sparse_rows.h"
+#include "inference/model_types.h"
+#include "kernels/kernels.h"
+
+namespace chargpt {
+namespace {
+
+std::int64_t numel_of(const std::vector<std::int64_t>& shape) {
+  std::int64_t numel = 1;
+  for (const std::int64_t size : shape) numel *= size;
+  return numel;
+}
+
+/// Of the numbers next to `value` that have 8 bits of precision the nearest, ties to even.
+float rounded_to_bfloat16(float value) {
+  auto bits = std::bit_cast<std::uint32_t>(value);
+  if ((bits & 0x7fffffffU) > 0x7f800000U) return value;  // not a number, and stays one
+  bits += 0x7fffU + ((bits >> 16) & 1U);
+  return std::bit_cast<float>(bits & 0xffff0000U);
+}
+
+/// Tensors of one safetensors file by name, counting which have been asked for.
+class WeightsFile {
+ public:
+  WeightsFile(const SafetensorsFile& file, std::string source) : file_(file), source_(std::move(source)) {}
+
+  bool has(const std::string& name) const {
+    return file_.find(name) != nullptr || file_.find(rows_name(name)) != nullptr;
+  }
+
+  /// Where it lies in the file, or a copy in `own` of what is not stored as it is used.
+  const float* values(const std::string& name, const std::vector<std::int64_t>& shape,
+                      std::vector<std::shared_ptr<void>>& own) {
+    if (file_.find(name) != nullptr) {
+      const TensorView& tensor = expect_tensor(file_, source_, name, "F32", shape);
+      asked_.insert(name);
+      if (reinterpret_cast<std::uintptr_t>(tensor.bytes.data()) % alignof(float) == 0)
+        return reinterpret_cast<const float*>(tensor.bytes.data());
+    }
+    const std::size_t bytes = static_cast<std::size_t>(numel_of(shape)) * sizeof(float);
+    own.push_back(zeroed_memory(bytes));
+    asked_.merge(read_tensor(file_, source_, name, shape, {static_cast<std::byte*>(own.back().get()), bytes}));
+    return static_cast<const float*>(own.back().get());
+  }
+
+  /// After the last: there may be no other.
+  void expect_no_more() const {
+    for (const TensorView& tensor : file_.tensors())
+      if (!asked_.contains(tensor.name))
+        throw Error(ExitCode::data, source_ + " has a tensor that this model has not: " + tensor.name +
+                                        "; it belongs to another model");
+  }
+  const std::string& source() const { return source_; }
+
+ private:
+  const SafetensorsFile& file_;
+  std::string source_;
+  std::set<std::string> asked_;
+};
+
+}  // namespace
+
+Weights chosen_weights(const Checkpoint& checkpoint, Weights which) {
+  if (which == Weights::averaged && !checkpoint.averaged)
+    throw Error(ExitCode::usage,
+                checkpoint.path.string() + " has no averaged weights: its run had train.ema = 0; leave out --weights");
+  if (which == Weights::trained || !checkpoint.averaged) return Weights::trained;
+  const RunState& state = checkpoint.state;
+  const bool trained = which == Weights::better && !(state.averaged_val_loss < state.val_loss);
+  return trained ? Weights::trained : Weights::averaged;
+}
+
+void InferenceModel::read(const ParameterValues& values, const std::function<void()>& refuse) {
+  const auto find = [&](const std::string& name, const std::vector<std::int64_t>& shape) -> cpu::Parameter {
+    const float* const found = values(name, shape);
+    if (found == nullptr) return {};
+    values_.push_back(found);
+    shapes_.push_back(shape);
+    return {.group = static_cast<int>(values_.size()) - 1, .offset = 0, .numel = numel_of(shape)};
+  };
+  std::optional<cpu::Plan> plan = cpu::plan_of(config_, vocab_size_, find, count_parameters(config_, vocab_size_),
+                                               cpu::Packing::forward, cpu::kernels());
+  if (!plan) refuse();
+  plan_ = std::move(*plan);
+}
+
+InferenceModel::InferenceModel(const Checkpoint& checkpoint, Weights which)
+    : config_(checkpoint.config.config.model),
+      vocab_size_(checkpoint.vocabulary.size()),
+      weights_(chosen_weights(checkpoint, which)) {
+  check_model_config(config_);
+  WeightsFile trained(*checkpoint.model, (checkpoint.path / "model.safetensors").string());
+  std::optional<WeightsFile> averaged;
+  if (weights_ == Weights::averaged)
+    averaged.emplace(*checkpoint.averaged, (checkpoint.path / "averaged.safetensors").string());
+  std::string missing;
+  const auto values = [&](const std::string& name, const std::vector<std::int64_t>& shape) -> const float* {
+    if (!trained.has(name) && missing.empty()) missing = name;
+    if (!trained.has(name)) return nullptr;
+    const float* const of_training = trained.values(name, shape, own_);
+    return averaged && averaged->has(name) ? averaged->values(name, shape, own_) : of_training;
+  };
+  read(values, [&] {
+    throw Error(ExitCode::data, trained.source() + " does not hold the weights that its config asks for" +
+                                    (missing.empty() ? "" : "; it has no " + missing));
+  });
+  trained.expect_no_more();
+  if (averaged) averaged->expect_no_more();
+}
+
+InferenceModel::InferenceModel(const ModelConfig& config, std::int64_t vocab_size, const ParameterValues& values)
+    : config_(config), vocab_size_(vocab_size) {
+  read(values, [] { throw Error(ExitCode::internal, "the model's parameters are not those of its options"); });
+}
+
+void InferenceModel::round_matrices(Storage storage) {
+  if (storage == Storage::float32) return;
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    if (shapes_[i].size() < 2) continue;
+    const auto numel = static_cast<std::size_t>(numel_of(shapes_[i]));
+    own_.push_back(zeroed_memory(numel * sizeof(float)));
+    auto* const to = static_cast<float*>(own_.back().get());
+    for (std::size_t j = 0; j < numel; ++j)
+      if (values_[i][j] != 0) to[j] = rounded_to_bfloat16(values_[i][j]);  // pages of zeros take up no memory
+    values_[i] = to;
+  }
+}
+
+}  // namespace chargpt

@@ -1,0 +1,73 @@
+// A trained model as it is read: options, and weights where they lie. For every model type, without LibTorch; nothing
+// is trained here. Decoder and Scorer compute with it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "checkpoint/checkpoint.h"
+#include "config/config.h"
+#include "inference/plan.h"
+
+namespace chargpt {
+
+/// Which weights of a checkpoint: `better` are the averaged ones where their validation loss was lower.
+CHARGPT_ENUM(Weights, better, trained, averaged);
+
+/// trained or averaged. Error usage where averaged ones are asked for and there are none.
+Weights chosen_weights(const Checkpoint& checkpoint, Weights which);
+
+/// What matrices are kept as. bfloat16: the upper half of a float32, 8 bits of precision.
+enum class Storage { float32, bfloat16 };
+
+/// How a trained model is to be read, and what computes with it.
+struct ModelUse {
+  Weights weights = Weights::better;
+  Storage storage = Storage::float32;
+  std::string device = "auto", engine = "auto";
+  std::int64_t threads = 0;  ///< 0: one per physical core
+};
+
+/// Float32 values of the parameter of that name and shape, row-major; null where there is none.
+using ParameterValues = std::function<const float*(const std::string& name, const std::vector<std::int64_t>& shape)>;
+
+class InferenceModel {
+ public:
+  /// The weights of a checkpoint, which must outlive this object: they are read where its files are mapped. Errors:
+  /// data where they are not those of its config, naming file and tensor; usage where averaged ones are asked for and
+  /// there are none.
+  InferenceModel(const Checkpoint& checkpoint, Weights which);
+  /// Weights in memory that outlives this object and does not change. Error internal where they are not those of
+  /// `config`.
+  InferenceModel(const ModelConfig& config, std::int64_t vocab_size, const ParameterValues& values);
+
+  const ModelConfig& config() const { return config_; }
+  std::int64_t vocab_size() const { return vocab_size_; }
+  std::int64_t block_size() const { return config_.block_size; }
+  /// Those in use; `better` is none.
+  Weights weights() const { return weights_; }
+  const cpu::Plan& plan() const { return plan_; }
+  /// By the groups of the plan.
+  const std::vector<const float*>& values() const { return values_; }
+
+  /// Rounds every matrix, embeddings too, to nearest, ties to even; arithmetic stays float32.
+  void round_matrices(Storage storage);
+
+ private:
+  void read(const ParameterValues& values, const std::function<void()>& refuse);
+
+  ModelConfig config_;
+  std::int64_t vocab_size_;
+  Weights weights_ = Weights::trained;
+  cpu::Plan plan_;
+  std::vector<const float*> values_;
+  std::vector<std::vector<std::int64_t>> shapes_;  ///< by group
+  std::vector<std::shared_ptr<void>> own_;         ///< what does not lie in a file as it is used
+};
+
+}  // namespace chargpt

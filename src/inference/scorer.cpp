@@ -1,0 +1,68 @@
+#include "inference/scorer.h"
+
+#include <algorithm>
+#include <string>
+
+#include "base/error.h"
+#include "inference/ngram_rows.h"
+#include "kernels/kernels.h"
+
+namespace chargpt {
+
+Scorer::Scorer(const InferenceModel& model, int threads)
+    : plan_(model.plan()), team_(threads), packed_(plan_.packed), weights_{model.values(), packed_.data()} {
+  const cpu::Kernels& kernels = cpu::kernels();
+  for (int member = 0; member < team_.members(); ++member) forwards_.emplace_back(plan_, kernels);
+  team_.run([&](int member) {
+    for (const cpu::LinearPlan* layer : cpu::linear_layers(plan_)) {
+      const long panels = (layer->out + kernels.panel - 1) / kernels.panel;
+      const float* const weight = weights_.values[static_cast<std::size_t>(layer->weight.group)] + layer->weight.offset;
+      kernels.pack(panels * member / team_.members(), panels * (member + 1) / team_.members(), layer->in, layer->out,
+                   weight, /*transposed=*/true, packed_.data() + layer->forward);
+    }
+  });
+}
+
+void Scorer::check_ids(std::span<const std::int64_t> ids) const {
+  const auto bad = std::ranges::find_if(ids, [this](std::int64_t id) { return id < 0 || id >= plan_.vocab; });
+  if (bad != ids.end())
+    throw Error(ExitCode::internal, "id " + std::to_string(*bad) + " is to be scored; the model has ids 0 to " +
+                                        std::to_string(plan_.vocab - 1));
+}
+
+void Scorer::find_rows(const WindowBatch& windows) {
+  rows_.resize(plan_.tables.size());
+  rows_of_a_table_.clear();
+  for (std::vector<std::int64_t>& rows : rows_) {
+    rows.resize(windows.inputs.size());
+    rows_of_a_table_.push_back(rows.data());
+  }
+  if (rows_.empty()) return;
+  std::vector<std::int64_t*> of_window(rows_.size());
+  const auto T = static_cast<std::size_t>(windows.T);
+  for (std::size_t first = 0; first < windows.inputs.size(); first += T) {
+    for (std::size_t table = 0; table < rows_.size(); ++table) of_window[table] = rows_[table].data() + first;
+    ngram_rows(plan_.ngrams, plan_.vocab, windows.inputs.subspan(first, T), {}, of_window);
+  }
+}
+
+void Scorer::score(const WindowBatch& windows, std::span<float> losses) {
+  check_ids(windows.inputs);
+  check_ids(windows.targets);
+  find_rows(windows);
+  const std::int64_t B = windows.B(), T = windows.T, members = team_.members();
+  for (cpu::Forward& forward : forwards_) forward.prepare((B + members - 1) / members, T);
+  team_.run([&](int member) {
+    const std::int64_t begin = B * member / members, end = B * (member + 1) / members;
+    if (begin == end) return;
+    const cpu::Share share{.inputs = windows.inputs.data() + begin * T,
+                           .targets = windows.targets.data() + begin * T,
+                           .first = begin,
+                           .count = end - begin,
+                           .T = T,
+                           .rows = rows_of_a_table_};
+    forwards_[static_cast<std::size_t>(member)].losses(weights_, share, losses.data() + begin * T);
+  });
+}
+
+}  // namespace chargpt

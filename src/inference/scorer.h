@@ -1,0 +1,35 @@
+// Losses of windows by a model held for inference, on a team of threads. Knows no text and no split.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "inference/forward.h"
+#include "inference/model.h"
+#include "inference/window_scorer.h"
+#include "kernels/team.h"
+
+namespace chargpt {
+
+class Scorer : public WindowScorer {
+ public:
+  /// `model` must outlive it. Packs the weights.
+  Scorer(const InferenceModel& model, int threads);
+  /// Error internal for an id that the model does not have.
+  void score(const WindowBatch& windows, std::span<float> losses) override;
+
+ private:
+  void check_ids(std::span<const std::int64_t> ids) const;
+  void find_rows(const WindowBatch& windows);
+
+  const cpu::Plan& plan_;
+  cpu::Team team_;
+  cpu::Floats packed_;
+  cpu::Weights weights_;
+  std::vector<cpu::Forward> forwards_;                ///< one for each member of the team
+  std::vector<std::vector<std::int64_t>> rows_;       ///< of each table, for every token
+  std::vector<const std::int64_t*> rows_of_a_table_;  ///< where they lie
+};
+
+}  // namespace chargpt

@@ -1,0 +1,53 @@
+#include "kernels/buffers.h"
+
+#include <sys/mman.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+namespace chargpt::cpu {
+namespace {
+
+constexpr std::int64_t huge_page = 2 * 1024 * 1024 / sizeof(float);  ///< floats
+
+}  // namespace
+
+long row_stride(long width) {
+  const std::int64_t floats = rounded_up(width, line);
+  return static_cast<long>(floats % 128 == 0 ? floats + line : floats);
+}
+
+long half_stride(long width) {
+  return 2 * row_stride((width + 1) / 2);
+}
+
+long pair_stride(long width) {
+  return 2 * row_stride(rounded_up(width, 2 * line));
+}
+
+Floats::Floats(std::int64_t count) {
+  if (count == 0) return;
+  const bool large = count >= huge_page;
+  const std::int64_t unit = large ? huge_page : line;
+  const auto bytes = static_cast<std::size_t>(rounded_up(count, unit)) * sizeof(float);
+  data_.reset(static_cast<float*>(std::aligned_alloc(static_cast<std::size_t>(unit) * sizeof(float), bytes)));
+  if (!data_) throw std::bad_alloc();
+#ifdef MADV_HUGEPAGE
+  if (large)
+    madvise(data_.get(), bytes, MADV_HUGEPAGE);  // a wish: without it only the translation of addresses is slower
+#endif
+  std::memset(data_.get(), 0, bytes);
+}
+
+void Floats::Free::operator()(float* data) const {
+  std::free(data);
+}
+
+float* Layout::take(std::int64_t floats) {
+  float* const piece = base == nullptr ? nullptr : base + used;
+  used += rounded_up(floats + slack, line);
+  return piece;
+}
+
+}  // namespace chargpt::cpu

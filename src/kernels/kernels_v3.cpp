@@ -1,0 +1,15 @@
+// The kernels for x86-64-v3, compiled with its flags where the compiler has them.
+#include "kernels/kernels_of.h"
+
+#if defined(__AVX2__)
+#include "kernels/table.h"
+
+const chargpt::cpu::Kernels* chargpt::cpu::kernels_v3() {
+  static constexpr Kernels all = table("x86-64-v3");
+  return &all;
+}
+#else
+const chargpt::cpu::Kernels* chargpt::cpu::kernels_v3() {
+  return nullptr;
+}
+#endif

@@ -1,0 +1,112 @@
+#include "kernels/processor.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <set>
+#include <thread>
+#include <vector>
+
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
+#include "base/error.h"
+#include "kernels/kernels.h"
+
+namespace chargpt {
+namespace {
+
+constexpr std::int64_t most_threads = 1024;
+
+std::string first_line(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+/// The numbers of the processors that this process may run on; where the system does not tell, as many as there are.
+std::vector<int> affinity() {
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  const bool told = sched_getaffinity(0, sizeof mask, &mask) == 0;
+  const int there = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  std::vector<int> processors;
+  for (int cpu = 0; cpu < (told ? CPU_SETSIZE : there); ++cpu)
+    if (!told || CPU_ISSET(cpu, &mask)) processors.push_back(cpu);
+  return processors;
+}
+
+/// `count` processors, or as many as the cgroup grants, rounded up, where that is fewer. Format: "max 100000" or
+/// "150000 100000".
+std::int64_t cgroup_quota(std::int64_t count) {
+  std::ifstream file("/sys/fs/cgroup/cpu.max");
+  double quota = 0, period = 0;
+  if (!(file >> quota >> period) || quota <= 0 || period <= 0) return count;
+  return std::clamp<std::int64_t>(static_cast<std::int64_t>(quota / period + 0.999), 1, count);
+}
+
+}  // namespace
+
+std::int64_t physical_cores() {
+  std::set<std::string> cores;  // threads of one core name the same list of siblings
+  for (const int cpu : affinity()) {
+    const std::string topology = "/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/topology/";
+    const std::string siblings = first_line(topology + "thread_siblings_list");
+    cores.insert(siblings.empty() ? "cpu" + std::to_string(cpu) : siblings);
+  }
+  return cgroup_quota(std::ssize(cores));
+}
+
+std::int64_t usable_processors() {
+  return cgroup_quota(std::ssize(affinity()));
+}
+
+int thread_count(std::int64_t threads) {
+  if (threads < 0 || threads > most_threads)
+    throw Error(ExitCode::usage, "--threads " + std::to_string(threads) +
+                                     " is not between 0 (one per physical core) and " + std::to_string(most_threads));
+  return static_cast<int>(threads == 0 ? physical_cores() : threads);
+}
+
+void flush_denormals() {
+#if defined(__x86_64__)
+  constexpr unsigned flush_to_zero = 1U << 15, denormals_are_zero = 1U << 6;
+  _mm_setcsr(_mm_getcsr() | flush_to_zero | denormals_are_zero);
+#endif
+}
+
+bool cpu_has_bfloat16() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx512bf16");
+#else
+  return true;
+#endif
+}
+
+std::string settle_cpu_capability() {
+#if defined(__x86_64__)
+  constexpr const char* variable = "ATEN_CPU_CAPABILITY";
+  const char* const word = std::getenv(variable);
+  if (word == nullptr) return "";
+  const std::string asked = word;
+  const auto limit = cpu::named_instruction_set(asked);
+  const cpu::InstructionSet widest = cpu::processor_instruction_set();
+  if (!limit) {
+    unsetenv(variable);
+    return asked.empty() ? ""
+                         : std::string(variable) + " = " + asked + " is ignored: it is none of avx512, avx2, default";
+  }
+  if (*limit <= widest) return "";
+  const std::string here = widest == cpu::InstructionSet::avx2 ? "avx2" : "default";
+  setenv(variable, here.c_str(), 1);
+  return std::string(variable) + " = " + asked + " is more than this processor has: " + here + " in its place";
+#else
+  return "";
+#endif
+}
+
+}  // namespace chargpt

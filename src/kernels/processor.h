@@ -1,0 +1,29 @@
+// The processor that this process runs on: how many cores, and what they can do. Knows no model.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace chargpt {
+
+/// Physical cores this process may run on: its affinity mask, one thread of each core, capped by the cgroup's CPU
+/// quota.
+std::int64_t physical_cores();
+
+/// Processors this process may run on, threads of one core each counted: its affinity mask, capped likewise.
+std::int64_t usable_processors();
+
+/// `threads`, 0 meaning one for each physical core. Error usage for a negative or absurd number.
+int thread_count(std::int64_t threads);
+
+/// Numbers too small to be normal are zero on this thread, and on those that it starts: computing with them takes many
+/// times as long.
+void flush_denormals();
+
+/// The CPU multiplies bfloat16 itself (AVX512_BF16); else LibTorch emulates it, slowly.
+bool cpu_has_bfloat16();
+/// Makes ATEN_CPU_CAPABILITY a limit that holds: a word that is none is taken out of the environment, and one beyond
+/// this processor, which LibTorch would follow into an illegal instruction, replaced. To be called before LibTorch
+/// first computes. Returns what was wrong, once; empty: nothing.
+std::string settle_cpu_capability();
+}  // namespace chargpt

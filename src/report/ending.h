@@ -1,0 +1,31 @@
+// Why a run ended, and what that means for who reads it. Pure. Knows no trainer and no file.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/names.h"
+
+namespace chargpt {
+
+/// finished: all updates are done. patience: train.patience evaluations in a row were no better. seconds:
+/// train.max_seconds were over before all updates were done. stopped: by a signal. diverged: loss or weights were not
+/// finite. unknown: it goes on, it was killed, or an early program wrote it.
+CHARGPT_ENUM(Ending, unknown, finished, patience, seconds, stopped, diverged);
+
+/// The end of a run.
+struct EndEvent {
+  Ending ended = Ending::unknown;
+  std::int64_t step = 0, max_iters = 0;
+  std::int64_t patience = 0;  ///< train.patience
+  double max_seconds = 0;     ///< train.max_seconds
+  double seconds = 0;         ///< since process start, summed over resumed processes
+};
+
+/// Why, for people: "ended by patience after 440 of 600 updates: no better validation loss in the last 2 evaluations".
+std::string why_ended(const EndEvent& end);
+
+/// The same, and the command by which `run` would go on all the same.
+std::string why_ended(const EndEvent& end, const std::string& run);
+
+}  // namespace chargpt

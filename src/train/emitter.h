@@ -1,0 +1,61 @@
+// What every part of a run has to do with the world outside: what time it is, who listens, whether to stop. Knows no
+// model, no loss and no file.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/heartbeat.h"
+#include "checkpoint/checkpoint.h"
+#include "report/events.h"
+
+namespace chargpt {
+
+/// Seconds of a run, summed over the processes that train it.
+class RunClock {
+ public:
+  /// `clock` in seconds, empty: the steady clock. `process_started` on that clock; 0: when start() is called.
+  RunClock(std::function<double()> clock, double process_started);
+  void start();
+  double now() const { return clock_(); }
+  double seconds() const { return earlier_ + now() - started_; }
+  /// Counts on from what the processes before this one have taken.
+  void count_on_from(double seconds) { earlier_ = seconds; }
+
+ private:
+  std::function<double()> clock_;
+  double started_ = 0;
+  double earlier_ = 0;
+};
+
+class EventEmitter {
+ public:
+  /// `stop` may be null; what it points to is raised from outside, at any time.
+  EventEmitter(const RunClock& clock, const RunProgress& progress, const std::atomic<bool>* stop);
+
+  void add_listener(std::shared_ptr<Listener> listener) { listeners_.push_back(std::move(listener)); }
+  template <class Event>
+  void emit(const Event& event) const {
+    for (const auto& listener : listeners_) listener->on(event);
+  }
+  void notice(const std::string& line) const { emit(NoticeEvent{line}); }
+  /// `part` of `what` is done, as in WorkEvent.
+  void work(std::string_view what, double part) const;
+
+  bool stopped() const { return stop_ && stop_->load(); }
+  /// For work that is the stretch from `from` to `to` of `what`: tells how far it has come, and throws Interrupted
+  /// where the run is to stop.
+  Heartbeat heartbeat(std::string_view what, double from = 0, double to = 1) const;
+
+ private:
+  const RunClock& clock_;
+  const RunProgress& progress_;
+  const std::atomic<bool>* stop_;
+  std::vector<std::shared_ptr<Listener>> listeners_;
+};
+
+}  // namespace chargpt

@@ -1,0 +1,51 @@
+// The losses that a run is judged by, on fixed windows of both splits, and the record of the best. Knows no step, no
+// clock, no policy and no file.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "checkpoint/checkpoint.h"
+#include "config/config.h"
+#include "text/corpus.h"
+#include "train/emitter.h"
+#include "train/learner.h"
+
+namespace chargpt {
+
+struct EvaluationLosses {
+  double val = 0;
+  double train = 0;
+  std::optional<double> averaged_val{};  ///< of the averaged weights, where there are any
+};
+
+class Evaluator {
+ public:
+  /// All must outlive it; eval.eval_iters may change between evaluations.
+  Evaluator(const Config& config, const Corpus& corpus, Learner& learner, const EventEmitter& emitter);
+
+  /// Called off on the way (Interrupted) it leaves nothing behind.
+  EvaluationLosses evaluate();
+  /// Of the validation split: eval.eval_iters batches, or all; never more than there are.
+  std::int64_t val_windows() const;
+  std::int64_t all_val_windows() const;
+  /// All that an evaluation scores, of both splits and by trained and averaged weights.
+  std::int64_t windows_scored() const;
+  /// The whole validation split is scored.
+  bool exact() const { return val_windows() == all_val_windows(); }
+
+ private:
+  std::int64_t train_windows() const;
+  double validation_loss(double from, double to);
+
+  const Config& config_;
+  const Corpus& corpus_;
+  Learner& learner_;
+  const EventEmitter& emitter_;
+};
+
+/// Writes the losses at progress.step into it; the better of trained and averaged weights decides whether they are the
+/// best. A loss before the first step is shown but is nobody's best: there is no checkpoint of it.
+void record_losses(RunProgress& progress, const EvaluationLosses& losses);
+
+}  // namespace chargpt

@@ -1,0 +1,54 @@
+#include "train/learner.h"
+
+#include <vector>
+
+#include "model/registry.h"
+#include "train/schedule.h"
+
+namespace chargpt {
+namespace {
+
+std::shared_ptr<LanguageModel> model_on(const torch::Device& device, const Config& config, std::int64_t vocab_size) {
+  auto model = make_model(config.model, vocab_size, static_cast<std::uint64_t>(config.train.seed));
+  model->to(device);
+  return model;
+}
+
+}  // namespace
+
+Learner::Learner(const Config& config_in, const Corpus& corpus, const torch::Device& device_in,
+                 const std::string& engine_name)
+    : config(config_in.train),
+      device(device_in),
+      model(model_on(device, config_in, corpus.vocabulary().size())),
+      arena(*model, config),
+      averages(arena, config.ema),
+      batches(corpus.train(), config_in.model.block_size, config.batch_size, config.gradient_accumulation_steps,
+              config.windows, static_cast<std::uint64_t>(config.seed)),
+      engine(make_engine(engine_name, *model, arena, config)) {}
+
+StepResult Learner::make_step(std::int64_t step, const Heartbeat& heartbeat) {
+  const std::vector<Batch> micro_batches = batches.at(step);
+  return engine->step({.step = step,
+                       .lr_factor = learning_rate_factor(config, step),
+                       .seed = static_cast<std::uint64_t>(config.seed),
+                       .micro_batches = micro_batches,
+                       .heartbeat = heartbeat});
+}
+
+LearnerSnapshot Learner::snapshot() {
+  return {.arena = arena.snapshot(), .averages = averages.copy()};
+}
+
+void Learner::restore(const LearnerSnapshot& snapshot) {
+  arena.restore(snapshot.arena);
+  averages = snapshot.averages.copy();
+}
+
+bool Learner::load(const Checkpoint& checkpoint) {
+  arena.load_model(*checkpoint.model, (checkpoint.path / "model.safetensors").string());
+  arena.load_optimizer(*checkpoint.optimizer, (checkpoint.path / "optimizer.safetensors").string());
+  return averages.load(arena, checkpoint);
+}
+
+}  // namespace chargpt

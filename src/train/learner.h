@@ -1,0 +1,48 @@
+// What learns: a model, its optimizer's moments, its averaged weights, the batches it is shown and the engine that
+// computes a step. Knows no run: no clock, no policy, no evaluation and nobody who listens.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "checkpoint/checkpoint.h"
+#include "compute/averages.h"
+#include "compute/engine.h"
+#include "config/config.h"
+#include "model/language_model.h"
+#include "text/corpus.h"
+#include "train/batches.h"
+
+namespace chargpt {
+
+/// Weights, moments and averages after some step.
+struct LearnerSnapshot {
+  ArenaSnapshot arena;
+  AveragedWeights averages;
+};
+
+struct Learner {
+  /// Fresh weights from (config, seed) on `device`; `config` must outlive it. Errors: usage for options that do not fit
+  /// together, and as make_engine.
+  Learner(const Config& config, const Corpus& corpus, const torch::Device& device, const std::string& engine);
+
+  /// Makes step `step` (0-based): a function of weights, moments, averages and that number. The averages do not follow
+  /// yet: the loss may turn out to be one to undo.
+  StepResult make_step(std::int64_t step, const Heartbeat& heartbeat);
+  LearnerSnapshot snapshot();
+  void restore(const LearnerSnapshot& snapshot);
+  /// False where averages are kept and the checkpoint has none: they begin with its trained weights. Error data as
+  /// ParameterArena::load_model.
+  bool load(const Checkpoint& checkpoint);
+
+  const TrainConfig& config;
+  torch::Device device;
+  std::shared_ptr<LanguageModel> model;
+  ParameterArena arena;
+  AveragedWeights averages;  ///< none where train.ema = 0
+  BatchSource batches;
+  std::unique_ptr<Engine> engine;
+};
+
+}  // namespace chargpt

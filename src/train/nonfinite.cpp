@@ -1,0 +1,143 @@
+#include "train/nonfinite.h"
+
+#include <cmath>
+
+#include "base/error.h"
+#include "base/line_of.h"
+#include "train/diagnosis.h"
+#include "train/loss_trend.h"
+
+namespace chargpt {
+namespace {
+
+constexpr int most_skips_in_a_row = 100;
+constexpr int most_rollbacks_in_a_row = 10;  ///< from one checkpoint
+
+/// No figure here is negative, but for the sign of a NaN, which says nothing.
+std::string figures_of(const StepResult& result, const std::string& of_loss = "") {
+  return line_of(" has loss ", std::abs(result.loss), of_loss, " and gradient norm ", std::abs(result.grad_norm));
+}
+
+}  // namespace
+
+NonfinitePolicy::NonfinitePolicy(Learner& learner, RunProgress& progress, TrainingFolder& folder, const Saver& saver,
+                                 const EventEmitter& emitter)
+    : learner_(learner),
+      progress_(progress),
+      folder_(folder),
+      saver_(saver),
+      emitter_(emitter),
+      policy_(learner.config.on_nonfinite) {}
+
+std::string NonfinitePolicy::resume(const Checkpoint& checkpoint) {
+  std::string notice;
+  last_good_ = point_before(checkpoint, notice);
+  progress_.rollback_step = last_good_ ? last_good_->step : RunProgress::no_step;
+  if (!rolls_back()) progress_.rollbacks_in_a_row = 0;
+  if (policy_ != OnNonfinite::skip) progress_.skips_in_a_row = 0;
+  just_rolled_back_ = progress_.rollbacks_in_a_row > 0;
+  return notice;
+}
+
+/// What an uninterrupted run would return to, where that is not the checkpoint itself.
+std::optional<NonfinitePolicy::RollbackPoint> NonfinitePolicy::point_before(const Checkpoint& checkpoint,
+                                                                            std::string& notice) const {
+  const std::int64_t step = checkpoint.state.rollback_step;
+  if (!rolls_back() || step == RunProgress::no_step || step == checkpoint.state.step) return std::nullopt;
+  try {
+    std::vector<std::string> ignored;
+    const Checkpoint kept = load_checkpoint(checkpoint.path.parent_path().parent_path(), line_of("step-", step),
+                                            /*with_optimizer=*/true, ignored);
+    return RollbackPoint{.step = step, .trend = kept.state.trend, .checkpoint = kept.path};
+  } catch (const Error& failure) {
+    notice = line_of("not bit-exact from the next rollback on, which will return to step ", checkpoint.state.step, ": ",
+                     failure.what());
+    return std::nullopt;
+  }
+}
+
+void NonfinitePolicy::before_first_step() {
+  if (!last_good_) keep_rollback_point();
+}
+
+bool NonfinitePolicy::accepts(const StepResult& result) {
+  const bool spike = result.loss > spike_threshold(progress_.trend);
+  if (!result.updated || (spike && rolls_back())) {
+    rolls_back() ? roll_back(diagnosed(result)) : skip(result);
+    return false;
+  }
+  if (spike) emitter_.notice("loss spike: " + diagnosed(result));
+  progress_.trend = followed_by(progress_.trend, result.loss);
+  progress_.skips_in_a_row = 0;
+  just_rolled_back_ = false;
+  return true;
+}
+
+bool NonfinitePolicy::takes_back(double val_loss) {
+  if (std::isfinite(val_loss) || policy_ == OnNonfinite::skip) return false;
+  const std::string what = line_of("the validation loss after ", progress_.step, " updates is ", std::abs(val_loss));
+  if (!rolls_back()) diverged(what);
+  roll_back(what);
+  return true;
+}
+
+void NonfinitePolicy::keep_rollback_point() {
+  if (!rolls_back()) return;
+  if (!learner_.arena.is_finite()) roll_back(of_weights());
+  last_good_ = RollbackPoint{.step = progress_.step, .trend = progress_.trend, .snapshot = learner_.snapshot()};
+  progress_.rollback_step = progress_.step;
+  if (!just_rolled_back_) progress_.rollbacks_in_a_row = 0;
+}
+
+void NonfinitePolicy::check_weights() const {
+  if (!learner_.arena.is_finite()) diverged(of_weights());
+}
+
+void NonfinitePolicy::return_to(const RollbackPoint& point) {
+  if (point.snapshot) return learner_.restore(*point.snapshot);
+  folder_.check();
+  std::vector<std::string> ignored;
+  learner_.load(load_checkpoint(folder_.moved(point.checkpoint), "last", /*with_optimizer=*/true, ignored));
+}
+
+void NonfinitePolicy::roll_back(const std::string& what) {
+  if (!last_good_) diverged(what);
+  if (++progress_.rollbacks_in_a_row >= most_rollbacks_in_a_row)
+    diverged(line_of(what, ", the ", progress_.rollbacks_in_a_row, "th time in a row since step ", last_good_->step));
+  ++progress_.rollbacks;
+  just_rolled_back_ = true;
+  return_to(*last_good_);
+  progress_.trend = last_good_->trend;
+  emitter_.notice(line_of(what, ": back to weights and moments of step ", last_good_->step));
+}
+
+void NonfinitePolicy::skip(const StepResult& result) {
+  if (policy_ == OnNonfinite::stop) diverged(diagnosed(result));
+  const bool first = progress_.skips_in_a_row == 0;
+  const std::string what =
+      first ? diagnosed(result) : line_of("update ", progress_.step + 1, " too", figures_of(result));
+  if (++progress_.skips_in_a_row >= most_skips_in_a_row)
+    diverged(line_of(what, ", the ", progress_.skips_in_a_row, "th skipped in a row"));
+  emitter_.notice(what + ": skipped");
+}
+
+std::string NonfinitePolicy::diagnosed(const StepResult& result) const {
+  const std::string before = progress_.trend.count > 0 ? line_of(" after a mean of ", progress_.trend.mean) : "";
+  return line_of("update ", progress_.step + 1, figures_of(result, before), " (",
+                 diagnosis(learner_.batches.starts(progress_.step), learner_.arena), ")");
+}
+
+std::string NonfinitePolicy::of_weights() const {
+  return line_of("after ", progress_.step, " updates there are weights that are not finite");
+}
+
+void NonfinitePolicy::diverged(const std::string& what) const {
+  const std::filesystem::path last = saver_.last_checkpoint();
+  const std::string kept =
+      last.empty() ? "no checkpoint had been saved yet" : "the last good checkpoint is " + last.string();
+  const std::string clip = learner_.config.grad_clip > 0 ? "" : ", or set train.grad_clip = 1";
+  throw Error(ExitCode::diverged, line_of("training diverged: ", what, "; ", kept,
+                                          "; lower train.learning_rate = ", learner_.config.learning_rate, clip));
+}
+
+}  // namespace chargpt

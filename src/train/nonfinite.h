@@ -1,0 +1,70 @@
+// What is done about a step or an evaluation that is not finite, as train.on_nonfinite says: stop, skip, or roll back
+// to the last point that was good. Knows no schedule, no clock and not what an evaluation costs.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "checkpoint/checkpoint.h"
+#include "train/emitter.h"
+#include "train/learner.h"
+#include "train/saving.h"
+
+namespace chargpt {
+
+/// A rollback takes weights, moments and averages back, not the step: its windows and those before it, back to the
+/// rollback point, are not drawn again. Of its own state all that a resumed run needs is in `progress`; the rollback
+/// point is a checkpoint, which progress.rollback_step names.
+class NonfinitePolicy {
+ public:
+  /// All must outlive it. `saver` only tells where the last good checkpoint is.
+  NonfinitePolicy(Learner& learner, RunProgress& progress, TrainingFolder& folder, const Saver& saver,
+                  const EventEmitter& emitter);
+
+  bool rolls_back() const { return policy_ == OnNonfinite::rollback; }
+  /// Goes on with the progress of `checkpoint`, as far as the policy still needs it. Returns a notice, or nothing.
+  std::string resume(const Checkpoint& checkpoint);
+  /// The untrained weights, or those resumed from, are the rollback point where there is no other.
+  void before_first_step();
+  /// Whether the step counts. Where not it is undone, or was skipped, which is told. Follows the loss: a spike of it is
+  /// undone too where the policy is to roll back, and told where it is not. Error diverged after 100 skips in a row, or
+  /// 10 returns to one point, or at once.
+  bool accepts(const StepResult& result);
+  /// Where the policy is to roll back, weights with a loss that is not finite are those of the rollback point again:
+  /// true, and the evaluation is to be repeated. Error diverged where the policy is to stop.
+  bool takes_back(double val_loss);
+  /// From here on a rollback returns here. A checkpoint of it lets a resumed run do the same.
+  void keep_rollback_point();
+  /// Error diverged where a weight is not finite: such are never saved.
+  void check_weights() const;
+
+ private:
+  struct RollbackPoint {
+    std::int64_t step = 0;
+    LossTrend trend;
+    std::optional<LearnerSnapshot> snapshot{};
+    std::filesystem::path checkpoint{};  ///< where it is instead of in memory: of a run that was resumed after it
+  };
+
+  std::optional<RollbackPoint> point_before(const Checkpoint& checkpoint, std::string& notice) const;
+  void return_to(const RollbackPoint& point);
+  void roll_back(const std::string& what);
+  void skip(const StepResult& result);
+  std::string diagnosed(const StepResult& result) const;
+  std::string of_weights() const;
+  [[noreturn]] void diverged(const std::string& what) const;
+
+  Learner& learner_;
+  RunProgress& progress_;
+  TrainingFolder& folder_;
+  const Saver& saver_;
+  const EventEmitter& emitter_;
+  OnNonfinite policy_;
+  std::optional<RollbackPoint> last_good_;
+  bool just_rolled_back_ = false;  ///< and no good step since
+};
+
+}  // namespace chargpt

@@ -1,0 +1,125 @@
+#include "train/pace.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "compute/device.h"
+#include "train/emitter.h"
+#include "train/evaluator.h"
+#include "train/footprint.h"
+#include "train/learner.h"
+
+namespace chargpt {
+namespace {
+
+constexpr double most_steps_planned = 1e12;
+constexpr std::int64_t tokens_evaluated_at_once = 4096;  ///< see evaluate/split_loss.cpp
+constexpr double bytes_saved_per_second = 5e8;           ///< expected, until a save has been timed
+
+double seconds_per_step_in_all(const Pace& pace, std::int64_t eval_interval) {
+  return pace.seconds_per_step +
+         (pace.seconds_per_evaluation + pace.seconds_per_save) / static_cast<double>(eval_interval);
+}
+
+double seconds_around_the_steps(const Pace& pace) {
+  return 2 * pace.seconds_per_evaluation + pace.seconds_per_save;
+}
+
+}  // namespace
+
+double seconds_kept_for(const ClosingWork& closing, const Pace& pace, double max_seconds) {
+  constexpr double most = 0.2;
+  const double validations = closing.validations * pace.seconds_per_validation;
+  return closing.seconds + (validations <= most * max_seconds ? validations : 0);
+}
+
+std::int64_t evaluated_batches(double seconds, const Pace& pace, std::int64_t windows, std::int64_t batch_size) {
+  constexpr double most = 0.1;
+  const double part = most * std::max(0.0, seconds) / std::max(1e-9, pace.seconds_per_evaluation);
+  if (part >= 1) return 0;
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(part * static_cast<double>(windows)) / batch_size);
+}
+
+std::int64_t steps_of_seconds(double seconds, const Pace& pace, std::int64_t eval_interval) {
+  const double left = seconds - seconds_around_the_steps(pace);
+  const double steps = std::floor(left / std::max(1e-9, seconds_per_step_in_all(pace, eval_interval)));
+  return static_cast<std::int64_t>(std::clamp(steps, 1.0, most_steps_planned));
+}
+
+double seconds_of_steps(std::int64_t steps, const Pace& pace, std::int64_t eval_interval) {
+  return static_cast<double>(steps) * seconds_per_step_in_all(pace, eval_interval) + seconds_around_the_steps(pace);
+}
+
+PaceMeter::PaceMeter(const Config& config, std::int64_t vocab_size, Learner& learner, const Evaluator& evaluator,
+                     const RunClock& clock, const EventEmitter& emitter)
+    : config_(config),
+      vocab_size_(vocab_size),
+      learner_(learner),
+      evaluator_(evaluator),
+      clock_(clock),
+      emitter_(emitter) {}
+
+Pace PaceMeter::measure(std::int64_t step, double seconds, std::int64_t most_steps) {
+  Pace pace;
+  const ArenaSnapshot before = learner_.arena.snapshot();
+  try {
+    pace.seconds_per_step = seconds_per_step(step, seconds, most_steps);
+  } catch (...) {
+    learner_.arena.restore(before);
+    throw;
+  }
+  learner_.arena.restore(before);
+  measure_evaluation(pace);
+  pace.seconds_per_save = seconds_per_save();
+  return pace;
+}
+
+void PaceMeter::measure_evaluation(Pace& pace) {
+  const double per_window = seconds_per_window();
+  pace.seconds_per_evaluation = per_window * static_cast<double>(evaluator_.windows_scored());
+  pace.seconds_per_validation = per_window * static_cast<double>(evaluator_.all_val_windows());
+}
+
+std::int64_t PaceMeter::val_windows() const {
+  return evaluator_.val_windows();
+}
+
+double PaceMeter::seconds_per_step(std::int64_t step, double seconds, std::int64_t most_steps) {
+  const Heartbeat measured = emitter_.heartbeat("measuring");
+  const auto one = [&](std::int64_t at) {
+    const double begun = clock_.now();
+    learner_.make_step(at, measured);
+    synchronize(learner_.device);
+    return clock_.now() - begun;
+  };
+  const double warm_up = one(step);
+  double spent = 0;
+  std::int64_t steps = 0;
+  while (steps < most_steps && (steps == 0 ? warm_up : spent) < seconds) spent += one(step + ++steps);
+  return steps == 0 ? warm_up : spent / static_cast<double>(steps);
+}
+
+/// In batches of as many tokens as evaluations take at once; the second, as the first warms up.
+double PaceMeter::seconds_per_window() {
+  const Batch one = learner_.batches.at(0).front();
+  const std::int64_t copies = std::max<std::int64_t>(1, tokens_evaluated_at_once / one.x.numel());
+  const Batch batch{one.x.repeat({copies, 1}), one.y.repeat({copies, 1})};
+  const Heartbeat measured = emitter_.heartbeat("measuring");
+  const auto score = [&] {
+    learner_.engine->losses(batch);
+    measured(1);
+  };
+  score();
+  const double begun = clock_.now();
+  score();
+  return (clock_.now() - begun) / static_cast<double>(batch.x.size(0));
+}
+
+/// Expected: nothing is written before the first step.
+double PaceMeter::seconds_per_save() const {
+  const double checkpoints = static_cast<double>(config_.train.keep + 1);
+  return static_cast<double>(disk_estimate(config_, vocab_size_, learner_.arena.numel())) / checkpoints /
+         bytes_saved_per_second;
+}
+
+}  // namespace chargpt

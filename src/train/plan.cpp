@@ -1,0 +1,74 @@
+#include "train/plan.h"
+
+#include "base/line_of.h"
+#include "compute/device.h"
+#include "train/conditions.h"
+#include "train/footprint.h"
+#include "train/idle_options.h"
+#include "train/run_length.h"
+
+namespace chargpt {
+namespace {
+
+void append(std::vector<std::string>& lines, const std::vector<std::string>& more) {
+  lines.insert(lines.end(), more.begin(), more.end());
+}
+
+/// Options that the machine does not follow as one would think.
+std::vector<std::string> machine_notices(const TrainConfig& train, const Learner& learner, std::int64_t threads) {
+  std::vector<std::string> lines;
+  if (threads > physical_cores())
+    lines.push_back(
+        line_of(threads, " threads on ", physical_cores(), " physical cores: more threads than cores make it slower"));
+  if (!learner.device.is_cpu()) return lines;
+  if (train.dtype == Dtype::tf32) lines.emplace_back("train.dtype = tf32 is for CUDA; on the CPU it is float32");
+  if (train.dtype == Dtype::bfloat16 && !cpu_has_bfloat16())
+    lines.emplace_back(
+        "this CPU has no bfloat16 instructions: train.dtype = bfloat16 is emulated, slower than float32");
+  return lines;
+}
+
+std::vector<std::string> notices_of(const ResolvedConfig& config, const Learner& learner, std::int64_t threads) {
+  std::vector<std::string> lines;
+  if (const std::string line = learner.engine->notice(); !line.empty()) lines.push_back(line);
+  append(lines, schedule_warnings(config.config.train));
+  append(lines, overridden_by_groups(config, learner.arena));
+  append(lines, idle_options(config));
+  append(lines, machine_notices(config.config.train, learner, threads));
+  if (learner.model->leaks())
+    lines.emplace_back("this model sees the symbols it has to predict: its loss is no measure of anything");
+  return lines;
+}
+
+}  // namespace
+
+PlanEvent plan_of(const ResolvedConfig& resolved, const Corpus& corpus, const Learner& learner, const RunState& state) {
+  const Config& config = resolved.config;
+  PlanEvent plan;
+  plan.config = config.name;
+  plan.device = state.device;
+  plan.cpu_capability = state.cpu_capability;
+  plan.engine = state.engine;
+  plan.dtype = enum_name(config.train.dtype);
+  plan.model_type = config.model.type;
+  plan.threads = state.threads;
+  plan.parameters = state.parameters;
+  plan.vocab_size = corpus.vocabulary().size();
+  plan.train_tokens = corpus.train().size();
+  plan.val_tokens = corpus.val().size();
+  plan.tokens_per_step = tokens_per_step(config);
+  plan.max_iters = state.max_iters;
+  plan.start_step = state.step;
+  plan.length_set_by = length_set_by(resolved);
+  plan.longer_limits = length_limits(resolved);
+  std::erase(plan.longer_limits, plan.length_set_by);
+  plan.epochs = static_cast<double>(state.max_iters) * static_cast<double>(plan.tokens_per_step) /
+                static_cast<double>(plan.train_tokens);
+  plan.memory_bytes = memory_estimate(config, plan.vocab_size, plan.parameters);
+  plan.disk_bytes = disk_estimate(config, plan.vocab_size, plan.parameters);
+  plan.leaks = learner.model->leaks();
+  plan.notices = notices_of(resolved, learner, state.threads);
+  return plan;
+}
+
+}  // namespace chargpt

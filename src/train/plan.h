@@ -1,0 +1,20 @@
+// What is told before the first step: how large the run is, and what a user should know of its options. Knows no loss
+// and measures nothing.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "checkpoint/checkpoint.h"
+#include "config/load.h"
+#include "report/events.h"
+#include "text/corpus.h"
+#include "train/learner.h"
+
+namespace chargpt {
+
+/// Sizes, epochs, memory, disk, and as notices what option and machine do not agree on. `config` with its length
+/// settled.
+PlanEvent plan_of(const ResolvedConfig& config, const Corpus& corpus, const Learner& learner, const RunState& state);
+
+}  // namespace chargpt

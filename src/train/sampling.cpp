@@ -1,0 +1,34 @@
+#include "train/sampling.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "compute/module_decoding.h"
+
+namespace chargpt {
+
+std::int64_t start_symbol(const Corpus& corpus) {
+  const std::int64_t newline = corpus.vocabulary().id_of(U'\n');
+  if (newline >= 0) return newline;
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(corpus.vocabulary().size()));
+  const std::int64_t counted = std::min<std::int64_t>(corpus.train().size(), 10'000'000);
+  for (std::int64_t i = 0; i < counted; ++i) ++counts[static_cast<std::size_t>(corpus.train()[i])];
+  return std::max_element(counts.begin(), counts.end()) - counts.begin();
+}
+
+std::string sample_text(LanguageModel& model, const Vocabulary& vocabulary, std::int64_t start, const Config& config,
+                        const Heartbeat& heartbeat) {
+  SampleConfig sampling = config.sample;
+  sampling.tokens = config.eval.sample_tokens;
+  sampling.num_samples = 1;
+  heartbeat(0);
+  std::vector<std::int64_t> ids;
+  generate(model, {start}, sampling, static_cast<std::uint64_t>(config.train.seed), [&](std::int64_t, std::int64_t id) {
+    ids.push_back(id);
+    heartbeat(static_cast<double>(ids.size()) / static_cast<double>(sampling.tokens));
+    return true;
+  });
+  return vocabulary.decode(ids);
+}
+
+}  // namespace chargpt

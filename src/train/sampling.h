@@ -1,0 +1,23 @@
+// The model's own words on its way: a short sample beside each evaluation. Knows no loss and no step.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/heartbeat.h"
+#include "config/config.h"
+#include "model/language_model.h"
+#include "text/corpus.h"
+
+namespace chargpt {
+
+/// What a sample without a prompt starts from: a newline, or the most frequent symbol of the train split's first ten
+/// million tokens.
+std::int64_t start_symbol(const Corpus& corpus);
+
+/// eval.sample_tokens symbols after `start`, drawn as the section `sample` says; the same at each call but for the
+/// weights.
+std::string sample_text(LanguageModel& model, const Vocabulary& vocabulary, std::int64_t start, const Config& config,
+                        const Heartbeat& heartbeat);
+
+}  // namespace chargpt

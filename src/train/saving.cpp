@@ -1,0 +1,78 @@
+#include "train/saving.h"
+
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "base/line_of.h"
+
+namespace chargpt {
+
+TrainingFolder::TrainingFolder(std::filesystem::path path, const EventEmitter& emitter)
+    : path_(std::move(path)), folder_(open_if_there(path_)), emitter_(emitter) {}
+
+void TrainingFolder::open() {
+  if (!folder_ && saves()) folder_ = std::make_unique<OpenFolder>(path_);
+}
+
+const std::filesystem::path& TrainingFolder::path() {
+  const std::filesystem::path& now = folder_->path();
+  if (now == path_) return path_;
+  emitter_.notice(line_of("the run folder ", path_.string(), " was renamed: the run goes on in ", now.string()));
+  renamed_ = true;
+  return path_ = now;
+}
+
+void TrainingFolder::check() {
+  if (folder_) path();
+}
+
+std::filesystem::path TrainingFolder::moved(const std::filesystem::path& checkpoint) const {
+  return renamed_ && !checkpoint.empty() ? path_ / "checkpoints" / checkpoint.filename() : checkpoint;
+}
+
+Saver::Saver(TrainingFolder& folder, const ResolvedConfig& config, const Vocabulary& vocabulary, const Learner& learner,
+             const EventEmitter& emitter)
+    : folder_(folder), config_(config), vocabulary_(vocabulary), learner_(learner), emitter_(emitter) {}
+
+void Saver::go_on_from(const Checkpoint& checkpoint) {
+  saved_step_ = checkpoint.state.step;
+  last_checkpoint_ = checkpoint.path;
+}
+
+void Saver::save(const RunState& state) {
+  if (folder_.saves()) {
+    const SavedCheckpoint saved = write_where_it_is(state);
+    last_checkpoint_ = saved.path;
+    emitter_.emit(CheckpointEvent{state.step, saved.path, state.best_step == state.step});
+    pointers_behind_ = !saved.problem.empty();
+    if (pointers_behind_) emitter_.notice(saved.problem);
+  }
+  saved_step_ = state.step;
+}
+
+SavedCheckpoint Saver::write(const std::filesystem::path& run, const RunState& state) const {
+  std::vector<torch::Tensor> storage;
+  const std::vector<TensorView> weights = learner_.arena.model_tensors(storage),
+                                moments = learner_.arena.optimizer_tensors(storage),
+                                averaged = learner_.averages.tensors(learner_.arena, storage);
+  return save_checkpoint(run, {state, vocabulary_, config_, weights, moments, averaged}, config_.config.train.keep);
+}
+
+/// The folder may be renamed while it is written to.
+SavedCheckpoint Saver::write_where_it_is(const RunState& state) {
+  const std::filesystem::path run = folder_.path();
+  try {
+    return write(run, state);
+  } catch (const Error&) {
+    if (folder_.path() == run) throw;
+    return write(folder_.path(), state);
+  }
+}
+
+void Saver::finish(const RunState& state) {
+  if (pointers_behind_) chargpt::go_on_from(folder_.path(), state);
+}
+
+}  // namespace chargpt

@@ -1,0 +1,72 @@
+// Saving a run on its way: where its folder is now, though it may be renamed meanwhile, and what a checkpoint of it
+// holds. Knows no loss and no policy: it saves what it is told to, when it is told to.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+
+#include "base/open_folder.h"
+#include "checkpoint/checkpoint.h"
+#include "text/corpus.h"
+#include "train/emitter.h"
+#include "train/learner.h"
+
+namespace chargpt {
+
+/// The run folder of a training.
+class TrainingFolder {
+ public:
+  /// `path` empty: nothing is saved. It need not be there yet.
+  TrainingFolder(std::filesystem::path path, const EventEmitter& emitter);
+
+  bool saves() const { return !path_.empty(); }
+  /// To be called before the first path(). Error io where a folder to save in is not there.
+  void open();
+  /// Where it is now, which is said once where it was renamed. Error io where it is gone.
+  const std::filesystem::path& path();
+  /// Error io where it is gone: there is no use in going on without it.
+  void check();
+  /// By the path that was known last, without looking.
+  const std::filesystem::path& known_path() const { return path_; }
+  /// Where a checkpoint is now, if the folder was renamed since.
+  std::filesystem::path moved(const std::filesystem::path& checkpoint) const;
+
+ private:
+  std::filesystem::path path_;
+  bool renamed_ = false;
+  std::unique_ptr<OpenFolder> folder_;
+  const EventEmitter& emitter_;
+};
+
+class Saver {
+ public:
+  /// Saves `learner` and `config` as they are when it is told to; all must outlive it.
+  Saver(TrainingFolder& folder, const ResolvedConfig& config, const Vocabulary& vocabulary, const Learner& learner,
+        const EventEmitter& emitter);
+
+  /// The run stands at this checkpoint already.
+  void go_on_from(const Checkpoint& checkpoint);
+  /// A checkpoint of `state`, unless nothing is saved. Error io.
+  void save(const RunState& state);
+  bool has_saved(std::int64_t step) const { return saved_step_ == step; }
+  /// At the end: mends the file BEST where a save could not.
+  void finish(const RunState& state);
+  /// The newest checkpoint, or the one that the run goes on from, where it is now; empty: there is none.
+  std::filesystem::path last_checkpoint() const { return folder_.moved(last_checkpoint_); }
+
+ private:
+  SavedCheckpoint write(const std::filesystem::path& run, const RunState& state) const;
+  SavedCheckpoint write_where_it_is(const RunState& state);
+
+  TrainingFolder& folder_;
+  const ResolvedConfig& config_;
+  const Vocabulary& vocabulary_;
+  const Learner& learner_;
+  const EventEmitter& emitter_;
+  std::int64_t saved_step_ = RunProgress::no_step;
+  std::filesystem::path last_checkpoint_;
+  bool pointers_behind_ = false;  ///< BEST does not name the best yet
+};
+
+}  // namespace chargpt

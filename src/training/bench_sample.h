@@ -1,0 +1,28 @@
+// `chargpt bench sample [RUN|CONFIG]`: characters a second, and how long the first one takes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/arguments.h"
+#include "generate/generate.h"
+
+namespace chargpt {
+
+struct SampleBenchArguments {
+  OutputArguments output;
+  DeviceArguments device;
+  std::vector<Override> overrides;
+  std::string what;  ///< a run, or a config that is measured with untrained weights
+  std::string decoding = "fast";
+  Context context = Context::automatic;
+  Storage storage = Storage::float32;
+  std::int64_t batch = 0, repeats = 5;
+};
+
+/// --batch, --repeats, --decoding, --context, --storage.
+void add_sample_bench_options(Options& options, SampleBenchArguments& arguments);
+void run_bench_sample(const SampleBenchArguments& arguments);
+
+}  // namespace chargpt

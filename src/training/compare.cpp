@@ -1,0 +1,153 @@
+// `chargpt compare CONFIG…`: several configs, several seeds, one ranked table.
+#include "experiment/compare.h"
+#include "cli/print_json.h"
+
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "cli/failure.h"
+#include "cli/process.h"
+#include "cli/run_folder.h"
+#include "cli/run_text.h"
+#include "cli/signals.h"
+#include "report/format.h"
+#include "report/log.h"
+#include "training/commands.h"
+#include "training/listeners.h"
+#include "training/training.h"
+
+namespace chargpt {
+
+namespace {
+
+struct Arguments : TrainingArguments {
+  std::vector<std::string> presets;
+  std::int64_t seeds = 1, jobs = 1;
+  std::int64_t only = 0;  ///< the one run that this process is for, from 1; 0: all
+  std::string out;
+};
+
+/// The command line of a process for run `number` alone.
+std::vector<std::string> job_command(const Arguments& arguments, const std::filesystem::path& out,
+                                     std::int64_t number) {
+  std::vector<std::string> words{"compare"};
+  words.insert(words.end(), arguments.presets.begin(), arguments.presets.end());
+  const std::vector<std::string> settings = as_arguments(arguments.config.overrides());
+  words.insert(words.end(), settings.begin(), settings.end());
+  const auto add = [&words](const std::string& option, const std::string& value) {
+    words.push_back(option + "=" + value);
+  };
+  add("--seeds", std::to_string(arguments.seeds));
+  add("--jobs", std::to_string(arguments.jobs));
+  add("--only", std::to_string(number));
+  add("--out", out.string());
+  add("--device", arguments.device.device);
+  add("--threads", std::to_string(arguments.device.threads));
+  add("--engine", arguments.engine);
+  words.emplace_back("--quiet");
+  return own_command(words);
+}
+
+/// A compare.json that is none would be replaced at the end.
+void refuse_foreign_results(const std::filesystem::path& out) {
+  const std::filesystem::path path = out / "compare.json";
+  std::error_code ignored;
+  if (!std::filesystem::exists(std::filesystem::symlink_status(path, ignored))) return;
+  const bool is_file = std::filesystem::symlink_status(path, ignored).type() == std::filesystem::file_type::regular;
+  const auto json = nlohmann::json::parse(is_file ? read_file(path) : "", nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object() || !json.contains("results"))
+    throw Error(ExitCode::busy, path.string() + " is not what a comparison wrote; choose another folder by --out DIR");
+}
+
+CompareOptions compare_options(const Arguments& arguments, const std::filesystem::path& out) {
+  CompareOptions options;
+  options.seeds = arguments.seeds;
+  options.jobs = arguments.jobs;
+  options.out = out;
+  options.trainer = trainer_options(arguments, {});
+  return options;
+}
+
+std::string heading(const ComparedRun& run) {
+  return "run " + std::to_string(run.number) + " of " + std::to_string(run.total) + ": " + run.config + ", seed " +
+         std::to_string(run.seed) + (run.resume_step ? ", from step " + std::to_string(*run.resume_step) : "");
+}
+
+CompareHooks hooks_for(const Arguments& arguments, std::shared_ptr<ProgressPrinter>& progress) {
+  CompareHooks hooks;
+  hooks.before_run = [&](const ComparedRun& run, Trainer& trainer) {
+    log_note(heading(run));
+    keep_text_place(run.run, trainer.config().config.data.text);
+    progress = add_listeners(trainer, run.run, arguments.output, run.resume_step);
+  };
+  hooks.started = [](const ComparedRun& run) { log_note(heading(run)); };
+  hooks.after_run = [&](const ComparedRun& run, const SeedRun& result, bool reused) {
+    if (progress) progress->finish();
+    const bool early = result.ended == Ending::patience || result.ended == Ending::seconds;
+    const std::string outcome = (result.failure.empty() ? format_loss(result.loss) : result.failure) +
+                                (early ? ", ended by " + std::string(enum_name(result.ended)) + " after " +
+                                             format_count(result.updates) + " updates"
+                                       : "");
+    log_note((reused ? heading(run) + ", trained before: " : run.config + ", seed " + std::to_string(run.seed) + ": ") +
+             outcome);
+  };
+  hooks.notice = [](const std::string& line) { log_note(line); };
+  hooks.reading = reading_progress(arguments.output);
+  return hooks;
+}
+
+void run_compare(const Arguments& arguments) {
+  std::vector<ResolvedConfig> configs;
+  for (const std::string& preset : arguments.presets) {
+    configs.push_back(load_config(preset, arguments.config.overrides()));
+    check_model(configs.back());
+    choose_text(configs.back());
+  }
+  std::shared_ptr<ProgressPrinter> progress;
+  if (arguments.only > 0) {
+    const CompareOptions options = compare_options(arguments, arguments.out);
+    if (!compare_one(std::move(configs), options, arguments.only, hooks_for(arguments, progress)))
+      throw Stopped{stopping_signal()};
+    return;
+  }
+  ResultsFolder folder(arguments.out, "compare", /*goes_on=*/true);
+  refuse_foreign_results(folder.path());
+  CompareOptions options = compare_options(arguments, folder.path());
+  options.start = [&](std::int64_t number) {
+    return std::make_unique<ChildProcess>(job_command(arguments, folder.path(), number));
+  };
+  const Comparison comparison = compare(std::move(configs), options, hooks_for(arguments, progress));
+  if (progress) progress->finish();
+  if (!comparison.complete) {
+    log_note("stopped; the same command with --out " + folder.path().string() + " goes on");
+    throw Stopped{stopping_signal()};
+  }
+  if (arguments.output.json)
+    print_json(to_json(comparison));
+  else
+    std::fputs(to_table(comparison).text().c_str(), stdout);
+  for (const std::string& remark : remarks(comparison)) log_note(remark);
+  log_note("kept in " + folder.path().string());
+}
+
+}  // namespace
+
+void add_compare(Options& options) {
+  const auto arguments = std::make_shared<Arguments>();
+  const Option& config = options.add("CONFIG", arguments->presets, "presets or paths").required();
+  options.add("--seeds", arguments->seeds, "seeds per config: train.seed, train.seed + 1, …").range(1, 1000);
+  options
+      .add("--jobs", arguments->jobs,
+           "trainings at once, the threads divided among them; their times are marked, for they share the machine")
+      .range(1, 4096);
+  options.add("--only", arguments->only, "train this one of the runs, from 1").positive().hidden();
+  options.add("--out", arguments->out, "folder of the runs and of compare.json (default runs/compare-<n>)");
+  add_training_arguments(options, *arguments);
+  arguments->config.help_shows(options, config, "", config_by_name);
+  on_parsed(options, arguments, run_compare);
+}
+
+}  // namespace chargpt

@@ -1,0 +1,95 @@
+// `chargpt doctor`: what this machine offers, what is wrong, and the fix.
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+
+#include "cli/arguments.h"
+#include "cli/print_json.h"
+#include "cli/version.h"
+#include "compute/device.h"
+#include "kernels/half.h"
+#include "kernels/kernels.h"
+#include "report/format.h"
+#include "training/commands.h"
+
+namespace chargpt {
+
+namespace {
+
+std::int64_t memory_bytes(int name) {
+  return static_cast<std::int64_t>(sysconf(name)) * sysconf(_SC_PAGESIZE);
+}
+
+std::int64_t free_disk_bytes() {
+  struct statvfs disk {};
+  return statvfs(".", &disk) == 0 ? static_cast<std::int64_t>(disk.f_bavail * disk.f_frsize) : 0;
+}
+
+/// Why training is slower than it could be for lack of instructions; null where it is not.
+const char* slower_for_lack_of() {
+  if (cpu::instruction_set() < cpu::processor_instruction_set())
+    return "ATEN_CPU_CAPABILITY keeps this processor below what it can do: unset it, and training is faster";
+  if (cpu::instruction_set() == cpu::InstructionSet::portable)
+    return "this processor has no AVX2, so training is several times slower than the figures in README.md";
+  return nullptr;
+}
+
+nlohmann::ordered_json findings(std::int64_t threads) {
+  nlohmann::ordered_json advice = nlohmann::ordered_json::array();
+  if (threads > static_cast<std::int64_t>(std::thread::hardware_concurrency()))
+    advice.push_back("more threads than processors make training slower: leave --threads out");
+  if (const char* const slower = slower_for_lack_of(); slower != nullptr) advice.push_back(slower);
+  if (memory_bytes(_SC_AVPHYS_PAGES) < (std::int64_t{1} << 30))
+    advice.push_back("under 1 GB of memory is free: close other programs, or lower train.batch_size");
+  return advice;
+}
+
+struct Arguments {
+  OutputArguments output;
+  DeviceArguments device;
+};
+
+void run_doctor(const Arguments& arguments) {
+  const std::int64_t threads = set_threads(arguments.device.threads);
+  const std::string chosen = choose_device(arguments.device.device).str();
+  const nlohmann::ordered_json json = {{"chargpt", program_version()},
+                                       {"libtorch", libtorch_version()},
+                                       {"device", chosen},
+                                       {"processors", std::thread::hardware_concurrency()},
+                                       {"threads", threads},
+                                       {"cpu_capability", cpu_capability()},
+                                       {"kernels", cpu::kernels().name},
+                                       {"bfloat16", cpu::half_kernels() != nullptr},
+                                       {"memory", memory_bytes(_SC_PHYS_PAGES)},
+                                       {"memory_free", memory_bytes(_SC_AVPHYS_PAGES)},
+                                       {"disk_free", free_disk_bytes()},
+                                       {"advice", findings(threads)}};
+  if (arguments.output.json) {
+    print_json(json);
+    return;
+  }
+  std::printf("%skernels %s, %s bfloat16\n", version_text().c_str(), cpu::kernels().name,
+              cpu::half_kernels() != nullptr ? "with" : "without");
+  std::printf("device %s (auto takes a CUDA device where LibTorch finds one)\n%lld threads on %u processors\n",
+              chosen.c_str(), static_cast<long long>(threads), std::thread::hardware_concurrency());
+  std::printf("memory %s, free %s; disk free here %s\n", format_bytes(memory_bytes(_SC_PHYS_PAGES)).c_str(),
+              format_bytes(memory_bytes(_SC_AVPHYS_PAGES)).c_str(), format_bytes(free_disk_bytes()).c_str());
+  for (const auto& line : json["advice"]) std::printf("advice: %s\n", line.get<std::string>().c_str());
+  if (json["advice"].empty()) std::printf("nothing is wrong\n");
+}
+
+}  // namespace
+
+void add_doctor(Options& options) {
+  const auto arguments = std::make_shared<Arguments>();
+  add_device_arguments(options, arguments->device);
+  add_output_arguments(options, arguments->output);
+  on_parsed(options, arguments, run_doctor);
+}
+
+}  // namespace chargpt

@@ -1,0 +1,188 @@
+// `chargpt resume RUN`: goes on exactly where a run stopped, or from an earlier step to the same bits. From an earlier
+// step with other options it is another training: that becomes a run of its own, and RUN stays as it is.
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "checkpoint/folders.h"
+#include "checkpoint/run_files.h"
+#include "cli/loaded_run.h"
+#include "cli/run_folder.h"
+#include "cli/run_text.h"
+#include "report/log.h"
+#include "report/metrics.h"
+#include "report/tensorboard.h"
+#include "train/conditions.h"
+#include "training/commands.h"
+#include "training/result.h"
+#include "training/training.h"
+
+namespace chargpt {
+
+namespace {
+
+struct Arguments : TrainingArguments {
+  std::string run, checkpoint = "last", new_run;
+};
+
+/// What a resume that begins a new run starts from.
+struct Branch {
+  Checkpoint from;
+  ResolvedConfig config;
+  std::filesystem::path folder;
+  std::string reason;  ///< a line for people
+};
+
+/// Weights fit one model and one text: what changes them is a new run. Where the text lies is no matter: what it holds
+/// is looked at later.
+void refuse_another_model(const Config& before, const Config& after) {
+  const auto old_json = to_json(before), new_json = to_json(after);
+  for (const std::string section : {"model", "data"})
+    for (const auto& [key, value] : old_json[section].items())
+      if (key != "text" && value != new_json[section][key])
+        throw Error(ExitCode::usage, section + "." + key + " cannot change from " + value.dump() + " to " +
+                                         new_json[section][key].dump() + " when a run goes on; start a new one by " +
+                                         "`chargpt train --init_from`");
+}
+
+/// Before anything is written there, even a lock. What could be a run whose checkpoints are all damaged is named so.
+void refuse_what_is_no_run(const std::filesystem::path& run, const std::string& which) {
+  std::vector<std::string> notices;
+  if (!is_run(run) && !list_checkpoints(run).empty()) load_checkpoint(run, which, /*with_optimizer=*/true, notices);
+  if (!is_run(run))
+    throw Error(ExitCode::missing, run.string() + " is not a run folder; chargpt runs lists those of runs/");
+  refuse_replaced(run);
+}
+
+/// RUN-branch-180 beside RUN, or the next such name that is free.
+std::filesystem::path branch_folder(const std::filesystem::path& run, std::int64_t step) {
+  const std::filesystem::path base = std::filesystem::absolute(run).lexically_normal();
+  const std::filesystem::path shown = run.filename().empty() || run.filename().string()[0] == '.' ? base : run;
+  const std::string name =
+      (shown.has_filename() ? shown : shown.parent_path()).string() + "-branch-" + std::to_string(step);
+  std::filesystem::path free = name;
+  for (int n = 2; std::filesystem::exists(free); ++n) free = name + "-" + std::to_string(n);
+  return free;
+}
+
+std::string branch_reason(const std::filesystem::path& run, const std::filesystem::path& folder, std::int64_t step,
+                          const std::vector<std::string>& changes) {
+  std::string line = "a new run, " + folder.string() + ", goes on from step " + std::to_string(step) + " of " +
+                     run.string() + ", which stays as it is";
+  for (const std::string& change : changes) line += (&change == &changes.front() ? ": " : ", ") + change;
+  return line;
+}
+
+/// Whether the run itself went on from `step` with these options, as its next checkpoint tells.
+bool went_on_so(const std::filesystem::path& run, std::int64_t step, const Config& config) {
+  for (const std::filesystem::path& folder : list_checkpoints(run)) {
+    if (checkpoint_step(folder.filename().string()).value_or(0) <= step) continue;
+    std::vector<std::string> ignored;
+    return changed_training(load_checkpoint(folder, "last", false, ignored).config.config, config).empty();
+  }
+  return false;
+}
+
+/// None where the run itself goes on: from its last checkpoint, or from an earlier one with nothing changed that
+/// training depends on.
+std::optional<Branch> branch_of(const Arguments& arguments, const std::filesystem::path& run,
+                                const std::string& which) {
+  if (which == "last" && arguments.new_run.empty()) return std::nullopt;
+  std::vector<std::string> notices;
+  Branch branch{
+      .from = load_checkpoint(run, which, /*with_optimizer=*/true, notices), .config = {}, .folder = {}, .reason = {}};
+  branch.config = branch.from.config;
+  apply_overrides(branch.config, arguments.config.overrides());
+  refuse_another_model(branch.from.config.config, branch.config.config);
+  const auto changes = changed_training(branch.from.config.config, branch.config.config);
+  const std::int64_t step = branch.from.state.step;
+  const bool same = changes.empty() || step == last_step(run) || went_on_so(run, step, branch.config.config);
+  if (arguments.new_run.empty() && same) return std::nullopt;
+  log_loading(notices);
+  branch.folder = arguments.new_run.empty() ? branch_folder(run, step) : std::filesystem::path(arguments.new_run);
+  branch.reason = branch_reason(run, branch.folder, step, changes);
+  return branch;
+}
+
+/// The rows, TensorBoard's figures and samples up to `step`.
+void copy_history(const std::filesystem::path& from, const std::filesystem::path& to, std::int64_t step) {
+  if (std::filesystem::exists(from / "metrics.jsonl"))
+    write_file_atomically(to / "metrics.jsonl", rows_up_to(read_regular_file(from / "metrics.jsonl"), step));
+  for (const std::filesystem::path& path : run_files(from).own)
+    if (path.native().starts_with("events.out.tfevents."))
+      write_file_atomically(to / path, tensorboard_records_up_to(read_regular_file(from / path), step));
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator(from / "samples", none)) {
+    const auto at = checkpoint_step(entry.path().stem().string());
+    if (!at || *at > step || !entry.is_regular_file()) continue;
+    std::filesystem::create_directories(to / "samples");
+    write_file_atomically(to / "samples" / entry.path().filename(), read_regular_file(entry.path()));
+  }
+}
+
+/// RUN is only read, so that its lock is not needed.
+void train_branch(const Arguments& arguments, const std::filesystem::path& run, const Branch& branch) {
+  const std::int64_t step = branch.from.state.step;
+  NewRun folder(branch.folder.string(), branch.config.config.name, /*overwrite=*/false);
+  FoundText text = text_of_run(branch.from, branch.config.config.data, run, /*cache_folder=*/{}, arguments.output);
+  log_notices(text.corpus);
+  TrainerOptions options = options_to_resume(trainer_options(arguments, folder.path()), branch.from.state);
+  options.closing = work_after_a_run(branch.config.config, text.corpus);
+  Trainer trainer(branch.config, std::move(text.corpus), options);
+  trainer.resume_from(branch.from);
+  trainer.plan(/*measure=*/true);  // settles the length
+  folder.begin();
+  log_note(branch.reason);
+  copy_history(run, folder.path(), step);  // first: where there is a checkpoint there are the rows up to it
+  for (const std::string& line : copy_checkpoints(run, branch.from, trainer.config(), folder.path())) log_warning(line);
+  keep_text_place(folder.path(), text.names);
+  folder.keep();
+  train_to_end(trainer, folder.path(), arguments, step);
+}
+
+void run_resume(const Arguments& arguments) {
+  const auto [run, which] = run_place(arguments.run, arguments.checkpoint);
+  refuse_what_is_no_run(run, which);
+  if (const auto branch = branch_of(arguments, run, which)) return train_branch(arguments, run, *branch);
+  const RunLock lock(run);
+  std::vector<std::string> notices;
+  const Checkpoint checkpoint = load_checkpoint(run, which, /*with_optimizer=*/true, notices);
+  log_loading(notices);
+  remove_unfinished_files(run);
+  mark_run(run);
+  ResolvedConfig config = checkpoint.config;
+  apply_overrides(config, arguments.config.overrides());
+  refuse_another_model(checkpoint.config.config, config.config);
+  FoundText text = text_of_run(checkpoint, config.config.data, run, /*cache_folder=*/run, arguments.output);
+  log_notices(text.corpus);
+  TrainerOptions options = options_to_resume(trainer_options(arguments, run), checkpoint.state);
+  options.closing = work_after_a_run(config.config, text.corpus);
+  Trainer trainer(config, std::move(text.corpus), options);
+  trainer.resume_from(checkpoint);
+  keep_text_place(run, text.names);
+  const std::string problem = go_on_from(run, checkpoint.state);
+  if (!problem.empty()) log_warning(problem);
+  train_to_end(trainer, run, arguments, checkpoint.state.step);
+}
+
+}  // namespace
+
+void add_resume(Options& options) {
+  const auto arguments = std::make_shared<Arguments>();
+  const Option& run = options.add("RUN", arguments->run, "run folder, or one checkpoint folder in it").required();
+  options.add("--checkpoint", arguments->checkpoint,
+              "last, best or step-N; one that is not the last, with options changed that training depends on (all but "
+              "train.keep, eval.log_interval, eval.sample_tokens, sample.* and where the text lies), begins a new run, "
+              "RUN-branch-N, and RUN stays as it is");
+  options.add("--run", arguments->new_run, "begin a new run in this folder instead of going on in RUN");
+  add_training_arguments(options, *arguments);
+  options.find("--device").help("auto (the run's, where it is there), cpu, cuda or cuda:N");
+  options.find("--threads").help("CPU threads; 0: as many as the run had, where the machine has them");
+  options.find("--engine").help("auto (the run's), autograd or cpu");
+  arguments->config.help_shows(options, run, "", config_of_run);
+  on_parsed(options, arguments, run_resume);
+}
+
+}  // namespace chargpt

@@ -1,0 +1,69 @@
+#include "training/training.h"
+
+#include "base/error.h"
+#include "base/open_folder.h"
+#include "cli/failure.h"
+#include "cli/process.h"
+#include "cli/run_text.h"
+#include "cli/signals.h"
+#include "cli/version.h"
+#include "compute/device.h"
+#include "inference/model_types.h"
+#include "report/log.h"
+#include "report/progress.h"
+#include "training/listeners.h"
+#include "training/result.h"
+
+namespace chargpt {
+
+namespace {
+
+/// A run of more threads than this machine has would not be given them unasked.
+std::string resume_command(const RunState& state, const std::filesystem::path& run) {
+  return "chargpt resume " + run.string() +
+         (state.threads > usable_processors() ? " --threads " + std::to_string(state.threads) : "");
+}
+
+}  // namespace
+
+void add_training_arguments(Options& options, TrainingArguments& arguments) {
+  options.add("--engine", arguments.engine, "auto, autograd or cpu");
+  arguments.config.add(options, {"data", "model", "train", "eval", "sample"});
+  add_device_arguments(options, arguments.device);
+  add_output_arguments(options, arguments.output);
+}
+
+Corpus load_training_corpus(const ResolvedConfig& config, const OutputArguments& output) {
+  Corpus corpus = load_corpus(config.config.data, {}, std::nullopt, most_bytes_in_memory, reading_progress(output));
+  log_notices(corpus);
+  return corpus;
+}
+
+TrainerOptions trainer_options(const TrainingArguments& arguments, const std::filesystem::path& run) {
+  TrainerOptions options;
+  options.run = run;
+  options.device = arguments.device.device;
+  options.engine = arguments.engine;
+  options.threads = arguments.device.threads;
+  options.stop = &stop_on_signals(arguments.output.quiet);
+  options.process_started = process_start_seconds();
+  options.program_version = program_version();
+  return options;
+}
+
+void train_to_end(Trainer& trainer, const std::filesystem::path& run, const TrainingArguments& arguments,
+                  std::optional<std::int64_t> resume_step) {
+  OpenFolder folder(run);
+  const auto progress = add_listeners(trainer, run, arguments.output, resume_step);
+  const Ending ending = trainer.run();
+  progress->finish();
+  if (ending == Ending::stopped) {
+    log_note("stopped at step " + std::to_string(trainer.state().step) + " and saved; go on by");
+    log_note("  " + resume_command(trainer.state(), folder.path()));
+    throw Stopped{stopping_signal()};
+  }
+  log_note(why_ended(trainer.ended(), folder.path().string()));
+  print_result(trainer, folder.path(), arguments, *progress);
+}
+
+}  // namespace chargpt

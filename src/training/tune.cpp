@@ -1,0 +1,78 @@
+// `chargpt tune CONFIG --minutes M`: a better config for the time one has.
+#include "experiment/tune.h"
+#include "cli/print_json.h"
+
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+#include "cli/failure.h"
+#include "cli/run_folder.h"
+#include "cli/run_text.h"
+#include "cli/signals.h"
+#include "report/log.h"
+#include "training/commands.h"
+#include "training/training.h"
+
+namespace chargpt {
+
+namespace {
+
+struct Arguments : TrainingArguments {
+  std::string preset, out;
+  double minutes = 10, memory = 0;
+};
+
+std::string command_of(const Arguments& arguments) {
+  return "chargpt tune " + arguments.preset + " --minutes " + nlohmann::json(arguments.minutes).dump();
+}
+
+TuneOptions tune_options(const Arguments& arguments) {
+  TuneOptions options;
+  options.seconds = 60 * arguments.minutes;
+  options.memory = static_cast<std::int64_t>(1e9 * arguments.memory);
+  options.trainer = trainer_options(arguments, {});
+  options.told = [](const std::string& line) { log_note(line); };
+  return options;
+}
+
+void run_tune(const Arguments& arguments) {
+  ResolvedConfig config = load_config(arguments.preset, arguments.config.overrides());
+  check_model(config);
+  choose_text(config);
+  const Corpus corpus = load_training_corpus(config, arguments.output);
+  ResultsFolder folder(arguments.out, "tune");
+  const Tuning tuning = tune(config, corpus, tune_options(arguments));
+  if (!tuning.complete) {
+    log_note("stopped before the search had ended; nothing was kept");
+    throw Stopped{stopping_signal()};
+  }
+  const nlohmann::ordered_json json = to_json(tuning);
+  const std::filesystem::path& out = folder.path();
+  write_file_atomically(out / "tuned.json", tuned_text(tuning, command_of(arguments)));
+  write_file_atomically(out / "tune.json", json.dump(2) + "\n");
+  if (arguments.output.json)
+    print_json(json);
+  else
+    std::printf(
+        "%s%s\nlosses are of a part of the train split that was held out; the validation split was not looked at\n",
+        to_table(tuning).text().c_str(), json["verdict"].get<std::string>().c_str());
+  log_note("chargpt train " + (out / "tuned.json").string() + " trains what was found");
+}
+
+}  // namespace
+
+void add_tune(Options& options) {
+  const auto arguments = std::make_shared<Arguments>();
+  const Option& config =
+      options.add("CONFIG", arguments->preset, "a preset's name or a path: where the search starts").required();
+  options.add("--minutes", arguments->minutes, "time for all of the search").positive();
+  options.add("--memory", arguments->memory, "GB that a training may take; 0: half of what there is").non_negative();
+  options.add("--out", arguments->out, "folder of tuned.json and tune.json (default runs/tune-<n>)");
+  add_training_arguments(options, *arguments);
+  arguments->config.help_shows(options, config, "", config_by_name);
+  on_parsed(options, arguments, run_tune);
+}
+
+}  // namespace chargpt

@@ -1,0 +1,218 @@
+// The best checkpoint is what the newest state says, whatever became of the file BEST and of the folders.
+#include "checkpoint/best.h"
+
+#include <sys/stat.h>
+
+#include <cmath>
+
+#include "base/files.h"
+#include "failure.h"
+#include "saved_run.h"
+#include "test.h"
+
+using namespace chargpt;
+namespace fs = std::filesystem;
+
+using Names = std::vector<std::string>;
+
+namespace {
+
+std::string pointer(const SavedRun& run, const char* name) {
+  return read_file(run.checkpoints() / name);
+}
+
+void write(const fs::path& path, const std::string& text) {
+  fs::create_directories(path.parent_path());
+  write_file_atomically(path, text);
+}
+
+/// Saved at 100, 200 and 300, and best at 200; each is kept.
+void save_three(SavedRun& run) {
+  run.save_with_loss(100, 2.5);
+  run.save_with_loss(200, 2.0);
+  run.save_with_loss(300, 2.25);
+}
+
+std::int64_t best_step(SavedRun& run) {
+  return run.load("best").state.step;
+}
+
+}  // namespace
+
+TEST_CASE("a checkpoint's loss is the lower of its two, where it is a number") {
+  RunState state;
+  CHECK(std::isinf(evaluated_loss(state)));
+  state.val_loss = std::nan("");
+  CHECK(std::isinf(evaluated_loss(state)));
+  state.averaged_val_loss = 1.5;
+  CHECK(evaluated_loss(state) == 1.5);
+  state.val_loss = 1.25;
+  CHECK(evaluated_loss(state) == 1.25);
+}
+
+TEST_CASE("whatever BEST says, the best is the one that the newest state names, and the next save mends BEST") {
+  SavedRun run;
+  save_three(run);
+  CHECK(pointer(run, "BEST") == "step-00000200\n");
+  for (const std::string text : {"step-00000100\n", "step-00000300\n", "step-00000900\n", "", "../../etc\n"}) {
+    write(run.checkpoints() / "BEST", text);
+    CHECK(best_step(run) == 200);
+    CHECK(run.notices.empty());
+    CHECK(pointer(run, "BEST") == text);  // who reads writes nothing
+  }
+  fs::remove(run.checkpoints() / "BEST");
+  CHECK(best_step(run) == 200);
+  run.save_with_loss(400, 2.5);
+  CHECK(pointer(run, "BEST") == "step-00000200\n");
+}
+
+TEST_CASE("the best is never pruned, whatever BEST says") {
+  SavedRun run;
+  save_three(run);
+  write(run.checkpoints() / "BEST", "step-00000100\n");
+  run.save_with_loss(400, 3, 1);
+  CHECK(run.names() == Names{"step-00000200", "step-00000400"});
+  CHECK(best_step(run) == 200);
+}
+
+TEST_CASE(
+    "a best whose state cannot be read is not pruned, and gives way to the next lowest loss when it is asked for") {
+  SavedRun run;
+  run.save_with_loss(50, 2.125);
+  save_three(run);
+  fs::resize_file(run.step(200) / "state.json", 10);
+  run.save_with_loss(400, 3, 9);
+  CHECK(pointer(run, "BEST") == "step-00000200\n");
+  CHECK(best_step(run) == 50);
+  REQUIRE(run.notices.size() == 1);
+  CHECK(run.notices[0].starts_with("DAMAGED CHECKPOINT: step-00000200 cannot be used ("));
+  CHECK(run.notices[0].ends_with("; using step-00000050 instead"));
+  run.save_with_loss(500, 3, 1);
+  CHECK(run.names() == Names{"step-00000200", "step-00000500"});
+}
+
+TEST_CASE("a step that another training wrote since is not the best") {
+  SavedRun run;
+  save_three(run);
+  RunState other = run.load("step-100").state;  // goes on from 100 at a higher rate, to the worse
+  other.step = 200;
+  other.val_loss = 14.5;
+  run.save_state(other, 9);
+  CHECK(pointer(run, "LATEST") == "step-00000200\n");
+  CHECK(pointer(run, "BEST") == "step-00000100\n");
+  CHECK(best_step(run) == 100);
+  CHECK(run.notices.empty());
+}
+
+TEST_CASE("where the best is gone or was replaced, the lowest loss of that training stands in, and that is said") {
+  SavedRun run;
+  save_three(run);
+  SECTION("gone") {
+    fs::remove_all(run.step(200));
+    CHECK(best_step(run) == 300);
+    CHECK(run.notices == Names{"the best checkpoint of " + run.checkpoints().string() +
+                               ", step-00000200 with a validation loss of 2.0000, is not there; using "
+                               "step-00000300 with 2.2500, the best that is there"});
+  }
+  SECTION("replaced, as a program could that kept no branches apart") {
+    const RunState newest = run.load("step-300").state;
+    RunState other = run.load("step-200").state;
+    other.val_loss = 14.5;
+    other.best_step = 100;
+    other.best_val_loss = 2.5;
+    run.save_state(other, 9);
+    run.save_state(newest, 9);
+    CHECK(best_step(run) == 300);
+    REQUIRE(run.notices.size() == 1);
+    CHECK(run.notices[0].find("was replaced by one of another training, with 14.5000; using step-00000300") !=
+          std::string::npos);
+  }
+  CHECK(pointer(run, "LATEST") == "step-00000300\n");
+}
+
+TEST_CASE("a loss below the best of a run is another training's, and does not count") {
+  SavedRun run;
+  save_three(run);
+  RunState newest = run.load("step-300").state;
+  newest.best_step = 250;  // gone, and higher than what 200 has
+  newest.best_val_loss = 2.125;
+  run.save_state(newest, 9);
+  CHECK(best_step(run) == 300);
+}
+
+TEST_CASE("a run that goes on from an earlier step stands there at once") {
+  SavedRun run;
+  save_three(run);
+  CHECK(go_on_from(run.path(), run.load("step-100").state).empty());
+  CHECK(pointer(run, "LATEST") == "step-00000100\n");
+  CHECK(pointer(run, "BEST") == "step-00000100\n");
+  CHECK(run.load("last").state.step == 100);
+  CHECK(best_step(run) == 100);
+  CHECK(run.names().size() == 3);  // what it does again is replaced as it comes
+}
+
+TEST_CASE("a run that is not evaluated yet has no best") {
+  SavedRun run;
+  run.save_state(state_of(0), 9);
+  run.save_state(state_of(50), 9);
+  CHECK_FALSE(fs::exists(run.checkpoints() / "BEST"));
+  CHECK(best_step(run) == 50);
+  CHECK(run.notices == Names{"no best checkpoint in " + run.checkpoints().string() + "; using the last"});
+  write(run.checkpoints() / "BEST", "step-00000900\n");
+  run.save_state(state_of(60), 9);
+  CHECK_FALSE(fs::exists(run.checkpoints() / "BEST"));
+}
+
+TEST_CASE("of a damaged last the state is still believed; of one without a state an earlier one's is") {
+  SavedRun run;
+  save_three(run);
+  run.save_with_loss(400, 1.5);
+  run.save_with_loss(500, 1.75);
+  fs::resize_file(run.step(500) / "model.safetensors", 10);
+  CHECK(best_step(run) == 400);
+  fs::remove(run.step(500) / "state.json");
+  fs::remove(run.step(400) / "state.json");
+  CHECK(best_step(run) == 200);
+}
+
+TEST_CASE("a BEST that cannot be written is a problem of that file alone") {
+  SavedRun run;
+  run.save_with_loss(100, 2.5);
+  fs::remove(run.checkpoints() / "BEST");
+  fs::create_directories(run.checkpoints() / "BEST" / "in the way");
+  RunState state = run.load().state;
+  state.step = 200;
+  const SavedCheckpoint saved = run.save_state(state, 1);
+  CHECK(saved.path == run.step(200));
+  CHECK(saved.problem.starts_with("the file BEST does not name step-00000100, the best (cannot replace "));
+  CHECK(saved.problem.ends_with("); chargpt finds it all the same, and mends the file with the next checkpoint"));
+  CHECK(pointer(run, "LATEST") == "step-00000200\n");
+  CHECK(best_step(run) == 100);
+}
+
+TEST_CASE("a LATEST that cannot be written leaves the run where it stood, and says what is there") {
+  SavedRun run;
+  run.save_with_loss(100, 2.5);
+  fs::remove(run.checkpoints() / "LATEST");
+  fs::create_directories(run.checkpoints() / "LATEST" / "in the way");
+  const Error error = failure_of([&] { run.save_with_loss(200, 2.0); });
+  CHECK(error.code() == ExitCode::io);
+  CHECK(std::string(error.what())
+            .starts_with("step-00000200 is there, but LATEST does not name it, so the run stays at the one before: "
+                         "cannot replace "));
+}
+
+TEST_CASE("a pipe in place of a checkpoint's file is damage, and nothing is waited for") {
+  for (const char* name :
+       {"MANIFEST.json", "state.json", "config.json", "vocab.json", "model.safetensors", "optimizer.safetensors"}) {
+    SavedRun run;
+    save_three(run);
+    fs::remove(run.step(300) / name);
+    REQUIRE(::mkfifo((run.step(300) / name).c_str(), 0600) == 0);
+    CHECK(run.load("last").state.step == 200);
+    REQUIRE(run.notices.size() == 1);
+    CHECK(run.notices[0].find(std::string(name) + " is a pipe, and should be a regular file") != std::string::npos);
+    CHECK(failure_of([&] { run.load("step-300"); }).code() == ExitCode::data);
+    CHECK_FALSE(verify_checkpoint(run.step(300)).empty());
+  }
+}

@@ -1,0 +1,151 @@
+// What a command line does to what a command has declared, and what is said of one that is not understood.
+#include "cli/options.h"
+
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "cli/help_text.h"
+#include "test.h"
+
+using namespace chargpt;
+
+namespace {
+
+/// A command with one option of each kind.
+struct Declared {
+  Options options{"play"};
+  std::string run, color = "auto";
+  std::vector<std::string> texts, configs;
+  std::int64_t threads = 0, top_k = 200;
+  double minutes = 10;
+  bool quiet = false, verbose = false;
+
+  Declared() {
+    options.add("RUN", run, "a run").required();
+    options.add("CONFIG", configs, "configs");
+    options.add("--color", color, "colours").one_of({"auto", "always", "never"});
+    options.add("--text", texts, "texts").value_name("FILE");
+    options.add("--threads", threads, "threads").range(0, 4096).group("Machine");
+    options.add("--top_k", top_k, "the most probable").hidden();
+    options.add("--minutes", minutes, "time").positive();
+    const Option& hush = options.flag("--quiet", quiet, "less");
+    options.flag("--verbose", verbose, "more").excludes(hush);
+  }
+
+  /// The one line, without where to read on.
+  std::string refusal(const std::vector<std::string>& words) {
+    try {
+      options.parse(words);
+    } catch (const Error& error) {
+      CHECK(error.code() == ExitCode::usage);
+      const std::string line = error.what();
+      return line.substr(0, line.find("; see chargpt play --help"));
+    }
+    return "";
+  }
+};
+
+std::string refusal(const std::vector<std::string>& words) {
+  return Declared().refusal(words);
+}
+
+}  // namespace
+
+TEST_CASE("a command line sets what options are bound to") {
+  Declared declared;
+  REQUIRE(declared.options.parse({"r", "a", "--text", "x", "--text=y", "--threads", "4", "--top-k=3", "--minutes",
+                                  "0.5", "--color", "never", "--verbose", "b"}));
+  CHECK(declared.run == "r");
+  CHECK(declared.configs == std::vector<std::string>{"a", "b"});
+  CHECK(declared.texts == std::vector<std::string>{"x", "y"});
+  CHECK(declared.threads == 4);
+  CHECK(declared.top_k == 3);
+  CHECK(declared.minutes == 0.5);
+  CHECK(declared.color == "never");
+  CHECK(declared.verbose);
+  CHECK_FALSE(declared.quiet);
+  CHECK(declared.options.find("--threads").given());
+  CHECK_FALSE(declared.options.find("--quiet").given());
+}
+
+TEST_CASE("a repeated option takes one value each time, as it stands") {
+  Declared declared;
+  REQUIRE(declared.options.parse({"--text", "[x,y]", "r", "--text=[]", "a"}));
+  CHECK(declared.texts == std::vector<std::string>{"[x,y]", "[]"});
+  CHECK(declared.run == "r");
+  CHECK(declared.configs == std::vector<std::string>{"a"});
+}
+
+TEST_CASE("an empty value after = is the value") {
+  Declared declared;
+  REQUIRE(declared.options.parse({"r", "--text=", "--quiet"}));
+  CHECK(declared.texts == std::vector<std::string>{""});
+  CHECK(declared.quiet);
+  CHECK(refusal({"r", "--threads=", "3"}) ==
+        "--threads: an empty value is not understood; it takes a whole number, 0 to 4096");
+}
+
+TEST_CASE("behind -- stand arguments, whatever they begin with") {
+  Declared declared;
+  REQUIRE(declared.options.parse({"--quiet", "--", "--verbose", "-c"}));
+  CHECK(declared.quiet);
+  CHECK_FALSE(declared.verbose);
+  CHECK(declared.run == "--verbose");
+  Options empty{"empty"};
+  CHECK_THROWS_WITH(empty.parse({"--", "--help"}), "'--help' is one argument too many; see chargpt empty --help");
+  CHECK(declared.configs == std::vector<std::string>{"-c"});
+}
+
+TEST_CASE("the default is what stands in the variable") {
+  Declared declared;
+  REQUIRE(declared.options.parse({"r"}));
+  CHECK(declared.color == "auto");
+  CHECK(declared.options.find("--top_k").text().standard == "200");
+  CHECK(declared.options.find("--minutes").text().standard == "10");
+}
+
+TEST_CASE("numbers that are refused name the value and the limit") {
+  CHECK(refusal({"r", "--threads", "4097"}) == "--threads: 4097 is above 4096, the largest allowed");
+  CHECK(refusal({"r", "--threads=-1"}) == "--threads: -1 is below 0, the smallest allowed");
+  CHECK(refusal({"r", "--minutes", "0"}) == "--minutes: 0 is not above 0");
+  CHECK(refusal({"r", "--threads", "1.5"}) == "--threads: 1.5 is not understood; it takes a whole number, 0 to 4096");
+  CHECK(refusal({"r", "--minutes", "ten"}) == "--minutes: ten is not understood; it takes a number, above 0");
+  CHECK(refusal({"r", "--minutes", "nan"}) == "--minutes: nan is not understood; it takes a number, above 0");
+  CHECK(refusal({"r", "--threads", "99999999999999999999"}) ==
+        "--threads: 99999999999999999999 is above 4096, the largest allowed");
+}
+
+TEST_CASE("a choice that is none of those allowed names them, and the nearest") {
+  CHECK(refusal({"r", "--color", "pink"}) == "--color: pink is not one of auto, always, never");
+  CHECK(refusal({"r", "--color", "alwasy"}) ==
+        "--color: alwasy is not one of auto, always, never; did you mean always?");
+}
+
+TEST_CASE("an option without its value says what it takes") {
+  CHECK(refusal({"r", "--threads"}) == "--threads needs a value: a whole number, 0 to 4096");
+  CHECK(refusal({"r", "--color"}) == "--color needs a value: one of auto, always, never");
+  CHECK(refusal({"r", "--text"}) == "--text needs a value: FILE");
+}
+
+TEST_CASE("what is missing, twice there, too much or unknown is named") {
+  CHECK(refusal({}) == "RUN is required");
+  CHECK(refusal({"r", "--threads", "1", "--threads", "x"}) == "--threads is given twice, as 1 and as x; give it once");
+  CHECK(refusal({"r", "--quiet", "--verbose"}) == "--quiet excludes --verbose");
+  CHECK(refusal({"r", "--thread", "1"}) == "unknown option --thread; did you mean --threads?");
+  CHECK(refusal({"r", "-q"}) == "unknown option -q");
+  CHECK(refusal(std::vector<std::string>(1002, "c")) == "CONFIG takes up to 1000 words; 1001 were given");
+}
+
+TEST_CASE("help is made of what was declared") {
+  Declared declared;
+  CHECK_FALSE(declared.options.parse({"--help"}));
+  const std::string help = help_text(declared.options, "plays", "chargpt play r");
+  CHECK(help.starts_with(
+      "plays\n\nUsage: chargpt play RUN [CONFIG...] [OPTIONS]\n\n  RUN                       a run\n"));
+  CHECK(help.find("  --color {auto,always,never}\n                            colours (default auto)\n") !=
+        std::string::npos);
+  CHECK(help.find("\nMachine:\n  --threads INT             threads [0 to 4096] (default 0)\n") != std::string::npos);
+  CHECK(help.find("--top_k") == std::string::npos);
+  CHECK(help.ends_with("\nExample: chargpt play r\n"));
+}

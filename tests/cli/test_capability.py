@@ -1,0 +1,70 @@
+"""ATEN_CPU_CAPABILITY limits our kernels as it limits LibTorch's; what was chosen is shown and remembered."""
+
+import os
+import unittest
+
+from program import QUICK, ProgramTest
+
+LEVELS = {"avx512": ("AVX512", "x86-64-v4"), "avx2": ("AVX2", "x86-64-v3"), "default": ("DEFAULT", "portable")}
+WIDEST_FIRST = list(LEVELS)
+SMALL = ["--n_layer", "1", "--n_head", "2", "--n_embd", "16", "--block_size", "16"]
+
+
+class CapabilityTest(ProgramTest):
+    def doctor(self, level=None):
+        return self.succeed("doctor", "--json", env={"ATEN_CPU_CAPABILITY": level} if level else None).json
+
+    def lower_level(self):
+        """One that this process is not limited to, and that this machine has below what is in force."""
+        here = WIDEST_FIRST.index(next(level for level, (_, kernels) in LEVELS.items() if kernels == self.doctor()["kernels"]))
+        if here + 1 == len(WIDEST_FIRST):
+            self.skipTest("nothing is below the portable kernels")
+        return WIDEST_FIRST[here + 1]
+
+    def test_doctor_and_version_show_what_is_in_force(self):
+        level = self.lower_level()
+        capability, kernels = LEVELS[level]
+        found = self.doctor(level)
+        self.assertEqual((found["cpu_capability"], found["kernels"], found["bfloat16"]), (capability, kernels, False))
+        self.assertIn("unset it", found["advice"][0])
+        self.assertNotIn("no AVX2", found["advice"][0])
+        self.assertIn(f"CPU capability {capability} (ATEN_CPU_CAPABILITY = {level})\n",
+                      self.succeed("--version", env={"ATEN_CPU_CAPABILITY": level}).out)
+
+    def test_a_word_that_is_none_is_ignored_with_one_line(self):
+        outcome = self.succeed("doctor", "--json", env={"ATEN_CPU_CAPABILITY": "avx1024"})
+        self.assertEqual(outcome.json["kernels"], self.doctor("avx512")["kernels"])
+        self.assertEqual(outcome.err, "chargpt: warning: ATEN_CPU_CAPABILITY = avx1024 is ignored: it is none of avx512, avx2, default\n")
+
+    def test_the_plan_tells_what_a_run_computes_with(self):
+        plan = self.succeed("train", "ladder/bigram", "--dry-run", *QUICK, "--json").json
+        self.assertEqual(plan["cpu_capability"], self.doctor()["cpu_capability"])
+        self.assertIn(f"device  cpu ({plan['cpu_capability']}), 1 thread", self.succeed("train", "ladder/bigram", "--dry-run", *QUICK).out)
+
+    def test_less_is_announced_on_resume_and_more_is_too(self):
+        self.train("r", "nanogpt-cpu", 4, *SMALL)
+        level = self.lower_level()
+        now, then = LEVELS[level][0], self.doctor()["cpu_capability"]
+        said = "not bit-exact: the CPU capability was {} when the checkpoint was written and is {} now"
+        err = self.succeed("resume", "r", "--max_iters", "6", env={"ATEN_CPU_CAPABILITY": level}).err
+        self.assertIn(said.format(then, now), err)
+        self.assertIn(said.format(now, then), self.succeed("resume", "r", "--max_iters", "8").err)
+
+    def test_a_run_and_its_samples_repeat(self):
+        self.train("one", "nanogpt-cpu", 6, *SMALL)
+        self.train("two", "nanogpt-cpu", 3, *SMALL)
+        self.assertNotIn("not bit-exact", self.succeed("resume", "two", "--max_iters", "6").err.replace("changed", ""))
+        sampled = [self.succeed("sample", run, "--tokens", "60", "--threads", "1", "--quiet").out for run in ("one", "one")]
+        self.assertEqual(*sampled)
+
+    @unittest.skipUnless("ATEN_CPU_CAPABILITY" not in os.environ, "this process is limited already")
+    def test_kernels_of_another_width_round_otherwise(self):
+        losses = set()
+        for level in [level for level in LEVELS if self.doctor(level)["kernels"] == LEVELS[level][1]]:
+            self.succeed("train", "nanogpt-cpu", "--run", level, "--max_iters", "6", *SMALL, *QUICK, "--quiet", env={"ATEN_CPU_CAPABILITY": level})
+            losses.add((self.folder / level / "checkpoints/step-00000006/model.safetensors").read_bytes())
+        self.assertGreater(len(losses), 1 if self.doctor()["kernels"] != "portable" else 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,137 @@
+"""Why runs end: in the terminal, in `runs`, in metrics and JSON; what a stop does wherever it comes; that seconds are kept."""
+
+import json
+import pathlib
+import signal
+import subprocess
+import time
+import unittest
+
+from program import PROGRAM, SAMPLE_TEXT, ProgramTest
+
+SMALL = ["nanogpt-cpu", "--text", SAMPLE_TEXT, "--n_layer", "1", "--n_head", "1", "--n_embd", "16", "--block_size", "8", "--batch_size", "4",
+         "--threads", "1", "--tokens", "5", "--sample_tokens", "5"]
+# Nothing improves on the first evaluation.
+PATIENCE = [*SMALL, "--learning_rate", "0", "--min_lr", "0", "--max_iters", "60", "--eval_interval", "10", "--patience", "2"]
+
+
+class EndingTest(ProgramTest):
+    def rows(self, run):
+        return [json.loads(line) for line in (self.folder / run / "metrics.jsonl").read_text().splitlines()]
+
+    def ended(self, run):
+        """By `runs`, as JSON and as a table."""
+        row, = [row for row in self.succeed("runs", ".", "--json").json if row["run"] == run]
+        self.assertIn(f" {row['ended']} ", self.succeed("runs", ".").out)
+        return row["ended"]
+
+    def test_patience_is_told_everywhere_and_more_updates_begin_it_anew(self):
+        outcome = self.succeed("train", *PATIENCE, "--run", "run", "--json")
+        self.assertEqual(outcome.json["ended"], "patience")
+        self.assertIn("chargpt: ended by patience after 30 of 60 updates: no better validation loss in the last 2 evaluations; "
+                      "chargpt resume run --max_iters N goes on and begins patience anew", outcome.err)
+        self.assertEqual(self.ended("run"), "patience")
+        self.assertEqual({key: self.rows("run")[-1][key] for key in ("kind", "step", "ended", "max_iters")},
+                         {"kind": "end", "step": 30, "ended": "patience", "max_iters": 60})
+        again = self.succeed("resume", "run", "--json")
+        self.assertEqual(again.json["ended"], "patience")
+        self.assertIn("ended by patience after 30 of 60 updates", again.err)
+        longer = self.succeed("resume", "run", "--max_iters", "500", "--json")
+        self.assertIn("patience begins anew", longer.err)
+        self.assertEqual(longer.json["ended"], "patience")
+        self.assertEqual(self.rows("run")[-1]["step"], 50)
+        patient = self.succeed("resume", "run", "--patience", "3", "--json")
+        self.assertIn("ended by patience after 80 of 500 updates: no better validation loss in the last 3 evaluations", patient.err)
+
+    def test_a_finished_run_says_so_and_how_to_go_on(self):
+        outcome = self.succeed("train", *SMALL, "--max_iters", "20", "--run", "run")
+        self.assertIn("finished: all 20 updates are done; chargpt resume run --max_iters N goes on to N", outcome.err)
+        self.assertEqual(self.ended("run"), "finished")
+
+    def test_a_run_that_diverged_is_listed_as_that(self):
+        self.fail_with(80, "train", *SMALL, "--run", "run", "--max_iters", "500", "--eval_interval", "1", "--learning_rate", "1000",
+                       "--weight_decay", "1000", "--grad_clip", "0", "--warmup_iters", "0")
+        self.assertEqual(self.rows("run")[-1]["ended"], "diverged")
+        self.assertEqual(self.ended("run"), "diverged")
+
+    def test_without_metrics_the_checkpoint_says_how_the_run_ended(self):
+        self.succeed("train", *SMALL, "--max_iters", "20", "--run", "run")
+        (self.folder / "run/metrics.jsonl").unlink()
+        self.assertEqual(self.ended("run"), "finished")
+
+    def test_a_run_under_way_is_listed_as_running_and_a_killed_one_as_unknown(self):
+        process = subprocess.Popen([PROGRAM, "train", *SMALL, "--max_iters", "1000000000", "--eval_interval", "5", "--run", "run"],
+                                   cwd=self.folder, stderr=subprocess.DEVNULL)
+        self.addCleanup(process.kill)
+        self.wait_for(process, lambda: (self.folder / "run/checkpoints/LATEST").exists())
+        self.assertEqual(self.ended("run"), "running")
+        process.kill()
+        process.wait()
+        self.assertEqual(self.ended("run"), "unknown")
+
+    def test_seconds_are_kept_and_what_does_not_fit_is_left_to_eval(self):
+        outcome = self.succeed("train", *SMALL, "--run", "run", "--max_seconds", "2", "--json")
+        self.assertIn(outcome.json["ended"], ("finished", "seconds"))
+        self.assertEqual(json.loads((self.folder / "run/config.json").read_text())["origin"]["train.max_iters"], "train.max_seconds")
+        if "baselines" not in outcome.json:
+            self.assertIn("`chargpt eval run`", outcome.err)
+        self.assertIn("baselines", self.succeed("eval", "run", "--json").json)
+
+    def test_seconds_that_are_over_at_once_make_one_update_and_say_so(self):
+        outcome = self.succeed("train", *SMALL, "--run", "run", "--max_seconds", "0.01", "--json")
+        self.assertIn("leaves no time for updates", outcome.err)
+        self.assertIn("ended", outcome.json)
+        self.assertEqual(self.rows("run")[-1]["step"], 1)
+        self.assertNotIn("baselines", outcome.json)
+
+    def wait_for(self, process, condition):
+        deadline = time.time() + 60
+        while not condition():
+            self.assertIsNone(process.poll())
+            self.assertLess(time.time(), deadline, "nothing happened for a minute")
+            time.sleep(0.01)
+
+    def stopped_when(self, condition, *arguments):
+        """The program, sent SIGTERM as soon as `condition` holds."""
+        process = subprocess.Popen([PROGRAM, *map(str, arguments)], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(process.kill)
+        self.wait_for(process, condition)
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 143, err)
+        return err.decode()
+
+    def tensors(self, run, step):
+        folder = self.folder / run / f"checkpoints/step-{step:08d}"
+        return [(folder / name).read_bytes() for name in ("model.safetensors", "optimizer.safetensors")]
+
+    def test_a_stop_in_a_long_update_is_answered_and_the_update_made_again(self):
+        command = ["train", *SMALL, "--gradient_accumulation_steps", "2000", "--max_iters", "3", "--eval_interval", "1", "--dropout", "0.1"]
+        for engine in ("cpu", "autograd"):
+            with self.subTest(engine=engine):
+                run, whole = f"run-{engine}", f"whole-{engine}"
+                err = self.stopped_when(lambda: (self.folder / run / "checkpoints/LATEST").exists(), *command, "--run", run,
+                                        "--engine", engine)
+                self.assertIn("chargpt: stopping; a second signal ends at once", err)
+                self.assertIn(f"chargpt resume {run}", err)
+                self.assertEqual(self.ended(run), "stopped")
+                self.succeed("resume", run, "--engine", engine)
+                self.succeed(*command, "--run", whole, "--engine", engine)
+                self.assertEqual(self.tensors(run, 3), self.tensors(whole, 3))
+
+    def test_a_stop_in_the_first_evaluation_saves_a_run_that_goes_on(self):
+        self.write("long.txt", pathlib.Path(SAMPLE_TEXT).read_text() * 40)
+        command = ["train", *SMALL, "--text", "long.txt", "--max_iters", "2"]
+        command.remove(SAMPLE_TEXT), command.remove("--text")
+        err = self.stopped_when(lambda: (self.folder / "run/metrics.jsonl").exists(), *command, "--run", "run")
+        if "stopped at step 0 and saved" in err:
+            self.assertEqual([row for row in self.rows("run") if row["kind"] == "eval"], [])
+        self.succeed("resume", "run")
+        self.succeed(*command, "--run", "whole")
+        self.assertEqual(self.tensors("run", 2), self.tensors("whole", 2))
+        losses = [[(row["step"], row["val_loss"]) for row in self.rows(run) if row["kind"] == "eval"] for run in ("run", "whole")]
+        self.assertEqual(losses[0], losses[1])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,48 @@
+"""A run that an earlier program made, kept in tests/fixtures: it is scored, sampled and resumed to the same bits by this program and every later one.
+
+It was made by 0.1.0 (ddd9674) under ATEN_CPU_CAPABILITY=default, whose kernels have the same bits on every x86-64 processor:
+    chargpt train nanogpt-cpu --text text.txt --run run --max_iters 20 --eval_interval 10 --keep 1 --threads 1 --n_layer 2 --n_head 2 --n_embd 16
+        --block_size 24 --batch_size 4 --dropout 0.1 --position rope --ema 0.9 --sample_tokens 20 --set model.ngram_orders=[2,3]
+        --set model.ngram_rows=[300,200] --set 'train.groups=[{"match":"ngram","optimizer":"sparse_adam","learning_rate":0.01}]'
+expected.json holds what that program made of it; samples are greedier and from other weights in turn, the resumed checkpoint is that of step 30.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import unittest
+
+from program import SOURCE, ProgramTest
+
+FIXTURES = SOURCE / "tests/fixtures"
+
+
+class FixtureTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.expected = json.loads((FIXTURES / "expected.json").read_text())
+        shutil.copytree(FIXTURES / "run", self.folder / "run")
+        shutil.copy(FIXTURES / "text.txt", self.folder)
+        os.environ["ATEN_CPU_CAPABILITY"] = "default"
+        self.addCleanup(os.environ.pop, "ATEN_CPU_CAPABILITY")
+
+    def test_its_loss_is_what_it_was(self):
+        loss = self.succeed("eval", "run", "--threads", "1", "--json").json["loss"]
+        self.assertEqual(loss, self.expected["eval"])
+
+    def test_it_writes_what_it_wrote(self):
+        sample = ["sample", "run", "--seed", "5", "--tokens", "60", "--threads", "1", "--quiet"]
+        self.assertEqual(self.succeed(*sample).out, self.expected["sample"])
+        trained = ["--checkpoint", "last", "--weights", "trained", "--temperature", "0.3"]
+        self.assertEqual(self.succeed(*sample, *trained).out, self.expected["sample_last_trained"])
+
+    def test_it_is_resumed_to_the_same_bits(self):
+        self.succeed("resume", "run", "--max_iters", "30", "--quiet")
+        checkpoint = self.folder / "run/checkpoints/step-00000030"
+        found = {name: hashlib.sha256((checkpoint / name).read_bytes()).hexdigest() for name in self.expected["resumed"]}
+        self.assertEqual(found, self.expected["resumed"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,70 @@
+"""Somebody sets the clock, while a run trains or between two of its processes: its seconds, rows and bits are those that they would have been."""
+
+import json
+import time
+import unittest
+
+from harness import FaultTest, drawn, shim
+
+SAVES = ["--eval_interval", "2", "--keep", "2"]
+DAY, YEARS = 86_400, 10 * 365 * 86_400
+
+
+class ClockTest(FaultTest):
+    def with_jumps(self, jumps, *arguments, **more):
+        """The program where the time of day jumps; how long it took."""
+        if shim("jumping_clock") is None:
+            self.skipTest("no C compiler to make the clock jump with")
+        asked = self.folder / "asked"
+        asked.unlink(missing_ok=True)
+        begun = time.monotonic()
+        outcome = self.succeed(*arguments, env={"LD_PRELOAD": str(shim("jumping_clock")), "CLOCK_JUMPS": " ".join(map(str, jumps)),
+                                                "CLOCK_ASKED": str(asked), **more})
+        self.assertGreater(len(asked.read_text()), len(jumps), "the clock was not asked as often as it was to jump")
+        return outcome, time.monotonic() - begun
+
+    def seconds(self, run):
+        rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+        return [row["seconds"] for row in rows if "seconds" in row]
+
+    def assert_seconds_are_sane(self, run, elapsed):
+        seconds = self.seconds(run)
+        self.assertEqual(seconds, sorted(seconds))
+        self.assertGreater(seconds[0], 0)
+        self.assertLess(seconds[-1], elapsed)
+        state = json.loads((run / f"checkpoints/{(run / 'checkpoints/LATEST').read_text().strip()}/state.json").read_text())
+        self.assertLess(0, state["training_seconds"])
+        self.assertLess(state["training_seconds"], state["seconds"])
+        self.assertLess(state["seconds"], elapsed)
+
+    def test_a_clock_that_jumps_while_a_run_trains(self):
+        draw = drawn("clock")
+        jumps = [draw.choice((-YEARS, -DAY, -1, 0, 1, DAY, YEARS)) for _ in range(10)]
+        whole, run = self.whole_run("whole", 8, *SAVES), self.folder / "run"
+        _, elapsed = self.with_jumps(jumps, *self.training("run", 8, *SAVES))
+        self.assert_seconds_are_sane(run, elapsed)
+        self.assert_same_training(whole, run, 8)
+
+    def test_a_clock_that_is_set_between_two_processes(self):
+        whole, run = self.whole_run("whole", 8, *SAVES), self.folder / "run"
+        _, elapsed = self.with_jumps([0], *self.training("run", 2, *SAVES))
+        for jump, iters in ((-YEARS, 4), (YEARS, 6), (-DAY, 8)):
+            outcome, more = self.with_jumps([jump], *self.resuming("run", iters))
+            elapsed += more
+            self.assertNotIn("not bit-exact", outcome.err)
+            self.assert_seconds_are_sane(run, elapsed)
+        self.assert_same_training(whole, run, 8)
+        self.assertEqual(self.chosen("run", "last")[0], "step-00000008")
+        events = sorted(run.glob("events.out.tfevents.*"), key=lambda path: path.stat().st_mtime_ns)
+        self.assertEqual(len(events), 4)
+        self.assertEqual(events, sorted(events), "TensorBoard reads them by their names")
+
+    def test_a_script_that_began_by_another_clock(self):
+        """scripts/train.sh tells when it began, by the time of day."""
+        for jump in (-YEARS, YEARS):
+            _, elapsed = self.with_jumps([jump], *self.training("run", 2, *SAVES, "--overwrite"), CHARGPT_LAUNCHED=str(time.time()))
+            self.assert_seconds_are_sane(self.folder / "run", elapsed)
+
+
+if __name__ == "__main__":
+    unittest.main()

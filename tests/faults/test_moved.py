@@ -1,0 +1,181 @@
+"""A folder that is renamed, or removed, while it is being written to: there is one of it afterwards, and it is whole."""
+
+import contextlib
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+from harness import PROGRAM, FaultTest, drawn, tensors
+
+SAVES = ["--eval_interval", "2", "--keep", "2"]
+ENDLESS = 10**9
+
+
+class MovedTest(FaultTest):
+    @contextlib.contextmanager
+    def started(self, *arguments):
+        process = subprocess.Popen([PROGRAM, *map(str, arguments)], cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.wait()
+            process.stderr.close()
+
+    def wait_for(self, what):
+        """Until it is so; two saves of these runs are milliseconds apart."""
+        deadline = time.time() + 120
+        while not what():
+            self.assertLess(time.time(), deadline, "it never was so")
+            time.sleep(0.01)
+
+    def latest(self, run):
+        try:
+            return int((run / "checkpoints/LATEST").read_text()[5:])
+        except FileNotFoundError:
+            return 0
+
+    def stop(self, process):
+        process.send_signal(signal.SIGTERM)
+        return process.communicate(timeout=120)[1].decode()
+
+    def assert_one_whole_run(self, run, *resumed_by):
+        self.assertTrue(self.succeed("inspect", run, "--verify", "--json").json["verified"])
+        last = self.latest(run) + 2
+        self.succeed("resume", *resumed_by, "--threads", "1", "--max_iters", last)
+        self.assert_same_training(self.whole_run("whole", last, *SAVES), run, last)
+
+    def test_a_run_whose_folder_is_renamed_goes_on_there(self):
+        run, moved = self.folder / "run", self.folder / "moved"
+        with self.started(*self.training("run", ENDLESS, *SAVES)) as process:
+            self.wait_for(lambda: self.latest(run) > 2)
+            run.rename(moved)
+            at = self.latest(moved)
+            self.wait_for(lambda: self.latest(moved) > at + 4)
+            err = self.stop(process)
+        self.assertEqual(process.returncode, 128 + signal.SIGTERM, err)
+        self.assertFalse(run.exists(), err)
+        self.assertIn("the run folder run was renamed: the run goes on in moved", err)
+        self.assertIn("chargpt:   chargpt resume moved\n", err)
+        self.assertNotIn("no checkpoint of step", err)
+        self.assertTrue((moved / f"samples/step-{self.latest(moved) // 2 * 2:08d}.txt").exists())
+        self.assert_one_whole_run(moved, "moved")
+
+    def test_a_folder_above_is_renamed_and_another_run_takes_the_old_name(self):
+        run, moved = self.folder / "runs/run", self.folder / "old/run"
+        with self.started(*self.training("runs/run", ENDLESS, *SAVES)) as process:
+            self.wait_for(lambda: self.latest(run) > 2)
+            (self.folder / "runs").rename(self.folder / "old")
+            self.succeed(*self.training("runs/run", 2, *SAVES))
+            other = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
+            at = self.latest(moved)
+            self.wait_for(lambda: self.latest(moved) > at + 4)
+            self.stop(process)
+        self.assertEqual({path: path.read_bytes() for path in run.rglob("*") if path.is_file()}, other)
+        self.assert_one_whole_run(moved, moved)
+
+    def test_a_run_that_is_renamed_again_and_again_loses_nothing(self):
+        run = self.folder / "run"
+        with self.started(*self.training("run", ENDLESS, *SAVES)) as process:
+            self.wait_for(lambda: self.latest(run) > 2)
+            for number in range(20):
+                run = run.rename(self.folder / f"run-{number}")
+                at = self.latest(run)
+                self.wait_for(lambda: self.latest(run) > at)
+            err = self.stop(process)
+        self.assertEqual(process.returncode, 128 + signal.SIGTERM, err)
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir() if path.is_dir()), ["run-19"])
+        self.assert_one_whole_run(run, run)
+
+    def test_a_run_that_ends_in_a_renamed_folder_has_its_figures_there(self):
+        run, moved = self.folder / "run", self.folder / "moved"
+        with self.started(*self.training("run", 3000, *SAVES[:1], "200")) as process:
+            self.wait_for(lambda: self.latest(run) > 0)
+            run.rename(moved)
+            err = process.communicate(timeout=120)[1].decode()
+        self.assertEqual(process.returncode, 0, err)
+        self.assertFalse(run.exists())
+        self.assertTrue((moved / "figures.json").exists())
+
+    def test_a_run_whose_folder_is_removed_ends_with_one_line_and_makes_no_other(self):
+        run = self.folder / "run"
+        with self.started(*self.training("run", ENDLESS, *SAVES)) as process:
+            self.wait_for(lambda: self.latest(run) > 2)
+            run.rename(self.folder / "gone")  # at once, so that no save finds half of it
+            shutil.rmtree(self.folder / "gone", ignore_errors=True)
+            self.wait_for(lambda: shutil.rmtree(self.folder / "gone", ignore_errors=True) or process.poll() is not None)
+            err = process.communicate()[1].decode()
+        self.assertEqual(process.returncode, 74, err)
+        self.assertRegex(err, r"chargpt: error: the folder (run|gone) is gone: it was removed, or moved to another disk, while it was in use; "
+                              r"what was saved is where it was moved to\n$")
+        self.assertFalse(run.exists())
+
+    def test_a_comparison_whose_folder_is_renamed_goes_on_there(self):
+        out, moved = self.folder / "out", self.folder / "moved"
+        length = ["--max_iters", "1500", *self.training("unused", 4)[4:-2], "--eval_interval", "100"]
+        with self.started("compare", "nanogpt-cpu", "--seeds", "2", "--out", "out", *length) as process:
+            self.wait_for(lambda: self.latest(out / "nanogpt-cpu-seed1337") > 0)
+            out.rename(moved)
+            err = process.communicate(timeout=120)[1].decode()
+        self.assertEqual(process.returncode, 0, err)
+        self.assertFalse(out.exists())
+        self.assertEqual(sorted(path.name for path in moved.iterdir()),
+                         ["compare.json", "nanogpt-cpu-seed1337", "nanogpt-cpu-seed1338"])
+        self.assertIn("kept in moved", err)
+        again = self.succeed("compare", "nanogpt-cpu", "--seeds", "2", "--out", "moved", *length)
+        self.assertEqual(again.err.count("trained before"), 2)
+
+    def test_a_comparison_of_several_processes_whose_folder_is_renamed_goes_on_there(self):
+        out, moved = self.folder / "out", self.folder / "moved"
+        length = ["--max_iters", "1500", *self.training("unused", 4)[4:-2], "--eval_interval", "100"]
+        with self.started("compare", "nanogpt-cpu", "--seeds", "3", "--jobs", "2", "--out", "out", *length) as process:
+            self.wait_for(lambda: self.latest(out / "nanogpt-cpu-seed1338") > 0)
+            out.rename(moved)
+            err = process.communicate(timeout=240)[1].decode()
+        self.assertEqual(process.returncode, 0, err)
+        self.assertFalse(out.exists())
+        self.assertEqual(len(list(moved.iterdir())), 4)
+
+    def test_a_comparison_of_several_processes_may_be_renamed_at_any_moment(self):
+        moments = drawn("renames of a comparison")
+        length = ["--max_iters", "60", *self.training("unused", 4)[4:-2], "--eval_interval", "20"]
+        for attempt in range(5):
+            out, moved = self.folder / f"out{attempt}", self.folder / f"moved{attempt}"
+            with self.started("compare", "nanogpt-cpu", "--seeds", "3", "--jobs", "2", "--out", out.name, *length) as process:
+                self.wait_for(out.exists)
+                time.sleep(moments.uniform(0, 1))
+                if process.poll() is not None:
+                    continue  # a quick machine
+                out.rename(moved)
+                err = process.communicate(timeout=240)[1].decode()
+            self.assertEqual(process.returncode, 0, err)
+            self.assertFalse(out.exists(), err)
+            self.assertEqual(len(list(moved.iterdir())), 4)
+
+    def test_measured_trainings_whose_folder_is_renamed_go_on_there(self):
+        out, moved = self.folder / "out", self.folder / "moved"
+        length = ["--max_iters", "1500", *self.training("unused", 4)[4:-2], "--eval_interval", "100"]
+        with self.started("bench", "learn", "nanogpt-cpu", "--seeds", "2", "--target", "0.01", "--out", "out", *length) as process:
+            self.wait_for(lambda: self.latest(out / "nanogpt-cpu-seed1337") > 0)
+            out.rename(moved)
+            err = process.communicate(timeout=240)[1].decode()
+        self.assertEqual(process.returncode, 0, err)
+        self.assertFalse(out.exists())
+        self.assertEqual(sorted(path.name for path in moved.iterdir()),
+                         ["learn.json", "learn.svg", "nanogpt-cpu-seed1337", "nanogpt-cpu-seed1338"])
+
+    def test_a_search_whose_folder_is_renamed_keeps_its_result_there(self):
+        out, moved = self.folder / "out", self.folder / "moved"
+        with self.started("tune", "nanogpt-cpu", "--minutes", "0.05", "--out", "out", *self.training("unused", 40)[4:]) as process:
+            self.wait_for(out.exists)
+            out.rename(moved)
+            err = process.communicate(timeout=240)[1].decode()
+        self.assertEqual(process.returncode, 0, err)
+        self.assertFalse(out.exists())
+        self.assertEqual(sorted(path.name for path in moved.iterdir()), ["tune.json", "tuned.json"])
+
+
+if __name__ == "__main__":
+    unittest.main()

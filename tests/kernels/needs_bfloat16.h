@@ -1,0 +1,22 @@
+// Cases that need the bfloat16 kernels. Where they are not in force such a case ends at once, in a line that
+// scripts/test.sh counts.
+#pragma once
+
+#include <cstdio>
+#include <string>
+
+#include "kernels/half.h"
+
+#include "test.h"
+
+namespace chargpt {
+
+/// Null, and said so, where there are none.
+inline const cpu::HalfKernels* needed_half_kernels() {
+  if (cpu::half_kernels() != nullptr) return cpu::half_kernels();
+  const std::string name(Catch::getResultCapture().getCurrentTestName());
+  std::printf("skipped because processor, build or ATEN_CPU_CAPABILITY leave out AVX512_BF16: %s\n", name.c_str());
+  return nullptr;
+}
+
+}  // namespace chargpt

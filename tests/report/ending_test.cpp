@@ -1,0 +1,80 @@
+// What a run's end is called, in words and in its metrics.
+#include "report/ending.h"
+
+#include "base/files.h"
+#include "report/metrics.h"
+#include "report/progress.h"
+#include "test.h"
+#include "test_folder.h"
+
+using namespace chargpt;
+
+namespace {
+
+EndEvent end_by(Ending ending) {
+  return {.ended = ending, .step = 440, .max_iters = 600, .patience = 2, .max_seconds = 10, .seconds = 9.5};
+}
+
+}  // namespace
+
+TEST_CASE("why a run ended is one line, with what would go on") {
+  CHECK(
+      why_ended(end_by(Ending::patience), "runs/a") ==
+      "ended by patience after 440 of 600 updates: no better validation loss in the last 2 evaluations; chargpt resume "
+      "runs/a --max_iters N goes on and begins patience anew");
+  CHECK(why_ended(end_by(Ending::seconds), "runs/a") ==
+        "ended by max_seconds after 440 of 600 updates: the next one would not have been saved within 10 s; chargpt "
+        "resume runs/a --max_seconds S goes on until S seconds in all");
+  CHECK(why_ended({.ended = Ending::finished, .step = 600, .max_iters = 600}, "runs/a") ==
+        "finished: all 600 updates are done; chargpt resume runs/a --max_iters N goes on to N");
+  CHECK(why_ended(end_by(Ending::stopped)) == "stopped after 440 of 600 updates");
+  CHECK(why_ended(end_by(Ending::diverged)) == "diverged after 440 of 600 updates");
+}
+
+TEST_CASE("metrics end with why the run did, until it goes on") {
+  const TestFolder folder;
+  CHECK(ending_in_metrics(folder / "") == Ending::unknown);
+  {
+    MetricsWriter metrics(folder / "metrics.jsonl");
+    metrics.on(NoticeEvent{std::string(10'000, 'x')});
+    CHECK(ending_in_metrics(folder / "") == Ending::unknown);
+    metrics.on(end_by(Ending::patience));
+  }
+  const std::string rows = read_file(folder / "metrics.jsonl");
+  CHECK(rows.substr(rows.rfind("{\"kind")) ==
+        "{\"kind\":\"end\",\"step\":440,\"ended\":\"patience\",\"max_iters\":600,\"seconds\":9.5}\n");
+  CHECK(ending_in_metrics(folder / "") == Ending::patience);
+  MetricsWriter resumed(folder / "metrics.jsonl", 440);
+  CHECK(ending_in_metrics(folder / "") == Ending::patience);
+  resumed.on(NoticeEvent{"patience begins anew"});
+  CHECK(ending_in_metrics(folder / "") == Ending::unknown);
+}
+
+TEST_CASE("long work shows how far it is, short work nothing") {
+  std::string shown;
+  const auto sink = [&shown](std::string_view text) { shown += text; };
+  const auto work = [](double part, double seconds) { return WorkEvent{"evaluating", part, 20, seconds}; };
+  ProgressPrinter plain({.is_terminal = false}, sink);
+  plain.on(work(0, 10));
+  plain.on(work(0.2, 10.4));
+  CHECK(shown.empty());
+  plain.on(work(0.4, 11));
+  plain.on(work(0.6, 12));
+  plain.on(work(0.9, 16));
+  CHECK(shown == "step 20  evaluating 40 %\nstep 20  evaluating 90 %\n");
+  shown.clear();
+  ProgressPrinter terminal({.is_terminal = true}, sink);
+  terminal.on(work(0, 10));
+  terminal.on(work(0.4, 11));
+  terminal.on(work(0.41, 11.05));
+  terminal.on(work(0.5, 11.2));
+  CHECK(shown == "\rstep 20  evaluating 40 %\x1b[K\rstep 20  evaluating 50 %\x1b[K");
+  shown.clear();
+  terminal.on(WorkEvent{"saving", WorkEvent::no_parts, 20, 11.2});
+  CHECK(shown == "\rstep 20  saving\x1b[K");
+  shown.clear();
+  ProgressPrinter quiet({.is_terminal = true, .quiet = true}, sink);
+  quiet.on(work(0, 10));
+  quiet.on(work(0.4, 11));
+  CHECK(shown.empty());
+}

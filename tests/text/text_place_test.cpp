@@ -1,0 +1,174 @@
+#include "text/text_place.h"
+
+#include "base/files.h"
+#include "failure.h"
+
+namespace chargpt {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A run in a project: PROJECT/runs/mine, its text PROJECT/data/text.txt, the working folder PROJECT.
+class Project {
+ public:
+  Project() {
+    fs::create_directories(run());
+    fs::create_directories(root() / "data");
+    folder_.file("project/data/text.txt", text_);
+    fs::current_path(root());
+    keep_text_place(run(), data_.text);
+  }
+  ~Project() { fs::current_path(before_); }
+
+  fs::path root() const { return folder_.path() / "project"; }
+  fs::path run() const { return root() / "runs/mine"; }
+  void write(const std::string& name, std::string_view text) const { folder_.file(name, text); }
+  const Folder& folder() const { return folder_; }
+
+  /// What find_text reads for a run that lies at `run`, where `text` is what its config says.
+  TextNames found(const fs::path& run, const TextNames& text, bool named = false) {
+    data_.text = text;
+    return find_text({data_, corpus_.vocabulary(), corpus_.fingerprint(), run}, named).names;
+  }
+  TextNames found(const TextNames& text, bool named = false) { return found(run(), text, named); }
+
+ private:
+  const fs::path before_ = fs::current_path();
+  Folder folder_;
+  const std::string text_ = "a text to tell from others";
+  DataConfig data_ = [] {
+    DataConfig data;
+    data.text = {"data/text.txt"};
+    return data;
+  }();
+  const Corpus corpus_ = corpus_from_text(text_, data_, "text");
+};
+
+const std::string advice =
+    "; give that one by --text FILE, wherever it lies now; or train on this one with a fresh optimizer, as a new run: "
+    "chargpt train --init_from ";
+
+}  // namespace
+
+TEST_CASE("the text of a run is read where it is named") {
+  Project project;
+  CHECK(project.found({"data/text.txt"}) == TextNames{"data/text.txt"});
+}
+
+TEST_CASE("called from another folder the text is where it was") {
+  Project project;
+  const std::string place = fs::absolute("data/text.txt").native();
+  fs::current_path(project.folder().path());
+  CHECK(project.found({"data/text.txt"}) == TextNames{place});
+}
+
+TEST_CASE("a file of the same name that holds another text is passed over") {
+  Project project;
+  const std::string place = fs::absolute("data/text.txt").native();
+  fs::create_directories(project.folder().path() / "data");
+  for (const std::string other : {"another text", "characters it has never seen: ☺", "a text to tell from otherz"}) {
+    project.write("data/text.txt", other);
+    fs::current_path(project.folder().path());
+    CHECK(project.found({"data/text.txt"}) == TextNames{place});
+  }
+}
+
+TEST_CASE("a project that was moved whole, spaces and links in its name, keeps its text") {
+  Project project;
+  const fs::path moved = project.folder().path() / "moved with spaces";
+  fs::current_path(project.folder().path());
+  fs::rename(project.root(), moved);
+  CHECK(project.found(moved / "runs/mine", {"data/text.txt"}) == TextNames{moved / "data/text.txt"});
+  fs::create_directory_symlink(moved / "runs", project.folder().path() / "link");
+  CHECK(project.found("link/mine", {"data/text.txt"}) == TextNames{moved / "data/text.txt"});
+  CHECK(project.found(moved / "runs/mine", {"/gone/data/text.txt"}) == TextNames{moved / "data/text.txt"});
+}
+
+TEST_CASE("a text that lies beside the run, or in it, is found by its name") {
+  Project project;
+  fs::rename("data/text.txt", "runs/text.txt");
+  CHECK(project.found({"/gone/text.txt"}) == TextNames{fs::canonical("runs/text.txt")});
+  CHECK(project.found({"data/text.txt"}) == TextNames{fs::canonical("runs/text.txt")});
+  fs::rename("runs/text.txt", "runs/mine/text.txt");
+  CHECK(project.found({"/gone/text.txt"}) == TextNames{fs::canonical("runs/mine/text.txt")});
+}
+
+TEST_CASE("a run of an earlier version, without text.json, finds what lies around it") {
+  Project project;
+  fs::remove(project.run() / "text.json");
+  fs::current_path(project.folder().path());
+  CHECK(project.found({"data/text.txt"}) == TextNames{fs::canonical(project.root()) / "data/text.txt"});
+}
+
+TEST_CASE("a damaged text.json is no hindrance") {
+  Project project;
+  for (const std::string content : {"", "{", "[]", R"({"version":2,"text":["x"]})", R"({"version":1,"text":"x"})"}) {
+    project.write("project/runs/mine/text.json", content);
+    CHECK(project.found({"data/text.txt"}) == TextNames{"data/text.txt"});
+  }
+}
+
+TEST_CASE("the content tells a text: renamed, joined or cut in pieces it is the same") {
+  Project project;
+  fs::rename("data/text.txt", "renamed.txt");
+  CHECK(project.found({"renamed.txt"}, /*named=*/true) == TextNames{"renamed.txt"});
+  project.write("project/one", "a text to tell ");
+  project.write("project/two", "from others");
+  CHECK(project.found({"one", "two"}, /*named=*/true) == TextNames{"one", "two"});
+}
+
+TEST_CASE("each of several files is found where it is now") {
+  Project project;
+  project.write("project/one", "a text to tell ");
+  project.write("project/two", "from others");
+  keep_text_place(project.run(), {"one", "two"});
+  const std::string two = fs::absolute("two").native();
+  fs::current_path(project.folder().path());
+  project.write("one", "a text to tell ");
+  fs::remove(project.root() / "one");
+  CHECK(project.found({"one", "two"}) == TextNames{"one", two});
+}
+
+TEST_CASE("a text that was named is the only one looked at") {
+  Project project;
+  project.write("project/other.txt", "a text too");
+  CHECK(error_of([&] { project.found({"other.txt"}, true); }) ==
+        data_error("the text is not the one that " + project.run().string() +
+                   " was trained on (26 tokens then, 10 now)" + advice + project.run().string() + " --text FILE"));
+  CHECK(error_of([&] { project.found({"no.txt"}, true); }) ==
+        std::pair(ExitCode::missing, std::string("no.txt does not exist; relative paths start at the working folder")));
+  project.write("project/new.txt", "☺");
+  const auto [code, line] = error_of([&] { project.found({"new.txt"}, true); });
+  CHECK(code == ExitCode::data);
+  CHECK(line.find("new.txt has 1 character that the model has never seen: '☺'") == 0);
+  CHECK(line.ends_with(advice + project.run().string() + " --text FILE"));
+}
+
+TEST_CASE("a text that is nowhere is asked for") {
+  Project project;
+  fs::remove("data/text.txt");
+  CHECK(error_of([&] { project.found({"data/text.txt"}); }) ==
+        std::pair(ExitCode::missing,
+                  "data/text.txt, the text of " + project.run().string() +
+                      ", is not there, nor where it was before, nor beside the run; give it by "
+                      "--text FILE, wherever it lies now (relative paths start at the working folder)"));
+}
+
+TEST_CASE("what is kept of a text's place is not replaced by one that leads nowhere") {
+  Project project;
+  const std::string kept = read_file(project.run() / "text.json");
+  keep_text_place(project.run(), {"no/such.txt"});
+  CHECK(read_file(project.run() / "text.json") == kept);
+}
+
+TEST_CASE("the sample inside the program is found everywhere") {
+  Project project;
+  DataConfig data;
+  data.text = {"builtin:sample"};
+  const Corpus corpus = load_corpus(data);
+  keep_text_place(project.run(), data.text);
+  fs::current_path(project.folder().path());
+  CHECK(find_text({data, corpus.vocabulary(), corpus.fingerprint(), project.run()}, false).names == data.text);
+}
+
+}  // namespace chargpt

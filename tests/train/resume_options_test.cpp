@@ -1,0 +1,248 @@
+// Option by option: four updates equal two, stop, resume, two, to the bit, in every file of the last checkpoint. A new
+// option of config.h fails here until it is listed.
+#include <torch/types.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <set>
+
+#include "small_run.h"
+
+#include "test.h"
+
+using namespace chargpt;
+
+namespace {
+
+/// One option at each of these values, beside what else it takes to have an effect.
+struct Setting {
+  std::string key;
+  std::vector<std::string> values;
+  std::vector<Override> beside{};
+};
+
+const std::vector<Override> with_tables{{"model.ngram_orders", "[2,3]", ""}, {"model.ngram_rows", "[210,40]", ""}};
+/// Activations overflow after the first update.
+const std::vector<Override> recklessly{{"model.norm", "none", ""},          {"model.final_norm", "false", ""},
+                                       {"model.n_layer", "4", ""},          {"model.init_std", "1", ""},
+                                       {"train.learning_rate", "1000", ""}, {"train.grad_clip", "0", ""},
+                                       {"train.warmup_iters", "0", ""},     {"eval.eval_interval", "3", ""}};
+
+const std::string muon_group = R"({"match": "attn|mlp", "learning_rate": 0.02, "optimizer": "muon", "momentum": 0.9})";
+const std::string table_group = R"({"match": "ngram.3", "learning_rate": 0.05, "optimizer": "sparse_adam"})";
+
+/// Booleans and choices take each of their values without being listed.
+const std::vector<Setting> settings{
+    {"data.val_fraction", {"0.3"}},
+    {"data.max_val_tokens", {"50"}},
+    {"model.type", {"bigram", "average", "masked", "attention", "gpt"}},
+    {"model.n_layer", {"2"}},
+    {"model.n_head", {"1"}},
+    {"model.n_embd", {"12"}},
+    {"model.block_size", {"5"}},
+    {"model.head_size", {"3"}},
+    {"model.mlp_size", {"5"}},
+    {"model.dropout", {"0", "0.4"}},
+    {"model.dropout_places", {"attention", "mlp,embedding"}},
+    {"model.bias_places", {"attention,head", "mlp,norm"}, {{"model.bias", "true", ""}}},
+    {"model.norm_eps", {"1e-3"}},
+    {"model.rope_base", {"100"}, {{"model.position", "rope", ""}}},
+    {"model.ngram_orders", {"[2,3]"}, with_tables},
+    {"model.ngram_rows", {"[30,210]"}, with_tables},
+    {"model.ngram_size", {"3"}, with_tables},
+    {"model.causal", {"false"}, {{"model.type", "average", ""}}},
+    {"model.init_std", {"0.1"}},
+    {"train.batch_size", {"3"}},
+    {"train.gradient_accumulation_steps", {"3"}},
+    {"train.max_iters", {"5"}},
+    {"train.max_epochs", {"0.06"}},
+    {"train.learning_rate", {"1e-3"}},
+    {"train.min_lr", {"5e-3"}},
+    {"train.warmup_iters", {"3"}},
+    {"train.lr_decay_iters", {"3"}},
+    {"train.wsd_decay_fraction", {"0.7"}, {{"train.lr_schedule", "wsd", ""}}},
+    {"train.weight_decay", {"0"}},
+    {"train.beta1", {"0.5"}},
+    {"train.beta2", {"0.8"}},
+    {"train.adam_eps", {"1e-3"}},
+    {"train.grad_clip", {"0", "0.1"}},
+    {"train.ema", {"0.9"}},
+    {"train.groups", {"[" + muon_group + "]"}},
+    {"train.groups", {"[" + table_group + "]", "[" + table_group + ", " + muon_group + "]"}, with_tables},
+    {"train.seed", {"7"}},
+    {"train.patience", {"2"}, {{"train.learning_rate", "3", ""}, {"eval.eval_interval", "1", ""}}},
+    {"train.keep", {"2"}},
+    {"train.on_nonfinite", {"skip", "rollback"}, recklessly},
+    {"eval.eval_interval", {"1", "3"}},
+    {"eval.eval_iters", {"1"}},
+    {"eval.sample_tokens", {"5"}},
+};
+
+const std::map<std::string, std::string> without_influence{
+    {"data.text", "the corpus is given"},
+    {"data.max_symbols", "only refuses texts"},
+    {"train.max_seconds", "the length depends on the clock until it is frozen: length_test.cpp"},
+    {"eval.log_interval", "lines of metrics.jsonl alone"},
+};
+
+std::vector<std::string> parts_of(const std::string& choices) {
+  std::vector<std::string> parts{""};
+  for (const char c : choices) c == '|' ? parts.emplace_back() : parts.back() += c;
+  return parts;
+}
+
+/// The listed settings of an option, or all values of a boolean or a choice.
+std::vector<Setting> settings_of(const OptionInfo& option) {
+  const std::string key = option.section + "." + option.name;
+  std::vector<Setting> found;
+  std::ranges::copy_if(settings, std::back_inserter(found), [&](const Setting& setting) { return setting.key == key; });
+  if (found.empty() && option.type == "boolean") return {{key, {"false", "true"}}};
+  if (found.empty() && option.type == "choice") return {{key, parts_of(option.range)}};
+  return found;
+}
+
+/// Four updates of two windows of 8, of which no evaluation falls on the second.
+ResolvedConfig tiny_config(const std::vector<Override>& overrides) {
+  ResolvedConfig resolved = small_config();
+  Config& config = resolved.config;
+  config.model.n_layer = 1;
+  config.model.n_embd = 8;
+  config.train.batch_size = 2;
+  config.train.gradient_accumulation_steps = 1;
+  config.train.max_iters = 4;
+  config.train.warmup_iters = 1;
+  config.eval.eval_interval = 4;
+  config.eval.sample_tokens = 0;
+  apply_overrides(resolved, overrides);
+  return resolved;
+}
+
+std::string bytes_of(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// Weights, moments and averages of the run's last checkpoint, by file name.
+std::map<std::string, std::string> last_tensors(const std::filesystem::path& run) {
+  std::map<std::string, std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(last_checkpoint(run).path))
+    if (entry.path().extension() == ".safetensors") files[entry.path().filename()] = bytes_of(entry.path());
+  return files;
+}
+
+struct Figures {
+  std::vector<double> losses, val_losses;
+  std::vector<std::string> tensor_files, notices;
+  std::map<std::string, std::string> tensors;
+  std::int64_t best_step = 0;
+  Ending ending = Ending::finished;
+};
+
+void add(Figures& figures, const SmallRun& run) {
+  for (const StepEvent& step : run.recorder->steps) figures.losses.push_back(step.loss);
+  for (const EvalEvent& evaluation : run.recorder->evaluations) {
+    figures.val_losses.push_back(evaluation.val_loss);
+    figures.val_losses.push_back(evaluation.averaged_val_loss.value_or(0));
+  }
+  for (const std::string& notice : run.recorder->notices) figures.notices.push_back(notice);
+}
+
+/// Of the whole run, or of one that is stopped after step `stop_at` and resumed in a new trainer.
+Figures figures_of(const ResolvedConfig& config, std::int64_t threads, std::int64_t stop_at = -1) {
+  const TemporaryFolder folder;
+  const auto corpus = [&] { return corpus_from_text(formula_text(1200), config.config.data, "a text"); };
+  Figures figures;
+  if (stop_at >= 0) {
+    SmallRun first(config, folder.path(), stop_at, corpus(), "cpu", threads);
+    REQUIRE(first.trainer.run() == Ending::stopped);
+    add(figures, first);
+  }
+  SmallRun rest(config, folder.path(), -1, corpus(), "cpu", threads);
+  if (stop_at >= 0) rest.trainer.resume_from(last_checkpoint(folder.path()));
+  figures.ending = rest.trainer.run();
+  add(figures, rest);
+  figures.best_step = rest.trainer.state().best_step;
+  figures.tensors = last_tensors(folder.path());
+  return figures;
+}
+
+bool same_numbers(const std::vector<double>& a, const std::vector<double>& b) {
+  return std::ranges::equal(a, b, [](double x, double y) { return x == y || (std::isnan(x) && std::isnan(y)); });
+}
+
+/// Returns what the whole run gave.
+Figures check_resumes(const ResolvedConfig& config, std::int64_t threads) {
+  const Figures whole = figures_of(config, threads), parts = figures_of(config, threads, 2);
+  CHECK(whole.losses.size() > 2);
+  CHECK(same_numbers(parts.losses, whole.losses));
+  CHECK(same_numbers(parts.val_losses, whole.val_losses));
+  CHECK(parts.best_step == whole.best_step);
+  CHECK(parts.ending == whole.ending);
+  CHECK(whole.tensors.size() >= 2);
+  CHECK(parts.tensors == whole.tensors);
+  for (const std::string& notice : parts.notices) CHECK(notice.find("not bit-exact") == std::string::npos);
+  return whole;
+}
+
+bool any_has(const std::vector<std::string>& lines, const std::string& part) {
+  return std::ranges::any_of(lines, [&](const std::string& line) { return line.find(part) != std::string::npos; });
+}
+
+}  // namespace
+
+TEST_CASE("every option of the text, the model, training and evaluation resumes bit for bit with two threads") {
+  for (const OptionInfo& option : option_table()) {
+    const std::string key = option.section + "." + option.name;
+    if (option.section == "sample" || option.section == "groups" || without_influence.contains(key)) continue;
+    const std::vector<Setting> listed = settings_of(option);
+    if (listed.empty()) FAIL(key << " has no setting in resume_options_test.cpp, and no reason against one");
+    for (const Setting& setting : listed)
+      for (const std::string& value : setting.values) {
+        INFO(key << " = " << value);
+        std::vector<Override> overrides = setting.beside;
+        std::erase_if(overrides, [&](const Override& beside) { return beside.key == key; });
+        overrides.push_back({key, value, ""});
+        check_resumes(tiny_config(overrides), 2);
+      }
+  }
+}
+
+TEST_CASE("no setting is of an option that is gone") {
+  std::set<std::string> known;
+  for (const OptionInfo& option : option_table()) known.insert(option.section + "." + option.name);
+  for (const Setting& setting : settings) CHECK(known.contains(setting.key));
+  for (const auto& [key, reason] : without_influence) CHECK(known.contains(key));
+}
+
+TEST_CASE("updates that are skipped or undone are so again in a resumed run, and patience runs out where it did") {
+  for (const auto& [value, notice] : {std::pair{"skip", ": skipped"}, {"rollback", ": back to weights"}}) {
+    INFO(value);
+    std::vector<Override> overrides = recklessly;
+    overrides.push_back({"train.on_nonfinite", value, ""});
+    CHECK(any_has(check_resumes(tiny_config(overrides), 1).notices, notice));
+  }
+  const std::vector<Override> impatiently{{"train.patience", "2", ""},
+                                          {"train.learning_rate", "3", ""},
+                                          {"eval.eval_interval", "1", ""},
+                                          {"train.max_iters", "20", ""}};
+  const Figures figures = check_resumes(tiny_config(impatiently), 1);
+  CHECK(figures.ending == Ending::patience);
+  CHECK(figures.losses.size() < 20);
+}
+
+TEST_CASE("runs resume bit for bit with one thread, several, and more than there are windows") {
+  std::vector<Override> everything = with_tables;
+  everything.push_back({"train.groups", "[" + table_group + ", " + muon_group + "]", ""});
+  everything.push_back({"train.gradient_accumulation_steps", "2", ""});
+  everything.push_back({"train.ema", "0.9", ""});
+  std::vector<Override> rounded = everything;
+  rounded.push_back({"train.dtype", "bfloat16", ""});
+  for (const std::int64_t threads : {1, 2, 3, 5})  // of batches of two windows
+    for (const std::vector<Override>& overrides : {std::vector<Override>{}, everything, rounded}) {
+      INFO(threads << " threads, " << overrides.size() << " options");
+      check_resumes(tiny_config(overrides), threads);
+    }
+}

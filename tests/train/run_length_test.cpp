@@ -1,0 +1,207 @@
+#include "train/run_length.h"
+
+#include "base/error.h"
+#include "train/conditions.h"
+#include "train/footprint.h"
+
+#include "test.h"
+
+using namespace chargpt;
+
+namespace {
+
+using Options = std::vector<std::string>;
+
+ResolvedConfig limited(std::int64_t iterations, double epochs, double seconds) {
+  ResolvedConfig resolved;
+  resolved.config.train.max_iters = iterations;
+  resolved.config.train.max_epochs = epochs;
+  resolved.config.train.max_seconds = seconds;
+  return resolved;
+}
+
+}  // namespace
+
+TEST_CASE("what is set limits the length, and max_iters where nothing else does") {
+  CHECK(length_limits(limited(2000, 0, 0)) == Options{"train.max_iters"});
+  CHECK(length_limits(limited(0, 0, 0)) == Options{"train.max_iters"});
+  CHECK(length_limits(limited(0, 2, 0)) == Options{"train.max_epochs"});
+  CHECK(length_limits(limited(2000, 2, 60)) == Options{"train.max_iters", "train.max_epochs", "train.max_seconds"});
+  CHECK(needs_pace(length_limits(limited(2000, 2, 60))));
+  CHECK_FALSE(needs_pace(length_limits(limited(2000, 2, 0))));
+}
+
+TEST_CASE("a settled max_iters says what settled it, and limits a later run only if it was asked for") {
+  ResolvedConfig asked = limited(2000, 2, 0), free = limited(0, 2, 60);
+  settle_steps(asked, "train.max_epochs", 45);
+  CHECK(asked.config.train.max_iters == 45);
+  CHECK(length_set_by(asked) == "train.max_epochs");
+  CHECK(length_limits(asked) == Options{"train.max_iters", "train.max_epochs"});
+
+  settle_steps(free, "train.max_epochs", 45);
+  settle_steps(free, "train.max_seconds", 30);
+  CHECK(length_set_by(free) == "train.max_seconds");
+  CHECK(length_limits(free) == Options{"train.max_epochs", "train.max_seconds"});
+  CHECK(length_set_by(limited(2000, 0, 0)) == "train.max_iters");
+}
+
+TEST_CASE("a resumed run keeps its settled length unless a limit was changed") {
+  const TrainConfig earlier = limited(45, 2, 60).config.train;
+  CHECK(keeps_length(earlier, earlier));
+  CHECK_FALSE(keeps_length(limited(50, 2, 60).config.train, earlier));
+  CHECK_FALSE(keeps_length(limited(45, 3, 60).config.train, earlier));
+  CHECK_FALSE(keeps_length(limited(45, 2, 0).config.train, earlier));
+}
+
+TEST_CASE("epochs alone settle the length at once, and a run that goes on keeps it unless a limit was changed") {
+  const RunClock clock({}, 0);
+  const std::int64_t tokens = tokens_per_step(Config());
+  const RunLength length(limited(0, 3, 0), 7 * tokens, {}, {}, clock);
+  CHECK(length.settled());
+  CHECK(length.steps() == 21);
+  CHECK(length.config().origin.at("train.max_iters") == "train.max_epochs");
+  CHECK(length.asked().config.train.max_iters == limited(0, 3, 0).config.train.max_iters);
+
+  RunLength goes_on(length.config(), 9 * tokens, {}, {}, clock);
+  CHECK(goes_on.steps() == 27);
+  goes_on.resume(length.config().config.train);
+  CHECK(goes_on.steps() == 21);
+  goes_on.resume(limited(0, 2, 0).config.train);
+  CHECK(goes_on.steps() == 27);
+  CHECK_FALSE(RunLength(limited(0, 3, 10), 7 * tokens, {}, {}, clock).settled());
+}
+
+TEST_CASE("seconds count over all processes, what follows the run is kept of them, and the first step is made anyhow") {
+  double now = 1000;
+  RunClock clock([&now] { return now; }, 0);
+  clock.start();
+  const RunLength length(limited(5, 0, 10), 1000, {.seconds = 2}, {}, clock),
+      endless(limited(5, 0, 0), 1000, {}, {}, clock);
+  now = 1008;
+  CHECK(length.has_time_for_step(1));
+  now = 1008.5;
+  CHECK_FALSE(length.has_time_for_step(1));
+  CHECK_FALSE(length.has_time_for_evaluation(1));
+  CHECK(length.has_time_for_step(0));
+  CHECK(endless.has_time_for_step(1));
+  now = 1000;
+  CHECK(length.has_time_for_step(1));
+  clock.count_on_from(9);
+  CHECK(clock.seconds() == 9);
+  CHECK_FALSE(length.has_time_for_step(1));
+}
+
+TEST_CASE("epochs are counted in tokens and rounded up") {
+  Config config;
+  config.train.batch_size = 12;
+  config.train.gradient_accumulation_steps = 2;
+  config.model.block_size = 64;
+  config.train.max_epochs = 1;
+  CHECK(tokens_per_step(config) == 1536);
+  CHECK(steps_of_epochs(config, 1536 * 10) == 10);
+  CHECK(steps_of_epochs(config, 1536 * 10 + 1) == 11);
+  config.train.max_epochs = 2.5;
+  CHECK(steps_of_epochs(config, 1536 * 10) == 25);
+  config.train.max_epochs = 1e18;
+  CHECK_THROWS_AS(steps_of_epochs(config, 1000), Error);
+}
+
+TEST_CASE("updates of a number of seconds leave time for the evaluations") {
+  const Pace pace{.seconds_per_step = 0.01, .seconds_per_evaluation = 1};
+  // 62 s less one evaluation before and one after: 60 s at 0.01 + 1/100 s each
+  CHECK(steps_of_seconds(62, pace, 100) == 3000);
+  CHECK(seconds_of_steps(3000, pace, 100) == Approx(62));
+  CHECK(steps_of_seconds(0.5, pace, 100) == 1);
+  const Pace saving{.seconds_per_step = 0.01, .seconds_per_evaluation = 1, .seconds_per_save = 0.5};
+  CHECK(steps_of_seconds(62.5, saving, 100) == 2400);
+  CHECK(seconds_of_steps(2400, saving, 100) == Approx(62.5));
+}
+
+TEST_CASE("what follows a run is kept time for, validations that take more than a fifth of it not") {
+  const Pace pace{.seconds_per_step = 1, .seconds_per_validation = 3};
+  CHECK(seconds_kept_for({.validations = 2, .seconds = 4}, pace, 30) == 10);
+  CHECK(seconds_kept_for({.validations = 2, .seconds = 4}, pace, 29) == 4);
+}
+
+TEST_CASE("an evaluation takes a tenth of the time at most") {
+  const Pace pace{.seconds_per_step = 1, .seconds_per_evaluation = 4};
+  CHECK(evaluated_batches(40, pace, 1000, 10) == 0);
+  CHECK(evaluated_batches(20, pace, 1000, 10) == 50);
+  CHECK(evaluated_batches(0, pace, 1000, 10) == 1);
+}
+
+TEST_CASE("memory is four rows of parameters and what a micro-batch keeps") {
+  Config config;
+  config.model.n_layer = 1;
+  config.model.n_embd = 10;
+  config.model.block_size = 4;
+  config.train.batch_size = 2;
+  // per token: 10 * 10 of attention and sums, 3 * 40 of the feed-forward, 3 * 65 of logits
+  CHECK(memory_estimate(config, 65, 1000) == 4 * (4 * 1000 + 8 * (100 + 120 + 3 * 65)));
+  config.train.ema = 0.999;  // the averages, and the trained weights beside them while those are evaluated
+  CHECK(memory_estimate(config, 65, 1000) == 4 * (6 * 1000 + 8 * (100 + 120 + 3 * 65)));
+  config.model.n_layer = 1000;
+  config.model.n_embd = 65536;
+  config.model.block_size = 1048576;
+  config.train.batch_size = 1048576;
+  CHECK(memory_estimate(config, 1114112, std::int64_t{1} << 60) > 0);
+}
+
+TEST_CASE("disk is weights and two moments for each checkpoint kept and the best") {
+  Config config;
+  config.train.keep = 3;
+  CHECK(disk_estimate(config, 65, 1000) == 4 * 12 * 1000);
+  config.train.ema = 0.999;
+  CHECK(disk_estimate(config, 65, 1000) == 4 * 16 * 1000);
+}
+
+TEST_CASE("n-gram tables by touched rows need one moment and no gradient, others what every parameter needs") {
+  Config config;
+  config.model.ngram_orders = {2, 3};
+  config.model.ngram_rows = {100, 50};
+  config.model.ngram_size = 10;
+  const std::int64_t all = 10'000, dense = memory_estimate(config, 65, all);
+  config.train.keep = 1;
+  config.train.groups = {
+      {.match = "ngram.3", .learning_rate = 1, .weight_decay = 0, .optimizer = UpdateRule::sparse_adam, .momentum = 0},
+      {.match = "ngram", .learning_rate = 1, .weight_decay = 0, .optimizer = UpdateRule::adamw, .momentum = 0}};
+  CHECK(dense - memory_estimate(config, 65, all) == 4 * 2 * 500);
+  CHECK(disk_estimate(config, 65, all) == 4 * 2 * (3 * all - 500));
+  config.train.groups.erase(config.train.groups.begin());
+  CHECK(memory_estimate(config, 65, all) == dense);
+}
+
+TEST_CASE("a step far beyond the memory is refused with what to lower") {
+  Config config;
+  CHECK_NOTHROW(check_memory(config, 2'000, 1'000));
+  CHECK_THROWS_WITH(check_memory(config, 64'000'000'000, 8'000'000'000),
+                    "a step needs about 64 GB and there are 8 GB of memory; lower train.batch_size = 12 (and raise "
+                    "train.gradient_accumulation_steps), model.block_size = 64 or the model's size");
+}
+
+TEST_CASE("what a resumed run has changed is named") {
+  Config then, now;
+  now.train.max_iters = 4000;
+  now.model.dropout = 0.5;
+  CHECK(changed_options(then, now) ==
+        std::vector<std::string>{"model.dropout 0.0 -> 0.5", "train.max_iters 2000 -> 4000"});
+  CHECK(changed_options(then, now, "model") == std::vector<std::string>{"model.dropout 0.0 -> 0.5"});
+  RunState before, here;
+  before.threads = 2;
+  here.threads = 4;
+  CHECK(differing_conditions(before, here) ==
+        std::vector<std::string>{
+            "not bit-exact: the number of threads was 2 when the checkpoint was written and is 4 now"});
+}
+
+TEST_CASE("schedules that cannot be meant are pointed out") {
+  TrainConfig train;
+  CHECK(schedule_warnings(train).empty());
+  train.warmup_iters = 2000;
+  CHECK(schedule_warnings(train).size() == 1);
+  train.lr_decay_iters = 3000;
+  train.min_lr = 1;
+  CHECK(schedule_warnings(train).size() == 3);
+  train.lr_schedule = LrSchedule::constant;
+  CHECK(schedule_warnings(train).size() == 1);
+}
