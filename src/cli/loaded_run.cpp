@@ -8,6 +8,7 @@
 #include "kernels/processor.h"
 #include "report/format.h"
 #include "report/log.h"
+#include "run/checkpoints.h"
 
 namespace chargpt {
 

@@ -11,6 +11,7 @@
 #include "experiment/own_process.h"
 #include "experiment/run_names.h"
 #include "report/format.h"
+#include "run/run_folder.h"
 
 namespace chargpt {
 namespace {

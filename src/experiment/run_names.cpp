@@ -1,14 +1,10 @@
 #include "experiment/run_names.h"
 
-#include <algorithm>
 #include <set>
 
-namespace chargpt {
+#include "run/run_folder.h"
 
-std::string folder_name(std::string name) {
-  std::replace(name.begin(), name.end(), '/', '-');
-  return name;
-}
+namespace chargpt {
 
 std::vector<std::string> distinct_names(const std::vector<ResolvedConfig>& configs) {
   std::vector<std::string> names;

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/line_of.h"
+#include "run/checkpoints.h"
 #include "train/diagnosis.h"
 #include "train/loss_trend.h"
 

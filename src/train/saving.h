@@ -8,6 +8,7 @@
 
 #include "base/open_folder.h"
 #include "checkpoint/checkpoint.h"
+#include "run/checkpoints.h"
 #include "text/corpus.h"
 #include "train/emitter.h"
 #include "train/learner.h"

@@ -12,6 +12,7 @@
 #include "compute/device.h"
 #include "inference/model_types.h"
 #include "model/registry.h"
+#include "run/checkpoints.h"
 #include "train/conditions.h"
 #include "train/emitter.h"
 #include "train/evaluator.h"

@@ -9,12 +9,12 @@
 #include "base/files.h"
 #include "cli/failure.h"
 #include "cli/process.h"
-#include "cli/run_folder.h"
 #include "cli/run_text.h"
 #include "cli/signals.h"
 #include "experiment/learn.h"
 #include "report/format.h"
 #include "report/log.h"
+#include "run/run_folder.h"
 #include "training/training.h"
 
 namespace chargpt {

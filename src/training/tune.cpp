@@ -8,10 +8,10 @@
 
 #include "base/files.h"
 #include "cli/failure.h"
-#include "cli/run_folder.h"
 #include "cli/run_text.h"
 #include "cli/signals.h"
 #include "report/log.h"
+#include "run/run_folder.h"
 #include "training/commands.h"
 #include "training/training.h"
 

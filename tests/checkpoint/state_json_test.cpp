@@ -8,7 +8,7 @@
 
 #include "checkpoint/strict_json.h"
 #include "failure.h"
-#include "saved_run.h"
+#include "run_state.h"
 #include "test.h"
 
 using namespace chargpt;

@@ -11,6 +11,8 @@
 #include "base/random.h"
 #include "evaluate/split_loss.h"
 #include "folder.h"
+#include "run/checkpoints.h"
+#include "run/run_lock.h"
 #include "test.h"
 #include "train/schedule.h"
 

@@ -9,6 +9,7 @@
 #include "checkpoint/checkpoint.h"
 #include "promise.h"
 #include "report/metrics.h"
+#include "run/checkpoints.h"
 
 namespace chargpt {
 namespace {

@@ -7,6 +7,7 @@
 #include "evaluate/split_loss.h"
 #include "small_run.h"
 
+#include "run/checkpoints.h"
 #include "test.h"
 
 using namespace chargpt;

@@ -4,6 +4,7 @@
 #include "base/heartbeat.h"
 #include "small_run.h"
 
+#include "run/checkpoints.h"
 #include "test.h"
 
 using namespace chargpt;

@@ -8,6 +8,7 @@
 #include "small_run.h"
 #include "train/diagnosis.h"
 
+#include "run/checkpoints.h"
 #include "test.h"
 
 using namespace chargpt;

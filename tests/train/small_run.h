@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "model/registry.h"
+#include "run/checkpoints.h"
 #include "test.h"
 #include "train/trainer.h"
 

@@ -11,9 +11,9 @@
 #include "cli/figures.h"
 #include "cli/loaded_run.h"
 #include "cli/print_json.h"
-#include "cli/run_folder.h"
 #include "cli/run_text.h"
 #include "report/log.h"
+#include "run/run_folder.h"
 
 namespace chargpt {
 

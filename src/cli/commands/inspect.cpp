@@ -12,6 +12,7 @@
 #include "cli/print_json.h"
 #include "report/format.h"
 #include "report/table.h"
+#include "run/checkpoints.h"
 #include "text/corpus.h"
 #include "text/sample_text.h"
 

@@ -8,13 +8,15 @@
 
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
-#include "checkpoint/run_files.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/print_json.h"
 #include "report/format.h"
 #include "report/metrics.h"
 #include "report/table.h"
+#include "run/checkpoints.h"
+#include "run/run_files.h"
+#include "run/run_lock.h"
 
 namespace chargpt {
 

@@ -1,5 +1,5 @@
 // What counts as a run, which of its files are its own, and what is left alone.
-#include "checkpoint/run_files.h"
+#include "run/run_files.h"
 
 #include <atomic>
 #include <fstream>

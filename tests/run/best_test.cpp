@@ -1,5 +1,5 @@
 // The best checkpoint is what the newest state says, whatever became of the file BEST and of the folders.
-#include "checkpoint/best.h"
+#include "run/best.h"
 
 #include <sys/stat.h>
 
@@ -7,6 +7,7 @@
 
 #include "base/files.h"
 #include "failure.h"
+#include "run/checkpoints.h"
 #include "saved_run.h"
 #include "test.h"
 

@@ -1,4 +1,4 @@
-#include "cli/run_folder.h"
+#include "run/run_folder.h"
 
 #include <unistd.h>
 
@@ -7,7 +7,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "checkpoint/run_files.h"
+#include "run/checkpoints.h"
+#include "run/run_files.h"
 
 namespace chargpt {
 
@@ -23,13 +24,6 @@ bool make_folder(const fs::path& path) {
     throw Error(ExitCode::io, "cannot make the folder " + path.string() + ": " + failed.message() +
                                   "; --run DIR chooses another place");
   return made;
-}
-
-/// "ladder/bigram" -> "ladder-bigram": one folder name, whatever the config is called.
-std::string folder_name(std::string config_name) {
-  std::replace_if(
-      config_name.begin(), config_name.end(), [](unsigned char c) { return c == '/' || c == '\\' || c < 32; }, '-');
-  return config_name.empty() || config_name[0] == '.' ? "run" + config_name : config_name;
 }
 
 MadeFolders made_folders(const std::string& wanted, const std::string& name) {
@@ -60,6 +54,12 @@ void refuse_what_is_there(const fs::path& folder, bool overwrite) {
 }
 
 }  // namespace
+
+std::string folder_name(std::string config_name) {
+  std::replace_if(
+      config_name.begin(), config_name.end(), [](unsigned char c) { return c == '/' || c == '\\' || c < 32; }, '-');
+  return config_name.empty() || config_name[0] == '.' ? "run" + config_name : config_name;
+}
 
 RunPlace run_place(const fs::path& run_or_checkpoint, const std::string& which) {
   const bool slash = !run_or_checkpoint.has_filename();

@@ -1,10 +1,11 @@
-#include "checkpoint/best.h"
+#include "run/best.h"
 
 #include <algorithm>
 #include <limits>
 
 #include "base/error.h"
 #include "base/quote.h"
+#include "checkpoint/checkpoint_name.h"
 #include "checkpoint/contents.h"
 #include "report/format.h"
 

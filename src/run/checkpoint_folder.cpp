@@ -1,20 +1,17 @@
-#include "checkpoint/folders.h"
+#include "run/checkpoint_folder.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <charconv>
-#include <cinttypes>
-#include <cstdio>
 #include <system_error>
 
 #include "base/error.h"
 #include "base/files.h"
 #include "base/quote.h"
 #include "base/unfinished_files.h"
+#include "checkpoint/checkpoint_name.h"
 #include "checkpoint/manifest.h"
 
 namespace chargpt {
@@ -22,7 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view step_prefix = "step-";
 constexpr std::string_view temporary_prefix = ".tmp-";
 constexpr std::string_view replaced_prefix = ".old-";  // only where the file system cannot exchange two names
 
@@ -101,21 +97,6 @@ void move_entries(const std::vector<std::string>& entries, const fs::path& from,
 }
 
 }  // namespace
-
-std::string checkpoint_name(std::int64_t step) {
-  std::array<char, 40> name{};
-  std::snprintf(name.data(), name.size(), "step-%08" PRId64, step);
-  return name.data();
-}
-
-std::optional<std::int64_t> checkpoint_step(std::string_view name) {
-  if (!name.starts_with(step_prefix)) return std::nullopt;
-  const std::string_view digits = name.substr(step_prefix.size());
-  std::int64_t step = 0;
-  const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), step);
-  if (failure != std::errc() || checkpoint_name(step) != name) return std::nullopt;
-  return step >= 0 ? std::optional(step) : std::nullopt;
-}
 
 std::string temporary_name(const std::string& name) {
   return std::string(temporary_prefix).append(name);

@@ -13,9 +13,11 @@
 #include <vector>
 
 #include "base/files.h"
-#include "checkpoint/folders.h"
+#include "checkpoint/checkpoint_name.h"
 #include "checkpoint/manifest.h"
 #include "failure.h"
+#include "run/checkpoint_folder.h"
+#include "run/checkpoints.h"
 #include "saved_run.h"
 #include "test.h"
 

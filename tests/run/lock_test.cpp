@@ -8,6 +8,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "failure.h"
+#include "run/run_lock.h"
 #include "test.h"
 #include "test_folder.h"
 

@@ -8,12 +8,13 @@
 #include "base/error.h"
 #include "base/names.h"
 #include "base/quote.h"
-#include "checkpoint/best.h"
-#include "checkpoint/checkpoint.h"
+#include "checkpoint/checkpoint_name.h"
 #include "checkpoint/contents.h"
-#include "checkpoint/folders.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/strict_json.h"
+#include "run/best.h"
+#include "run/checkpoint_folder.h"
+#include "run/checkpoints.h"
 
 namespace chargpt {
 namespace {

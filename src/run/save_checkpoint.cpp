@@ -9,12 +9,13 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/quote.h"
-#include "checkpoint/best.h"
-#include "checkpoint/checkpoint.h"
-#include "checkpoint/folders.h"
+#include "checkpoint/checkpoint_name.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/state_json.h"
 #include "report/output_file.h"
+#include "run/best.h"
+#include "run/checkpoint_folder.h"
+#include "run/checkpoints.h"
 
 namespace chargpt {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/open_folder.h"
-#include "checkpoint/checkpoint.h"
+#include "run/run_lock.h"
 
 namespace chargpt {
 
@@ -19,6 +19,9 @@ struct RunPlace {
 
 /// `run_or_checkpoint` may be RUN or RUN/checkpoints/step-N; `which` counts for the former.
 RunPlace run_place(const std::filesystem::path& run_or_checkpoint, const std::string& which);
+
+/// "ladder/bigram" -> "ladder-bigram": one folder name, whatever the config is called.
+std::string folder_name(std::string config_name);
 
 /// What NewRun would refuse, without touching anything: for a dry run. Errors: those of NewRun.
 void refuse_occupied(const std::filesystem::path& folder, bool overwrite);

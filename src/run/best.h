@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "checkpoint/checkpoint.h"
-#include "checkpoint/folders.h"
+#include "run/checkpoint_folder.h"
 
 namespace chargpt {
 

@@ -1,3 +1,5 @@
+#include "run/run_lock.h"
+
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -10,7 +12,6 @@
 
 #include "base/error.h"
 #include "base/quote.h"
-#include "checkpoint/checkpoint.h"
 
 namespace chargpt {
 namespace {

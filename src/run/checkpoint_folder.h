@@ -11,11 +11,6 @@
 
 namespace chargpt {
 
-/// 2000 -> "step-00002000"
-std::string checkpoint_name(std::int64_t step);
-/// The step of such a name; none for any other text.
-std::optional<std::int64_t> checkpoint_step(std::string_view name);
-
 /// A name while its folder is being written, or removed.
 std::string temporary_name(const std::string& name);
 

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "base/files.h"
-#include "checkpoint/run_files.h"
-#include "cli/run_folder.h"
+#include "run/run_files.h"
+#include "run/run_folder.h"
 #include "test.h"
 #include "test_folder.h"
 

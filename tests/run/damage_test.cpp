@@ -9,6 +9,7 @@
 #include "checkpoint/manifest.h"
 #include "checkpoint/strict_json.h"
 #include "failure.h"
+#include "run/checkpoints.h"
 #include "saved_run.h"
 #include "test.h"
 

@@ -1,4 +1,4 @@
-#include "checkpoint/run_files.h"
+#include "run/run_files.h"
 
 #include <algorithm>
 #include <array>
@@ -9,9 +9,10 @@
 #include "base/files.h"
 #include "base/quote.h"
 #include "base/unfinished_files.h"
-#include "checkpoint/folders.h"
+#include "checkpoint/checkpoint_name.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/strict_json.h"
+#include "run/checkpoint_folder.h"
 
 namespace chargpt {
 namespace {

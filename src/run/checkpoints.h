@@ -1,0 +1,67 @@
+// The checkpoints of a run: saved, loaded, listed. A checkpoint is complete or absent.
+//   RUN/checkpoints/step-00002000/   see checkpoint/checkpoint.h
+//   RUN/checkpoints/{LATEST,BEST}    one line, a folder's name
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "checkpoint/checkpoint.h"
+
+namespace chargpt {
+
+struct CheckpointToSave {
+  const RunState& state;
+  const Vocabulary& vocabulary;
+  const ResolvedConfig& config;
+  std::span<const TensorView> model;
+  std::span<const TensorView> optimizer;
+  std::span<const TensorView> averaged = {};  ///< empty: none are kept
+};
+
+struct SavedCheckpoint {
+  std::filesystem::path path;
+  std::string problem;  ///< empty; or why BEST could not be mended, which harms nothing but who reads that file
+};
+
+/// Writes RUN/checkpoints/step-NNNNNNNN by temp folder, fsync of each file, MANIFEST, fsync, rename, fsync of the
+/// parent; then points LATEST at it, by which the run stands there, then BEST at the best by its state (see best.h),
+/// then removes what is older than the newest `keep`, except the best and the one that state.rollback_step names. An
+/// existing folder of that step is replaced, those of later steps are left alone, what a crashed save left is removed.
+/// Error io (disk full, …) with path and reason, saying whether the checkpoint is there; what was saved before is
+/// untouched.
+SavedCheckpoint save_checkpoint(const std::filesystem::path& run, const CheckpointToSave& checkpoint,
+                                std::int64_t keep);
+
+/// The run stands at this checkpoint of its own from here on: LATEST and BEST are made to say so, where they do not.
+/// Returns a problem as save_checkpoint does. Errors: io, where LATEST cannot be written.
+std::string go_on_from(const std::filesystem::path& run, const RunState& state);
+
+/// Begins a run at a checkpoint of another: copies it, with `config` in place of its own, and as they are the
+/// checkpoints that it may come back to, its best and what a rollback returns to. Returns notices of those that could
+/// not be read. Errors: io.
+std::vector<std::string> copy_checkpoints(const std::filesystem::path& from, const Checkpoint& checkpoint,
+                                          const ResolvedConfig& config, const std::filesystem::path& to);
+
+/// What a notice of load_checkpoint begins with where a damaged checkpoint had to be passed over.
+inline constexpr const char* damage_notice = "DAMAGED CHECKPOINT: ";
+
+/// `run_or_checkpoint`: a run folder or one checkpoint folder in it. `which`: "best" (by the newest state, whatever the
+/// file BEST says), "last", "step-N". best falls back to last. Verifies MANIFEST and size, CRC-64 and form of every
+/// file that is loaded (optimizer.safetensors only `with_optimizer`). Where the last of a run is damaged, the newest
+/// earlier good one (else the newest good one) is loaded instead, where the best is, the one with the next lowest loss,
+/// and `notices` says so; a step or folder that was asked for by name is an Error. Errors: missing 66 (says what is
+/// there), damaged or from a newer program 65.
+Checkpoint load_checkpoint(const std::filesystem::path& run_or_checkpoint, const std::string& which,
+                           bool with_optimizer, std::vector<std::string>& notices);
+
+/// Finished checkpoints of a run, oldest first; folders that are not checkpoints (temp ones) are not listed.
+std::vector<std::filesystem::path> list_checkpoints(const std::filesystem::path& run);
+
+/// The step that a run stands at: that of LATEST's checkpoint, or of the newest. Error missing where there is none.
+std::int64_t last_step(const std::filesystem::path& run);
+
+}  // namespace chargpt
