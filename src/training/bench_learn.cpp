@@ -11,7 +11,7 @@
 #include "cli/process.h"
 #include "cli/run_text.h"
 #include "cli/signals.h"
-#include "experiment/learn.h"
+#include "experiment/time_to_loss/time_to_loss.h"
 #include "report/format.h"
 #include "report/log.h"
 #include "run/run_folder.h"
@@ -61,7 +61,7 @@ StartedTraining start_training(const std::vector<std::string>& command) {
   return started;
 }
 
-std::string outcome(const std::string& config, const LearnRun& run) {
+std::string outcome(const std::string& config, const TimedRun& run) {
   const std::string name = config + ", seed " + std::to_string(run.seed) + ": ";
   if (run.reached)
     return name + format_fixed(run.reached->loss, 4) + " after " + format_fixed(*run.seconds(), 2) + " s and " +
@@ -69,7 +69,7 @@ std::string outcome(const std::string& config, const LearnRun& run) {
   return name + "never reached the target" + (run.failure.empty() ? "" : ": " + run.failure);
 }
 
-void print(const LearnArguments& arguments, const Learned& learned, const nlohmann::ordered_json& json) {
+void print(const LearnArguments& arguments, const TimesToLoss& learned, const nlohmann::ordered_json& json) {
   if (arguments.output.json) {
     std::printf("%s\n", json.dump(2).c_str());
     return;
@@ -97,7 +97,7 @@ void run_bench_learn(const LearnArguments& arguments) {
     check_model(configs.back());
     choose_text(configs.back());
   }
-  LearnOptions options;
+  TimeToLossOptions options;
   options.target = arguments.target;
   options.seeds = arguments.seeds;
   options.to_the_end = arguments.to_the_end;
@@ -109,8 +109,8 @@ void run_bench_learn(const LearnArguments& arguments) {
     const fs::path first = first_runs.try_emplace(index, run).first->second;
     return start_training(training_command(arguments, index, seed, run, settled_by_seconds(first)));
   };
-  options.after_run = [](const std::string& config, const LearnRun& run) { log_note(outcome(config, run)); };
-  const Learned learned = learn(configs, options);
+  options.after_run = [](const std::string& config, const TimedRun& run) { log_note(outcome(config, run)); };
+  const TimesToLoss learned = time_to_loss(configs, options);
   if (!learned.complete) throw Stopped{stopping_signal()};
   nlohmann::ordered_json json = to_json(learned.configs, arguments.target);
   write_file_atomically(folder.path() / "learn.json", json.dump(2) + "\n");

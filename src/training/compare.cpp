@@ -1,5 +1,5 @@
 // `chargpt compare CONFIG…`: several configs, several seeds, one ranked table.
-#include "experiment/compare.h"
+#include "experiment/compare/compare.h"
 #include "cli/print_json.h"
 
 #include <cstdio>

@@ -1,5 +1,5 @@
 // `chargpt tune CONFIG --minutes M`: a better config for the time one has.
-#include "experiment/tune.h"
+#include "experiment/tune/tune.h"
 #include "cli/print_json.h"
 
 #include <cstdio>

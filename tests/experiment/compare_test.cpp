@@ -1,5 +1,5 @@
 // Whole comparisons of tiny models on a text of a few thousand characters.
-#include "experiment/compare.h"
+#include "experiment/compare/compare.h"
 
 #include <torch/types.h>
 

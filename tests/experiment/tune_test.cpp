@@ -1,6 +1,6 @@
 // Whole searches, on a text in which each letter is followed by one of two, and by a clock of which every look takes a
 // fifth of a millisecond: what they find depends on no machine's speed.
-#include "experiment/tune.h"
+#include "experiment/tune/tune.h"
 
 #include <nlohmann/json.hpp>
 

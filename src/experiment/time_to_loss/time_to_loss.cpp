@@ -1,4 +1,4 @@
-#include "experiment/learn.h"
+#include "experiment/time_to_loss/time_to_loss.h"
 
 #include <chrono>
 #include <cmath>
@@ -37,7 +37,7 @@ class Tail {
   std::streamoff read_ = 0;
 };
 
-void check(const std::vector<ResolvedConfig>& configs, const LearnOptions& options) {
+void check(const std::vector<ResolvedConfig>& configs, const TimeToLossOptions& options) {
   if (configs.empty()) throw Error(ExitCode::usage, "bench learn needs at least one config");
   if (options.seeds < 1 || options.seeds > 1000)
     throw Error(ExitCode::usage, "--seeds " + std::to_string(options.seeds) + " is outside 1 to 1000");
@@ -52,7 +52,7 @@ void check(const std::vector<ResolvedConfig>& configs, const LearnOptions& optio
 }
 
 /// Watches one run until it has ended, asking it to at the target. False where it was stopped from outside.
-bool watch(StartedTraining& training, LearnRun& run, const std::string& name, const LearnOptions& options,
+bool watch(StartedTraining& training, TimedRun& run, const std::string& name, const TimeToLossOptions& options,
            OpenFolder& out) {
   Tail metrics;
   std::optional<int> code;
@@ -81,17 +81,17 @@ bool watch(StartedTraining& training, LearnRun& run, const std::string& name, co
 
 }  // namespace
 
-Learned learn(const std::vector<ResolvedConfig>& configs, const LearnOptions& options) {
+TimesToLoss time_to_loss(const std::vector<ResolvedConfig>& configs, const TimeToLossOptions& options) {
   check(configs, options);
   fs::create_directories(options.out);
   OpenFolder out(options.out);
-  Learned learned;
+  TimesToLoss learned;
   for (const std::string& name : distinct_names(configs)) learned.configs.push_back({.config = name});
   const std::int64_t first_seed = configs.front().config.train.seed;
   for (std::int64_t seed = first_seed; seed < first_seed + options.seeds; ++seed)
     for (std::size_t i = 0; i < configs.size(); ++i) {
-      LearnedConfig& config = learned.configs[i];
-      LearnRun run{.seed = seed, .run = out.path() / (folder_name(config.config) + "-seed" + std::to_string(seed))};
+      TimedConfig& config = learned.configs[i];
+      TimedRun run{.seed = seed, .run = out.path() / (folder_name(config.config) + "-seed" + std::to_string(seed))};
       StartedTraining training = options.start(i, seed, run.run);
       run.launch_seconds = training.launch_seconds;
       if (!watch(training, run, config.config, options, out)) return {.configs = {}, .complete = false};

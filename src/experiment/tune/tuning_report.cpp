@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "config/load.h"
-#include "experiment/tune.h"
+#include "experiment/tune/tune.h"
 #include "report/format.h"
 #include "train/run_length.h"
 

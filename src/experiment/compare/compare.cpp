@@ -1,5 +1,5 @@
 // The runs of a comparison: one after the other, or several at once as processes of their own.
-#include "experiment/compare.h"
+#include "experiment/compare/compare.h"
 
 #include <algorithm>
 #include <chrono>
@@ -15,7 +15,7 @@
 #include "compute/averages.h"
 #include "compute/device.h"
 #include "evaluate/split_loss.h"
-#include "experiment/kept_losses.h"
+#include "experiment/compare/kept_losses.h"
 #include "experiment/own_process.h"
 #include "experiment/run_names.h"
 #include "inference/model_types.h"

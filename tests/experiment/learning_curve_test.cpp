@@ -1,5 +1,5 @@
 // Seconds to a target, from metrics and figures written by hand.
-#include "experiment/learning.h"
+#include "experiment/time_to_loss/learning_curve.h"
 
 #include <nlohmann/json.hpp>
 
@@ -20,8 +20,8 @@ std::string eval_row(std::int64_t step, double loss, double seconds) {
          "\n";
 }
 
-LearnRun run_of(std::int64_t seed, const std::string& rows, double target = 2.0) {
-  LearnRun run{.seed = seed, .run = "out/a-seed" + std::to_string(seed), .launch_seconds = 0.25};
+TimedRun run_of(std::int64_t seed, const std::string& rows, double target = 2.0) {
+  TimedRun run{.seed = seed, .run = "out/a-seed" + std::to_string(seed), .launch_seconds = 0.25};
   append_rows(run.curve, R"({"kind":"plan","parameters":1234,"leaks":false})"
                          "\n" +
                              rows);
@@ -30,8 +30,8 @@ LearnRun run_of(std::int64_t seed, const std::string& rows, double target = 2.0)
 }
 
 /// Reached after 10, 12 and 14 s on its own clock.
-LearnedConfig reached(const std::string& name) {
-  LearnedConfig config{.config = name};
+TimedConfig reached(const std::string& name) {
+  TimedConfig config{.config = name};
   for (const int seed : {1, 2, 3})
     config.runs.push_back(run_of(seed, eval_row(0, 4.0, 1) + eval_row(100, 1.9, 8 + 2 * seed)));
   return config;
@@ -40,7 +40,7 @@ LearnedConfig reached(const std::string& name) {
 }  // namespace
 
 TEST_CASE("the first evaluation at or under the target counts, on the run's own clock and from its launch") {
-  const LearnRun run =
+  const TimedRun run =
       run_of(1, eval_row(0, 4.2, 1) + eval_row(10, 2.5, 3) + eval_row(20, 2.0, 5) + eval_row(30, 1.5, 7));
   REQUIRE(run.reached);
   CHECK(run.reached->step == 20);
@@ -51,7 +51,7 @@ TEST_CASE("the first evaluation at or under the target counts, on the run's own 
 }
 
 TEST_CASE("a run that never reaches the target has no seconds") {
-  const LearnRun run =
+  const TimedRun run =
       run_of(1, eval_row(0, 4.2, 1) + R"({"kind":"eval","step":5,"val_loss":null,"seconds":2})" + "\n");
   CHECK_FALSE(run.reached);
   CHECK_FALSE(run.seconds());
@@ -76,7 +76,7 @@ TEST_CASE("times over seeds are a mean, the fastest and the slowest") {
 }
 
 TEST_CASE("a config's mean is of all its runs or there is none") {
-  LearnedConfig config = reached("a");
+  TimedConfig config = reached("a");
   CHECK(seconds_to_target(config)->mean == 12.25);
   CHECK(training_seconds_to_target(config)->mean == 11.5);
   config.runs.push_back(run_of(4, eval_row(0, 4.0, 1)));
@@ -85,10 +85,10 @@ TEST_CASE("a config's mean is of all its runs or there is none") {
 }
 
 TEST_CASE("the soonest is listed first, what was never reached last, with what it did reach") {
-  LearnedConfig never{.config = "never", .runs = {run_of(1, eval_row(0, 4.0, 1) + eval_row(9, 2.5, 2))}};
-  LearnedConfig late = reached("late");
-  for (LearnRun& run : late.runs) run.launch_seconds = 100;
-  std::vector<LearnedConfig> configs{never, late, reached("soon")};
+  TimedConfig never{.config = "never", .runs = {run_of(1, eval_row(0, 4.0, 1) + eval_row(9, 2.5, 2))}};
+  TimedConfig late = reached("late");
+  for (TimedRun& run : late.runs) run.launch_seconds = 100;
+  std::vector<TimedConfig> configs{never, late, reached("soon")};
   sort_by_time(configs);
   CHECK(configs[0].config == "soon");
   CHECK(configs[2].config == "never");

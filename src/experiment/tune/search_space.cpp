@@ -1,4 +1,4 @@
-#include "experiment/tuning_space.h"
+#include "experiment/tune/search_space.h"
 
 #include <algorithm>
 #include <cmath>

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "experiment/tuning_space.h"
+#include "experiment/tune/search_space.h"
 #include "report/table.h"
 #include "train/trainer.h"
 

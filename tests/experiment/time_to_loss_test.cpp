@@ -1,5 +1,5 @@
 // Watching trainings: here each is a line of /bin/sh that writes metrics.
-#include "experiment/learn.h"
+#include "experiment/time_to_loss/time_to_loss.h"
 
 #include "base/error.h"
 #include "folder.h"
@@ -24,8 +24,8 @@ const std::string at_target = R"({"kind":"eval","step":50,"val_loss":1.5,"second
 )";
 
 /// A training that writes `rows`, then does `then`.
-LearnOptions options_for(const fs::path& out, const std::string& rows, const std::string& then) {
-  LearnOptions options;
+TimeToLossOptions options_for(const fs::path& out, const std::string& rows, const std::string& then) {
+  TimeToLossOptions options;
   options.target = 1.5;
   options.out = out;
   options.start = [=](std::size_t, std::int64_t, const fs::path& run) {
@@ -36,9 +36,9 @@ LearnOptions options_for(const fs::path& out, const std::string& rows, const std
   return options;
 }
 
-std::pair<ExitCode, std::string> failure_of(const LearnOptions& options, std::vector<ResolvedConfig> configs) {
+std::pair<ExitCode, std::string> failure_of(const TimeToLossOptions& options, std::vector<ResolvedConfig> configs) {
   try {
-    learn(configs, options);
+    time_to_loss(configs, options);
   } catch (const Error& error) {
     return {error.code(), error.what()};
   }
@@ -49,32 +49,32 @@ std::pair<ExitCode, std::string> failure_of(const LearnOptions& options, std::ve
 
 TEST_CASE("a run is ended at the target, unless the whole curve is wanted") {
   const TemporaryFolder folder;
-  LearnOptions options = options_for(folder.path() / "stopped", first_rows + at_target, "exec sleep 60");
+  TimeToLossOptions options = options_for(folder.path() / "stopped", first_rows + at_target, "exec sleep 60");
   options.seeds = 2;
   std::vector<std::string> told;
-  options.after_run = [&](const std::string& config, const LearnRun& run) {
+  options.after_run = [&](const std::string& config, const TimedRun& run) {
     told.push_back(config + std::to_string(run.seed));
   };
-  const Learned learned = learn({config_of("ladder/a"), config_of("b")}, options);
+  const TimesToLoss learned = time_to_loss({config_of("ladder/a"), config_of("b")}, options);
   CHECK(told == std::vector<std::string>{"ladder/a7", "b7", "ladder/a8", "b8"});
   CHECK(learned.configs[0].times_reached() == 2);
   CHECK(learned.configs[0].runs[0].seconds() == 3.5);
   CHECK(fs::exists(folder.path() / "stopped" / "ladder-a-seed7" / "metrics.jsonl"));
 
   const std::string more = R"({"kind":"eval","step":90,"val_loss":1.25,"seconds":9.0,"training_seconds":8.0})";
-  LearnOptions whole = options_for(folder.path() / "whole", first_rows + at_target + more + "\n", "exit 0");
+  TimeToLossOptions whole = options_for(folder.path() / "whole", first_rows + at_target + more + "\n", "exit 0");
   whole.to_the_end = true;
-  const Learned to_the_end = learn({config_of("a")}, whole);
+  const TimesToLoss to_the_end = time_to_loss({config_of("a")}, whole);
   CHECK(to_the_end.configs[0].runs[0].curve.points.size() == 3);
   CHECK(to_the_end.configs[0].runs[0].reached->step == 50);
 }
 
 TEST_CASE("a run that ends above the target, and one that diverges, never reached it") {
   const TemporaryFolder folder;
-  const Learned ended = learn({config_of("a")}, options_for(folder.path() / "a", first_rows, "exit 0"));
+  const TimesToLoss ended = time_to_loss({config_of("a")}, options_for(folder.path() / "a", first_rows, "exit 0"));
   CHECK(ended.configs[0].times_reached() == 0);
   CHECK(ended.configs[0].runs[0].failure.empty());
-  const Learned diverged = learn(
+  const TimesToLoss diverged = time_to_loss(
       {config_of("a")}, options_for(folder.path() / "b", first_rows, "echo 'chargpt: error: diverged' >&2; exit 80"));
   CHECK(diverged.configs[0].runs[0].failure == "diverged");
 }
@@ -89,24 +89,24 @@ TEST_CASE("a run that fails is an error under its name") {
 
 TEST_CASE("what cannot be measured is refused") {
   const TemporaryFolder folder;
-  const LearnOptions options = options_for(folder.path(), first_rows, "exit 0");
+  const TimeToLossOptions options = options_for(folder.path(), first_rows, "exit 0");
   CHECK(failure_of(options, {}).first == ExitCode::usage);
-  LearnOptions no_target = options;
+  TimeToLossOptions no_target = options;
   no_target.target = 0;
   CHECK(failure_of(no_target, {config_of("a")}).first == ExitCode::usage);
   ResolvedConfig estimated = config_of("a");
   estimated.config.eval.eval_iters = 5;
   CHECK(failure_of(options, {estimated}).second.find("a has eval.eval_iters = 5") == 0);
-  const LearnOptions leaking = options_for(folder.path(), "{\"kind\":\"plan\",\"leaks\":true}\n", "exec sleep 60");
+  const TimeToLossOptions leaking = options_for(folder.path(), "{\"kind\":\"plan\",\"leaks\":true}\n", "exec sleep 60");
   CHECK(failure_of(leaking, {config_of("a")}).second.find("a leaks: sees its own targets") == 0);
 }
 
 TEST_CASE("stopped, the run under way is ended and nothing is reported") {
   const TemporaryFolder folder;
-  LearnOptions options = options_for(folder.path(), first_rows, "exec sleep 60");
+  TimeToLossOptions options = options_for(folder.path(), first_rows, "exec sleep 60");
   const std::atomic<bool> stop = true;
   options.stop = &stop;
-  const Learned learned = learn({config_of("a")}, options);
+  const TimesToLoss learned = time_to_loss({config_of("a")}, options);
   CHECK_FALSE(learned.complete);
   CHECK(learned.configs.empty());
 }

@@ -1,5 +1,5 @@
 // The space that is searched and how time is shared out, by hand.
-#include "experiment/tuning_space.h"
+#include "experiment/tune/search_space.h"
 
 #include <set>
 

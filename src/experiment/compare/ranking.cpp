@@ -1,5 +1,5 @@
 // Ranks, and the forms a comparison is shown in.
-#include "experiment/comparison.h"
+#include "experiment/compare/ranking.h"
 
 #include <algorithm>
 #include <cmath>

@@ -12,7 +12,7 @@
 
 #include "base/child_process.h"
 #include "config/load.h"
-#include "experiment/learning.h"
+#include "experiment/time_to_loss/learning_curve.h"
 
 namespace chargpt {
 
@@ -22,7 +22,7 @@ struct StartedTraining {
   double launch_seconds = 0;
 };
 
-struct LearnOptions {
+struct TimeToLossOptions {
   double target = 0;  ///< nats per token, of the whole validation split
   std::int64_t seeds = 1;
   std::filesystem::path out;  ///< OUT/<config>-seed<seed>/ for each run
@@ -30,11 +30,11 @@ struct LearnOptions {
   const std::atomic<bool>* stop = nullptr;
   /// Starts config `index` with `seed` in the folder `run`, which it makes itself.
   std::function<StartedTraining(std::size_t index, std::int64_t seed, const std::filesystem::path& run)> start;
-  std::function<void(const std::string& config, const LearnRun&)> after_run;  ///< may be empty
+  std::function<void(const std::string& config, const TimedRun&)> after_run;  ///< may be empty
 };
 
-struct Learned {
-  std::vector<LearnedConfig> configs = {};  ///< sort_by_time()'s order
+struct TimesToLoss {
+  std::vector<TimedConfig> configs = {};  ///< sort_by_time()'s order
   bool complete = true;                     ///< false: stopped before every run had ended
 };
 
@@ -42,6 +42,6 @@ struct Learned {
 /// A run that diverges has not reached the target. Errors: usage for no config, seeds outside 1..1000, a target that is
 /// no number above 0, configs with eval.eval_iters, a model that sees its own targets; else that of the run that
 /// failed, under its name.
-Learned learn(const std::vector<ResolvedConfig>& configs, const LearnOptions& options);
+TimesToLoss time_to_loss(const std::vector<ResolvedConfig>& configs, const TimeToLossOptions& options);
 
 }  // namespace chargpt

@@ -17,7 +17,7 @@
 
 #include "base/child_process.h"
 #include "config/load.h"
-#include "experiment/comparison.h"
+#include "experiment/compare/ranking.h"
 #include "train/trainer.h"
 
 namespace chargpt {

@@ -1,4 +1,4 @@
-#include "experiment/tune.h"
+#include "experiment/tune/tune.h"
 
 #include <algorithm>
 #include <chrono>

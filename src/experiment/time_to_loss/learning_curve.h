@@ -42,7 +42,7 @@ void append_rows(LearningCurve& curve, std::string_view lines);
 /// The first evaluation at or under `target`; none where there is none yet.
 std::optional<CurvePoint> first_at(const LearningCurve& curve, double target);
 
-struct LearnRun {
+struct TimedRun {
   std::int64_t seed = 0;
   std::filesystem::path run = {};
   double launch_seconds = 0;  ///< from asking for the process to its start
@@ -53,9 +53,9 @@ struct LearnRun {
   std::optional<double> seconds() const;
 };
 
-struct LearnedConfig {
+struct TimedConfig {
   std::string config;
-  std::vector<LearnRun> runs = {};
+  std::vector<TimedRun> runs = {};
   std::int64_t times_reached() const;
 };
 
@@ -67,19 +67,19 @@ struct OverSeeds {
 OverSeeds over_seeds(const std::vector<double>& values);
 
 /// Absent unless every run reached the target: the mean of those that did would flatter.
-std::optional<OverSeeds> seconds_to_target(const LearnedConfig& config);
-std::optional<OverSeeds> training_seconds_to_target(const LearnedConfig& config);
+std::optional<OverSeeds> seconds_to_target(const TimedConfig& config);
+std::optional<OverSeeds> training_seconds_to_target(const TimedConfig& config);
 
 /// {"target","results":[{"config","params","runs":[{"seed","reached","seconds","launch_seconds","training_seconds",
 /// "step","best_loss","run","curve":[{"seconds","training_seconds","step","loss"}]}],"reached","seconds":{"mean","fastest","slowest"},
 /// "training_seconds"}]}, soonest first, those that never reached it last.
-nlohmann::ordered_json to_json(const std::vector<LearnedConfig>& configs, double target);
-Table to_table(const std::vector<LearnedConfig>& configs);
+nlohmann::ordered_json to_json(const std::vector<TimedConfig>& configs, double target);
+Table to_table(const std::vector<TimedConfig>& configs);
 /// Loss against seconds, one curve a run, those of a config alike; without the evaluations of untrained weights, which
 /// would press all others together.
-Chart to_chart(const std::vector<LearnedConfig>& configs, double target);
+Chart to_chart(const std::vector<TimedConfig>& configs, double target);
 
 /// Soonest first; then by how many runs reached the target.
-void sort_by_time(std::vector<LearnedConfig>& configs);
+void sort_by_time(std::vector<TimedConfig>& configs);
 
 }  // namespace chargpt

@@ -1,4 +1,4 @@
-#include "experiment/learning.h"
+#include "experiment/time_to_loss/learning_curve.h"
 
 #include <algorithm>
 #include <cmath>
@@ -38,30 +38,30 @@ void append_row(LearningCurve& curve, const nlohmann::json& row) {
   }
 }
 
-std::optional<double> best_loss(const LearnRun& run) {
+std::optional<double> best_loss(const TimedRun& run) {
   std::optional<double> best;
   for (const CurvePoint& point : run.curve.points)
     if (std::isfinite(point.loss)) best = std::min(best.value_or(point.loss), point.loss);
   return best;
 }
 
-std::optional<double> best_loss(const LearnedConfig& config) {
+std::optional<double> best_loss(const TimedConfig& config) {
   std::optional<double> best;
-  for (const LearnRun& run : config.runs)
+  for (const TimedRun& run : config.runs)
     if (const auto loss = best_loss(run)) best = std::min(best.value_or(*loss), *loss);
   return best;
 }
 
-std::int64_t parameters_of(const LearnedConfig& config) {
+std::int64_t parameters_of(const TimedConfig& config) {
   return config.runs.empty() ? 0 : config.runs.front().curve.parameters;
 }
 
 /// `figure` of each run, where all have reached the target.
 template <class Figure>
-std::optional<OverSeeds> mean_if_all_reached(const LearnedConfig& config, const Figure& figure) {
+std::optional<OverSeeds> mean_if_all_reached(const TimedConfig& config, const Figure& figure) {
   if (config.runs.empty() || config.times_reached() < std::ssize(config.runs)) return std::nullopt;
   std::vector<double> values;
-  for (const LearnRun& run : config.runs) values.push_back(figure(run));
+  for (const TimedRun& run : config.runs) values.push_back(figure(run));
   return over_seeds(values);
 }
 
@@ -84,7 +84,7 @@ Json json_of(const LearningCurve& curve) {
   return points;
 }
 
-Json json_of(const LearnRun& run) {
+Json json_of(const TimedRun& run) {
   Json json = {{"seed", run.seed},
                {"reached", run.reached.has_value()},
                {"seconds", json_of(run.seconds())},
@@ -102,9 +102,9 @@ Json json_of(const LearnRun& run) {
   return json;
 }
 
-Json json_of(const LearnedConfig& config) {
+Json json_of(const TimedConfig& config) {
   Json runs = Json::array();
-  for (const LearnRun& run : config.runs) runs.push_back(json_of(run));
+  for (const TimedRun& run : config.runs) runs.push_back(json_of(run));
   return {{"config", config.config},
           {"params", parameters_of(config)},
           {"reached", config.times_reached()},
@@ -122,9 +122,9 @@ std::string range_cell(const std::optional<OverSeeds>& seeds) {
   return seeds ? format_fixed(seeds->fastest, 2) + " to " + format_fixed(seeds->slowest, 2) : "";
 }
 
-std::string steps_cell(const LearnedConfig& config) {
+std::string steps_cell(const TimedConfig& config) {
   const auto steps =
-      mean_if_all_reached(config, [](const LearnRun& run) { return static_cast<double>(run.reached->step); });
+      mean_if_all_reached(config, [](const TimedRun& run) { return static_cast<double>(run.reached->step); });
   return steps ? format_fixed(steps->mean, 0) : "";
 }
 
@@ -145,13 +145,13 @@ std::optional<CurvePoint> first_at(const LearningCurve& curve, double target) {
   return std::nullopt;
 }
 
-std::optional<double> LearnRun::seconds() const {
+std::optional<double> TimedRun::seconds() const {
   if (!reached) return std::nullopt;
   return launch_seconds + reached->seconds;
 }
 
-std::int64_t LearnedConfig::times_reached() const {
-  return std::count_if(runs.begin(), runs.end(), [](const LearnRun& run) { return run.reached.has_value(); });
+std::int64_t TimedConfig::times_reached() const {
+  return std::count_if(runs.begin(), runs.end(), [](const TimedRun& run) { return run.reached.has_value(); });
 }
 
 OverSeeds over_seeds(const std::vector<double>& values) {
@@ -161,33 +161,33 @@ OverSeeds over_seeds(const std::vector<double>& values) {
           .slowest = *slowest};
 }
 
-std::optional<OverSeeds> seconds_to_target(const LearnedConfig& config) {
-  return mean_if_all_reached(config, [](const LearnRun& run) { return *run.seconds(); });
+std::optional<OverSeeds> seconds_to_target(const TimedConfig& config) {
+  return mean_if_all_reached(config, [](const TimedRun& run) { return *run.seconds(); });
 }
 
-std::optional<OverSeeds> training_seconds_to_target(const LearnedConfig& config) {
-  return mean_if_all_reached(config, [](const LearnRun& run) { return run.reached->training_seconds; });
+std::optional<OverSeeds> training_seconds_to_target(const TimedConfig& config) {
+  return mean_if_all_reached(config, [](const TimedRun& run) { return run.reached->training_seconds; });
 }
 
-void sort_by_time(std::vector<LearnedConfig>& configs) {
-  const auto key = [](const LearnedConfig& config) {
+void sort_by_time(std::vector<TimedConfig>& configs) {
+  const auto key = [](const TimedConfig& config) {
     const auto seconds = seconds_to_target(config);
     return std::pair(seconds ? seconds->mean : std::numeric_limits<double>::infinity(), -config.times_reached());
   };
   std::stable_sort(configs.begin(), configs.end(),
-                   [&](const LearnedConfig& a, const LearnedConfig& b) { return key(a) < key(b); });
+                   [&](const TimedConfig& a, const TimedConfig& b) { return key(a) < key(b); });
 }
 
-nlohmann::ordered_json to_json(const std::vector<LearnedConfig>& configs, double target) {
+nlohmann::ordered_json to_json(const std::vector<TimedConfig>& configs, double target) {
   Json results = Json::array();
-  for (const LearnedConfig& config : configs) results.push_back(json_of(config));
+  for (const TimedConfig& config : configs) results.push_back(json_of(config));
   return {{"target", target}, {"results", results}};
 }
 
-Table to_table(const std::vector<LearnedConfig>& configs) {
+Table to_table(const std::vector<TimedConfig>& configs) {
   Table table({"config", "reached", "seconds", "fastest to slowest", "training", "fastest to slowest", "updates",
                "best loss", "parameters"});
-  for (const LearnedConfig& config : configs) {
+  for (const TimedConfig& config : configs) {
     const auto seconds = seconds_to_target(config), training = training_seconds_to_target(config);
     const auto best = best_loss(config);
     table.add({config.config, std::to_string(config.times_reached()) + " of " + std::to_string(config.runs.size()),
@@ -197,15 +197,15 @@ Table to_table(const std::vector<LearnedConfig>& configs) {
   return table;
 }
 
-Chart to_chart(const std::vector<LearnedConfig>& configs, double target) {
+Chart to_chart(const std::vector<TimedConfig>& configs, double target) {
   Chart chart{.title = "Validation loss against time",
               .x_label = "seconds from process start",
               .y_label = "nats per character, whole validation split",
               .log_x = true,
               .curves = {},
               .target = target};
-  for (const LearnedConfig& config : configs)
-    for (const LearnRun& run : config.runs) {
+  for (const TimedConfig& config : configs)
+    for (const TimedRun& run : config.runs) {
       Curve curve{.name = config.config, .points = {}};
       for (const CurvePoint& point : run.curve.points)
         if (point.step > 0) curve.points.emplace_back(run.launch_seconds + point.seconds, point.loss);
