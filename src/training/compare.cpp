@@ -1,6 +1,5 @@
 // `chargpt compare CONFIG…`: several configs, several seeds, one ranked table.
 #include "experiment/compare/compare.h"
-#include "cli/print_json.h"
 
 #include <cstdio>
 #include <memory>
@@ -9,9 +8,11 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "cli/failure.h"
+#include "cli/print_json.h"
 #include "cli/process.h"
 #include "cli/run_text.h"
 #include "cli/signals.h"
+#include "experiment/compare/comparison_report.h"
 #include "report/format.h"
 #include "report/log.h"
 #include "run/run_folder.h"

@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "base/random.h"
 #include "evaluate/split_loss.h"
+#include "experiment/compare/comparison_report.h"
 #include "folder.h"
 #include "run/checkpoints.h"
 #include "run/run_lock.h"

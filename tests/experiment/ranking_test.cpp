@@ -1,5 +1,5 @@
 // Ranks, intervals and their two forms, from losses written by hand.
-#include "experiment/compare/ranking.h"
+#include "experiment/compare/comparison_report.h"
 
 #include <nlohmann/json.hpp>
 

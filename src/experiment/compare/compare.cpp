@@ -15,6 +15,9 @@
 #include "compute/averages.h"
 #include "compute/device.h"
 #include "evaluate/split_loss.h"
+#include "experiment/compare/common_text.h"
+#include "experiment/compare/comparison_report.h"
+#include "experiment/compare/earlier_run.h"
 #include "experiment/compare/kept_losses.h"
 #include "experiment/own_process.h"
 #include "experiment/run_names.h"
@@ -23,9 +26,7 @@
 #include "run/run_files.h"
 #include "run/run_folder.h"
 #include "run/run_lock.h"
-#include "text/text_place.h"
 #include "train/conditions.h"
-#include "train/run_length.h"
 
 namespace chargpt {
 namespace {
@@ -87,87 +88,10 @@ void set_seed(ResolvedConfig& resolved, std::int64_t seed) {
   apply_overrides(resolved, std::vector<Override>{{"train.seed", std::to_string(seed), "--seed"}});
 }
 
-bool same_text(const Corpus& a, const Corpus& b) {
-  return a.fingerprint() == b.fingerprint() && a.vocabulary() == b.vocabulary() && a.train().size() == b.train().size();
-}
-
-/// The text where the config names it, or where a run of this comparison found it before.
-Corpus load_text(DataConfig data, const fs::path& out, const ReadingProgress& reading) {
-  std::error_code ignored;
-  for (const fs::directory_entry& run : fs::directory_iterator(out, ignored))
-    if (const auto places = text_places(data.text, run.path()); !places.empty()) {
-      data.text = places.front();
-      break;
-    }
-  return load_corpus(data, {}, std::nullopt, most_bytes_in_memory, reading);
-}
-
-/// The text that all configs have in common.
-Corpus load_common_corpus(const std::vector<ResolvedConfig>& configs, const fs::path& out,
-                          const ReadingProgress& reading) {
-  const Config& first = configs.front().config;
-  Corpus corpus = load_text(first.data, out, reading);
-  for (const ResolvedConfig& resolved : configs) {
-    if (changed_options(first, resolved.config, "data").empty()) continue;
-    if (!same_text(corpus, load_text(resolved.config.data, out, reading)))
-      throw Error(ExitCode::usage, "configs " + first.name + " and " + resolved.config.name +
-                                       " differ in their text (" +
-                                       changed_options(first, resolved.config, "data").front() +
-                                       "); losses compare only on one text, in the same units and split");
-  }
-  return corpus;
-}
-
 void make_folder(const fs::path& path) {
   std::error_code failed;
   fs::create_directory(path, failed);
   if (failed) throw Error(ExitCode::io, "cannot make the folder " + path.string() + ": " + failed.message());
-}
-
-ResolvedConfig config_of(const fs::path& run) {
-  const fs::path path = run / "config.json";
-  return parse_config(read_regular_file(path), path.string(), run);
-}
-
-/// A length in seconds or epochs settles max_iters; in seconds, it may limit evaluations too.
-bool settles_length(const TrainConfig& train) {
-  return train.max_seconds > 0 || train.max_epochs > 0;
-}
-
-/// Options that the run in `run` and `wanted` do not share, but for what its length has settled, and for the names of
-/// the text, whose content is compared later.
-std::vector<std::string> differences(const fs::path& run, const Config& wanted) {
-  const ResolvedConfig kept = config_of(run);
-  std::vector<std::string> lines = changed_options(kept.config, wanted);
-  std::erase_if(lines, [](const std::string& line) { return line.starts_with("data.text "); });
-  if (settles_length(wanted.train))
-    std::erase_if(lines, [](const std::string& line) { return line.starts_with("train.max_iters "); });
-  if (limits_evaluations(kept))
-    std::erase_if(lines, [](const std::string& line) { return line.starts_with("eval.eval_iters "); });
-  return lines;
-}
-
-/// A length once settled stays: the run goes on with its schedule as it was.
-void keep_length(ResolvedConfig& wanted, const ResolvedConfig& kept) {
-  if (!settles_length(wanted.config.train)) return;
-  wanted.config.train.max_iters = kept.config.train.max_iters;
-  wanted.origin["train.max_iters"] = kept.origin.at("train.max_iters");
-  if (!limits_evaluations(kept)) return;
-  wanted.config.eval.eval_iters = kept.config.eval.eval_iters;
-  wanted.origin["eval.eval_iters"] = kept.origin.at("eval.eval_iters");
-}
-
-void refuse_another_run(const fs::path& run, const Config& wanted) {
-  is_run(run) ? refuse_replaced(run) : refuse_strangers(run, "--out DIR");
-  std::error_code ignored;
-  if (!fs::exists(run / "config.json", ignored)) {
-    if (list_checkpoints(run).empty() && !fs::exists(run / "val_losses.json", ignored)) return;
-    throw Error(ExitCode::busy, run.string() + " holds results but no config.json; choose another --out");
-  }
-  const std::vector<std::string> lines = differences(run, wanted);
-  if (!lines.empty())
-    throw Error(ExitCode::busy, run.string() + " holds a run of other options (" + lines.front() +
-                                    "); choose another --out, or remove that folder");
 }
 
 /// One comparison under way.
@@ -179,7 +103,7 @@ class Comparer {
         options_(options),
         hooks_(hooks),
         out_(open_if_there(options.out)),
-        corpus_(load_common_corpus(configs_, options.out, hooks.reading)),
+        corpus_(load_common_text(configs_, options.out, hooks.reading)),
         first_seed_(options.first_seed.value_or(configs_.front().config.train.seed)) {
     for (std::size_t i = 0; i < configs_.size(); ++i) {
       const ModelConfig& model = configs_[i].config.model;
@@ -462,7 +386,7 @@ class Comparer {
     std::error_code ignored;
     for (const fs::path& run : {entry.about.run, run_folder(entry.index, first_seed_)})
       if (fs::exists(run / "config.json", ignored)) {
-        const ResolvedConfig kept = config_of(run);
+        const ResolvedConfig kept = config_of_earlier(run);
         return {.max_iters = kept.config.train.max_iters, .eval_iters = kept.config.eval.eval_iters};
       }
     return {};

@@ -1,20 +1,11 @@
-// Ranks, and the forms a comparison is shown in.
 #include "experiment/compare/ranking.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
-#include <numeric>
-
-#include "report/format.h"
 
 namespace chargpt {
 namespace {
-
-bool failed(const ConfigRuns& runs) {
-  return std::any_of(runs.seeds.begin(), runs.seeds.end(), [](const SeedRun& run) { return !run.failure.empty(); });
-}
 
 std::vector<std::vector<float>> losses_of(const ConfigRuns& runs) {
   std::vector<std::vector<float>> losses;
@@ -38,215 +29,11 @@ bool can_be_ranked(const ConfigResult& result) {
   return !result.runs.leaks && std::isfinite(result.mean.mean);
 }
 
-double mean_over(const ConfigRuns& runs, double SeedRun::*figure) {
-  const double sum = std::accumulate(runs.seeds.begin(), runs.seeds.end(), 0.0,
-                                     [figure](double so_far, const SeedRun& run) { return so_far + run.*figure; });
-  return sum / static_cast<double>(runs.seeds.size());
-}
-
-template <class Value>
-nlohmann::ordered_json or_null(const std::optional<Value>& value) {
-  return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
-}
-
-/// Adds "ci95", and "ci95_reason" where it is null.
-void add_interval(nlohmann::ordered_json& json, const Confidence& ci95) {
-  json["ci95"] = nullptr;
-  if (ci95.interval)
-    json["ci95"] = {ci95.interval->low, ci95.interval->high};
-  else
-    json["ci95_reason"] = ci95.reason;
-}
-
-nlohmann::ordered_json claim_json(const Claim& claim) {
-  nlohmann::ordered_json json;
-  add_interval(json, claim.ci95);
-  json["p"] = or_null(claim.p);
-  return json;
-}
-
-nlohmann::ordered_json seed_json(const SeedRun& run) {
-  nlohmann::ordered_json json = {{"seed", run.seed},
-                                 {"loss", nullptr},
-                                 {"seconds", run.seconds},
-                                 {"tokens_per_second", run.tokens_per_second},
-                                 {"run", run.run.string()}};
-  if (run.jobs > 1) json["jobs"] = run.jobs;
-  if (run.failure.empty()) {
-    json["loss"] = run.loss;
-    json["step"] = run.step;
-    if (run.updates > 0) json["updates"] = run.updates;
-    json["ended"] = enum_name(run.ended);
-    json["scored"] = run.scored == ScoredAt::end ? "end" : "best";
-    if (std::isfinite(run.lowest_loss)) json["lowest"] = {{"loss", run.lowest_loss}, {"step", run.lowest_step}};
-  } else {
-    json["failure"] = run.failure;
-  }
-  return json;
-}
-
-nlohmann::ordered_json versus_json(const std::optional<MeanEstimate>& versus) {
-  if (!versus) return nullptr;
-  nlohmann::ordered_json json = {{"difference", versus->mean}};
-  json.update(claim_json(versus->more_text));
-  json["this_text"] = claim_json(versus->this_text);
-  return json;
-}
-
-nlohmann::ordered_json result_json(const ConfigResult& result) {
-  nlohmann::ordered_json json = {{"config", result.runs.config}, {"params", result.runs.params}};
-  json["block_size"] = result.runs.block_size;
-  json["seeds"] = nlohmann::ordered_json::array();
-  for (const SeedRun& run : result.runs.seeds) json["seeds"].push_back(seed_json(run));
-  json["mean"] = result.mean.mean;
-  add_interval(json, result.mean.more_text.ci95);
-  add_interval(json["this_text"], result.mean.this_text.ci95);
-  json["spread"] = or_null(result.mean.deviation);
-  json["rank"] = result.rank > 0 ? nlohmann::ordered_json(result.rank) : nlohmann::ordered_json();
-  json["versus_best"] = versus_json(result.versus_best);
-  if (result.runs.leaks) json["leaks"] = true;
-  return json;
-}
-
-std::string rank_cell(const ConfigResult& result) {
-  if (result.rank > 0) return std::to_string(result.rank);
-  return result.runs.leaks ? "leaks" : "failed";
-}
-
-std::string p_cell(double p) {
-  return p < 0.0001 ? "<0.0001" : format_fixed(p, 4);
-}
-
-std::string interval_cell(const Confidence& ci95) {
-  if (!ci95.interval) return "cannot say";
-  return format_fixed(ci95.interval->low, 4) + " to " + format_fixed(ci95.interval->high, 4);
-}
-
-std::int64_t most_jobs(const ConfigRuns& runs) {
-  std::int64_t jobs = 1;
-  for (const SeedRun& run : runs.seeds) jobs = std::max(jobs, run.jobs);
-  return jobs;
-}
-
-std::vector<std::string> row_of(const ConfigResult& result) {
-  const std::optional<MeanEstimate>& versus = result.versus_best;
-  const std::string mark = most_jobs(result.runs) > 1 ? "*" : "";
-  return {rank_cell(result),
-          result.runs.config,
-          format_fixed(result.mean.mean, 4),
-          result.mean.deviation ? format_fixed(*result.mean.deviation, 4) : "",
-          interval_cell(result.mean.more_text.ci95),
-          versus ? format_fixed(versus->mean, 4) : "",
-          versus ? interval_cell(versus->this_text.ci95) : "",
-          versus && versus->this_text.p ? p_cell(*versus->this_text.p) : "",
-          versus ? interval_cell(versus->more_text.ci95) : "",
-          format_count(result.runs.params),
-          format_short(mean_over(result.runs, &SeedRun::tokens_per_second)) + mark,
-          format_fixed(mean_over(result.runs, &SeedRun::seconds), 1) + mark};
-}
-
-/// The noisiest of the paired differences decides what these seeds would show everywhere in the table.
-std::optional<SeedsDesign> design_of(const Comparison& comparison) {
-  std::optional<SeedsDesign> design;
-  for (const ConfigResult& result : comparison.results)
-    if (result.versus_best && result.versus_best->deviation) {
-      if (!design) design = {.seeds = std::ssize(result.runs.seeds), .comparisons = comparison.pairs};
-      design->deviation = std::max(design->deviation, *result.versus_best->deviation);
-    }
-  return design;
-}
-
-constexpr double small_difference = 0.01;
-
-std::string power_remark(const SeedsDesign& design) {
-  const auto needed = seeds_to_show(small_difference, design.deviation, design.comparisons);
-  return "if seeds differ as they did here, 80 of 100 such comparisons show a difference of " +
-         format_fixed(*shown_difference(design), 4) + " on this text with " + std::to_string(design.seeds) +
-         " seeds, and one of 0.01 with " + (needed ? std::to_string(*needed) : "more than 1,000") + " seeds";
-}
-
-nlohmann::ordered_json power_json(const SeedsDesign& design) {
-  return {{"power", 0.8},
-          {"deviation", design.deviation},
-          {"shown_difference", *shown_difference(design)},
-          {"difference", small_difference},
-          {"seeds", or_null(seeds_to_show(small_difference, design.deviation, design.comparisons))}};
-}
-
-std::string seeds_remark(std::size_t seeds) {
-  if (seeds == 1)
-    return "this text: cannot say: one seed does not tell how seeds differ; --seeds 3 trains each config three times. "
-           "more text: these very weights, not the configs, on more text of this kind";
-  return "this text: over other seeds, on this very text (Student's t over " + std::to_string(seeds) +
-         " seeds, paired). more text: over other seeds and more text of this kind, which no number of seeds narrows "
-         "beyond the text's own part";
-}
-
-std::string pairs_remark(std::int64_t pairs) {
-  return "the best was chosen by these very losses: differences are at 95 % for all " + std::to_string(pairs) +
-         " pairs of configs together";
-}
-
-void add_reason(std::vector<std::string>& lines, const std::string& about, const Confidence& ci95) {
-  if (!ci95.interval) lines.push_back(about + ", more text: cannot say: " + ci95.reason);
-}
-
-void add_what_was_scored(std::vector<std::string>& lines, const ConfigRuns& runs) {
-  constexpr double clearly = 0.02;
-  for (const SeedRun& run : runs.seeds) {
-    if (!run.failure.empty()) continue;
-    const std::string name = runs.config + " with seed " + std::to_string(run.seed);
-    if (run.scored == ScoredAt::best)
-      lines.push_back(name +
-                      " was scored by an earlier program, at the lowest of its evaluations on this very split: "
-                      "its loss flatters it beside those of ends of runs; another --out trains it again");
-    if (run.scored == ScoredAt::end && run.lowest_loss < run.loss - clearly)
-      lines.push_back(name + " overfitted: " + format_fixed(run.lowest_loss, 4) + " after update " +
-                      std::to_string(run.lowest_step) + ", " + format_fixed(run.loss, 4) +
-                      " at its end; a shorter run or more dropout is likely to score better");
-  }
-}
-
-/// "default: 2 of 3 seeds ended by patience": the schedules of such runs were not gone through.
-std::string ended_early(const ConfigRuns& runs) {
-  std::string line;
-  for (const Ending ending : {Ending::patience, Ending::seconds}) {
-    const auto count = std::count_if(runs.seeds.begin(), runs.seeds.end(),
-                                     [ending](const SeedRun& run) { return run.ended == ending; });
-    if (count == 0) continue;
-    line += (line.empty() ? runs.config + ": " : ", ") + std::to_string(count) + " of " +
-            std::to_string(runs.seeds.size()) + (runs.seeds.size() == 1 ? " seed" : " seeds") + " ended by " +
-            (ending == Ending::seconds ? "max_seconds" : "patience, which looked at this very split") +
-            ", before the schedule did";
-  }
-  return line;
-}
-
-/// "1,200" or, where seeds differ, "1,150 to 1,200"; empty where it is not known.
-std::string updates_of(const ConfigRuns& runs) {
-  std::int64_t least = std::numeric_limits<std::int64_t>::max(), most = 0;
-  for (const SeedRun& run : runs.seeds) {
-    least = std::min(least, run.updates);
-    most = std::max(most, run.updates);
-  }
-  if (most == 0 || least == 0) return "";
-  return least == most ? format_count(most) : format_count(least) + " to " + format_count(most);
-}
-
-/// Where not all made as many.
-std::string updates_remark(const Comparison& comparison) {
-  std::vector<std::string> each;
-  bool differ = false;
-  for (const ConfigResult& result : comparison.results) {
-    const std::string updates = updates_of(result.runs);
-    if (updates.empty()) continue;
-    differ |= updates != updates_of(comparison.results.front().runs);
-    each.push_back(result.runs.config + " " + updates);
-  }
-  return differ ? "updates: " + joined(each, ", ") : "";
-}
-
 }  // namespace
+
+bool failed(const ConfigRuns& runs) {
+  return std::any_of(runs.seeds.begin(), runs.seeds.end(), [](const SeedRun& run) { return !run.failure.empty(); });
+}
 
 Comparison rank_configs(std::vector<ConfigRuns> configs) {
   Comparison comparison;
@@ -266,52 +53,6 @@ Comparison rank_configs(std::vector<ConfigRuns> configs) {
     for (const SeedRun& run : result.runs.seeds)
       comparison.tokens = std::max(comparison.tokens, std::ssize(run.losses));
   return comparison;
-}
-
-nlohmann::ordered_json to_json(const Comparison& comparison) {
-  nlohmann::ordered_json json = {{"results", nlohmann::ordered_json::array()}};
-  for (const ConfigResult& result : comparison.results) json["results"].push_back(result_json(result));
-  json["split"] = "val";
-  json["tokens"] = comparison.tokens;
-  json["comparisons"] = comparison.pairs;
-  if (const auto design = design_of(comparison)) json["seeds_needed"] = power_json(*design);
-  json["remarks"] = remarks(comparison);
-  return json;
-}
-
-Table to_table(const Comparison& comparison) {
-  Table table({"rank", "config", "loss", "spread", "95 %, more text", "above best", "95 %, this text", "p, this text",
-               "95 %, more text", "parameters", "tokens/s", "seconds"});
-  for (const ConfigResult& result : comparison.results) table.add(row_of(result));
-  return table;
-}
-
-std::vector<std::string> remarks(const Comparison& comparison) {
-  std::vector<std::string> lines;
-  if (comparison.results.empty()) return lines;
-  lines.push_back(seeds_remark(comparison.results[0].runs.seeds.size()));
-  if (comparison.pairs > 1) lines.push_back(pairs_remark(comparison.pairs));
-  if (const auto design = design_of(comparison)) lines.push_back(power_remark(*design));
-  lines.push_back(
-      "scored are the weights that each run ended with (averaged ones with train.ema), not its best "
-      "checkpoint, which this split would have chosen");
-  std::int64_t jobs = 1;
-  for (const ConfigResult& result : comparison.results) jobs = std::max(jobs, most_jobs(result.runs));
-  if (jobs > 1)
-    lines.push_back("* up to " + std::to_string(jobs) +
-                    " trainings shared the machine: these times and speeds compare with none");
-  for (const ConfigResult& result : comparison.results) {
-    if (!failed(result.runs)) add_reason(lines, result.runs.config, result.mean.more_text.ci95);
-    if (result.versus_best) add_reason(lines, result.runs.config + " above best", result.versus_best->more_text.ci95);
-    add_what_was_scored(lines, result.runs);
-    if (result.runs.leaks) lines.push_back(result.runs.config + " " + leaks_label + "; its loss is not ranked");
-    for (const SeedRun& run : result.runs.seeds)
-      if (!run.failure.empty())
-        lines.push_back(result.runs.config + " with seed " + std::to_string(run.seed) + ": " + run.failure);
-    if (const std::string early = ended_early(result.runs); !early.empty()) lines.push_back(early);
-  }
-  if (const std::string updates = updates_remark(comparison); !updates.empty()) lines.push_back(updates);
-  return lines;
 }
 
 }  // namespace chargpt

@@ -1,6 +1,5 @@
-// What several configs, each trained with the same seeds on the same text, say about each other: means, intervals,
-// ranks, and how the result reads as JSON and as a table. Pure functions over losses; trains nothing and knows no
-// tensor.
+// What several configs, each trained with the same seeds on the same text, say about each other: means, intervals and
+// ranks. Pure functions over losses; trains nothing and knows no tensor.
 #pragma once
 
 #include <cstdint>
@@ -49,6 +48,9 @@ struct ConfigRuns {
   std::vector<SeedRun> seeds = {};
 };
 
+/// One of its seeds has no loss.
+bool failed(const ConfigRuns& runs);
+
 struct ConfigResult {
   ConfigRuns runs;
   MeanEstimate mean;                        ///< of this config alone; NaN where a seed failed
@@ -68,19 +70,5 @@ struct Comparison {
 /// very losses, so each comparison with it is corrected for all pairs that there are (see evaluate/paired.h): of
 /// configs that are equal, at most 5 % of comparisons call any better than another.
 Comparison rank_configs(std::vector<ConfigRuns> configs);
-
-/// {"results":[{"config","params","seeds":[{"seed","loss","seconds","tokens_per_second","run"}],"mean","ci95","this_text",
-/// "spread","rank","versus_best":{"difference","ci95","p","this_text":{"ci95","p"}}}…],"comparisons","seeds_needed",…}.
-/// "ci95" and "p" are of more text of this kind, "this_text" of other seeds on this very text; null where they cannot
-/// be said, and then "ci95_reason" says why.
-nlohmann::ordered_json to_json(const Comparison& comparison);
-
-/// One row per config.
-Table to_table(const Comparison& comparison);
-
-/// What a reader of the table must know: what each interval is about or why there is none, the difference that these
-/// seeds would show, which weights were scored, times of runs that shared the machine, runs that overfitted or
-/// diverged, models that leak.
-std::vector<std::string> remarks(const Comparison& comparison);
 
 }  // namespace chargpt

@@ -35,7 +35,7 @@ struct TimeToLossOptions {
 
 struct TimesToLoss {
   std::vector<TimedConfig> configs = {};  ///< sort_by_time()'s order
-  bool complete = true;                     ///< false: stopped before every run had ended
+  bool complete = true;                   ///< false: stopped before every run had ended
 };
 
 /// One run at a time, seed by seed, all configs with the first seed first, so that a machine that slows down slows all.

@@ -1,0 +1,46 @@
+#include "experiment/compare/common_text.h"
+
+#include <system_error>
+
+#include "base/error.h"
+#include "text/text_place.h"
+#include "train/conditions.h"
+
+namespace chargpt {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool same_text(const Corpus& a, const Corpus& b) {
+  return a.fingerprint() == b.fingerprint() && a.vocabulary() == b.vocabulary() && a.train().size() == b.train().size();
+}
+
+/// The text where the config names it, or where a run of this comparison found it before.
+Corpus load_text(DataConfig data, const fs::path& out, const ReadingProgress& reading) {
+  std::error_code ignored;
+  for (const fs::directory_entry& run : fs::directory_iterator(out, ignored))
+    if (const auto places = text_places(data.text, run.path()); !places.empty()) {
+      data.text = places.front();
+      break;
+    }
+  return load_corpus(data, {}, std::nullopt, most_bytes_in_memory, reading);
+}
+
+}  // namespace
+
+Corpus load_common_text(const std::vector<ResolvedConfig>& configs, const fs::path& out,
+                        const ReadingProgress& reading) {
+  const Config& first = configs.front().config;
+  Corpus corpus = load_text(first.data, out, reading);
+  for (const ResolvedConfig& resolved : configs) {
+    if (changed_options(first, resolved.config, "data").empty()) continue;
+    if (!same_text(corpus, load_text(resolved.config.data, out, reading)))
+      throw Error(ExitCode::usage, "configs " + first.name + " and " + resolved.config.name +
+                                       " differ in their text (" +
+                                       changed_options(first, resolved.config, "data").front() +
+                                       "); losses compare only on one text, in the same units and split");
+  }
+  return corpus;
+}
+
+}  // namespace chargpt
