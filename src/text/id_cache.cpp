@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/quote.h"
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 namespace chargpt {
 namespace {

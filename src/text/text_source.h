@@ -12,8 +12,8 @@
 #include <string_view>
 
 #include "base/file_kind.h"
+#include "base/utf8.h"
 #include "config/config.h"
-#include "text/utf8.h"
 
 namespace chargpt {
 

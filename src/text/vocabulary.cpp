@@ -6,9 +6,9 @@
 
 #include "base/error.h"
 #include "base/quote.h"
+#include "base/utf8.h"
 #include "text/symbol_index.h"
 #include "text/unknown_characters.h"
-#include "text/utf8.h"
 
 namespace chargpt {
 namespace {

@@ -8,10 +8,10 @@
 
 #include "base/files.h"
 #include "base/random.h"
+#include "base/utf8.h"
 #include "failure.h"
 #include "source_path.h"
 #include "text/sample_text.h"
-#include "text/utf8.h"
 
 namespace chargpt {
 namespace {
