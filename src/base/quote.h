@@ -11,7 +11,4 @@ namespace chargpt {
 /// after `max_bytes`; no quotation marks are added. Safe to print whatever a file or an argument held.
 std::string printable(std::string_view text, std::size_t max_bytes = 80);
 
-/// Whether all of `text` is well-formed UTF-8 (Unicode, table 3-7).
-bool is_utf8(std::string_view text);
-
 }  // namespace chargpt

@@ -40,6 +40,30 @@ DecodedCharacter decode_character(std::string_view bytes) {
   return {value, length, fault_of_value(value, length)};
 }
 
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const DecodedCharacter character = decode_character(text);
+    if (character.fault != Utf8Fault::none) return false;
+    text.remove_prefix(static_cast<std::size_t>(character.length));
+  }
+  return true;
+}
+
+bool begins_character(std::string_view bytes) {
+  if (bytes.empty() || decode_character(bytes).fault != Utf8Fault::cut_off) return false;
+  const auto completed_by = [bytes](char continuation) {
+    return decode_character(std::string(bytes).append(3, continuation)).fault == Utf8Fault::none;
+  };
+  return completed_by('\x80') || completed_by('\xBF');  // the lowest and the highest that it could become
+}
+
+bool is_control(char32_t code_point) {
+  if (code_point < 0x20 || (code_point >= 0x7F && code_point < 0xA0)) return true;
+  if (code_point >= 0x2028 && code_point <= 0x202E) return true;
+  return code_point == 0x061C || code_point == 0x200E || code_point == 0x200F ||
+         (code_point >= 0x2066 && code_point <= 0x2069);
+}
+
 std::string_view describe_fault(Utf8Fault fault) {
   switch (fault) {
     case Utf8Fault::none:

@@ -40,6 +40,17 @@ struct DecodedCharacter {
 /// The first character of `bytes`, which must not be empty.
 DecodedCharacter decode_character(std::string_view bytes);
 
+/// Whether all of `text` is well-formed.
+bool is_utf8(std::string_view text);
+
+/// Whether `bytes` are the beginning, not the whole, of a character: "\xE2\x82" of "€". False for what no further byte
+/// could mend, such as "\xED\xA0".
+bool begins_character(std::string_view bytes);
+
+/// Code points that a terminal obeys instead of showing: C0 (line ends and tabs among them) and C1 controls, line
+/// separators, and marks, overrides and isolates of direction, which rewrite a line or disguise its order.
+bool is_control(char32_t code_point);
+
 /// The rest of a sentence that starts "byte 0xE9 at offset 12 ", for each fault.
 std::string_view describe_fault(Utf8Fault fault);
 

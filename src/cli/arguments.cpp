@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/quote.h"
+#include "base/utf8.h"
 #include "cli/help_text.h"
 #include "inference/model_types.h"
 #include "kernels/processor.h"

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "base/quote.h"
+#include "base/utf8.h"
 #include "report/escape.h"
 
 namespace chargpt {

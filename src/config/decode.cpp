@@ -10,6 +10,7 @@
 #include "base/names.h"
 #include "base/pattern.h"
 #include "base/quote.h"
+#include "base/utf8.h"
 #include "config/kinds.h"
 
 namespace chargpt {

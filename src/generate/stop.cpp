@@ -6,31 +6,10 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/utf8.h"
 
 namespace chargpt {
 namespace {
-
-/// How many bytes a character that starts with `lead` has; 0 where none starts so.
-std::size_t character_length(unsigned char lead) {
-  if (lead < 0x80) return 1;
-  if (lead < 0xC2) return 0;
-  if (lead < 0xE0) return 2;
-  if (lead < 0xF0) return 3;
-  return lead < 0xF5 ? 4 : 0;
-}
-
-/// `byte` may follow `lead` as its second byte: no overlong forms, no surrogates, nothing above U+10FFFF.
-bool may_be_second(unsigned char lead, unsigned char byte) {
-  if (lead == 0xE0) return byte >= 0xA0 && byte < 0xC0;
-  if (lead == 0xED) return byte >= 0x80 && byte < 0xA0;
-  if (lead == 0xF0) return byte >= 0x90 && byte < 0xC0;
-  if (lead == 0xF4) return byte >= 0x80 && byte < 0x90;
-  return byte >= 0x80 && byte < 0xC0;
-}
-
-bool may_follow(std::string_view begun, unsigned char byte) {
-  return begun.size() == 1 ? may_be_second(static_cast<unsigned char>(begun[0]), byte) : byte >= 0x80 && byte < 0xC0;
-}
 
 /// Length of the longest end of `text` that is the beginning, not the whole, of `stop`.
 std::size_t begun_length(std::string_view text, std::string_view stop) {
@@ -44,9 +23,10 @@ std::size_t begun_length(std::string_view text, std::string_view stop) {
 std::string Utf8Assembler::add(std::string_view bytes) {
   std::string out;
   for (const char byte : bytes) {
-    if (!held_.empty() && !may_follow(held_, static_cast<unsigned char>(byte))) out += finish();
+    const std::string longer = held_ + byte;
+    if (!begins_character(longer) && !is_utf8(longer)) out += finish();
     held_ += byte;
-    if (held_.size() >= character_length(static_cast<unsigned char>(held_[0]))) out += finish();
+    if (!begins_character(held_)) out += finish();
   }
   return out;
 }

@@ -3,18 +3,15 @@
 #include <array>
 #include <cstdio>
 
+#include "base/utf8.h"
 #include "report/symbols.h"
 
 namespace chargpt {
 namespace {
 
-/// Symbols that a terminal obeys instead of showing; of those above ASCII: C1, separators, marks, overrides, isolates.
+/// Line ends and tabs are a text's own.
 bool is_obeyed(char32_t code_point) {
-  if (code_point < 0x20) return code_point != '\n' && code_point != '\t';
-  if (code_point >= 0x7F && code_point < 0xA0) return true;
-  if (code_point >= 0x2028 && code_point <= 0x202E) return true;
-  return code_point == 0x061C || code_point == 0x200E || code_point == 0x200F ||
-         (code_point >= 0x2066 && code_point <= 0x2069);
+  return is_control(code_point) && code_point != '\n' && code_point != '\t';
 }
 
 std::string number(const char* form, char32_t code_point) {

@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "base/names.h"
 #include "base/quote.h"
+#include "base/utf8.h"
 #include "text/sample_text.h"
 
 namespace chargpt {

@@ -30,13 +30,6 @@ TEST_CASE("marks of direction, which disguise the order of a line, are spelled o
     CHECK(printable(symbol) == symbol);
 }
 
-TEST_CASE("UTF-8 is told from what is not") {
-  CHECK(is_utf8(""));
-  CHECK(is_utf8("Größe 语 😀"));
-  CHECK_FALSE(is_utf8("a\xFF"));
-  CHECK_FALSE(is_utf8("\xE8\xAF"));
-}
-
 TEST_CASE("long text is cut between symbols") {
   CHECK(printable("abcdef", 3) == "abc...");
   CHECK(printable("éé", 3) == "é...");

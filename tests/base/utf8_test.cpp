@@ -224,4 +224,22 @@ TEST_CASE("random bytes decode or have a fault") {
   }
 }
 
+TEST_CASE("UTF-8 is told from what is not") {
+  CHECK(is_utf8(""));
+  CHECK(is_utf8("Größe 语 😀"));
+  CHECK_FALSE(is_utf8("a\xFF"));
+  CHECK_FALSE(is_utf8("\xE8\xAF"));
+}
+
+TEST_CASE("the beginning of a character is told from what no further byte could mend") {
+  for (const char32_t code_point : {U'\u00E9', U'\u0800', U'\uD7FF', U'\uE000', U'\U00010000', U'\U0010FFFF'}) {
+    const std::string whole = utf8_of(code_point);
+    for (std::size_t length = 1; length < whole.size(); ++length) CHECK(begins_character(whole.substr(0, length)));
+    CHECK_FALSE(begins_character(whole));
+  }
+  for (const std::string bytes :
+       {"", "a", "\x80", "\xC1", "\xE0\x9F", "\xED\xA0", "\xF0\x8F", "\xF4\x90", "\xF5", "\xE2("})
+    CHECK_FALSE(begins_character(bytes));
+}
+
 }  // namespace chargpt
