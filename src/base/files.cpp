@@ -117,15 +117,6 @@ std::string read_all(const Descriptor& file, std::uint64_t max_bytes, const std:
   return bytes;
 }
 
-void write_all(const Descriptor& file, std::string_view bytes, const std::filesystem::path& path) {
-  while (!bytes.empty()) {
-    const ssize_t count = ::write(file.number(), bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) fail("write", path, errno);
-    bytes.remove_prefix(static_cast<std::size_t>(count));
-  }
-}
-
 /// A name beside `path`, another each time, that no other thread or process of the program uses.
 std::filesystem::path temporary_beside(const std::filesystem::path& path) {
   static std::atomic<unsigned> count{0};
@@ -166,7 +157,7 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view b
   std::filesystem::path temporary;
   Descriptor file(open_temporary(path, temporary));
   try {
-    write_all(file, bytes, path);
+    if (write_all(file.number(), std::as_bytes(std::span(bytes))) < bytes.size()) fail("write", path, errno);
     if (::fsync(file.number()) != 0 || !file.close()) fail("write", path, errno);
     if (std::rename(temporary.c_str(), path.c_str()) != 0) fail("replace", path, errno);
   } catch (...) {
@@ -174,6 +165,19 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view b
     throw;
   }
   fsync_path(folder_of(path));
+}
+
+std::size_t write_all(int descriptor, std::span<const std::byte> bytes, std::optional<std::uint64_t> offset) {
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const auto rest = bytes.subspan(done);
+    const ssize_t count = offset ? ::pwrite(descriptor, rest.data(), rest.size(), static_cast<off_t>(*offset + done))
+                                 : ::write(descriptor, rest.data(), rest.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) break;
+    done += static_cast<std::size_t>(count);
+  }
+  return done;
 }
 
 void fsync_path(const std::filesystem::path& path) {

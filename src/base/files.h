@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,6 +21,10 @@ std::string read_regular_file(const std::filesystem::path& path, std::uint64_t m
 /// Temp file in the same folder, write, fsync, rename over path, fsync the folder. Afterwards the old or the new file
 /// is there, whole.
 void write_file_atomically(const std::filesystem::path& path, std::string_view bytes);
+
+/// Hands `bytes` to the system, at `offset` of the file or where the descriptor stands. Returns how many it took: fewer
+/// than all, with errno set, where it refused.
+std::size_t write_all(int descriptor, std::span<const std::byte> bytes, std::optional<std::uint64_t> offset = {});
 
 void fsync_path(const std::filesystem::path& path);
 

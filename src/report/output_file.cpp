@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/quote.h"
 
 namespace chargpt {
@@ -22,18 +23,9 @@ OutputFile::~OutputFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-void OutputFile::write(std::string_view bytes) {
-  unwritten_ = bytes.size();
-  while (unwritten_ > 0) {
-    const ssize_t count = ::write(descriptor_, bytes.data() + (bytes.size() - unwritten_), unwritten_);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) fail(errno);
-    unwritten_ -= static_cast<std::size_t>(count);
-  }
-}
-
 void OutputFile::write(std::span<const std::byte> bytes) {
-  write(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  unwritten_ = bytes.size() - write_all(descriptor_, bytes);
+  if (unwritten_ > 0) fail(errno);
 }
 
 void OutputFile::sync_and_close() {

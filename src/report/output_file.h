@@ -22,8 +22,8 @@ class OutputFile {
   OutputFile& operator=(const OutputFile&) = delete;
 
   /// After an Error, how many of its bytes are in the file is known to unwritten().
-  void write(std::string_view bytes);
   void write(std::span<const std::byte> bytes);
+  void write(std::string_view bytes) { write(std::as_bytes(std::span(bytes))); }
   /// Those bytes of the last write() that did not get there.
   std::size_t unwritten() const { return unwritten_; }
   /// Waits until the bytes are on the disk, then closes.

@@ -114,13 +114,7 @@ class UnfinishedFile {
   }
 
   void write(std::span<const std::byte> bytes, std::uint64_t offset) {
-    while (!bytes.empty()) {
-      const ssize_t count = ::pwrite(number_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0) fail();
-      bytes = bytes.subspan(static_cast<std::size_t>(count));
-      offset += static_cast<std::uint64_t>(count);
-    }
+    if (write_all(number_, bytes, offset) < bytes.size()) fail();
   }
 
   void finish() {
