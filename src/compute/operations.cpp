@@ -3,10 +3,10 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
-#include <chrono>
 #include <numeric>
 #include <vector>
 
+#include "base/clock.h"
 #include "compute/cpu/threads.h"
 #include "kernels/kernels.h"
 #include "model/layers.h"
@@ -36,10 +36,10 @@ double measured_peak() {
   std::vector<double> operations(static_cast<std::size_t>(threads));
   double best = 0;
   for (int burst = 0; burst < bursts; ++burst) {
-    const auto start = std::chrono::steady_clock::now();
+    const double start = steady_seconds();
     cpu::on_threads(threads,
                     [&](int thread) { operations[static_cast<std::size_t>(thread)] = cpu::kernels().burn(rounds); });
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const double seconds = steady_seconds() - start;
     best = std::max(best, std::accumulate(operations.begin(), operations.end(), 0.0) / seconds);
   }
   return best;

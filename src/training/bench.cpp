@@ -1,8 +1,6 @@
 // `chargpt bench train`: milliseconds of one training step, everything in it but logging and evaluation; and the door
 // to `bench sample` and `bench learn`.
-#include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -10,7 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/error.h"
+#include "base/quantile.h"
 #include "cli/arguments.h"
 #include "cli/loaded_run.h"
 #include "cli/run_text.h"
@@ -46,19 +46,11 @@ std::vector<double> measure_steps(Trainer& trainer, std::int64_t warmup, std::in
   for (std::int64_t i = 0; i < warmup; ++i) trainer.step();
   std::vector<double> milliseconds;
   for (std::int64_t i = 0; i < steps; ++i) {
-    const auto start = std::chrono::steady_clock::now();
+    const double start = steady_seconds();
     trainer.step();
-    milliseconds.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+    milliseconds.push_back(1e3 * (steady_seconds() - start));
   }
   return milliseconds;
-}
-
-double quantile(std::vector<double> values, double q) {
-  std::sort(values.begin(), values.end());
-  const double place = q * static_cast<double>(values.size() - 1);
-  const auto low = static_cast<std::size_t>(place);
-  const std::size_t high = std::min(low + 1, values.size() - 1);
-  return values[low] + (place - static_cast<double>(low)) * (values[high] - values[low]);
 }
 
 /// The step's arithmetic, and what part of this machine's peak it reaches: on the CPU, the peak measured here and now.
@@ -100,11 +92,11 @@ nlohmann::ordered_json bench_train(const Arguments& arguments) {
   options.engine = arguments.engine;
   Trainer trainer(std::move(config), std::move(corpus), options);
   const std::vector<double> milliseconds = measure_steps(trainer, arguments.warmup, arguments.steps);
-  const double median = quantile(milliseconds, 0.5);
+  const double middle = median(milliseconds);
   const auto tokens = static_cast<double>(train.batch_size * train.gradient_accumulation_steps * block_size);
   nlohmann::ordered_json json = {
-      {"ms_per_step", {{"median", median}, {"p10", quantile(milliseconds, 0.1)}, {"p90", quantile(milliseconds, 0.9)}}},
-      {"tokens_per_second", 1000.0 * tokens / median},
+      {"ms_per_step", {{"median", middle}, {"p10", quantile(milliseconds, 0.1)}, {"p90", quantile(milliseconds, 0.9)}}},
+      {"tokens_per_second", 1000.0 * tokens / middle},
       {"steps", arguments.steps},
       {"warmup_steps", arguments.warmup},
       {"engine", trainer.engine().name()},

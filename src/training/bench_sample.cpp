@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/quantile.h"
 #include "cli/decoding.h"
 #include "cli/loaded_run.h"
 #include "cli/process.h"
@@ -124,12 +125,6 @@ Times measure(const Subject& subject, const SampleBenchArguments& arguments) {
            1337, on_token);
   times.all = steady_seconds() - begin;
   return times;
-}
-
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
 template <class Value>

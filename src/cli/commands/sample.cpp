@@ -1,12 +1,12 @@
 // `chargpt sample RUN`: streams text written by a trained model.
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <iostream>
 #include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/names.h"
@@ -99,15 +99,15 @@ class SampleText {
     text_ += text;
     if (!live_ || text.empty()) return;
     print_text(text);
-    const auto now = std::chrono::steady_clock::now();
-    if (now - flushed_ < std::chrono::milliseconds(5)) return;  // faster than anyone reads: a few characters at once
+    const double now = steady_seconds();
+    if (now - flushed_ < 0.005) return;  // faster than anyone reads: a few characters at once
     std::fflush(stdout);
     flushed_ = now;
   }
   Utf8Assembler assembler_;  // units bytes: a character may come in several tokens
   StopMatcher matcher_;
   bool live_;
-  std::chrono::steady_clock::time_point flushed_{};
+  double flushed_ = 0;
   std::string text_;
   std::int64_t tokens_ = 0;
 };
@@ -170,7 +170,7 @@ void run_sample(const Arguments& arguments) {
   for (std::int64_t i = 0; i < sample.num_samples; ++i)
     samples.emplace_back(arguments.stop, i == 0 && !arguments.output.json);
   if (!arguments.output.json) print_text(prompt);
-  const auto start = std::chrono::steady_clock::now();
+  const double start = steady_seconds();
   const std::unique_ptr<NextLogits> logits =
       run.next_logits({.context = arguments.context, .storage = arguments.storage, .rerun = arguments.no_cache});
   generate(*logits, run.model->vocab_size(), run.model->block_size(), ids, sample,
@@ -181,9 +181,9 @@ void run_sample(const Arguments& arguments) {
   print_samples(arguments, prompt, samples);
   std::int64_t tokens = 0;
   for (const SampleText& text : samples) tokens += text.tokens();
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  const double seconds = steady_seconds() - start;
   log_detail(std::to_string(tokens) + " characters, " +
-             std::to_string(static_cast<std::int64_t>(static_cast<double>(tokens) / seconds.count())) + " a second");
+             std::to_string(static_cast<std::int64_t>(static_cast<double>(tokens) / seconds)) + " a second");
 }
 
 }  // namespace

@@ -9,9 +9,11 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/open_folder.h"
+#include "base/quantile.h"
 #include "compute/averages.h"
 #include "compute/device.h"
 #include "evaluate/split_loss.h"
@@ -39,12 +41,7 @@ class Speedometer : public Listener {
   using Listener::on;
   void on(const StepEvent& event) override { speeds_.push_back(event.tokens_per_second); }
   /// `otherwise`: where there was no update.
-  double median(double otherwise) {
-    if (speeds_.empty()) return otherwise;
-    const auto middle = speeds_.begin() + std::ssize(speeds_) / 2;
-    std::nth_element(speeds_.begin(), middle, speeds_.end());
-    return *middle;
-  }
+  double median_or(double otherwise) const { return speeds_.empty() ? otherwise : median(speeds_); }
 
  private:
   std::vector<double> speeds_;
@@ -157,7 +154,7 @@ class Comparer {
   struct Job {
     Entry entry;
     std::unique_ptr<ChildProcess> process;
-    std::chrono::steady_clock::time_point begun;
+    double begun;  ///< by steady_seconds()
   };
 
   static std::vector<ResolvedConfig> prepared(std::vector<ResolvedConfig> configs, const CompareOptions& options) {
@@ -227,7 +224,7 @@ class Comparer {
   void start(Entry entry, std::vector<Job>& running) {
     place(entry);
     auto process = options_.start(entry.about.number);
-    running.push_back({std::move(entry), std::move(process), std::chrono::steady_clock::now()});
+    running.push_back({std::move(entry), std::move(process), steady_seconds()});
   }
 
   /// A process that was on its way to its folder when that was renamed fails, by whatever it misses first.
@@ -264,9 +261,8 @@ class Comparer {
     place(entry);
     const int code = *job.process->ended();
     if (code == static_cast<int>(ExitCode::diverged)) {
-      const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - job.begun;
       results_[entry.index].seeds.push_back({.seed = entry.about.seed,
-                                             .seconds = seconds.count(),
+                                             .seconds = steady_seconds() - job.begun,
                                              .jobs = options_.jobs,
                                              .run = entry.about.run,
                                              .failure = error_of(*job.process, code)});
@@ -349,7 +345,7 @@ class Comparer {
     kept.seed.ended = trainer.state().ended;
     kept.seed.seconds = trainer.state().seconds;
     const double tokens = static_cast<double>(trainer.state().step * tokens_per_step(trainer.config().config));
-    kept.seed.tokens_per_second = speedometer->median(kept.seed.seconds > 0 ? tokens / kept.seed.seconds : 0);
+    kept.seed.tokens_per_second = speedometer->median_or(kept.seed.seconds > 0 ? tokens / kept.seed.seconds : 0);
     if (kept.seed.failure.empty()) keep_losses(entry.about.run, kept);
     add(entry, std::move(kept));
     return true;
