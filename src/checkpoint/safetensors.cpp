@@ -100,6 +100,13 @@ const TensorView* SafetensorsFile::find(const std::string& name) const {
   return found == places_.end() ? nullptr : &tensors_[found->second];
 }
 
+void expect_no_more(const SafetensorsFile& file, const std::string& source, const std::set<std::string>& expected) {
+  for (const TensorView& tensor : file.tensors())
+    if (!expected.contains(tensor.name))
+      throw Error(ExitCode::data,
+                  source + " has a tensor that this model has not: " + tensor.name + "; it belongs to another model");
+}
+
 void SafetensorsFile::parse(std::span<const std::byte> bytes, const std::string& source) {
   const std::string_view text = header_text(bytes, source);
   const std::span<const std::byte> data = bytes.subspan(size_field + text.size());

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -43,6 +44,10 @@ class SafetensorsFile {
   std::map<std::string, std::size_t> places_;  ///< of names in tensors_
   std::map<std::string, std::string> metadata_;
 };
+
+/// After every tensor of a model was found: error data, naming `source`, where the file has another one than
+/// `expected`.
+void expect_no_more(const SafetensorsFile& file, const std::string& source, const std::set<std::string>& expected);
 
 /// Gives a file's bytes piece by piece, in order.
 using ByteSink = std::function<void(std::span<const std::byte>)>;

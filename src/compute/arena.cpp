@@ -152,14 +152,6 @@ std::set<std::string> load_slots(const ParameterGroup& group, torch::Tensor& buf
   return names;
 }
 
-/// After every expected tensor was found: there may be no other.
-void expect_no_more(const SafetensorsFile& file, const std::string& source, const std::set<std::string>& expected) {
-  for (const TensorView& tensor : file.tensors())
-    if (!expected.contains(tensor.name))
-      throw Error(ExitCode::data,
-                  source + " has a tensor that this model has not: " + tensor.name + "; it belongs to another model");
-}
-
 torch::Tensor copy_of(const torch::Tensor& tensor) {
   return tensor.defined() ? tensor.clone() : torch::Tensor();
 }

@@ -54,12 +54,7 @@ class WeightsFile {
   }
 
   /// After the last: there may be no other.
-  void expect_no_more() const {
-    for (const TensorView& tensor : file_.tensors())
-      if (!asked_.contains(tensor.name))
-        throw Error(ExitCode::data, source_ + " has a tensor that this model has not: " + tensor.name +
-                                        "; it belongs to another model");
-  }
+  void expect_no_more() const { chargpt::expect_no_more(file_, source_, asked_); }
   const std::string& source() const { return source_; }
 
  private:
