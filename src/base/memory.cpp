@@ -43,6 +43,17 @@ Error memory_error(const std::string& where, const std::string& amount) {
               "step), model.block_size, or the model's n_embd and n_layer"};
 }
 
+std::int64_t bytes_of_pages(int which) {
+  return static_cast<std::int64_t>(sysconf(which)) * sysconf(_SC_PAGE_SIZE);
+}
+
+/// The number in a file of the cgroup's; none where it says "max", or there is no such file.
+std::optional<std::int64_t> of_cgroup(const char* file) {
+  std::ifstream in(std::string("/sys/fs/cgroup/") + file);
+  std::int64_t bytes = 0;
+  return in >> bytes ? std::optional(bytes) : std::nullopt;
+}
+
 }  // namespace
 
 std::optional<Error> as_memory_error(const std::exception& failure) {
@@ -57,10 +68,14 @@ std::optional<Error> as_memory_error(const std::exception& failure) {
 }
 
 std::int64_t physical_memory() {
-  const std::int64_t machine = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
-  std::ifstream file("/sys/fs/cgroup/memory.max");  // "max" or a number of bytes
-  std::int64_t limit = 0;
-  return file >> limit ? std::min(machine, limit) : machine;
+  const std::int64_t machine = bytes_of_pages(_SC_PHYS_PAGES);
+  return std::min(machine, of_cgroup("memory.max").value_or(machine));
+}
+
+std::int64_t free_memory() {
+  const std::int64_t machine = bytes_of_pages(_SC_AVPHYS_PAGES);
+  const auto limit = of_cgroup("memory.max"), used = of_cgroup("memory.current");
+  return limit && used ? std::clamp<std::int64_t>(*limit - *used, 0, machine) : machine;
 }
 
 }  // namespace chargpt

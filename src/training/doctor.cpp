@@ -1,6 +1,5 @@
 // `chargpt doctor`: what this machine offers, what is wrong, and the fix.
 #include <sys/statvfs.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <memory>
@@ -8,6 +7,7 @@
 #include <string>
 #include <thread>
 
+#include "base/memory.h"
 #include "cli/arguments.h"
 #include "cli/print_json.h"
 #include "cli/version.h"
@@ -20,10 +20,6 @@
 namespace chargpt {
 
 namespace {
-
-std::int64_t memory_bytes(int name) {
-  return static_cast<std::int64_t>(sysconf(name)) * sysconf(_SC_PAGESIZE);
-}
 
 std::int64_t free_disk_bytes() {
   struct statvfs disk {};
@@ -44,7 +40,7 @@ nlohmann::ordered_json findings(std::int64_t threads) {
   if (threads > static_cast<std::int64_t>(std::thread::hardware_concurrency()))
     advice.push_back("more threads than processors make training slower: leave --threads out");
   if (const char* const slower = slower_for_lack_of(); slower != nullptr) advice.push_back(slower);
-  if (memory_bytes(_SC_AVPHYS_PAGES) < (std::int64_t{1} << 30))
+  if (free_memory() < (std::int64_t{1} << 30))
     advice.push_back("under 1 GB of memory is free: close other programs, or lower train.batch_size");
   return advice;
 }
@@ -65,8 +61,8 @@ void run_doctor(const Arguments& arguments) {
                                        {"cpu_capability", cpu_capability()},
                                        {"kernels", cpu::kernels().name},
                                        {"bfloat16", cpu::half_kernels() != nullptr},
-                                       {"memory", memory_bytes(_SC_PHYS_PAGES)},
-                                       {"memory_free", memory_bytes(_SC_AVPHYS_PAGES)},
+                                       {"memory", physical_memory()},
+                                       {"memory_free", free_memory()},
                                        {"disk_free", free_disk_bytes()},
                                        {"advice", findings(threads)}};
   if (arguments.output.json) {
@@ -77,8 +73,8 @@ void run_doctor(const Arguments& arguments) {
               cpu::half_kernels() != nullptr ? "with" : "without");
   std::printf("device %s (auto takes a CUDA device where LibTorch finds one)\n%lld threads on %u processors\n",
               chosen.c_str(), static_cast<long long>(threads), std::thread::hardware_concurrency());
-  std::printf("memory %s, free %s; disk free here %s\n", format_bytes(memory_bytes(_SC_PHYS_PAGES)).c_str(),
-              format_bytes(memory_bytes(_SC_AVPHYS_PAGES)).c_str(), format_bytes(free_disk_bytes()).c_str());
+  std::printf("memory %s, free %s; disk free here %s\n", format_bytes(physical_memory()).c_str(),
+              format_bytes(free_memory()).c_str(), format_bytes(free_disk_bytes()).c_str());
   for (const auto& line : json["advice"]) std::printf("advice: %s\n", line.get<std::string>().c_str());
   if (json["advice"].empty()) std::printf("nothing is wrong\n");
 }
