@@ -1,12 +1,10 @@
 #include "train/conditions.h"
 
-#include <nlohmann/json.hpp>
-
 #include "base/error.h"
 #include "base/line_of.h"
 #include "compute/device.h"
 #include "compute/engine.h"
-#include "config/load.h"
+#include "config/changed_options.h"
 #include "text/text_place.h"
 #include "train/learner.h"
 #include "train/sampling.h"
@@ -56,19 +54,6 @@ std::vector<std::string> differing_conditions(const RunConditions& then, const R
   compare("the device", then.device, now.device);
   compare("the engine", then.engine, now.engine);
   compare("the number of threads", then.threads, now.threads);
-  return lines;
-}
-
-std::vector<std::string> changed_options(const Config& then, const Config& now, const std::string& section) {
-  const nlohmann::ordered_json before = to_json(then), here = to_json(now);
-  std::vector<std::string> lines;
-  for (const auto& [name, options] : here.items()) {
-    if (!options.is_object() || (!section.empty() && name != section)) continue;
-    for (const auto& [key, value] : options.items()) {
-      const nlohmann::ordered_json& old = before.at(name).at(key);
-      if (old != value) lines.push_back(line_of(name, ".", key, " ", old.dump(), " -> ", value.dump()));
-    }
-  }
   return lines;
 }
 

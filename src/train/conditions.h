@@ -25,11 +25,9 @@ void refuse_another_text(const Checkpoint& checkpoint, const Corpus& corpus);
 /// One line per condition (version, threads, device, …) that differs, for a resumed run that so is not bit-exact.
 std::vector<std::string> differing_conditions(const RunConditions& then, const RunConditions& now);
 
-/// "train.max_iters 2000 -> 4000" for every option of `section` ("" for all) that differs, in the order of declaration.
-std::vector<std::string> changed_options(const Config& then, const Config& now, const std::string& section = "");
-
-/// Those of them that training depends on: weights, losses, which steps are evaluated, where it ends. The others (what
-/// is kept, logged and sampled, and where the text lies) may change without it becoming another training.
+/// Changed options (config/changed_options.h) that training depends on: weights, losses, which steps are evaluated,
+/// where it ends. The others (what is kept, logged and sampled, and where the text lies) may change without it becoming
+/// another training.
 std::vector<std::string> changed_training(const Config& then, const Config& now);
 
 /// Options of a schedule that cannot be meant: warm-up longer than the run, decay that ends after it, a rate that

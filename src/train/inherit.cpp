@@ -6,10 +6,10 @@
 
 #include "base/error.h"
 #include "checkpoint/sparse_rows.h"
+#include "config/changed_options.h"
 #include "model/lazy_zeros.h"
 #include "model/ngram.h"
 #include "model/registry.h"
-#include "train/conditions.h"
 
 namespace chargpt {
 namespace {

@@ -10,6 +10,7 @@
 #include "base/line_of.h"
 #include "base/memory.h"
 #include "compute/device.h"
+#include "config/changed_options.h"
 #include "inference/model_types.h"
 #include "model/registry.h"
 #include "run/checkpoints.h"

@@ -1,6 +1,7 @@
 #include "train/run_length.h"
 
 #include "base/error.h"
+#include "config/changed_options.h"
 #include "train/conditions.h"
 #include "train/footprint.h"
 
