@@ -6,13 +6,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <regex>
 #include <set>
 
 #include "base/error.h"
 #include "base/names.h"
-#include "base/pattern.h"
 #include "checkpoint/sparse_rows.h"
+#include "compute/group_patterns.h"
 #include "compute/optimizer.h"
 #include "model/lazy_zeros.h"
 
@@ -187,15 +186,13 @@ ParameterArena::ParameterArena(LanguageModel& model, const TrainConfig& train) :
   const auto add_tables = [&](const ParameterGroup& settings, const std::vector<NamedParameter>& tables) {
     for (const NamedParameter& table : tables) adopt_table(groups_.emplace_back(settings), table, model);
   };
+  const GroupPatterns patterns(train);
   for (std::size_t i = 0; i < train.groups.size(); ++i) {
     const GroupConfig& group = train.groups[i];
-    const std::string option = "train.groups[" + std::to_string(i) + "].match";
-    const std::regex pattern = compile_pattern(group.match, option);
-    const auto members = take_if(parameters, [&](const NamedParameter& p) {
-      return updates_dimensions(group.optimizer, p.tensor.dim()) && std::regex_search(p.name, pattern);
-    });
+    const auto members =
+        take_if(parameters, [&](const NamedParameter& p) { return patterns.group_of(p.name, p.tensor.dim()) == i; });
     if (members.empty())
-      throw Error(ExitCode::usage, option + " = \"" + group.match + "\" matches no parameter for " +
+      throw Error(ExitCode::usage, GroupPatterns::option(i) + " = \"" + group.match + "\" matches no parameter for " +
                                        std::string(enum_name(group.optimizer)) + " that an earlier group has left" +
                                        listed(parameters));
     const ParameterGroup settings{.name = group.match,

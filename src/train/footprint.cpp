@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "base/error.h"
-#include "base/pattern.h"
+#include "compute/group_patterns.h"
 #include "compute/optimizer.h"
 #include "inference/dimensions.h"
 #include "inference/ngram_rows.h"
@@ -31,21 +31,15 @@ double floats_per_layer(const ModelConfig& model) {
   return 10 * width + 3 * hidden + scores;
 }
 
-/// The rule of the first group that takes the parameter of that name.
-UpdateRule rule_of(const TrainConfig& train, const std::string& parameter) {
-  for (std::size_t i = 0; i < train.groups.size(); ++i) {
-    const std::string option = "train.groups[" + std::to_string(i) + "].match";
-    if (std::regex_search(parameter, compile_pattern(train.groups[i].match, option))) return train.groups[i].optimizer;
-  }
-  return UpdateRule::adamw;
-}
-
 /// Parameters in tables of which a step touches few rows.
 double row_sparse_parameters(const Config& config, std::int64_t vocab_size) {
   double count = 0;
-  for (const NgramTable& table : ngram_tables(config.model, vocab_size))
-    if (is_row_sparse(rule_of(config.train, table.parameter)))
+  const GroupPatterns patterns(config.train);
+  for (const NgramTable& table : ngram_tables(config.model, vocab_size)) {
+    const auto group = patterns.group_of(table.parameter, /*dimensions=*/2);
+    if (group && is_row_sparse(config.train.groups[*group].optimizer))
       count += static_cast<double>(table.rows) * static_cast<double>(ngram_width(config.model));
+  }
   return count;
 }
 
