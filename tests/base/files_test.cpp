@@ -1,10 +1,12 @@
 #include "base/files.h"
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <fstream>
 #include <thread>
 #include <vector>
@@ -115,6 +117,20 @@ TEST_CASE("readers see the old or the new file, never a part") {
   }
   writer.join();
   CHECK(whole);
+}
+
+TEST_CASE("what a descriptor takes is counted, where it stands or at an offset") {
+  const Folder folder;
+  const auto bytes = [](std::string_view text) { return std::as_bytes(std::span(text)); };
+  const int file = ::open((folder / "f").c_str(), O_RDWR | O_CREAT, 0666);
+  CHECK(write_all(file, bytes("abc")) == 3);
+  CHECK(write_all(file, bytes("XY"), 5) == 2);
+  CHECK(write_all(file, bytes("d")) == 1);
+  ::close(file);
+  CHECK(read_file(folder / "f") == std::string_view("abcd\0XY", 7));
+  errno = 0;
+  CHECK(write_all(-1, bytes("abc")) == 0);
+  CHECK(errno == EBADF);
 }
 
 TEST_CASE("crc64 gives xz's check value and can be continued") {
