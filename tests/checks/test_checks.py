@@ -9,7 +9,6 @@ import textwrap
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-ORDER = "`main → cli → train → {evaluate, generate} → model → report → text → base`\n"
 
 
 class CheckTest(unittest.TestCase):
@@ -39,29 +38,109 @@ class CheckTest(unittest.TestCase):
         self.assertIn(line, printed)
 
 
+# Rooms and programs as CMakeLists.txt lists them.
+ROOMS = """\
+if(CCACHE)
+  chargpt_room(base)
+endif()
+chargpt_room(text base)
+chargpt_room(report text spdlog::spdlog)
+chargpt_room(evaluate)
+chargpt_room(generate)
+chargpt_room(cli report)
+chargpt_program(chargpt main.cpp cli)
+if(CHARGPT_TORCH)
+  chargpt_room(model LibTorch::LibTorch)
+  chargpt_room(train evaluate text LibTorch::LibTorch)
+  chargpt_program(chargpt-training main_training.cpp cli train)
+endif()
+"""
+
+
 class IncludesTest(CheckTest):
     def setUp(self):
         super().setUp()
-        self.write("src/README.md", ORDER)
-        self.write("src/text/corpus.h", "// Text.\n#pragma once\n")
+        self.write("CMakeLists.txt", ROOMS)
+        self.write("src/text/corpus.h", '// Text.\n#pragma once\n#include "base/error.h"\n')
+        self.write("src/report/log.cpp", '#include <spdlog/spdlog.h>\n#include "text/corpus.h"\n')
+        self.write("src/cli/command_line.cpp", '#include "report/log.h"\n')
+        self.write("src/main.cpp", '#include "cli/command_line.h"\n')
+        self.write("src/model/model.h", "// Models.\n#include <torch/types.h>\n")
+        self.write("src/train/trainer.cpp", '#include <torch/types.h>\n#include "text/corpus.h"\n#include "evaluate/loss.h"\n')
+        self.write("src/main_training.cpp", '#include "cli/command_line.h"\n#include "train/trainer.h"\n')
+        rows = "`main.cpp` `main_training.cpp` `cli/` `train/` `evaluate/` `generate/` `model/` `report/` `text/` `base/`\n"
+        self.write("src/README.md", f"# Rooms\n{rows}\n```mermaid\n```\nAfter it.\n")
+        self.draw()
+
+    def draw(self):
+        process = subprocess.run([sys.executable, ROOT / "scripts/check_includes.py", "--draw", self.folder], check=False)
+        self.assertEqual(process.returncode, 0)
+
+    def link(self, before, after):
+        """Another line of CMakeLists.txt; the drawing follows it."""
+        self.assertIn(before, ROOMS)
+        self.write("CMakeLists.txt", ROOMS.replace(before, after))
+        self.draw()
 
     def refused(self, name, text, line):
         self.write(f"src/{name}", text)
         self.assert_refused("check_includes.py", line)
 
-    def test_an_include_down_the_order_passes(self):
-        self.write("src/train/trainer.cpp", '#include <torch/types.h>\n#include "text/corpus.h"\n#include "evaluate/loss.h"\n')
-        self.write("src/report/log.cpp", "#include <spdlog/spdlog.h>\n")
+    def test_includes_that_are_the_links_pass(self):
         self.write("src/cli/show.cpp", 'void show() { std::cout << "loss"; }\n')
         self.assert_passes("check_includes.py")
+
+    def test_an_include_without_a_link_is_refused_with_what_to_write(self):
+        self.refused("cli/show.cpp", '\n#include "text/corpus.h"\n',
+                     "CMakeLists.txt:8: cli does not link text, included at src/cli/show.cpp:2; write chargpt_room(cli text report)\n")
+        self.refused("main.cpp", '#include "cli/command_line.h"\n#include "base/error.h"\n',
+                     "CMakeLists.txt:9: main.cpp does not link base, included at src/main.cpp:2; write chargpt_program(chargpt main.cpp base cli)\n")
+
+    def test_a_link_without_an_include_is_refused_with_what_to_write(self):
+        self.link("chargpt_room(cli report)", "chargpt_room(cli text report)")
+        self.assert_refused("check_includes.py", "CMakeLists.txt:8: cli links text and includes nothing of it; write chargpt_room(cli report)\n")
+
+    def test_libraries_are_linked_where_they_are_included(self):
+        self.refused("text/json.cpp", "#include <nlohmann/json.hpp>\n",
+                     "text does not link nlohmann_json::nlohmann_json, included at src/text/json.cpp:1; write chargpt_room(text base nlohmann_json::nlohmann_json)\n")
+
+    def test_a_link_to_what_comes_later_is_refused(self):
+        self.link("chargpt_room(text base)", "chargpt_room(text base report)")
+        self.assert_refused("check_includes.py", "CMakeLists.txt:4: text links report, which comes after it or is no room; write chargpt_room(text base)\n")
+
+    def test_a_stale_drawing_is_refused_with_the_one_to_write(self):
+        before = (self.folder / "src/README.md").read_text()
+        self.assertIn("\n  train --> evaluate & text\n", before)
+        self.write("src/text/corpus.h", "// Text.\n")
+        self.write("CMakeLists.txt", ROOMS.replace("chargpt_room(text base)", "chargpt_room(text)"))
+        self.assert_refused("check_includes.py", "src/README.md: the drawing is not what CMakeLists.txt links; scripts/check_includes.py --draw writes\n```mermaid\n")
+        self.draw()
+        self.assert_passes("check_includes.py")
+        after = (self.folder / "src/README.md").read_text()
+        self.assertEqual(after, before.replace("  text --> base\n", ""))
+
+    def test_the_drawing_tells_the_halves_apart_and_leaves_out_what_follows(self):
+        drawn = (self.folder / "src/README.md").read_text()
+        training = drawn[drawn.index("subgraph training_half"):drawn.index("  end")]
+        self.assertEqual(training.split("\n")[1:-1], ['    main_training["main_training.cpp"]', "    train", "    model"])
+        self.link("chargpt_room(cli report)", "chargpt_room(cli text report)")
+        self.assertEqual((self.folder / "src/README.md").read_text(), drawn)  # text follows from report
+
+    def test_a_room_or_a_file_that_the_readme_does_not_have_right_is_refused(self):
+        readme = (self.folder / "src/README.md").read_text()
+        self.write("src/README.md", readme.replace("`text/`", "") + "See `text/corpus.h` and `text/gone.cpp`.\n")
+        self.assert_refused("check_includes.py", "src/README.md: no row says what `text/` knows\nsrc/README.md: there is no src/text/gone.cpp\ncheck_includes")
 
     def test_an_include_up_the_order_is_refused(self):
         self.refused("text/a.cpp", '\n#include "train/trainer.h"\n', 'src/text/a.cpp:2: text may not include "train/trainer.h"')
 
-    def test_rooms_of_one_level_do_not_know_each_other(self):
+    def test_rooms_that_come_later_are_not_known(self):
         self.refused("evaluate/a.cpp", '#include "generate/filters.h"\n', 'src/evaluate/a.cpp:1: evaluate may not include "generate/filters.h"')
 
-    def test_torch_below_model_is_refused(self):
+    def test_the_command_line_is_known_to_its_own_rooms_alone(self):
+        self.refused("train/a.cpp", '#include "cli/show.h"\n', 'src/train/a.cpp:1: "cli/show.h" is the command line\'s, which train must not know')
+
+    def test_torch_in_the_light_half_is_refused(self):
         self.refused("report/a.cpp", "#include <ATen/ATen.h>\n", "src/report/a.cpp:1: torch-free room report includes <ATen/ATen.h>")
 
     def test_spdlog_in_a_header_is_refused(self):
@@ -69,6 +148,7 @@ class IncludesTest(CheckTest):
 
     def test_cli11_outside_its_one_file_is_refused(self):
         self.write("src/cli/options.cpp", "#include <CLI/CLI.hpp>\n")
+        self.link("chargpt_room(cli report)", "chargpt_room(cli report CLI11::CLI11)")
         self.assert_passes("check_includes.py")
         self.refused("cli/show.cpp", "#include <CLI/App.hpp>\n", "src/cli/show.cpp:1: <CLI/App.hpp> outside cli/options.cpp")
 
