@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "base/random.h"
+#include "compute/cpu/forward_backward.h"
 #include "compute/cpu/table_rows.h"
 #include "compute/cpu/threads.h"
-#include "compute/cpu/worker.h"
 #include "compute/optimizer.h"
 #include "inference/plan.h"
-#include "kernels/half.h"
+#include "kernels/bf16.h"
 #include "kernels/kernels.h"
 
 namespace chargpt {

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "inference/plan.h"
+#include "kernels/autotuner.h"
 #include "kernels/buffers.h"
-#include "kernels/faster.h"
 #include "kernels/kernels.h"
-#include "kernels/team.h"
+#include "kernels/thread_team.h"
 
 namespace chargpt::cpu {
 

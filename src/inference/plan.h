@@ -11,7 +11,7 @@
 
 #include "config/config.h"
 #include "inference/ngram_rows.h"
-#include "kernels/half.h"
+#include "kernels/bf16.h"
 #include "kernels/kernels.h"
 
 namespace chargpt::cpu {

@@ -8,7 +8,7 @@
 #include "inference/forward.h"
 #include "inference/model.h"
 #include "inference/window_scorer.h"
-#include "kernels/team.h"
+#include "kernels/thread_team.h"
 
 namespace chargpt {
 

@@ -1,10 +1,19 @@
-// Causal attention of one head, forward and backward, by tiles that skip the masked half. Compiled once
-// per instruction set. Knows no tensor and no model.
+// Causal attention of one head, q, k, v, o (T, hs), forward and backward:
+//
+//   S = scale q k^T,  P = softmax of each row over columns 0 to its own,  o = P v
+//
+//   dP = do v^T,  dS = P (dP - rowsum(do o)),  dq = scale dS k,  dk = scale dS^T q,  dv = P^T do
+//
+// By tiles of queries, which skip the keys that they cannot see. Of P nothing is kept but two numbers a row, from which
+// backward computes it again, as FlashAttention does. With dropout, P and dP are multiplied by the mask.
+//
+// Sources: Vaswani et al., "Attention is all you need" (2017), section 3.2.1; Dao et al., "FlashAttention" (2022).
+// Compiled once per instruction set.
 #pragma once
 
+#include "kernels/dropout.h"
 #include "kernels/kernels.h"
-#include "kernels/product.h"
-#include "kernels/rows.h"
+#include "kernels/matmul.h"
 
 namespace chargpt::cpu {
 namespace {
@@ -157,5 +166,4 @@ void attend(const KeptHeadShape& shape, const float* q, const float* keys, const
 }
 
 }  // namespace
-
 }  // namespace chargpt::cpu

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "kernels/half.h"
+#include "kernels/bf16.h"
 
 namespace chargpt::cpu {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "kernels/kernels_of.h"
+#include "kernels/kernels_by_instruction_set.h"
 
 namespace chargpt::cpu {
 namespace {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/half.h"
+#include "kernels/bf16.h"
 
 namespace chargpt::cpu {
 

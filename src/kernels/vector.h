@@ -123,6 +123,16 @@ inline float largest(Vector v) {
   return across(v, [](Vector a, Vector b) { return larger(a, b); });
 }
 
+/// Sum over one row of f(element).
+template <class F>
+inline float row_sum(const float* x, long width, F&& f) {
+  Vector total{};
+  long i = 0;
+  for (; i + lanes <= width; i += lanes) total += f(load(x + i));
+  if (i < width) total += only_first(f(load_some(x + i, width - i)), width - i);
+  return sum(total);
+}
+
 #if !defined(__clang__)
 /// In every square of 2 Distance rows and lanes, the upper right and the lower left quarter change places; then in
 /// larger ones.
@@ -213,5 +223,4 @@ inline Vector scaled_erfc(Vector z) {
 }
 
 }  // namespace
-
 }  // namespace chargpt::cpu

@@ -12,7 +12,7 @@
 #include "cli/print_json.h"
 #include "cli/version.h"
 #include "compute/device.h"
-#include "kernels/half.h"
+#include "kernels/bf16.h"
 #include "kernels/kernels.h"
 #include "report/format.h"
 #include "training/commands.h"

@@ -7,12 +7,12 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "kernels/half.h"
+#include "kernels/bf16.h"
 #include "kernels/kernels.h"
 #include "model/registry.h"
 #include "model/variants.h"
 
-#include "kernels/needs_bfloat16.h"
+#include "kernels/needs_bf16.h"
 #include "model_in_training.h"
 #include "test.h"
 

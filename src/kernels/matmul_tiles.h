@@ -1,4 +1,4 @@
-// How a product is cut into tiles, and what is asked of memory ahead of them. Compiled once per instruction set.
+// How a matmul is cut into tiles, and which rows of B each of them prefetches. Compiled once per instruction set.
 #pragma once
 
 #include "kernels/vector.h"

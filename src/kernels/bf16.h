@@ -1,5 +1,5 @@
-// Products of numbers rounded to bfloat16 and summed in float32, for processors with an instruction for it
-// (AVX512_BF16): twice the arithmetic of float32 in the same time. Knows no tensor and no model.
+// C (M, N) = A (M, K) B (K, N), or +=, with A and B rounded to bfloat16 and C summed in float32, for processors with an
+// instruction for it (AVX512_BF16): twice the arithmetic of float32 in the same time. Knows no tensor and no model.
 #pragma once
 
 #include <cstdint>

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <string>
 
-#include "kernels/half.h"
+#include "kernels/bf16.h"
 
 #include "test.h"
 

@@ -1,7 +1,7 @@
 // Threads that stand ready: every member works, and none goes past a meeting early.
-#include "kernels/team.h"
+#include "kernels/thread_team.h"
 
-#include "kernels/faster.h"
+#include "kernels/autotuner.h"
 
 #include <array>
 #include <chrono>

@@ -1,13 +1,13 @@
 // The bfloat16 kernels for AVX512_BF16, compiled for it where the compiler can. Intrinsics, unlike the other kernels:
 // no type of the compiler's stands for a product of pairs.
-#include "kernels/half.h"
+#include "kernels/bf16.h"
 
-#include "kernels/kernels_of.h"
+#include "kernels/kernels_by_instruction_set.h"
 
 #if defined(__AVX512BF16__) && defined(__AVX512VL__) && defined(__AVX512BW__)
 #include <immintrin.h>
 
-#include "kernels/tiles.h"
+#include "kernels/matmul_tiles.h"
 #include "kernels/vector.h"
 
 namespace chargpt::cpu {

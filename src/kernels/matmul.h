@@ -1,9 +1,13 @@
-// Matrix products whose sums stay in registers: a tile of `tile_rows` x 2 vectors of C at a time, over all of K.
-// Compiled once per instruction set. Knows no tensor and no model.
+// C (M, N) = A (M, K) B (K, N), or += : matrix times matrix, with A transposed too, and vector times matrix.
+//
+// The sums of a tile of C, `tile_rows` x 2 vectors, stay in registers over all of K: A is broadcast, B is read in
+// panels 2 vectors wide. Weights are packed into such panels beforehand, so that B's rows follow one another in memory;
+// a panel may also hold them in bfloat16, which matvec reads in half the time. Source: Goto & van de Geijn, "Anatomy of
+// High-Performance Matrix Multiplication" (2008). Compiled once per instruction set.
 #pragma once
 
-#include "kernels/half.h"
-#include "kernels/tiles.h"
+#include "kernels/bf16.h"
+#include "kernels/matmul_tiles.h"
 #include "kernels/vector.h"
 
 namespace chargpt::cpu {
@@ -237,5 +241,4 @@ void pack(long first_panel, long last_panel, long K, long N, const float* b, boo
 }
 
 }  // namespace
-
 }  // namespace chargpt::cpu

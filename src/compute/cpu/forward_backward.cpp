@@ -1,4 +1,4 @@
-#include "compute/cpu/worker.h"
+#include "compute/cpu/forward_backward.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,10 +1,10 @@
 // The bfloat16 kernels: with whole numbers below 256, which bfloat16 holds exactly, every result is exact.
-#include "kernels/half.h"
+#include "kernels/bf16.h"
 
 #include <cstring>
 #include <vector>
 
-#include "kernels/needs_bfloat16.h"
+#include "kernels/needs_bf16.h"
 #include "test.h"
 
 using namespace chargpt;

@@ -1,10 +1,16 @@
 // The table of kernels of the instruction set that the including file is compiled for. Knows no tensor and no model.
 #pragma once
 
+#include "kernels/activation.h"
 #include "kernels/attention.h"
+#include "kernels/cross_entropy.h"
+#include "kernels/dropout.h"
+#include "kernels/elementwise.h"
+#include "kernels/fma_loop.h"
 #include "kernels/kernels.h"
-#include "kernels/product.h"
-#include "kernels/rows.h"
+#include "kernels/matmul.h"
+#include "kernels/norm.h"
+#include "kernels/qk_norm_rope.h"
 
 namespace chargpt::cpu {
 namespace {

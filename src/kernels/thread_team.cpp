@@ -1,4 +1,4 @@
-#include "kernels/team.h"
+#include "kernels/thread_team.h"
 
 #include <algorithm>
 #include <chrono>
