@@ -22,7 +22,7 @@
 namespace chargpt {
 namespace {
 
-using cpu::Floats;
+using cpu::AlignedFloats;
 using cpu::Forward;
 using cpu::Kernels;
 using cpu::on_threads;
@@ -130,7 +130,7 @@ class CpuEngine : public Engine {
 
   /// Every matrix in the two orders in which products read it, as `half` wants it where there is one; panels are
   /// shared out over the threads.
-  void pack_weights(const cpu::HalfKernels* half) {
+  void pack_weights(const cpu::Bf16Kernels* half) {
     weights_.values.clear();
     for (const ParameterGroup& group : arena_.groups()) weights_.values.push_back(group.values.const_data_ptr<float>());
     weights_.packed = packed_.data();
@@ -142,15 +142,15 @@ class CpuEngine : public Engine {
     });
   }
 
-  void pack(const cpu::HalfKernels* half, std::int64_t thread, const cpu::LinearPlan& layer, long depth, long columns,
+  void pack(const cpu::Bf16Kernels* half, std::int64_t thread, const cpu::LinearPlan& layer, long depth, long columns,
             bool transposed, std::int64_t place) {
-    const long panel = half != nullptr ? half->panel : kernels_.panel;
+    const long panel = half != nullptr ? half->panel_width : kernels_.panel_width;
     const Part panels = part_of((columns + panel - 1) / panel, threads_, thread);
     const float* const weight = weights_.values[static_cast<std::size_t>(layer.weight.group)] + layer.weight.offset;
     float* const to = packed_.data() + place;
     if (half != nullptr)
       half->pack(panels.begin, panels.begin + panels.size, depth, columns, weight, transposed,
-                 reinterpret_cast<cpu::Half*>(to));
+                 reinterpret_cast<cpu::Bf16*>(to));
     else
       kernels_.pack(panels.begin, panels.begin + panels.size, depth, columns, weight, transposed, to);
   }
@@ -239,7 +239,7 @@ class CpuEngine : public Engine {
     for (std::size_t g = 0; g < arena_.groups().size(); ++g) {
       const ParameterGroup& group = arena_.groups()[g];
       const torch::Tensor& gradients = group.gradients;
-      std::vector<Floats>& own = own_gradients_[thread];
+      std::vector<AlignedFloats>& own = own_gradients_[thread];
       if (thread > 0 && own.size() <= g) own.emplace_back(group.row_sparse ? 0 : gradients.numel());
       if (group.row_sparse)
         buffers.push_back(nullptr);
@@ -282,13 +282,13 @@ class CpuEngine : public Engine {
   Plan plan_;
   std::vector<const cpu::LinearPlan*> layers_;
   TableRows table_rows_;
-  Floats packed_;
+  AlignedFloats packed_;
   Weights weights_;
   int threads_ = 0;
   std::vector<Worker> trainers_;
   std::vector<Forward> evaluators_;
-  std::vector<std::vector<Floats>> own_gradients_;  ///< by thread and group; none for the first thread
-  std::vector<double> losses_, squares_;            ///< by thread
+  std::vector<std::vector<AlignedFloats>> own_gradients_;  ///< by thread and group; none for the first thread
+  std::vector<double> losses_, squares_;                   ///< by thread
 };
 
 std::string reason_against(const ModelConfig& config) {
@@ -298,7 +298,7 @@ std::string reason_against(const ModelConfig& config) {
 }
 
 std::string reason_against(const ParameterArena& arena, const TrainConfig& train) {
-  if (train.dtype == Dtype::bfloat16 && cpu::half_kernels() == nullptr)
+  if (train.dtype == Dtype::bfloat16 && cpu::bf16_kernels() == nullptr)
     return cpu::instruction_set() < cpu::processor_instruction_set()
                ? "train.dtype = bfloat16 where ATEN_CPU_CAPABILITY leaves AVX-512 out"
                : "train.dtype = bfloat16 on a processor without AVX512_BF16";
@@ -330,7 +330,7 @@ std::optional<Plan> plan_for(const LanguageModel& model, const ParameterArena& a
     why_not = "parameters that are not those of its options";
     return std::nullopt;
   }
-  if (train.dtype == Dtype::bfloat16) plan->half = cpu::half_kernels();
+  if (train.dtype == Dtype::bfloat16) plan->half = cpu::bf16_kernels();
   for (cpu::TablePlan& table : plan->tables)
     table.row_sparse = arena.groups()[static_cast<std::size_t>(table.weight.group)].row_sparse;
   return plan;

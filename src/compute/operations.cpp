@@ -38,7 +38,7 @@ double measured_peak() {
   for (int burst = 0; burst < bursts; ++burst) {
     const double start = steady_seconds();
     cpu::on_threads(threads,
-                    [&](int thread) { operations[static_cast<std::size_t>(thread)] = cpu::kernels().burn(rounds); });
+                    [&](int thread) { operations[static_cast<std::size_t>(thread)] = cpu::kernels().fma_loop(rounds); });
     const double seconds = steady_seconds() - start;
     best = std::max(best, std::accumulate(operations.begin(), operations.end(), 0.0) / seconds);
   }

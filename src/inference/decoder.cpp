@@ -25,7 +25,7 @@ long deepest(const Plan& plan) {
 
 // ---- memory
 
-void Decoder::lay_out(Lane& lane, Layout& layout) const {
+void Decoder::lay_out(Lane& lane, BumpAllocator& layout) const {
   lane.x = layout.rows(rows_at_once, plan_.width);
   lane.qkv = layout.rows(rows_at_once, 3 * plan_.joined);
   lane.o = layout.rows(rows_at_once, plan_.joined);
@@ -33,11 +33,11 @@ void Decoder::lay_out(Lane& lane, Layout& layout) const {
   lane.gate = plan_.gated ? layout.rows(rows_at_once, plan_.hidden) : nullptr;
   lane.g = layout.rows(rows_at_once, plan_.hidden);
   lane.h = plan_.norm ? layout.rows(rows_at_once, plan_.width) : nullptr;
-  lane.joined = layout.take(plan_.table_width * std::ssize(plan_.tables));
-  lane.statistics = layout.take(2 * rows_at_once);
-  lane.inverse = plan_.qk_norm_eps ? layout.take(plan_.heads * rows_at_once) : nullptr;
-  lane.scratch = layout.take(k_.attention_scratch(plan_.block_size, plan_.head_size));
-  lane.panel = narrow_ ? layout.take(deepest(plan_) * k_.panel) : nullptr;
+  lane.joined = layout.allocate(plan_.table_width * std::ssize(plan_.tables));
+  lane.statistics = layout.allocate(2 * rows_at_once);
+  lane.inverse = plan_.qk_norm_eps ? layout.allocate(plan_.heads * rows_at_once) : nullptr;
+  lane.scratch = layout.allocate(k_.attention_scratch(plan_.block_size, plan_.head_size));
+  lane.panel = narrow_ ? layout.allocate(deepest(plan_) * k_.panel_width) : nullptr;
   lane.rows.resize(plan_.tables.size());
 }
 
@@ -48,15 +48,15 @@ Decoder::Decoder(Plan plan, std::vector<const float*> values, const Kernels& ker
       narrow_(narrow),
       team_(threads),
       packed_(plan_.packed),
-      lanes_(static_cast<std::size_t>(team_.members())),
+      lanes_(static_cast<std::size_t>(team_.threads())),
       key_positions_(key_positions(plan_, k_)),
       logits_stride_(row_stride(plan_.vocab)),
-      progress_(static_cast<std::size_t>(plan_.block_size / line + 1)) {
-  Layout count{.base = nullptr, .slack = k_.slack};
+      progress_(static_cast<std::size_t>(plan_.block_size / cache_line + 1)) {
+  BumpAllocator count{.base = nullptr, .slack = k_.slack};
   lay_out(lanes_.front(), count);
   for (Lane& lane : lanes_) {
-    lane.memory = Floats(count.used);
-    Layout layout{.base = lane.memory.data(), .slack = k_.slack};
+    lane.memory = AlignedFloats(count.used);
+    BumpAllocator layout{.base = lane.memory.data(), .slack = k_.slack};
     lay_out(lane, layout);
   }
   pack_weights();
@@ -67,10 +67,10 @@ void Decoder::pack_weights() {
   const std::vector<const LinearPlan*> layers = linear_layers(plan_);
   team_.run([&](int member) {
     Lane& own = lanes_[static_cast<std::size_t>(member)];
-    const Part part{lanes_.front(), own, member, team_.members()};
+    const Part part{lanes_.front(), own, member, team_.threads()};
     for (const LinearPlan* layer : layers) {
       const Columns columns = columns_of(layer->out, part);
-      const long begin = columns.begin / k_.panel, end = (columns.end + k_.panel - 1) / k_.panel;
+      const long begin = columns.begin / k_.panel_width, end = (columns.end + k_.panel_width - 1) / k_.panel_width;
       if (narrow_)
         narrow_panels(*layer, begin, end, own.panel);
       else
@@ -81,15 +81,15 @@ void Decoder::pack_weights() {
 
 void Decoder::narrow_panels(const LinearPlan& layer, long begin, long end, float* scratch) {
   for (long p = begin; p < end; ++p) {
-    const long column = p * k_.panel;
-    k_.pack(0, 1, layer.in, std::min(k_.panel, layer.out - column), value(layer.weight) + column * layer.in, true,
+    const long column = p * k_.panel_width;
+    k_.pack(0, 1, layer.in, std::min(k_.panel_width, layer.out - column), value(layer.weight) + column * layer.in, true,
             scratch);
-    k_.narrow(layer.in, scratch, narrow_panel_of(layer, p));
+    k_.panel_to_bf16(layer.in, scratch, narrow_panel_of(layer, p));
   }
 }
 
 long Decoder::key_positions(const Plan& plan, const Kernels& kernels) {
-  return static_cast<long>(rounded_up(plan.block_size, kernels.panel));
+  return static_cast<long>(rounded_up(plan.block_size, kernels.panel_width));
 }
 
 std::int64_t Decoder::kept_floats(const Plan& plan, const Kernels& kernels) {
@@ -101,9 +101,9 @@ void Decoder::make_room(std::int64_t sequences) {
   std::iota(slots_.begin(), slots_.end(), 0);
   if (sequences <= capacity_) return;
   capacity_ = sequences;
-  kept_ = Floats();
-  kept_ = Floats(sequences * kept_floats(plan_, k_) + k_.slack);
-  logits_ = Floats(sequences * logits_stride_ + k_.slack);
+  kept_ = AlignedFloats();
+  kept_ = AlignedFloats(sequences * kept_floats(plan_, k_) + k_.slack);
+  logits_ = AlignedFloats(sequences * logits_stride_ + k_.slack);
   tokens_.resize(static_cast<std::size_t>(sequences * plan_.block_size));
 }
 
@@ -179,14 +179,14 @@ void Decoder::keep(std::span<const std::int64_t> sequences) {
 void Decoder::run_windows(long T) {
   length_ = T;
   position_ = T - 1;
-  const auto count = static_cast<long>(slots_.size()), each = count / team_.members();
+  const auto count = static_cast<long>(slots_.size()), each = count / team_.threads();
   if (each > 0) team_.run([&](int member) { run_whole(T, each * member, each * (member + 1), member); });
-  for (long sequence = each * team_.members(); sequence < count; ++sequence) {
-    if (T <= line) {  // a short prompt: no thread is woken for it
+  for (long sequence = each * team_.threads(); sequence < count; ++sequence) {
+    if (T <= cache_line) {  // a short prompt: no thread is woken for it
       run_whole(T, sequence, sequence + 1, 0);
       continue;
     }
-    faster_window_.measure([&](bool together) {
+    faster_window_.run([&](bool together) {
       if (together)
         run_split(T, sequence);
       else
@@ -211,8 +211,8 @@ void Decoder::run_whole(long T, long begin, long end, int member) {
 
 /// One sequence cut by positions: in each layer a piece waits for the keys and values of the one before.
 void Decoder::run_split(long T, long sequence) {
-  const long members = team_.members();
-  const long size = std::min(rows_at_once, static_cast<long>(rounded_up((T + members - 1) / members, line)));
+  const long members = team_.threads();
+  const long size = std::min(rows_at_once, static_cast<long>(rounded_up((T + members - 1) / members, cache_line)));
   for (auto& layers : progress_) layers.store(0, std::memory_order_relaxed);
   team_.run([&](int member) {
     Lane& lane = lanes_[static_cast<std::size_t>(member)];
@@ -237,20 +237,20 @@ void Decoder::stand_at(Piece& piece, long first) const {
 
 /// Members that still have something to do each in the narrowest product.
 int Decoder::most_together() const {
-  return static_cast<int>(std::max(1L, plan_.width / k_.panel));
+  return static_cast<int>(std::max(1L, plan_.width / k_.panel_width));
 }
 
 /// The last position of every sequence. Few sequences are run by all threads together, or each by one, whichever takes
 /// less time: the bits are the same.
 void Decoder::run_last() {
-  const bool may_share = team_.members() > 1 && sequences() < few_sequences * team_.members();
+  const bool may_share = team_.threads() > 1 && sequences() < few_sequences * team_.threads();
   if (!may_share) return run_last(false);
-  faster_.measure([this](bool together) { run_last(together); });
+  faster_.run([this](bool together) { run_last(together); });
 }
 
 void Decoder::run_last(bool together) {
   const auto count = static_cast<long>(slots_.size());
-  const int members = together ? std::min(team_.members(), most_together()) : team_.members();
+  const int members = together ? std::min(team_.threads(), most_together()) : team_.threads();
   auto body = [&](int member) {
     if (member >= members) return;
     Lane& own = lanes_[static_cast<std::size_t>(member)];
@@ -276,14 +276,14 @@ void Decoder::run_last(bool together) {
 // ---- layers
 
 void Decoder::meet(const Part& part) {
-  if (part.of > 1) team_.meet(part.of);
+  if (part.of > 1) team_.barrier(part.of);
 }
 
 /// The columns of a product that are the part's: whole panels.
 Decoder::Columns Decoder::columns_of(long width, const Part& part) const {
-  const long panels = (width + k_.panel - 1) / k_.panel;
-  return {std::min(width, panels * part.member / part.of * k_.panel),
-          std::min(width, panels * (part.member + 1) / part.of * k_.panel)};
+  const long panels = (width + k_.panel_width - 1) / k_.panel_width;
+  return {std::min(width, panels * part.member / part.of * k_.panel_width),
+          std::min(width, panels * (part.member + 1) / part.of * k_.panel_width)};
 }
 
 /// y (rows, out) (+)= x (rows, in) W^T + b, of which only the columns: they begin with a panel.
@@ -293,25 +293,25 @@ void Decoder::apply(const LinearPlan& layer, Columns columns, long rows, const f
   if (width <= 0) return;
   y += columns.begin;
   if (const float* const bias = value(layer.bias); bias != nullptr) {
-    add ? k_.add(rows, width, bias + columns.begin, 0, y, ldy) : k_.fill(rows, width, bias + columns.begin, y, ldy);
+    add ? k_.add(rows, width, bias + columns.begin, 0, y, ldy)
+        : k_.broadcast_row(rows, width, bias + columns.begin, y, ldy);
     add = true;
   }
   if (narrow_) return apply_narrow(layer, columns, rows, x, ldx, y, ldy, add, part.own.panel);
-  const float* const weight = panel_of(layer, columns.begin / k_.panel);
-  if (rows == 1) return k_.row_product(width, layer.in, x, weight, k_.panel, layer.in * k_.panel, y, add);
-  k_.product(rows, width, layer.in, x, ldx, weight, k_.panel, layer.in * k_.panel, y, ldy, add);
+  const float* const weight = panel_of(layer, columns.begin / k_.panel_width);
+  if (rows == 1) return k_.matvec(width, layer.in, x, weight, k_.panel_width, layer.in * k_.panel_width, y, add);
+  k_.matmul(rows, width, layer.in, x, ldx, weight, k_.panel_width, layer.in * k_.panel_width, y, ldy, add);
 }
 
 /// The same from bfloat16: several rows on one panel after the other, widened to `panel`.
 void Decoder::apply_narrow(const LinearPlan& layer, Columns columns, long rows, const float* x, long ldx, float* y,
                            long ldy, bool add, float* panel) const {
-  const long first = columns.begin / k_.panel, width = columns.end - columns.begin;
-  if (rows == 1)
-    return k_.narrow_row_product(width, layer.in, x, narrow_panel_of(layer, first), narrow_panel(layer), y, add);
-  for (long n = 0, p = first; n < width; n += k_.panel, ++p) {
-    k_.widen(layer.in, narrow_panel_of(layer, p), panel);
-    k_.product(rows, std::min(k_.panel, width - n), layer.in, x, ldx, panel, k_.panel, layer.in * k_.panel, y + n, ldy,
-               add);
+  const long first = columns.begin / k_.panel_width, width = columns.end - columns.begin;
+  if (rows == 1) return k_.matvec_bf16(width, layer.in, x, narrow_panel_of(layer, first), narrow_panel(layer), y, add);
+  for (long n = 0, p = first; n < width; n += k_.panel_width, ++p) {
+    k_.panel_from_bf16(layer.in, narrow_panel_of(layer, p), panel);
+    k_.matmul(rows, std::min(k_.panel_width, width - n), layer.in, x, ldx, panel, k_.panel_width,
+              layer.in * k_.panel_width, y + n, ldy, add);
   }
 }
 
@@ -370,8 +370,9 @@ void Decoder::look_up(const Part& part, long row, const std::int64_t* ids, long 
 /// Keys (count, hs) of positions from `first` on into a head's panels (hs, panel).
 void Decoder::keep_keys(const float* k, long ld, long first, long count, float* keys) const {
   for (long done = 0; done < count;) {
-    const long at = first + done, inside = at % k_.panel, some = std::min(count - done, k_.panel - inside);
-    k_.transpose(some, plan_.head_size, k + done * ld, ld, keys + (at - inside) * plan_.head_size + inside, k_.panel);
+    const long at = first + done, inside = at % k_.panel_width, some = std::min(count - done, k_.panel_width - inside);
+    k_.transpose(some, plan_.head_size, k + done * ld, ld, keys + (at - inside) * plan_.head_size + inside,
+                 k_.panel_width);
     done += some;
   }
 }
@@ -385,22 +386,23 @@ void Decoder::heads(long layer, const Piece& piece, const Part& part, long queri
   float* const qkv = part.shared.qkv;
   for (float* const x : {qkv, qkv + J})
     if (plan_.rope || plan_.qk_norm_eps)
-      k_.turn(rows, piece.count, end - begin, hs, x + begin * hs, ld, plan_.qk_norm_eps.value_or(0), part.own.inverse,
-              plan_.rope ? piece.cosines : nullptr, piece.sines);
+      k_.qk_norm_rope(rows, piece.count, end - begin, hs, x + begin * hs, ld, plan_.qk_norm_eps.value_or(0),
+                      part.own.inverse, plan_.rope ? piece.cosines : nullptr, piece.sines);
   for (long s = 0; s < piece.sequences; ++s)
     for (long h = begin; h < end; ++h) {
       const float* const k = qkv + s * piece.count * ld + J + h * hs;
       keep_keys(k, ld, piece.place, piece.count, keys_of(layer, piece.slots[s], h));
       k_.copy(piece.count, hs, k + J, ld, values_of(layer, piece.slots[s], h) + piece.place * hs, hs);
     }
-  if (piece.before != nullptr) wait_until([&] { return piece.before->load(std::memory_order_acquire) > layer; });
+  if (piece.before != nullptr) spin_until([&] { return piece.before->load(std::memory_order_acquire) > layer; });
   if (piece.done != nullptr) piece.done->store(layer + 1, std::memory_order_release);
-  const KeptHeadShape shape{
+  const CachedHeadShape shape{
       .begin = last - queries, .end = last, .hs = hs, .ld = ld, .ldo = ldo, .scale = plan_.score_scale};
   for (long s = 0; s < piece.sequences; ++s)
     for (long h = begin; queries > 0 && h < end; ++h)
-      k_.attend(shape, qkv + ((s + 1) * piece.count - queries) * ld + h * hs, keys_of(layer, piece.slots[s], h),
-                values_of(layer, piece.slots[s], h), part.shared.o + s * queries * ldo + h * hs, part.own.scratch);
+      k_.attention_cached(shape, qkv + ((s + 1) * piece.count - queries) * ld + h * hs,
+                          keys_of(layer, piece.slots[s], h), values_of(layer, piece.slots[s], h),
+                          part.shared.o + s * queries * ldo + h * hs, part.own.scratch);
 }
 
 /// qkv (rows, 3 J) from what attention reads, h (rows, C).
@@ -409,7 +411,7 @@ void Decoder::project(const BlockPlan& block, const float* h, long ldh, const Pi
   const long J = plan_.joined, ld = row_stride(3 * J), rows = piece.sequences * piece.count;
   float* const qkv = part.shared.qkv;
   if (plan_.mixing != Mixing::projected) return repeat(h, ldh, rows, part);
-  const bool apart = queries < piece.count && J % k_.panel == 0;
+  const bool apart = queries < piece.count && J % k_.panel_width == 0;
   if (!apart) return apply(block.c_attn, columns_of(3 * J, part), rows, h, ldh, qkv, ld, false, part);
   apply(block.c_attn, {J, 3 * J}, rows, h, ldh, qkv, ld, false, part);  // a part is all here: see run_last()
   const long skipped = piece.count - 1;
@@ -426,7 +428,7 @@ void Decoder::repeat(const float* h, long ldh, long rows, const Part& part) {
   float* const q = part.shared.qkv + columns.begin;
   for (float* const x : {q, q + J})
     if (plan_.mixing == Mixing::mean)
-      k_.fill(rows, width, nullptr, x, ld);
+      k_.broadcast_row(rows, width, nullptr, x, ld);
     else
       k_.copy(rows, width, h + columns.begin, ldh, x, ld);
   k_.copy(rows, width, h + columns.begin, ldh, q + 2 * J, ld);
@@ -470,9 +472,9 @@ void Decoder::feed(const BlockPlan& block, const Part& part, float* x, long ldx,
   float* const g = lane.g + columns.begin;
   if (plan_.gated) {
     apply(block.c_gate, columns, rows, h, ld, lane.gate, ldh, false, part);
-    k_.gated(rows, width, u, lane.gate + columns.begin, ldh, g, ldh);
+    k_.swiglu(rows, width, u, lane.gate + columns.begin, ldh, g, ldh);
   } else {
-    k_.curve(plan_.curve, rows, width, u, ldh, g, ldh);
+    k_.activation(plan_.curve, rows, width, u, ldh, g, ldh);
   }
   meet(part);
   apply(block.mlp_proj, columns_of(plan_.width, part), rows, lane.g, ldh, x, ldx, true, part);

@@ -43,13 +43,13 @@ class Decoder {
  private:
   /// Buffers of one thread, or of a team at work on the same rows, which share all but the private ones.
   struct Lane {
-    Floats memory;
+    AlignedFloats memory;
     float *x, *qkv, *o, *u, *gate, *g;                   ///< (rows, …)
     float *h, *joined, *statistics, *inverse, *scratch;  ///< private
     float* panel;                                        ///< private: one that was narrow; null where none is
     std::vector<std::int64_t> rows;                      ///< private: of an n-gram in each table
   };
-  void lay_out(Lane& lane, Layout& layout) const;
+  void lay_out(Lane& lane, BumpAllocator& layout) const;
 
   /// Consecutive positions of sequences: what one forward pass takes. Position p of a sequence sees those before it,
   /// which an earlier piece has run: in the same layer, where that piece is another thread's.
@@ -103,12 +103,14 @@ class Decoder {
                     bool add, float* panel) const;
   /// Panel `index` of a layer's columns.
   float* panel_of(const LinearPlan& layer, long index) const {
-    return packed_.data() + layer.forward + index * layer.in * k_.panel;
+    return packed_.data() + layer.forward + index * layer.in * k_.panel_width;
   }
-  Half* narrow_panel_of(const LinearPlan& layer, long index) const {
-    return reinterpret_cast<Half*>(packed_.data() + layer.forward) + index * narrow_panel(layer);
+  Bf16* narrow_panel_of(const LinearPlan& layer, long index) const {
+    return reinterpret_cast<Bf16*>(packed_.data() + layer.forward) + index * narrow_panel(layer);
   }
-  long narrow_panel(const LinearPlan& layer) const { return static_cast<long>(rounded_up(layer.in, 2)) * k_.panel; }
+  long narrow_panel(const LinearPlan& layer) const {
+    return static_cast<long>(rounded_up(layer.in, 2)) * k_.panel_width;
+  }
   const float* normalise(const NormPlan& norm, long rows, const float* x, long ldx, const Part& part) const;
   void normalise_in_place(const NormPlan& norm, long rows, float* x, long ldx, const Part& part);
   static long key_positions(const Plan& plan, const Kernels& kernels);
@@ -125,20 +127,20 @@ class Decoder {
   std::vector<const float*> values_;
   const Kernels& k_;
   bool narrow_;
-  Team team_;
-  Floats packed_;
+  ThreadTeam team_;
+  AlignedFloats packed_;
   std::vector<Lane> lanes_;
 
   long key_positions_, logits_stride_;
   std::int64_t capacity_ = 0;
-  Floats kept_;                         ///< keys (in panels) and values (block_size, hs) by layer, slot, head
+  AlignedFloats kept_;                  ///< keys (in panels) and values (block_size, hs) by layer, slot, head
   std::vector<std::int64_t> tokens_;    ///< (slots, block_size)
   std::vector<std::int64_t> slots_;     ///< where each sequence lies
   long length_ = 0;                     ///< of every sequence
   std::int64_t position_ = 0;           ///< of their last id; behind block_size keys and values lie in a ring
   std::vector<float> cosines_, sines_;  ///< of that position
-  Floats logits_;
-  Faster faster_, faster_window_;                    ///< 1: together; of a token, and of a whole window
+  AlignedFloats logits_;
+  Autotuner faster_, faster_window_;                 ///< 1: together; of a token, and of a whole window
   std::vector<std::atomic<std::int64_t>> progress_;  ///< of each piece of a split window
 };
 

@@ -15,14 +15,14 @@ std::int64_t most_at_once(std::int64_t T) {
 constexpr long rows_ahead = 4;  ///< of a table, asked for before they are needed: they lie anywhere in memory
 
 void prefetch(const float* row, long width) {
-  for (long i = 0; i < width; i += line) __builtin_prefetch(row + i);
+  for (long i = 0; i < width; i += cache_line) __builtin_prefetch(row + i);
 }
 
 }  // namespace
 
 // ---- memory
 
-void Forward::lay_out(Layout& layout) {
+void Forward::lay_out(BumpAllocator& layout) {
   const std::int64_t rows = sequences_ * T_;
   const long C = plan_.width, J = plan_.joined, H = plan_.hidden;
   const bool norm_first = plan_.norm && !plan_.post_norm;
@@ -34,14 +34,14 @@ void Forward::lay_out(Layout& layout) {
     }
     r.x = layout.rows(rows, C);
     r.h1 = norm_first ? layout.rows(rows, C) : r.x;
-    r.statistics1 = layout.take(2 * rows);
+    r.statistics1 = layout.allocate(2 * rows);
     r.qkv = layout.rows(rows, 3 * J);
-    r.inverse = plan_.qk_norm_eps ? layout.take(2 * plan_.heads * rows) : nullptr;
-    r.softmax = layout.take(2 * plan_.heads * rows);
+    r.inverse = plan_.qk_norm_eps ? layout.allocate(2 * plan_.heads * rows) : nullptr;
+    r.softmax = layout.allocate(2 * plan_.heads * rows);
     r.o = layout.rows(rows, J);
     r.xm = layout.rows(rows, C);
     r.h2 = norm_first ? layout.rows(rows, C) : r.xm;
-    r.statistics2 = layout.take(2 * rows);
+    r.statistics2 = layout.allocate(2 * rows);
     r.u = layout.rows(rows, H);
     r.gate = plan_.gated ? layout.rows(rows, H) : nullptr;
     r.g = layout.rows(rows, H);
@@ -51,12 +51,12 @@ void Forward::lay_out(Layout& layout) {
   x_last_ = keep_ || records_.empty() ? layout.rows(rows, C) : records_.front().x;
   x_first_ = records_.empty() ? x_last_ : records_.front().x;
   h_last_ = normed ? layout.rows(rows, C) : x_last_;
-  statistics_last_ = layout.take(2 * rows);
+  statistics_last_ = layout.allocate(2 * rows);
   branch_ = layout.rows(rows, C);
   logits_ = layout.rows(rows, plan_.vocab);
-  losses_ = layout.take(rows);
-  scratch_ = layout.take(k_.attention_scratch(T_, plan_.head_size));
-  if (halves()) rounded_ = layout.halves(rows * half_stride(widest()));
+  losses_ = layout.allocate(rows);
+  scratch_ = layout.allocate(k_.attention_scratch(T_, plan_.head_size));
+  if (halves()) rounded_ = layout.bf16(rows * bf16_stride(widest()));
 }
 
 std::int64_t Forward::sequences_at_once(std::int64_t count, std::int64_t T) {
@@ -69,11 +69,11 @@ void Forward::prepare(std::int64_t sequences, std::int64_t T) {
   if (at_once <= sequences_ && T == T_) return;
   sequences_ = at_once;
   T_ = T;
-  Layout count{.base = nullptr, .slack = k_.slack};
+  BumpAllocator count{.base = nullptr, .slack = k_.slack};
   lay_out(count);
-  memory_ = Floats();
-  memory_ = Floats(count.used);
-  Layout layout{.base = memory_.data(), .slack = k_.slack};
+  memory_ = AlignedFloats();
+  memory_ = AlignedFloats(count.used);
+  BumpAllocator layout{.base = memory_.data(), .slack = k_.slack};
   lay_out(layout);
 }
 
@@ -89,18 +89,18 @@ std::uint32_t Forward::mask_of(long layer, int place) const {
   return static_cast<std::uint32_t>(before);
 }
 
-DropoutWords Forward::words(double rate, std::uint32_t mask, const Share& chunk) const {
+DropoutMask Forward::words(double rate, std::uint32_t mask, const Share& chunk) const {
   return {.key = {chunk.seed->words[0], chunk.seed->words[1]},
           .layer = mask,
-          .first_kept = static_cast<std::uint64_t>(std::ldexp(rate, 32)),
-          .kept = static_cast<float>(1.0 / (1.0 - rate))};
+          .threshold = static_cast<std::uint64_t>(std::ldexp(rate, 32)),
+          .scale = static_cast<float>(1.0 / (1.0 - rate))};
 }
 
 /// x (rows, C) *= mask.
 void Forward::drop(double rate, std::uint32_t mask, const Share& chunk, float* x) {
   if (rate <= 0 || chunk.seed == nullptr) return;
   const auto first = static_cast<std::uint64_t>(chunk.first * chunk.T * plan_.width);
-  k_.drop(words(rate, mask, chunk), first, rows_, plan_.width, x, row_stride(plan_.width));
+  k_.dropout(words(rate, mask, chunk), first, rows_, plan_.width, x, row_stride(plan_.width));
 }
 
 // ---- layers
@@ -116,17 +116,18 @@ long Forward::widest() const {
 void Forward::product(long out, long in, const float* x, long ldx, std::int64_t packed, float* y, long ldy,
                       bool add) const {
   if (!halves())
-    return k_.product(rows_, out, in, x, ldx, weights_->packed + packed, k_.panel, in * k_.panel, y, ldy, add);
-  const HalfKernels& half = *plan_.half;
-  const long ld = half_stride(in), pairs = 2 * half.panel;
-  half.round(rows_, in, x, ldx, rounded_, ld);
-  half.product(rows_, out, in, rounded_, ld, packed_halves(packed), pairs, (in + 1) / 2 * pairs, y, ldy, add);
+    return k_.matmul(rows_, out, in, x, ldx, weights_->packed + packed, k_.panel_width, in * k_.panel_width, y, ldy,
+                     add);
+  const Bf16Kernels& half = *plan_.half;
+  const long ld = bf16_stride(in), pairs = 2 * half.panel_width;
+  half.to_bf16(rows_, in, x, ldx, rounded_, ld);
+  half.matmul(rows_, out, in, rounded_, ld, packed_halves(packed), pairs, (in + 1) / 2 * pairs, y, ldy, add);
 }
 
 /// y (rows, out) (+)= x (rows, in) W^T + b
 void Forward::apply(const LinearPlan& layer, const float* x, long ldx, float* y, long ldy, bool add) const {
   const float* const bias = value(layer.bias);
-  if (bias != nullptr && !add) k_.fill(rows_, layer.out, bias, y, ldy);
+  if (bias != nullptr && !add) k_.broadcast_row(rows_, layer.out, bias, y, ldy);
   if (bias != nullptr && add) k_.add(rows_, layer.out, bias, 0, y, ldy);
   product(layer.out, layer.in, x, ldx, layer.forward, y, ldy, add || bias != nullptr);
 }
@@ -186,7 +187,7 @@ void Forward::repeat(const float* x, float* qkv) const {
   const long J = plan_.joined, ldx = row_stride(plan_.width), ld = row_stride(3 * J);
   for (float* const to : {qkv, qkv + J})
     if (plan_.mixing == Mixing::mean)
-      k_.fill(rows_, J, nullptr, to, ld);
+      k_.broadcast_row(rows_, J, nullptr, to, ld);
     else
       k_.copy(rows_, J, x, ldx, to, ld);
   k_.copy(rows_, J, x, ldx, qkv + 2 * J, ld);
@@ -198,7 +199,7 @@ void Forward::mean(const BlockRecord& record, const Share& chunk) const {
   for (long s = 0; s < chunk.count; ++s) {
     const float* const values = record.qkv + s * T * ld + 2 * J;
     float* const o = record.o + s * T * ldo;
-    k_.fill(1, J, nullptr, o, ldo);
+    k_.broadcast_row(1, J, nullptr, o, ldo);
     for (long t = 0; t < T; ++t) k_.add(1, J, values + t * ld, ld, o, ldo);
     for (long i = 0; i < J; ++i) o[i] /= static_cast<float>(T);
     k_.copy(T - 1, J, o, 0, o + ldo, ldo);
@@ -214,8 +215,8 @@ void Forward::mix(const BlockPlan& block, const BlockRecord& record, long layer,
   }
   if (!plan_.post_norm) normalise(block.ln_1, record.x, record.h1, record.statistics1);
   apply(block.c_attn, record.h1, row_stride(C), record.qkv, ldq, false);
-  k_.turn(rows_, chunk.T, 2 * plan_.heads, plan_.head_size, record.qkv, ldq, plan_.qk_norm_eps.value_or(0),
-          record.inverse, plan_.rope ? plan_.cosines.data() : nullptr, plan_.sines.data());
+  k_.qk_norm_rope(rows_, chunk.T, 2 * plan_.heads, plan_.head_size, record.qkv, ldq, plan_.qk_norm_eps.value_or(0),
+                  record.inverse, plan_.rope ? plan_.cosines.data() : nullptr, plan_.sines.data());
   heads(record, layer, chunk);
 }
 
@@ -235,7 +236,7 @@ void Forward::attend(const BlockPlan& block, const BlockRecord& record, long lay
   if (plan_.residual)
     k_.copy(rows_, C, record.x, ldc, record.xm, ldc);
   else
-    k_.fill(rows_, C, nullptr, record.xm, ldc);
+    k_.broadcast_row(rows_, C, nullptr, record.xm, ldc);
   if (block.c_proj.out > 0 && !drops) return apply(block.c_proj, record.o, ldj, record.xm, ldc, true);
   if (block.c_proj.out > 0)
     apply(block.c_proj, record.o, ldj, branch_, ldc, false);
@@ -253,9 +254,9 @@ void Forward::feed(const BlockPlan& block, const BlockRecord& record, long layer
   apply(block.c_fc, record.h2, ldc, record.u, ldh, false);
   if (plan_.gated) {
     apply(block.c_gate, record.h2, ldc, record.gate, ldh, false);
-    k_.gated(rows_, plan_.hidden, record.u, record.gate, ldh, record.g, ldh);
+    k_.swiglu(rows_, plan_.hidden, record.u, record.gate, ldh, record.g, ldh);
   } else {
-    k_.curve(plan_.curve, rows_, plan_.hidden, record.u, ldh, record.g, ldh);
+    k_.activation(plan_.curve, rows_, plan_.hidden, record.u, ldh, record.g, ldh);
   }
   k_.copy(rows_, C, record.xm, ldc, next, ldc);
   if (plan_.dropout.mlp <= 0 || chunk.seed == nullptr) return apply(block.mlp_proj, record.g, ldh, next, ldc, true);

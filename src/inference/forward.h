@@ -65,7 +65,7 @@ class Forward {
  protected:
   /// `keep`: what backward needs.
   Forward(const Plan& plan, const Kernels& kernels, bool keep) : plan_(plan), k_(kernels), keep_(keep) {}
-  virtual void lay_out(Layout& layout);
+  virtual void lay_out(BumpAllocator& layout);
   /// inputs (rows) -> logits_ (rows, V)
   void forward(const Share& chunk);
   /// Sequences of a chunk; all chunks of a share are of almost one size.
@@ -88,18 +88,18 @@ class Forward {
   /// One head of one sequence.
   struct Head {
     HeadShape shape;
-    const float* q;            ///< keys and values lie J and 2 J behind it
-    float* softmax;            ///< its RowStatistics
-    const DropoutWords* mask;  ///< null: no dropout
-    std::uint64_t first;       ///< element of the mask
-    long qkv, o;               ///< where it begins in what is laid out like the record's
+    const float* q;           ///< keys and values lie J and 2 J behind it
+    float* softmax;           ///< its RowStatistics
+    const DropoutMask* mask;  ///< null: no dropout
+    std::uint64_t first;      ///< element of the mask
+    long qkv, o;              ///< where it begins in what is laid out like the record's
   };
   /// body(head) for every sequence of a chunk.
   template <class Body>
   void for_each_head(const BlockRecord& record, long layer, const Share& chunk, const Body& body) const {
     const long hs = plan_.head_size, T = chunk.T, ld = row_stride(3 * plan_.joined), ldo = row_stride(plan_.joined);
     const bool drops = plan_.dropout.attention > 0 && chunk.seed != nullptr;
-    const DropoutWords mask = drops ? words(plan_.dropout.attention, mask_of(layer, 0), chunk) : DropoutWords{};
+    const DropoutMask mask = drops ? words(plan_.dropout.attention, mask_of(layer, 0), chunk) : DropoutMask{};
     for (long s = 0; s < chunk.count; ++s)
       for (long h = 0; h < plan_.heads; ++h) {
         const long qkv = s * T * ld + h * hs;
@@ -115,13 +115,13 @@ class Forward {
 
   bool halves() const { return plan_.half != nullptr && keep_; }
   long widest() const;
-  const Half* packed_halves(std::int64_t place) const {
-    return reinterpret_cast<const Half*>(weights_->packed + place);
+  const Bf16* packed_halves(std::int64_t place) const {
+    return reinterpret_cast<const Bf16*>(weights_->packed + place);
   }
   void product(long out, long in, const float* x, long ldx, std::int64_t packed, float* y, long ldy, bool add) const;
   void apply(const LinearPlan& layer, const float* x, long ldx, float* y, long ldy, bool add) const;
   void drop(double rate, std::uint32_t mask, const Share& chunk, float* x);
-  DropoutWords words(double rate, std::uint32_t mask, const Share& chunk) const;
+  DropoutMask words(double rate, std::uint32_t mask, const Share& chunk) const;
   std::uint32_t mask_of(long layer, int place) const;
   const float* value(const Parameter& p) const {
     return p.there() ? weights_->values[static_cast<std::size_t>(p.group)] + p.offset : nullptr;
@@ -134,7 +134,7 @@ class Forward {
   std::int64_t sequences_ = 0, T_ = 0;  ///< of a chunk at most, as prepared
   long rows_ = 0;                       ///< of the chunk under way
   std::vector<BlockRecord> records_;    ///< of each block
-  Half* rounded_ = nullptr;
+  Bf16* rounded_ = nullptr;
   float* joined_ = nullptr;                       ///< (rows, tables * width)
   float *x_first_ = nullptr, *x_last_ = nullptr;  ///< (rows, C): what the first block reads, and what the last left
   float *h_last_ = nullptr, *statistics_last_ = nullptr, *branch_ = nullptr;
@@ -152,7 +152,7 @@ class Forward {
   void normalise(const NormPlan& norm, const float* x, float* y, float* statistics) const;
   void normalise_in_place(const NormPlan& norm, float* x, float* statistics);
 
-  Floats memory_;
+  AlignedFloats memory_;
 };
 
 }  // namespace chargpt::cpu

@@ -49,7 +49,7 @@ class Finder {
   }
   std::int64_t take(long rows, long columns) {
     const std::int64_t begin = packed_;
-    packed_ += (columns + kernels_.panel - 1) / kernels_.panel * kernels_.panel * rows;
+    packed_ += (columns + kernels_.panel_width - 1) / kernels_.panel_width * kernels_.panel_width * rows;
     return begin;
   }
 
@@ -60,28 +60,28 @@ class Finder {
   bool complete_ = true;
 };
 
-Curve curve_of(Activation activation) {
+ActivationKind curve_of(Activation activation) {
   switch (activation) {
     case Activation::gelu:
-      return Curve::gelu;
+      return ActivationKind::gelu;
     case Activation::gelu_tanh:
-      return Curve::gelu_tanh;
+      return ActivationKind::gelu_tanh;
     case Activation::relu:
-      return Curve::relu;
+      return ActivationKind::relu;
     case Activation::relu2:
-      return Curve::relu2;
+      return ActivationKind::relu2;
     case Activation::swiglu:
-      return Curve::silu;
+      return ActivationKind::silu;
   }
-  return Curve::gelu;
+  return ActivationKind::gelu;
 }
 
-std::optional<RowNorm> norm_of(Norm norm) {
+std::optional<NormKind> norm_of(Norm norm) {
   switch (norm) {
     case Norm::layernorm:
-      return RowNorm::layernorm;
+      return NormKind::layernorm;
     case Norm::rmsnorm:
-      return RowNorm::rmsnorm;
+      return NormKind::rmsnorm;
     case Norm::none:
       return std::nullopt;
   }

@@ -63,16 +63,16 @@ enum class Mixing {
 };
 
 struct Plan {
-  const HalfKernels* half = nullptr;  ///< what linear layers compute with in training; null: float32
+  const Bf16Kernels* half = nullptr;  ///< what linear layers compute with in training; null: float32
   long layers = 0, heads = 0, head_size = 0, width = 0, joined = 0, hidden = 0, vocab = 0, block_size = 0;
   Mixing mixing = Mixing::projected;
-  bool causal = true;           ///< false: every token sees the whole window
-  bool residual = true;         ///< x + f(x); false: f(x) alone
-  bool post_norm = false;       ///< norm(x + f(x)); false: x + f(norm(x))
-  std::optional<RowNorm> norm;  ///< none: the identity
+  bool causal = true;            ///< false: every token sees the whole window
+  bool residual = true;          ///< x + f(x); false: f(x) alone
+  bool post_norm = false;        ///< norm(x + f(x)); false: x + f(norm(x))
+  std::optional<NormKind> norm;  ///< none: the identity
   bool final_norm = true, feed_forward = true, gated = false, rope = false;
   std::optional<float> qk_norm_eps;
-  Curve curve = Curve::gelu;
+  ActivationKind curve = ActivationKind::gelu;
   float norm_eps = 1e-5F, score_scale = 1;
   DropoutPlan dropout;
 

@@ -12,12 +12,12 @@ namespace chargpt {
 Scorer::Scorer(const InferenceModel& model, int threads)
     : plan_(model.plan()), team_(threads), packed_(plan_.packed), weights_{model.values(), packed_.data()} {
   const cpu::Kernels& kernels = cpu::kernels();
-  for (int member = 0; member < team_.members(); ++member) forwards_.emplace_back(plan_, kernels);
+  for (int member = 0; member < team_.threads(); ++member) forwards_.emplace_back(plan_, kernels);
   team_.run([&](int member) {
     for (const cpu::LinearPlan* layer : cpu::linear_layers(plan_)) {
-      const long panels = (layer->out + kernels.panel - 1) / kernels.panel;
+      const long panels = (layer->out + kernels.panel_width - 1) / kernels.panel_width;
       const float* const weight = weights_.values[static_cast<std::size_t>(layer->weight.group)] + layer->weight.offset;
-      kernels.pack(panels * member / team_.members(), panels * (member + 1) / team_.members(), layer->in, layer->out,
+      kernels.pack(panels * member / team_.threads(), panels * (member + 1) / team_.threads(), layer->in, layer->out,
                    weight, /*transposed=*/true, packed_.data() + layer->forward);
     }
   });
@@ -50,7 +50,7 @@ void Scorer::score(const WindowBatch& windows, std::span<float> losses) {
   check_ids(windows.inputs);
   check_ids(windows.targets);
   find_rows(windows);
-  const std::int64_t B = windows.B(), T = windows.T, members = team_.members();
+  const std::int64_t B = windows.B(), T = windows.T, members = team_.threads();
   for (cpu::Forward& forward : forwards_) forward.prepare((B + members - 1) / members, T);
   team_.run([&](int member) {
     const std::int64_t begin = B * member / members, end = B * (member + 1) / members;

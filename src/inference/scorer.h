@@ -24,8 +24,8 @@ class Scorer : public WindowScorer {
   void find_rows(const WindowBatch& windows);
 
   const cpu::Plan& plan_;
-  cpu::Team team_;
-  cpu::Floats packed_;
+  cpu::ThreadTeam team_;
+  cpu::AlignedFloats packed_;
   cpu::Weights weights_;
   std::vector<cpu::Forward> forwards_;                ///< one for each member of the team
   std::vector<std::vector<std::int64_t>> rows_;       ///< of each table, for every token

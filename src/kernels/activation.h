@@ -17,73 +17,73 @@
 namespace chargpt::cpu {
 namespace {
 
-struct Bent {
-  Vector value, slope;
+struct ValueAndDerivative {
+  Vector value, derivative;
 };
 
-/// x Phi(x); with z = |x| / sqrt 2, 1 - Phi(|x|) = erfc(z) / 2 and the density share e^(-z z).
-inline Bent gelu(Vector x) {
+/// With z = |x| / sqrt 2, 1 - Phi(|x|) = erfc(z) / 2 and the density phi(x) share e^(-z z).
+inline ValueAndDerivative gelu(Vector x) {
   const Vector size = x < 0 ? -x : x;
   const Vector z = size * 0.707106781F;
-  const Vector bell = exponential(-z * z);
-  const Vector tail = 0.5F * bell * scaled_erfc(z);
-  const Vector below = x < 0 ? tail : 1.0F - tail;
-  return {x * below, below + x * bell * 0.398942280F};
+  const Vector density = exp(-z * z);
+  const Vector tail = 0.5F * density * erfcx(z);
+  const Vector cdf = x < 0 ? tail : 1.0F - tail;
+  return {x * cdf, cdf + x * density * 0.398942280F};
 }
 
-inline Bent gelu_tanh(Vector x) {
+inline ValueAndDerivative gelu_tanh(Vector x) {
   const Vector square = x * x;
   const Sigmoid s = sigmoid(1.59576912F * x * (1.0F + 0.044715F * square));  // (1 + tanh y) / 2 = sigmoid(2 y)
-  return {x * s.value, s.value + x * s.value * s.rest * 1.59576912F * (1.0F + 0.134145F * square)};
+  return {x * s.value, s.value + x * s.value * s.complement * 1.59576912F * (1.0F + 0.134145F * square)};
 }
 
-inline Bent silu(Vector x) {
+inline ValueAndDerivative silu(Vector x) {
   const Sigmoid s = sigmoid(x);
-  return {x * s.value, s.value + x * s.value * s.rest};
+  return {x * s.value, s.value + x * s.value * s.complement};
 }
 
-inline Bent relu(Vector x) {
+inline ValueAndDerivative relu(Vector x) {
   return {x < 0 ? splat(0) : x, x > 0 ? splat(1) : splat(0)};  // in this order a NaN stays one
 }
 
-inline Bent relu2(Vector x) {
+inline ValueAndDerivative relu2(Vector x) {
   const Vector positive = x < 0 ? splat(0) : x;
   return {positive * positive, positive + positive};
 }
 
 template <class Function>
-inline void bend(long rows, long width, float* x, long ldx, float* y, long ldy, Function&& function) {
+inline void apply_activation(long rows, long width, float* x, long ldx, float* y, long ldy, Function&& function) {
   for (long r = 0; r < rows; ++r, x += ldx, y += ldy)
     for_each_vector(width, [&](long i, auto get, auto put) {
-      const Bent bent = function(get(x + i));
-      put(y + i, bent.value);
-      put(x + i, bent.slope);
+      const ValueAndDerivative f = function(get(x + i));
+      put(y + i, f.value);
+      put(x + i, f.derivative);
     });
 }
 
-void curve(Curve kind, long rows, long width, float* x, long ldx, float* y, long ldy) {
+void activation(ActivationKind kind, long rows, long width, float* x, long ldx, float* y, long ldy) {
   switch (kind) {
-    case Curve::gelu:
-      return bend(rows, width, x, ldx, y, ldy, [](Vector v) { return gelu(v); });
-    case Curve::gelu_tanh:
-      return bend(rows, width, x, ldx, y, ldy, [](Vector v) { return gelu_tanh(v); });
-    case Curve::relu:
-      return bend(rows, width, x, ldx, y, ldy, [](Vector v) { return relu(v); });
-    case Curve::relu2:
-      return bend(rows, width, x, ldx, y, ldy, [](Vector v) { return relu2(v); });
-    case Curve::silu:
-      return bend(rows, width, x, ldx, y, ldy, [](Vector v) { return silu(v); });
+    case ActivationKind::gelu:
+      return apply_activation(rows, width, x, ldx, y, ldy, [](Vector v) { return gelu(v); });
+    case ActivationKind::gelu_tanh:
+      return apply_activation(rows, width, x, ldx, y, ldy, [](Vector v) { return gelu_tanh(v); });
+    case ActivationKind::relu:
+      return apply_activation(rows, width, x, ldx, y, ldy, [](Vector v) { return relu(v); });
+    case ActivationKind::relu2:
+      return apply_activation(rows, width, x, ldx, y, ldy, [](Vector v) { return relu2(v); });
+    case ActivationKind::silu:
+      return apply_activation(rows, width, x, ldx, y, ldy, [](Vector v) { return silu(v); });
   }
 }
 
-void gated(long rows, long width, float* x, float* gate, long ld, float* y, long ldy) {
+void swiglu(long rows, long width, float* x, float* gate, long ld, float* y, long ldy) {
   for (long r = 0; r < rows; ++r, x += ld, gate += ld, y += ldy)
     for_each_vector(width, [&](long i, auto get, auto put) {
       const Vector value = get(x + i);
-      const Bent open = silu(get(gate + i));
-      put(y + i, value * open.value);
-      put(x + i, open.value);
-      put(gate + i, value * open.slope);
+      const ValueAndDerivative f = silu(get(gate + i));
+      put(y + i, value * f.value);
+      put(x + i, f.value);
+      put(gate + i, value * f.derivative);
     });
 }
 

@@ -1,5 +1,5 @@
-// Which of two ways to do the same work takes less time here and now, found by doing it: on a machine that others use
-// too, threads that wait for one another may be a hundred times slower than one alone. Knows no work.
+// Which of two variants of the same work is the faster one here and now, found by running both: on a machine that
+// others use too, threads that wait for one another may be a hundred times slower than one alone. Knows no work.
 #pragma once
 
 #include <array>
@@ -7,36 +7,36 @@
 
 namespace chargpt::cpu {
 
-class Faster {
+class Autotuner {
  public:
-  /// 0 or 1: the way to go next.
-  int way() const { return way_; }
-  /// How long it took. A round of steps goes one way; the other way is tried again every so many rounds, and no longer
-  /// than it may still be the faster one.
-  void took(double seconds) {
+  /// 0 or 1: what to run next.
+  int variant() const { return variant_; }
+  /// How long it took. A variant is run a round at a time; the other one is tried again every so many rounds, and no
+  /// longer than it may still be the faster one.
+  void record(double seconds) {
     spent_ += seconds;
-    ++steps_;
-    const double other = mean_[1 - way_];
-    if (steps_ < round && (other == 0 || spent_ < 2 * round * other)) return;
-    mean_[way_] = spent_ / steps_;
+    ++runs_;
+    const double other = mean_[1 - variant_];
+    if (runs_ < runs_per_round && (other == 0 || spent_ < 2 * runs_per_round * other)) return;
+    mean_[variant_] = spent_ / runs_;
     spent_ = 0;
-    steps_ = 0;
-    const bool try_other = other == 0 || ++rounds_ % rounds_to_trial == 0;
-    way_ = try_other ? 1 - way_ : mean_[0] <= mean_[1] ? 0 : 1;
+    runs_ = 0;
+    const bool try_other = other == 0 || ++rounds_ % rounds_per_trial == 0;
+    variant_ = try_other ? 1 - variant_ : mean_[0] <= mean_[1] ? 0 : 1;
   }
-  /// Goes the next way, work(way is 1), by the clock.
+  /// Runs the next variant, work(variant is 1), by the clock.
   template <class Work>
-  void measure(const Work& work) {
+  void run(const Work& work) {
     const auto begin = std::chrono::steady_clock::now();
-    work(way_ == 1);
-    took(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    work(variant_ == 1);
+    record(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   }
 
  private:
-  static constexpr int round = 16, rounds_to_trial = 32;
-  std::array<double, 2> mean_{};  ///< seconds of a step in the last round of each; 0: not known
+  static constexpr int runs_per_round = 16, rounds_per_trial = 32;
+  std::array<double, 2> mean_{};  ///< seconds of a run in the last round of each; 0: not known
   double spent_ = 0;
-  int steps_ = 0, rounds_ = 0, way_ = 0;
+  int runs_ = 0, rounds_ = 0, variant_ = 0;
 };
 
 }  // namespace chargpt::cpu

@@ -6,33 +6,33 @@
 
 namespace chargpt::cpu {
 
-/// The upper half of a float.
-using Half = std::uint16_t;
+/// A bfloat16: the upper half of a float.
+using Bf16 = std::uint16_t;
 
-/// Operands of these products: `rounded` ones are rows of Half with an even number of them, the last one zero where the
-/// row is odd; `paired` ones hold two rows as one row of pairs, (K / 2, N, 2), the last one with zeros where K is odd,
-/// N filled up to whole panels with zeros.
-struct HalfKernels {
-  long panel;  ///< columns of a packed panel
+/// An operand is one of two things. Plain rows: an even number of Bf16 each, the last one zero where the row is odd.
+/// VNNI layout, what the instruction reads: rows 2k and 2k + 1 interleaved into one, (K / 2, N, 2), the last one with
+/// zeros where K is odd, N filled up to whole panels with zeros.
+struct Bf16Kernels {
+  long panel_width;  ///< columns of a packed panel
 
-  /// To nearest, ties to even: x (rows, width) -> y rounded, rows `ldy` apart.
-  void (*round)(long rows, long width, const float* x, long ldx, Half* y, long ldy);
-  /// x (rows, width) -> y paired, rows of pairs `ldy` apart, which is at least twice the width in whole panels.
-  void (*pair)(long rows, long width, const float* x, long ldx, Half* y, long ldy);
-  /// Panels [first, last) of B (K, N), each paired by itself: (panels, K / 2, panel, 2). `transposed`: B is given as
-  /// (N, K).
-  void (*pack)(long first_panel, long last_panel, long K, long N, const float* b, bool transposed, Half* packed);
+  /// x (rows, width) -> y in plain rows, `ldy` apart, rounded to nearest, ties to even.
+  void (*to_bf16)(long rows, long width, const float* x, long ldx, Bf16* y, long ldy);
+  /// x (rows, width) -> y in VNNI layout, its rows `ldy` apart, which is at least twice the width in whole panels.
+  void (*to_vnni)(long rows, long width, const float* x, long ldx, Bf16* y, long ldy);
+  /// Panels [first, last) of B (K, N), each in VNNI layout by itself: (panels, K / 2, panel_width, 2). `transposed`: B
+  /// is given as (N, K).
+  void (*pack)(long first_panel, long last_panel, long K, long N, const float* b, bool transposed, Bf16* packed);
 
-  /// C (M, N) = A (M, K) B (K, N), or += where `add`: A rounded, B paired. `panel_stride`: from one panel of B to the
-  /// next.
-  void (*product)(long M, long N, long K, const Half* a, long lda, const Half* b, long ldb, long panel_stride, float* c,
-                  long ldc, bool add);
-  /// The same with A (K, M) paired, and transposed by the product.
-  void (*product_at)(long M, long N, long K, const Half* a, long lda, const Half* b, long ldb, long panel_stride,
-                     float* c, long ldc, bool add);
+  /// C (M, N) = A (M, K) B (K, N), or += where `add`: A in plain rows, B in VNNI layout. `panel_stride`: from one panel
+  /// of B to the next.
+  void (*matmul)(long M, long N, long K, const Bf16* a, long lda, const Bf16* b, long ldb, long panel_stride, float* c,
+                 long ldc, bool add);
+  /// C (M, N) = A^T B, or += where `add`: A (K, M) and B (K, N) in VNNI layout.
+  void (*matmul_transposed_a)(long M, long N, long K, const Bf16* a, long lda, const Bf16* b, long ldb,
+                              long panel_stride, float* c, long ldc, bool add);
 };
 
 /// Null where this build or this processor has none, or the limit of kernels.h leaves AVX-512 out.
-const HalfKernels* half_kernels();
+const Bf16Kernels* bf16_kernels();
 
 }  // namespace chargpt::cpu

@@ -1,5 +1,5 @@
 // The bfloat16 kernels for AVX512_BF16, compiled for it where the compiler can. Intrinsics, unlike the other kernels:
-// no type of the compiler's stands for a product of pairs.
+// none of the compiler's vector types has a dot product of pairs.
 #include "kernels/bf16.h"
 
 #include "kernels/kernels_by_instruction_set.h"
@@ -13,103 +13,102 @@
 namespace chargpt::cpu {
 namespace {
 
-constexpr long panel = 2 * lanes;  // columns
-constexpr __mmask16 all = 0xffff;  // of 16 lanes
+constexpr __mmask16 all_lanes = 0xffff;
 
-inline __mmask16 first(long count) {
-  return count >= lanes ? all : static_cast<__mmask16>((1U << count) - 1);
+inline __mmask16 first_lanes(long count) {
+  return count >= lanes ? all_lanes : static_cast<__mmask16>((1U << count) - 1);
 }
 
-using Halves = std::uint16_t __attribute__((vector_size(lanes * sizeof(std::uint16_t))));
-using Pairs = std::uint32_t __attribute__((vector_size(lanes * sizeof(std::uint32_t))));
+using Uint16Vector = std::uint16_t __attribute__((vector_size(lanes * sizeof(std::uint16_t))));
+using Uint32Vector = std::uint32_t __attribute__((vector_size(lanes * sizeof(std::uint32_t))));
 
-/// 16 floats as Half, in the lower halves of 32 bits each.
-inline Pairs rounded(const float* x, __mmask16 lanes_read) {
-  return __builtin_convertvector((Halves)_mm512_cvtneps_pbh(_mm512_maskz_loadu_ps(lanes_read, x)), Pairs);
+/// 16 floats as Bf16, in the lower halves of 32 bits each.
+inline Uint32Vector rounded(const float* x, __mmask16 lanes_read) {
+  return __builtin_convertvector((Uint16Vector)_mm512_cvtneps_pbh(_mm512_maskz_loadu_ps(lanes_read, x)), Uint32Vector);
 }
 
-void round(long rows, long width, const float* x, long ldx, Half* y, long ldy) {
+void to_bf16(long rows, long width, const float* x, long ldx, Bf16* y, long ldy) {
   for (long r = 0; r < rows; ++r, x += ldx, y += ldy)
     for (long i = 0; i < width; i += lanes) {
-      const __mmask16 read = first(width - i), written = first((width + 1) / 2 * 2 - i);
+      const __mmask16 read = first_lanes(width - i), written = first_lanes((width + 1) / 2 * 2 - i);
       _mm256_mask_storeu_epi16(y + i, written, (__m256i)_mm512_cvtneps_pbh(_mm512_maskz_loadu_ps(read, x + i)));
     }
 }
 
-/// One row of pairs, from x and the row below it.
-void pair_rows(long width, const float* x, const float* below, Half* y) {
-  const long filled = (width + panel - 1) / panel * panel;
+/// One row of the VNNI layout, from x and the row below it.
+void to_vnni_row(long width, const float* x, const float* below, Bf16* y) {
+  const long filled = (width + panel_width - 1) / panel_width * panel_width;
   for (long i = 0; i < filled; i += lanes) {
-    const __mmask16 read = width > i ? first(width - i) : static_cast<__mmask16>(0);
-    Pairs pairs = rounded(x + i, read);
+    const __mmask16 read = width > i ? first_lanes(width - i) : static_cast<__mmask16>(0);
+    Uint32Vector pairs = rounded(x + i, read);
     if (below != nullptr) pairs |= rounded(below + i, read) << 16;
     _mm512_storeu_si512(y + 2 * i, (__m512i)pairs);
   }
 }
 
-void pair(long rows, long width, const float* x, long ldx, Half* y, long ldy) {
-  for (long r = 0; r < rows; r += 2, x += 2 * ldx, y += ldy) pair_rows(width, x, r + 1 < rows ? x + ldx : nullptr, y);
+void to_vnni(long rows, long width, const float* x, long ldx, Bf16* y, long ldy) {
+  for (long r = 0; r < rows; r += 2, x += 2 * ldx, y += ldy) to_vnni_row(width, x, r + 1 < rows ? x + ldx : nullptr, y);
 }
 
 /// 16 columns of B = W^T, `columns` of them there, from as many rows of W (N, K): pairs stand side by side in W's rows.
-void pack_transposed(long K, long columns, const float* w, Half* to) {
+void pack_transposed(long K, long columns, const float* w, Bf16* to) {
   for (long k = 0; k < K; k += 2 * lanes) {
     float pairs[lanes * lanes];  // of each row of W, 16
     for (long n = 0; n < lanes; ++n) {
       const long left = n < columns ? K - k : 0;
-      const __mmask16 low = left > 0 ? first(left) : static_cast<__mmask16>(0);
-      const __mmask16 high = left > lanes ? first(left - lanes) : static_cast<__mmask16>(0);
+      const __mmask16 low = left > 0 ? first_lanes(left) : static_cast<__mmask16>(0);
+      const __mmask16 high = left > lanes ? first_lanes(left - lanes) : static_cast<__mmask16>(0);
       const float* const row = w + (n < columns ? n * K + k : 0);
       const auto two =
           (__m512i)_mm512_cvtne2ps_pbh(_mm512_maskz_loadu_ps(high, row + lanes), _mm512_maskz_loadu_ps(low, row));
       _mm512_storeu_si512(pairs + n * lanes, two);
     }
-    float turned[lanes * lanes];
-    transpose_square(pairs, lanes, turned, lanes);
+    float columns_of_pairs[lanes * lanes];
+    transpose_block(pairs, lanes, columns_of_pairs, lanes);
     const long depth = (K - k + 1) / 2 < lanes ? (K - k + 1) / 2 : lanes;
     for (long i = 0; i < depth; ++i)
-      _mm512_storeu_ps(to + (k / 2 + i) * 2 * panel, _mm512_loadu_ps(turned + i * lanes));
+      _mm512_storeu_ps(to + (k / 2 + i) * 2 * panel_width, _mm512_loadu_ps(columns_of_pairs + i * lanes));
   }
 }
 
-void pack(long first_panel, long last_panel, long K, long N, const float* b, bool transposed, Half* packed) {
+void pack(long first_panel, long last_panel, long K, long N, const float* b, bool transposed, Bf16* packed) {
   const long rows = (K + 1) / 2;
   for (long p = first_panel; p < last_panel; ++p) {
-    Half* const to = packed + p * rows * 2 * panel;
-    const long begin = p * panel, columns = N - begin < panel ? N - begin : panel;
+    Bf16* const to = packed + p * rows * 2 * panel_width;
+    const long begin = p * panel_width, columns = N - begin < panel_width ? N - begin : panel_width;
     if (transposed) {
       pack_transposed(K, columns, b + begin * K, to);
       const long rest = columns > lanes ? columns - lanes : 0;
       pack_transposed(K, rest, rest > 0 ? b + (begin + lanes) * K : b, to + 2 * lanes);
     } else {
-      pair(K, columns, b + begin, N, to, 2 * panel);
+      to_vnni(K, columns, b + begin, N, to, 2 * panel_width);
     }
   }
 }
 
-/// C (Rows, columns) (+)= A (Rows, 2 depth) B (2 depth, columns). `soon` has B's stride.
+/// C (Rows, columns) (+)= A (Rows, 2 depth) B (2 depth, columns). `prefetch` has B's stride.
 template <int Rows, bool Transposed>
-void product_tile(long depth, const Half* a, long lda, const Half* b, long ldb, float* c, long ldc, bool add,
-                  long columns, Soon<Half> soon) {
+void matmul_tile(long depth, const Bf16* a, long lda, const Bf16* b, long ldb, float* c, long ldc, bool add,
+                 long columns, Prefetch<Bf16> prefetch) {
   __m512 sums[Rows][2];
 #pragma GCC unroll 16
   for (int m = 0; m < Rows; ++m) sums[m][0] = sums[m][1] = _mm512_setzero_ps();
   const auto* pairs = reinterpret_cast<const char*>(a);
   // Rows in groups of three, each with a pointer of its own: what an address can add in one instruction.
-  const long row = Transposed ? 4 : 2 * lda, step = Transposed ? 2 * lda : 4;
+  const long row = Transposed ? 4 : 2 * lda, next_k = Transposed ? 2 * lda : 4;  // in bytes, 2k and 2k + 1 at once
   const char *a0 = pairs, *a1 = pairs + 3 * row, *a2 = pairs + 6 * row, *a3 = pairs + 9 * row, *a4 = pairs + 12 * row;
   const long piece = (depth + Rows - 1) / Rows;  // of depth, for each row of C
   const float* to = c;
   for (long k = 0; k < depth; to += ldc) {
     __builtin_prefetch(to);
     __builtin_prefetch(to + lanes);
-    for (long i = 0; i < soon.count; ++i, soon.row += ldb) {
-      __builtin_prefetch(soon.row);
-      __builtin_prefetch(soon.row + 2 * lanes);
+    for (long i = 0; i < prefetch.count; ++i, prefetch.row += ldb) {
+      __builtin_prefetch(prefetch.row);
+      __builtin_prefetch(prefetch.row + 2 * lanes);
     }
     for (const long end = k + piece < depth ? k + piece : depth; k < end; ++k) {
-      __builtin_prefetch(b + rows_ahead * ldb);
-      __builtin_prefetch(b + rows_ahead * ldb + 2 * lanes);
+      __builtin_prefetch(b + prefetch_rows * ldb);
+      __builtin_prefetch(b + prefetch_rows * ldb + 2 * lanes);
       const auto left = (__m512bh)_mm512_loadu_si512(b), right = (__m512bh)_mm512_loadu_si512(b + 2 * lanes);
 #pragma GCC unroll 16
       for (int m = 0; m < Rows; ++m) {
@@ -120,11 +119,12 @@ void product_tile(long depth, const Half* a, long lda, const Half* b, long ldb, 
         sums[m][0] = _mm512_dpbf16_ps(sums[m][0], left, of_row);
         sums[m][1] = _mm512_dpbf16_ps(sums[m][1], right, of_row);
       }
-      a0 += step, a1 += step, a2 += step, a3 += step, a4 += step;
+      a0 += next_k, a1 += next_k, a2 += next_k, a3 += next_k, a4 += next_k;
       b += ldb;
     }
   }
-  const __mmask16 written[2] = {first(columns), columns > lanes ? first(columns - lanes) : static_cast<__mmask16>(0)};
+  const __mmask16 written[2] = {first_lanes(columns),
+                                columns > lanes ? first_lanes(columns - lanes) : static_cast<__mmask16>(0)};
 #pragma GCC unroll 16
   for (int m = 0; m < Rows; ++m)
 #pragma GCC unroll 2
@@ -135,45 +135,49 @@ void product_tile(long depth, const Half* a, long lda, const Half* b, long ldb, 
     }
 }
 
-using Tile = void (*)(long, const Half*, long, const Half*, long, float*, long, bool, long, Soon<Half>);
+using MatmulTile = void (*)(long, const Bf16*, long, const Bf16*, long, float*, long, bool, long, Prefetch<Bf16>);
 
 template <bool Transposed>
-struct Tiles {
-  Tile of[tile_rows];  ///< one for each number of rows from 1 on
-  constexpr Tiles() : of() { fill<tile_rows>(); }
+struct MatmulTiles {
+  MatmulTile of_rows[tile_rows];  ///< for tiles of 1 row, 2 rows, ...
+  constexpr MatmulTiles() : of_rows() { fill<tile_rows>(); }
   template <int Rows>
   constexpr void fill() {
-    of[Rows - 1] = product_tile<Rows, Transposed>;
+    of_rows[Rows - 1] = matmul_tile<Rows, Transposed>;
     if constexpr (Rows > 1) fill<Rows - 1>();
   }
 };
 template <bool Transposed>
-constexpr Tiles<Transposed> tiles{};
+constexpr MatmulTiles<Transposed> matmul_tiles{};
 
 template <bool Transposed>
-void product(long rows, long columns, long depth, const Half* a, long lda, const Half* b, long ldb, long panel_stride,
-             float* c, long ldc, bool add) {
-  const long pairs = (depth + 1) / 2;
+void matmul(long M, long N, long K, const Bf16* a, long lda, const Bf16* b, long ldb, long panel_stride, float* c,
+            long ldc, bool add) {
+  const long pairs = (K + 1) / 2;
   for_each_tile_of_panels(
-      rows, columns, pairs, b, ldb, panel_stride, [&](long begin, long end, long n, const Half* from, Soon<Half> soon) {
-        const long width = columns - n < panel ? columns - n : panel;
-        tiles<Transposed>.of[end - begin - 1](pairs, a + (Transposed ? 2 * begin : begin * lda), lda, from, ldb,
-                                              c + begin * ldc + n, ldc, add, width, soon);
+      M, N, pairs, b, ldb, panel_stride, [&](long begin, long end, long n, const Bf16* from, Prefetch<Bf16> prefetch) {
+        const long width = N - n < panel_width ? N - n : panel_width;
+        matmul_tiles<Transposed>.of_rows[end - begin - 1](pairs, a + (Transposed ? 2 * begin : begin * lda), lda, from,
+                                                          ldb, c + begin * ldc + n, ldc, add, width, prefetch);
       });
 }
 
-constexpr HalfKernels all_half{
-    .panel = panel, .round = round, .pair = pair, .pack = pack, .product = product<false>, .product_at = product<true>};
+constexpr Bf16Kernels all_bf16{.panel_width = panel_width,
+                               .to_bf16 = to_bf16,
+                               .to_vnni = to_vnni,
+                               .pack = pack,
+                               .matmul = matmul<false>,
+                               .matmul_transposed_a = matmul<true>};
 
 }  // namespace
 
-const HalfKernels* half_kernels_avx512() {
-  return &all_half;
+const Bf16Kernels* bf16_kernels_avx512() {
+  return &all_bf16;
 }
 
 }  // namespace chargpt::cpu
 #else
-const chargpt::cpu::HalfKernels* chargpt::cpu::half_kernels_avx512() {
+const chargpt::cpu::Bf16Kernels* chargpt::cpu::bf16_kernels_avx512() {
   return nullptr;
 }
 #endif

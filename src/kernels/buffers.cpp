@@ -14,22 +14,22 @@ constexpr std::int64_t huge_page = 2 * 1024 * 1024 / sizeof(float);  ///< floats
 }  // namespace
 
 long row_stride(long width) {
-  const std::int64_t floats = rounded_up(width, line);
-  return static_cast<long>(floats % 128 == 0 ? floats + line : floats);
+  const std::int64_t floats = rounded_up(width, cache_line);
+  return static_cast<long>(floats % 128 == 0 ? floats + cache_line : floats);
 }
 
-long half_stride(long width) {
+long bf16_stride(long width) {
   return 2 * row_stride((width + 1) / 2);
 }
 
-long pair_stride(long width) {
-  return 2 * row_stride(rounded_up(width, 2 * line));
+long vnni_stride(long width) {
+  return 2 * row_stride(rounded_up(width, 2 * cache_line));
 }
 
-Floats::Floats(std::int64_t count) {
+AlignedFloats::AlignedFloats(std::int64_t count) {
   if (count == 0) return;
   const bool large = count >= huge_page;
-  const std::int64_t unit = large ? huge_page : line;
+  const std::int64_t unit = large ? huge_page : cache_line;
   const auto bytes = static_cast<std::size_t>(rounded_up(count, unit)) * sizeof(float);
   data_.reset(static_cast<float*>(std::aligned_alloc(static_cast<std::size_t>(unit) * sizeof(float), bytes)));
   if (!data_) throw std::bad_alloc();
@@ -40,13 +40,13 @@ Floats::Floats(std::int64_t count) {
   std::memset(data_.get(), 0, bytes);
 }
 
-void Floats::Free::operator()(float* data) const {
+void AlignedFloats::Free::operator()(float* data) const {
   std::free(data);
 }
 
-float* Layout::take(std::int64_t floats) {
+float* BumpAllocator::allocate(std::int64_t floats) {
   float* const piece = base == nullptr ? nullptr : base + used;
-  used += rounded_up(floats + slack, line);
+  used += rounded_up(floats + slack, cache_line);
   return piece;
 }
 

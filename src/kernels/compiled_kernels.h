@@ -1,4 +1,4 @@
-// The table of kernels of the instruction set that the including file is compiled for. Knows no tensor and no model.
+// All kernels, compiled for the instruction set of the including file. Knows no tensor and no model.
 #pragma once
 
 #include "kernels/activation.h"
@@ -15,37 +15,37 @@
 namespace chargpt::cpu {
 namespace {
 
-constexpr Kernels table(const char* name) {
+constexpr Kernels compiled_kernels(const char* name) {
   return {.name = name,
-          .panel = 2 * lanes,
+          .panel_width = panel_width,
           .slack = 4 * lanes,
           .attention_scratch = attention_scratch,
-          .product = product<false>,
-          .product_at = product<true>,
-          .row_product = row_product,
-          .narrow_row_product = narrow_row_product,
-          .narrow = narrow,
-          .widen = widen,
+          .matmul = matmul<false>,
+          .matmul_transposed_a = matmul<true>,
+          .matvec = matvec,
+          .matvec_bf16 = matvec_bf16,
+          .panel_to_bf16 = panel_to_bf16,
+          .panel_from_bf16 = panel_from_bf16,
           .pack = pack,
           .norm = norm,
           .norm_backward = norm_backward,
-          .curve = curve,
-          .gated = gated,
+          .activation = activation,
+          .swiglu = swiglu,
           .add = add,
           .multiply = multiply,
           .copy = copy,
-          .fill = fill,
-          .add_rows = add_rows,
-          .drop = drop,
-          .turn = turn,
-          .turn_backward = turn_backward,
+          .broadcast_row = broadcast_row,
+          .add_column_sums = add_column_sums,
+          .sum_buffers = sum_buffers,
+          .dropout = dropout,
+          .qk_norm_rope = qk_norm_rope,
+          .qk_norm_rope_backward = qk_norm_rope_backward,
           .attention = attention,
           .attention_backward = attention_backward,
-          .attend = attend,
+          .attention_cached = attention_cached,
           .transpose = transpose,
           .cross_entropy = cross_entropy,
-          .sum_buffers = sum_buffers,
-          .burn = burn};
+          .fma_loop = fma_loop};
 }
 
 }  // namespace

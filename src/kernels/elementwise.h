@@ -1,5 +1,5 @@
-// Sums, products and copies of rows: y += x, y *= x, y = x, y = bias, dbias += the column sums of dy, and the sum of
-// the threads' gradient buffers with the sum of its squares, for the norm that clipping asks for. Compiled once per
+// Element by element: y += x, y *= x, y = x; one row to all rows (a bias), and the sum of all rows (its gradient); the
+// sum of the threads' gradient buffers together with its squared norm, which clipping needs. Compiled once per
 // instruction set.
 #pragma once
 
@@ -23,14 +23,14 @@ void copy(long rows, long width, const float* x, long ldx, float* y, long ldy) {
     for_each_vector(width, [&](long i, auto get, auto put) { put(y + i, get(x + i)); });
 }
 
-void fill(long rows, long width, const float* bias, float* y, long ldy) {
+void broadcast_row(long rows, long width, const float* row, float* y, long ldy) {
   for (long r = 0; r < rows; ++r, y += ldy)
-    for_each_vector(width, [&](long i, auto get, auto put) { put(y + i, bias != nullptr ? get(bias + i) : splat(0)); });
+    for_each_vector(width, [&](long i, auto get, auto put) { put(y + i, row != nullptr ? get(row + i) : splat(0)); });
 }
 
-void add_rows(long rows, long width, const float* dy, long lddy, float* dbias) {
-  for (long r = 0; r < rows; ++r, dy += lddy)
-    for_each_vector(width, [&](long i, auto get, auto put) { put(dbias + i, get(dbias + i) + get(dy + i)); });
+void add_column_sums(long rows, long width, const float* x, long ldx, float* sums) {
+  for (long r = 0; r < rows; ++r, x += ldx)
+    for_each_vector(width, [&](long i, auto get, auto put) { put(sums + i, get(sums + i) + get(x + i)); });
 }
 
 double sum_buffers(float* to, const float* const* others, long count, long n) {
@@ -45,7 +45,7 @@ double sum_buffers(float* to, const float* const* others, long count, long n) {
       put(to + begin + i, total);
       partial += total * total;
     });
-    squares += static_cast<double>(sum(partial));
+    squares += static_cast<double>(reduce_add(partial));
   }
   return squares;
 }

@@ -16,7 +16,7 @@ bool runs_v4() {
   return runs_v3() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
          __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
 }
-bool runs_half() {
+bool runs_bf16() {
   return runs_v4() && __builtin_cpu_supports("avx512bf16");
 }
 #else
@@ -26,7 +26,7 @@ bool runs_v3() {
 bool runs_v4() {
   return false;
 }
-bool runs_half() {
+bool runs_bf16() {
   return false;
 }
 #endif
@@ -70,8 +70,8 @@ const Kernels& kernels() {
   return widest;
 }
 
-const HalfKernels* half_kernels() {
-  return instruction_set() == InstructionSet::avx512 && runs_half() ? half_kernels_avx512() : nullptr;
+const Bf16Kernels* bf16_kernels() {
+  return instruction_set() == InstructionSet::avx512 && runs_bf16() ? bf16_kernels_avx512() : nullptr;
 }
 
 }  // namespace chargpt::cpu

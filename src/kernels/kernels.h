@@ -1,9 +1,9 @@
 // The arithmetic of a step on the CPU as plain functions on float pointers, compiled once per instruction set and
 // chosen when the program starts: the widest that the processor runs and $ATEN_CPU_CAPABILITY, LibTorch's own limit,
-// allows. Matrices are row-major; `ld…` is the distance between rows in floats. Knows no
-// tensor, no thread and no model.
+// allows. Matrices are row-major; `ld…` is the distance between rows in floats. Knows no tensor, no thread and no
+// model.
 //
-// Products and attention may read up to `Kernels::slack` floats behind the matrix B: buffers are that much longer.
+// Matmuls and attention may read up to `Kernels::slack` floats behind the matrix B: buffers are that much longer.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,13 @@
 
 namespace chargpt::cpu {
 
-/// Dropout of one place in the model: what model/dropout.h draws under (seed, layer) for the tensor whose element
-/// `first` is element 0 here. Null where nothing is dropped.
-struct DropoutWords {
-  std::uint32_t key[2];
+/// The dropout mask of one place in the model: what model/dropout.h draws under (seed, layer). Element `first_element`
+/// of it is element 0 of the tensor that a kernel is given.
+struct DropoutMask {
+  std::uint32_t key[2];  ///< the seed
   std::uint32_t layer;
-  std::uint64_t first_kept;  ///< words below this drop
-  float kept;                ///< 1 / (1 - rate)
+  std::uint64_t threshold;  ///< random words below this drop
+  float scale;              ///< of what is kept, 1 / (1 - rate)
 };
 
 /// One head of one sequence: q, k, v (T, hs) with rows `ld` apart, o (T, hs) with rows `ldo` apart.
@@ -30,88 +30,91 @@ struct HeadShape {
   float scale;  ///< of the scores
 };
 
-/// Queries of positions `begin` to `end` of one head over keys and values that are kept from token to token: q, o
-/// (end - begin, hs) with rows `ld` and `ldo` apart; keys (hs, end) in panels, as `pack` has them; values (end, hs).
-struct KeptHeadShape {
+/// Queries of positions `begin` to `end` of one head over its cache: q, o (end - begin, hs) with rows `ld` and `ldo`
+/// apart; keys (hs, end) in panels, as `pack` has them; values (end, hs).
+struct CachedHeadShape {
   long begin, end, hs, ld, ldo;
   float scale;  ///< of the scores
 };
 
-/// What backward needs of the softmax of each row: 2 T floats, the largest scaled score and the inverse of the sum.
-using RowStatistics = float;
+enum class NormKind { layernorm, rmsnorm };
+enum class ActivationKind { gelu, gelu_tanh, relu, relu2, silu };
 
-enum class RowNorm { layernorm, rmsnorm };
-enum class Curve { gelu, gelu_tanh, relu, relu2, silu };
-
+/// The formulas are in the header of each: matmul.h, norm.h, activation.h, elementwise.h, dropout.h, qk_norm_rope.h,
+/// attention.h, cross_entropy.h.
 struct Kernels {
   const char* name;                            ///< x86-64-v4, x86-64-v3, portable
-  long panel;                                  ///< columns of a packed panel
+  long panel_width;                            ///< columns of a packed panel
   long slack;                                  ///< floats that may be read behind a matrix B
   long (*attention_scratch)(long T, long hs);  ///< floats of scratch that attention and its backward need
 
   /// C (M, N) = A (M, K) B (K, N), or += where `add`. `panel_stride`: from one panel of B's columns to the next;
-  /// `panel` for a plain matrix.
-  void (*product)(long M, long N, long K, const float* a, long lda, const float* b, long ldb, long panel_stride,
-                  float* c, long ldc, bool add);
-  /// The same with A transposed: A (K, M).
-  void (*product_at)(long M, long N, long K, const float* a, long lda, const float* b, long ldb, long panel_stride,
-                     float* c, long ldc, bool add);
-  /// The same for M = 1 with more sums under way at once: what hides the latency of an addition behind one row. Each
-  /// element is summed in the same order, to the same bits.
-  void (*row_product)(long N, long K, const float* a, const float* b, long ldb, long panel_stride, float* c, bool add);
-  /// The same with panels as `narrow` leaves them, `panel_stride` Half apart: the bits of row_product on those numbers.
-  void (*narrow_row_product)(long N, long K, const float* a, const Half* b, long panel_stride, float* c, bool add);
-  /// One packed panel (K, panel) as bfloat16, to nearest, ties to even: rows 2i and 2i + 1 side by side, (K / 2, panel,
-  /// 2), the last one with zeros where K is odd.
-  void (*narrow)(long K, const float* panel, Half* to);
+  /// `panel_width` for a plain matrix.
+  void (*matmul)(long M, long N, long K, const float* a, long lda, const float* b, long ldb, long panel_stride,
+                 float* c, long ldc, bool add);
+  /// C (M, N) = A^T B, or += where `add`: A (K, M).
+  void (*matmul_transposed_a)(long M, long N, long K, const float* a, long lda, const float* b, long ldb,
+                              long panel_stride, float* c, long ldc, bool add);
+  /// c (N) = a (K) B, or += where `add`: matmul for M = 1 with more sums at once, to hide the latency of an addition.
+  /// Each element is summed in the same order, to the same bits.
+  void (*matvec)(long N, long K, const float* a, const float* b, long ldb, long panel_stride, float* c, bool add);
+  /// matvec with panels as `panel_to_bf16` leaves them, `panel_stride` Bf16 apart: its bits on those numbers.
+  void (*matvec_bf16)(long N, long K, const float* a, const Bf16* b, long panel_stride, float* c, bool add);
+  /// One packed panel (K, panel_width) rounded to nearest, ties to even: rows 2k and 2k + 1 interleaved, (K / 2,
+  /// panel_width, 2), the last one with zeros where K is odd.
+  void (*panel_to_bf16)(long K, const float* panel, Bf16* to);
   /// And back.
-  void (*widen)(long K, const Half* panel, float* to);
-  /// B (K, N) into panels (N / panel, K, panel), the last one filled up with zeros. `transposed`: B is given as (N, K).
+  void (*panel_from_bf16)(long K, const Bf16* panel, float* to);
+  /// B (K, N) into panels (N / panel_width, K, panel_width), the last one filled up with zeros. `transposed`: B is
+  /// given as (N, K).
   void (*pack)(long first_panel, long last_panel, long K, long N, const float* b, bool transposed, float* packed);
 
-  /// y = norm(x) gain + bias over rows of `width`. gain, bias may be null. statistics (rows, 2): mean and 1/deviation.
-  void (*norm)(RowNorm kind, long rows, long width, const float* x, long ldx, const float* gain, const float* bias,
-               float eps, float* y, long ldy, float* statistics);
+  /// y = norm(x) gain + bias over rows of `width`; gain and bias may be null. stats (rows, 2): mean and rstd.
+  void (*norm)(NormKind kind, long rows, long width, const float* x, long ldx, const float* gain, const float* bias,
+               float eps, float* y, long ldy, float* stats);
   /// dx += the gradient through the norm; dgain, dbias += theirs (null where there are none).
-  void (*norm_backward)(RowNorm kind, long rows, long width, const float* x, long ldx, const float* gain,
-                        const float* statistics, const float* dy, long lddy, float* dx, long lddx, float* dgain,
+  void (*norm_backward)(NormKind kind, long rows, long width, const float* x, long ldx, const float* gain,
+                        const float* stats, const float* dy, long lddy, float* dx, long lddx, float* dgain,
                         float* dbias);
 
-  /// y = f(x), in place of x its derivative: rows of `width`.
-  void (*curve)(Curve kind, long rows, long width, float* x, long ldx, float* y, long ldy);
-  /// The gate of swiglu: y = x silu(gate); in place of x silu(gate), of gate x silu'(gate).
-  void (*gated)(long rows, long width, float* x, float* gate, long ld, float* y, long ldy);
+  /// y = f(x), and x becomes f'(x): rows of `width`.
+  void (*activation)(ActivationKind kind, long rows, long width, float* x, long ldx, float* y, long ldy);
+  /// y = x silu(gate); x becomes silu(gate), and gate x silu'(gate).
+  void (*swiglu)(long rows, long width, float* x, float* gate, long ld, float* y, long ldy);
 
   /// y += x, y *= x, y = x: rows of `width`.
   void (*add)(long rows, long width, const float* x, long ldx, float* y, long ldy);
   void (*multiply)(long rows, long width, const float* x, long ldx, float* y, long ldy);
   void (*copy)(long rows, long width, const float* x, long ldx, float* y, long ldy);
-  /// Every row of y = bias (width), or zero where bias is null.
-  void (*fill)(long rows, long width, const float* bias, float* y, long ldy);
-  /// dbias (width) += the sum of the rows.
-  void (*add_rows)(long rows, long width, const float* dy, long lddy, float* dbias);
-  /// x *= mask.
-  void (*drop)(const DropoutWords& words, std::uint64_t first, long rows, long width, float* x, long ldx);
+  /// Every row of y = row (width), or zero where that is null.
+  void (*broadcast_row)(long rows, long width, const float* row, float* y, long ldy);
+  /// sums (width) += the sum of the rows of x.
+  void (*add_column_sums)(long rows, long width, const float* x, long ldx, float* sums);
+  /// to[i] += the others, in order; returns the sum of squares of the result.
+  double (*sum_buffers)(float* to, const float* const* others, long count, long n);
 
-  /// One head's features of each row through RMS-norm (where `inverse` is not null: it gets 1/rms, rows `heads` apart)
-  /// and rotation (where cosines, (T, hs/2), are not null), in place. Row r stands at position r mod T.
-  void (*turn)(long rows, long T, long heads, long hs, float* x, long ldx, float eps, float* inverse,
-               const float* cosines, const float* sines);
-  /// The gradient of that: dx in place; x is what `turn` left.
-  void (*turn_backward)(long rows, long T, long heads, long hs, const float* x, long ldx, const float* inverse,
-                        const float* cosines, const float* sines, float* dx, long lddx);
+  /// x *= mask: rows of `width`.
+  void (*dropout)(const DropoutMask& mask, std::uint64_t first_element, long rows, long width, float* x, long ldx);
 
-  /// scratch: attention_scratch floats. `words` null: no dropout; `first`: element of the weights' first one.
+  /// Each head of each row through RMS norm (where `rstd`, (rows, heads), is not null: it is written) and rotation
+  /// (where cosines, (T, hs/2), are not null), in place. Row r is at position r mod T.
+  void (*qk_norm_rope)(long rows, long T, long heads, long hs, float* x, long ldx, float eps, float* rstd,
+                       const float* cosines, const float* sines);
+  /// The gradient of that: dx in place; x is what qk_norm_rope left.
+  void (*qk_norm_rope_backward)(long rows, long T, long heads, long hs, const float* x, long ldx, const float* rstd,
+                                const float* cosines, const float* sines, float* dx, long lddx);
+
+  /// softmax_stats (T, 2): the largest scaled score of each row, and the inverse of its sum. `mask` null: no dropout;
+  /// `first_element`: of the mask, at the first weight. scratch: attention_scratch floats.
   void (*attention)(const HeadShape& shape, const float* q, const float* k, const float* v, float* o,
-                    RowStatistics* statistics, const DropoutWords* words, std::uint64_t first, float* scratch);
+                    float* softmax_stats, const DropoutMask* mask, std::uint64_t first_element, float* scratch);
   /// dq, dk, dv with rows `ldd` apart.
   void (*attention_backward)(const HeadShape& shape, const float* q, const float* k, const float* v, const float* o,
-                             const RowStatistics* statistics, const float* d_o, float* dq, float* dk, float* dv,
-                             long ldd, const DropoutWords* words, std::uint64_t first, float* scratch);
-
-  /// Causal attention over what is kept, of which nothing is copied; scratch as for `attention` with T = end.
-  void (*attend)(const KeptHeadShape& shape, const float* q, const float* keys, const float* values, float* o,
-                 float* scratch);
+                             const float* softmax_stats, const float* d_o, float* dq, float* dk, float* dv, long ldd,
+                             const DropoutMask* mask, std::uint64_t first_element, float* scratch);
+  /// Causal attention over cached keys and values, which are read in place; scratch as for `attention` with T = end.
+  void (*attention_cached)(const CachedHeadShape& shape, const float* q, const float* keys, const float* values,
+                           float* o, float* scratch);
   /// x (rows, columns) -> y (columns, rows).
   void (*transpose)(long rows, long columns, const float* x, long ldx, float* y, long ldy);
 
@@ -119,10 +122,8 @@ struct Kernels {
   void (*cross_entropy)(long rows, long V, float* logits, long ld, const std::int64_t* targets, float scale,
                         float* losses);
 
-  /// to[i] += the others, in order; returns the sum of squares of the result.
-  double (*sum_buffers)(float* to, const float* const* others, long count, long n);
   /// Fused multiply-adds in registers alone; returns how many floating-point operations it did.
-  double (*burn)(long rounds);
+  double (*fma_loop)(long rounds);
 };
 
 /// What kernels are compiled for, each including those before it. LibTorch has code for the same three.

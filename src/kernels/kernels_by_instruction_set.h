@@ -8,6 +8,6 @@ namespace chargpt::cpu {
 const Kernels* kernels_v4();  ///< AVX-512
 const Kernels* kernels_v3();  ///< AVX2 and FMA
 const Kernels* kernels_portable();
-const HalfKernels* half_kernels_avx512();  ///< AVX512_BF16
+const Bf16Kernels* bf16_kernels_avx512();  ///< AVX512_BF16
 
 }  // namespace chargpt::cpu

@@ -3,6 +3,6 @@
 #include "kernels/kernels_by_instruction_set.h"
 
 const chargpt::cpu::Kernels* chargpt::cpu::kernels_portable() {
-  static constexpr Kernels all = table("portable");
+  static constexpr Kernels all = compiled_kernels("portable");
   return &all;
 }

@@ -5,7 +5,7 @@
 #include "kernels/compiled_kernels.h"
 
 const chargpt::cpu::Kernels* chargpt::cpu::kernels_v3() {
-  static constexpr Kernels all = table("x86-64-v3");
+  static constexpr Kernels all = compiled_kernels("x86-64-v3");
   return &all;
 }
 #else

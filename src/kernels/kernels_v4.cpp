@@ -5,7 +5,7 @@
 #include "kernels/compiled_kernels.h"
 
 const chargpt::cpu::Kernels* chargpt::cpu::kernels_v4() {
-  static constexpr Kernels all = table("x86-64-v4");
+  static constexpr Kernels all = compiled_kernels("x86-64-v4");
   return &all;
 }
 #else

@@ -15,8 +15,8 @@ namespace {
 
 /// A tile narrower than whole vectors, from `tile` (rows, stride) to C. Apart, because a call beside the sums would
 /// cost them their registers.
-__attribute__((noinline)) void copy_narrow_tile(const float* tile, long stride, long rows, long columns, float* c,
-                                                long ldc, bool add) {
+__attribute__((noinline)) void copy_partial_tile(const float* tile, long stride, long rows, long columns, float* c,
+                                                 long ldc, bool add) {
   for (long m = 0; m < rows; ++m)
     for (long n = 0; n < columns; ++n) c[m * ldc + n] = (add ? c[m * ldc + n] : 0) + tile[m * stride + n];
 }
@@ -39,26 +39,26 @@ inline void prefetch_row(const float* row) {
   for (int v = 0; v < Columns; ++v) __builtin_prefetch(row + v * lanes);
 }
 
-/// C (Rows, columns) (+)= A (Rows, depth) B (depth, columns), columns <= Columns vectors, more than one less. `soon`
-/// has B's stride.
+/// C (Rows, columns) (+)= A (Rows, K) B (K, columns), columns <= Columns vectors, more than one less. `prefetch` has
+/// B's stride.
 template <int Rows, int Columns, bool Transposed>
-void product_tile(long depth, const float* a, long lda, const float* b, long ldb, float* c, long ldc, bool add,
-                  long columns, Soon<float> soon) {
+void matmul_tile(long K, const float* a, long lda, const float* b, long ldb, float* c, long ldc, bool add, long columns,
+                 Prefetch<float> prefetch) {
   Vector sums[Rows][Columns]{};
   // Rows in groups of three, each with a pointer of its own: what an address can add in one instruction.
   const long third = Transposed ? 3 : 3 * lda;
   const float *a0 = a, *a1 = a + third, *a2 = a1 + third, *a3 = a2 + third, *a4 = a3 + third;
-  const long step = Transposed ? lda : 1;
-  const long piece = (depth + Rows - 1) / Rows;  // of depth, for each row of C
+  const long next_k = Transposed ? lda : 1;
+  const long piece = (K + Rows - 1) / Rows;  // of K, for each row of C
   const float* to = c;
-  for (long k = 0; k < depth; to += ldc) {
+  for (long k = 0; k < K; to += ldc) {
     prefetch_row<Columns>(to);
-    for (long i = 0; i < soon.count; ++i, soon.row += ldb) prefetch_row<Columns>(soon.row);
-    for (const long end = k + piece < depth ? k + piece : depth; k < end; ++k) {
+    for (long i = 0; i < prefetch.count; ++i, prefetch.row += ldb) prefetch_row<Columns>(prefetch.row);
+    for (const long end = k + piece < K ? k + piece : K; k < end; ++k) {
       Vector right[Columns];
 #pragma GCC unroll 2
       for (int v = 0; v < Columns; ++v) {
-        __builtin_prefetch(b + rows_ahead * ldb + v * lanes);
+        __builtin_prefetch(b + prefetch_rows * ldb + v * lanes);
         right[v] = load(b + v * lanes);
       }
 #pragma GCC unroll 16
@@ -68,7 +68,7 @@ void product_tile(long depth, const float* a, long lda, const float* b, long ldb
 #pragma GCC unroll 2
         for (int v = 0; v < Columns; ++v) sums[m][v] += left * right[v];
       }
-      a0 += step, a1 += step, a2 += step, a3 += step, a4 += step;
+      a0 += next_k, a1 += next_k, a2 += next_k, a3 += next_k, a4 += next_k;
       b += ldb;
     }
   }
@@ -77,48 +77,48 @@ void product_tile(long depth, const float* a, long lda, const float* b, long ldb
   } else {
     float tile[Rows * Columns * lanes];
     write_tile<Rows, Columns>(sums, tile, Columns * lanes, false);
-    copy_narrow_tile(tile, Columns * lanes, Rows, columns, c, ldc, add);
+    copy_partial_tile(tile, Columns * lanes, Rows, columns, c, ldc, add);
   }
 }
 
-using Tile = void (*)(long, const float*, long, const float*, long, float*, long, bool, long, Soon<float>);
+using MatmulTile = void (*)(long, const float*, long, const float*, long, float*, long, bool, long, Prefetch<float>);
 
 template <int Columns, bool Transposed>
-struct Tiles {
-  /// One for each number of rows from 1 on.
-  Tile of[tile_rows];
-  constexpr Tiles() : of() { fill<tile_rows>(); }
+struct MatmulTiles {
+  MatmulTile of_rows[tile_rows];  ///< for tiles of 1 row, 2 rows, ...
+  constexpr MatmulTiles() : of_rows() { fill<tile_rows>(); }
   template <int Rows>
   constexpr void fill() {
-    of[Rows - 1] = product_tile<Rows, Columns, Transposed>;
+    of_rows[Rows - 1] = matmul_tile<Rows, Columns, Transposed>;
     if constexpr (Rows > 1) fill<Rows - 1>();
   }
 };
 template <int Columns, bool Transposed>
-constexpr Tiles<Columns, Transposed> tiles{};
+constexpr MatmulTiles<Columns, Transposed> matmul_tiles{};
 
 template <bool Transposed>
-void product(long rows, long columns, long depth, const float* a, long lda, const float* b, long ldb, long panel_stride,
-             float* c, long ldc, bool add) {
-  for_each_tile_of_panels(rows, columns, depth, b, ldb, panel_stride,
-                          [&](long begin, long end, long n, const float* panel, Soon<float> soon) {
-                            const long width = columns - n < 2 * lanes ? columns - n : 2 * lanes;
-                            const Tile* const of = width > lanes ? tiles<2, Transposed>.of : tiles<1, Transposed>.of;
-                            of[end - begin - 1](depth, a + (Transposed ? begin : begin * lda), lda, panel, ldb,
-                                                c + begin * ldc + n, ldc, add, width, soon);
-                          });
+void matmul(long M, long N, long K, const float* a, long lda, const float* b, long ldb, long panel_stride, float* c,
+            long ldc, bool add) {
+  for_each_tile_of_panels(
+      M, N, K, b, ldb, panel_stride, [&](long begin, long end, long n, const float* panel, Prefetch<float> prefetch) {
+        const long width = N - n < panel_width ? N - n : panel_width;
+        const MatmulTile* const of_rows =
+            width > lanes ? matmul_tiles<2, Transposed>.of_rows : matmul_tiles<1, Transposed>.of_rows;
+        of_rows[end - begin - 1](K, a + (Transposed ? begin : begin * lda), lda, panel, ldb, c + begin * ldc + n, ldc,
+                                 add, width, prefetch);
+      });
 }
 
-/// c (Panels, 2 vectors) (+)= a (depth) times as many whole panels of B.
+/// c (Panels, 2 vectors) (+)= a (K) times as many whole panels of B.
 template <int Panels>
-inline void row_panels(long depth, const float* a, const float* b, long ldb, long panel_stride, float* c, bool add) {
+inline void matvec_panels(long K, const float* a, const float* b, long ldb, long panel_stride, float* c, bool add) {
   Vector sums[2 * Panels]{};
-  for (long k = 0; k < depth; ++k, b += ldb) {
+  for (long k = 0; k < K; ++k, b += ldb) {
     const Vector left = splat(a[k]);
 #pragma GCC unroll 4
     for (int p = 0; p < Panels; ++p) {
-      __builtin_prefetch(b + p * panel_stride + rows_ahead * ldb);
-      __builtin_prefetch(b + p * panel_stride + rows_ahead * ldb + lanes);
+      __builtin_prefetch(b + p * panel_stride + prefetch_rows * ldb);
+      __builtin_prefetch(b + p * panel_stride + prefetch_rows * ldb + lanes);
       sums[2 * p] += left * load(b + p * panel_stride);
       sums[2 * p + 1] += left * load(b + p * panel_stride + lanes);
     }
@@ -127,75 +127,70 @@ inline void row_panels(long depth, const float* a, const float* b, long ldb, lon
   for (int v = 0; v < 2 * Panels; ++v) store(c + v * lanes, add ? load(c + v * lanes) + sums[v] : sums[v]);
 }
 
-/// See Kernels::row_product.
-void row_product(long columns, long depth, const float* a, const float* b, long ldb, long panel_stride, float* c,
-                 bool add) {
-  constexpr long panel = 2 * lanes;
+/// See Kernels::matvec.
+void matvec(long N, long K, const float* a, const float* b, long ldb, long panel_stride, float* c, bool add) {
   long n = 0;
-  for (; n + 4 * panel <= columns; n += 4 * panel, b += 4 * panel_stride)
-    row_panels<4>(depth, a, b, ldb, panel_stride, c + n, add);
-  for (; n + 2 * panel <= columns; n += 2 * panel, b += 2 * panel_stride)
-    row_panels<2>(depth, a, b, ldb, panel_stride, c + n, add);
-  if (n < columns) product<false>(1, columns - n, depth, a, depth, b, ldb, panel_stride, c + n, columns, add);
+  for (; n + 4 * panel_width <= N; n += 4 * panel_width, b += 4 * panel_stride)
+    matvec_panels<4>(K, a, b, ldb, panel_stride, c + n, add);
+  for (; n + 2 * panel_width <= N; n += 2 * panel_width, b += 2 * panel_stride)
+    matvec_panels<2>(K, a, b, ldb, panel_stride, c + n, add);
+  if (n < N) matmul<false>(1, N - n, K, a, K, b, ldb, panel_stride, c + n, N, add);
 }
 
-// ---- panels of bfloat16
+// ---- panels of bfloat16, two rows side by side
 
-inline Ints load_pairs(const Half* from) {
-  Ints v;
+inline IntVector load_pairs(const Bf16* from) {
+  IntVector v;
   __builtin_memcpy(&v, from, sizeof v);
   return v;
 }
-inline Vector lower_halves(Ints pairs) {
+inline Vector lower_halves(IntVector pairs) {
   return as_floats(pairs << 16);
 }
-inline Vector upper_halves(Ints pairs) {
+inline Vector upper_halves(IntVector pairs) {
   return as_floats(pairs & ~0xffff);
 }
 
 /// The nearest bfloat16 as a float, ties to even; a NaN stays one.
-inline Ints nearest_half(Vector v) {
-  const Ints bits = as_ints(v);
-  const Ints rounded = (bits + 0x7fff + ((bits >> 16) & 1)) & ~0xffff;
+inline IntVector nearest_bf16(Vector v) {
+  const IntVector bits = as_ints(v);
+  const IntVector rounded = (bits + 0x7fff + ((bits >> 16) & 1)) & ~0xffff;
   return v == v ? rounded : bits & ~0xffff;
 }
 
-/// See Kernels::narrow.
-void narrow(long K, const float* from, Half* to) {
-  constexpr long panel = 2 * lanes;
-  for (long k = 0; k < K; k += 2, from += 2 * panel, to += 2 * panel)
-    for (long v = 0; v < panel; v += lanes) {
-      const Vector second = k + 1 < K ? load(from + panel + v) : splat(0);
-      const Ints pairs = ((nearest_half(load(from + v)) >> 16) & 0xffff) | nearest_half(second);
+/// See Kernels::panel_to_bf16.
+void panel_to_bf16(long K, const float* from, Bf16* to) {
+  for (long k = 0; k < K; k += 2, from += 2 * panel_width, to += 2 * panel_width)
+    for (long v = 0; v < panel_width; v += lanes) {
+      const Vector second = k + 1 < K ? load(from + panel_width + v) : splat(0);
+      const IntVector pairs = ((nearest_bf16(load(from + v)) >> 16) & 0xffff) | nearest_bf16(second);
       __builtin_memcpy(to + 2 * v, &pairs, sizeof pairs);
     }
 }
 
-/// See Kernels::widen.
-void widen(long K, const Half* from, float* to) {
-  constexpr long panel = 2 * lanes;
-  for (long k = 0; k < K; k += 2, from += 2 * panel, to += 2 * panel)
-    for (long v = 0; v < panel; v += lanes) {
-      const Ints pairs = load_pairs(from + 2 * v);
+/// See Kernels::panel_from_bf16.
+void panel_from_bf16(long K, const Bf16* from, float* to) {
+  for (long k = 0; k < K; k += 2, from += 2 * panel_width, to += 2 * panel_width)
+    for (long v = 0; v < panel_width; v += lanes) {
+      const IntVector pairs = load_pairs(from + 2 * v);
       store(to + v, lower_halves(pairs));
-      if (k + 1 < K) store(to + panel + v, upper_halves(pairs));
+      if (k + 1 < K) store(to + panel_width + v, upper_halves(pairs));
     }
 }
 
-/// row_panels on narrow ones.
+/// matvec_panels on panels of bfloat16.
 template <int Panels>
-inline void narrow_row_panels(long depth, const float* a, const Half* b, long panel_stride, float* c, bool add) {
-  constexpr long panel = 2 * lanes;
+inline void matvec_panels_bf16(long K, const float* a, const Bf16* b, long panel_stride, float* c, bool add) {
   Vector sums[2 * Panels]{};
-  for (long k = 0; k < depth; k += 2, b += 2 * panel) {
-    const Vector first = splat(a[k]), second = splat(k + 1 < depth ? a[k + 1] : 0);
+  for (long k = 0; k < K; k += 2, b += 2 * panel_width) {
+    const Vector first = splat(a[k]), second = splat(k + 1 < K ? a[k + 1] : 0);
 #pragma GCC unroll 4
     for (int p = 0; p < Panels; ++p) {
-      __builtin_prefetch(b + p * panel_stride + rows_ahead * panel);
-      __builtin_prefetch(b + p * panel_stride + rows_ahead * panel + panel);
+      __builtin_prefetch(b + p * panel_stride + prefetch_rows * panel_width);
+      __builtin_prefetch(b + p * panel_stride + prefetch_rows * panel_width + panel_width);
 #pragma GCC unroll 2
       for (int v = 0; v < 2; ++v) {
-        const Ints pairs = load_pairs(b + p * panel_stride + 2 * v * lanes);
+        const IntVector pairs = load_pairs(b + p * panel_stride + 2 * v * lanes);
         sums[2 * p + v] += first * lower_halves(pairs);
         sums[2 * p + v] += second * upper_halves(pairs);
       }
@@ -205,38 +200,35 @@ inline void narrow_row_panels(long depth, const float* a, const Half* b, long pa
   for (int v = 0; v < 2 * Panels; ++v) store(c + v * lanes, add ? load(c + v * lanes) + sums[v] : sums[v]);
 }
 
-/// See Kernels::narrow_row_product.
-void narrow_row_product(long columns, long depth, const float* a, const Half* b, long panel_stride, float* c,
-                        bool add) {
-  constexpr long panel = 2 * lanes;
+/// See Kernels::matvec_bf16.
+void matvec_bf16(long N, long K, const float* a, const Bf16* b, long panel_stride, float* c, bool add) {
   long n = 0;
-  for (; n + 4 * panel <= columns; n += 4 * panel, b += 4 * panel_stride)
-    narrow_row_panels<4>(depth, a, b, panel_stride, c + n, add);
-  for (; n + panel <= columns; n += panel, b += panel_stride)
-    narrow_row_panels<1>(depth, a, b, panel_stride, c + n, add);
-  if (n == columns) return;
-  float last[panel] = {};
-  const auto bytes = static_cast<unsigned long>(columns - n) * sizeof(float);
+  for (; n + 4 * panel_width <= N; n += 4 * panel_width, b += 4 * panel_stride)
+    matvec_panels_bf16<4>(K, a, b, panel_stride, c + n, add);
+  for (; n + panel_width <= N; n += panel_width, b += panel_stride)
+    matvec_panels_bf16<1>(K, a, b, panel_stride, c + n, add);
+  if (n == N) return;
+  float last[panel_width] = {};
+  const auto bytes = static_cast<unsigned long>(N - n) * sizeof(float);
   __builtin_memcpy(last, c + n, bytes);
-  narrow_row_panels<1>(depth, a, b, panel_stride, last, add);
+  matvec_panels_bf16<1>(K, a, b, panel_stride, last, add);
   __builtin_memcpy(c + n, last, bytes);
 }
 
 /// See Kernels::pack.
 void pack(long first_panel, long last_panel, long K, long N, const float* b, bool transposed, float* packed) {
-  constexpr long panel = 2 * lanes;
   for (long p = first_panel; p < last_panel; ++p) {
-    float* const to = packed + p * K * panel;
-    const long begin = p * panel, width = N - begin < panel ? N - begin : panel;
+    float* const to = packed + p * K * panel_width;
+    const long begin = p * panel_width, width = N - begin < panel_width ? N - begin : panel_width;
     if (transposed) {
-      transpose(width, K, b + begin * K, K, to, panel);
+      transpose(width, K, b + begin * K, K, to, panel_width);
     } else {
       for (long k = 0; k < K; ++k)
         for_each_vector(width,
-                        [&](long n, auto get, auto put) { put(to + k * panel + n, get(b + k * N + begin + n)); });
+                        [&](long n, auto get, auto put) { put(to + k * panel_width + n, get(b + k * N + begin + n)); });
     }
-    for (long k = 0; width < panel && k < K; ++k)
-      for (long n = width; n < panel; ++n) to[k * panel + n] = 0;
+    for (long k = 0; width < panel_width && k < K; ++k)
+      for (long n = width; n < panel_width; ++n) to[k * panel_width + n] = 0;
   }
 }
 

@@ -6,56 +6,56 @@
 namespace chargpt::cpu {
 namespace {
 
-/// How long a member looks out for work before it sleeps: waking it costs tens of microseconds.
-constexpr std::chrono::microseconds patience{200};
+/// How long a thread spins for work before it sleeps: waking it costs tens of microseconds.
+constexpr std::chrono::microseconds spin_time{200};
 
 }  // namespace
 
-Team::Team(int members) : members_(std::max(members, 1)) {
-  for (int member = 1; member < members_; ++member) threads_.emplace_back([this, member] { stand_ready(member); });
+ThreadTeam::ThreadTeam(int threads) : threads_(std::max(threads, 1)) {
+  for (int thread = 1; thread < threads_; ++thread) workers_.emplace_back([this, thread] { worker_loop(thread); });
 }
 
-Team::~Team() {
+ThreadTeam::~ThreadTeam() {
   ended_ = true;
   runs_.fetch_add(1, std::memory_order_release);
   runs_.notify_all();
 }
 
-void Team::run_all(Work work, void* data) {
+void ThreadTeam::run_all(Work work, void* data) {
   work_ = work;
   data_ = data;
-  working_.store(members_ - 1, std::memory_order_relaxed);
+  working_.store(threads_ - 1, std::memory_order_relaxed);
   runs_.fetch_add(1, std::memory_order_release);
   runs_.notify_all();
   work(data, 0);
-  wait_until([this] { return working_.load(std::memory_order_acquire) == 0; });
+  spin_until([this] { return working_.load(std::memory_order_acquire) == 0; });
 }
 
-void Team::stand_ready(int member) {
+void ThreadTeam::worker_loop(int thread) {
   for (std::uint32_t seen = 0;; ++seen) {
     const auto begin = std::chrono::steady_clock::now();
-    bool patient = true;
-    wait_until([&] {
+    bool spinning = true;
+    spin_until([&] {
       if (runs_.load(std::memory_order_acquire) != seen) return true;
-      patient = std::chrono::steady_clock::now() - begin < patience;
-      return !patient;
+      spinning = std::chrono::steady_clock::now() - begin < spin_time;
+      return !spinning;
     });
-    if (!patient) runs_.wait(seen, std::memory_order_acquire);
+    if (!spinning) runs_.wait(seen, std::memory_order_acquire);
     if (ended_) return;
-    work_(data_, member);
+    work_(data_, thread);
     working_.fetch_sub(1, std::memory_order_release);
   }
 }
 
-void Team::meet(int count) {
+void ThreadTeam::barrier(int count) {
   if (count == 1) return;
-  const std::uint32_t meeting = meetings_.load(std::memory_order_relaxed);
+  const std::uint32_t barriers = barriers_.load(std::memory_order_relaxed);
   if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == count) {
     arrived_.store(0, std::memory_order_relaxed);
-    meetings_.fetch_add(1, std::memory_order_release);
+    barriers_.fetch_add(1, std::memory_order_release);
     return;
   }
-  wait_until([&] { return meetings_.load(std::memory_order_acquire) != meeting; });
+  spin_until([&] { return barriers_.load(std::memory_order_acquire) != barriers; });
 }
 
 }  // namespace chargpt::cpu

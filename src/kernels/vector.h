@@ -19,11 +19,11 @@ constexpr long lanes = 4;
 constexpr int tile_rows = 6;
 #endif
 
-/// How many rows of a product's B are asked for ahead: they come from the third cache or from memory.
-constexpr long rows_ahead = 16;
+/// How many rows ahead a matmul prefetches B: they come from the third cache or from memory.
+constexpr long prefetch_rows = 16;
 
 using Vector = float __attribute__((vector_size(lanes * sizeof(float))));
-using Ints = std::int32_t __attribute__((vector_size(lanes * sizeof(std::int32_t))));
+using IntVector = std::int32_t __attribute__((vector_size(lanes * sizeof(std::int32_t))));
 
 inline Vector splat(float value) {
   return value - Vector{};  // not + 0, which would have to turn -0 into 0
@@ -40,13 +40,13 @@ inline void store(float* to, Vector v) {
 }
 
 /// The first `count` < lanes floats; the others are `rest`.
-inline Vector load_some(const float* from, long count, float rest = 0) {
+inline Vector load_partial(const float* from, long count, float rest = 0) {
   Vector v = splat(rest);
   __builtin_memcpy(&v, from, static_cast<unsigned long>(count) * sizeof(float));
   return v;
 }
 
-inline void store_some(float* to, Vector v, long count) {
+inline void store_partial(float* to, Vector v, long count) {
   __builtin_memcpy(to, &v, static_cast<unsigned long>(count) * sizeof(float));
 }
 
@@ -59,68 +59,68 @@ inline __attribute__((always_inline)) void for_each_vector(long n, Body&& body) 
         i, [](const float* p) { return load(p); }, [](float* p, Vector v) { store(p, v); });
   if (const long left = n - i; left > 0)
     body(
-        i, [left](const float* p) { return load_some(p, left); },
-        [left](float* p, Vector v) { store_some(p, v, left); });
+        i, [left](const float* p) { return load_partial(p, left); },
+        [left](float* p, Vector v) { store_partial(p, v, left); });
 }
 
-inline Vector larger(Vector a, Vector b) {
+inline Vector max(Vector a, Vector b) {
   return a > b ? a : b;
 }
-inline Vector smaller(Vector a, Vector b) {
+inline Vector min(Vector a, Vector b) {
   return a < b ? a : b;
 }
 
-inline Vector as_floats(Ints v) {
+inline Vector as_floats(IntVector v) {
   Vector result;
   __builtin_memcpy(&result, &v, sizeof v);
   return result;
 }
-inline Ints as_ints(Vector v) {
-  Ints result;
+inline IntVector as_ints(Vector v) {
+  IntVector result;
   __builtin_memcpy(&result, &v, sizeof v);
   return result;
 }
 
 /// All bits set in the lanes below `count`.
-inline Ints first_lanes(long count) {
-  Ints index;
+inline IntVector lane_mask(long count) {
+  IntVector index;
   for (int i = 0; i < lanes; ++i) index[i] = i;
   return index < static_cast<std::int32_t>(count);
 }
 
 /// v in the lanes below `count`, `rest` in the others.
-inline Vector only_first(Vector v, long count, float rest = 0) {
-  return first_lanes(count) ? v : splat(rest);
+inline Vector keep_first(Vector v, long count, float rest = 0) {
+  return lane_mask(count) ? v : splat(rest);
 }
 
 /// v with lanes i and i xor D exchanged.
 template <int D>
-inline Vector exchanged(Vector v) {
+inline Vector shuffle_xor(Vector v) {
 #if defined(__clang__)
   Vector result;
   for (int i = 0; i < lanes; ++i) result[i] = v[i ^ D];
   return result;
 #else
-  Ints order;
+  IntVector order;
   for (int i = 0; i < lanes; ++i) order[i] = i ^ D;
   return __builtin_shuffle(v, order);
 #endif
 }
 
-/// Combines all lanes, always in the same order.
+/// All lanes combined into one number, always in the same order.
 template <class Combine>
-inline float across(Vector v, Combine&& combine) {
-  if constexpr (lanes > 8) v = combine(v, exchanged<8>(v));
-  if constexpr (lanes > 4) v = combine(v, exchanged<4>(v));
-  v = combine(v, exchanged<2>(v));
-  v = combine(v, exchanged<1>(v));
+inline float reduce(Vector v, Combine&& combine) {
+  if constexpr (lanes > 8) v = combine(v, shuffle_xor<8>(v));
+  if constexpr (lanes > 4) v = combine(v, shuffle_xor<4>(v));
+  v = combine(v, shuffle_xor<2>(v));
+  v = combine(v, shuffle_xor<1>(v));
   return v[0];
 }
-inline float sum(Vector v) {
-  return across(v, [](Vector a, Vector b) { return a + b; });
+inline float reduce_add(Vector v) {
+  return reduce(v, [](Vector a, Vector b) { return a + b; });
 }
-inline float largest(Vector v) {
-  return across(v, [](Vector a, Vector b) { return larger(a, b); });
+inline float reduce_max(Vector v) {
+  return reduce(v, [](Vector a, Vector b) { return max(a, b); });
 }
 
 /// Sum over one row of f(element).
@@ -129,16 +129,16 @@ inline float row_sum(const float* x, long width, F&& f) {
   Vector total{};
   long i = 0;
   for (; i + lanes <= width; i += lanes) total += f(load(x + i));
-  if (i < width) total += only_first(f(load_some(x + i, width - i)), width - i);
-  return sum(total);
+  if (i < width) total += keep_first(f(load_partial(x + i, width - i)), width - i);
+  return reduce_add(total);
 }
 
 #if !defined(__clang__)
-/// In every square of 2 Distance rows and lanes, the upper right and the lower left quarter change places; then in
-/// larger ones.
+/// In every square of 2 Distance rows and lanes, exchanges the upper right quadrant and the lower left one; then in
+/// larger squares.
 template <int Distance>
-inline __attribute__((always_inline)) void exchange_quarters(Vector (&rows)[lanes]) {
-  Ints upper, lower;  // lanes of the second row are numbered on from those of the first
+inline __attribute__((always_inline)) void swap_quadrants(Vector (&rows)[lanes]) {
+  IntVector upper, lower;  // lanes of the second row are numbered on from those of the first
   for (int l = 0; l < lanes; ++l) {
     upper[l] = (l & Distance) == 0 ? l : static_cast<int>(lanes) + l - Distance;
     lower[l] = (l & Distance) == 0 ? l + Distance : static_cast<int>(lanes) + l;
@@ -150,12 +150,12 @@ inline __attribute__((always_inline)) void exchange_quarters(Vector (&rows)[lane
     rows[i] = __builtin_shuffle(a, b, upper);
     rows[i + Distance] = __builtin_shuffle(a, b, lower);
   }
-  if constexpr (2 * Distance < lanes) exchange_quarters<2 * Distance>(rows);
+  if constexpr (2 * Distance < lanes) swap_quadrants<2 * Distance>(rows);
 }
 #endif
 
 /// A square of lanes x lanes floats, rows become columns.
-inline void transpose_square(const float* x, long ldx, float* to, long ldt) {
+inline void transpose_block(const float* x, long ldx, float* to, long ldt) {
 #if defined(__clang__)
   for (long c = 0; c < lanes; ++c)
     for (long r = 0; r < lanes; ++r) to[c * ldt + r] = x[r * ldx + c];
@@ -163,7 +163,7 @@ inline void transpose_square(const float* x, long ldx, float* to, long ldt) {
   Vector rows[lanes];
 #pragma GCC unroll 16
   for (int i = 0; i < lanes; ++i) rows[i] = load(x + i * ldx);
-  exchange_quarters<1>(rows);
+  swap_quadrants<1>(rows);
 #pragma GCC unroll 16
   for (int i = 0; i < lanes; ++i) store(to + i * ldt, rows[i]);
 #endif
@@ -173,7 +173,7 @@ inline void transpose_square(const float* x, long ldx, float* to, long ldt) {
 inline void transpose(long rows, long columns, const float* x, long ldx, float* to, long ldt) {
   const long whole_rows = rows / lanes * lanes, whole_columns = columns / lanes * lanes;
   for (long c = 0; c < whole_columns; c += lanes)
-    for (long r = 0; r < whole_rows; r += lanes) transpose_square(x + r * ldx + c, ldx, to + c * ldt + r, ldt);
+    for (long r = 0; r < whole_rows; r += lanes) transpose_block(x + r * ldx + c, ldx, to + c * ldt + r, ldt);
   for (long c = 0; c < columns; ++c)
     for (long r = c < whole_columns ? whole_rows : 0; r < rows; ++r) to[c * ldt + r] = x[r * ldx + c];
 }
@@ -181,9 +181,9 @@ inline void transpose(long rows, long columns, const float* x, long ldx, float* 
 /// e^x within 2e-7 relative; below -87.3 the least normal number, above 88.3 a number near the largest.
 /// x = n ln 2 + r with |r| <= ln 2 / 2, and e^r by a polynomial whose coefficients were fitted for the least relative
 /// error.
-inline Vector exponential(Vector x) {
-  x = smaller(splat(88.3F), larger(splat(-87.3F), x));  // in this order a NaN stays one
-  const Vector magic = splat(12582912.0F);  // 1.5 * 2^23: adding it leaves the nearest integer in the low bits
+inline Vector exp(Vector x) {
+  x = min(splat(88.3F), max(splat(-87.3F), x));  // in this order a NaN stays one
+  const Vector magic = splat(12582912.0F);       // 1.5 * 2^23: adding it leaves the nearest integer in the low bits
   const Vector shifted = x * 1.44269504F + magic;
   const Vector n = shifted - magic;
   const Vector r = (x - n * 0.693145752F) - n * 1.42860677e-6F;  // ln 2 in two parts
@@ -198,17 +198,17 @@ inline Vector exponential(Vector x) {
 }
 
 struct Sigmoid {
-  Vector value, rest;  ///< 1 / (1 + e^-x), and what is left to 1, without cancellation where that is small
+  Vector value, complement;  ///< 1 / (1 + e^-x), and what is left to 1, without cancellation where that is small
 };
 inline Sigmoid sigmoid(Vector x) {
-  const Vector e = exponential(-x);
+  const Vector e = exp(-x);
   const Vector value = 1.0F / (1.0F + e);
   return {value, e * value};
 }
 
-/// erfc(z) e^(z z) for z >= 0, within 5e-7 relative: t P(t) with t = 1 / (1 + 0.3 z), the form of Abramowitz & Stegun
-/// 7.1.26 with more terms, fitted over z in [0, 9.5].
-inline Vector scaled_erfc(Vector z) {
+/// The scaled complementary error function, erfc(z) e^(z z), for z >= 0, within 5e-7 relative: t P(t) with t = 1 / (1 +
+/// 0.3 z), the form of Abramowitz & Stegun 7.1.26 with more terms, fitted over z in [0, 9.5].
+inline Vector erfcx(Vector z) {
   const Vector t = 1.0F / (1.0F + 0.3F * z);
   Vector p = splat(-0.129434068F);
   p = p * t + 0.485096388F;

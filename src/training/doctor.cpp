@@ -60,7 +60,7 @@ void run_doctor(const Arguments& arguments) {
                                        {"threads", threads},
                                        {"cpu_capability", cpu_capability()},
                                        {"kernels", cpu::kernels().name},
-                                       {"bfloat16", cpu::half_kernels() != nullptr},
+                                       {"bfloat16", cpu::bf16_kernels() != nullptr},
                                        {"memory", physical_memory()},
                                        {"memory_free", free_memory()},
                                        {"disk_free", free_disk_bytes()},
@@ -70,7 +70,7 @@ void run_doctor(const Arguments& arguments) {
     return;
   }
   std::printf("%skernels %s, %s bfloat16\n", version_text().c_str(), cpu::kernels().name,
-              cpu::half_kernels() != nullptr ? "with" : "without");
+              cpu::bf16_kernels() != nullptr ? "with" : "without");
   std::printf("device %s (auto takes a CUDA device where LibTorch finds one)\n%lld threads on %u processors\n",
               chosen.c_str(), static_cast<long long>(threads), std::thread::hardware_concurrency());
   std::printf("memory %s, free %s; disk free here %s\n", format_bytes(physical_memory()).c_str(),

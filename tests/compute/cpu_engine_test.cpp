@@ -230,7 +230,7 @@ TEST_CASE("two hundred steps of both engines give one curve, with tables and wit
 
 TEST_CASE("bfloat16 moves every gradient by no more than its rounding, and the curve by little") {
   const Threads threads(2);
-  if (needed_half_kernels() == nullptr) return;
+  if (needed_bf16_kernels() == nullptr) return;
   TrainConfig rounded;
   rounded.dtype = Dtype::bfloat16;
   ModelConfig odd = small_config(), tables = small_config();
@@ -298,7 +298,7 @@ TEST_CASE("auto takes the cpu engine where it covers the model, and says why whe
         "autograd: the cpu engine does not compute model.norm_place = post: autograd does, more slowly");
   const bool limited = cpu::instruction_set() < cpu::processor_instruction_set();
   CHECK(chosen(small_config(), "cpu", rounded) ==
-        (cpu::half_kernels() != nullptr ? "cpu: "
+        (cpu::bf16_kernels() != nullptr ? "cpu: "
          : limited ? "autograd: the cpu engine does not compute train.dtype = bfloat16 where ATEN_CPU_CAPABILITY "
                      "leaves AVX-512 out: autograd does, more slowly"
                    : "autograd: the cpu engine does not compute train.dtype = bfloat16 on a processor without "

@@ -78,7 +78,7 @@ TEST_CASE("ATEN_CPU_CAPABILITY limits our kernels as it limits LibTorch's") {
   const auto limit = named_instruction_set(word != nullptr ? word : "");
   CHECK(instruction_set() == std::min(limit.value_or(InstructionSet::avx512), processor_instruction_set()));
   CHECK(all_kernels() == kernels_up_to(instruction_set()));
-  CHECK((half_kernels() == nullptr || instruction_set() == InstructionSet::avx512));
+  CHECK((bf16_kernels() == nullptr || instruction_set() == InstructionSet::avx512));
 #if defined(__x86_64__)
   constexpr std::array names{"DEFAULT", "AVX2", "AVX512"};
   CHECK(at::get_cpu_capability() == names[static_cast<std::size_t>(instruction_set())]);
@@ -99,7 +99,7 @@ TEST_CASE("a limit is spelled as LibTorch spells it, and leaves what is below it
 #endif
 }
 
-TEST_CASE("products of any size, plain, transposed, packed and added to, touch their result alone") {
+TEST_CASE("matmuls of any size, plain, transposed, packed and added to, touch their result alone") {
   for_all_kernels([](const Kernels& k) {
     for (const long M : {1L, 5L, 14L, 15L, 31L})
       for (const long N : {1L, 7L, 16L, 33L, 65L})
@@ -114,112 +114,113 @@ TEST_CASE("products of any size, plain, transposed, packed and added to, touch t
             return total;
           };
           Floats c = before;
-          k.product(M, N, K, a.data(), lda, b.data(), ldb, k.panel, c.data(), ldc, false);
+          k.matmul(M, N, K, a.data(), lda, b.data(), ldb, k.panel_width, c.data(), ldc, false);
           CHECK(error_of(c, M, ldc, ldc,
                          [&](long m, long n) { return n < N ? sum(m, n, false) : entry(before, m * ldc + n); }) < 1e-5);
           c = before;
-          k.product_at(M, N, K, a.data(), lda, b.data(), ldb, k.panel, c.data(), ldc, true);
+          k.matmul_transposed_a(M, N, K, a.data(), lda, b.data(), ldb, k.panel_width, c.data(), ldc, true);
           CHECK(error_of(c, M, N, ldc, [&](long m, long n) { return entry(before, m * ldc + n) + sum(m, n, true); }) <
                 1e-5);
 
-          const long panels = (N + k.panel - 1) / k.panel;
-          Floats dense(static_cast<std::size_t>(K * N)), turned(static_cast<std::size_t>(K * N));
+          const long panels = (N + k.panel_width - 1) / k.panel_width;
+          Floats dense(static_cast<std::size_t>(K * N)), transposed(static_cast<std::size_t>(K * N));
           for (long d = 0; d < K; ++d)
             for (long n = 0; n < N; ++n)
-              entry(dense, d * N + n) = entry(turned, n * K + d) = b[static_cast<std::size_t>(d * ldb + n)];
-          Floats packed(static_cast<std::size_t>(panels * K * k.panel + k.slack)), other(packed.size());
+              entry(dense, d * N + n) = entry(transposed, n * K + d) = b[static_cast<std::size_t>(d * ldb + n)];
+          Floats packed(static_cast<std::size_t>(panels * K * k.panel_width + k.slack)), other(packed.size());
           k.pack(0, panels, K, N, dense.data(), false, packed.data());
-          k.pack(0, panels, K, N, turned.data(), true, other.data());
+          k.pack(0, panels, K, N, transposed.data(), true, other.data());
           CHECK(packed == other);
-          k.product(M, N, K, a.data(), lda, packed.data(), k.panel, K * k.panel, c.data(), ldc, false);
+          k.matmul(M, N, K, a.data(), lda, packed.data(), k.panel_width, K * k.panel_width, c.data(), ldc, false);
           CHECK(error_of(c, M, N, ldc, [&](long m, long n) { return sum(m, n, false); }) < 1e-5);
         }
   });
 }
 
-TEST_CASE("a product of one row has the bits of that row in a product of many") {
+TEST_CASE("matvec of a row has the bits of that row in a matmul of many") {
   for_all_kernels([](const Kernels& k) {
     for (const long N : {1L, 16L, 33L, 65L, 128L, 300L})
       for (const bool add : {false, true}) {
         INFO(N << " columns");
-        const long K = 40, panels = (N + k.panel - 1) / k.panel;
+        const long K = 40, panels = (N + k.panel_width - 1) / k.panel_width;
         const Floats a = numbers(3, K), b = numbers(K, N, 1), before = numbers(3, N, 2);
-        Floats packed(static_cast<std::size_t>(panels * K * k.panel + k.slack)), many = before, one = before;
+        Floats packed(static_cast<std::size_t>(panels * K * k.panel_width + k.slack)), many = before, one = before;
         k.pack(0, panels, K, N, b.data(), false, packed.data());
-        k.product(3, N, K, a.data(), K, packed.data(), k.panel, K * k.panel, many.data(), N, add);
-        k.row_product(N, K, a.data() + K, packed.data(), k.panel, K * k.panel, one.data() + N, add);
+        k.matmul(3, N, K, a.data(), K, packed.data(), k.panel_width, K * k.panel_width, many.data(), N, add);
+        k.matvec(N, K, a.data() + K, packed.data(), k.panel_width, K * k.panel_width, one.data() + N, add);
         CHECK(Floats(one.begin() + N, one.begin() + 2 * N) == Floats(many.begin() + N, many.begin() + 2 * N));
         CHECK(Floats(one.begin() + 2 * N, one.end()) == Floats(before.begin() + 2 * N, before.end()));
       }
   });
 }
 
-TEST_CASE("a panel of bfloat16 holds the nearest ones, ties to even, and a product with it has the bits of those") {
+TEST_CASE("a panel of bfloat16 holds the nearest ones, ties to even, and matvec with it has the bits of those") {
   for_all_kernels([](const Kernels& k) {
     // 1 + 2^-8 lies halfway between 1 and 1 + 2^-7, 1 + 3 * 2^-8 between 1 + 2^-7 and 1 + 2^-6: both ties
-    Floats few(static_cast<std::size_t>(k.panel), 1.00390625F), back(few.size());
+    Floats few(static_cast<std::size_t>(k.panel_width), 1.00390625F), back(few.size());
     few[1] = 1.01171875F, few[2] = -1.0039064F, few[3] = 0.1F;
-    std::vector<cpu::Half> halves(2 * few.size());
-    k.narrow(1, few.data(), halves.data());
-    k.widen(1, halves.data(), back.data());
+    std::vector<cpu::Bf16> rounded(2 * few.size());
+    k.panel_to_bf16(1, few.data(), rounded.data());
+    k.panel_from_bf16(1, rounded.data(), back.data());
     CHECK(Floats(back.begin(), back.begin() + 4) == Floats{1.0F, 1.015625F, -1.0078125F, 0.10009765625F});
 
     for (const long N : {1L, 33L, 300L})
       for (const long K : {7L, 40L}) {
         INFO(K << " rows, " << N << " columns");
-        const long panels = (N + k.panel - 1) / k.panel, halves_of_panel = (K + K % 2) * k.panel;
+        const long panels = (N + k.panel_width - 1) / k.panel_width, panel_stride = (K + K % 2) * k.panel_width;
         const Floats a = numbers(1, K), b = numbers(K, N, 1), before = numbers(1, N, 2);
-        Floats packed(static_cast<std::size_t>(panels * K * k.panel + k.slack)), wide = packed;
-        std::vector<cpu::Half> narrow(static_cast<std::size_t>(panels * halves_of_panel));
+        Floats packed(static_cast<std::size_t>(panels * K * k.panel_width + k.slack)), wide = packed;
+        std::vector<cpu::Bf16> bf16(static_cast<std::size_t>(panels * panel_stride));
         k.pack(0, panels, K, N, b.data(), false, packed.data());
         for (long p = 0; p < panels; ++p) {
-          k.narrow(K, packed.data() + p * K * k.panel, narrow.data() + p * halves_of_panel);
-          k.widen(K, narrow.data() + p * halves_of_panel, wide.data() + p * K * k.panel);
+          k.panel_to_bf16(K, packed.data() + p * K * k.panel_width, bf16.data() + p * panel_stride);
+          k.panel_from_bf16(K, bf16.data() + p * panel_stride, wide.data() + p * K * k.panel_width);
         }
         CHECK(wide != packed);
         for (const bool add : {false, true}) {
           Floats expected = before, c = before;
-          k.row_product(N, K, a.data(), wide.data(), k.panel, K * k.panel, expected.data(), add);
-          k.narrow_row_product(N, K, a.data(), narrow.data(), halves_of_panel, c.data(), add);
+          k.matvec(N, K, a.data(), wide.data(), k.panel_width, K * k.panel_width, expected.data(), add);
+          k.matvec_bf16(N, K, a.data(), bf16.data(), panel_stride, c.data(), add);
           CHECK(c == expected);
         }
       }
   });
 }
 
-TEST_CASE("activations and their slopes are the formulas' within 1e-6") {
+TEST_CASE("activations and their derivatives are the formulas' within 1e-6") {
   struct Row {
-    Curve curve;
-    std::function<double(double)> value, slope;
+    ActivationKind kind;
+    std::function<double(double)> value, derivative;
   };
   const auto sigmoid = [](double x) { return 1 / (1 + std::exp(-x)); };
   const auto inner = [](double x) { return 1.5957691216057308 * (x + 0.044715 * x * x * x); };
-  const auto inner_slope = [](double x) { return 1.5957691216057308 * (1 + 0.134145 * x * x); };
+  const auto inner_derivative = [](double x) { return 1.5957691216057308 * (1 + 0.134145 * x * x); };
   const std::vector<Row> rows{
-      {Curve::gelu, [](double x) { return x * phi(x); },
+      {ActivationKind::gelu, [](double x) { return x * phi(x); },
        [](double x) { return phi(x) + x * std::exp(-x * x / 2) / std::sqrt(2 * M_PI); }},
-      {Curve::gelu_tanh, [&](double x) { return x * sigmoid(inner(x)); },
+      {ActivationKind::gelu_tanh, [&](double x) { return x * sigmoid(inner(x)); },
        [&](double x) {
          const double s = sigmoid(inner(x));
-         return s + x * s * (1 - s) * inner_slope(x);
+         return s + x * s * (1 - s) * inner_derivative(x);
        }},
-      {Curve::relu, [](double x) { return std::max(0.0, x); }, [](double x) { return x > 0 ? 1.0 : 0.0; }},
-      {Curve::relu2, [](double x) { return x > 0 ? x * x : 0.0; }, [](double x) { return x > 0 ? 2 * x : 0.0; }},
-      {Curve::silu, [&](double x) { return x * sigmoid(x); },
+      {ActivationKind::relu, [](double x) { return std::max(0.0, x); }, [](double x) { return x > 0 ? 1.0 : 0.0; }},
+      {ActivationKind::relu2, [](double x) { return x > 0 ? x * x : 0.0; },
+       [](double x) { return x > 0 ? 2 * x : 0.0; }},
+      {ActivationKind::silu, [&](double x) { return x * sigmoid(x); },
        [&](double x) { return sigmoid(x) + x * sigmoid(x) * (1 - sigmoid(x)); }}};
   for_all_kernels([&](const Kernels& k) {
     for (const Row& row : rows) {
       Floats x(4001 + 256), y(x.size());
       for (long i = 0; i < 4001; ++i) entry(x, i) = static_cast<float>(i - 2000) / 200;  // -10 to 10
       const Floats before = x;
-      k.curve(row.curve, 1, 4001, x.data(), 4001, y.data(), 4001);
+      k.activation(row.kind, 1, 4001, x.data(), 4001, y.data(), 4001);
       const auto near = [](double got, double expected) {
         return std::abs(got - expected) / std::max(1.0, std::abs(expected));
       };
       double worst = 0;
       for (long i = 0; i < 4001; ++i) {
         const double at_x = entry(before, i);
-        worst = std::max({worst, near(entry(y, i), row.value(at_x)), near(entry(x, i), row.slope(at_x))});
+        worst = std::max({worst, near(entry(y, i), row.value(at_x)), near(entry(x, i), row.derivative(at_x))});
       }
       CHECK(worst < 1e-6);
     }
@@ -228,9 +229,10 @@ TEST_CASE("activations and their slopes are the formulas' within 1e-6") {
 
 TEST_CASE("a NaN stays one through every activation") {
   for_all_kernels([](const Kernels& k) {
-    for (const Curve curve : {Curve::gelu, Curve::gelu_tanh, Curve::relu, Curve::relu2, Curve::silu}) {
+    for (const ActivationKind kind : {ActivationKind::gelu, ActivationKind::gelu_tanh, ActivationKind::relu,
+                                      ActivationKind::relu2, ActivationKind::silu}) {
       Floats x(300, std::nanf("")), y(300);
-      k.curve(curve, 1, 19, x.data(), 19, y.data(), 19);
+      k.activation(kind, 1, 19, x.data(), 19, y.data(), 19);
       for (long i = 0; i < 19; ++i) CHECK(std::isnan(entry(y, i)));
     }
   });
@@ -238,12 +240,12 @@ TEST_CASE("a NaN stays one through every activation") {
 
 TEST_CASE("norms by hand: (1, 3) is (-1, 1) by layernorm and (1, 3) / sqrt 5 by rmsnorm") {
   for_all_kernels([](const Kernels& k) {
-    Floats x{1, 3}, y(2), statistics(2);
+    Floats x{1, 3}, y(2), stats(2);
     const Floats gain{2, 2}, bias{0.5F, 0};
-    k.norm(RowNorm::layernorm, 1, 2, x.data(), 2, gain.data(), bias.data(), 0, y.data(), 2, statistics.data());
+    k.norm(NormKind::layernorm, 1, 2, x.data(), 2, gain.data(), bias.data(), 0, y.data(), 2, stats.data());
     CHECK(entry(y, 0) == Approx(-1.5));
     CHECK(entry(y, 1) == Approx(2));
-    k.norm(RowNorm::rmsnorm, 1, 2, x.data(), 2, nullptr, nullptr, 0, y.data(), 2, statistics.data());
+    k.norm(NormKind::rmsnorm, 1, 2, x.data(), 2, nullptr, nullptr, 0, y.data(), 2, stats.data());
     CHECK(entry(y, 0) == Approx(1 / std::sqrt(5)));
     CHECK(entry(y, 1) == Approx(3 / std::sqrt(5)));
   });
@@ -256,10 +258,10 @@ TEST_CASE("attention is the softmax of the keys seen, for any length and head si
         INFO("T " << T << ", hs " << hs);
         const long ld = 40;
         const Floats q = numbers(T, ld), keys = numbers(T, ld, 1), v = numbers(T, ld, 2);
-        Floats o(static_cast<std::size_t>(T * ld + 256)), statistics(static_cast<std::size_t>(2 * T)),
+        Floats o(static_cast<std::size_t>(T * ld + 256)), stats(static_cast<std::size_t>(2 * T)),
             scratch(static_cast<std::size_t>(k.attention_scratch(T, hs) + k.slack));
         k.attention({.T = T, .hs = hs, .ld = ld, .ldo = ld, .scale = 0.5F}, q.data(), keys.data(), v.data(), o.data(),
-                    statistics.data(), nullptr, 0, scratch.data());
+                    stats.data(), nullptr, 0, scratch.data());
         const auto expected = [&](long i, long c) {
           double total = 0, mean = 0;
           for (long j = 0; j <= i; ++j) {
@@ -287,29 +289,29 @@ TEST_CASE("transposed, rows are columns") {
   });
 }
 
-TEST_CASE("attention over kept keys and values is attention, for the last queries of any number") {
+TEST_CASE("attention over cached keys and values is attention, for the last queries of any number") {
   for_all_kernels([](const Kernels& k) {
     for (const long T : {1L, 2L, 16L, 33L, 130L})
       for (const long hs : {1L, 6L, 32L})
         for (const long queries : {1L, 2L, 29L}) {
           if (queries > T) continue;
           INFO("T " << T << ", hs " << hs << ", " << queries << " queries");
-          const long ld = 40, panels = (T + k.panel - 1) / k.panel;
+          const long ld = 40, panels = (T + k.panel_width - 1) / k.panel_width;
           const Floats q = numbers(T, ld), keys = numbers(T, ld, 1), v = numbers(T, hs, 2);
           Floats expected(static_cast<std::size_t>(T * ld + 256)), o(expected.size()),
-              statistics(static_cast<std::size_t>(2 * T)),
-              packed(static_cast<std::size_t>(panels * hs * k.panel + k.slack)),
+              stats(static_cast<std::size_t>(2 * T)),
+              packed(static_cast<std::size_t>(panels * hs * k.panel_width + k.slack)),
               scratch(static_cast<std::size_t>(k.attention_scratch(T, hs) + k.slack));
           Floats values(static_cast<std::size_t>(T * ld + 256));
           k.copy(T, hs, v.data(), hs, values.data(), ld);
           k.attention({.T = T, .hs = hs, .ld = ld, .ldo = ld, .scale = 0.5F}, q.data(), keys.data(), values.data(),
-                      expected.data(), statistics.data(), nullptr, 0, scratch.data());
+                      expected.data(), stats.data(), nullptr, 0, scratch.data());
           Floats dense(static_cast<std::size_t>(T * hs));
           k.copy(T, hs, keys.data(), ld, dense.data(), hs);
           k.pack(0, panels, hs, T, dense.data(), true, packed.data());
           const long first = T - queries;
-          const KeptHeadShape shape{.begin = first, .end = T, .hs = hs, .ld = ld, .ldo = ld, .scale = 0.5F};
-          k.attend(shape, q.data() + first * ld, packed.data(), v.data(), o.data(), scratch.data());
+          const CachedHeadShape shape{.begin = first, .end = T, .hs = hs, .ld = ld, .ldo = ld, .scale = 0.5F};
+          k.attention_cached(shape, q.data() + first * ld, packed.data(), v.data(), o.data(), scratch.data());
           CHECK(error_of(o, queries, hs, ld, [&](long i, long c) { return entry(expected, (first + i) * ld + c); }) <
                 1e-6);
         }
@@ -321,9 +323,9 @@ TEST_CASE("scores as large as 1e4 keep attention finite") {
     const long T = 20, hs = 4;
     Floats q = numbers(T, hs);
     for (float& x : q) x *= 100;
-    Floats o(q.size()), statistics(2 * T), scratch(static_cast<std::size_t>(k.attention_scratch(T, hs) + k.slack));
+    Floats o(q.size()), stats(2 * T), scratch(static_cast<std::size_t>(k.attention_scratch(T, hs) + k.slack));
     k.attention({.T = T, .hs = hs, .ld = hs, .ldo = hs, .scale = 1}, q.data(), q.data(), q.data(), o.data(),
-                statistics.data(), nullptr, 0, scratch.data());
+                stats.data(), nullptr, 0, scratch.data());
     for (long i = 0; i < T * hs; ++i) CHECK(std::isfinite(entry(o, i)));
   });
 }
@@ -331,13 +333,13 @@ TEST_CASE("scores as large as 1e4 keep attention finite") {
 TEST_CASE("dropout draws the masks of model/dropout.h, from any element on") {
   const std::uint64_t seed = 0x123456789abcdefULL;
   const torch::Tensor mask = dropout_mask({7, 23}, 0.3, seed, 5);
-  const DropoutWords words{.key = {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)},
-                           .layer = 5,
-                           .first_kept = static_cast<std::uint64_t>(std::ldexp(0.3, 32)),
-                           .kept = static_cast<float>(1 / 0.7)};
+  const DropoutMask drawn{.key = {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)},
+                          .layer = 5,
+                          .threshold = static_cast<std::uint64_t>(std::ldexp(0.3, 32)),
+                          .scale = static_cast<float>(1 / 0.7)};
   for_all_kernels([&](const Kernels& k) {
     Floats x(7 * 30, 1);
-    k.drop(words, 2 * 23, 5, 23, x.data(), 30);  // rows 2 to 6
+    k.dropout(drawn, 2 * 23, 5, 23, x.data(), 30);  // rows 2 to 6
     for (long r = 0; r < 5; ++r)
       for (long c = 0; c < 30; ++c)
         CHECK(x[static_cast<std::size_t>(r * 30 + c)] == (c < 23 ? mask[r + 2][c].item<float>() : 1.0F));

@@ -12,10 +12,10 @@ using namespace chargpt::cpu;
 
 namespace {
 
-Half half_of(float value) {
+Bf16 bf16_of(float value) {
   std::uint32_t bits = 0;
   std::memcpy(&bits, &value, sizeof bits);
-  return static_cast<Half>(bits >> 16);
+  return static_cast<Bf16>(bits >> 16);
 }
 
 /// rows x ld whole numbers from -7 to 7, with room behind.
@@ -68,51 +68,53 @@ const std::vector<Problem> problems{{1, 1, 1}, {3, 5, 2}, {14, 32, 8}, {15, 33, 
 }  // namespace
 
 TEST_CASE("rounding is to nearest, ties to even, and an odd row ends with a zero") {
-  const HalfKernels* const kernels = needed_half_kernels();
+  const Bf16Kernels* const kernels = needed_bf16_kernels();
   if (kernels == nullptr) return;
   const std::vector<float> x{1.0F, 1.00390625F, 1.01171875F, -2.5F, 1.005F};  // 2nd, 3rd: half way between two
-  std::vector<Half> y(8, 77);
-  kernels->round(1, 5, x.data(), 5, y.data(), 8);
-  CHECK(y == std::vector<Half>{half_of(1.0F), half_of(1.0F), half_of(1.015625F), half_of(-2.5F), half_of(1.0078125F), 0,
+  std::vector<Bf16> y(8, 77);
+  kernels->to_bf16(1, 5, x.data(), 5, y.data(), 8);
+  CHECK(y == std::vector<Bf16>{bf16_of(1.0F), bf16_of(1.0F), bf16_of(1.015625F), bf16_of(-2.5F), bf16_of(1.0078125F), 0,
                                77, 77});
 }
 
-TEST_CASE("bfloat16 products of whole numbers are exact for any size, and touch their result alone") {
-  const HalfKernels* const kernels = needed_half_kernels();
+TEST_CASE("bfloat16 matmuls of whole numbers are exact for any size, and touch their result alone") {
+  const Bf16Kernels* const kernels = needed_bf16_kernels();
   if (kernels == nullptr) return;
   for (const Problem& p : problems) {
     INFO(p.M << " x " << p.K << " times " << p.K << " x " << p.N);
-    const long lda = rounded_up(p.K, 2), pairs = 2 * kernels->panel, ldc = p.N + 3;
-    const long panels = (p.N + kernels->panel - 1) / kernels->panel;
-    std::vector<Half> a(static_cast<std::size_t>(p.M * lda));
-    std::vector<Half> b(static_cast<std::size_t>(panels * pairs * ((p.K + 1) / 2)), 99);
-    kernels->round(p.M, p.K, p.a.data(), p.K, a.data(), lda);
+    const long lda = rounded_up(p.K, 2), pairs = 2 * kernels->panel_width, ldc = p.N + 3;
+    const long panels = (p.N + kernels->panel_width - 1) / kernels->panel_width;
+    std::vector<Bf16> a(static_cast<std::size_t>(p.M * lda));
+    std::vector<Bf16> b(static_cast<std::size_t>(panels * pairs * ((p.K + 1) / 2)), 99);
+    kernels->to_bf16(p.M, p.K, p.a.data(), p.K, a.data(), lda);
     const std::vector<float> b_transposed = transposed(p.b, p.K, p.N);
-    for (const bool turned : {false, true}) {
-      kernels->pack(0, panels, p.K, p.N, turned ? b_transposed.data() : p.b.data(), turned, b.data());
+    for (const bool is_transposed : {false, true}) {
+      kernels->pack(0, panels, p.K, p.N, is_transposed ? b_transposed.data() : p.b.data(), is_transposed, b.data());
       for (const bool add : {false, true}) {
         std::vector<float> c = p.result(ldc, 5);
-        kernels->product(p.M, p.N, p.K, a.data(), lda, b.data(), pairs, (p.K + 1) / 2 * pairs, c.data(), ldc, add);
+        kernels->matmul(p.M, p.N, p.K, a.data(), lda, b.data(), pairs, (p.K + 1) / 2 * pairs, c.data(), ldc, add);
         CHECK(p.wrong(c, ldc, add ? 5.0F : 0.0F) == 0);
       }
     }
   }
 }
 
-TEST_CASE("bfloat16 products with A transposed sum over rows in pairs, odd or even") {
-  const HalfKernels* const kernels = needed_half_kernels();
+TEST_CASE("bfloat16 matmuls with A transposed sum over rows in pairs, odd or even") {
+  const Bf16Kernels* const kernels = needed_bf16_kernels();
   if (kernels == nullptr) return;
   for (const Problem& p : problems) {
     INFO(p.M << " x " << p.K << " times " << p.K << " x " << p.N);
-    const long lda = 2 * rounded_up(p.M, kernels->panel), ldb = 2 * rounded_up(p.N, kernels->panel), ldc = p.N + 1;
+    const long lda = 2 * rounded_up(p.M, kernels->panel_width), ldb = 2 * rounded_up(p.N, kernels->panel_width),
+               ldc = p.N + 1;
     const std::vector<float> columns = transposed(p.a, p.M, p.K);  // (K, M)
-    std::vector<Half> a(static_cast<std::size_t>((p.K + 1) / 2 * lda)),
+    std::vector<Bf16> a(static_cast<std::size_t>((p.K + 1) / 2 * lda)),
         b(static_cast<std::size_t>((p.K + 1) / 2 * ldb));
-    kernels->pair(p.K, p.M, columns.data(), p.M, a.data(), lda);
-    kernels->pair(p.K, p.N, p.b.data(), p.N, b.data(), ldb);
+    kernels->to_vnni(p.K, p.M, columns.data(), p.M, a.data(), lda);
+    kernels->to_vnni(p.K, p.N, p.b.data(), p.N, b.data(), ldb);
     for (const bool add : {false, true}) {
       std::vector<float> c = p.result(ldc, 5);
-      kernels->product_at(p.M, p.N, p.K, a.data(), lda, b.data(), ldb, 2 * kernels->panel, c.data(), ldc, add);
+      kernels->matmul_transposed_a(p.M, p.N, p.K, a.data(), lda, b.data(), ldb, 2 * kernels->panel_width, c.data(), ldc,
+                                   add);
       CHECK(p.wrong(c, ldc, add ? 5.0F : 0.0F) == 0);
     }
   }

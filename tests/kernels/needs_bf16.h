@@ -12,8 +12,8 @@
 namespace chargpt {
 
 /// Null, and said so, where there are none.
-inline const cpu::HalfKernels* needed_half_kernels() {
-  if (cpu::half_kernels() != nullptr) return cpu::half_kernels();
+inline const cpu::Bf16Kernels* needed_bf16_kernels() {
+  if (cpu::bf16_kernels() != nullptr) return cpu::bf16_kernels();
   const std::string name(Catch::getResultCapture().getCurrentTestName());
   std::printf("skipped because processor, build or ATEN_CPU_CAPABILITY leave out AVX512_BF16: %s\n", name.c_str());
   return nullptr;

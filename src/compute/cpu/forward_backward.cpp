@@ -7,13 +7,13 @@ namespace chargpt::cpu {
 
 // ---- memory
 
-void Worker::lay_out(Layout& layout) {
+void Worker::lay_out(BumpAllocator& layout) {
   Forward::lay_out(layout);
   const std::int64_t rows = sequences_ * T_;
   const long C = plan_.width, J = plan_.joined, H = plan_.hidden;
   if (halves()) {
-    paired_x_ = layout.halves((rows + 1) / 2 * pair_stride(widest()));
-    paired_dy_ = layout.halves((rows + 1) / 2 * pair_stride(widest()));
+    paired_x_ = layout.bf16((rows + 1) / 2 * vnni_stride(widest()));
+    paired_dy_ = layout.bf16((rows + 1) / 2 * vnni_stride(widest()));
   }
   djoined_ = layout.rows(rows, plan_.ngram_proj.in);
   dx_ = layout.rows(rows, C);
@@ -37,19 +37,19 @@ const float* Worker::branch_gradient(double rate, std::uint32_t mask, const Shar
 
 /// dw (out, in) (+)= dy^T x
 void Worker::product_at(long out, long in, const float* dy, long lddy, const float* x, long ldx, float* dw) const {
-  if (!halves()) return k_.product_at(out, in, rows_, dy, lddy, x, ldx, k_.panel, dw, in, worked_);
-  const HalfKernels& half = *plan_.half;
-  half.pair(rows_, out, dy, lddy, paired_dy_, pair_stride(out));
-  half.pair(rows_, in, x, ldx, paired_x_, pair_stride(in));
-  half.product_at(out, in, rows_, paired_dy_, pair_stride(out), paired_x_, pair_stride(in), 2 * half.panel, dw, in,
-                  worked_);
+  if (!halves()) return k_.matmul_transposed_a(out, in, rows_, dy, lddy, x, ldx, k_.panel_width, dw, in, worked_);
+  const Bf16Kernels& half = *plan_.half;
+  half.to_vnni(rows_, out, dy, lddy, paired_dy_, vnni_stride(out));
+  half.to_vnni(rows_, in, x, ldx, paired_x_, vnni_stride(in));
+  half.matmul_transposed_a(out, in, rows_, paired_dy_, vnni_stride(out), paired_x_, vnni_stride(in),
+                           2 * half.panel_width, dw, in, worked_);
 }
 
 /// dW += dy^T x, db += sum of dy, dx (+)= dy W
 void Worker::apply_backward(const LinearPlan& layer, const float* x, long ldx, const float* dy, long lddy, float* dx,
                             long lddx, bool add) {
   product_at(layer.out, layer.in, dy, lddy, x, ldx, gradient(layer.weight));
-  if (layer.bias.there()) k_.add_rows(rows_, layer.out, dy, lddy, gradient(layer.bias));
+  if (layer.bias.there()) k_.add_column_sums(rows_, layer.out, dy, lddy, gradient(layer.bias));
   product(layer.in, layer.out, dy, lddy, layer.backward, dx, lddx, add);
 }
 
@@ -117,8 +117,8 @@ void Worker::attend_backward(const BlockPlan& block, const BlockRecord& record, 
   else
     k_.copy(rows_, C, branch, ldc, do_, ldj);
   heads_backward(record, layer, chunk);
-  k_.turn_backward(rows_, chunk.T, 2 * plan_.heads, plan_.head_size, record.qkv, ldq, record.inverse,
-                   plan_.rope ? plan_.cosines.data() : nullptr, plan_.sines.data(), dqkv_, ldq);
+  k_.qk_norm_rope_backward(rows_, chunk.T, 2 * plan_.heads, plan_.head_size, record.qkv, ldq, record.inverse,
+                           plan_.rope ? plan_.cosines.data() : nullptr, plan_.sines.data(), dqkv_, ldq);
   apply_backward(block.c_attn, record.h1, ldc, dqkv_, ldq, dh_, ldc, false);
   normalise_backward(block.ln_1, record.x, record.statistics1, dh_, dx_);
 }
@@ -146,7 +146,7 @@ void Worker::backward(const Share& chunk) {
   const bool normed = plan_.final_norm && plan_.norm;
   apply_backward(plan_.head, h_last_, ld, logits_, row_stride(plan_.vocab), normed ? dh_ : dx_, ld, false);
   if (normed) {
-    k_.fill(rows_, C, nullptr, dx_, ld);
+    k_.broadcast_row(rows_, C, nullptr, dx_, ld);
     normalise_backward(plan_.ln_f, x_last_, statistics_last_, dh_, dx_);
   }
   for (long layer = plan_.layers - 1; layer >= 0; --layer) {

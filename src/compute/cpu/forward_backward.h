@@ -27,7 +27,7 @@ class Worker : private Forward {
   bool worked() const { return worked_; }
 
  private:
-  void lay_out(Layout& layout) override;
+  void lay_out(BumpAllocator& layout) override;
 
   void backward(const Share& chunk);
   void embed_backward(const Share& chunk);
@@ -49,7 +49,7 @@ class Worker : private Forward {
 
   std::vector<float*> gradients_;
   bool worked_ = false;
-  Half *paired_x_ = nullptr, *paired_dy_ = nullptr;
+  Bf16 *paired_x_ = nullptr, *paired_dy_ = nullptr;
   float* djoined_ = nullptr;  ///< (rows, tables * width)
   float *dx_ = nullptr, *dh_ = nullptr, *dqkv_ = nullptr, *do_ = nullptr, *dg_ = nullptr, *dgate_ = nullptr;
 };

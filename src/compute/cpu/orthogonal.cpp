@@ -20,7 +20,9 @@ struct Squares {
     spare = q + each;
     rest = spare + each;
   }
-  void product(const float* a, const float* b, float* c) const { k.product(n, n, n, a, n, b, n, k.panel, c, n, false); }
+  void product(const float* a, const float* b, float* c) const {
+    k.matmul(n, n, n, a, n, b, n, k.panel_width, c, n, false);
+  }
   void scale(float* x, float factor) const {
     for (long i = 0; i < n * n; ++i) x[i] *= factor;
   }
@@ -46,11 +48,11 @@ struct Squares {
 void gram(const Squares& s, long rows, long columns, const float* u) {
   const Kernels& k = s.k;
   if (rows > columns) {
-    k.product_at(s.n, s.n, rows, u, columns, u, columns, k.panel, s.g, s.n, false);
+    k.matmul_transposed_a(s.n, s.n, rows, u, columns, u, columns, k.panel_width, s.g, s.n, false);
     return;
   }
-  k.pack(0, (rows + k.panel - 1) / k.panel, columns, rows, u, /*transposed=*/true, s.rest);
-  k.product(s.n, s.n, columns, u, columns, s.rest, k.panel, columns * k.panel, s.g, s.n, false);
+  k.pack(0, (rows + k.panel_width - 1) / k.panel_width, columns, rows, u, /*transposed=*/true, s.rest);
+  k.matmul(s.n, s.n, columns, u, columns, s.rest, k.panel_width, columns * k.panel_width, s.g, s.n, false);
 }
 
 /// q = the product of the polynomials of all steps.
@@ -73,7 +75,8 @@ void all_steps(Squares& s) {
 
 void add_orthogonalised(const Kernels& kernels, long rows, long columns, const float* u, double factor, float* values,
                         std::vector<float>& scratch) {
-  const long packed = (rows + kernels.panel - 1) / kernels.panel * kernels.panel * columns + kernels.slack;
+  const long packed =
+      (rows + kernels.panel_width - 1) / kernels.panel_width * kernels.panel_width * columns + kernels.slack;
   Squares s(kernels, std::min(rows, columns), rows > columns ? 0 : packed, scratch);
   gram(s, rows, columns, u);
   const double square = s.trace(s.g);  // |u|^2
@@ -83,9 +86,9 @@ void add_orthogonalised(const Kernels& kernels, long rows, long columns, const f
   all_steps(s);
   s.scale(s.q, static_cast<float>(factor * inverse));
   if (rows > columns)
-    kernels.product(rows, columns, columns, u, columns, s.q, columns, kernels.panel, values, columns, true);
+    kernels.matmul(rows, columns, columns, u, columns, s.q, columns, kernels.panel_width, values, columns, true);
   else
-    kernels.product(rows, columns, rows, s.q, rows, u, columns, kernels.panel, values, columns, true);
+    kernels.matmul(rows, columns, rows, s.q, rows, u, columns, kernels.panel_width, values, columns, true);
 }
 
 }  // namespace chargpt::cpu
