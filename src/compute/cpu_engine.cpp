@@ -23,20 +23,20 @@ namespace chargpt {
 namespace {
 
 using cpu::AlignedFloats;
+using cpu::BatchSlice;
 using cpu::Forward;
+using cpu::ForwardBackward;
 using cpu::Kernels;
 using cpu::on_threads;
 using cpu::Plan;
-using cpu::Share;
 using cpu::TableRows;
-using cpu::Weights;
-using cpu::Worker;
+using cpu::WeightPointers;
 
-/// Part `index` of [0, n) cut into `parts`, sizes differing by one at most, the larger first.
-struct Part {
+/// Range `index` of [0, n) cut into `parts`, sizes differing by one at most, the larger first.
+struct Range {
   std::int64_t begin, size;
 };
-Part part_of(std::int64_t n, std::int64_t parts, std::int64_t index) {
+Range range_of(std::int64_t n, std::int64_t parts, std::int64_t index) {
   const std::int64_t least = n / parts, rest = n % parts;
   return {index * least + std::min(index, rest), least + (index < rest ? 1 : 0)};
 }
@@ -57,8 +57,8 @@ Ids ids_of(const Batch& batch, const Plan& plan) {
   Ids ids{.x = batch.x.contiguous(), .y = batch.y.contiguous(), .B = batch.x.size(0), .T = batch.x.size(1)};
   TORCH_CHECK(ids.T >= 1 && ids.T <= plan.block_size, "T = ", ids.T,
               " is outside 1 to model.block_size = ", plan.block_size);
-  check_ids(ids.x, plan.vocab);
-  check_ids(ids.y, plan.vocab);
+  check_ids(ids.x, plan.vocab_size);
+  check_ids(ids.y, plan.vocab_size);
   return ids;
 }
 
@@ -71,19 +71,19 @@ class CpuEngine : public Engine {
         plan_(std::move(plan)),
         layers_(cpu::linear_layers(plan_)),
         table_rows_(plan_),
-        packed_(plan_.packed) {}
+        packed_(plan_.packed_floats) {}
 
   std::string_view name() const override { return "cpu"; }
 
   StepResult step(const StepInput& input) override {
     use_threads();
-    pack_weights(plan_.half);
+    pack_weights(plan_.bf16);
     StepResult result;
     result.loss = accumulate_gradients(input);
     result.grad_norm = std::sqrt(sum_gradients());
     result.updated =
         std::isfinite(result.loss) && std::isfinite(result.grad_norm) && std::isfinite(row_gradient_squares());
-    table_rows_.hand_over(arena_);
+    table_rows_.give_gradients_to(arena_);
     if (result.updated)
       update(arena_, {.lr_factor = input.lr_factor,
                       .gradient_scale = clipping_factor(result.grad_norm, train_.grad_clip),
@@ -101,11 +101,11 @@ class CpuEngine : public Engine {
     torch::Tensor losses = torch::empty({ids.B, ids.T}, torch::kFloat32);
     float* const to = losses.mutable_data_ptr<float>();
     on_threads(threads_, [&](int thread) {
-      const Share share = share_of(ids, 0, thread);
-      if (share.count == 0) return;
-      Forward& evaluator = evaluators_[static_cast<std::size_t>(thread)];
-      evaluator.prepare(share.count, share.T);
-      evaluator.losses(weights_, share, to + share.first * share.T);
+      const BatchSlice slice = slice_of(ids, 0, thread);
+      if (slice.count == 0) return;
+      Forward& forward = forward_passes_[static_cast<std::size_t>(thread)];
+      forward.prepare(slice.count, slice.T);
+      forward.losses(weights_, slice, to + slice.first * slice.T);
     });
     return losses;
   }
@@ -116,12 +116,12 @@ class CpuEngine : public Engine {
     if (threads == threads_) return;
     threads_ = threads;
     const auto count = static_cast<std::size_t>(threads);
-    trainers_.clear();
-    evaluators_.clear();
+    training_passes_.clear();
+    forward_passes_.clear();
     own_gradients_.clear();
     for (std::size_t thread = 0; thread < count; ++thread) {
-      trainers_.emplace_back(plan_, kernels_);
-      evaluators_.emplace_back(plan_, kernels_);
+      training_passes_.emplace_back(plan_, kernels_);
+      forward_passes_.emplace_back(plan_, kernels_);
       own_gradients_.emplace_back();
     }
     losses_.assign(count, 0);
@@ -136,8 +136,8 @@ class CpuEngine : public Engine {
     weights_.packed = packed_.data();
     on_threads(threads_, [&](int thread) {
       for (const cpu::LinearPlan* layer : layers_) {
-        pack(half, thread, *layer, layer->in, layer->out, true, layer->forward);
-        pack(half, thread, *layer, layer->out, layer->in, false, layer->backward);
+        pack(half, thread, *layer, layer->in, layer->out, true, layer->packed_forward);
+        pack(half, thread, *layer, layer->out, layer->in, false, layer->packed_backward);
       }
     });
   }
@@ -145,7 +145,7 @@ class CpuEngine : public Engine {
   void pack(const cpu::Bf16Kernels* half, std::int64_t thread, const cpu::LinearPlan& layer, long depth, long columns,
             bool transposed, std::int64_t place) {
     const long panel = half != nullptr ? half->panel_width : kernels_.panel_width;
-    const Part panels = part_of((columns + panel - 1) / panel, threads_, thread);
+    const Range panels = range_of((columns + panel - 1) / panel, threads_, thread);
     const float* const weight = weights_.values[static_cast<std::size_t>(layer.weight.group)] + layer.weight.offset;
     float* const to = packed_.data() + place;
     if (half != nullptr)
@@ -155,12 +155,12 @@ class CpuEngine : public Engine {
       kernels_.pack(panels.begin, panels.begin + panels.size, depth, columns, weight, transposed, to);
   }
 
-  Share share_of(const Ids& ids, std::size_t micro_batch, std::int64_t thread) const {
-    const Part part = part_of(ids.B, threads_, thread);
-    return {.inputs = ids.x.const_data_ptr<std::int64_t>() + part.begin * ids.T,
-            .targets = ids.y.const_data_ptr<std::int64_t>() + part.begin * ids.T,
-            .first = part.begin,
-            .count = part.size,
+  BatchSlice slice_of(const Ids& ids, std::size_t micro_batch, std::int64_t thread) const {
+    const Range range = range_of(ids.B, threads_, thread);
+    return {.inputs = ids.x.const_data_ptr<std::int64_t>() + range.begin * ids.T,
+            .targets = ids.y.const_data_ptr<std::int64_t>() + range.begin * ids.T,
+            .first = range.begin,
+            .count = range.size,
             .T = ids.T,
             .scale = 0,
             .seed = nullptr,
@@ -180,22 +180,23 @@ class CpuEngine : public Engine {
       inputs.push_back(batches.back().x);
     }
     table_rows_.find(inputs);
-    table_rows_.expect_gradients();
-    std::atomic<bool> dropped = false;
+    table_rows_.reserve_gradients();
+    std::atomic<bool> interrupted = false;
     on_threads(threads_, [&](int thread) {
-      train_share(thread, batches, seeds, [&, thread](double part) { beat(input.heartbeat, thread, part, dropped); });
+      train_slice(thread, batches, seeds,
+                  [&, thread](double part) { beat(input.heartbeat, thread, part, interrupted); });
     });
     return std::accumulate(losses_.begin(), losses_.end(), 0.0);
   }
 
   /// The calling thread is the first; what it throws ends the others too.
-  static void beat(const Heartbeat& heartbeat, std::int64_t thread, double part, std::atomic<bool>& dropped) {
-    if (dropped) throw Interrupted{};
+  static void beat(const Heartbeat& heartbeat, std::int64_t thread, double part, std::atomic<bool>& interrupted) {
+    if (interrupted) throw Interrupted{};
     if (thread > 0 || !heartbeat) return;
     try {
       heartbeat(part);
     } catch (...) {
-      dropped = true;
+      interrupted = true;
       throw;
     }
   }
@@ -207,30 +208,30 @@ class CpuEngine : public Engine {
     return {.words = {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)}};
   }
 
-  void train_share(std::int64_t thread, const std::vector<Ids>& batches, const std::vector<cpu::DropoutSeed>& seeds,
+  void train_slice(std::int64_t thread, const std::vector<Ids>& batches, const std::vector<cpu::DropoutSeed>& seeds,
                    const Heartbeat& heartbeat) {
     const auto index = static_cast<std::size_t>(thread);
-    Worker& worker = trainers_[index];
+    ForwardBackward& pass = training_passes_[index];
     losses_[index] = 0;
     bool begun = false;
     for (std::size_t i = 0; i < batches.size(); ++i) {
-      Share share = share_of(batches[i], i, thread);
-      if (share.count == 0) continue;
-      const double share_of_token =
+      BatchSlice slice = slice_of(batches[i], i, thread);
+      if (slice.count == 0) continue;
+      const double token_weight =
           1.0 / static_cast<double>(batches[i].B * batches[i].T) / static_cast<double>(batches.size());
-      share.scale = static_cast<float>(share_of_token);
-      share.seed = plan_.dropout.any() ? &seeds[i] : nullptr;
-      share.row_gradients = table_rows_.gradients(i);
+      slice.scale = static_cast<float>(token_weight);
+      slice.seed = plan_.dropout.any() ? &seeds[i] : nullptr;
+      slice.row_gradients = table_rows_.gradients(i);
       const Heartbeat of_all = [&](double part) {
         heartbeat((static_cast<double>(i) + part) / static_cast<double>(batches.size()));
       };
-      share.heartbeat = &of_all;
-      worker.prepare(share.count, share.T);
-      if (!begun) worker.begin(weights_, gradient_buffers(index));
+      slice.heartbeat = &of_all;
+      pass.prepare(slice.count, slice.T);
+      if (!begun) pass.begin(weights_, gradient_buffers(index));
       begun = true;
-      losses_[index] += share_of_token * worker.train(share);
+      losses_[index] += token_weight * pass.run(slice);
     }
-    if (!begun) worker.rest();
+    if (!begun) pass.skip();
   }
 
   /// The first thread adds into the arena itself, the others into buffers of the same layout.
@@ -268,12 +269,12 @@ class CpuEngine : public Engine {
   double sum_group(std::size_t g, std::int64_t thread) {
     if (arena_.groups()[g].row_sparse) return 0;
     const torch::Tensor& gradients = arena_.groups()[g].gradients;
-    const Part part = part_of(gradients.numel(), threads_, thread);
+    const Range range = range_of(gradients.numel(), threads_, thread);
     std::vector<const float*> others;
     for (std::size_t other = 1; other < own_gradients_.size(); ++other)
-      if (trainers_[other].worked()) others.push_back(own_gradients_[other][g].data() + part.begin);
-    return kernels_.sum_buffers(gradients.mutable_data_ptr<float>() + part.begin, others.data(),
-                                static_cast<long>(others.size()), part.size);
+      if (training_passes_[other].has_gradients()) others.push_back(own_gradients_[other][g].data() + range.begin);
+    return kernels_.sum_buffers(gradients.mutable_data_ptr<float>() + range.begin, others.data(),
+                                static_cast<long>(others.size()), range.size);
   }
 
   ParameterArena& arena_;
@@ -283,10 +284,10 @@ class CpuEngine : public Engine {
   std::vector<const cpu::LinearPlan*> layers_;
   TableRows table_rows_;
   AlignedFloats packed_;
-  Weights weights_;
+  WeightPointers weights_;
   int threads_ = 0;
-  std::vector<Worker> trainers_;
-  std::vector<Forward> evaluators_;
+  std::vector<ForwardBackward> training_passes_;
+  std::vector<Forward> forward_passes_;
   std::vector<std::vector<AlignedFloats>> own_gradients_;  ///< by thread and group; none for the first thread
   std::vector<double> losses_, squares_;                   ///< by thread
 };
@@ -330,7 +331,7 @@ std::optional<Plan> plan_for(const LanguageModel& model, const ParameterArena& a
     why_not = "parameters that are not those of its options";
     return std::nullopt;
   }
-  if (train.dtype == Dtype::bfloat16) plan->half = cpu::bf16_kernels();
+  if (train.dtype == Dtype::bfloat16) plan->bf16 = cpu::bf16_kernels();
   for (cpu::TablePlan& table : plan->tables)
     table.row_sparse = arena.groups()[static_cast<std::size_t>(table.weight.group)].row_sparse;
   return plan;

@@ -46,7 +46,7 @@ class DecodedLogits : public NextLogits {
     return {decoder_.append(ids, kept_, rerun_), decoder_.stride()};
   }
   std::int64_t at_once() const override {
-    return samples_at_once(static_cast<double>(cpu::Decoder::kept_floats(decoder_.plan(), cpu::kernels())));
+    return samples_at_once(static_cast<double>(cpu::Decoder::kv_cache_floats(decoder_.plan(), cpu::kernels())));
   }
 
  private:

@@ -22,7 +22,7 @@ class Finder {
   /// A matrix that must be there.
   Parameter matrix(const std::string& name, long rows, long columns) {
     const Parameter found = count(find_(name, {rows, columns}), rows * columns);
-    complete_ = complete_ && found.there();
+    complete_ = complete_ && found.exists();
     return found;
   }
   NormPlan norm(const std::string& name, long width) {
@@ -33,8 +33,8 @@ class Finder {
         {.weight = matrix(name + ".weight", out, in), .bias = vector(name + ".bias", out), .in = in, .out = out});
   }
   LinearPlan packed(LinearPlan layer) {
-    layer.forward = take(layer.in, layer.out);
-    if (packing_ == Packing::both) layer.backward = take(layer.out, layer.in);
+    layer.packed_forward = place_of_packed(layer.in, layer.out);
+    if (packing_ == Packing::both) layer.packed_backward = place_of_packed(layer.out, layer.in);
     return layer;
   }
   /// Nothing is missing, and these are all `numel` numbers of the model.
@@ -43,11 +43,11 @@ class Finder {
 
  private:
   Parameter count(const Parameter& found, std::int64_t numel) {
-    complete_ = complete_ && (!found.there() || found.numel == numel);
+    complete_ = complete_ && (!found.exists() || found.numel == numel);
     numel_ += found.numel;
     return found;
   }
-  std::int64_t take(long rows, long columns) {
+  std::int64_t place_of_packed(long rows, long columns) {
     const std::int64_t begin = packed_;
     packed_ += (columns + kernels_.panel_width - 1) / kernels_.panel_width * kernels_.panel_width * rows;
     return begin;
@@ -60,7 +60,7 @@ class Finder {
   bool complete_ = true;
 };
 
-ActivationKind curve_of(Activation activation) {
+ActivationKind activation_of(Activation activation) {
   switch (activation) {
     case Activation::gelu:
       return ActivationKind::gelu;
@@ -89,19 +89,19 @@ std::optional<NormKind> norm_of(Norm norm) {
 }
 
 /// What tells the model types apart.
-struct TypeShape {
+struct TypeTraits {
   std::string_view type;
   std::string_view prefix;  ///< of the names of what reads the ids
-  Mixing mixing;
-  bool mixes;  ///< tokens with one another
+  QkvSource qkv_source;
+  bool attends;  ///< to other tokens
 };
-constexpr std::array shapes{TypeShape{"bigram", "", Mixing::mean, false}, TypeShape{"average", "", Mixing::mean, true},
-                            TypeShape{"masked", "", Mixing::similarity, true},
-                            TypeShape{"attention", "", Mixing::projected, true},
-                            TypeShape{"gpt", "transformer.", Mixing::projected, true}};
+constexpr std::array type_traits{
+    TypeTraits{"bigram", "", QkvSource::uniform, false}, TypeTraits{"average", "", QkvSource::uniform, true},
+    TypeTraits{"masked", "", QkvSource::input, true}, TypeTraits{"attention", "", QkvSource::projected, true},
+    TypeTraits{"gpt", "transformer.", QkvSource::projected, true}};
 
-const TypeShape& shape_of(const ModelConfig& config) {
-  return *std::ranges::find(shapes, config.type, &TypeShape::type);
+const TypeTraits& traits_of(const ModelConfig& config) {
+  return *std::ranges::find(type_traits, config.type, &TypeTraits::type);
 }
 
 /// A transformer: blocks on a residual stream. Else one layer without norm and feed-forward layer, and a head.
@@ -112,98 +112,99 @@ bool is_transformer(const ModelConfig& config) {
 /// `name`: "transformer.h.0."
 BlockPlan block_of(const Plan& plan, const ModelConfig& config, Finder& finder, const std::string& name) {
   BlockPlan block;
-  if (plan.mixing == Mixing::projected) {
-    block.c_attn = finder.linear(name + "attn.c_attn", plan.width, 3 * plan.joined);
-    if (config.output_projection) block.c_proj = finder.linear(name + "attn.c_proj", plan.joined, plan.width);
+  if (plan.qkv_source == QkvSource::projected) {
+    block.c_attn = finder.linear(name + "attn.c_attn", plan.n_embd, 3 * plan.attention_width);
+    if (config.output_projection) block.c_proj = finder.linear(name + "attn.c_proj", plan.attention_width, plan.n_embd);
   }
-  if (plan.norm) block.ln_1 = finder.norm(name + "ln_1", plan.width);
+  if (plan.norm) block.ln_1 = finder.norm(name + "ln_1", plan.n_embd);
   if (!plan.feed_forward) return block;
-  if (plan.norm) block.ln_2 = finder.norm(name + "ln_2", plan.width);
-  block.c_fc = finder.linear(name + "mlp.c_fc", plan.width, plan.hidden);
-  if (plan.gated) block.c_gate = finder.linear(name + "mlp.c_gate", plan.width, plan.hidden);
-  block.mlp_proj = finder.linear(name + "mlp.c_proj", plan.hidden, plan.width);
+  if (plan.norm) block.ln_2 = finder.norm(name + "ln_2", plan.n_embd);
+  block.c_fc = finder.linear(name + "mlp.c_fc", plan.n_embd, plan.mlp_width);
+  if (plan.swiglu) block.c_gate = finder.linear(name + "mlp.c_gate", plan.n_embd, plan.mlp_width);
+  block.mlp_proj = finder.linear(name + "mlp.c_proj", plan.mlp_width, plan.n_embd);
   return block;
 }
 
 void read_sizes(Plan& plan, const ModelConfig& config, std::int64_t vocab_size) {
-  plan.width = config.n_embd;
-  plan.vocab = vocab_size;
+  plan.n_embd = config.n_embd;
+  plan.vocab_size = vocab_size;
   plan.block_size = config.block_size;
-  plan.mixing = shape_of(config).mixing;
-  const bool projected = plan.mixing == Mixing::projected;
-  plan.heads = projected ? config.n_head : 1;
+  plan.qkv_source = traits_of(config).qkv_source;
+  const bool projected = plan.qkv_source == QkvSource::projected;
+  plan.n_head = projected ? config.n_head : 1;
   plan.head_size = projected ? head_width(config) : config.n_embd;
-  plan.joined = plan.heads * plan.head_size;
+  plan.attention_width = plan.n_head * plan.head_size;
   plan.score_scale = projected ? static_cast<float>(score_scale(config)) : 1;
   plan.causal = config.causal;
 }
 
 void read_transformer(Plan& plan, const ModelConfig& config) {
-  plan.layers = config.n_layer;
-  plan.hidden = mlp_width(config);
+  plan.n_layer = config.n_layer;
+  plan.mlp_width = mlp_width(config);
   plan.norm = norm_of(config.norm);
   plan.post_norm = config.norm_place == NormPlace::post;
   plan.final_norm = config.final_norm;
   plan.feed_forward = config.feed_forward;
-  plan.gated = config.activation == Activation::swiglu;
-  plan.curve = curve_of(config.activation);
+  plan.swiglu = config.activation == Activation::swiglu;
+  plan.activation = activation_of(config.activation);
   plan.norm_eps = static_cast<float>(config.norm_eps);
   plan.tied = config.tie_weights;
 }
 
 void read_teaching_model(Plan& plan, const ModelConfig& config) {
-  plan.layers = shape_of(config).mixes ? 1 : 0;
+  plan.n_layer = traits_of(config).attends ? 1 : 0;
   plan.final_norm = plan.feed_forward = plan.residual = plan.tied = false;
 }
 
 void read_attention(Plan& plan, const ModelConfig& config) {
-  if (plan.mixing != Mixing::projected) return;
+  if (plan.qkv_source != QkvSource::projected) return;
   plan.rope = config.position == Position::rope;
   if (config.qk_norm) plan.qk_norm_eps = static_cast<float>(config.norm_eps);
   plan.dropout = {.embedding = dropout_rate(config, Place::embedding),
                   .attention = dropout_rate(config, Place::attention),
                   .attention_output = dropout_rate(config, Place::attention_output),
                   .mlp = plan.feed_forward ? dropout_rate(config, Place::mlp) : 0};
-  if (config.position == Position::sinusoidal) plan.sinusoids = sinusoids(plan.block_size, plan.width);
+  if (config.position == Position::sinusoidal) plan.sinusoids = sinusoids(plan.block_size, plan.n_embd);
   if (!plan.rope) return;
-  Rotations all = rotations(plan.block_size, plan.head_size, config.rope_base);
-  plan.cosines = std::move(all.cosines);
-  plan.sines = std::move(all.sines);
-  plan.frequencies = std::move(all.frequencies);
+  RopeAngles all = rope_angles(plan.block_size, plan.head_size, config.rope_base);
+  plan.rope_cos = std::move(all.cosines);
+  plan.rope_sin = std::move(all.sines);
+  plan.rope_frequencies = std::move(all.frequencies);
 }
 
 /// Whether positions have vectors that are learned.
 bool learns_positions(const ModelConfig& config) {
   return config.type == "masked" ||
-         (shape_of(config).mixing == Mixing::projected && config.position == Position::learned);
+         (traits_of(config).qkv_source == QkvSource::projected && config.position == Position::learned);
 }
 
 void read_tables(Plan& plan, const ModelConfig& config, Finder& finder) {
-  plan.ngrams = ngram_tables(config, plan.vocab);
+  plan.ngrams = ngram_tables(config, plan.vocab_size);
   if (plan.ngrams.empty()) return;
-  plan.table_width = ngram_width(config);
+  plan.ngram_width = ngram_width(config);
   for (const NgramTable& table : plan.ngrams)
-    plan.tables.push_back({.weight = finder.matrix(table.parameter, table.rows, plan.table_width)});
+    plan.tables.push_back({.weight = finder.matrix(table.parameter, table.rows, plan.ngram_width)});
   if (has_ngram_projection(config))
     plan.ngram_proj =
-        finder.linear("transformer.ngram_proj", plan.table_width * static_cast<long>(plan.tables.size()), plan.width);
+        finder.linear("transformer.ngram_proj", plan.ngram_width * static_cast<long>(plan.tables.size()), plan.n_embd);
 }
 
 void read_parameters(Plan& plan, const ModelConfig& config, Finder& finder) {
-  const std::string prefix(shape_of(config).prefix);
-  plan.wte = finder.matrix(prefix + "wte.weight", plan.vocab, plan.width);
-  if (learns_positions(config)) plan.wpe = finder.matrix(prefix + "wpe.weight", plan.block_size, plan.width);
+  const std::string prefix(traits_of(config).prefix);
+  plan.wte = finder.matrix(prefix + "wte.weight", plan.vocab_size, plan.n_embd);
+  if (learns_positions(config)) plan.wpe = finder.matrix(prefix + "wpe.weight", plan.block_size, plan.n_embd);
   read_tables(plan, config, finder);
-  for (long layer = 0; layer < plan.layers; ++layer) {
+  for (long layer = 0; layer < plan.n_layer; ++layer) {
     const std::string name = is_transformer(config) ? prefix + "h." + std::to_string(layer) + "." : "";
     plan.blocks.push_back(block_of(plan, config, finder, name));
   }
-  if (plan.final_norm && plan.norm) plan.ln_f = finder.norm(prefix + "ln_f", plan.width);
-  plan.head = finder.packed({.weight = plan.tied ? plan.wte : finder.matrix("lm_head.weight", plan.vocab, plan.width),
-                             .bias = finder.vector("lm_head.bias", plan.vocab),
-                             .in = plan.width,
-                             .out = plan.vocab});
-  plan.packed = finder.packed_floats();
+  if (plan.final_norm && plan.norm) plan.ln_f = finder.norm(prefix + "ln_f", plan.n_embd);
+  plan.head =
+      finder.packed({.weight = plan.tied ? plan.wte : finder.matrix("lm_head.weight", plan.vocab_size, plan.n_embd),
+                     .bias = finder.vector("lm_head.bias", plan.vocab_size),
+                     .in = plan.n_embd,
+                     .out = plan.vocab_size});
+  plan.packed_floats = finder.packed_floats();
 }
 
 }  // namespace
@@ -218,6 +219,11 @@ std::optional<Plan> plan_of(const ModelConfig& config, std::int64_t vocab_size, 
   read_parameters(plan, config, finder);
   if (!finder.found_all(numel)) return std::nullopt;
   return plan;
+}
+
+const float* position_vectors(const Plan& plan, const std::vector<const float*>& values) {
+  if (plan.wpe.exists()) return plan.wpe.in(values);
+  return plan.sinusoids.empty() ? nullptr : plan.sinusoids.data();
 }
 
 std::vector<const LinearPlan*> linear_layers(const Plan& plan) {

@@ -16,22 +16,26 @@
 
 namespace chargpt::cpu {
 
-/// A parameter's place: which buffer, and offset in it. Not there where group < 0.
+/// A parameter's place: which buffer, and offset in it. Absent where group < 0.
 struct Parameter {
   int group = -1;
   std::int64_t offset = 0, numel = 0;
-  bool there() const { return group >= 0; }
+  bool exists() const { return group >= 0; }
+  /// Its values in buffers that begin there; null where it is absent.
+  const float* in(const std::vector<const float*>& buffers) const {
+    return exists() ? buffers[static_cast<std::size_t>(group)] + offset : nullptr;
+  }
 };
 
-/// The parameter of that name ("transformer.wte.weight"); one that is not there where there is none. `shape` is what it
+/// The parameter of that name ("transformer.wte.weight"); an absent one where there is none. `shape` is what it
 /// should have.
 using FindParameter = std::function<Parameter(const std::string& name, const std::vector<std::int64_t>& shape)>;
 
-/// y (out) = W x (in) + b. Packed at `forward` as W^T and at `backward` as W, offsets into the packed weights.
+/// y (out) = W x (in) + b. `packed_forward` and `packed_backward` are where W^T and W lie in the packed weights.
 struct LinearPlan {
   Parameter weight, bias;
   long in = 0, out = 0;
-  std::int64_t forward = 0, backward = 0;
+  std::int64_t packed_forward = 0, packed_backward = 0;
 };
 
 /// One table of n-grams. Its gradient is the rows' own, ParameterGroup::row_gradient, where its group is row-sparse.
@@ -55,40 +59,43 @@ struct DropoutPlan {
   bool any() const { return embedding > 0 || attention > 0 || attention_output > 0 || mlp > 0; }
 };
 
-/// Where queries, keys and values come from.
-enum class Mixing {
-  projected,   ///< each a matrix times the token: attention
-  similarity,  ///< all three are the token itself: `masked`
-  mean         ///< queries and keys of zeros, which weigh all visible tokens alike: `average`
+/// What queries, keys and values are made from.
+enum class QkvSource {
+  projected,  ///< each a matrix times the token: attention
+  input,      ///< all three are the token itself: `masked`
+  uniform     ///< the token as value; queries and keys are zero, which weighs all visible tokens alike: `average`
 };
 
 struct Plan {
-  const Bf16Kernels* half = nullptr;  ///< what linear layers compute with in training; null: float32
-  long layers = 0, heads = 0, head_size = 0, width = 0, joined = 0, hidden = 0, vocab = 0, block_size = 0;
-  Mixing mixing = Mixing::projected;
+  const Bf16Kernels* bf16 = nullptr;  ///< what linear layers compute with in training; null: float32
+  long n_layer = 0, n_head = 0, head_size = 0, n_embd = 0, vocab_size = 0, block_size = 0;
+  long attention_width = 0;  ///< nh hs, the heads side by side
+  long mlp_width = 0;
+  QkvSource qkv_source = QkvSource::projected;
   bool causal = true;            ///< false: every token sees the whole window
   bool residual = true;          ///< x + f(x); false: f(x) alone
   bool post_norm = false;        ///< norm(x + f(x)); false: x + f(norm(x))
   std::optional<NormKind> norm;  ///< none: the identity
-  bool final_norm = true, feed_forward = true, gated = false, rope = false;
+  bool final_norm = true, feed_forward = true, rope = false;
   std::optional<float> qk_norm_eps;
-  ActivationKind curve = ActivationKind::gelu;
+  bool swiglu = false;  ///< the feed-forward layer has a gate; `activation` is the gate's
+  ActivationKind activation = ActivationKind::gelu;
   float norm_eps = 1e-5F, score_scale = 1;
   DropoutPlan dropout;
 
   Parameter wte, wpe;
   std::vector<NgramTable> ngrams;
   std::vector<TablePlan> tables;  ///< one for each of `ngrams`
-  long table_width = 0;
-  LinearPlan ngram_proj;  ///< `out` 0 where the rows of the tables are added
+  long ngram_width = 0;           ///< of the tables' rows
+  LinearPlan ngram_proj;          ///< `out` 0 where the rows of the tables are added
   std::vector<BlockPlan> blocks;
   NormPlan ln_f;
   LinearPlan head;  ///< tied: its weight is wte
   bool tied = true;
-  std::vector<float> sinusoids;       ///< (block_size, C), or empty
-  std::vector<float> cosines, sines;  ///< (block_size, hs/2), or empty
-  std::vector<double> frequencies;    ///< (hs/2), the angles of position 1, or empty
-  std::int64_t packed = 0;            ///< floats of all packed weights
+  std::vector<float> sinusoids;           ///< (block_size, C), or empty
+  std::vector<float> rope_cos, rope_sin;  ///< (block_size, hs/2), or empty
+  std::vector<double> rope_frequencies;   ///< (hs/2), the angles of position 1, or empty
+  std::int64_t packed_floats = 0;         ///< of all packed weights
 };
 
 /// In which orders packed weights have room: what backward reads is as large again.
@@ -99,6 +106,10 @@ enum class Packing { forward, both };
 /// check_model_config().
 std::optional<Plan> plan_of(const ModelConfig& config, std::int64_t vocab_size, const FindParameter& find,
                             std::int64_t numel, Packing packing, const Kernels& kernels);
+
+/// What is added to the embedding of each position, (block_size, C): learned or sinusoidal vectors; null where there
+/// are none.
+const float* position_vectors(const Plan& plan, const std::vector<const float*>& values);
 
 /// Every linear layer of the plan, the head last.
 std::vector<const LinearPlan*> linear_layers(const Plan& plan);

@@ -13,18 +13,18 @@ std::vector<double> position_frequencies(std::int64_t count, std::int64_t width,
 
 std::vector<float> sinusoids(std::int64_t positions, std::int64_t width, double base) {
   const std::vector<double> frequencies = position_frequencies((width + 1) / 2, width, base);
-  std::vector<float> table;
-  table.reserve(static_cast<std::size_t>(positions * width));
+  std::vector<float> values;
+  values.reserve(static_cast<std::size_t>(positions * width));
   for (std::int64_t position = 0; position < positions; ++position)
     for (std::int64_t column = 0; column < width; ++column) {
       const double angle = static_cast<double>(position) * frequencies[static_cast<std::size_t>(column / 2)];
-      table.push_back(static_cast<float>(column % 2 == 0 ? std::sin(angle) : std::cos(angle)));
+      values.push_back(static_cast<float>(column % 2 == 0 ? std::sin(angle) : std::cos(angle)));
     }
-  return table;
+  return values;
 }
 
-Rotations rotations(std::int64_t positions, std::int64_t head_size, double base) {
-  Rotations all;
+RopeAngles rope_angles(std::int64_t positions, std::int64_t head_size, double base) {
+  RopeAngles all;
   all.frequencies = position_frequencies(head_size / 2, head_size, base);
   for (std::int64_t position = 0; position < positions; ++position)
     for (const double frequency : all.frequencies) {

@@ -14,12 +14,12 @@ std::vector<double> position_frequencies(std::int64_t count, std::int64_t width,
 /// Vaswani et al., "Attention is all you need" (2017), section 3.5.
 std::vector<float> sinusoids(std::int64_t positions, std::int64_t width, double base = 10000.0);
 
-/// Rotations of positions 0 to positions - 1, each (positions, hs/2): of a pair of features by p / base^(2i/hs). After
+/// RopeAngles of positions 0 to positions - 1, each (positions, hs/2): of a pair of features by p / base^(2i/hs). After
 /// it q . k depends on positions only through their difference. Source: Su et al., "RoFormer" (2021).
-struct Rotations {
+struct RopeAngles {
   std::vector<float> cosines, sines;
   std::vector<double> frequencies;  ///< (hs/2)
 };
-Rotations rotations(std::int64_t positions, std::int64_t head_size, double base);
+RopeAngles rope_angles(std::int64_t positions, std::int64_t head_size, double base);
 
 }  // namespace chargpt

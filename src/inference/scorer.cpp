@@ -10,39 +10,40 @@
 namespace chargpt {
 
 Scorer::Scorer(const InferenceModel& model, int threads)
-    : plan_(model.plan()), team_(threads), packed_(plan_.packed), weights_{model.values(), packed_.data()} {
+    : plan_(model.plan()), team_(threads), packed_(plan_.packed_floats), weights_{model.values(), packed_.data()} {
   const cpu::Kernels& kernels = cpu::kernels();
-  for (int member = 0; member < team_.threads(); ++member) forwards_.emplace_back(plan_, kernels);
-  team_.run([&](int member) {
+  for (int thread = 0; thread < team_.threads(); ++thread) forwards_.emplace_back(plan_, kernels);
+  team_.run([&](int thread) {
     for (const cpu::LinearPlan* layer : cpu::linear_layers(plan_)) {
       const long panels = (layer->out + kernels.panel_width - 1) / kernels.panel_width;
       const float* const weight = weights_.values[static_cast<std::size_t>(layer->weight.group)] + layer->weight.offset;
-      kernels.pack(panels * member / team_.threads(), panels * (member + 1) / team_.threads(), layer->in, layer->out,
-                   weight, /*transposed=*/true, packed_.data() + layer->forward);
+      kernels.pack(panels * thread / team_.threads(), panels * (thread + 1) / team_.threads(), layer->in, layer->out,
+                   weight, /*transposed=*/true, packed_.data() + layer->packed_forward);
     }
   });
 }
 
 void Scorer::check_ids(std::span<const std::int64_t> ids) const {
-  const auto bad = std::ranges::find_if(ids, [this](std::int64_t id) { return id < 0 || id >= plan_.vocab; });
+  const auto bad = std::ranges::find_if(ids, [this](std::int64_t id) { return id < 0 || id >= plan_.vocab_size; });
   if (bad != ids.end())
     throw Error(ExitCode::internal, "id " + std::to_string(*bad) + " is to be scored; the model has ids 0 to " +
-                                        std::to_string(plan_.vocab - 1));
+                                        std::to_string(plan_.vocab_size - 1));
 }
 
 void Scorer::find_rows(const WindowBatch& windows) {
-  rows_.resize(plan_.tables.size());
-  rows_of_a_table_.clear();
-  for (std::vector<std::int64_t>& rows : rows_) {
+  ngram_rows_.resize(plan_.tables.size());
+  row_pointers_.clear();
+  for (std::vector<std::int64_t>& rows : ngram_rows_) {
     rows.resize(windows.inputs.size());
-    rows_of_a_table_.push_back(rows.data());
+    row_pointers_.push_back(rows.data());
   }
-  if (rows_.empty()) return;
-  std::vector<std::int64_t*> of_window(rows_.size());
+  if (ngram_rows_.empty()) return;
+  std::vector<std::int64_t*> of_window(ngram_rows_.size());
   const auto T = static_cast<std::size_t>(windows.T);
   for (std::size_t first = 0; first < windows.inputs.size(); first += T) {
-    for (std::size_t table = 0; table < rows_.size(); ++table) of_window[table] = rows_[table].data() + first;
-    ngram_rows(plan_.ngrams, plan_.vocab, windows.inputs.subspan(first, T), {}, of_window);
+    for (std::size_t table = 0; table < ngram_rows_.size(); ++table)
+      of_window[table] = ngram_rows_[table].data() + first;
+    ngram_rows(plan_.ngrams, plan_.vocab_size, windows.inputs.subspan(first, T), {}, of_window);
   }
 }
 
@@ -50,18 +51,18 @@ void Scorer::score(const WindowBatch& windows, std::span<float> losses) {
   check_ids(windows.inputs);
   check_ids(windows.targets);
   find_rows(windows);
-  const std::int64_t B = windows.B(), T = windows.T, members = team_.threads();
-  for (cpu::Forward& forward : forwards_) forward.prepare((B + members - 1) / members, T);
-  team_.run([&](int member) {
-    const std::int64_t begin = B * member / members, end = B * (member + 1) / members;
+  const std::int64_t B = windows.B(), T = windows.T, threads = team_.threads();
+  for (cpu::Forward& forward : forwards_) forward.prepare((B + threads - 1) / threads, T);
+  team_.run([&](int thread) {
+    const std::int64_t begin = B * thread / threads, end = B * (thread + 1) / threads;
     if (begin == end) return;
-    const cpu::Share share{.inputs = windows.inputs.data() + begin * T,
-                           .targets = windows.targets.data() + begin * T,
-                           .first = begin,
-                           .count = end - begin,
-                           .T = T,
-                           .rows = rows_of_a_table_};
-    forwards_[static_cast<std::size_t>(member)].losses(weights_, share, losses.data() + begin * T);
+    const cpu::BatchSlice slice{.inputs = windows.inputs.data() + begin * T,
+                                .targets = windows.targets.data() + begin * T,
+                                .first = begin,
+                                .count = end - begin,
+                                .T = T,
+                                .rows = row_pointers_};
+    forwards_[static_cast<std::size_t>(thread)].losses(weights_, slice, losses.data() + begin * T);
   });
 }
 

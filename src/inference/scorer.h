@@ -26,10 +26,10 @@ class Scorer : public WindowScorer {
   const cpu::Plan& plan_;
   cpu::ThreadTeam team_;
   cpu::AlignedFloats packed_;
-  cpu::Weights weights_;
-  std::vector<cpu::Forward> forwards_;                ///< one for each member of the team
-  std::vector<std::vector<std::int64_t>> rows_;       ///< of each table, for every token
-  std::vector<const std::int64_t*> rows_of_a_table_;  ///< where they lie
+  cpu::WeightPointers weights_;
+  std::vector<cpu::Forward> forwards_;                 ///< one for each thread of the team
+  std::vector<std::vector<std::int64_t>> ngram_rows_;  ///< of each table, for every token
+  std::vector<const std::int64_t*> row_pointers_;      ///< where they lie
 };
 
 }  // namespace chargpt

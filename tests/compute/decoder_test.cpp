@@ -32,7 +32,7 @@ std::shared_ptr<LanguageModel> disturbed_model(const ModelConfig& config) {
 }
 
 Decoder decoder_of(const LanguageModel& model, int threads, const Kernels& kernels = cpu::kernels(),
-                   bool narrow = false) {
+                   bool bf16 = false) {
   const auto find = [&](const std::string& name, const std::vector<std::int64_t>&) -> cpu::Parameter {
     const auto parameters = model.named_parameters();
     for (std::size_t i = 0; i < parameters.size(); ++i)
@@ -45,7 +45,7 @@ Decoder decoder_of(const LanguageModel& model, int threads, const Kernels& kerne
   auto plan =
       cpu::plan_of(model.config(), model.vocab_size(), find, model.parameter_count(), cpu::Packing::forward, kernels);
   REQUIRE(plan.has_value());
-  return {std::move(*plan), std::move(values), kernels, threads, narrow};
+  return {std::move(*plan), std::move(values), kernels, threads, bf16};
 }
 
 /// Logits of the position behind `ids`, all of them through the model; of more than block_size each sees the last.
@@ -66,10 +66,10 @@ struct Sequences {
     logits = decoder.start(ids, static_cast<std::int64_t>(count));
   }
   /// A different id for each.
-  void append(std::int64_t turn) {
+  void append(std::int64_t round) {
     Ids ids;
     for (Ids& window : windows) {
-      ids.push_back((turn * turn * 7 + turn * 3 + 5 * std::ssize(ids)) % test_vocab);
+      ids.push_back((round * round * 7 + round * 3 + 5 * std::ssize(ids)) % test_vocab);
       if (std::ssize(window) == block_size && kept < block_size) window.erase(window.begin(), window.end() - kept);
       window.push_back(ids.back());
     }
@@ -95,8 +95,8 @@ double worst_error(LanguageModel& model, Decoder& decoder, std::int64_t prompt, 
   for (std::int64_t i = 0; i < prompt; ++i) ids.push_back((5 * i + 2) % test_vocab);
   sequences.start(ids, count);
   double worst = sequences.worst_error(model);
-  for (std::int64_t turn = 0; turn < tokens; ++turn) {
-    sequences.append(turn);
+  for (std::int64_t round = 0; round < tokens; ++round) {
+    sequences.append(round);
     worst = std::max(worst, sequences.worst_error(model));
   }
   return worst;
@@ -113,8 +113,8 @@ TEST_CASE("logits are the model's within 1e-4, over all options and model types,
     Decoder decoder = decoder_of(*model, 2);
     CHECK(worst_error(*model, decoder, 3, 3, model->block_size() - 1, 12) < 1e-4);
     round_matrices(*model, Storage::bfloat16);
-    Decoder narrow = decoder_of(*model, 2, cpu::kernels(), true);
-    CHECK(worst_error(*model, narrow, 3, 3, model->block_size() - 1, 12) < 1e-4);
+    Decoder bf16 = decoder_of(*model, 2, cpu::kernels(), true);
+    CHECK(worst_error(*model, bf16, 3, 3, model->block_size() - 1, 12) < 1e-4);
     ++compared;
   }
   CHECK(compared > 40);
@@ -166,11 +166,11 @@ TEST_CASE("a window that has slid can be run again, and slides again") {
   Decoder decoder = decoder_of(*model, 2);
   Sequences sequences{decoder, 8, 8, {}};
   sequences.start({1, 2, 3}, 2);
-  for (std::int64_t turn = 0; turn < 40; ++turn) {
-    sequences.kept = turn % 10 == 9 ? 4 : 8;
+  for (std::int64_t round = 0; round < 40; ++round) {
+    sequences.kept = round % 10 == 9 ? 4 : 8;
     if (sequences.kept == 4)  // what was seen before the window is gone
       for (Ids& window : sequences.windows) window.erase(window.begin(), window.end() - 8);
-    sequences.append(turn);
+    sequences.append(round);
     CHECK(sequences.worst_error(*model) < 1e-4);
   }
 }
@@ -196,18 +196,18 @@ TEST_CASE("a sequence has the same bits alone and among others, and after those 
   const OneThread one;  // of LibTorch
   const auto model = disturbed_model(small_config());
   round_matrices(*model, Storage::bfloat16);
-  const bool narrow = GENERATE(false, true);
-  Decoder decoder = decoder_of(*model, 2, cpu::kernels(), narrow);
+  const bool bf16 = GENERATE(false, true);
+  Decoder decoder = decoder_of(*model, 2, cpu::kernels(), bf16);
   const auto grown = [&](std::size_t count, bool leave) {
     Sequences sequences{decoder, 8, 7, {}};
     sequences.start({1, 2, 3}, count);
     std::vector<std::vector<float>> rows;
-    for (std::int64_t turn = 0; turn < 12; ++turn) {
-      if (leave && turn == 3) {
+    for (std::int64_t round = 0; round < 12; ++round) {
+      if (leave && round == 3) {
         decoder.keep(Ids{0, 4});
         sequences.windows = {sequences.windows[0], sequences.windows[4]};
       }
-      sequences.append(turn);
+      sequences.append(round);
       rows.push_back(sequences.row(0));
     }
     if (leave) CHECK(sequences.worst_error(*model) < 1e-4);

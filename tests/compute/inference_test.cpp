@@ -74,7 +74,7 @@ TEST_CASE("positions are LibTorch's to the bit") {
   for (const std::int64_t head_size : {2, 6, 32, 64})
     for (const double base : {10000.0, 500.0}) {
       const torch::Tensor angles = rotary_angles(300, head_size, base);
-      const Rotations all = rotations(300, head_size, base);
+      const RopeAngles all = rope_angles(300, head_size, base);
       CHECK(equal(angles.cos().to(torch::kFloat32), all.cosines));
       CHECK(equal(angles.sin().to(torch::kFloat32), all.sines));
       CHECK(equal(rotary_angles(1, head_size, base, 1).flatten(), all.frequencies));

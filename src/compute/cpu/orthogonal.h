@@ -1,4 +1,4 @@
-// The step of muon for one matrix on plain arrays, by the kernels' products. Knows no tensor and no thread.
+// The update of Muon for one matrix on plain arrays, by the kernels' matmuls. Knows no tensor and no thread.
 #pragma once
 
 #include <vector>
@@ -7,9 +7,9 @@
 
 namespace chargpt::cpu {
 
-/// values (rows, columns) += factor O(u), O being five steps of Newton and Schulz as compute/muon.h has them. Works on
-/// the smaller side n: with x = u / |u|, g = x x' and p = a + b g + c g g, a step makes x -> p x and g -> p g p, so
-/// that only the first g and the last x cost more than n^3. `u` and `values` row-major; up to Kernels::slack floats
+/// values (rows, columns) += factor O(u), O being five Newton-Schulz iterations as compute/muon.h has them. Works on
+/// the smaller side n: with x = u / |u|, g = x x' and p = a + b g + c g g, an iteration makes x -> p x and g -> p g p,
+/// so that only the first g and the last x cost more than n^3. `u` and `values` row-major; up to Kernels::slack floats
 /// behind u are read. `scratch` grows as needed. A `u` of zeros changes nothing.
 void add_orthogonalised(const Kernels& kernels, long rows, long columns, const float* u, double factor, float* values,
                         std::vector<float>& scratch);

@@ -12,7 +12,7 @@ void TableRows::find(std::span<const torch::Tensor> ids) {
   std::vector<std::vector<torch::Tensor>> parts(plan_.tables.size());  // of each table: micro-batches
   first_tokens_.assign(1, 0);
   for (const torch::Tensor& x : ids) {
-    const std::vector<torch::Tensor> found = ngram_rows(plan_.ngrams, plan_.vocab, x);
+    const std::vector<torch::Tensor> found = ngram_rows(plan_.ngrams, plan_.vocab_size, x);
     for (std::size_t table = 0; table < found.size(); ++table) parts[table].push_back(found[table].view(-1));
     first_tokens_.push_back(first_tokens_.back() + x.numel());
   }
@@ -25,13 +25,13 @@ void TableRows::find(std::span<const torch::Tensor> ids) {
 }
 
 /// Rows that are added have one gradient in all tables: one buffer is enough.
-void TableRows::expect_gradients() {
+void TableRows::reserve_gradients() {
   if (plan_.tables.empty()) return;
   const bool joined = plan_.ngram_proj.out > 0;
   const std::int64_t tokens = first_tokens_.back();
   const std::int64_t buffers = joined ? std::ssize(plan_.tables) : 1;
   if (!gradients_.defined() || gradients_.size(1) != tokens)
-    gradients_ = at::zeros({buffers, tokens, plan_.table_width});
+    gradients_ = at::zeros({buffers, tokens, plan_.ngram_width});
   gradient_places_.clear();
   for (std::size_t batch = 0; batch + 1 < first_tokens_.size(); ++batch) {
     bool left = false;
@@ -39,7 +39,7 @@ void TableRows::expect_gradients() {
       const bool leaves = plan_.tables[table].row_sparse && (joined || !left);
       left = left || leaves;
       gradient_places_.push_back(
-          leaves ? gradients_of(table).mutable_data_ptr<float>() + first_tokens_[batch] * plan_.table_width : nullptr);
+          leaves ? gradients_of(table).mutable_data_ptr<float>() + first_tokens_[batch] * plan_.ngram_width : nullptr);
     }
   }
 }
@@ -53,7 +53,7 @@ std::span<float> TableRows::all_gradients() const {
   return {gradients_.mutable_data_ptr<float>(), static_cast<std::size_t>(gradients_.numel())};
 }
 
-void TableRows::hand_over(ParameterArena& arena) const {
+void TableRows::give_gradients_to(ParameterArena& arena) const {
   for (std::size_t table = 0; table < plan_.tables.size(); ++table)
     if (plan_.tables[table].row_sparse)
       arena.groups()[static_cast<std::size_t>(plan_.tables[table].weight.group)].row_gradient = {

@@ -19,16 +19,16 @@ class TableRows {
   /// Finds the rows for `ids`, (B, T) int64 of each micro-batch; nothing to do for a model without tables.
   void find(std::span<const torch::Tensor> ids);
   /// Makes room for the gradients of the rows found.
-  void expect_gradients();
+  void reserve_gradients();
 
-  /// As Share wants them.
+  /// As BatchSlice wants them.
   std::span<const std::int64_t* const> rows(std::size_t micro_batch) const { return of(row_places_, micro_batch); }
   std::span<float* const> gradients(std::size_t micro_batch) const { return of(gradient_places_, micro_batch); }
 
   /// The gradients of rows of row-sparse groups, one behind the other.
   std::span<float> all_gradients() const;
   /// Names the rows and their gradients to the groups.
-  void hand_over(ParameterArena& arena) const;
+  void give_gradients_to(ParameterArena& arena) const;
 
  private:
   template <class Place>
