@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How the cost of a training step grows with the model: both engines, from small to large, with one thread and more.
 
-    scripts/bench_sizes.py                       writes the table into src/compute/README.md, between its markers
+    scripts/bench_sizes.py                       writes the table into src/engine/README.md, between its markers
     scripts/bench_sizes.py --print               prints it alone
 
 nanogpt-cpu with other sizes, by `chargpt bench train`; the engines take turns (A B B A), and the median of the ratios of neighbours
@@ -79,7 +79,7 @@ def main():
     if arguments.print:
         print(text)
     else:
-        write_part(ROOT / "src/compute/README.md", BEGIN, END, text)
+        write_part(ROOT / "src/engine/README.md", BEGIN, END, text)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 
 #include <cstdio>
 
-#include "compute/device.h"
+#include "engine/device.h"
 
 namespace chargpt {
 

@@ -1,6 +1,6 @@
 // Windows through the whole model, a few sequences at a time so that what a layer makes is still in the cache when the
 // next one reads it: one thread's share of scoring, and the first half of one of training, which keeps what backward
-// needs (compute/cpu/forward_backward.h). Follows a Plan. Allocates in prepare() alone. Knows no other thread.
+// needs (engine/cpu/forward_backward.h). Follows a Plan. Allocates in prepare() alone. Knows no other thread.
 #pragma once
 
 #include <algorithm>

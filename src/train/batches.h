@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "compute/engine.h"
+#include "engine/engine.h"
 #include "text/corpus.h"
 
 namespace chargpt {

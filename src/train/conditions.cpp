@@ -2,9 +2,9 @@
 
 #include "base/error.h"
 #include "base/line_of.h"
-#include "compute/device.h"
-#include "compute/engine.h"
 #include "config/changed_options.h"
+#include "engine/device.h"
+#include "engine/engine.h"
 #include "text/text_place.h"
 #include "train/learner.h"
 #include "train/sampling.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "compute/arena.h"
+#include "parameters/arena.h"
 
 namespace chargpt {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "compute/averages.h"
 #include "evaluate/split_loss.h"
+#include "optimizer/averages.h"
 
 namespace chargpt {
 namespace {

@@ -5,10 +5,10 @@
 #include <sstream>
 
 #include "base/error.h"
-#include "compute/group_patterns.h"
-#include "compute/optimizer.h"
 #include "inference/dimensions.h"
 #include "inference/ngram_rows.h"
+#include "parameters/group_patterns.h"
+#include "parameters/update_rule.h"
 
 namespace chargpt {
 namespace {

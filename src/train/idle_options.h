@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "compute/arena.h"
 #include "config/load.h"
+#include "parameters/arena.h"
 
 namespace chargpt {
 

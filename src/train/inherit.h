@@ -5,7 +5,7 @@
 #include <string>
 
 #include "checkpoint/checkpoint.h"
-#include "compute/arena.h"
+#include "parameters/arena.h"
 
 namespace chargpt {
 

@@ -29,11 +29,11 @@ Learner::Learner(const Config& config_in, const Corpus& corpus, const torch::Dev
 
 StepResult Learner::make_step(std::int64_t step, const Heartbeat& heartbeat) {
   const std::vector<Batch> micro_batches = batches.at(step);
-  return engine->step({.step = step,
-                       .lr_factor = learning_rate_factor(config, step),
-                       .seed = static_cast<std::uint64_t>(config.seed),
-                       .micro_batches = micro_batches,
-                       .heartbeat = heartbeat});
+  return chargpt::make_step(*engine, arena, config, learning_rate_factor(config, step),
+                            {.step = step,
+                             .seed = static_cast<std::uint64_t>(config.seed),
+                             .micro_batches = micro_batches,
+                             .heartbeat = heartbeat});
 }
 
 LearnerSnapshot Learner::snapshot() {

@@ -7,12 +7,13 @@
 #include <string>
 
 #include "checkpoint/checkpoint.h"
-#include "compute/averages.h"
-#include "compute/engine.h"
 #include "config/config.h"
+#include "engine/engine.h"
 #include "model/language_model.h"
+#include "optimizer/averages.h"
 #include "text/corpus.h"
 #include "train/batches.h"
+#include "train/step.h"
 
 namespace chargpt {
 

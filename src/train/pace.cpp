@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "compute/device.h"
+#include "engine/device.h"
 #include "train/emitter.h"
 #include "train/evaluator.h"
 #include "train/footprint.h"

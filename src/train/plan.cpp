@@ -1,7 +1,7 @@
 #include "train/plan.h"
 
 #include "base/line_of.h"
-#include "compute/device.h"
+#include "engine/device.h"
 #include "train/conditions.h"
 #include "train/footprint.h"
 #include "train/idle_options.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "compute/module_decoding.h"
+#include "engine/module_decoding.h"
 
 namespace chargpt {
 

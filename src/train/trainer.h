@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "checkpoint/checkpoint.h"
-#include "compute/engine.h"
+#include "engine/engine.h"
 #include "report/events.h"
 #include "text/corpus.h"
 #include "train/batches.h"

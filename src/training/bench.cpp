@@ -14,7 +14,7 @@
 #include "cli/arguments.h"
 #include "cli/loaded_run.h"
 #include "cli/run_text.h"
-#include "compute/operations.h"
+#include "engine/operations.h"
 #include "train/trainer.h"
 #include "training/bench_learn.h"
 #include "training/bench_sample.h"

@@ -14,13 +14,13 @@
 #include "cli/loaded_run.h"
 #include "cli/process.h"
 #include "cli/run_text.h"
-#include "compute/device.h"
-#include "compute/module_run.h"
+#include "engine/device.h"
 #include "generate/generate.h"
 #include "kernels/processor.h"
 #include "model/registry.h"
 #include "report/log.h"
 #include "text/corpus.h"
+#include "training/module_run.h"
 #include "training/training.h"
 
 namespace chargpt {

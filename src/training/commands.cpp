@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "compute/module_run.h"
+#include "training/module_run.h"
 
 namespace chargpt {
 namespace {

@@ -11,7 +11,7 @@
 #include "cli/arguments.h"
 #include "cli/print_json.h"
 #include "cli/version.h"
-#include "compute/device.h"
+#include "engine/device.h"
 #include "kernels/bf16.h"
 #include "kernels/kernels.h"
 #include "report/format.h"

@@ -7,7 +7,7 @@
 #include "cli/run_text.h"
 #include "cli/signals.h"
 #include "cli/version.h"
-#include "compute/device.h"
+#include "engine/device.h"
 #include "inference/model_types.h"
 #include "report/log.h"
 #include "report/progress.h"

@@ -2,7 +2,7 @@
 // window.
 #include "evaluate/split_loss.h"
 
-#include "compute/engine.h"
+#include "engine/engine.h"
 
 #include <torch/types.h>
 
@@ -29,7 +29,7 @@ float loss_of(const std::int64_t* context, std::int64_t length, std::int64_t tar
 class FakeEngine : public Engine {
  public:
   std::string_view name() const override { return "fake"; }
-  StepResult step(const StepInput&) override { return {}; }
+  Gradients gradients(const GradientInput&) override { return {}; }
   torch::Tensor losses(const Batch& batch) override {
     shapes.push_back({batch.x.size(0), batch.x.size(1)});
     torch::Tensor losses = torch::empty(batch.x.sizes());

@@ -1,6 +1,6 @@
 // Decoding with a model whose logits are an exact function of the whole window, so that any slip of position, cache or
 // batch shows.
-#include "compute/module_decoding.h"
+#include "engine/module_decoding.h"
 
 #include <torch/types.h>
 

@@ -5,12 +5,12 @@
 #include <cmath>
 #include <functional>
 
-#include "compute/engine.h"
-#include "compute/optimizer.h"
+#include "engine/engine.h"
 #include "inference/model_types.h"
 #include "model/gpt.h"
 #include "model/layers.h"
 #include "model/registry.h"
+#include "optimizer/optimizer.h"
 #include "teaching_models.h"
 
 namespace chargpt::seed {

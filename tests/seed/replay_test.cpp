@@ -14,7 +14,7 @@
 #include <memory>
 #include <numeric>
 
-#include "compute/engine.h"
+#include "engine/engine.h"
 #include "evaluate/split_loss.h"
 #include "model/initialise.h"
 #include "model/registry.h"
@@ -22,6 +22,7 @@
 #include "source_path.h"
 #include "teaching_models.h"
 #include "text/corpus.h"
+#include "train/step.h"
 
 namespace chargpt::seed {
 namespace {
@@ -212,7 +213,7 @@ class Training {
     std::vector<double> losses;
     for (std::int64_t step = 0; step < steps; ++step) {
       const Batch batch = notebook.batch();
-      losses.push_back(engine_->step({.step = step, .micro_batches = {&batch, 1}}).loss);
+      losses.push_back(make_step(*engine_, arena_, train_, 1, {.step = step, .micro_batches = {&batch, 1}}).loss);
     }
     return losses;
   }

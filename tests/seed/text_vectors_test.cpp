@@ -1,8 +1,8 @@
 // The worked examples of text: vocabulary, split, windows, prompts.
 #include "vectors.h"
 
-#include "compute/engine.h"
-#include "compute/module_decoding.h"
+#include "engine/engine.h"
+#include "engine/module_decoding.h"
 #include "evaluate/split_loss.h"
 #include "generate/generate.h"
 #include "needs_text.h"
@@ -32,7 +32,7 @@ Ids ids_of(const torch::Tensor& ids) {
 class RecordingEngine : public Engine {
  public:
   std::string_view name() const override { return "recording"; }
-  StepResult step(const StepInput&) override { return {}; }
+  Gradients gradients(const GradientInput&) override { return {}; }
   torch::Tensor losses(const Batch& batch) override {
     batches.push_back(batch);
     return torch::zeros(batch.x.sizes());

@@ -1,5 +1,5 @@
 // train.ema: evaluated beside the trained weights, saved, resumed bit for bit.
-#include "compute/averages.h"
+#include "optimizer/averages.h"
 
 #include <torch/types.h>
 

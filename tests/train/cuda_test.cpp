@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "compute/device.h"
-#include "compute/module_decoding.h"
+#include "engine/device.h"
+#include "engine/module_decoding.h"
 #include "small_run.h"
 
 #include "needs_cuda.h"

@@ -6,13 +6,14 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "compute/engine.h"
 #include "config/load.h"
+#include "engine/engine.h"
 #include "small_run.h"
 #include "train/schedule.h"
 
 #include "source_path.h"
 #include "test.h"
+#include "train/step.h"
 
 using namespace chargpt;
 
@@ -90,8 +91,8 @@ TEST_CASE("losses, gradient norms and rates of whole training steps are PyTorch'
       const double rate = learning_rate_at(config.train, step);
       CHECK(rate == Approx(run.at("learning_rates")[i].get<double>()).epsilon(1e-12));
       const std::vector<Batch> batches = windows_by_formula(run, config, step);
-      const StepResult result = engine->step(
-          {.step = step, .lr_factor = rate / config.train.learning_rate, .seed = 1, .micro_batches = batches});
+      const StepResult result = make_step(*engine, arena, config.train, rate / config.train.learning_rate,
+                                          {.step = step, .seed = 1, .micro_batches = batches});
       CHECK(result.loss == Approx(run.at("losses")[i].get<double>()).margin(1e-4));
       CHECK(result.grad_norm == Approx(run.at("grad_norms")[i].get<double>()).epsilon(2e-3));
     }

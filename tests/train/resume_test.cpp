@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "checkpoint/state_json.h"
-#include "compute/device.h"
+#include "engine/device.h"
 #include "inference/model_types.h"
 #include "small_run.h"
 #include "train/conditions.h"

@@ -3,8 +3,8 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "config/changed_options.h"
 #include "text/text_place.h"
-#include "train/conditions.h"
 
 namespace chargpt {
 namespace {

@@ -7,9 +7,9 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "config/changed_options.h"
 #include "run/checkpoints.h"
 #include "run/run_files.h"
-#include "train/conditions.h"
 #include "train/run_length.h"
 
 namespace chargpt {

@@ -12,6 +12,7 @@
 #include "report/format.h"
 #include "train/footprint.h"
 #include "train/run_length.h"
+#include "train/step.h"
 
 namespace chargpt {
 namespace {
@@ -156,13 +157,13 @@ class Search {
     for (std::int64_t i = 0; i < count && !stopped(); ++i) {
       const std::vector<Batch> micro_batches = batches.at(i);
       const double factor = range_factor(i, count);
-      const StepResult result = trainer.engine().step({.step = i,
-                                                       .lr_factor = factor,
-                                                       .seed = static_cast<std::uint64_t>(config.train.seed),
-                                                       .micro_batches = micro_batches,
-                                                       .heartbeat = [this](double) {
-                                                         if (stopped()) throw Interrupted{};
-                                                       }});
+      const StepResult result = make_step(trainer.engine(), trainer.arena(), config.train, factor,
+                                          {.step = i,
+                                           .seed = static_cast<std::uint64_t>(config.train.seed),
+                                           .micro_batches = micro_batches,
+                                           .heartbeat = [this](double) {
+                                             if (stopped()) throw Interrupted{};
+                                           }});
       tuning_.range.push_back({factor, result.loss});
       if (!result.updated || result.loss > 2 * tuning_.range.front().loss) break;
       if (i == 2) count = steps_of_range_test((now() - begun) / 3);

@@ -1,0 +1,86 @@
+#include "engine/autograd_engine.h"
+
+#include <cmath>
+
+#include "engine/precision.h"
+
+namespace chargpt {
+namespace {
+
+class AutogradEngine : public Engine {
+ public:
+  AutogradEngine(LanguageModel& model, ParameterArena& arena, const TrainConfig& train, std::string notice)
+      : model_(model), arena_(arena), dtype_(train.dtype), device_(device_of(arena)), notice_(std::move(notice)) {}
+
+  std::string_view name() const override { return "autograd"; }
+  std::string notice() const override { return notice_; }
+
+  Gradients gradients(const GradientInput& input) override {
+    const PrecisionScope precision(device_, dtype_);
+    arena_.zero_gradients();
+    const torch::Tensor loss = accumulate_gradients(input);
+    arena_.collect_row_gradients();
+    return read(loss, arena_.gradient_norm(), arena_.row_gradient_norm());
+  }
+
+  torch::Tensor losses(const Batch& batch) override {
+    const torch::NoGradGuard no_grad;
+    const PrecisionScope precision(device_, Dtype::float32);
+    const torch::Tensor loss = cross_entropy(batch, {}, at::Reduction::None);  // (B*T)
+    return loss.view(batch.x.sizes()).cpu();                                   // (B, T)
+  }
+
+ private:
+  static torch::Device device_of(const ParameterArena& arena) {
+    return arena.groups().empty() ? torch::Device(torch::kCPU) : arena.groups().front().values.device();
+  }
+
+  /// Adds the gradient of the mean loss over all micro-batches; returns that mean, a 0-d tensor on the device.
+  torch::Tensor accumulate_gradients(const GradientInput& input) {
+    const double share = 1.0 / static_cast<double>(input.micro_batches.size());
+    torch::Tensor total = torch::zeros({}, torch::TensorOptions().dtype(torch::kFloat32).device(device_));
+    DropoutKey key{.seed = input.seed, .step = input.step, .micro_batch = 0};
+    for (const Batch& batch : input.micro_batches) {
+      if (input.heartbeat) input.heartbeat(key.micro_batch * share);
+      const torch::Tensor loss = cross_entropy(batch, {.dropout = &key}, at::Reduction::Mean) * share;
+      if (loss.requires_grad()) loss.backward();
+      total += loss.detach();
+      ++key.micro_batch;
+    }
+    return total;
+  }
+
+  torch::Tensor cross_entropy(const Batch& batch, const ForwardContext& context, at::Reduction::Reduction reduction) {
+    const torch::Tensor logits =
+        model_.forward(to_device(batch.x), context).to(torch::kFloat32);  // (B, T) -> (B, T, V)
+    return at::cross_entropy_loss(logits.view({-1, logits.size(-1)}), to_device(batch.y).view(-1), {}, reduction);
+  }
+
+  /// Page-locked first where there is a GPU, so that the copy overlaps with what the GPU is doing.
+  torch::Tensor to_device(const torch::Tensor& ids) const {
+    return device_.is_cuda() ? ids.pin_memory().to(device_, /*non_blocking=*/true) : ids;
+  }
+
+  /// All figures in one transfer: the only wait for the device in a step.
+  static Gradients read(const torch::Tensor& loss, const torch::Tensor& norm, const torch::Tensor& row_norm) {
+    const torch::Tensor figures = at::stack({loss, norm, row_norm}).cpu();
+    return {.loss = figures[0].item<double>(),
+            .norm = figures[1].item<double>(),
+            .finite = figures.isfinite().all().item<bool>()};
+  }
+
+  LanguageModel& model_;
+  ParameterArena& arena_;
+  Dtype dtype_;
+  torch::Device device_;
+  std::string notice_;
+};
+
+}  // namespace
+
+std::unique_ptr<Engine> make_autograd_engine(LanguageModel& model, ParameterArena& arena, const TrainConfig& train,
+                                             const std::string& notice) {
+  return std::make_unique<AutogradEngine>(model, arena, train, notice);
+}
+
+}  // namespace chargpt

@@ -1,0 +1,15 @@
+// The reference engine: LibTorch's autograd, any model, any device.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "engine/engine.h"
+
+namespace chargpt {
+
+/// `notice`: see Engine::notice.
+std::unique_ptr<Engine> make_autograd_engine(LanguageModel& model, ParameterArena& arena, const TrainConfig& train,
+                                             const std::string& notice = {});
+
+}  // namespace chargpt

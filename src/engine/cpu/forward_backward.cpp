@@ -1,0 +1,197 @@
+#include "engine/cpu/forward_backward.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace chargpt::cpu {
+
+// ---- memory
+
+void ForwardBackward::allocate_buffers(BumpAllocator& memory) {
+  Forward::allocate_buffers(memory);
+  const std::int64_t rows = sequences_ * T_;
+  const long C = plan_.n_embd, A = plan_.attention_width, H = plan_.mlp_width;
+  if (uses_bf16()) {
+    x_vnni_ = memory.bf16((rows + 1) / 2 * vnni_stride(max_width()));
+    dy_vnni_ = memory.bf16((rows + 1) / 2 * vnni_stride(max_width()));
+  }
+  dngram_concat_ = memory.rows(rows, plan_.ngram_proj.in);
+  dx_ = memory.rows(rows, C);
+  dnormed_ = memory.rows(rows, C);
+  dqkv_ = memory.rows(rows, 3 * A);
+  do_ = memory.rows(rows, A);
+  dhidden_ = memory.rows(rows, H);
+  dgate_ = plan_.swiglu ? memory.rows(rows, H) : nullptr;
+}
+
+// ---- layers
+
+/// The gradient that reaches a branch whose output was dropped: dx times the mask.
+const float* ForwardBackward::branch_gradient(double rate, std::uint32_t mask, const BatchSlice& chunk) {
+  if (rate <= 0 || chunk.seed == nullptr) return dx_;
+  const long ld = row_stride(plan_.n_embd);
+  k_.copy(rows_, plan_.n_embd, dx_, ld, branch_, ld);
+  dropout(rate, mask, chunk, branch_);
+  return branch_;
+}
+
+/// dw (out, in) (+)= dy^T x
+void ForwardBackward::weight_backward(long out, long in, const float* dy, long lddy, const float* x, long ldx,
+                                      float* dw) const {
+  if (!uses_bf16())
+    return k_.matmul_transposed_a(out, in, rows_, dy, lddy, x, ldx, k_.panel_width, dw, in, has_gradients_);
+  const Bf16Kernels& bf16 = *plan_.bf16;
+  bf16.to_vnni(rows_, out, dy, lddy, dy_vnni_, vnni_stride(out));
+  bf16.to_vnni(rows_, in, x, ldx, x_vnni_, vnni_stride(in));
+  bf16.matmul_transposed_a(out, in, rows_, dy_vnni_, vnni_stride(out), x_vnni_, vnni_stride(in), 2 * bf16.panel_width,
+                           dw, in, has_gradients_);
+}
+
+/// dW += dy^T x, db += sum of dy, dx (+)= dy W
+void ForwardBackward::linear_backward(const LinearPlan& layer, const float* x, long ldx, const float* dy, long lddy,
+                                      float* dx, long lddx, bool add) {
+  weight_backward(layer.out, layer.in, dy, lddy, x, ldx, gradient(layer.weight));
+  if (layer.bias.exists()) k_.add_column_sums(rows_, layer.out, dy, lddy, gradient(layer.bias));
+  matmul(layer.in, layer.out, dy, lddy, layer.packed_backward, dx, lddx, add);
+}
+
+/// dx += the gradient of the norm's input.
+void ForwardBackward::normalise_backward(const NormPlan& norm, const float* x, const float* stats, const float* dy,
+                                         float* dx) {
+  const long ld = row_stride(plan_.n_embd);
+  if (plan_.norm)
+    k_.norm_backward(*plan_.norm, rows_, plan_.n_embd, x, ld, value(norm.gain), stats, dy, ld, dx, ld,
+                     gradient(norm.gain), gradient(norm.bias));
+  else
+    k_.add(rows_, plan_.n_embd, dy, ld, dx, ld);
+}
+
+/// dx_ is the gradient of each row that was added, or of their projection.
+void ForwardBackward::ngram_backward(const BatchSlice& chunk) {
+  const long ld = row_stride(plan_.n_embd), ldn = row_stride(plan_.ngram_proj.in);
+  const bool projected = plan_.ngram_proj.out > 0;
+  if (projected) linear_backward(plan_.ngram_proj, ngram_concat_, ldn, dx_, ld, dngram_concat_, ldn, false);
+  for (std::size_t i = 0; i < plan_.tables.size(); ++i)
+    if (projected)
+      add_row_gradients(chunk, i, dngram_concat_ + static_cast<long>(i) * plan_.ngram_width, ldn);
+    else
+      add_row_gradients(chunk, i, dx_, ld);
+}
+
+/// dy (rows, width) is the gradient of the rows of one table.
+void ForwardBackward::add_row_gradients(const BatchSlice& chunk, std::size_t table, const float* dy, long lddy) {
+  const long W = plan_.ngram_width;
+  const std::int64_t first = chunk.first * chunk.T;
+  if (plan_.tables[table].row_sparse) {
+    float* const to = chunk.row_gradients[table];
+    return to != nullptr ? k_.copy(rows_, W, dy, lddy, to + first * W, W) : void();
+  }
+  float* const dense = gradient(plan_.tables[table].weight);
+  for (long r = 0; r < rows_; ++r) k_.add(1, W, dy + r * lddy, lddy, dense + chunk.rows[table][first + r] * W, W);
+}
+
+void ForwardBackward::embed_backward(const BatchSlice& chunk) {
+  const long C = plan_.n_embd, ld = row_stride(C);
+  dropout(plan_.dropout.embedding, 0, chunk, dx_);
+  if (!plan_.tables.empty()) ngram_backward(chunk);
+  float* const tokens = gradient(plan_.wte);
+  float* const positions = gradient(plan_.wpe);
+  for (long r = 0; r < rows_; ++r) {
+    k_.add(1, C, dx_ + r * ld, ld, tokens + chunk.inputs[r] * C, C);
+    if (positions != nullptr) k_.add(1, C, dx_ + r * ld, ld, positions + r % chunk.T * C, C);
+  }
+}
+
+void ForwardBackward::attention_heads_backward(const BlockActivations& acts, long layer, const BatchSlice& chunk) {
+  const long A = plan_.attention_width;
+  for_each_head(acts, layer, chunk, [&](const Head& head) {
+    float* const dq = dqkv_ + head.qkv;
+    k_.attention_backward(head.shape, head.q, head.q + A, head.q + 2 * A, acts.o + head.o, head.softmax_stats,
+                          do_ + head.o, dq, dq + A, dq + 2 * A, head.shape.ld, head.mask, head.first, scratch_);
+  });
+}
+
+void ForwardBackward::attention_block_backward(const BlockPlan& block, const BlockActivations& acts, long layer,
+                                               const BatchSlice& chunk) {
+  const long C = plan_.n_embd, A = plan_.attention_width, ldc = row_stride(C), ldo = row_stride(A),
+             ldq = row_stride(3 * A);
+  const float* const branch = branch_gradient(plan_.dropout.attention_output, mask_index(layer, 1), chunk);
+  if (block.c_proj.out > 0)
+    linear_backward(block.c_proj, acts.o, ldo, branch, ldc, do_, ldo, false);
+  else
+    k_.copy(rows_, C, branch, ldc, do_, ldo);
+  attention_heads_backward(acts, layer, chunk);
+  k_.qk_norm_rope_backward(rows_, chunk.T, 2 * plan_.n_head, plan_.head_size, acts.qkv, ldq, acts.qk_rstd,
+                           plan_.rope ? plan_.rope_cos.data() : nullptr, plan_.rope_sin.data(), dqkv_, ldq);
+  linear_backward(block.c_attn, acts.ln_1, ldc, dqkv_, ldq, dnormed_, ldc, false);
+  normalise_backward(block.ln_1, acts.x, acts.ln_1_stats, dnormed_, dx_);
+}
+
+void ForwardBackward::mlp_block_backward(const BlockPlan& block, const BlockActivations& acts, long layer,
+                                         const BatchSlice& chunk) {
+  if (!plan_.feed_forward) return;
+  const long C = plan_.n_embd, H = plan_.mlp_width, ldc = row_stride(C), ldh = row_stride(H);
+  const float* const branch = branch_gradient(plan_.dropout.mlp, mask_index(layer, 2), chunk);
+  linear_backward(block.mlp_proj, acts.hidden, ldh, branch, ldc, dhidden_, ldh, false);
+  if (plan_.swiglu) {
+    k_.copy(rows_, H, dhidden_, ldh, dgate_, ldh);
+    k_.multiply(rows_, H, acts.gate, ldh, dgate_, ldh);
+  }
+  k_.multiply(rows_, H, acts.fc, ldh, dhidden_, ldh);
+  linear_backward(block.c_fc, acts.ln_2, ldc, dhidden_, ldh, dnormed_, ldc, false);
+  if (plan_.swiglu) linear_backward(block.c_gate, acts.ln_2, ldc, dgate_, ldh, dnormed_, ldc, true);
+  normalise_backward(block.ln_2, acts.x_mid, acts.ln_2_stats, dnormed_, dx_);
+}
+
+// ---- the whole model
+
+/// logits_ holds their gradient.
+void ForwardBackward::backward(const BatchSlice& chunk) {
+  const long C = plan_.n_embd, ld = row_stride(C);
+  const bool normed = plan_.final_norm && plan_.norm;
+  linear_backward(plan_.head, ln_f_, ld, logits_, row_stride(plan_.vocab_size), normed ? dnormed_ : dx_, ld, false);
+  if (normed) {
+    k_.broadcast_row(rows_, C, nullptr, dx_, ld);
+    normalise_backward(plan_.ln_f, x_last_, ln_f_stats_, dnormed_, dx_);
+  }
+  for (long layer = plan_.n_layer - 1; layer >= 0; --layer) {
+    const auto at = static_cast<std::size_t>(layer);
+    mlp_block_backward(plan_.blocks[at], acts_[at], layer, chunk);
+    attention_block_backward(plan_.blocks[at], acts_[at], layer, chunk);
+  }
+  embed_backward(chunk);
+  has_gradients_ = true;
+}
+
+void ForwardBackward::begin(const WeightPointers& weights, std::span<float* const> gradients) {
+  weights_ = &weights;
+  gradients_.assign(gradients.begin(), gradients.end());
+  has_gradients_ = false;
+  // Matrices are written by their first matmul; what is only added to starts at zero.
+  const auto clear = [this](const Parameter& p) {
+    if (p.exists()) std::memset(gradient(p), 0, static_cast<std::size_t>(p.numel) * sizeof(float));
+  };
+  if (!plan_.tied) clear(plan_.wte);
+  clear(plan_.wpe);
+  for (const TablePlan& table : plan_.tables)
+    if (!table.row_sparse) clear(table.weight);
+  for (const BlockPlan& block : plan_.blocks)
+    for (const Parameter* p : {&block.ln_1.gain, &block.ln_1.bias, &block.ln_2.gain, &block.ln_2.bias}) clear(*p);
+  clear(plan_.ln_f.gain);
+  clear(plan_.ln_f.bias);
+  for (const LinearPlan* layer : linear_layers(plan_)) clear(layer->bias);
+}
+
+double ForwardBackward::run(const BatchSlice& slice) {
+  double total = 0;
+  for_each_chunk(slice, [&](const BatchSlice& chunk, std::int64_t) {
+    forward(chunk);
+    k_.cross_entropy(rows_, plan_.vocab_size, logits_, row_stride(plan_.vocab_size), chunk.targets, slice.scale,
+                     losses_);
+    for (long r = 0; r < rows_; ++r) total += static_cast<double>(losses_[r]);
+    backward(chunk);
+  });
+  return total;
+}
+
+}  // namespace chargpt::cpu

@@ -1,0 +1,63 @@
+#include "engine/cpu/table_rows.h"
+
+#include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
+
+#include "model/ngram.h"
+
+namespace chargpt::cpu {
+
+void TableRows::find(std::span<const torch::Tensor> ids) {
+  if (plan_.tables.empty()) return;
+  std::vector<std::vector<torch::Tensor>> parts(plan_.tables.size());  // of each table: micro-batches
+  first_tokens_.assign(1, 0);
+  for (const torch::Tensor& x : ids) {
+    const std::vector<torch::Tensor> found = ngram_rows(plan_.ngrams, plan_.vocab_size, x);
+    for (std::size_t table = 0; table < found.size(); ++table) parts[table].push_back(found[table].view(-1));
+    first_tokens_.push_back(first_tokens_.back() + x.numel());
+  }
+  rows_.clear();
+  for (const auto& of_table : parts) rows_.push_back(of_table.size() == 1 ? of_table.front() : at::cat(of_table));
+  row_places_.clear();
+  for (std::size_t batch = 0; batch < ids.size(); ++batch)
+    for (const torch::Tensor& rows : rows_)
+      row_places_.push_back(rows.const_data_ptr<std::int64_t>() + first_tokens_[batch]);
+}
+
+/// Rows that are added have one gradient in all tables: one buffer is enough.
+void TableRows::reserve_gradients() {
+  if (plan_.tables.empty()) return;
+  const bool joined = plan_.ngram_proj.out > 0;
+  const std::int64_t tokens = first_tokens_.back();
+  const std::int64_t buffers = joined ? std::ssize(plan_.tables) : 1;
+  if (!gradients_.defined() || gradients_.size(1) != tokens)
+    gradients_ = at::zeros({buffers, tokens, plan_.ngram_width});
+  gradient_places_.clear();
+  for (std::size_t batch = 0; batch + 1 < first_tokens_.size(); ++batch) {
+    bool left = false;
+    for (std::size_t table = 0; table < plan_.tables.size(); ++table) {
+      const bool leaves = plan_.tables[table].row_sparse && (joined || !left);
+      left = left || leaves;
+      gradient_places_.push_back(
+          leaves ? gradients_of(table).mutable_data_ptr<float>() + first_tokens_[batch] * plan_.ngram_width : nullptr);
+    }
+  }
+}
+
+torch::Tensor TableRows::gradients_of(std::size_t table) const {
+  return gradients_[plan_.ngram_proj.out > 0 ? static_cast<std::int64_t>(table) : 0];
+}
+
+std::span<float> TableRows::all_gradients() const {
+  if (!gradients_.defined()) return {};
+  return {gradients_.mutable_data_ptr<float>(), static_cast<std::size_t>(gradients_.numel())};
+}
+
+void TableRows::give_gradients_to(ParameterArena& arena) const {
+  for (std::size_t table = 0; table < plan_.tables.size(); ++table)
+    if (plan_.tables[table].row_sparse)
+      arena.groups()[static_cast<std::size_t>(plan_.tables[table].weight.group)].row_gradient = {
+          .rows = rows_[table], .values = gradients_of(table)};
+}
+
+}  // namespace chargpt::cpu

@@ -1,0 +1,339 @@
+#include "engine/cpu_engine.h"
+
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "engine/cpu/forward_backward.h"
+#include "engine/cpu/table_rows.h"
+#include "inference/plan.h"
+#include "kernels/bf16.h"
+#include "kernels/kernels.h"
+#include "parameters/threads.h"
+
+namespace chargpt {
+namespace {
+
+using cpu::AlignedFloats;
+using cpu::BatchSlice;
+using cpu::Forward;
+using cpu::ForwardBackward;
+using cpu::Kernels;
+using cpu::on_threads;
+using cpu::Plan;
+using cpu::TableRows;
+using cpu::WeightPointers;
+
+/// Range `index` of [0, n) cut into `parts`, sizes differing by one at most, the larger first.
+struct Range {
+  std::int64_t begin, size;
+};
+Range range_of(std::int64_t n, std::int64_t parts, std::int64_t index) {
+  const std::int64_t least = n / parts, rest = n % parts;
+  return {index * least + std::min(index, rest), least + (index < rest ? 1 : 0)};
+}
+
+/// A micro-batch as plain numbers. Error where an id is no row of the embedding.
+struct Ids {
+  torch::Tensor x, y;  ///< contiguous, keep the numbers alive
+  std::int64_t B, T;
+};
+
+void check_ids(const torch::Tensor& ids, std::int64_t vocab) {
+  const std::int64_t* const id = ids.const_data_ptr<std::int64_t>();
+  for (std::int64_t i = 0; i < ids.numel(); ++i)
+    TORCH_CHECK(id[i] >= 0 && id[i] < vocab, "token id ", id[i], " is outside the vocabulary of ", vocab, " symbols");
+}
+
+Ids ids_of(const Batch& batch, const Plan& plan) {
+  Ids ids{.x = batch.x.contiguous(), .y = batch.y.contiguous(), .B = batch.x.size(0), .T = batch.x.size(1)};
+  TORCH_CHECK(ids.T >= 1 && ids.T <= plan.block_size, "T = ", ids.T,
+              " is outside 1 to model.block_size = ", plan.block_size);
+  check_ids(ids.x, plan.vocab_size);
+  check_ids(ids.y, plan.vocab_size);
+  return ids;
+}
+
+class CpuEngine : public Engine {
+ public:
+  CpuEngine(ParameterArena& arena, Plan plan)
+      : arena_(arena),
+        kernels_(cpu::kernels()),
+        plan_(std::move(plan)),
+        layers_(cpu::linear_layers(plan_)),
+        table_rows_(plan_),
+        packed_(plan_.packed_floats) {}
+
+  std::string_view name() const override { return "cpu"; }
+
+  Gradients gradients(const GradientInput& input) override {
+    use_threads();
+    pack_weights(plan_.bf16);
+    Gradients result;
+    result.loss = accumulate_gradients(input);
+    result.norm = std::sqrt(sum_gradients());
+    result.finite = std::isfinite(result.loss) && std::isfinite(result.norm) && std::isfinite(row_gradient_squares());
+    table_rows_.give_gradients_to(arena_);
+    return result;
+  }
+
+  torch::Tensor losses(const Batch& batch) override {
+    use_threads();
+    pack_weights(nullptr);
+    const Ids ids = ids_of(batch, plan_);
+    table_rows_.find(std::array{ids.x});
+    torch::Tensor losses = torch::empty({ids.B, ids.T}, torch::kFloat32);
+    float* const to = losses.mutable_data_ptr<float>();
+    on_threads(threads_, [&](int thread) {
+      const BatchSlice slice = slice_of(ids, 0, thread);
+      if (slice.count == 0) return;
+      Forward& forward = forward_passes_[static_cast<std::size_t>(thread)];
+      forward.prepare(slice.count, slice.T);
+      forward.losses(weights_, slice, to + slice.first * slice.T);
+    });
+    return losses;
+  }
+
+ private:
+  void use_threads() {
+    const int threads = at::get_num_threads();
+    if (threads == threads_) return;
+    threads_ = threads;
+    const auto count = static_cast<std::size_t>(threads);
+    training_passes_.clear();
+    forward_passes_.clear();
+    own_gradients_.clear();
+    for (std::size_t thread = 0; thread < count; ++thread) {
+      training_passes_.emplace_back(plan_, kernels_);
+      forward_passes_.emplace_back(plan_, kernels_);
+      own_gradients_.emplace_back();
+    }
+    losses_.assign(count, 0);
+    squares_.assign(count, 0);
+  }
+
+  /// Every matrix in the two orders in which products read it, as `half` wants it where there is one; panels are
+  /// shared out over the threads.
+  void pack_weights(const cpu::Bf16Kernels* half) {
+    weights_.values.clear();
+    for (const ParameterGroup& group : arena_.groups()) weights_.values.push_back(group.values.const_data_ptr<float>());
+    weights_.packed = packed_.data();
+    on_threads(threads_, [&](int thread) {
+      for (const cpu::LinearPlan* layer : layers_) {
+        pack(half, thread, *layer, layer->in, layer->out, true, layer->packed_forward);
+        pack(half, thread, *layer, layer->out, layer->in, false, layer->packed_backward);
+      }
+    });
+  }
+
+  void pack(const cpu::Bf16Kernels* half, std::int64_t thread, const cpu::LinearPlan& layer, long depth, long columns,
+            bool transposed, std::int64_t place) {
+    const long panel = half != nullptr ? half->panel_width : kernels_.panel_width;
+    const Range panels = range_of((columns + panel - 1) / panel, threads_, thread);
+    const float* const weight = weights_.values[static_cast<std::size_t>(layer.weight.group)] + layer.weight.offset;
+    float* const to = packed_.data() + place;
+    if (half != nullptr)
+      half->pack(panels.begin, panels.begin + panels.size, depth, columns, weight, transposed,
+                 reinterpret_cast<cpu::Bf16*>(to));
+    else
+      kernels_.pack(panels.begin, panels.begin + panels.size, depth, columns, weight, transposed, to);
+  }
+
+  BatchSlice slice_of(const Ids& ids, std::size_t micro_batch, std::int64_t thread) const {
+    const Range range = range_of(ids.B, threads_, thread);
+    return {.inputs = ids.x.const_data_ptr<std::int64_t>() + range.begin * ids.T,
+            .targets = ids.y.const_data_ptr<std::int64_t>() + range.begin * ids.T,
+            .first = range.begin,
+            .count = range.size,
+            .T = ids.T,
+            .scale = 0,
+            .seed = nullptr,
+            .rows = table_rows_.rows(micro_batch),
+            .row_gradients = {},
+            .heartbeat = nullptr};
+  }
+
+  /// The gradient of the mean loss over all micro-batches, one part in each thread's buffers; returns that mean.
+  double accumulate_gradients(const GradientInput& input) {
+    std::vector<Ids> batches;
+    std::vector<torch::Tensor> inputs;
+    std::vector<cpu::DropoutSeed> seeds;
+    for (const Batch& batch : input.micro_batches) {
+      seeds.push_back(dropout_seed(input, static_cast<std::uint32_t>(batches.size())));
+      batches.push_back(ids_of(batch, plan_));
+      inputs.push_back(batches.back().x);
+    }
+    table_rows_.find(inputs);
+    table_rows_.reserve_gradients();
+    std::atomic<bool> interrupted = false;
+    on_threads(threads_, [&](int thread) {
+      train_slice(thread, batches, seeds,
+                  [&, thread](double part) { beat(input.heartbeat, thread, part, interrupted); });
+    });
+    return std::accumulate(losses_.begin(), losses_.end(), 0.0);
+  }
+
+  /// The calling thread is the first; what it throws ends the others too.
+  static void beat(const Heartbeat& heartbeat, std::int64_t thread, double part, std::atomic<bool>& interrupted) {
+    if (interrupted) throw Interrupted{};
+    if (thread > 0 || !heartbeat) return;
+    try {
+      heartbeat(part);
+    } catch (...) {
+      interrupted = true;
+      throw;
+    }
+  }
+
+  /// As DropoutPass derives it.
+  static cpu::DropoutSeed dropout_seed(const GradientInput& input, std::uint32_t micro_batch) {
+    const std::uint64_t seed =
+        derive_seed(input.seed, Purpose::dropout, static_cast<std::uint64_t>(input.step), micro_batch);
+    return {.words = {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)}};
+  }
+
+  void train_slice(std::int64_t thread, const std::vector<Ids>& batches, const std::vector<cpu::DropoutSeed>& seeds,
+                   const Heartbeat& heartbeat) {
+    const auto index = static_cast<std::size_t>(thread);
+    ForwardBackward& pass = training_passes_[index];
+    losses_[index] = 0;
+    bool begun = false;
+    for (std::size_t i = 0; i < batches.size(); ++i) {
+      BatchSlice slice = slice_of(batches[i], i, thread);
+      if (slice.count == 0) continue;
+      const double token_weight =
+          1.0 / static_cast<double>(batches[i].B * batches[i].T) / static_cast<double>(batches.size());
+      slice.scale = static_cast<float>(token_weight);
+      slice.seed = plan_.dropout.any() ? &seeds[i] : nullptr;
+      slice.row_gradients = table_rows_.gradients(i);
+      const Heartbeat of_all = [&](double part) {
+        heartbeat((static_cast<double>(i) + part) / static_cast<double>(batches.size()));
+      };
+      slice.heartbeat = &of_all;
+      pass.prepare(slice.count, slice.T);
+      if (!begun) pass.begin(weights_, gradient_buffers(index));
+      begun = true;
+      losses_[index] += token_weight * pass.run(slice);
+    }
+    if (!begun) pass.skip();
+  }
+
+  /// The first thread adds into the arena itself, the others into buffers of the same layout.
+  std::vector<float*> gradient_buffers(std::size_t thread) {
+    std::vector<float*> buffers;
+    for (std::size_t g = 0; g < arena_.groups().size(); ++g) {
+      const ParameterGroup& group = arena_.groups()[g];
+      const torch::Tensor& gradients = group.gradients;
+      std::vector<AlignedFloats>& own = own_gradients_[thread];
+      if (thread > 0 && own.size() <= g) own.emplace_back(group.row_sparse ? 0 : gradients.numel());
+      if (group.row_sparse)
+        buffers.push_back(nullptr);
+      else
+        buffers.push_back(thread == 0 ? gradients.mutable_data_ptr<float>() : own[g].data());
+    }
+    return buffers;
+  }
+
+  /// Adds the threads' gradients into the arena's, each thread a part of every group; returns the sum of squares.
+  double sum_gradients() {
+    on_threads(threads_, [&](int thread) {
+      double& squares = squares_[static_cast<std::size_t>(thread)];
+      squares = 0;
+      for (std::size_t g = 0; g < arena_.groups().size(); ++g) squares += sum_group(g, thread);
+    });
+    return std::accumulate(squares_.begin(), squares_.end(), 0.0);
+  }
+
+  /// Of the gradients of the tables' rows.
+  double row_gradient_squares() {
+    const std::span<float> gradients = table_rows_.all_gradients();
+    return kernels_.sum_buffers(gradients.data(), nullptr, 0, static_cast<long>(gradients.size()));
+  }
+
+  double sum_group(std::size_t g, std::int64_t thread) {
+    if (arena_.groups()[g].row_sparse) return 0;
+    const torch::Tensor& gradients = arena_.groups()[g].gradients;
+    const Range range = range_of(gradients.numel(), threads_, thread);
+    std::vector<const float*> others;
+    for (std::size_t other = 1; other < own_gradients_.size(); ++other)
+      if (training_passes_[other].has_gradients()) others.push_back(own_gradients_[other][g].data() + range.begin);
+    return kernels_.sum_buffers(gradients.mutable_data_ptr<float>() + range.begin, others.data(),
+                                static_cast<long>(others.size()), range.size);
+  }
+
+  ParameterArena& arena_;
+  const Kernels& kernels_;
+  Plan plan_;
+  std::vector<const cpu::LinearPlan*> layers_;
+  TableRows table_rows_;
+  AlignedFloats packed_;
+  WeightPointers weights_;
+  int threads_ = 0;
+  std::vector<ForwardBackward> training_passes_;
+  std::vector<Forward> forward_passes_;
+  std::vector<std::vector<AlignedFloats>> own_gradients_;  ///< by thread and group; none for the first thread
+  std::vector<double> losses_, squares_;                   ///< by thread
+};
+
+std::string reason_against(const ModelConfig& config) {
+  if (config.type != "gpt") return "model.type = " + config.type;
+  if (config.norm_place != NormPlace::pre) return "model.norm_place = " + std::string(enum_name(config.norm_place));
+  return {};
+}
+
+std::string reason_against(const ParameterArena& arena, const TrainConfig& train) {
+  if (train.dtype == Dtype::bfloat16 && cpu::bf16_kernels() == nullptr)
+    return cpu::instruction_set() < cpu::processor_instruction_set()
+               ? "train.dtype = bfloat16 where ATEN_CPU_CAPABILITY leaves AVX-512 out"
+               : "train.dtype = bfloat16 on a processor without AVX512_BF16";
+  for (const ParameterGroup& group : arena.groups()) {
+    if (!group.values.is_cpu()) return "device " + group.values.device().str();
+    if (group.row_sparse && !group.slots.front().name.starts_with("transformer.ngram."))
+      return "train.groups: optimizer = " + std::string(enum_name(group.rule)) + " of " + group.slots.front().name;
+  }
+  return {};
+}
+
+cpu::Parameter find(const ParameterArena& arena, const std::string& name) {
+  for (std::size_t g = 0; g < arena.groups().size(); ++g)
+    for (const ParameterSlot& slot : arena.groups()[g].slots)
+      if (slot.name == name) return {.group = static_cast<int>(g), .offset = slot.offset, .numel = slot.numel};
+  return {};
+}
+
+/// None, and then `why_not` says which option it is: "model.norm_place = post".
+std::optional<Plan> plan_for(const LanguageModel& model, const ParameterArena& arena, const TrainConfig& train,
+                             std::string& why_not) {
+  why_not = reason_against(model.config());
+  if (why_not.empty()) why_not = reason_against(arena, train);
+  if (!why_not.empty()) return std::nullopt;
+  const auto found = [&arena](const std::string& name, const auto& /*shape*/) { return find(arena, name); };
+  std::optional<Plan> plan =
+      cpu::plan_of(model.config(), model.vocab_size(), found, arena.numel(), cpu::Packing::both, cpu::kernels());
+  if (!plan) {
+    why_not = "parameters that are not those of its options";
+    return std::nullopt;
+  }
+  if (train.dtype == Dtype::bfloat16) plan->bf16 = cpu::bf16_kernels();
+  for (cpu::TablePlan& table : plan->tables)
+    table.row_sparse = arena.groups()[static_cast<std::size_t>(table.weight.group)].row_sparse;
+  return plan;
+}
+
+}  // namespace
+
+std::unique_ptr<Engine> make_cpu_engine(LanguageModel& model, ParameterArena& arena, const TrainConfig& train,
+                                        std::string& why_not) {
+  std::optional<Plan> plan = plan_for(model, arena, train, why_not);
+  if (!plan) return nullptr;
+  return std::make_unique<CpuEngine>(arena, std::move(*plan));
+}
+
+}  // namespace chargpt

@@ -1,0 +1,83 @@
+#include "engine/device.h"
+
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+#include <ATen/Version.h>
+#include <torch/cuda.h>
+#include <torch/version.h>
+
+#include <charconv>
+
+#include "base/error.h"
+#include "kernels/kernels.h"
+
+namespace chargpt {
+namespace {
+
+Error no_such_device(const std::string& name) {
+  const std::int64_t count = cuda_device_count();
+  if (count > 0)
+    return {ExitCode::unavailable, "--device " + name + ": there are only " + std::to_string(count) +
+                                       " CUDA devices, numbered from cuda:0; choose one of those"};
+  const std::string reason = at::globalContext().hasCUDA() ? "no GPU with a working driver was found"
+                                                           : "this program was built with a LibTorch without CUDA";
+  return {ExitCode::unavailable, "--device " + name + ": " + reason + "; use --device cpu or auto"};
+}
+
+/// The N of "cuda:N"; 0 for "cuda"; -1 for anything else.
+std::int64_t cuda_index(const std::string& name) {
+  if (name == "cuda") return 0;
+  if (name.rfind("cuda:", 0) != 0) return -1;
+  std::int64_t index = -1;
+  const char* end = name.data() + name.size();
+  const auto [rest, failure] = std::from_chars(name.data() + 5, end, index);
+  return failure == std::errc{} && rest == end ? index : -1;
+}
+
+}  // namespace
+
+std::int64_t cuda_device_count() {
+  return torch::cuda::is_available() ? torch::cuda::device_count() : 0;
+}
+
+torch::Device choose_device(const std::string& name) {
+  if (name == "cpu") return torch::kCPU;
+  if (name == "auto") return cuda_device_count() > 0 ? torch::Device(torch::kCUDA, 0) : torch::Device(torch::kCPU);
+  const std::int64_t index = cuda_index(name);
+  if (index < 0) throw Error(ExitCode::usage, "--device " + name + ": not a device; use auto, cpu, cuda or cuda:N");
+  if (index >= cuda_device_count()) throw no_such_device(name);
+  return {torch::kCUDA, static_cast<c10::DeviceIndex>(index)};
+}
+
+bool is_device_here(const std::string& name) {
+  return name == "cpu" || name == "auto" || (cuda_index(name) >= 0 && cuda_index(name) < cuda_device_count());
+}
+
+std::string device_name(const torch::Device& device) {
+  return device.str();
+}
+
+std::int64_t set_threads(std::int64_t threads) {
+  const int count = thread_count(threads);
+  at::globalContext().setFlushDenormal(true);
+  at::set_num_threads(count);
+  return at::get_num_threads();
+}
+
+void synchronize(const torch::Device& device) {
+  if (device.is_cuda()) torch::cuda::synchronize(device.index());
+}
+
+std::string cpu_capability() {
+  const std::string of_libtorch = at::get_cpu_capability(), kernels = cpu::kernels().name;
+  const bool same = of_libtorch == "AVX512" ? kernels == "x86-64-v4"
+                    : of_libtorch == "AVX2" ? kernels == "x86-64-v3"
+                                            : kernels == "portable";
+  return same ? of_libtorch : of_libtorch + ", kernels " + kernels;
+}
+
+std::string libtorch_version() {
+  return TORCH_VERSION;
+}
+
+}  // namespace chargpt

@@ -1,0 +1,60 @@
+// An engine turns batches into loss and gradients; `autograd` is the reference every other is tested against. A new
+// engine is a file and a row in engine.cpp. Knows no data order, no update rule, no schedule and no file.
+#pragma once
+
+#include <torch/types.h>
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/heartbeat.h"
+#include "inference/window_scorer.h"
+#include "model/language_model.h"
+#include "parameters/arena.h"
+
+namespace chargpt {
+
+/// x (B, T) int64 inputs, y (B, T) int64 targets, on the CPU; the engine moves them.
+struct Batch {
+  torch::Tensor x, y;
+};
+
+/// What the gradients of a step are a function of, beside the weights.
+struct GradientInput {
+  std::int64_t step = 0;   ///< finished updates before this one (0 for the first)
+  std::uint64_t seed = 0;  ///< of dropout
+  std::span<const Batch> micro_batches;
+  Heartbeat heartbeat = {};  ///< between micro-batches, or more often; on the calling thread
+};
+
+/// What an engine says of the gradients that it has left in the arena.
+struct Gradients {
+  double loss = 0;     ///< mean over all micro-batches, nats per token, before the update
+  double norm = 0;     ///< L2, before clipping, without the tables of row-sparse groups
+  bool finite = true;  ///< loss and all gradients, those of tables too
+};
+
+class Engine : public WindowScorer {
+ public:
+  virtual std::string_view name() const = 0;
+  /// What the user should know of the choice of this engine; empty: nothing.
+  virtual std::string notice() const { return {}; }
+  /// Leaves the gradient of the mean loss over all micro-batches in the arena; weights and moments stay as they are.
+  /// What the heartbeat throws drops it whole.
+  virtual Gradients gradients(const GradientInput& input) = 0;
+  /// Loss of each position without gradient or dropout: (B, T) float32 on the CPU. Always in float32, without TF32 and
+  /// whatever train.dtype is, so that a checkpoint has one loss on every engine and device.
+  virtual torch::Tensor losses(const Batch& batch) = 0;
+  void score(const WindowBatch& windows, std::span<float> losses) final;
+};
+
+/// `name` is a row of the table.
+bool is_engine(const std::string& name);
+
+/// "auto" is cpu where that covers the model, else autograd; so is cpu, with a notice. Error usage for an unknown name.
+std::unique_ptr<Engine> make_engine(const std::string& name, LanguageModel& model, ParameterArena& arena,
+                                    const TrainConfig& train);
+
+}  // namespace chargpt

@@ -1,0 +1,48 @@
+#include "engine/operations.h"
+
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "base/clock.h"
+#include "kernels/kernels.h"
+#include "model/layers.h"
+#include "parameters/threads.h"
+
+namespace chargpt {
+
+std::optional<double> step_operations(const ModelConfig& config, std::int64_t vocab_size, std::int64_t tokens,
+                                      std::int64_t T) {
+  if (config.type != "gpt") return std::nullopt;
+  const auto joined = static_cast<double>(config.n_head * head_width(config));
+  const auto width = static_cast<double>(config.n_embd), hidden = static_cast<double>(mlp_width(config));
+  const double attention = width * joined * (config.output_projection ? 4 : 3);
+  const double feed_forward =
+      config.feed_forward ? width * hidden * (config.activation == Activation::swiglu ? 3 : 2) : 0;
+  const auto layers = static_cast<double>(config.n_layer);
+  const double weights = layers * (attention + feed_forward) + width * static_cast<double>(vocab_size);
+  // A query sees (T + 1) / 2 keys on average. Forward has two products over them, scores and weighted values, backward
+  // five.
+  const double scores = layers * joined * static_cast<double>(T + 1) / 2 * 2 * (2 + 5);
+  return static_cast<double>(tokens) * (6 * weights + scores);
+}
+
+double measured_peak() {
+  constexpr int bursts = 20;  // of about 10 ms; the best counts, so that a disturbed one does not
+  constexpr long rounds = 1'000'000;
+  const int threads = at::get_num_threads();
+  std::vector<double> operations(static_cast<std::size_t>(threads));
+  double best = 0;
+  for (int burst = 0; burst < bursts; ++burst) {
+    const double start = steady_seconds();
+    cpu::on_threads(
+        threads, [&](int thread) { operations[static_cast<std::size_t>(thread)] = cpu::kernels().fma_loop(rounds); });
+    const double seconds = steady_seconds() - start;
+    best = std::max(best, std::accumulate(operations.begin(), operations.end(), 0.0) / seconds);
+  }
+  return best;
+}
+
+}  // namespace chargpt

@@ -1,0 +1,230 @@
+#include "parameters/arena.h"
+
+#include <torch/nn/module.h>
+#include <torch/nn/modules/embedding.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <set>
+
+#include "base/error.h"
+#include "base/names.h"
+#include "checkpoint/sparse_rows.h"
+#include "model/lazy_zeros.h"
+#include "parameters/group_patterns.h"
+#include "parameters/update_rule.h"
+
+namespace chargpt {
+namespace {
+
+/// Slots begin at multiples of this many floats (a cache line), so that kernels see aligned matrices.
+constexpr std::int64_t alignment = 16;
+
+std::int64_t aligned(std::int64_t offset) {
+  return (offset + alignment - 1) / alignment * alignment;
+}
+
+struct NamedParameter {
+  std::string name;
+  torch::Tensor tensor;
+};
+
+/// Each distinct parameter once, under the first name it is registered by.
+std::vector<NamedParameter> distinct_parameters(const LanguageModel& model) {
+  std::vector<NamedParameter> parameters;
+  std::set<const void*> seen;
+  for (const auto& item : model.named_parameters())
+    if (seen.insert(item.value().unsafeGetTensorImpl()).second) parameters.push_back({item.key(), item.value()});
+  return parameters;
+}
+
+/// Takes out of `parameters` those that `belongs` says, in order.
+template <class Predicate>
+std::vector<NamedParameter> take_if(std::vector<NamedParameter>& parameters, const Predicate& belongs) {
+  std::vector<NamedParameter> taken, rest;
+  for (NamedParameter& parameter : parameters) (belongs(parameter) ? taken : rest).push_back(std::move(parameter));
+  parameters = std::move(rest);
+  return taken;
+}
+
+/// Copies the parameters into flat buffers and turns them, and their gradients, into views of those.
+void adopt(ParameterGroup& group, const std::vector<NamedParameter>& parameters, const LanguageModel& model) {
+  std::int64_t size = 0;
+  for (const NamedParameter& parameter : parameters) {
+    group.slots.push_back({parameter.name, parameter.tensor.sizes().vec(), size, parameter.tensor.numel(),
+                           model.stacked_matrices(parameter.name)});
+    size = aligned(size + parameter.tensor.numel());
+  }
+  const auto options = torch::TensorOptions().dtype(torch::kFloat32).device(parameters.front().tensor.device());
+  group.values = torch::zeros({size}, options);
+  group.gradients = torch::zeros({size}, options);
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    torch::Tensor parameter = parameters[i].tensor;
+    const torch::Tensor view = slot_of(group.values, group.slots[i]);
+    view.copy_(parameter);
+    parameter.set_data(view);
+    parameter.mutable_grad() = slot_of(group.gradients, group.slots[i]);
+  }
+}
+
+/// The embedding layer whose weight `parameter` is; null where there is none.
+torch::nn::EmbeddingImpl* embedding_of(const LanguageModel& model, const torch::Tensor& parameter) {
+  for (const auto& module : model.modules(/*include_self=*/false))
+    if (auto* embedding = module->as<torch::nn::EmbeddingImpl>())
+      if (embedding->weight.is_same(parameter)) return embedding;
+  return nullptr;
+}
+
+/// Turns a table into a row-sparse group: its memory stays where it is, and its layer gives sparse gradients.
+void adopt_table(ParameterGroup& group, const NamedParameter& table, const LanguageModel& model) {
+  torch::nn::EmbeddingImpl* const embedding = embedding_of(model, table.tensor);
+  if (!embedding)
+    throw Error(ExitCode::usage, "train.groups: \"" + group.name + "\" has optimizer = " +
+                                     std::string(enum_name(group.rule)) + ", which is for tables looked up by row; " +
+                                     table.name + " is none; let the pattern match tables only");
+  embedding->options.sparse(true);
+  group.row_sparse = true;
+  group.parameter = table.tensor;
+  group.parameter.mutable_grad().reset();
+  group.values = table.tensor.detach().view({-1});
+  group.slots.push_back({table.name, table.tensor.sizes().vec(), 0, table.tensor.numel()});
+}
+
+/// "; left are a.weight, b.weight and 7 more"
+std::string listed(const std::vector<NamedParameter>& parameters) {
+  constexpr std::size_t most = 3;
+  if (parameters.empty()) return "; none is left";
+  std::string text = "; left are ";
+  for (std::size_t i = 0; i < std::min(most, parameters.size()); ++i) text += (i > 0 ? ", " : "") + parameters[i].name;
+  return parameters.size() <= most ? text : text + " and " + std::to_string(parameters.size() - most) + " more";
+}
+
+}  // namespace
+
+torch::Tensor slot_of(const torch::Tensor& buffer, const ParameterSlot& slot) {
+  return buffer.narrow(0, slot.offset, slot.numel).view(slot.shape);
+}
+
+ParameterArena::ParameterArena(LanguageModel& model, const TrainConfig& train) : device_(torch::kCPU) {
+  const torch::NoGradGuard no_grad;
+  std::vector<NamedParameter> parameters = distinct_parameters(model);
+  if (!parameters.empty()) device_ = parameters.front().tensor.device();
+  const auto add = [&](ParameterGroup group, const std::vector<NamedParameter>& members) {
+    if (members.empty()) return;
+    adopt(group, members, model);
+    groups_.push_back(std::move(group));
+  };
+  const auto add_tables = [&](const ParameterGroup& settings, const std::vector<NamedParameter>& tables) {
+    for (const NamedParameter& table : tables) adopt_table(groups_.emplace_back(settings), table, model);
+  };
+  const GroupPatterns patterns(train);
+  for (std::size_t i = 0; i < train.groups.size(); ++i) {
+    const GroupConfig& group = train.groups[i];
+    const auto members =
+        take_if(parameters, [&](const NamedParameter& p) { return patterns.group_of(p.name, p.tensor.dim()) == i; });
+    if (members.empty())
+      throw Error(ExitCode::usage, GroupPatterns::option(i) + " = \"" + group.match + "\" matches no parameter for " +
+                                       std::string(enum_name(group.optimizer)) + " that an earlier group has left" +
+                                       listed(parameters));
+    const ParameterGroup settings{.name = group.match,
+                                  .learning_rate = group.learning_rate,
+                                  .weight_decay = group.weight_decay,
+                                  .rule = group.optimizer,
+                                  .momentum = group.momentum};
+    if (is_row_sparse(group.optimizer))
+      add_tables(settings, members);
+    else
+      add(settings, members);
+  }
+  const bool all_decay = model.config().decay == Decay::all;
+  const auto decayed = take_if(parameters, [&](const NamedParameter& p) { return all_decay || p.tensor.dim() >= 2; });
+  add({.name = "decay", .learning_rate = train.learning_rate, .weight_decay = train.weight_decay}, decayed);
+  add({.name = "no_decay", .learning_rate = train.learning_rate, .weight_decay = 0}, parameters);
+}
+
+std::int64_t ParameterArena::numel() const {
+  std::int64_t count = 0;
+  for (const ParameterGroup& group : groups_)
+    for (const ParameterSlot& slot : group.slots) count += slot.numel;
+  return count;
+}
+
+void ParameterArena::zero_gradients() {
+  for (ParameterGroup& group : groups_) {
+    if (!group.row_sparse) {
+      group.gradients.zero_();
+      continue;
+    }
+    group.row_gradient = {};
+    group.parameter.mutable_grad().reset();
+  }
+}
+
+void ParameterArena::collect_row_gradients() {
+  for (ParameterGroup& group : groups_) {
+    if (!group.row_sparse || !group.parameter.grad().defined()) continue;
+    const torch::Tensor gradient = group.parameter.grad();
+    if (!gradient.is_sparse())
+      throw Error(ExitCode::usage, "train.groups: \"" + group.name + "\" has optimizer = " +
+                                       std::string(enum_name(group.rule)) + ", but " + group.slots.front().name +
+                                       " is more than a table: all its rows have gradients (the head uses it where "
+                                       "model.tie_weights = true)");
+    group.row_gradient = {gradient._indices()[0], gradient._values()};
+    group.parameter.mutable_grad().reset();
+  }
+}
+
+namespace {
+
+torch::Tensor norm_of_norms(std::vector<torch::Tensor> norms, const torch::Device& device) {
+  norms.push_back(torch::zeros({}, torch::TensorOptions().dtype(torch::kFloat32).device(device)));
+  return at::linalg_vector_norm(at::stack(norms));
+}
+
+}  // namespace
+
+torch::Tensor ParameterArena::gradient_norm() const {
+  std::vector<torch::Tensor> norms;
+  for (const ParameterGroup& group : groups_)
+    if (!group.row_sparse) norms.push_back(at::linalg_vector_norm(group.gradients));
+  return norm_of_norms(std::move(norms), device_);
+}
+
+torch::Tensor ParameterArena::row_gradient_norm() const {
+  std::vector<torch::Tensor> norms;
+  const void* counted = nullptr;  // tables that are summed share one gradient
+  for (const ParameterGroup& group : groups_) {
+    const torch::Tensor& values = group.row_gradient.values;
+    if (!values.defined() || values.const_data_ptr() == counted) continue;
+    norms.push_back(at::linalg_vector_norm(values));
+    counted = values.const_data_ptr();
+  }
+  return norm_of_norms(std::move(norms), device_);
+}
+
+bool ParameterArena::is_finite() const {
+  for (const ParameterGroup& group : groups_) {
+    const auto [least, most] = at::aminmax(group.values);  // a value that is no number is both
+    if (!std::isfinite(least.item<float>()) || !std::isfinite(most.item<float>())) return false;
+  }
+  return true;
+}
+
+torch::Tensor ParameterArena::parameter(const std::string& name) const {
+  for (const ParameterGroup& group : groups_)
+    for (const ParameterSlot& slot : group.slots)
+      if (slot.name == name) return slot_of(group.values, slot);
+  throw Error(ExitCode::internal, "the model has no parameter " + name);
+}
+
+void start_moments(ParameterGroup& group) {
+  const auto zeros = [&] {
+    return group.row_sparse ? lazy_zeros(group.values.sizes(), group.values.device()) : torch::zeros_like(group.values);
+  };
+  const MomentsKept kept = moments_kept(group.rule);
+  if (kept.first && !group.moment1.defined()) group.moment1 = zeros();
+  if (kept.second && !group.moment2.defined()) group.moment2 = zeros();
+}
+
+}  // namespace chargpt

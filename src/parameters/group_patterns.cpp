@@ -1,0 +1,24 @@
+#include "parameters/group_patterns.h"
+
+#include "base/pattern.h"
+#include "parameters/update_rule.h"
+
+namespace chargpt {
+
+GroupPatterns::GroupPatterns(const TrainConfig& train) : train_(train) {
+  for (std::size_t i = 0; i < train.groups.size(); ++i)
+    patterns_.push_back(compile_pattern(train.groups[i].match, option(i)));
+}
+
+std::optional<std::size_t> GroupPatterns::group_of(const std::string& parameter, std::int64_t dimensions) const {
+  for (std::size_t i = 0; i < patterns_.size(); ++i)
+    if (updates_dimensions(train_.groups[i].optimizer, dimensions) && std::regex_search(parameter, patterns_[i]))
+      return i;
+  return std::nullopt;
+}
+
+std::string GroupPatterns::option(std::size_t group) {
+  return "train.groups[" + std::to_string(group) + "].match";
+}
+
+}  // namespace chargpt

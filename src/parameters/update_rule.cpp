@@ -1,0 +1,43 @@
+#include "parameters/update_rule.h"
+
+#include <array>
+
+#include "base/error.h"
+
+namespace chargpt {
+namespace {
+
+struct RuleRow {
+  UpdateRule rule;
+  MomentsKept moments;
+  bool row_sparse;
+  std::int64_t dimensions;  ///< that a parameter must have; 0: any
+};
+constexpr std::array rules{
+    RuleRow{UpdateRule::adamw, {.first = true, .second = true}, false, 0},
+    RuleRow{UpdateRule::muon, {.first = true, .second = false}, false, 2},
+    RuleRow{UpdateRule::sparse_adam, {.first = false, .second = true}, true, 0},
+};
+
+const RuleRow& row_of(UpdateRule rule) {
+  for (const RuleRow& row : rules)
+    if (row.rule == rule) return row;
+  throw Error(ExitCode::internal, "an update rule without a row in update_rule.cpp");
+}
+
+}  // namespace
+
+MomentsKept moments_kept(UpdateRule rule) {
+  return row_of(rule).moments;
+}
+
+bool is_row_sparse(UpdateRule rule) {
+  return row_of(rule).row_sparse;
+}
+
+bool updates_dimensions(UpdateRule rule, std::int64_t dimensions) {
+  const std::int64_t wanted = row_of(rule).dimensions;
+  return wanted == 0 || wanted == dimensions;
+}
+
+}  // namespace chargpt

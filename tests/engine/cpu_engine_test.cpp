@@ -1,0 +1,330 @@
+// The CPU engine against the autograd engine: loss, every gradient, evaluation and curves, over all options it covers.
+#include "engine/cpu_engine.h"
+
+#include <ATen/Parallel.h>
+#include <torch/types.h>
+
+#include <cmath>
+
+#include "base/error.h"
+#include "kernels/bf16.h"
+#include "kernels/kernels.h"
+#include "model/registry.h"
+#include "model/variants.h"
+
+#include "kernels/needs_bf16.h"
+#include "model_in_training.h"
+#include "test.h"
+
+using namespace chargpt;
+
+namespace {
+
+class Threads {
+ public:
+  explicit Threads(int count) { at::set_num_threads(count); }
+  ~Threads() { at::set_num_threads(before_); }
+  Threads(const Threads&) = delete;
+  Threads& operator=(const Threads&) = delete;
+
+ private:
+  int before_ = at::get_num_threads();
+};
+
+struct Subject : ModelInTraining {
+  Subject(const ModelConfig& config, const std::string& engine_name, const TrainConfig& train = {},
+          std::int64_t vocab = test_vocab)
+      : ModelInTraining(make_model(config, vocab, 3), engine_name, train) {}
+};
+
+/// The largest error of a gradient relative to its tensor's norm, and its name.
+struct Worst {
+  double error = 0;
+  std::string name;
+};
+
+/// Of a group as it lies in the buffer; of a table, the sums of its rows.
+torch::Tensor dense_gradients(const ParameterGroup& group) {
+  if (!group.row_sparse) return group.gradients;
+  const torch::Tensor table = torch::zeros_like(group.as_table(group.values));
+  return table.index_add(0, group.row_gradient.rows, group.row_gradient.values).view(-1);
+}
+
+Worst worst_gradient(const ParameterArena& expected, const ParameterArena& got) {
+  Worst worst;
+  const double floor = 1e-6 * expected.gradient_norm().item<double>();  // of tensors whose true gradient is zero
+  for (std::size_t g = 0; g < expected.groups().size(); ++g) {
+    const torch::Tensor right = dense_gradients(expected.groups()[g]), found = dense_gradients(got.groups()[g]);
+    for (const ParameterSlot& slot : expected.groups()[g].slots) {
+      const auto of = [&](const torch::Tensor& buffer) { return buffer.narrow(0, slot.offset, slot.numel); };
+      const double difference = (of(right) - of(found)).norm().item<double>();
+      const double error = difference / std::max(floor, of(right).norm().item<double>());
+      if (!(error <= worst.error)) worst = {error, slot.name};
+    }
+  }
+  return worst;
+}
+
+/// One step by both engines: the same loss, and every gradient within 1e-4 of its tensor's norm.
+double check_agreement(const ModelConfig& config, const std::vector<Batch>& batches, const TrainConfig& train = {}) {
+  Subject reference(config, "autograd", train), fast(config, "cpu", train);
+  disturb(*reference.model);
+  disturb(*fast.model);
+  REQUIRE(fast.engine->notice() == "");
+  REQUIRE(fast.engine->name() == "cpu");
+  const StepResult expected = reference.step(3, batches), result = fast.step(3, batches);
+  CHECK(result.loss == Approx(expected.loss).epsilon(1e-5));
+  CHECK(result.grad_norm == Approx(expected.grad_norm).epsilon(1e-4));
+  const Worst worst = worst_gradient(reference.arena, fast.arena);
+  INFO("worst gradient: " << worst.name << ", " << worst.error);
+  CHECK(worst.error <= 1e-4);
+  return worst.error;
+}
+
+bool covered(const ModelConfig& config) {
+  return config.type == "gpt" && config.norm_place == NormPlace::pre;
+}
+
+}  // namespace
+
+TEST_CASE("loss and every gradient are autograd's, over all covered options") {
+  const Threads threads(2);
+  int compared = 0;
+  double worst = 0;
+  for (Variant variant : all_variants()) {
+    variant.config.norm_place = variant.name.find("post-norm") == std::string::npos ? NormPlace::pre : NormPlace::post;
+    if (!covered(variant.config)) continue;
+    INFO(variant.name);
+    worst = std::max(worst, check_agreement(variant.config, {some_batch(5, 8)}));
+    ++compared;
+  }
+  CHECK(compared > 80);
+  UNSCOPED_INFO("worst relative error of a gradient: " << worst);
+  CHECK(worst <= 1e-4);
+}
+
+TEST_CASE("gradients agree for odd batches, short windows, many heads and long windows") {
+  const Threads threads(2);
+  ModelConfig config = small_config();
+  config.block_size = 300;
+  config.bias = true;
+  for (const auto& [B, T] :
+       {std::pair<std::int64_t, std::int64_t>{1, 1}, {1, 8}, {3, 1}, {7, 5}, {2, 64}, {3, 129}, {1, 300}}) {
+    INFO("B = " << B << ", T = " << T);
+    check_agreement(config, {some_batch(B, T)});
+  }
+  for (const auto& [heads, size] : {std::pair<std::int64_t, std::int64_t>{3, 8}, {5, 6}, {1, 40}, {24, 1}, {2, 33}}) {
+    INFO("heads " << heads << " of " << size);
+    config.n_head = heads;
+    config.head_size = size;
+    check_agreement(config, {some_batch(4, 21)});
+  }
+}
+
+TEST_CASE("gradients agree with one thread, three, and more than there are windows") {
+  ModelConfig config = small_config();
+  config.dropout = 0.2;
+  config.ngram_orders = {2, 3};
+  config.ngram_rows = {182, 90};
+  TrainConfig sparse;
+  sparse.groups = {
+      {.match = "ngram\\.3", .learning_rate = 1e-2, .weight_decay = 0, .optimizer = UpdateRule::sparse_adam}};
+  for (const int count : {1, 3, 7}) {
+    INFO(count << " threads");
+    const Threads threads(count);
+    check_agreement(config, {some_batch(2, 8), some_batch(5, 8, 3), some_batch(1, 3, 7)}, sparse);
+    Subject reference(config, "autograd"), fast(config, "cpu");
+    const Batch batch = some_batch(3, 8);
+    CHECK(largest_difference(fast.engine->losses(batch), reference.engine->losses(batch)) < 1e-5);
+  }
+}
+
+TEST_CASE("losses of windows have the same bits with any number of threads") {
+  Subject subject(small_config(), "cpu");
+  const Batch batch = some_batch(5, 8);
+  const torch::Tensor alone = [&] {
+    const Threads threads(1);
+    return subject.engine->losses(batch);
+  }();
+  for (const int count : {2, 3, 7}) {
+    const Threads threads(count);
+    CHECK(torch::equal(subject.engine->losses(batch), alone));
+  }
+}
+
+TEST_CASE("micro-batches of different sizes agree") {
+  const Threads threads(2);
+  check_agreement(small_config(), {some_batch(4, 8), some_batch(1, 8, 3), some_batch(5, 3, 7)});
+}
+
+TEST_CASE("gradients of tables agree whichever rule updates them, over several micro-batches, added or projected") {
+  const Threads threads(2);
+  TrainConfig sparse, mixed;
+  sparse.groups = {
+      {.match = "ngram\\.", .learning_rate = 1e-2, .weight_decay = 0, .optimizer = UpdateRule::sparse_adam}};
+  mixed.groups = {
+      {.match = "ngram\\.3", .learning_rate = 1e-2, .weight_decay = 0, .optimizer = UpdateRule::sparse_adam}};
+  ModelConfig added = small_config();
+  added.dropout = 0.2;
+  added.ngram_orders = {2, 3, 4};
+  added.ngram_rows = {182, 90, 70};
+  ModelConfig projected = added;
+  projected.ngram_size = 5;
+  for (const ModelConfig& config : {added, projected})
+    for (const TrainConfig& train : {TrainConfig(), sparse, mixed})
+      check_agreement(config, {some_batch(4, 8), some_batch(1, 8, 3), some_batch(5, 3, 7)}, train);
+}
+
+TEST_CASE("dropout drops the same elements in both engines, at every place") {
+  const Threads threads(2);
+  ModelConfig config = small_config();
+  config.dropout = 0.3;
+  check_agreement(config, {some_batch(5, 8), some_batch(5, 8, 2)});
+  for (const Place place : {Place::embedding, Place::attention, Place::attention_output, Place::mlp}) {
+    INFO(enum_name(place));
+    config.dropout_places = {place};
+    check_agreement(config, {some_batch(3, 7)});
+  }
+  config.dropout_places = {Place::attention, Place::attention_output};
+  config.output_projection = false;
+  check_agreement(config, {some_batch(3, 7)});
+}
+
+TEST_CASE("evaluation is autograd's within 1e-5, dropout or not, for any number of windows") {
+  const Threads threads(2);
+  ModelConfig config = small_config();
+  config.dropout = 0.3;
+  config.block_size = 40;
+  Subject reference(config, "autograd"), fast(config, "cpu");
+  for (const auto& [B, T] : {std::pair<std::int64_t, std::int64_t>{1, 1}, {37, 40}, {1, 13}, {4, 40}}) {
+    const Batch batch = some_batch(B, T);
+    const torch::Tensor losses = fast.engine->losses(batch);
+    CHECK(losses.sizes() == batch.x.sizes());
+    CHECK(largest_difference(losses, reference.engine->losses(batch)) < 1e-5);
+  }
+}
+
+TEST_CASE("two hundred steps of both engines give one curve, with tables and without") {
+  const Threads threads(2);
+  const bool tables = GENERATE(false, true);
+  TrainConfig train;
+  ModelConfig config = small_config();
+  if (tables) {
+    config.ngram_orders = {2, 4};
+    config.ngram_rows = {182, 90};
+    train.groups = {
+        {.match = "ngram\\.", .learning_rate = 1e-3, .weight_decay = 0, .optimizer = UpdateRule::sparse_adam}};
+  }
+  Subject reference(config, "autograd", train), fast(config, "cpu", train);
+  double largest = 0, first = 0, last = 0;
+  for (std::int64_t step = 0; step < 200; ++step) {
+    const std::vector<Batch> batches{some_batch(6, 8, step % 7)};
+    const double expected = reference.step(step, batches).loss, loss = fast.step(step, batches).loss;
+    largest = std::max(largest, std::abs(loss - expected));
+    (step == 0 ? first : last) = loss;
+  }
+  INFO("largest difference " << largest << ", loss " << first << " to " << last);
+  CHECK(largest < 1e-3);
+  CHECK(last < 0.7 * first);
+}
+
+TEST_CASE("bfloat16 moves every gradient by no more than its rounding, and the curve by little") {
+  const Threads threads(2);
+  if (needed_bf16_kernels() == nullptr) return;
+  TrainConfig rounded;
+  rounded.dtype = Dtype::bfloat16;
+  ModelConfig odd = small_config(), tables = small_config();
+  odd.bias = true;
+  odd.head_size = 5;
+  odd.mlp_size = 7;
+  odd.activation = Activation::swiglu;
+  tables.ngram_orders = {2, 4};
+  tables.ngram_rows = {182, 90};
+  tables.ngram_size = 5;
+  for (const ModelConfig& config : {small_config(), odd, tables}) {
+    Subject reference(config, "autograd"), fast(config, "cpu", rounded);
+    disturb(*reference.model);
+    disturb(*fast.model);
+    CHECK(fast.engine->notice() == "");
+    const Batch batch = some_batch(5, 8);
+    CHECK(largest_difference(fast.engine->losses(batch), reference.engine->losses(batch)) < 1e-5);
+    const double expected = reference.step(0, {batch}).loss, loss = fast.step(0, {batch}).loss;
+    CHECK(loss != expected);  // it did round
+    CHECK(loss == Approx(expected).epsilon(0.01));
+    const Worst worst = worst_gradient(reference.arena, fast.arena);
+    INFO("worst gradient: " << worst.name << ", " << worst.error);
+    CHECK(worst.error < 0.05);
+    double sum = 0, expected_sum = 0;  // of the curve: single steps of so small a model differ by more
+    for (std::int64_t step = 1; step < 100; ++step) {
+      const std::vector<Batch> batches{some_batch(6, 8, step % 7)};
+      sum += fast.step(step, batches).loss;
+      expected_sum += reference.step(step, batches).loss;
+    }
+    CHECK(sum == Approx(expected_sum).epsilon(0.02));
+  }
+}
+
+TEST_CASE("steps repeat bit for bit with the same number of threads") {
+  const Threads threads(2);
+  ModelConfig config = small_config();
+  config.dropout = 0.1;
+  Subject one(config, "cpu"), other(config, "cpu");
+  for (std::int64_t step = 0; step < 3; ++step) {
+    const std::vector<Batch> batches{some_batch(5, 8, step)};
+    CHECK(one.step(step, batches).loss == other.step(step, batches).loss);
+  }
+  for (std::size_t g = 0; g < one.arena.groups().size(); ++g)
+    CHECK(torch::equal(one.arena.groups()[g].values, other.arena.groups()[g].values));
+}
+
+TEST_CASE("auto takes the cpu engine where it covers the model, and says why where it does not") {
+  const auto chosen = [](const ModelConfig& config, const std::string& name, const TrainConfig& train = {}) {
+    Subject subject(config, name, train);
+    return std::string(subject.engine->name()) + ": " + subject.engine->notice();
+  };
+  ModelConfig post = small_config();
+  post.norm_place = NormPlace::post;
+  TrainConfig rounded;
+  rounded.dtype = Dtype::bfloat16;
+  ModelConfig untied = small_config();
+  untied.tie_weights = false;
+  TrainConfig table;
+  table.groups = {{.match = "wte", .learning_rate = 1e-3, .weight_decay = 0, .optimizer = UpdateRule::sparse_adam}};
+  CHECK(chosen(small_config(), "auto") == "cpu: ");
+  CHECK(chosen(untied, "auto", table) ==
+        "autograd: the cpu engine does not compute train.groups: optimizer = sparse_adam of transformer.wte.weight: "
+        "autograd does, more slowly");
+  CHECK(chosen(post, "auto") ==
+        "autograd: the cpu engine does not compute model.norm_place = post: autograd does, more slowly");
+  const bool limited = cpu::instruction_set() < cpu::processor_instruction_set();
+  CHECK(chosen(small_config(), "cpu", rounded) ==
+        (cpu::bf16_kernels() != nullptr ? "cpu: "
+         : limited ? "autograd: the cpu engine does not compute train.dtype = bfloat16 where ATEN_CPU_CAPABILITY "
+                     "leaves AVX-512 out: autograd does, more slowly"
+                   : "autograd: the cpu engine does not compute train.dtype = bfloat16 on a processor without "
+                     "AVX512_BF16: autograd does, more slowly"));
+  CHECK(chosen(small_config("bigram"), "auto") == "autograd: ");
+  CHECK(chosen(small_config("bigram"), "cpu") ==
+        "autograd: the cpu engine does not compute model.type = bigram: autograd does, more slowly");
+}
+
+TEST_CASE("a loss that is not finite changes nothing in the cpu engine either") {
+  Subject subject(small_config(), "cpu");
+  const std::vector<Batch> batches{some_batch(3, 8)};
+  subject.step(0, batches);
+  subject.arena.parameter("transformer.h.0.mlp.c_fc.weight")[0][0] = std::nanf("");
+  const ArenaSnapshot before = subject.arena.snapshot();
+  const StepResult result = subject.step(1, batches);
+  CHECK_FALSE(result.updated);
+  CHECK_FALSE(std::isfinite(result.loss));
+  CHECK(torch::equal(subject.arena.groups()[1].values, before.values[1]));
+  CHECK(subject.arena.updates() == before.updates);
+}
+
+TEST_CASE("an id outside the vocabulary and a window longer than block_size are refused") {
+  Subject subject(small_config(), "cpu");
+  Batch batch = some_batch(2, 8);
+  batch.y[1][3] = test_vocab;
+  CHECK_THROWS_WITH(subject.step(0, {batch}), Catch::Contains("token id 13 is outside the vocabulary of 13 symbols"));
+  CHECK_THROWS_WITH(subject.engine->losses(some_batch(2, 9)), Catch::Contains("T = 9"));
+}

@@ -1,0 +1,154 @@
+// Models, engines and update rules on a GPU against the CPU's. Where there is none these cases are not registered, and
+// one line says so.
+#include <torch/types.h>
+
+#include <cmath>
+
+#include "base/memory.h"
+#include "engine/device.h"
+#include "engine/engine.h"
+#include "model/registry.h"
+#include "model/variants.h"
+
+#include "model_in_training.h"
+#include "needs_cuda.h"
+#include "test.h"
+
+using namespace chargpt;
+
+namespace {
+
+struct Subject : ModelInTraining {
+  Subject(const ModelConfig& config, const std::string& device, const TrainConfig& train = {})
+      : ModelInTraining(placed(config, device), "autograd", train) {}
+  static std::shared_ptr<LanguageModel> placed(const ModelConfig& config, const std::string& device) {
+    auto model = make_spoken_model(config, 3);
+    disturb(*model);
+    model->to(choose_device(device));
+    return model;
+  }
+};
+
+/// The largest distance of a group's weights, relative to their norm.
+double worst_weights(const ParameterArena& expected, const ParameterArena& got) {
+  double worst = 0;
+  for (std::size_t g = 0; g < expected.groups().size(); ++g) {
+    const torch::Tensor& right = expected.groups()[g].values;
+    const double error = (right - got.groups()[g].values.cpu()).norm().item<double>() / right.norm().item<double>();
+    if (!(error <= worst)) worst = error;
+  }
+  return worst;
+}
+
+void every_variant_has_the_cpus_figures() {
+  for (const Variant& variant : all_variants()) {
+    INFO(variant.name);
+    Subject cpu(variant.config, "cpu"), gpu(variant.config, "cuda");
+    const std::vector<Batch> batches{some_batch(3, 8), some_batch(2, 5, 7)};
+    CHECK(largest_difference(gpu.engine->losses(batches[0]), cpu.engine->losses(batches[0])) < 1e-4);
+    const StepResult expected = cpu.step(0, batches), result = gpu.step(0, batches);
+    CHECK(result.loss == Approx(expected.loss).epsilon(1e-4));
+    CHECK(result.grad_norm == Approx(expected.grad_norm).epsilon(1e-3));
+    CHECK(worst_weights(cpu.arena, gpu.arena) < 1e-2);  // AdamW's first update is a sign: noise about zero shows whole
+  }
+}
+
+TrainConfig of_every_rule() {
+  TrainConfig train;
+  train.groups = {
+      {.match = "ngram\\.3", .learning_rate = 1e-2, .weight_decay = 0, .optimizer = UpdateRule::sparse_adam},
+      {.match = "attn|mlp", .learning_rate = 1e-2, .weight_decay = 0.1, .optimizer = UpdateRule::muon}};
+  return train;
+}
+
+ModelConfig with_tables() {
+  ModelConfig config = small_config();
+  config.ngram_orders = {2, 3};
+  config.ngram_rows = {182, 90};
+  return config;
+}
+
+void every_update_rule_goes_the_cpus_way() {
+  Subject cpu(with_tables(), "cpu", of_every_rule()), gpu(with_tables(), "cuda", of_every_rule());
+  for (std::int64_t step = 0; step < 5; ++step) {
+    const std::vector<Batch> batches{some_batch(4, 8, step)};
+    CHECK(gpu.step(step, batches).loss == Approx(cpu.step(step, batches).loss).epsilon(1e-3));
+  }
+  CHECK(worst_weights(cpu.arena, gpu.arena) < 1e-2);
+}
+
+void a_snapshot_is_put_back() {
+  Subject gpu(with_tables(), "cuda", of_every_rule());
+  gpu.step(0, {some_batch(4, 8)});
+  const ArenaSnapshot snapshot = gpu.arena.snapshot();
+  std::vector<torch::Tensor> before;
+  for (const ParameterGroup& group : gpu.arena.groups()) before.push_back(group.values.cpu().clone());
+  gpu.step(1, {some_batch(4, 8, 1)});
+  gpu.arena.restore(snapshot);
+  for (std::size_t g = 0; g < before.size(); ++g) CHECK(torch::equal(gpu.arena.groups()[g].values.cpu(), before[g]));
+}
+
+void evaluation_is_float32_whatever_training_computes_in() {
+  const Batch batch = some_batch(4, 8);
+  const torch::Tensor expected = Subject(small_config(), "cpu").engine->losses(batch);
+  for (const Dtype dtype : {Dtype::float32, Dtype::tf32, Dtype::bfloat16}) {
+    INFO(enum_name(dtype));
+    TrainConfig train;
+    train.dtype = dtype;
+    Subject gpu(small_config(), "cuda", train);
+    CHECK(largest_difference(gpu.engine->losses(batch), expected) < 1e-4);
+  }
+}
+
+void dropout_repeats_and_differs_by_step() {
+  ModelConfig config = small_config();
+  config.dropout = 0.5;
+  const auto loss_of_step = [&config](std::int64_t number) {
+    return Subject(config, "cuda").step(number, {some_batch(4, 8)}).loss;
+  };
+  CHECK(loss_of_step(0) == loss_of_step(0));
+  CHECK(loss_of_step(0) != loss_of_step(1));
+}
+
+void a_loss_that_is_not_finite_changes_nothing() {
+  Subject gpu(small_config(), "cuda");
+  gpu.arena.parameter("transformer.h.0.mlp.c_fc.weight")[0][0] = std::nanf("");
+  const torch::Tensor before = gpu.arena.groups()[1].values.cpu().clone();
+  CHECK_FALSE(gpu.step(0, {some_batch(3, 8)}).updated);
+  CHECK(torch::equal(gpu.arena.groups()[1].values.cpu(), before));
+  CHECK_FALSE(gpu.arena.is_finite());
+}
+
+void lack_of_memory_is_told_apart() {
+  std::optional<Error> error;
+  try {
+    torch::empty({std::int64_t{1} << 44}, torch::TensorOptions().device(choose_device("cuda")));
+  } catch (const std::exception& failure) {
+    error = as_memory_error(failure);
+  }
+  REQUIRE(error);
+  CHECK(std::string(error->what()).starts_with("out of device memory ("));
+}
+
+void devices_have_their_names() {
+  CHECK(device_name(choose_device("cuda")) == "cuda:0");
+  CHECK(device_name(choose_device("auto")) == "cuda:0");
+  CHECK(is_device_here("cuda:0"));
+  CHECK_THROWS_WITH(choose_device("cuda:99"), Catch::Contains("there are only"));
+}
+
+bool register_cuda_tests() {
+  if (!cuda_is_there()) return false;
+  REGISTER_TEST_CASE(every_variant_has_the_cpus_figures, "every variant has the CPU's loss and gradient", "[cuda]");
+  REGISTER_TEST_CASE(every_update_rule_goes_the_cpus_way, "every update rule goes the CPU's way", "[cuda]");
+  REGISTER_TEST_CASE(a_snapshot_is_put_back, "a snapshot is put back on a GPU", "[cuda]");
+  REGISTER_TEST_CASE(evaluation_is_float32_whatever_training_computes_in, "a GPU evaluates in float32", "[cuda]");
+  REGISTER_TEST_CASE(dropout_repeats_and_differs_by_step, "dropout repeats on a GPU, and differs by step", "[cuda]");
+  REGISTER_TEST_CASE(a_loss_that_is_not_finite_changes_nothing, "on a GPU too NaN changes nothing", "[cuda]");
+  REGISTER_TEST_CASE(lack_of_memory_is_told_apart, "lack of a GPU's memory is told apart", "[cuda]");
+  REGISTER_TEST_CASE(devices_have_their_names, "devices have their names", "[cuda]");
+  return true;
+}
+[[maybe_unused]] const bool registered = register_cuda_tests();
+
+}  // namespace

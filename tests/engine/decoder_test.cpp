@@ -1,0 +1,220 @@
+// Decoding on the raw weights against the model's own forward over the whole window: logits, over all options and model
+// types.
+#include "inference/decoder.h"
+
+#include <torch/types.h>
+#include <torch/utils.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "inference/dimensions.h"
+#include "inference/model.h"
+#include "model/registry.h"
+#include "model/variants.h"
+#include "training/module_run.h"
+
+#include "test.h"
+
+using namespace chargpt;
+using cpu::Decoder;
+using cpu::Kernels;
+
+namespace {
+
+using Ids = std::vector<std::int64_t>;
+
+/// A model away from the values that leave a layer idle.
+std::shared_ptr<LanguageModel> disturbed_model(const ModelConfig& config) {
+  auto model = make_model(config, test_vocab, 3);
+  disturb(*model);
+  return model;
+}
+
+Decoder decoder_of(const LanguageModel& model, int threads, const Kernels& kernels = cpu::kernels(),
+                   bool bf16 = false) {
+  const auto find = [&](const std::string& name, const std::vector<std::int64_t>&) -> cpu::Parameter {
+    const auto parameters = model.named_parameters();
+    for (std::size_t i = 0; i < parameters.size(); ++i)
+      if (parameters[i].key() == name)
+        return {.group = static_cast<int>(i), .offset = 0, .numel = parameters[i].value().numel()};
+    return {};
+  };
+  std::vector<const float*> values;
+  for (const auto& parameter : model.named_parameters()) values.push_back(parameter.value().const_data_ptr<float>());
+  auto plan =
+      cpu::plan_of(model.config(), model.vocab_size(), find, model.parameter_count(), cpu::Packing::forward, kernels);
+  REQUIRE(plan.has_value());
+  return {std::move(*plan), std::move(values), kernels, threads, bf16};
+}
+
+/// Logits of the position behind `ids`, all of them through the model; of more than block_size each sees the last.
+torch::Tensor expected_logits(LanguageModel& model, const Ids& ids) {
+  const torch::NoGradGuard no_grad;
+  const std::int64_t window = std::ssize(ids) > model.block_size() ? model.block_size() : 0;
+  return model.forward(torch::tensor(ids).unsqueeze(0), {.window = window}).index({0, -1});
+}
+
+struct Sequences {
+  Decoder& decoder;
+  std::int64_t block_size, kept;
+  std::vector<Ids> windows;  ///< what each sequence's next logits are a function of
+  float* logits = nullptr;
+
+  void start(const Ids& ids, std::size_t count) {
+    windows.assign(count, ids);
+    logits = decoder.start(ids, static_cast<std::int64_t>(count));
+  }
+  /// A different id for each.
+  void append(std::int64_t round) {
+    Ids ids;
+    for (Ids& window : windows) {
+      ids.push_back((round * round * 7 + round * 3 + 5 * std::ssize(ids)) % test_vocab);
+      if (std::ssize(window) == block_size && kept < block_size) window.erase(window.begin(), window.end() - kept);
+      window.push_back(ids.back());
+    }
+    logits = decoder.append(ids, kept);
+  }
+  std::vector<float> row(std::size_t sequence) const {
+    const float* const first = logits + static_cast<std::int64_t>(sequence) * decoder.stride();
+    return {first, first + test_vocab};
+  }
+  double worst_error(LanguageModel& model) const {
+    double worst = 0;
+    for (std::size_t i = 0; i < windows.size(); ++i)
+      worst = std::max(worst, largest_difference(torch::tensor(row(i)), expected_logits(model, windows[i])));
+    return worst;
+  }
+};
+
+/// Largest error of any logit while `count` sequences grow from `prompt` ids by `tokens`.
+double worst_error(LanguageModel& model, Decoder& decoder, std::int64_t prompt, std::size_t count, std::int64_t kept,
+                   std::int64_t tokens) {
+  Sequences sequences{decoder, model.block_size(), kept, {}};
+  Ids ids;
+  for (std::int64_t i = 0; i < prompt; ++i) ids.push_back((5 * i + 2) % test_vocab);
+  sequences.start(ids, count);
+  double worst = sequences.worst_error(model);
+  for (std::int64_t round = 0; round < tokens; ++round) {
+    sequences.append(round);
+    worst = std::max(worst, sequences.worst_error(model));
+  }
+  return worst;
+}
+
+}  // namespace
+
+TEST_CASE("logits are the model's within 1e-4, over all options and model types, also past block_size") {
+  const OneThread one;  // of LibTorch
+  int compared = 0;
+  for (const Variant& variant : all_variants()) {
+    INFO(variant.name);
+    const auto model = disturbed_model(variant.config);
+    Decoder decoder = decoder_of(*model, 2);
+    CHECK(worst_error(*model, decoder, 3, 3, model->block_size() - 1, 12) < 1e-4);
+    round_matrices(*model, Storage::bfloat16);
+    Decoder bf16 = decoder_of(*model, 2, cpu::kernels(), true);
+    CHECK(worst_error(*model, bf16, 3, 3, model->block_size() - 1, 12) < 1e-4);
+    ++compared;
+  }
+  CHECK(compared > 40);
+}
+
+TEST_CASE("logits are the model's with every instruction set, number of threads and of sequences") {
+  const OneThread one;  // of LibTorch
+  ModelConfig config = small_config();
+  config.n_head = 3;
+  config.position = Position::rope;
+  config.ngram_orders = {2, 4};
+  config.ngram_rows = {182, 70};
+  const auto model = disturbed_model(config);
+  for (const Kernels* kernels : cpu::all_kernels())
+    for (const int threads : {1, 2, 3}) {
+      Decoder decoder = decoder_of(*model, threads, *kernels);
+      for (const std::size_t sequences : {1, 2, 5, 17})
+        for (const std::int64_t kept : {7, 4, 0}) {
+          INFO(kernels->name << ", " << threads << " threads, " << sequences << " sequences, " << kept << " kept");
+          // long enough for both ways of sharing out few sequences
+          CHECK(worst_error(*model, decoder, 8, sequences, kept, kept == 4 ? 45 : 6) < 1e-4);
+        }
+    }
+}
+
+TEST_CASE("behind a sliding window logits are those of the whole text, also after many windows") {
+  const OneThread one;  // of LibTorch
+  int compared = 0;
+  for (const Variant& variant : all_variants()) {
+    for (const Position position : {Position::rope, Position::none}) {
+      ModelConfig config = variant.config;
+      config.position = position;
+      if (!can_slide(config) || (position == Position::rope && head_width(config) % 2 != 0)) continue;
+      INFO(variant.name << ", position " << enum_name(position));
+      const auto model = disturbed_model(config);
+      Decoder decoder = decoder_of(*model, 2);
+      CHECK(worst_error(*model, decoder, 3, 3, model->block_size(), 30) < 1e-4);
+      ++compared;
+    }
+  }
+  CHECK(compared > 80);
+}
+
+TEST_CASE("a window that has slid can be run again, and slides again") {
+  const OneThread one;  // of LibTorch
+  ModelConfig config = small_config();
+  config.position = Position::rope;
+  const auto model = disturbed_model(config);
+  Decoder decoder = decoder_of(*model, 2);
+  Sequences sequences{decoder, 8, 8, {}};
+  sequences.start({1, 2, 3}, 2);
+  for (std::int64_t round = 0; round < 40; ++round) {
+    sequences.kept = round % 10 == 9 ? 4 : 8;
+    if (sequences.kept == 4)  // what was seen before the window is gone
+      for (Ids& window : sequences.windows) window.erase(window.begin(), window.end() - 8);
+    sequences.append(round);
+    CHECK(sequences.worst_error(*model) < 1e-4);
+  }
+}
+
+TEST_CASE("windows longer than a thread takes at once, by one thread and cut among several") {
+  const OneThread one;  // of LibTorch
+  ModelConfig config = small_config();
+  config.block_size = 300;
+  config.n_head = 1;  // of 32: products of keys and values apart
+  config.n_embd = 32;
+  const auto model = disturbed_model(config);
+  for (const int threads : {1, 2, 3}) {
+    Decoder decoder = decoder_of(*model, threads);
+    for (const std::size_t sequences : {1, 2, 3}) {
+      INFO(threads << " threads, " << sequences << " sequences");
+      CHECK(worst_error(*model, decoder, 299, sequences, 299, 20) < 1e-4);  // cut only after some
+      CHECK(worst_error(*model, decoder, 300, sequences, 150, 2) < 1e-4);
+    }
+  }
+}
+
+TEST_CASE("a sequence has the same bits alone and among others, and after those have gone") {
+  const OneThread one;  // of LibTorch
+  const auto model = disturbed_model(small_config());
+  round_matrices(*model, Storage::bfloat16);
+  const bool bf16 = GENERATE(false, true);
+  Decoder decoder = decoder_of(*model, 2, cpu::kernels(), bf16);
+  const auto grown = [&](std::size_t count, bool leave) {
+    Sequences sequences{decoder, 8, 7, {}};
+    sequences.start({1, 2, 3}, count);
+    std::vector<std::vector<float>> rows;
+    for (std::int64_t round = 0; round < 12; ++round) {
+      if (leave && round == 3) {
+        decoder.keep(Ids{0, 4});
+        sequences.windows = {sequences.windows[0], sequences.windows[4]};
+      }
+      sequences.append(round);
+      rows.push_back(sequences.row(0));
+    }
+    if (leave) CHECK(sequences.worst_error(*model) < 1e-4);
+    return rows;
+  };
+  const auto alone = grown(1, false);
+  CHECK(alone == grown(5, false));
+  CHECK(alone == grown(20, false));
+  CHECK(alone == grown(20, true));
+}

@@ -1,0 +1,125 @@
+#include "engine/device.h"
+
+#include <ATen/Parallel.h>
+#include <c10/util/Exception.h>
+
+#include <cstdlib>
+#include <new>
+#include <optional>
+#include <string>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "kernels/kernels.h"
+
+#include "test.h"
+
+using namespace chargpt;
+
+namespace {
+
+ExitCode code_of(const std::string& device) {
+  try {
+    choose_device(device);
+  } catch (const Error& error) {
+    return error.code();
+  }
+  return ExitCode::ok;
+}
+
+}  // namespace
+
+TEST_CASE("devices are chosen by name") {
+  CHECK(choose_device("cpu").is_cpu());
+  CHECK(choose_device("auto").is_cuda() == (cuda_device_count() > 0));
+  CHECK(device_name(choose_device("cpu")) == "cpu");
+  for (const char* name : {"gpu", "", "cuda:", "cuda:x", "cuda:-1", "cuda:0x", "CUDA", "cuda:99999999999999999999"}) {
+    INFO(name);
+    CHECK(code_of(name) == ExitCode::usage);
+  }
+  CHECK_THROWS_WITH(choose_device("gpu"), "--device gpu: not a device; use auto, cpu, cuda or cuda:N");
+}
+
+TEST_CASE("a CUDA device that is not there is unavailable, with the reason") {
+  CHECK(code_of("cuda:" + std::to_string(cuda_device_count())) == ExitCode::unavailable);
+  if (cuda_device_count() > 0) return;
+  CHECK(code_of("cuda") == ExitCode::unavailable);
+  CHECK_THROWS_WITH(choose_device("cuda"),
+                    Catch::Contains("--device cuda: ") && Catch::Contains("use --device cpu or auto"));
+}
+
+TEST_CASE("threads: as many as asked for, physical cores by default") {
+  CHECK(set_threads(1) == 1);
+  CHECK(at::get_num_threads() == 1);
+  CHECK(physical_cores() >= 1);
+  CHECK(set_threads(0) == physical_cores());
+  CHECK(usable_processors() >= physical_cores());
+  CHECK_THROWS_WITH(set_threads(-1), "--threads -1 is not between 0 (one per physical core) and 1024");
+  CHECK_THROWS_AS(set_threads(100000), Error);
+}
+
+TEST_CASE("device names that are there are those that may be chosen") {
+  CHECK(is_device_here("cpu"));
+  CHECK(is_device_here("auto"));
+  for (const char* name : {"", "gpu", "cuda:x", "cuda:-1", "cuda:0\033[31m"}) CHECK_FALSE(is_device_here(name));
+  CHECK(is_device_here("cuda") == (cuda_device_count() > 0));
+  CHECK_FALSE(is_device_here("cuda:" + std::to_string(cuda_device_count())));
+}
+
+TEST_CASE("a limit of the CPU capability that does not hold is taken out of the environment and named once") {
+  constexpr const char* variable = "ATEN_CPU_CAPABILITY";
+  const char* const before = std::getenv(variable);
+  const std::optional<std::string> kept = before == nullptr ? std::nullopt : std::optional<std::string>(before);
+  const auto settled = [&](const char* word) {
+    setenv(variable, word, 1);
+    return settle_cpu_capability();
+  };
+#if defined(__x86_64__)
+  CHECK(settled("avx1024") == "ATEN_CPU_CAPABILITY = avx1024 is ignored: it is none of avx512, avx2, default");
+  CHECK(std::getenv(variable) == nullptr);
+  CHECK(settle_cpu_capability() == "");
+  CHECK(settled("") == "");
+  CHECK(std::getenv(variable) == nullptr);
+  if (cpu::processor_instruction_set() < cpu::InstructionSet::avx512) {
+    CHECK_THAT(settled("avx512"), Catch::Contains("ATEN_CPU_CAPABILITY = avx512 is more than this processor has: "));
+    CHECK(std::string(std::getenv(variable)) != "avx512");
+  }
+#endif
+  CHECK(settled("default") == "");
+  CHECK(std::string(std::getenv(variable)) == "default");
+  kept ? setenv(variable, kept->c_str(), 1) : unsetenv(variable);
+}
+
+TEST_CASE("versions and capability are known") {
+  CHECK(libtorch_version().rfind("2.", 0) == 0);
+  CHECK_FALSE(cpu_capability().empty());
+}
+
+TEST_CASE("running out of memory is told apart and says what to lower") {
+  const auto host = as_memory_error(std::bad_alloc());
+  REQUIRE(host);
+  CHECK(host->code() == ExitCode::memory);
+  CHECK(std::string(host->what()).find("batch_size") != std::string::npos);
+  CHECK(std::string(host->what()).find("block_size") != std::string::npos);
+  CHECK_FALSE(as_memory_error(std::runtime_error("something else")));
+  CHECK_FALSE(as_memory_error(c10::Error({__func__, __FILE__, 1}, "shapes do not match")));
+  CHECK(as_memory_error(
+      c10::OutOfMemoryError({__func__, __FILE__, 1}, "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0")));
+}
+
+TEST_CASE("LibTorch's own failure to allocate on the host names the bytes") {
+  std::optional<Error> error;
+  try {
+    torch::empty({std::int64_t{1} << 50});
+  } catch (const std::exception& failure) {
+    error = as_memory_error(failure);
+  }
+  REQUIRE(error);
+  CHECK(std::string(error->what()).find("out of host memory (4503599627370496 bytes more were asked for)") == 0);
+}
+
+TEST_CASE("the machine has some memory") {
+  CHECK(physical_memory() > 100'000'000);
+  CHECK(free_memory() > 0);
+  CHECK(free_memory() < physical_memory());
+}

@@ -1,0 +1,109 @@
+// Models held for inference against the LibTorch modules of the same weights, over all options and model types.
+#include "inference/model.h"
+
+#include <torch/types.h>
+#include <torch/utils.h>
+
+#include <vector>
+
+#include "engine/device.h"
+#include "engine/module_decoding.h"
+#include "inference/model_types.h"
+#include "inference/positions.h"
+#include "inference/scorer.h"
+#include "model/attention.h"
+#include "model/registry.h"
+#include "model/variants.h"
+
+#include "test.h"
+
+using namespace chargpt;
+
+namespace {
+
+std::vector<std::int64_t> some_ids(std::int64_t count, std::int64_t vocab_size) {
+  std::vector<std::int64_t> ids;
+  for (std::int64_t i = 0; i < count; ++i) ids.push_back((i * i + 3 * i + i / 5) % vocab_size);
+  return ids;
+}
+
+/// -log of the softmax at the target, by the module.
+torch::Tensor expected_losses(LanguageModel& model, const std::vector<std::int64_t>& inputs,
+                              const std::vector<std::int64_t>& targets, std::int64_t T) {
+  const torch::NoGradGuard no_grad;
+  const torch::Tensor logits = model.forward(torch::tensor(inputs).view({-1, T})).to(torch::kFloat64);
+  return -logits.log_softmax(-1).gather(-1, torch::tensor(targets).view({-1, T, 1})).flatten();
+}
+
+double worst_error(LanguageModel& model, Scorer& scorer, std::int64_t B, std::int64_t T) {
+  const std::vector<std::int64_t> all = some_ids(B * T + 1, model.vocab_size());
+  const std::vector<std::int64_t> inputs(all.begin(), all.end() - 1), targets(all.begin() + 1, all.end());
+  std::vector<float> losses(inputs.size());
+  scorer.score({.inputs = inputs, .targets = targets, .T = T}, losses);
+  const torch::Tensor expected = expected_losses(model, inputs, targets, T);
+  return (torch::tensor(losses).to(torch::kFloat64) - expected).abs().max().item<double>();
+}
+
+template <class Values>
+bool equal(const torch::Tensor& expected, const Values& values) {
+  return torch::tensor(values, expected.dtype()).view_as(expected).equal(expected);
+}
+
+}  // namespace
+
+TEST_CASE("losses are the module's, over all options and model types") {
+  int compared = 0;
+  for (const Variant& variant : all_variants()) {
+    INFO(variant.name);
+    const auto model = make_model(variant.config, test_vocab, 3);
+    disturb(*model);
+    const InferenceModel inference = inference_of(*model);
+    for (const int threads : {1, 3}) {
+      Scorer scorer(inference, threads);
+      CHECK(worst_error(*model, scorer, 5, model->block_size()) < 2e-5);
+      CHECK(worst_error(*model, scorer, 40, 3) < 2e-5);
+      CHECK(worst_error(*model, scorer, 1, 1) < 2e-5);
+    }
+    ++compared;
+  }
+  CHECK(compared > 90);
+}
+
+TEST_CASE("positions are LibTorch's to the bit") {
+  for (const std::int64_t width : {1, 2, 7, 64, 128}) CHECK(equal(sinusoidal_table(300, width), sinusoids(300, width)));
+  for (const std::int64_t head_size : {2, 6, 32, 64})
+    for (const double base : {10000.0, 500.0}) {
+      const torch::Tensor angles = rotary_angles(300, head_size, base);
+      const RopeAngles all = rope_angles(300, head_size, base);
+      CHECK(equal(angles.cos().to(torch::kFloat32), all.cosines));
+      CHECK(equal(angles.sin().to(torch::kFloat32), all.sines));
+      CHECK(equal(rotary_angles(1, head_size, base, 1).flatten(), all.frequencies));
+    }
+}
+
+TEST_CASE("a model's parameters must be those of its options") {
+  const auto model = make_model(small_config("gpt"), test_vocab, 3);
+  ModelConfig deeper = small_config("gpt");
+  ++deeper.n_layer;
+  const auto parameters = model->named_parameters();
+  const auto values = [&](const std::string& name, const std::vector<std::int64_t>&) -> const float* {
+    const torch::Tensor* const found = parameters.find(name);
+    return found == nullptr ? nullptr : found->const_data_ptr<float>();
+  };
+  CHECK_NOTHROW(InferenceModel(model->config(), test_vocab, values));
+  CHECK_THROWS_AS(InferenceModel(deeper, test_vocab, values), Error);
+}
+
+TEST_CASE("bfloat16 rounds matrices as LibTorch does, to nearest with ties to even") {
+  const auto model = make_model(small_config("gpt"), test_vocab, 3);
+  InferenceModel inference = inference_of(*model);
+  const std::vector<const float*> before = inference.values();
+  inference.round_matrices(Storage::bfloat16);
+  const auto wte = static_cast<std::size_t>(inference.plan().wte.group);
+  const torch::Tensor expected =
+      model->named_parameters()["transformer.wte.weight"].detach().to(torch::kBFloat16).to(torch::kFloat32);
+  const float* const rounded = inference.values()[wte];
+  CHECK(equal(expected.flatten(), std::vector<float>(rounded, rounded + expected.numel())));
+  const auto gain = static_cast<std::size_t>(inference.plan().ln_f.gain.group);
+  CHECK(inference.values()[gain] == before[gain]);
+}

@@ -1,0 +1,395 @@
+// The CPU kernels of every instruction set this machine has, against the formulas in double precision.
+#include "kernels/kernels.h"
+
+#include <ATen/Version.h>
+#include <torch/types.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <functional>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "engine/operations.h"
+#include "model/dropout.h"
+#include "parameters/threads.h"
+
+#include "test.h"
+
+using namespace chargpt;
+using namespace chargpt::cpu;
+
+namespace {
+
+using Floats = std::vector<float>;
+
+/// rows x ld numbers in [-1, 1] by a formula, with room behind.
+Floats numbers(long rows, long ld, double phase = 0) {
+  Floats values(static_cast<std::size_t>(rows * ld + 256));
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<float>(std::sin(1.7 * static_cast<double>(i + 1) + phase));
+  return values;
+}
+
+float& entry(Floats& values, long i) {
+  return values[static_cast<std::size_t>(i)];
+}
+double entry(const Floats& values, long i) {
+  return static_cast<double>(values[static_cast<std::size_t>(i)]);
+}
+
+/// Largest |got - expected(row, column)| over rows x columns.
+double error_of(const Floats& got, long rows, long columns, long ld,
+                const std::function<double(long, long)>& expected) {
+  double largest = 0;
+  for (long r = 0; r < rows; ++r)
+    for (long c = 0; c < columns; ++c) {
+      const double error = std::abs(entry(got, r * ld + c) - expected(r, c));
+      if (!(error <= largest)) largest = error;
+    }
+  return largest;
+}
+
+template <class Test>
+void for_all_kernels(const Test& test) {
+  for (const Kernels* kernels : all_kernels()) {
+    INFO(kernels->name);
+    test(*kernels);
+  }
+}
+
+double phi(double x) {
+  return 0.5 * std::erfc(-x / std::sqrt(2.0));
+}
+
+}  // namespace
+
+TEST_CASE("the portable kernels are always there, and come last") {
+  CHECK(std::string(all_kernels().back()->name) == "portable");
+  CHECK(&kernels() == all_kernels().front());
+}
+
+TEST_CASE("ATEN_CPU_CAPABILITY limits our kernels as it limits LibTorch's") {
+  const char* const word = std::getenv("ATEN_CPU_CAPABILITY");
+  const auto limit = named_instruction_set(word != nullptr ? word : "");
+  CHECK(instruction_set() == std::min(limit.value_or(InstructionSet::avx512), processor_instruction_set()));
+  CHECK(all_kernels() == kernels_up_to(instruction_set()));
+  CHECK((bf16_kernels() == nullptr || instruction_set() == InstructionSet::avx512));
+#if defined(__x86_64__)
+  constexpr std::array names{"DEFAULT", "AVX2", "AVX512"};
+  CHECK(at::get_cpu_capability() == names[static_cast<std::size_t>(instruction_set())]);
+#endif
+}
+
+TEST_CASE("a limit is spelled as LibTorch spells it, and leaves what is below it") {
+  CHECK(named_instruction_set("avx512") == InstructionSet::avx512);
+  CHECK(named_instruction_set("avx2") == InstructionSet::avx2);
+  CHECK(named_instruction_set("default") == InstructionSet::portable);
+  for (const char* word : {"", "AVX2", "avx", "sse", "avx512_256"}) CHECK_FALSE(named_instruction_set(word));
+  const auto widest = [](InstructionSet limit) { return std::string(kernels_up_to(limit).front()->name); };
+  CHECK(widest(InstructionSet::portable) == "portable");
+  CHECK(kernels_up_to(InstructionSet::portable).size() == 1);
+#if defined(__x86_64__)
+  CHECK(widest(InstructionSet::avx2) == "x86-64-v3");
+  CHECK(widest(InstructionSet::avx512) == "x86-64-v4");
+#endif
+}
+
+TEST_CASE("matmuls of any size, plain, transposed, packed and added to, touch their result alone") {
+  for_all_kernels([](const Kernels& k) {
+    for (const long M : {1L, 5L, 14L, 15L, 31L})
+      for (const long N : {1L, 7L, 16L, 33L, 65L})
+        for (const long K : {1L, 3L, 40L}) {
+          INFO(M << " x " << N << " x " << K);
+          const long lda = 48, ldb = 72, ldc = 80;
+          const Floats a = numbers(std::max(M, K), lda), b = numbers(K, ldb, 1), before = numbers(M, ldc, 2);
+          const auto sum = [&](long m, long n, bool transposed) {
+            double total = 0;
+            for (long d = 0; d < K; ++d)
+              total += entry(a, transposed ? d * lda + m : m * lda + d) * entry(b, d * ldb + n);
+            return total;
+          };
+          Floats c = before;
+          k.matmul(M, N, K, a.data(), lda, b.data(), ldb, k.panel_width, c.data(), ldc, false);
+          CHECK(error_of(c, M, ldc, ldc,
+                         [&](long m, long n) { return n < N ? sum(m, n, false) : entry(before, m * ldc + n); }) < 1e-5);
+          c = before;
+          k.matmul_transposed_a(M, N, K, a.data(), lda, b.data(), ldb, k.panel_width, c.data(), ldc, true);
+          CHECK(error_of(c, M, N, ldc, [&](long m, long n) { return entry(before, m * ldc + n) + sum(m, n, true); }) <
+                1e-5);
+
+          const long panels = (N + k.panel_width - 1) / k.panel_width;
+          Floats dense(static_cast<std::size_t>(K * N)), transposed(static_cast<std::size_t>(K * N));
+          for (long d = 0; d < K; ++d)
+            for (long n = 0; n < N; ++n)
+              entry(dense, d * N + n) = entry(transposed, n * K + d) = b[static_cast<std::size_t>(d * ldb + n)];
+          Floats packed(static_cast<std::size_t>(panels * K * k.panel_width + k.slack)), other(packed.size());
+          k.pack(0, panels, K, N, dense.data(), false, packed.data());
+          k.pack(0, panels, K, N, transposed.data(), true, other.data());
+          CHECK(packed == other);
+          k.matmul(M, N, K, a.data(), lda, packed.data(), k.panel_width, K * k.panel_width, c.data(), ldc, false);
+          CHECK(error_of(c, M, N, ldc, [&](long m, long n) { return sum(m, n, false); }) < 1e-5);
+        }
+  });
+}
+
+TEST_CASE("matvec of a row has the bits of that row in a matmul of many") {
+  for_all_kernels([](const Kernels& k) {
+    for (const long N : {1L, 16L, 33L, 65L, 128L, 300L})
+      for (const bool add : {false, true}) {
+        INFO(N << " columns");
+        const long K = 40, panels = (N + k.panel_width - 1) / k.panel_width;
+        const Floats a = numbers(3, K), b = numbers(K, N, 1), before = numbers(3, N, 2);
+        Floats packed(static_cast<std::size_t>(panels * K * k.panel_width + k.slack)), many = before, one = before;
+        k.pack(0, panels, K, N, b.data(), false, packed.data());
+        k.matmul(3, N, K, a.data(), K, packed.data(), k.panel_width, K * k.panel_width, many.data(), N, add);
+        k.matvec(N, K, a.data() + K, packed.data(), k.panel_width, K * k.panel_width, one.data() + N, add);
+        CHECK(Floats(one.begin() + N, one.begin() + 2 * N) == Floats(many.begin() + N, many.begin() + 2 * N));
+        CHECK(Floats(one.begin() + 2 * N, one.end()) == Floats(before.begin() + 2 * N, before.end()));
+      }
+  });
+}
+
+TEST_CASE("a panel of bfloat16 holds the nearest ones, ties to even, and matvec with it has the bits of those") {
+  for_all_kernels([](const Kernels& k) {
+    // 1 + 2^-8 lies halfway between 1 and 1 + 2^-7, 1 + 3 * 2^-8 between 1 + 2^-7 and 1 + 2^-6: both ties
+    Floats few(static_cast<std::size_t>(k.panel_width), 1.00390625F), back(few.size());
+    few[1] = 1.01171875F, few[2] = -1.0039064F, few[3] = 0.1F;
+    std::vector<cpu::Bf16> rounded(2 * few.size());
+    k.panel_to_bf16(1, few.data(), rounded.data());
+    k.panel_from_bf16(1, rounded.data(), back.data());
+    CHECK(Floats(back.begin(), back.begin() + 4) == Floats{1.0F, 1.015625F, -1.0078125F, 0.10009765625F});
+
+    for (const long N : {1L, 33L, 300L})
+      for (const long K : {7L, 40L}) {
+        INFO(K << " rows, " << N << " columns");
+        const long panels = (N + k.panel_width - 1) / k.panel_width, panel_stride = (K + K % 2) * k.panel_width;
+        const Floats a = numbers(1, K), b = numbers(K, N, 1), before = numbers(1, N, 2);
+        Floats packed(static_cast<std::size_t>(panels * K * k.panel_width + k.slack)), wide = packed;
+        std::vector<cpu::Bf16> bf16(static_cast<std::size_t>(panels * panel_stride));
+        k.pack(0, panels, K, N, b.data(), false, packed.data());
+        for (long p = 0; p < panels; ++p) {
+          k.panel_to_bf16(K, packed.data() + p * K * k.panel_width, bf16.data() + p * panel_stride);
+          k.panel_from_bf16(K, bf16.data() + p * panel_stride, wide.data() + p * K * k.panel_width);
+        }
+        CHECK(wide != packed);
+        for (const bool add : {false, true}) {
+          Floats expected = before, c = before;
+          k.matvec(N, K, a.data(), wide.data(), k.panel_width, K * k.panel_width, expected.data(), add);
+          k.matvec_bf16(N, K, a.data(), bf16.data(), panel_stride, c.data(), add);
+          CHECK(c == expected);
+        }
+      }
+  });
+}
+
+TEST_CASE("activations and their derivatives are the formulas' within 1e-6") {
+  struct Row {
+    ActivationKind kind;
+    std::function<double(double)> value, derivative;
+  };
+  const auto sigmoid = [](double x) { return 1 / (1 + std::exp(-x)); };
+  const auto inner = [](double x) { return 1.5957691216057308 * (x + 0.044715 * x * x * x); };
+  const auto inner_derivative = [](double x) { return 1.5957691216057308 * (1 + 0.134145 * x * x); };
+  const std::vector<Row> rows{
+      {ActivationKind::gelu, [](double x) { return x * phi(x); },
+       [](double x) { return phi(x) + x * std::exp(-x * x / 2) / std::sqrt(2 * M_PI); }},
+      {ActivationKind::gelu_tanh, [&](double x) { return x * sigmoid(inner(x)); },
+       [&](double x) {
+         const double s = sigmoid(inner(x));
+         return s + x * s * (1 - s) * inner_derivative(x);
+       }},
+      {ActivationKind::relu, [](double x) { return std::max(0.0, x); }, [](double x) { return x > 0 ? 1.0 : 0.0; }},
+      {ActivationKind::relu2, [](double x) { return x > 0 ? x * x : 0.0; },
+       [](double x) { return x > 0 ? 2 * x : 0.0; }},
+      {ActivationKind::silu, [&](double x) { return x * sigmoid(x); },
+       [&](double x) { return sigmoid(x) + x * sigmoid(x) * (1 - sigmoid(x)); }}};
+  for_all_kernels([&](const Kernels& k) {
+    for (const Row& row : rows) {
+      Floats x(4001 + 256), y(x.size());
+      for (long i = 0; i < 4001; ++i) entry(x, i) = static_cast<float>(i - 2000) / 200;  // -10 to 10
+      const Floats before = x;
+      k.activation(row.kind, 1, 4001, x.data(), 4001, y.data(), 4001);
+      const auto near = [](double got, double expected) {
+        return std::abs(got - expected) / std::max(1.0, std::abs(expected));
+      };
+      double worst = 0;
+      for (long i = 0; i < 4001; ++i) {
+        const double at_x = entry(before, i);
+        worst = std::max({worst, near(entry(y, i), row.value(at_x)), near(entry(x, i), row.derivative(at_x))});
+      }
+      CHECK(worst < 1e-6);
+    }
+  });
+}
+
+TEST_CASE("a NaN stays one through every activation") {
+  for_all_kernels([](const Kernels& k) {
+    for (const ActivationKind kind : {ActivationKind::gelu, ActivationKind::gelu_tanh, ActivationKind::relu,
+                                      ActivationKind::relu2, ActivationKind::silu}) {
+      Floats x(300, std::nanf("")), y(300);
+      k.activation(kind, 1, 19, x.data(), 19, y.data(), 19);
+      for (long i = 0; i < 19; ++i) CHECK(std::isnan(entry(y, i)));
+    }
+  });
+}
+
+TEST_CASE("norms by hand: (1, 3) is (-1, 1) by layernorm and (1, 3) / sqrt 5 by rmsnorm") {
+  for_all_kernels([](const Kernels& k) {
+    Floats x{1, 3}, y(2), stats(2);
+    const Floats gain{2, 2}, bias{0.5F, 0};
+    k.norm(NormKind::layernorm, 1, 2, x.data(), 2, gain.data(), bias.data(), 0, y.data(), 2, stats.data());
+    CHECK(entry(y, 0) == Approx(-1.5));
+    CHECK(entry(y, 1) == Approx(2));
+    k.norm(NormKind::rmsnorm, 1, 2, x.data(), 2, nullptr, nullptr, 0, y.data(), 2, stats.data());
+    CHECK(entry(y, 0) == Approx(1 / std::sqrt(5)));
+    CHECK(entry(y, 1) == Approx(3 / std::sqrt(5)));
+  });
+}
+
+TEST_CASE("attention is the softmax of the keys seen, for any length and head size") {
+  for_all_kernels([](const Kernels& k) {
+    for (const long T : {1L, 2L, 15L, 16L, 33L, 130L})
+      for (const long hs : {1L, 6L, 32L}) {
+        INFO("T " << T << ", hs " << hs);
+        const long ld = 40;
+        const Floats q = numbers(T, ld), keys = numbers(T, ld, 1), v = numbers(T, ld, 2);
+        Floats o(static_cast<std::size_t>(T * ld + 256)), stats(static_cast<std::size_t>(2 * T)),
+            scratch(static_cast<std::size_t>(k.attention_scratch(T, hs) + k.slack));
+        k.attention({.T = T, .hs = hs, .ld = ld, .ldo = ld, .scale = 0.5F}, q.data(), keys.data(), v.data(), o.data(),
+                    stats.data(), nullptr, 0, scratch.data());
+        const auto expected = [&](long i, long c) {
+          double total = 0, mean = 0;
+          for (long j = 0; j <= i; ++j) {
+            double score = 0;
+            for (long d = 0; d < hs; ++d) score += entry(q, i * ld + d) * entry(keys, j * ld + d);
+            total += std::exp(0.5 * score);
+            mean += std::exp(0.5 * score) * entry(v, j * ld + c);
+          }
+          return mean / total;
+        };
+        CHECK(error_of(o, T, hs, ld, expected) < 1e-5);
+      }
+  });
+}
+
+TEST_CASE("transposed, rows are columns") {
+  for_all_kernels([](const Kernels& k) {
+    for (const long rows : {1L, 16L, 35L})
+      for (const long columns : {1L, 16L, 35L}) {
+        const Floats x = numbers(rows, 40);
+        Floats y(static_cast<std::size_t>(columns * 50));
+        k.transpose(rows, columns, x.data(), 40, y.data(), 50);
+        CHECK(error_of(y, columns, rows, 50, [&](long c, long r) { return entry(x, r * 40 + c); }) == 0);
+      }
+  });
+}
+
+TEST_CASE("attention over cached keys and values is attention, for the last queries of any number") {
+  for_all_kernels([](const Kernels& k) {
+    for (const long T : {1L, 2L, 16L, 33L, 130L})
+      for (const long hs : {1L, 6L, 32L})
+        for (const long queries : {1L, 2L, 29L}) {
+          if (queries > T) continue;
+          INFO("T " << T << ", hs " << hs << ", " << queries << " queries");
+          const long ld = 40, panels = (T + k.panel_width - 1) / k.panel_width;
+          const Floats q = numbers(T, ld), keys = numbers(T, ld, 1), v = numbers(T, hs, 2);
+          Floats expected(static_cast<std::size_t>(T * ld + 256)), o(expected.size()),
+              stats(static_cast<std::size_t>(2 * T)),
+              packed(static_cast<std::size_t>(panels * hs * k.panel_width + k.slack)),
+              scratch(static_cast<std::size_t>(k.attention_scratch(T, hs) + k.slack));
+          Floats values(static_cast<std::size_t>(T * ld + 256));
+          k.copy(T, hs, v.data(), hs, values.data(), ld);
+          k.attention({.T = T, .hs = hs, .ld = ld, .ldo = ld, .scale = 0.5F}, q.data(), keys.data(), values.data(),
+                      expected.data(), stats.data(), nullptr, 0, scratch.data());
+          Floats dense(static_cast<std::size_t>(T * hs));
+          k.copy(T, hs, keys.data(), ld, dense.data(), hs);
+          k.pack(0, panels, hs, T, dense.data(), true, packed.data());
+          const long first = T - queries;
+          const CachedHeadShape shape{.begin = first, .end = T, .hs = hs, .ld = ld, .ldo = ld, .scale = 0.5F};
+          k.attention_cached(shape, q.data() + first * ld, packed.data(), v.data(), o.data(), scratch.data());
+          CHECK(error_of(o, queries, hs, ld, [&](long i, long c) { return entry(expected, (first + i) * ld + c); }) <
+                1e-6);
+        }
+  });
+}
+
+TEST_CASE("scores as large as 1e4 keep attention finite") {
+  for_all_kernels([](const Kernels& k) {
+    const long T = 20, hs = 4;
+    Floats q = numbers(T, hs);
+    for (float& x : q) x *= 100;
+    Floats o(q.size()), stats(2 * T), scratch(static_cast<std::size_t>(k.attention_scratch(T, hs) + k.slack));
+    k.attention({.T = T, .hs = hs, .ld = hs, .ldo = hs, .scale = 1}, q.data(), q.data(), q.data(), o.data(),
+                stats.data(), nullptr, 0, scratch.data());
+    for (long i = 0; i < T * hs; ++i) CHECK(std::isfinite(entry(o, i)));
+  });
+}
+
+TEST_CASE("dropout draws the masks of model/dropout.h, from any element on") {
+  const std::uint64_t seed = 0x123456789abcdefULL;
+  const torch::Tensor mask = dropout_mask({7, 23}, 0.3, seed, 5);
+  const DropoutMask drawn{.key = {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)},
+                          .layer = 5,
+                          .threshold = static_cast<std::uint64_t>(std::ldexp(0.3, 32)),
+                          .scale = static_cast<float>(1 / 0.7)};
+  for_all_kernels([&](const Kernels& k) {
+    Floats x(7 * 30, 1);
+    k.dropout(drawn, 2 * 23, 5, 23, x.data(), 30);  // rows 2 to 6
+    for (long r = 0; r < 5; ++r)
+      for (long c = 0; c < 30; ++c)
+        CHECK(x[static_cast<std::size_t>(r * 30 + c)] == (c < 23 ? mask[r + 2][c].item<float>() : 1.0F));
+  });
+}
+
+TEST_CASE("cross-entropy of equal logits is ln V, and its gradient 1/V but at the target") {
+  for_all_kernels([](const Kernels& k) {
+    Floats logits(5 * 3, 7), losses(1);
+    const std::int64_t target = 3;
+    k.cross_entropy(1, 5, logits.data(), 5, &target, 2, losses.data());
+    CHECK(entry(losses, 0) == Approx(std::log(5)));
+    CHECK(entry(logits, 0) == Approx(0.4));
+    CHECK(entry(logits, 3) == Approx(0.4 - 2));
+  });
+}
+
+TEST_CASE("buffers are summed in order, with their squares") {
+  for_all_kernels([](const Kernels& k) {
+    Floats to{1, 2, 3}, other{10, 20, 30};
+    const float* const others[] = {other.data()};
+    CHECK(k.sum_buffers(to.data(), others, 1, 3) == Approx(11 * 11 + 22 * 22 + 33 * 33));
+    CHECK(to == Floats{11, 22, 33});
+  });
+}
+
+TEST_CASE("every piece of work is done once, at the same time as the others") {
+  std::atomic<int> arrived = 0;
+  std::array<int, 2> met{};
+  on_threads(2, [&](int thread) {
+    ++arrived;
+    const auto begun = std::chrono::steady_clock::now();
+    while (arrived < 2 && std::chrono::steady_clock::now() - begun < std::chrono::seconds(20))
+      std::this_thread::yield();
+    met[static_cast<std::size_t>(thread)] = arrived;
+  });
+  CHECK(met == std::array{2, 2});  // each saw the other
+}
+
+TEST_CASE("a failure on a thread arrives where it was asked for") {
+  CHECK_THROWS_WITH(on_threads(3,
+                               [](int thread) {
+                                 if (thread == 2) throw std::runtime_error("third");
+                               }),
+                    "third");
+}
+
+TEST_CASE("a step of nanogpt-cpu is 3.84 GFLOP") {
+  ModelConfig config;
+  CHECK(*step_operations(config, 65, 12 * 64, 64) == Approx(3.84e9).epsilon(1e-3));
+  config.type = "bigram";
+  CHECK_FALSE(step_operations(config, 65, 12 * 64, 64));
+}

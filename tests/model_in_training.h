@@ -1,0 +1,37 @@
+// A model with its arena and an engine, and batches for it: what tests of engines on any device begin with.
+#pragma once
+
+#include <torch/types.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/engine.h"
+#include "model/variants.h"
+#include "train/step.h"
+
+namespace chargpt {
+
+struct ModelInTraining {
+  ModelInTraining(std::shared_ptr<LanguageModel> model_in, const std::string& engine_name, const TrainConfig& train_in)
+      : train(train_in),
+        model(std::move(model_in)),
+        arena(*model, train),
+        engine(make_engine(engine_name, *model, arena, train)) {}
+  StepResult step(std::int64_t number, const std::vector<Batch>& batches) {
+    return make_step(*engine, arena, train, 1, {.step = number, .seed = 5, .micro_batches = batches});
+  }
+  TrainConfig train;
+  std::shared_ptr<LanguageModel> model;
+  ParameterArena arena;
+  std::unique_ptr<Engine> engine;
+};
+
+/// x and y of shape (B, T).
+inline Batch some_batch(std::int64_t B, std::int64_t T, std::int64_t shift = 0) {
+  const torch::Tensor ids = some_ids(B, T + 1, shift);
+  return {ids.narrow(1, 0, T).contiguous(), ids.narrow(1, 1, T).contiguous()};
+}
+
+}  // namespace chargpt
