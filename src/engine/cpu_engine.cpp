@@ -13,6 +13,7 @@
 #include "base/random.h"
 #include "engine/cpu/forward_backward.h"
 #include "engine/cpu/table_rows.h"
+#include "inference/pack_weights.h"
 #include "inference/plan.h"
 #include "kernels/bf16.h"
 #include "kernels/kernels.h"
@@ -67,7 +68,6 @@ class CpuEngine : public Engine {
       : arena_(arena),
         kernels_(cpu::kernels()),
         plan_(std::move(plan)),
-        layers_(cpu::linear_layers(plan_)),
         table_rows_(plan_),
         packed_(plan_.packed_floats) {}
 
@@ -75,7 +75,7 @@ class CpuEngine : public Engine {
 
   Gradients gradients(const GradientInput& input) override {
     use_threads();
-    pack_weights(plan_.bf16);
+    pack_weights(plan_.bf16 != nullptr ? cpu::PackedType::bf16_matmul : cpu::PackedType::float32);
     Gradients result;
     result.loss = accumulate_gradients(input);
     result.norm = std::sqrt(sum_gradients());
@@ -86,7 +86,7 @@ class CpuEngine : public Engine {
 
   torch::Tensor losses(const Batch& batch) override {
     use_threads();
-    pack_weights(nullptr);
+    pack_weights(cpu::PackedType::float32);
     const Ids ids = ids_of(batch, plan_);
     table_rows_.find(std::array{ids.x});
     torch::Tensor losses = torch::empty({ids.B, ids.T}, torch::kFloat32);
@@ -119,31 +119,13 @@ class CpuEngine : public Engine {
     squares_.assign(count, 0);
   }
 
-  /// Every matrix in the two orders in which products read it, as `half` wants it where there is one; panels are
-  /// shared out over the threads.
-  void pack_weights(const cpu::Bf16Kernels* half) {
+  void pack_weights(cpu::PackedType type) {
     weights_.values.clear();
     for (const ParameterGroup& group : arena_.groups()) weights_.values.push_back(group.values.const_data_ptr<float>());
     weights_.packed = packed_.data();
     on_threads(threads_, [&](int thread) {
-      for (const cpu::LinearPlan* layer : layers_) {
-        pack(half, thread, *layer, layer->in, layer->out, true, layer->packed_forward);
-        pack(half, thread, *layer, layer->out, layer->in, false, layer->packed_backward);
-      }
+      cpu::pack_weights(plan_, weights_.values, type, kernels_, thread, threads_, packed_.data());
     });
-  }
-
-  void pack(const cpu::Bf16Kernels* half, std::int64_t thread, const cpu::LinearPlan& layer, long depth, long columns,
-            bool transposed, std::int64_t place) {
-    const long panel = half != nullptr ? half->panel_width : kernels_.panel_width;
-    const Range panels = range_of((columns + panel - 1) / panel, threads_, thread);
-    const float* const weight = weights_.values[static_cast<std::size_t>(layer.weight.group)] + layer.weight.offset;
-    float* const to = packed_.data() + place;
-    if (half != nullptr)
-      half->pack(panels.begin, panels.begin + panels.size, depth, columns, weight, transposed,
-                 reinterpret_cast<cpu::Bf16*>(to));
-    else
-      kernels_.pack(panels.begin, panels.begin + panels.size, depth, columns, weight, transposed, to);
   }
 
   BatchSlice slice_of(const Ids& ids, std::size_t micro_batch, std::int64_t thread) const {
@@ -271,7 +253,6 @@ class CpuEngine : public Engine {
   ParameterArena& arena_;
   const Kernels& kernels_;
   Plan plan_;
-  std::vector<const cpu::LinearPlan*> layers_;
   TableRows table_rows_;
   AlignedFloats packed_;
   WeightPointers weights_;

@@ -59,33 +59,8 @@ Decoder::Decoder(Plan plan, std::vector<const float*> values, const Kernels& ker
     BumpAllocator memory{.base = workspace.memory.data(), .slack = k_.slack};
     allocate_buffers(workspace, memory);
   }
-  pack_weights();
-}
-
-/// Every matrix in the order in which matmuls read it, each thread the panels that it will read.
-void Decoder::pack_weights() {
-  const std::vector<const LinearPlan*> layers = linear_layers(plan_);
-  team_.run([&](int thread) {
-    Workspace& own = workspaces_[static_cast<std::size_t>(thread)];
-    const Shard shard{workspaces_.front(), own, thread, team_.threads()};
-    for (const LinearPlan* layer : layers) {
-      const Columns columns = columns_of(layer->out, shard);
-      const long begin = columns.begin / k_.panel_width, end = (columns.end + k_.panel_width - 1) / k_.panel_width;
-      if (bf16_)
-        pack_bf16_panels(*layer, begin, end, own.panel);
-      else
-        k_.pack(begin, end, layer->in, layer->out, value(layer->weight), true, packed_.data() + layer->packed_forward);
-    }
-  });
-}
-
-void Decoder::pack_bf16_panels(const LinearPlan& layer, long begin, long end, float* scratch) {
-  for (long p = begin; p < end; ++p) {
-    const long column = p * k_.panel_width;
-    k_.pack(0, 1, layer.in, std::min(k_.panel_width, layer.out - column), value(layer.weight) + column * layer.in, true,
-            scratch);
-    k_.panel_to_bf16(layer.in, scratch, bf16_panel_of(layer, p));
-  }
+  const PackedType type = bf16_ ? PackedType::bf16_storage : PackedType::float32;
+  team_.run([&](int thread) { pack_weights(plan_, values_, type, k_, thread, team_.threads(), packed_.data()); });
 }
 
 long Decoder::key_positions(const Plan& plan, const Kernels& kernels) {
@@ -307,7 +282,8 @@ void Decoder::linear(const LinearPlan& layer, Columns columns, long rows, const 
 void Decoder::linear_bf16(const LinearPlan& layer, Columns columns, long rows, const float* x, long ldx, float* y,
                           long ldy, bool add, float* panel) const {
   const long first = columns.begin / k_.panel_width, width = columns.end - columns.begin;
-  if (rows == 1) return k_.matvec_bf16(width, layer.in, x, bf16_panel_of(layer, first), bf16_panel_size(layer), y, add);
+  if (rows == 1)
+    return k_.matvec_bf16(width, layer.in, x, bf16_panel_of(layer, first), bf16_panel_size(layer.in, k_), y, add);
   for (long n = 0, p = first; n < width; n += k_.panel_width, ++p) {
     k_.panel_from_bf16(layer.in, bf16_panel_of(layer, p), panel);
     k_.matmul(rows, std::min(k_.panel_width, width - n), layer.in, x, ldx, panel, k_.panel_width,

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "inference/pack_weights.h"
 #include "inference/plan.h"
 #include "kernels/autotuner.h"
 #include "kernels/buffers.h"
@@ -72,8 +73,6 @@ class Decoder {
     long begin, end;
   };
 
-  void pack_weights();
-  void pack_bf16_panels(const LinearPlan& layer, long begin, long end, float* scratch);
   void reserve(std::int64_t sequences);
   void prefill(long T);
   void prefill_sequences(long T, long begin, long end, int thread);
@@ -107,10 +106,7 @@ class Decoder {
     return packed_.data() + layer.packed_forward + index * layer.in * k_.panel_width;
   }
   Bf16* bf16_panel_of(const LinearPlan& layer, long index) const {
-    return reinterpret_cast<Bf16*>(packed_.data() + layer.packed_forward) + index * bf16_panel_size(layer);
-  }
-  long bf16_panel_size(const LinearPlan& layer) const {
-    return static_cast<long>(rounded_up(layer.in, 2)) * k_.panel_width;
+    return reinterpret_cast<Bf16*>(packed_.data() + layer.packed_forward) + index * bf16_panel_size(layer.in, k_);
   }
   const float* normalise(const NormPlan& norm, long rows, const float* x, long ldx, const Shard& shard) const;
   void normalise_in_place(const NormPlan& norm, long rows, float* x, long ldx, const Shard& shard);

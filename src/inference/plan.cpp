@@ -212,6 +212,7 @@ void read_parameters(Plan& plan, const ModelConfig& config, Finder& finder) {
 std::optional<Plan> plan_of(const ModelConfig& config, std::int64_t vocab_size, const FindParameter& find,
                             std::int64_t numel, Packing packing, const Kernels& kernels) {
   Plan plan;
+  plan.packing = packing;
   read_sizes(plan, config, vocab_size);
   is_transformer(config) ? read_transformer(plan, config) : read_teaching_model(plan, config);
   read_attention(plan, config);

@@ -66,6 +66,9 @@ enum class QkvSource {
   uniform     ///< the token as value; queries and keys are zero, which weighs all visible tokens alike: `average`
 };
 
+/// In which orders packed weights have room: what backward reads is as large again.
+enum class Packing { forward, both };
+
 struct Plan {
   const Bf16Kernels* bf16 = nullptr;  ///< what linear layers compute with in training; null: float32
   long n_layer = 0, n_head = 0, head_size = 0, n_embd = 0, vocab_size = 0, block_size = 0;
@@ -95,11 +98,9 @@ struct Plan {
   std::vector<float> sinusoids;           ///< (block_size, C), or empty
   std::vector<float> rope_cos, rope_sin;  ///< (block_size, hs/2), or empty
   std::vector<double> rope_frequencies;   ///< (hs/2), the angles of position 1, or empty
-  std::int64_t packed_floats = 0;         ///< of all packed weights
+  Packing packing = Packing::forward;
+  std::int64_t packed_floats = 0;  ///< of all packed weights
 };
-
-/// In which orders packed weights have room: what backward reads is as large again.
-enum class Packing { forward, both };
 
 /// The plan of a model of these options whose parameters are those that `find` finds, `numel` numbers in all; none
 /// where a parameter is missing, of another size, or one more is there than the options ask for. `config` must pass

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "inference/ngram_rows.h"
+#include "inference/pack_weights.h"
 #include "kernels/kernels.h"
 
 namespace chargpt {
@@ -14,12 +15,8 @@ Scorer::Scorer(const InferenceModel& model, int threads)
   const cpu::Kernels& kernels = cpu::kernels();
   for (int thread = 0; thread < team_.threads(); ++thread) forwards_.emplace_back(plan_, kernels);
   team_.run([&](int thread) {
-    for (const cpu::LinearPlan* layer : cpu::linear_layers(plan_)) {
-      const long panels = (layer->out + kernels.panel_width - 1) / kernels.panel_width;
-      const float* const weight = weights_.values[static_cast<std::size_t>(layer->weight.group)] + layer->weight.offset;
-      kernels.pack(panels * thread / team_.threads(), panels * (thread + 1) / team_.threads(), layer->in, layer->out,
-                   weight, /*transposed=*/true, packed_.data() + layer->packed_forward);
-    }
+    cpu::pack_weights(plan_, weights_.values, cpu::PackedType::float32, kernels, thread, team_.threads(),
+                      packed_.data());
   });
 }
 

@@ -1,0 +1,57 @@
+#include "inference/pack_weights.h"
+
+#include <algorithm>
+
+#include "kernels/buffers.h"
+
+namespace chargpt::cpu {
+namespace {
+
+/// B (K, N) of a matmul, given as W (N, K) where `transposed`.
+struct Matrix {
+  const float* weight;
+  long K, N;
+  bool transposed;
+};
+
+/// Panels of W^T, each packed in float32 first.
+void pack_bf16_storage(const Matrix& b, long first, long last, const Kernels& kernels, Bf16* packed) {
+  const AlignedFloats panel(b.K * kernels.panel_width);
+  for (long p = first; p < last; ++p) {
+    const long column = p * kernels.panel_width, columns = std::min(kernels.panel_width, b.N - column);
+    kernels.pack(0, 1, b.K, columns, b.weight + column * b.K, /*transposed=*/true, panel.data());
+    kernels.panel_to_bf16(b.K, panel.data(), packed + p * bf16_panel_size(b.K, kernels));
+  }
+}
+
+void pack(const Matrix& b, PackedType type, const Kernels& kernels, int part, int parts, float* packed) {
+  const long panel_width = type == PackedType::bf16_matmul ? bf16_kernels()->panel_width : kernels.panel_width;
+  const long panels = (b.N + panel_width - 1) / panel_width;
+  const long first = panels * part / parts, last = panels * (part + 1) / parts;
+  switch (type) {
+    case PackedType::float32:
+      return kernels.pack(first, last, b.K, b.N, b.weight, b.transposed, packed);
+    case PackedType::bf16_storage:
+      return pack_bf16_storage(b, first, last, kernels, reinterpret_cast<Bf16*>(packed));
+    case PackedType::bf16_matmul:
+      return bf16_kernels()->pack(first, last, b.K, b.N, b.weight, b.transposed, reinterpret_cast<Bf16*>(packed));
+  }
+}
+
+}  // namespace
+
+void pack_weights(const Plan& plan, const std::vector<const float*>& values, PackedType type, const Kernels& kernels,
+                  int part, int parts, float* packed) {
+  for (const LinearPlan* layer : linear_layers(plan)) {
+    const float* const weight = layer->weight.in(values);
+    pack({weight, layer->in, layer->out, true}, type, kernels, part, parts, packed + layer->packed_forward);
+    if (plan.packing == Packing::both)
+      pack({weight, layer->out, layer->in, false}, type, kernels, part, parts, packed + layer->packed_backward);
+  }
+}
+
+long bf16_panel_size(long in, const Kernels& kernels) {
+  return static_cast<long>(rounded_up(in, 2)) * kernels.panel_width;
+}
+
+}  // namespace chargpt::cpu
