@@ -254,15 +254,19 @@ void Decoder::barrier(const Shard& shard) {
   if (shard.count > 1) team_.barrier(shard.count);
 }
 
+Decoder::Range Decoder::heads_of(const Shard& shard) const {
+  return {plan_.n_head * shard.index / shard.count, plan_.n_head * (shard.index + 1) / shard.count};
+}
+
 /// The columns of a matmul that are the shard's: whole panels.
-Decoder::Columns Decoder::columns_of(long width, const Shard& shard) const {
+Decoder::Range Decoder::columns_of(long width, const Shard& shard) const {
   const long panels = (width + k_.panel_width - 1) / k_.panel_width;
   return {std::min(width, panels * shard.index / shard.count * k_.panel_width),
           std::min(width, panels * (shard.index + 1) / shard.count * k_.panel_width)};
 }
 
 /// y (rows, out) (+)= x (rows, in) W^T + b, of which only the columns: they begin with a panel.
-void Decoder::linear(const LinearPlan& layer, Columns columns, long rows, const float* x, long ldx, float* y, long ldy,
+void Decoder::linear(const LinearPlan& layer, Range columns, long rows, const float* x, long ldx, float* y, long ldy,
                      bool add, const Shard& shard) const {
   const long width = columns.end - columns.begin;
   if (width <= 0) return;
@@ -279,7 +283,7 @@ void Decoder::linear(const LinearPlan& layer, Columns columns, long rows, const 
 }
 
 /// The same from bfloat16: several rows on one panel after the other, which `panel` holds in float32.
-void Decoder::linear_bf16(const LinearPlan& layer, Columns columns, long rows, const float* x, long ldx, float* y,
+void Decoder::linear_bf16(const LinearPlan& layer, Range columns, long rows, const float* x, long ldx, float* y,
                           long ldy, bool add, float* panel) const {
   const long first = columns.begin / k_.panel_width, width = columns.end - columns.begin;
   if (rows == 1)
@@ -311,7 +315,7 @@ void Decoder::normalise_in_place(const NormPlan& norm, long rows, float* x, long
 /// x = wte[id] + position + n-gram rows
 void Decoder::embed(const Chunk& chunk, const Shard& shard) {
   const long C = plan_.n_embd, ld = row_stride(C);
-  const Columns columns = columns_of(C, shard);
+  const Range columns = columns_of(C, shard);
   const long width = columns.end - columns.begin;
   const float* const positions = position_vectors(plan_, values_);
   for (long s = 0, row = 0; s < chunk.sequences; ++s)
@@ -328,7 +332,7 @@ void Decoder::embed(const Chunk& chunk, const Shard& shard) {
 /// x += the rows of the n-grams that end at `position`, or their projection.
 void Decoder::add_ngram_rows(const Shard& shard, long row, const std::int64_t* ids, long position) {
   const long C = plan_.n_embd, width = plan_.ngram_width;
-  const Columns columns = columns_of(C, shard);
+  const Range columns = columns_of(C, shard);
   float* const x = shard.shared.x + row * row_stride(C);
   last_ngram_rows(plan_.ngrams, plan_.vocab_size, {ids, static_cast<std::size_t>(position + 1)}, shard.own.ngram_rows);
   for (std::size_t table = 0; table < plan_.tables.size(); ++table) {
@@ -351,31 +355,40 @@ void Decoder::cache_keys(const float* k, long ld, long first, long count, float*
   }
 }
 
-/// qkv (rows, 3 A) -> o (sequences * queries, A) by heads: rotation, what is kept, and softmax of scores times values.
-void Decoder::cached_attention(long layer, const Chunk& chunk, const Shard& shard, long queries) {
-  const long A = plan_.attention_width, hs = plan_.head_size, ld = row_stride(3 * A), ldo = row_stride(A);
-  const long begin = plan_.n_head * shard.index / shard.count, end = plan_.n_head * (shard.index + 1) / shard.count;
-  if (begin == end) return;
-  const long rows = chunk.sequences * chunk.count, last = chunk.first + chunk.count;
+/// Queries and keys (rows, A) in qkv normalised and rotated, and keys and values into the cache.
+void Decoder::cache_keys_and_values(long layer, const Chunk& chunk, const Shard& shard) {
+  const long A = plan_.attention_width, hs = plan_.head_size, ld = row_stride(3 * A);
+  const Range heads = heads_of(shard);
   float* const qkv = shard.shared.qkv;
   for (float* const x : {qkv, qkv + A})
     if (plan_.rope || plan_.qk_norm_eps)
-      k_.qk_norm_rope(rows, chunk.count, end - begin, hs, x + begin * hs, ld, plan_.qk_norm_eps.value_or(0),
-                      shard.own.qk_rstd, plan_.rope ? chunk.rope_cos : nullptr, chunk.rope_sin);
+      k_.qk_norm_rope(chunk.sequences * chunk.count, chunk.count, heads.end - heads.begin, hs, x + heads.begin * hs, ld,
+                      plan_.qk_norm_eps.value_or(0), shard.own.qk_rstd, plan_.rope ? chunk.rope_cos : nullptr,
+                      chunk.rope_sin);
   for (long s = 0; s < chunk.sequences; ++s)
-    for (long h = begin; h < end; ++h) {
+    for (long h = heads.begin; h < heads.end; ++h) {
       const float* const k = qkv + s * chunk.count * ld + A + h * hs;
       cache_keys(k, ld, chunk.cache_position, chunk.count, keys_of(layer, chunk.slots[s], h));
       k_.copy(chunk.count, hs, k + A, ld, values_of(layer, chunk.slots[s], h) + chunk.cache_position * hs, hs);
     }
+}
+
+/// qkv (rows, 3 A) -> o (sequences * queries, A), head by head: softmax of scores times values.
+void Decoder::cached_attention(long layer, const Chunk& chunk, const Shard& shard, long queries) {
+  const long A = plan_.attention_width, hs = plan_.head_size, ld = row_stride(3 * A), ldo = row_stride(A);
+  const Range heads = heads_of(shard);
+  if (heads.begin == heads.end) return;
+  cache_keys_and_values(layer, chunk, shard);
   if (chunk.previous_layers_done != nullptr)
     spin_until([&] { return chunk.previous_layers_done->load(std::memory_order_acquire) > layer; });
   if (chunk.layers_done != nullptr) chunk.layers_done->store(layer + 1, std::memory_order_release);
+  if (queries == 0) return;
+  const long end = chunk.first + chunk.count;
   const CachedHeadShape shape{
-      .begin = last - queries, .end = last, .hs = hs, .ld = ld, .ldo = ldo, .scale = plan_.score_scale};
+      .begin = end - queries, .end = end, .hs = hs, .ld = ld, .ldo = ldo, .scale = plan_.score_scale};
   for (long s = 0; s < chunk.sequences; ++s)
-    for (long h = begin; queries > 0 && h < end; ++h)
-      k_.attention_cached(shape, qkv + ((s + 1) * chunk.count - queries) * ld + h * hs,
+    for (long h = heads.begin; h < heads.end; ++h)
+      k_.attention_cached(shape, shard.shared.qkv + ((s + 1) * chunk.count - queries) * ld + h * hs,
                           keys_of(layer, chunk.slots[s], h), values_of(layer, chunk.slots[s], h),
                           shard.shared.o + s * queries * ldo + h * hs, shard.own.scratch);
 }
@@ -399,7 +412,7 @@ void Decoder::project_qkv(const BlockPlan& block, const float* h, long ldh, cons
 /// qkv (rows, 3 A) of a model that projects nothing: the token itself as value, and as query and key, or zeros there.
 void Decoder::copy_to_qkv(const float* h, long ldh, long rows, const Shard& shard) {
   const long A = plan_.attention_width, ld = row_stride(3 * A);
-  const Columns columns = columns_of(A, shard);
+  const Range columns = columns_of(A, shard);
   const long width = columns.end - columns.begin;
   float* const q = shard.shared.qkv + columns.begin;
   for (float* const x : {q, q + A})
@@ -423,7 +436,7 @@ void Decoder::attention(const BlockPlan& block, long layer, const Chunk& chunk, 
 /// x (+)= c_proj(o), and the norm after it where that is its place.
 void Decoder::attention_output(const BlockPlan& block, const Shard& shard, float* x, long ldx, long rows) {
   const long ldo = row_stride(plan_.attention_width);
-  const Columns columns = columns_of(plan_.n_embd, shard);
+  const Range columns = columns_of(plan_.n_embd, shard);
   const long width = columns.end - columns.begin;
   const float* const o = shard.shared.o;
   if (block.c_proj.out > 0)
@@ -437,7 +450,7 @@ void Decoder::attention_output(const BlockPlan& block, const Shard& shard, float
 /// x += c_proj(f(c_fc(norm(x))))
 void Decoder::mlp(const BlockPlan& block, const Shard& shard, float* x, long ldx, long rows) {
   const long ldh = row_stride(plan_.mlp_width);
-  const Columns columns = columns_of(plan_.mlp_width, shard);
+  const Range columns = columns_of(plan_.mlp_width, shard);
   const long width = columns.end - columns.begin;
   const float* h = x;
   long ld = ldx;

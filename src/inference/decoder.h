@@ -69,7 +69,7 @@ class Decoder {
     Workspace& own;
     int index, count;
   };
-  struct Columns {
+  struct Range {
     long begin, end;
   };
 
@@ -91,15 +91,17 @@ class Decoder {
   void copy_to_qkv(const float* h, long ldh, long rows, const Shard& shard);
   void attention(const BlockPlan& block, long layer, const Chunk& chunk, const Shard& shard, long queries);
   void attention_output(const BlockPlan& block, const Shard& shard, float* x, long ldx, long rows);
+  void cache_keys_and_values(long layer, const Chunk& chunk, const Shard& shard);
   void cached_attention(long layer, const Chunk& chunk, const Shard& shard, long queries);
   void mlp(const BlockPlan& block, const Shard& shard, float* x, long ldx, long rows);
   void lm_head(const Chunk& chunk, const Shard& shard, const float* x, long ldx);
   void barrier(const Shard& shard);
 
-  Columns columns_of(long width, const Shard& shard) const;
-  void linear(const LinearPlan& layer, Columns columns, long rows, const float* x, long ldx, float* y, long ldy,
-              bool add, const Shard& shard) const;
-  void linear_bf16(const LinearPlan& layer, Columns columns, long rows, const float* x, long ldx, float* y, long ldy,
+  Range heads_of(const Shard& shard) const;
+  Range columns_of(long width, const Shard& shard) const;
+  void linear(const LinearPlan& layer, Range columns, long rows, const float* x, long ldx, float* y, long ldy, bool add,
+              const Shard& shard) const;
+  void linear_bf16(const LinearPlan& layer, Range columns, long rows, const float* x, long ldx, float* y, long ldy,
                    bool add, float* panel) const;
   /// Panel `index` of a layer's columns.
   float* panel_of(const LinearPlan& layer, long index) const {

@@ -7,7 +7,7 @@
 namespace chargpt::cpu {
 namespace {
 
-/// B (K, N) of a matmul, given as W (N, K) where `transposed`.
+/// B (K, N) of a matmul; `transposed`: weight is (N, K).
 struct Matrix {
   const float* weight;
   long K, N;

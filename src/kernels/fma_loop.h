@@ -17,8 +17,8 @@ double fma_loop(long rounds) {
     s0 = s0 * a + b, s1 = s1 * a + b, s2 = s2 * a + b, s3 = s3 * a + b, s4 = s4 * a + b;
     s5 = s5 * a + b, s6 = s6 * a + b, s7 = s7 * a + b, s8 = s8 * a + b, s9 = s9 * a + b;
   }
-  volatile float kept = reduce_add(s0 + s1 + s2 + s3 + s4 + s5 + s6 + s7 + s8 + s9);
-  static_cast<void>(kept);
+  volatile float used = reduce_add(s0 + s1 + s2 + s3 + s4 + s5 + s6 + s7 + s8 + s9);
+  static_cast<void>(used);
   return static_cast<double>(rounds) * 10 * 2 * lanes;
 }
 

@@ -27,17 +27,17 @@ void TableRows::find(std::span<const torch::Tensor> ids) {
 /// Rows that are added have one gradient in all tables: one buffer is enough.
 void TableRows::reserve_gradients() {
   if (plan_.tables.empty()) return;
-  const bool joined = plan_.ngram_proj.out > 0;
+  const bool projected = plan_.ngram_proj.out > 0;
   const std::int64_t tokens = first_tokens_.back();
-  const std::int64_t buffers = joined ? std::ssize(plan_.tables) : 1;
+  const std::int64_t buffers = projected ? std::ssize(plan_.tables) : 1;
   if (!gradients_.defined() || gradients_.size(1) != tokens)
     gradients_ = at::zeros({buffers, tokens, plan_.ngram_width});
   gradient_places_.clear();
   for (std::size_t batch = 0; batch + 1 < first_tokens_.size(); ++batch) {
-    bool left = false;
+    bool taken = false;
     for (std::size_t table = 0; table < plan_.tables.size(); ++table) {
-      const bool leaves = plan_.tables[table].row_sparse && (joined || !left);
-      left = left || leaves;
+      const bool leaves = plan_.tables[table].row_sparse && (projected || !taken);
+      taken = taken || leaves;
       gradient_places_.push_back(
           leaves ? gradients_of(table).mutable_data_ptr<float>() + first_tokens_[batch] * plan_.ngram_width : nullptr);
     }
