@@ -32,64 +32,65 @@ CHARGPT_ENUM(UpdateRule, adamw, muon, sparse_adam);
 
 using Places = std::vector<Place>;
 
-#define CHARGPT_DATA_OPTIONS(OPTION)                                                                                \
-  OPTION(Strings, text, {"data/tinyshakespeare.txt"}, any(), "UTF-8 text files, joined in this order")              \
-  OPTION(Units, units, Units::characters, any(),                                                                    \
-         "what one token is: a Unicode code point, or a byte (256 symbols, none unknown)")                          \
-  OPTION(double, val_fraction, 0.1, between(0.0, 0.9), "the last part of the tokens, held out for validation")      \
-  OPTION(std::int64_t, max_val_tokens, 1000000, between(2, 1e12),                                                   \
-         "of what is held out, the first so many tokens are scored: a text of gigabytes is not read whole at each " \
-         "evaluation")                                                                                              \
+#define CHARGPT_DATA_OPTIONS(OPTION)                                                                        \
+  OPTION(Strings, text, {"data/tinyshakespeare.txt"}, any(), "UTF-8 text files, joined in this order")      \
+  OPTION(Units, units, Units::characters, any(),                                                            \
+         "what one token is: a Unicode code point, or a byte (256 symbols, none unknown)")                  \
+  OPTION(double, val_fraction, 0.1, between(0.0, 0.9),                                                      \
+         "fraction of the tokens, at the end of the text, held out for validation")                         \
+  OPTION(std::int64_t, max_val_tokens, 1000000, between(2, 1e12),                                           \
+         "most held-out tokens to score, so that a text of gigabytes is not read whole at each evaluation") \
   OPTION(std::int64_t, max_symbols, 32768, between(2, 1114112), "refuse a text with more distinct characters than this")
 CHARGPT_OPTIONS(DataConfig, CHARGPT_DATA_OPTIONS);
 
-#define CHARGPT_MODEL_OPTIONS(OPTION)                                                                               \
-  OPTION(std::string, type, "gpt", any(), "row of the model registry: bigram, average, masked, attention, gpt")     \
-  OPTION(std::int64_t, n_layer, 4, between(1, 1000), "transformer blocks (L)")                                      \
-  OPTION(std::int64_t, n_head, 4, between(1, 1024), "attention heads (nh)")                                         \
-  OPTION(std::int64_t, n_embd, 128, between(1, 65536), "width of the residual stream (C)")                          \
-  OPTION(std::int64_t, block_size, 64, between(1, 1048576), "context length in tokens (T)")                         \
-  OPTION(std::int64_t, head_size, 0, between(0, 65536), "width of one head (hs); 0: n_embd / n_head")               \
-  OPTION(std::int64_t, mlp_size, 0, between(0, 1048576), "hidden width of the feed-forward layer; 0: 4 * n_embd")   \
-  OPTION(double, dropout, 0.0, between(0.0, 0.99), "dropout rate at each of dropout_places")                        \
-  OPTION(Places, dropout_places, (Places{Place::embedding, Place::attention, Place::attention_output, Place::mlp}), \
-         any(), "where dropout acts: embedding, attention (its weights), attention_output, mlp (its output)")       \
-  OPTION(bool, bias, false, any(), "biases at each of bias_places")                                                 \
-  OPTION(Places, bias_places, (Places{Place::attention, Place::attention_output, Place::mlp, Place::norm}), any(),  \
-         "where biases are: attention (q, k, v), attention_output, mlp, norm, head")                                \
-  OPTION(Norm, norm, Norm::layernorm, any(), "normalisation")                                                       \
-  OPTION(NormPlace, norm_place, NormPlace::pre, any(), "before each sublayer, or after each residual sum")          \
-  OPTION(bool, norm_gain, true, any(), "normalisation has a learned gain")                                          \
-  OPTION(double, norm_eps, 1e-5, between(1e-12, 1.0), "epsilon inside the root of the normalisation")               \
-  OPTION(bool, final_norm, true, any(), "one more normalisation before the head")                                   \
-  OPTION(Position, position, Position::learned, any(), "how positions are told apart")                              \
-  OPTION(double, rope_base, 10000.0, above(1.0), "base of the rotary angles")                                       \
-  OPTION(Activation, activation, Activation::gelu, any(), "non-linearity of the feed-forward layer")                \
-  OPTION(bool, feed_forward, true, any(), "blocks have a feed-forward layer")                                       \
-  OPTION(AttentionKind, attention, AttentionKind::builtin, any(),                                                   \
-         "builtin: LibTorch's kernel; manual: the same, written out")                                               \
-  OPTION(AttentionScale, attention_scale, AttentionScale::head, any(),                                              \
-         "scores are divided by the root of: head size, width, or not")                                             \
-  OPTION(bool, qk_norm, false, any(), "RMS-normalise queries and keys per head")                                    \
-  OPTION(bool, output_projection, true, any(), "attention ends with a linear layer over the joined heads")          \
-  OPTION(bool, tie_weights, true, any(), "the head uses the token embedding's matrix")                              \
-  OPTION(Integers, ngram_orders, {}, between(2, 16),                                                                \
-         "tables of the last n characters, added to the token embedding, one for each n listed; empty: none")       \
-  OPTION(Integers, ngram_rows, {}, between(1, 1e9),                                                                 \
-         "rows of each table; n-grams are hashed into them, or numbered where all fit")                             \
-  OPTION(std::int64_t, ngram_size, 0, between(0, 65536),                                                            \
-         "width of a table's rows; 0: n_embd; narrower ones are joined and projected to n_embd")                    \
-  OPTION(bool, causal, true, any(), "average: false lets a position see later ones, its own target too (leaks)")    \
-  OPTION(Init, init, Init::gpt2, any(), "gpt2: N(0, init_std); pytorch: the library's defaults")                    \
-  OPTION(double, init_std, 0.02, between(0.0, 10.0), "standard deviation of the gpt2 initialisation")               \
-  OPTION(ResidualInit, residual_init, ResidualInit::scaled, any(),                                                  \
-         "gpt2 initialisation of the layers that end a residual branch: scaled by 1/sqrt(2 L), zero, or plain")     \
+#define CHARGPT_MODEL_OPTIONS(OPTION)                                                                                 \
+  OPTION(std::string, type, "gpt", any(), "type of model: bigram, average, masked, attention, gpt")                   \
+  OPTION(std::int64_t, n_layer, 4, between(1, 1000), "transformer blocks (L)")                                        \
+  OPTION(std::int64_t, n_head, 4, between(1, 1024), "attention heads (nh)")                                           \
+  OPTION(std::int64_t, n_embd, 128, between(1, 65536), "width of the residual stream (C)")                            \
+  OPTION(std::int64_t, block_size, 64, between(1, 1048576), "context length in tokens (T)")                           \
+  OPTION(std::int64_t, head_size, 0, between(0, 65536), "width of one head (hs); 0: n_embd / n_head")                 \
+  OPTION(std::int64_t, mlp_size, 0, between(0, 1048576), "hidden width of the feed-forward layer; 0: 4 * n_embd")     \
+  OPTION(double, dropout, 0.0, between(0.0, 0.99), "dropout rate at each of dropout_places")                          \
+  OPTION(Places, dropout_places, (Places{Place::embedding, Place::attention, Place::attention_output, Place::mlp}),   \
+         any(), "where dropout acts: embedding, attention (its weights), attention_output, mlp (its output)")         \
+  OPTION(bool, bias, false, any(), "add a bias at each of bias_places")                                               \
+  OPTION(Places, bias_places, (Places{Place::attention, Place::attention_output, Place::mlp, Place::norm}), any(),    \
+         "where biases go: attention (q, k, v), attention_output, mlp, norm, head")                                   \
+  OPTION(Norm, norm, Norm::layernorm, any(), "normalisation")                                                         \
+  OPTION(NormPlace, norm_place, NormPlace::pre, any(), "before each sublayer, or after each residual sum")            \
+  OPTION(bool, norm_gain, true, any(), "give the normalisation a learned gain")                                       \
+  OPTION(double, norm_eps, 1e-5, between(1e-12, 1.0), "epsilon inside the root of the normalisation")                 \
+  OPTION(bool, final_norm, true, any(), "one more normalisation before the head")                                     \
+  OPTION(Position, position, Position::learned, any(), "how the model encodes positions")                             \
+  OPTION(double, rope_base, 10000.0, above(1.0), "base of the rotary angles")                                         \
+  OPTION(Activation, activation, Activation::gelu, any(), "non-linearity of the feed-forward layer")                  \
+  OPTION(bool, feed_forward, true, any(), "give each block a feed-forward layer")                                     \
+  OPTION(AttentionKind, attention, AttentionKind::builtin, any(),                                                     \
+         "builtin: LibTorch's kernel; manual: the same, written out")                                                 \
+  OPTION(AttentionScale, attention_scale, AttentionScale::head, any(),                                                \
+         "divide attention scores by the square root of the head size, of the width, or not at all")                  \
+  OPTION(bool, qk_norm, false, any(), "RMS-normalise queries and keys per head")                                      \
+  OPTION(bool, output_projection, true, any(), "end attention with a linear layer over the joined heads")             \
+  OPTION(bool, tie_weights, true, any(), "share one matrix between the token embedding and the head")                 \
+  OPTION(                                                                                                             \
+      Integers, ngram_orders, {}, between(2, 16),                                                                     \
+      "for each n listed, a table of embeddings of the last n characters, added to the token embedding; empty: none") \
+  OPTION(Integers, ngram_rows, {}, between(1, 1e9),                                                                   \
+         "rows of each table; n-grams are hashed into them, or numbered if all fit")                                  \
+  OPTION(std::int64_t, ngram_size, 0, between(0, 65536),                                                              \
+         "width of a table's rows; 0: n_embd; narrower ones are joined and projected to n_embd")                      \
+  OPTION(bool, causal, true, any(), "average only: false lets a position see later ones, its own target too (leaks)") \
+  OPTION(Init, init, Init::gpt2, any(), "gpt2: N(0, init_std); pytorch: the library's defaults")                      \
+  OPTION(double, init_std, 0.02, between(0.0, 10.0), "standard deviation of the gpt2 initialisation")                 \
+  OPTION(ResidualInit, residual_init, ResidualInit::scaled, any(),                                                    \
+         "gpt2 initialisation of the layers that end a residual branch: scaled by 1/sqrt(2 L), zero, or plain")       \
   OPTION(Decay, decay, Decay::matrices, any(), "weight decay on matrices and embeddings only, or on all parameters")
 CHARGPT_OPTIONS(ModelConfig, CHARGPT_MODEL_OPTIONS);
 
 /// Parameters whose name matches get their own rate and decay (first match wins; the rest form the groups of `decay`).
 #define CHARGPT_GROUP_OPTIONS(OPTION)                                                            \
-  OPTION(std::string, match, "", any(), "regular expression searched in the parameter's name")   \
+  OPTION(std::string, match, "", any(), "regular expression to find in the parameter's name")    \
   OPTION(double, learning_rate, 1e-3, between(0.0, 1000.0),                                      \
          "peak rate of the group; follows the schedule of train.learning_rate")                  \
   OPTION(double, weight_decay, 0.1, between(0.0, 1000.0), "decoupled weight decay of the group") \
@@ -101,57 +102,58 @@ using Groups = std::vector<GroupConfig>;
 
 #define CHARGPT_TRAIN_OPTIONS(OPTION)                                                                                  \
   OPTION(std::int64_t, batch_size, 12, between(1, 1048576), "windows per micro-batch (B)")                             \
-  OPTION(std::int64_t, gradient_accumulation_steps, 1, between(1, 65536), "micro-batches per update")                  \
+  OPTION(std::int64_t, gradient_accumulation_steps, 1, between(1, 65536), "micro-batches per step")                    \
   OPTION(std::int64_t, max_iters, 2000, between(0, 1e12),                                                              \
-         "updates in all (0 beside max_epochs or max_seconds: they alone decide)")                                     \
-  OPTION(double, max_epochs, 0.0, at_least(0.0),                                                                       \
-         "at most so many passes over the train split; lowers max_iters (0: no limit)")                                \
+         "training steps (0 with max_epochs or max_seconds: they alone decide)")                                       \
+  OPTION(double, max_epochs, 0.0, at_least(0.0), "most passes over the train split; lowers max_iters (0: no limit)")   \
   OPTION(double, max_seconds, 0.0, at_least(0.0),                                                                      \
-         "at most so many seconds; measured, then frozen into max_iters (0: no limit)")                                \
+         "most seconds; the steps that fit are measured, then fixed as max_iters (0: no limit)")                       \
   OPTION(double, learning_rate, 1e-3, between(0.0, 1000.0), "peak learning rate")                                      \
   OPTION(double, min_lr, 1e-4, between(0.0, 1000.0), "learning rate at the end of the decay")                          \
   OPTION(LrSchedule, lr_schedule, LrSchedule::cosine, any(),                                                           \
          "shape of the decay after warm-up; wsd: constant, then linear")                                               \
-  OPTION(std::int64_t, warmup_iters, 100, between(0, 1e12), "updates of linear warm-up")                               \
-  OPTION(std::int64_t, lr_decay_iters, 0, between(0, 1e12), "update at which the decay ends; 0: max_iters")            \
-  OPTION(double, wsd_decay_fraction, 0.2, between(0.0, 1.0), "part of the schedule that wsd decays in")                \
+  OPTION(std::int64_t, warmup_iters, 100, between(0, 1e12), "steps of linear warm-up")                                 \
+  OPTION(std::int64_t, lr_decay_iters, 0, between(0, 1e12), "step at which the decay ends; 0: max_iters")              \
+  OPTION(double, wsd_decay_fraction, 0.2, between(0.0, 1.0), "wsd: fraction of the schedule spent decaying")           \
   OPTION(double, weight_decay, 0.1, between(0.0, 1000.0), "decoupled weight decay")                                    \
   OPTION(double, beta1, 0.9, between(0.0, 0.999999), "AdamW: decay of the first moment")                               \
   OPTION(double, beta2, 0.99, between(0.0, 0.9999999), "AdamW: decay of the second moment")                            \
   OPTION(double, adam_eps, 1e-8, between(0.0, 1.0), "AdamW: epsilon")                                                  \
   OPTION(double, grad_clip, 1.0, at_least(0.0), "largest global gradient norm; 0: no clipping")                        \
   OPTION(double, ema, 0.0, between(0.0, 0.999999),                                                                     \
-         "decay of averaged weights, evaluated and saved beside the trained ones; 0: none")                            \
+         "decay of the moving average of the weights, evaluated and saved beside the trained ones; 0: no average")     \
   OPTION(Groups, groups, {}, any(), "parameter groups with their own rate and decay")                                  \
   OPTION(Windows, windows, Windows::random, any(),                                                                     \
-         "windows drawn at random, or shuffled: each epoch cuts the text once")                                        \
+         "draw windows at random, or (shuffled) cut the text into windows anew each epoch and use each once")          \
   OPTION(std::int64_t, seed, 1337, between(0, 9007199254740991.0), "seed of weights, windows and dropout")             \
   OPTION(std::int64_t, patience, 0, between(0, 1e9), "stop after this many evaluations without improvement; 0: never") \
-  OPTION(std::int64_t, keep, 1, between(1, 1e6), "newest checkpoints kept, beside the best")                           \
+  OPTION(std::int64_t, keep, 1, between(1, 1e6), "newest checkpoints to keep, besides the best")                       \
   OPTION(Dtype, dtype, Dtype::float32, any(), "arithmetic of matrix products; weights stay float32")                   \
   OPTION(OnNonfinite, on_nonfinite, OnNonfinite::stop, any(),                                                          \
-         "at a loss or gradient that is not finite: stop, skip the update, or go back to the last good checkpoint")
+         "at a loss or gradient that is not finite: stop, skip the step, or go back to the last good checkpoint")
 CHARGPT_OPTIONS(TrainConfig, CHARGPT_TRAIN_OPTIONS);
 
-#define CHARGPT_EVAL_OPTIONS(OPTION)                                                                          \
-  OPTION(std::int64_t, eval_interval, 250, between(1, 1e12), "updates between evaluations (and checkpoints)") \
-  OPTION(std::int64_t, eval_iters, 0, between(0, 1e9),                                                        \
-         "batches of an evaluation while training; 0: the whole split, exactly")                              \
-  OPTION(std::int64_t, log_interval, 10, between(1, 1e12), "updates between lines of metrics.jsonl")          \
-  OPTION(std::int64_t, sample_tokens, 200, between(0, 1e6),                                                   \
+#define CHARGPT_EVAL_OPTIONS(OPTION)                                                                        \
+  OPTION(std::int64_t, eval_interval, 250, between(1, 1e12), "steps between evaluations (and checkpoints)") \
+  OPTION(std::int64_t, eval_iters, 0, between(0, 1e9),                                                      \
+         "batches per evaluation while training; 0: the whole split, exactly")                              \
+  OPTION(std::int64_t, log_interval, 10, between(1, 1e12), "steps between lines of metrics.jsonl")          \
+  OPTION(std::int64_t, sample_tokens, 200, between(0, 1e6),                                                 \
          "characters sampled into samples/ at each evaluation; 0: none")
 CHARGPT_OPTIONS(EvalConfig, CHARGPT_EVAL_OPTIONS);
 
 #define CHARGPT_SAMPLE_OPTIONS(OPTION)                                                                          \
   OPTION(std::int64_t, tokens, 500, between(0, 1e12), "characters to generate after the prompt")                \
   OPTION(std::int64_t, num_samples, 1, between(1, 65536), "samples, decoded as one batch")                      \
-  OPTION(double, temperature, 0.8, between(0.0, 1000.0), "divides the logits; 0: always the most probable")     \
+  OPTION(double, temperature, 0.8, between(0.0, 1000.0),                                                        \
+         "divides the logits; 0: always pick the most probable symbol")                                         \
   OPTION(std::int64_t, top_k, 0, between(0, 1e9), "keep the k most probable symbols; 0: all")                   \
   OPTION(double, top_p, 1.0, between(0.0, 1.0), "keep the smallest set of symbols that holds this probability") \
-  OPTION(double, min_p, 0.0, between(0.0, 1.0), "drop symbols below this part of the largest probability")
+  OPTION(double, min_p, 0.0, between(0.0, 1.0),                                                                 \
+         "drop symbols less probable than this fraction of the most probable one")
 CHARGPT_OPTIONS(SampleConfig, CHARGPT_SAMPLE_OPTIONS);
 
-/// One run, resolved. `name` is the preset's or the file's.
+/// The resolved config of a run. `name` is that of the preset or the file.
 struct Config {
   std::string name;
   DataConfig data;

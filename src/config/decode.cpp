@@ -29,7 +29,7 @@ struct Entry {
     throw Error(ExitCode::usage, place + ": " + key + " = " + shown(value) + " " + what);
   }
   [[noreturn]] void reject_type(const std::string& takes) const {
-    if (value.kind == Kind::null) reject("is no value; leave it out, or give " + takes);
+    if (value.kind == Kind::null) reject("is not a value; leave it out, or give " + takes);
     reject((value.kind == Kind::bare ? "is not understood" : "is " + kind_name(value)) + "; it takes " + takes);
   }
   Entry part(const Value& item, const std::string& suffix) const {
@@ -41,7 +41,7 @@ bool is_text(const Value& value) {
   return value.kind == Kind::string || value.kind == Kind::bare;
 }
 
-/// nullopt where the value is no number; Error where it is one that a double cannot hold.
+/// nullopt if the value is not a number; Error if it is one that a double cannot hold.
 std::optional<double> number_of(const Entry& entry) {
   const std::string& text = entry.value.text;
   const bool numeric = entry.value.kind == Kind::number || entry.value.kind == Kind::bare;
@@ -92,7 +92,7 @@ void assign(bool& member, const Range& range, const Entry& entry) {
 void assign(std::string& member, const Range& range, const Entry& entry) {
   if (!is_text(entry.value)) entry.reject_type(takes(member, range));
   if (entry.value.text.find('\0') != std::string::npos) entry.reject("holds a NUL character");
-  if (!is_utf8(entry.value.text)) entry.reject("is not UTF-8");  // a word of the command line may be anything
+  if (!is_utf8(entry.value.text)) entry.reject("is not UTF-8");  // a word from the command line may hold any bytes
   member = entry.value.text;
 }
 
@@ -105,7 +105,7 @@ void assign(Strings& member, const Range& range, const Entry& entry) {
       assign(read.emplace_back(), range, entry.part(item, "[" + std::to_string(read.size()) + "]"));
   else
     assign(read.emplace_back(), range, entry);
-  if (read.empty()) entry.reject("is an empty list; name one file at least");
+  if (read.empty()) entry.reject("is an empty list; name at least one file");
   if (std::find(read.begin(), read.end(), "") != read.end()) entry.reject("has an empty name; name a file");
   member = read;
 }
@@ -116,11 +116,11 @@ void assign(E& member, const Range& range, const Entry& entry) {
   if (!is_text(entry.value)) entry.reject_type(takes(member, range));
   const std::optional<E> chosen = enum_value<E>(entry.value.text);
   if (!chosen)
-    entry.reject("is none of " + joined(spellings<E>(), ", ") + did_you_mean(entry.value.text, spellings<E>()));
+    entry.reject("is not one of " + joined(spellings<E>(), ", ") + did_you_mean(entry.value.text, spellings<E>()));
   member = *chosen;
 }
 
-/// The items of a list; a word from the command line is cut at its commas.
+/// The items of a list; a word from the command line is split at its commas.
 std::vector<Value> items_of(const Value& value) {
   if (value.kind != Kind::bare) return value.items;
   std::vector<Value> items;

@@ -11,8 +11,8 @@
 
 namespace chargpt {
 
-/// Sets config.SECTION.KEY; false where there is no such option. Error usage, opening with `place`, where the value has
-/// another type, is out of range or is none of the choices.
+/// Sets config.SECTION.KEY; false if there is no such option. Error usage, opening with `place`, if the value has
+/// another type, is out of range or is not one of the choices.
 bool assign_option(Config& config, std::string_view section, std::string_view key, const Value& value,
                    const std::string& place, const Source& source);
 

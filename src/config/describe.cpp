@@ -40,7 +40,7 @@ Json section_json(const Section& section) {
   return object;
 }
 
-/// Whole figures as integers, so that the schema reads `1`, not `1.0`.
+/// Whole numbers as integers, so that the schema reads `1`, not `1.0`.
 Json limit_json(double limit) {
   constexpr double exact = 9007199254740992.0;
   if (limit == std::floor(limit) && std::abs(limit) <= exact) return static_cast<std::int64_t>(limit);
@@ -123,16 +123,16 @@ nlohmann::ordered_json config_schema() {
   properties["$schema"] = {{"type", "string"}, {"description", "ignored; tells an editor where the schema is"}};
   properties["extends"] = {{"type", "string"},
                            {"minLength", 1},
-                           {"description", "a config file beside this one, or a preset; what this file says wins"}};
+                           {"description", "a config file beside this one, or a preset; values in this file win"}};
   properties["name"] = {{"type", "string"},
                         {"minLength", 1},
                         {"maxLength", 100},
-                        {"description", "what the run is called; the file's name where left out"}};
+                        {"description", "the run's name; if left out, that of the file"}};
   const Config defaults;
   Config::visit(defaults, [&](const char* name, const auto& section) { properties[name] = section_schema(section); });
   properties["origin"] = {{"type", "object"},
                           {"additionalProperties", {{"type", "string"}}},
-                          {"description", "written into runs: where each value came from"}};
+                          {"description", "written by runs: where each value came from"}};
   return {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
           {"title", "chargpt config"},
           {"type", "object"},

@@ -23,7 +23,7 @@ bool is_there(const fs::path& path) {
   return fs::exists(path, ignored);
 }
 
-/// The first bytes of a file; none where it cannot be read, which is said when it is.
+/// The first bytes of a file; empty if it cannot be read: reading it reports that.
 std::string first_bytes(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   std::string bytes(kind_bytes, '\0');
@@ -32,7 +32,7 @@ std::string first_bytes(const fs::path& path) {
   return bytes;
 }
 
-/// Whether a file of that name and beginning is meant as JSON: an object, or a comment before one.
+/// Whether a file with this name and these first bytes is meant as JSON: an object, or a comment before one.
 bool begins_like_a_config(const fs::path& path, const std::string& bytes) {
   const std::string type = path.extension().native();
   const std::size_t first = bytes.find_first_not_of(" \t\r\n");
@@ -40,7 +40,7 @@ bool begins_like_a_config(const fs::path& path, const std::string& bytes) {
   return bytes[first] == '{' || bytes[first] == '/';
 }
 
-/// Error usage, with the option that it belongs to, for a folder in place of a config.
+/// Error usage for a folder in place of a config, naming the option that takes it.
 [[noreturn]] void refuse_folder(const fs::path& path, const std::string& label) {
   if (is_there(path / "MANIFEST.json"))
     throw Error(ExitCode::usage, label + " is a checkpoint, not a config; chargpt resume " + label +
@@ -48,11 +48,10 @@ bool begins_like_a_config(const fs::path& path, const std::string& bytes) {
   if (is_there(path / "config.json"))
     throw Error(ExitCode::usage, label + " is a run, not a config; chargpt resume " + label +
                                      " goes on with it, and its config is " + (path / "config.json").string());
-  throw Error(ExitCode::usage,
-              label + " is a folder, not a config; texts are given by --text FILE, once for each file");
+  throw Error(ExitCode::usage, label + " is a folder, not a config; give texts with --text FILE, once per file");
 }
 
-/// The same for a file that is no config by its first bytes.
+/// The same for a file whose first bytes are not those of a config.
 void refuse_other_file(const fs::path& path, const std::string& label) {
   std::error_code ignored;
   if (!fs::is_regular_file(path, ignored)) return;
@@ -63,10 +62,11 @@ void refuse_other_file(const fs::path& path, const std::string& label) {
     throw Error(ExitCode::usage, label + " is a file of the checkpoint " + folder + ", not a config; chargpt resume " +
                                      folder + " goes on from it");
   if (const auto kind = kind_of_file(bytes))
-    throw Error(ExitCode::usage, label + " is " + std::string(kind->name) + ", not a config: " +
-                                     std::string(kind->advice) + "; a text is given by --text FILE");
+    throw Error(ExitCode::usage, label + " is " + std::string(kind->name) +
+                                     ", not a config: " + std::string(kind->advice) + "; --text FILE takes texts");
   if (bytes.find('\0') == std::string::npos)
-    throw Error(ExitCode::usage, label + " is no config (it does not begin with {); that is a text: --text " + label);
+    throw Error(ExitCode::usage,
+                label + " is not a config (it does not begin with {); to train on that text, give --text " + label);
 }
 
 }  // namespace

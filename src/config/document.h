@@ -1,4 +1,4 @@
-// Config texts and where they come from: a file, or a preset inside the program; and what their `extends` leads to.
+// Config texts and where they come from: a file, or a preset in the program; and what their `extends` leads to.
 #pragma once
 
 #include <filesystem>
@@ -18,7 +18,7 @@ struct Document {
   std::filesystem::path folder;  ///< of the file, or of the preset's name
 };
 
-/// Null where there is none of that name.
+/// Null if there is none of that name.
 const Preset* find_preset(const std::string& name);
 /// "; did you mean nanogpt-cpu?", or the empty string.
 std::string nearest_preset(const std::string& name);
@@ -28,7 +28,7 @@ Document preset_document(const Preset& preset);
 Document file_document(const std::filesystem::path& path);
 
 /// The document that `extends` names: for a file, a file beside it or a preset; for a preset, one beside it or any
-/// other. Error missing where there is neither, usage where it is no string.
+/// other. Error missing if there is neither, usage if it is not a string.
 Document extended_document(const Document& from, const Value& extends);
 
 }  // namespace chargpt

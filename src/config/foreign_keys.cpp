@@ -12,10 +12,10 @@ struct ForeignKey {
 
 constexpr ForeignKey foreign_keys[] = {
     // nanoGPT's train.py, sample.py and GPTConfig
-    {"always_save_checkpoint", "every evaluation saves; train.keep says how many stay"},
+    {"always_save_checkpoint", "every evaluation saves a checkpoint, train.keep says how many to keep"},
     {"backend", "leave it out, training runs in one process"},
     {"compile", "leave it out, there is nothing to compile"},
-    {"dataset", "data.text takes the text file itself"},
+    {"dataset", "use data.text, which takes the text file itself"},
     {"decay_lr", "use train.lr_schedule, \"constant\" for no decay"},
     {"device", "use the flag --device"},
     {"device_type", "use the flag --device"},

@@ -1,4 +1,4 @@
-// Keys of nanoGPT and of other trainers that mean nothing here, or have another name: what to use instead.
+// Keys of nanoGPT and other trainers that have no meaning or another name here, and what to use instead.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,7 @@
 
 namespace chargpt {
 
-/// "the run folder is --run DIR", for the end of a message; none where the key is not one of theirs.
+/// "the run folder is --run DIR", for the end of a message; none if the key is not one of theirs.
 std::optional<std::string> replacement_of(std::string_view foreign_key);
 
 }  // namespace chargpt

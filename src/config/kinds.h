@@ -30,7 +30,7 @@ inline std::string spelled(std::int64_t number) {
   return std::to_string(number);
 }
 
-/// "1 to 1000", "at least 0", "above 1"; empty where anything goes.
+/// "1 to 1000", "at least 0", "above 1"; empty if anything goes.
 inline std::string range_text(const Range& range) {
   if (std::isfinite(range.min) && std::isfinite(range.max)) return spelled(range.min) + " to " + spelled(range.max);
   if (std::isfinite(range.min)) return (range.above ? "above " : "at least ") + spelled(range.min);
@@ -66,7 +66,7 @@ requires std::is_enum_v<E> std::string type_name(E) {
   return "choice";
 }
 
-/// The values that an option of this type and range accepts; empty where anything of the type does.
+/// The values that an option of this type and range accepts; empty if any value of the type will do.
 template <class T>
 std::string allowed_text(const T&, const Range& range) {
   if constexpr (std::is_enum_v<T>)

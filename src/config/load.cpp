@@ -38,17 +38,17 @@ class Layers {
   void add_section(const Document& document, const std::string& section, const Value& object);
   void restore_origin(const Document& document, const Value& object);
   void add_override(const Override& setting);
-  /// Error usage where another override has set the option before.
+  /// Error usage if another override has already set the option.
   void say_once(const std::string& option, const Override& setting);
   void set_name(const Value& value, const std::string& place);
-  /// Of max_iters, max_epochs and max_seconds, those that this layer leaves alone give way to those that it sets.
+  /// The limits among max_iters, max_epochs and max_seconds that this layer sets clear those that it does not.
   void settle_length();
 
   Config& config_;
   std::map<std::string, std::string>& origin_;
   std::vector<std::string> open_;            ///< identities of documents that extend one another
   std::set<std::string> given_;              ///< options set by the current layer
-  std::map<std::string, std::string> said_;  ///< those of overrides, as the user said them
+  std::map<std::string, std::string> said_;  ///< those of overrides, as the user spelled them
   std::optional<std::string> name_;
 };
 
@@ -62,9 +62,10 @@ void Layers::add(const Document& document) {
     const Document base = extended_document(document, *extends);
     const std::string said = document.source.place(extends->line) + ": extends = " + shown(*extends);
     if (std::find(open_.begin(), open_.end(), base.identity) != open_.end())
-      throw Error(ExitCode::usage, said + " leads back to " + base.source.label + ", which is being read already");
+      throw Error(ExitCode::usage, said + " leads back to " + base.source.label + ", which is already being read");
     if (open_.size() == max_chain)
-      throw Error(ExitCode::usage, said + " is the " + std::to_string(max_chain) + "th file in a row, the limit");
+      throw Error(ExitCode::usage,
+                  said + " makes a chain of more than " + std::to_string(max_chain) + " files, the limit");
     add(base);
   }
   given_.clear();
@@ -117,7 +118,7 @@ void Layers::add(std::span<const Override> overrides) {
   settle_length();
 }
 
-/// A word as it stands, or JSON where it starts like a string, a list or an object.
+/// A bare word, or JSON if it starts like a string, a list or an object.
 Value override_value(const Override& setting, const Source& source) {
   const bool is_json = !setting.value.empty() && std::string_view("\"[{").find(setting.value[0]) != std::string::npos;
   if (is_json) return read_json(setting.value, source);
@@ -175,7 +176,7 @@ void Layers::set_name(const Value& value, const std::string& place) {
 void Layers::settle_length() {
   TrainConfig& train = config_.train;
   const auto sets = [&](const char* key, double value) { return given_.contains(key) && value > 0; };
-  // A given 0 of max_iters is a length, of the others no limit.
+  // max_iters = 0 is a length; 0 for the others means no limit.
   const char* setter = given_.contains("train.max_iters")             ? "train.max_iters"
                        : sets("train.max_seconds", train.max_seconds) ? "train.max_seconds"
                        : sets("train.max_epochs", train.max_epochs)   ? "train.max_epochs"
@@ -191,7 +192,7 @@ void Layers::settle_length() {
   clear(train.max_seconds, "train.max_seconds");
 }
 
-/// Options that contradict each other whatever the model and the text are.
+/// Options that contradict each other whatever the model and the text.
 void check(const ResolvedConfig& resolved) {
   const TrainConfig& train = resolved.config.train;
   const auto said = [&](const char* key, double value) {
@@ -225,7 +226,7 @@ std::string stem_of(const std::string& path) {
   return stem.empty() ? "config" : stem;
 }
 
-/// Where `key` stands in `line` as a whole word; npos where it does not.
+/// Where `key` stands in `line` as a whole word; npos if nowhere.
 std::size_t find_key(const std::string& line, const std::string& key) {
   const auto is_part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.'; };
   for (std::size_t at = line.find(key); at != std::string::npos; at = line.find(key, at + 1)) {
@@ -259,7 +260,7 @@ ResolvedConfig load_config(const std::string& name_or_path, std::span<const Over
   const std::string near = nearest_preset(name_or_path);
   throw Error(ExitCode::missing, printable(name_or_path) + " is neither a preset nor a file" +
                                      (near.empty() ? "; chargpt configs lists the presets" : near) +
-                                     (name_or_path.ends_with(".txt") ? "; a text is given by --text FILE" : ""));
+                                     (name_or_path.ends_with(".txt") ? "; give a text with --text FILE" : ""));
 }
 
 ResolvedConfig parse_config(std::string_view text, const std::string& source, const std::filesystem::path& folder,

@@ -15,8 +15,8 @@
 
 namespace chargpt {
 
-/// One `--set KEY=VALUE` or `--KEY VALUE`. Key: "train.learning_rate", or "learning_rate" where only one section has it
-/// (`-` and `_` are the same), or "name". Value: JSON where it starts with `"`, `[` or `{`; else a word of whatever
+/// One `--set KEY=VALUE` or `--KEY VALUE`. Key: "train.learning_rate", or "learning_rate" if only one section has it
+/// (`-` and `_` are the same), or "name". Value: JSON if it starts with `"`, `[` or `{`; else a word of whatever
 /// type the option has (`.5` and `mlp,norm` work), so a list of file names is best passed as JSON. `flag` is how the
 /// user spelled it, for messages.
 struct Override {
@@ -24,7 +24,7 @@ struct Override {
   std::string value;
   std::string flag;
 };
-/// Of several overrides each sets another option: one that is given twice is an Error usage, which names both values.
+/// Each override must set a different option: one given twice is an Error usage that names both values.
 
 struct ResolvedConfig {
   Config config;
@@ -52,7 +52,7 @@ ResolvedConfig parse_config(std::string_view text, const std::string& source, co
 
 /// Applies overrides to an already resolved config (as `resume --set` does) and checks it again.
 /// Everywhere, max_iters, max_epochs and max_seconds are limits of one length: those that one layer sets hold together
-/// (the shortest ends the run), and the last layer that sets any puts the earlier ones to 0, which is no limit.
+/// (the shortest ends the run), and the last layer that sets any sets the earlier ones to 0: no limit.
 void apply_overrides(ResolvedConfig& resolved, std::span<const Override> overrides);
 
 /// The same error with the place of the first option it names ("model.n_head") that was set anywhere: for checks of

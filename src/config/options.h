@@ -11,7 +11,7 @@
 
 namespace chargpt {
 
-/// Closed interval of allowed values of a number; open at `min` where `above` is set.
+/// Closed interval of allowed values of a number; open at `min` if `above` is set.
 struct Range {
   double min = -std::numeric_limits<double>::infinity();
   double max = std::numeric_limits<double>::infinity();
@@ -32,7 +32,7 @@ constexpr Range any() {
 
 }  // namespace chargpt
 
-/// One option: member of TYPE with its default, and a line of the struct's visit(). DEFAULT in parentheses where it
+/// One option: member of TYPE with its default, and a line of the struct's visit(). DEFAULT in parentheses if it
 /// holds commas.
 #define CHARGPT_OPTION_MEMBER(TYPE, NAME, DEFAULT, RANGE, HELP) TYPE NAME = DEFAULT;
 #define CHARGPT_OPTION_VISIT(TYPE, NAME, DEFAULT, RANGE, HELP) visitor(#NAME, self.NAME, RANGE, HELP);

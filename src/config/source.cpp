@@ -23,10 +23,10 @@ bool is_space(char c) {
 struct Progress {
   int line = 1;  ///< of the next character
   int last_line =
-      1;  ///< of the last character that is no space: after a number the parser has read one character too many
+      1;  ///< of the last character that is not a space: after a number the parser has read one character too far
 };
 
-/// Reads characters for the parser and keeps count of lines, which its events do not tell.
+/// Reads characters for the parser and keeps count of lines, which its events do not report.
 class CountingIterator {
  public:
   using iterator_category = std::input_iterator_tag;
@@ -68,7 +68,7 @@ bool is_word(char c) {
 /// The unexpected thing that ends at `position` (1-based), and what stands before it.
 struct Culprit {
   std::string_view text;
-  char previous = 0;  ///< the last character before it that is no space; 0 at the start
+  char previous = 0;  ///< the last character before it that is not a space; 0 at the start
 };
 
 Culprit culprit_at(std::string_view text, std::size_t position, const std::string& token) {
@@ -88,7 +88,7 @@ std::string advice_on_word(std::string_view word) {
   std::string lower(word);
   std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
   if (lower == "true" || lower == "false" || lower == "null") return "write " + lower + " in lower case";
-  if (lower == "none") return "leave the key out, or write \"none\" where that is a choice";
+  if (lower == "none") return "leave the key out, or write \"none\" if that is a choice";
   if (lower.find("nan") != std::string::npos || lower.find("inf") != std::string::npos) return "numbers are finite";
   if (std::isalpha(static_cast<unsigned char>(word[0])) != 0 || word[0] == '_')
     return "write keys and words in double quotes";
@@ -108,7 +108,7 @@ std::string advice_on(const Culprit& culprit) {
     return culprit.previous == '}' ? "a comma is missing before it, or a } too many"
                                    : "a comma or colon is missing before it";
   if (is_word(first)) return advice_on_word(culprit.text);
-  return "it cannot stand here";
+  return "it does not belong here";
 }
 
 /// What is wrong at `position`; `token` is what the parser last read, up to there.
@@ -118,7 +118,7 @@ std::string complaint(std::string_view text, std::size_t position, const std::st
   if (position == 0 || position > text.size()) return ": it ends before the last string, comment, ] or } is closed";
   const char last = text[position - 1];
   const bool in_string = token.starts_with('"') && (token.size() < 2 || token.back() != '"');
-  if (last == '\n' || last == '\r') return ": a string ends on the line where it starts";
+  if (last == '\n' || last == '\r') return ": a string must end on the line where it starts";
   if (in_string && static_cast<unsigned char>(last) >= 0x80) return ": a string is not UTF-8";
   if (in_string && token.size() > 1 && token[token.size() - 2] == '\\') return ": a \\ in a string is written \\\\";
   const Culprit culprit = culprit_at(text, position, token);
@@ -139,7 +139,7 @@ class TreeBuilder {
   bool number_unsigned(std::uint64_t value) { return scalar(Value::Kind::number, std::to_string(value)); }
   bool number_float(double, const std::string& spelling) { return scalar(Value::Kind::number, spelling); }
   bool string(std::string& value) { return scalar(Value::Kind::string, std::move(value)); }
-  bool binary(std::vector<std::uint8_t>&) { return false; }  // no such thing in a text
+  bool binary(std::vector<std::uint8_t>&) { return false; }  // JSON text has no binary values
   bool start_object(std::size_t) { return open(Value::Kind::object); }
   bool start_array(std::size_t) { return open(Value::Kind::array); }
   bool end_object() { return close(); }
@@ -174,14 +174,13 @@ class TreeBuilder {
     return out;
   }
 
-  /// Error where the object being read has the key already; `value` is the second one.
+  /// Error if the object being read already has the key; `value` is the second one.
   void check_new(const Value& value) {
     Frame& parent = open_.back();
     const auto [first, is_new] = parent.lines.emplace(parent.key, value.line);
     if (!is_new)
       fail(value.line, path() + " = " + (value.kind == Value::Kind::array ? "[...]" : shown(value)) +
-                           " is given a second time, first in line " + std::to_string(first->second) +
-                           "; keep one of them");
+                           " is given twice, first on line " + std::to_string(first->second) + "; keep one of them");
   }
 
   Value& append(Value value) {

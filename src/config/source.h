@@ -1,5 +1,4 @@
-// Strict JSON with comments, whose every value knows its line. Knows no option: what a value means is decided
-// elsewhere.
+// Strict JSON with comments; every value knows its line. Knows no option: what a value means is decided elsewhere.
 #pragma once
 
 #include <string>
@@ -8,7 +7,7 @@
 
 namespace chargpt {
 
-/// A text of configuration and how to call it in messages: a file "mine.json", or a flag "--set" that has no lines.
+/// Where config text comes from, for messages: a file, "mine.json", or a flag, "--set", which has no lines.
 struct Source {
   std::string label = {};
   bool has_lines = true;
@@ -44,13 +43,13 @@ struct Member {
   Value value;
 };
 
-/// The value that `text` holds. Error usage with source, line and path of keys where it is not JSON (// and /* */
+/// The value that `text` holds. Error usage with source, line and path of keys if it is not JSON (// and /* */
 /// comments allowed), gives a key twice, nests deeper than 16, holds a NUL, or is larger than 1 MB.
 Value read_json(std::string_view text, const Source& source);
 
 constexpr std::size_t max_config_bytes = 1 << 20;
 
-/// For messages: `5`, `"four"`, `["mlp", "norm"]`, `{...}`, cut where long.
+/// For messages: `5`, `"four"`, `["mlp", "norm"]`, `{...}`, cut if long.
 std::string shown(const Value& value);
 /// "a string", "an object", ...
 std::string kind_name(const Value& value);

@@ -13,7 +13,7 @@
 namespace chargpt {
 namespace {
 
-/// What to say after a key that no option has: the option that was probably meant, or where the options are listed.
+/// What to say about an unknown key: the option that was probably meant, or where the options are listed.
 std::string suggestion(const std::string& section, const std::string& key) {
   std::vector<std::string> here, anywhere, full;
   for (const OptionInfo& option : option_table()) {

@@ -1,4 +1,4 @@
-// The error for a key that no option has: the option that was probably meant, or what to use instead of another
+// The error for an unknown key: it names the option that was probably meant, or what to use instead of another
 // program's key.
 #pragma once
 
@@ -12,7 +12,7 @@ namespace chargpt {
 /// data, model, train, eval, sample.
 const std::vector<std::string>& section_names();
 
-/// Error usage for `section`.`key` = `value`, or plain `key` where section is empty; opens with `place`.
+/// Error usage for `section`.`key` = `value`, or plain `key` if section is empty; opens with `place`.
 [[noreturn]] void reject_unknown(const std::string& place, const std::string& section, const std::string& key,
                                  const Value& value);
 

@@ -32,8 +32,8 @@ Holdout holdout_of(const DataConfig& data) {
   return {.fraction = data.val_fraction, .most = data.max_val_tokens};
 }
 
-/// int((1 - val_fraction) * n) as Python has it for the decimal number that was meant: 1 - 0.8 is taken as 0.2, the
-/// double nearest to it, not as 0.19999999999999996.
+/// int((1 - val_fraction) * n) as Python computes it for the decimal number that was meant: 1 - 0.8 is taken as 0.2,
+/// the double nearest to it, not as 0.19999999999999996.
 std::int64_t train_size(std::int64_t tokens, double val_fraction) {
   constexpr double decimals = 1e12;
   const double train_fraction = std::round((1.0 - val_fraction) * decimals) / decimals;
@@ -140,7 +140,7 @@ std::vector<std::string> notices_of(const std::vector<TextSource>& sources, Unit
     if (source.has_byte_order_mark()) notices.push_back(source.name() + ": byte order mark removed");
     if (units != Units::bytes) continue;
     if (const auto kind = kind_of(source))
-      notices.push_back(source.name() + " is " + std::string(kind->name) + ": its bytes are learnt as they stand");
+      notices.push_back(source.name() + " is " + std::string(kind->name) + ": the model learns its bytes as they are");
   }
   return notices;
 }
@@ -172,7 +172,7 @@ Corpus corpus_in_memory(const std::vector<TextSource>& sources, const DataConfig
   return Corpus(std::move(survey.vocabulary), tokens, ids, holdout_of(data), std::move(notices));
 }
 
-/// None where the cache has nothing usable.
+/// None if the cache has nothing usable.
 std::optional<Corpus> corpus_from_cache(const IdCache& cache, const std::vector<TextSource>& sources,
                                         const Holdout& holdout) {
   auto content = cache.open();
@@ -194,8 +194,9 @@ Corpus corpus_through_cache(const IdCache& cache, const std::vector<TextSource>&
   throw Error(ExitCode::io, cache.path().native() +
                                 " does not read back as it was written; check the disk, or choose another folder");
 }
-/// The file for the ids of these texts in this vocabulary; its key changes with the texts' state. A vocabulary that is
-/// given is a run's, which has one text, whatever that is called: one file, good also after the text was renamed.
+/// The file for the ids of these texts in this vocabulary; its key changes with the texts' state. A given
+/// vocabulary belongs to a run, and a run has one text, whatever its name: one file, still good once the text is
+/// renamed.
 IdCache cache_of(const TextFiles& files, const std::filesystem::path& folder, const DataConfig& data,
                  const std::optional<Vocabulary>& vocabulary) {
   std::uint64_t name = crc64(std::string(enum_name(vocabulary ? vocabulary->units() : data.units)));
@@ -225,7 +226,7 @@ bool both_hold(std::int64_t needed, std::int64_t tokens, double val_fraction) {
   return train >= needed && tokens - train >= needed;
 }
 
-/// The length from which both splits hold `needed` tokens; none where no length would do.
+/// The length from which both splits hold `needed` tokens; none if no length would do.
 std::optional<std::int64_t> sufficient_length(std::int64_t needed, double val_fraction) {
   std::int64_t too_short = 0, enough = std::int64_t{1} << 50;
   if (!both_hold(needed, enough, val_fraction)) return std::nullopt;
@@ -236,8 +237,7 @@ std::optional<std::int64_t> sufficient_length(std::int64_t needed, double val_fr
   return enough;
 }
 
-/// The smallest val_fraction, in hundredths, that gives both splits `needed` of `tokens` tokens; none where there is
-/// none.
+/// The smallest val_fraction, in hundredths, that gives both splits `needed` of `tokens` tokens, if there is one.
 std::optional<std::string> sufficient_val_fraction(std::int64_t needed, std::int64_t tokens) {
   for (int hundredths = 1; hundredths <= 90; ++hundredths)
     if (both_hold(needed, tokens, hundredths / 100.0)) {

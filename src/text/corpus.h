@@ -45,7 +45,7 @@ struct Fingerprint {
   bool operator==(const Fingerprint&) const = default;
 };
 
-/// What of a text is held out for validation: its last `fraction`, and of that the first `most` tokens.
+/// The part of a text held out for validation: its last `fraction`, and of that the first `most` tokens.
 struct Holdout {
   double fraction = 0.1;
   std::int64_t most = std::numeric_limits<std::int64_t>::max();
@@ -77,7 +77,7 @@ class Corpus {
   std::vector<std::string> notices_;
 };
 
-/// Told while a text is read how many of its bytes are done, each as often as it is read; `of` 0: of an unknown number.
+/// Called while a text is read with the bytes done so far, each counted as often as it is read; `of` 0: total unknown.
 using ReadingProgress = std::function<void(std::uint64_t done, std::uint64_t of)>;
 
 /// Texts of more bytes than this are not held in memory but read in pieces; their ids are mapped from a cache file.

@@ -62,8 +62,8 @@ bool all_below(std::span<const std::byte> ids, std::uint64_t width, std::int64_t
   return all_below<std::uint32_t>(ids, limit);
 }
 
-/// Whether the figures of a header fit each other and a file of `size` bytes; nothing is multiplied before it is
-/// bounded.
+/// Whether the numbers in a header agree with each other and with a file of `size` bytes; nothing is multiplied before
+/// it is bounded.
 bool fits(const Header& header, std::uint64_t size) {
   if (header.magic != magic || header.units > 1 || header.symbols > code_point_limit) return false;
   if (header.width != 1 && header.width != 2 && header.width != 4) return false;
@@ -81,7 +81,7 @@ std::optional<Vocabulary> vocabulary_of(const Header& header, std::span<const st
   return Vocabulary::of_characters(std::move(symbols));
 }
 
-/// Removes what killed processes left of this file; a writer that lives touches its own all the time.
+/// Removes what killed processes left of this file; a live writer keeps touching its own.
 void remove_abandoned(const std::filesystem::path& path) {
   constexpr auto longest_silence = std::chrono::hours(1);
   const std::string prefix = path.filename().native() + ".tmp-";
@@ -99,7 +99,7 @@ void remove_abandoned(const std::filesystem::path& path) {
 class UnfinishedFile {
  public:
   explicit UnfinishedFile(std::filesystem::path path) : path_(std::move(path)) {
-    // Under a name that nothing has: the next number where a process of the same one left such a file.
+    // Under a free name: the next number if a process with the same id left such a file.
     for (int mark = ::getpid(); number_ < 0; ++mark) {
       temporary_ = path_.native() + ".tmp-" + std::to_string(mark);
       number_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);

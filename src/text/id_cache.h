@@ -1,4 +1,4 @@
-// The ids of a large text as one file, mapped into memory: whole or absent, and of no use once the text has changed.
+// The ids of a large text as one file, mapped into memory: whole or absent, and stale once the text has changed.
 // Knows nothing of how a text is encoded.
 #pragma once
 
@@ -26,12 +26,12 @@ class IdCache {
     std::uint64_t crc64 = 0;  ///< what the ids summed to when they were written
   };
 
-  /// `path`: the file; `key`: tells the text that it must hold.
+  /// `path`: the file; `key`: identifies the text that it must hold.
   IdCache(std::filesystem::path path, std::uint64_t key) : path_(std::move(path)), key_(key) {}
   const std::filesystem::path& path() const { return path_; }
 
-  /// None when the file is absent, of another text or format, cut short, or holds ids outside its vocabulary. The sum
-  /// of the ids is left to the caller, who needs it anyway.
+  /// None if the file is absent, of another text or format, cut short, or holds ids outside its vocabulary. Checking
+  /// the sum of the ids is left to the caller, who needs it anyway.
   std::optional<Content> open() const;
 
   /// Replaces the file: `fill` is called with the sink of its ids, of `width` bytes each. Error io: disk full and the

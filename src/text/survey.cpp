@@ -6,14 +6,14 @@
 namespace chargpt {
 namespace {
 
-/// Flags by code point; a byte each, so that a character costs one read.
+/// One flag per code point, a byte each, so that a character costs one read.
 using CodePointFlags = std::vector<std::uint8_t>;
 
 [[noreturn]] void refuse_symbols(const std::string& name, std::int64_t max_symbols, std::int64_t position) {
   throw Error(ExitCode::data,
               name + " has more than " + std::to_string(max_symbols) +
-                  " different characters (data.max_symbols) by character " + std::to_string(position) +
-                  ": probably not plain text or in a wrong encoding; check the file, use --units bytes, or "
+                  " distinct characters (data.max_symbols) by character " + std::to_string(position) +
+                  ": it is probably not plain text, or in the wrong encoding; check the file, use --units bytes, or "
                   "raise data.max_symbols");
 }
 
@@ -38,7 +38,7 @@ bool all_flagged(const CodePointFlags& flags, const Characters& characters) {
   return all != 0;
 }
 
-/// Counts characters and hands those without a flag to `unseen`, whose business it is to give them one.
+/// Counts characters and hands those without a flag to `unseen`, which must give them one.
 template <class Unseen>
 struct Counter {
   const CodePointFlags& flags;

@@ -15,8 +15,8 @@ struct Survey {
   std::int64_t tokens = 0;
 };
 
-/// Reads all sources once. Without `vocabulary` one of data.units is made of what they hold; Error data as soon as
-/// there are more than data.max_symbols characters. With it: Error data naming the characters that it lacks.
+/// Reads all sources once. Without `vocabulary`, makes one of data.units from what they hold; Error data as
+/// soon as there are more than data.max_symbols characters. With it: Error data naming the characters that it lacks.
 Survey survey_texts(const std::vector<TextSource>& sources, const DataConfig& data,
                     const std::optional<Vocabulary>& vocabulary);
 

@@ -14,12 +14,11 @@ class SymbolIndex {
   /// id = position in `code_points`, each a scalar value.
   explicit SymbolIndex(const std::vector<char32_t>& code_points);
 
-  /// To look ids up with: two pointers, which a loop that writes bytes can hold in registers. The index must outlive
-  /// it.
+  /// Looks ids up: two pointers, which a loop that writes bytes can hold in registers. The index must outlive it.
   struct View {
     const std::uint32_t* pages;
     const std::int32_t* ids;
-    /// -1 where unknown; code_point must be below code_point_limit.
+    /// -1 if unknown; code_point must be below code_point_limit.
     std::int32_t operator[](char32_t code_point) const {
       return ids[pages[code_point / page_size] * page_size + code_point % page_size];
     }

@@ -18,8 +18,8 @@ constexpr std::uint64_t end_bytes = std::uint64_t{64} << 10;
 std::string advice_for_missing(const fs::path& path) {
   if (path.filename() == "tinyshakespeare.txt")
     return "; scripts/get_text.sh of a checkout fetches it, and --text " + std::string(sample_text_name) +
-           " is a small text inside the program";
-  return path.is_relative() ? "; relative paths start at the working folder" : "; check its name";
+           " is a small text built into the program";
+  return path.is_relative() ? "; relative paths start at the working folder" : "; check the name";
 }
 
 bool is_sample(const fs::path& path) {
@@ -30,7 +30,7 @@ TextSource sample_source() {
   return TextSource::in_memory(std::string(sample_text_name), std::string(sample_text()));
 }
 
-/// Neither a file of known size nor, like a folder, nothing that could be read.
+/// A pipe or device: readable, but not a regular file of known size.
 bool is_pipe(const fs::path& path) {
   std::error_code unknown;
   return fs::is_fifo(path, unknown) || fs::is_character_file(path, unknown);

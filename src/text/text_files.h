@@ -1,5 +1,4 @@
-// The files that make a text: found, opened as sources, and told apart from what they were yesterday. Knows no
-// character.
+// The files that make a text: found, opened as sources, and checked for changes since last time. Knows no character.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +20,9 @@ class TextFiles {
   std::uint64_t bytes() const;
   /// Whether all together have at most `bytes` bytes. Pipes count nothing: their size is not known.
   bool within(std::uint64_t bytes) const;
-  /// No pipe or the like among them: they can be read again, and have a state.
+  /// Whether none is a pipe or the like, so that they can be read again and have a state.
   bool regular() const;
-  /// Files as sources that hold their bytes: what is read twice is the same twice. `progress` is told of pipes.
+  /// Files as sources that hold their bytes, so that a second reading gives the same. `progress` is told of pipes.
   std::vector<TextSource> in_memory(std::uint64_t max_bytes, const ReadingProgress& progress) const;
   /// Files as sources read in pieces; pipes are held in memory, and `progress` is told of them.
   std::vector<TextSource> streamed(std::uint64_t max_pipe_bytes, const ReadingProgress& progress) const;
@@ -35,7 +34,7 @@ class TextFiles {
   std::string state() const;
 
  private:
-  std::vector<std::filesystem::path> paths_;  ///< sample_text_name among them stands for no file
+  std::vector<std::filesystem::path> paths_;  ///< sample_text_name among them is the built-in text, not a file
 };
 
 }  // namespace chargpt

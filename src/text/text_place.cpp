@@ -31,7 +31,7 @@ bool is_there(const std::string& name) {
   return name == sample_text_name || fs::exists(name, ignored);
 }
 
-/// What RUN/text.json says of `count` files; empty where it says nothing usable: then the text is looked for elsewhere.
+/// What RUN/text.json says about `count` files; empty if nothing usable: then the text is looked for elsewhere.
 TextNames kept_names(const fs::path& run, std::size_t count) {
   const fs::path path = run / file_name;
   if (!is_regular(path.native())) return {};
@@ -69,7 +69,7 @@ std::vector<fs::path> endings_of(const fs::path& path) {
   return endings;
 }
 
-/// Each file's places, likeliest first; only the first may be something else than a regular file (a pipe).
+/// Each file's places, likeliest first; only the first may be something other than a regular file (a pipe).
 std::vector<std::string> places_of(const std::string& name, const std::string& kept,
                                    const std::vector<fs::path>& folders) {
   std::vector<std::string> places{name};
@@ -87,10 +87,11 @@ std::string listed(const TextNames& names) {
 }
 
 [[noreturn]] void refuse_missing(const KnownText& known) {
-  throw Error(ExitCode::missing,
-              listed(known.data.text) + ", the text of " + known.run.string() +
-                  ", is not there, nor where it was before, nor beside the run; give it by --text FILE, wherever it " +
-                  "lies now (relative paths start at the working folder)");
+  throw Error(
+      ExitCode::missing,
+      listed(known.data.text) + ", the text of " + known.run.string() +
+          ", is not there, where it was before, or beside the run; pass it with --text FILE, wherever it is now " +
+          "(relative paths start at the working folder)");
 }
 
 [[noreturn]] void refuse_another(const KnownText& known, const std::string& what, const std::string& how) {
@@ -98,7 +99,7 @@ std::string listed(const TextNames& names) {
                                   advice_for_another_text(known.run));
 }
 
-/// Reads the text at one place; none where it is another text. What cannot be read at all is an Error.
+/// Reads the text at one place; none if another text is there. What cannot be read at all is an Error.
 std::optional<Corpus> text_at(const TextNames& names, const KnownText& known, const fs::path& cache_folder,
                               const ReadingProgress& progress, std::string& difference) {
   DataConfig data = known.data;
@@ -112,7 +113,7 @@ std::optional<Corpus> text_at(const TextNames& names, const KnownText& known, co
 }  // namespace
 
 void keep_text_place(const fs::path& run, const TextNames& names) {
-  if (!std::all_of(names.begin(), names.end(), is_there)) return;  // then what is kept is better
+  if (!std::all_of(names.begin(), names.end(), is_there)) return;  // the place already kept is better
   nlohmann::ordered_json json = {{"version", version}, {"text", nlohmann::json::array()}};
   for (const std::string& name : names) {
     const std::string place = name == sample_text_name ? name : fs::absolute(name).native();
@@ -136,7 +137,7 @@ std::vector<TextNames> text_places(const TextNames& names, const fs::path& run) 
   for (std::size_t rank = 0; rank < most_places; ++rank) {
     TextNames found;
     for (const auto& candidates : of_each) {
-      // Where the file is not at this place, the likeliest one that has it.
+      // If the file is not at this place, the likeliest one that has it.
       const auto good = [&](std::size_t i) {
         return i < candidates.size() && (i == 0 ? is_there(candidates[i]) : is_regular(candidates[i]));
       };
@@ -169,12 +170,12 @@ FoundText find_text(const KnownText& known, bool named, const fs::path& cache_fo
 }
 
 std::string difference_of(const Fingerprint& then, const Fingerprint& now) {
-  if (then.tokens == now.tokens) return "as long, but other characters";
+  if (then.tokens == now.tokens) return "as long, but with other characters";
   return std::to_string(then.tokens) + " tokens then, " + std::to_string(now.tokens) + " now";
 }
 
 std::string advice_for_another_text(const fs::path& run) {
-  return "give that one by --text FILE, wherever it lies now; or train on this one with a fresh optimizer, as a new "
+  return "pass that one with --text FILE, wherever it is now; or train on this one with a fresh optimizer, as a new "
          "run: "
          "chargpt train --init_from " +
          run.string() + " --text FILE";

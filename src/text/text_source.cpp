@@ -30,7 +30,7 @@ std::string shown(const std::filesystem::path& path) {
   throw Error(ExitCode::io, "cannot read " + shown(path) + ": " + std::generic_category().message(reason));
 }
 
-/// Opened for reading without waiting for anybody who writes; closes itself.
+/// Opened for reading without waiting for a writer; closes itself.
 class Pipe {
  public:
   explicit Pipe(const std::filesystem::path& path)
@@ -69,7 +69,7 @@ std::string shown(const TextPlace& place) {
 
 constexpr const char* as_bytes = ", or use --units bytes";
 
-/// What has a name of its own is called by it, not by the byte that gave it away.
+/// A file of a known kind is called by that, not by the byte that gave it away.
 void refuse_kind(const TextSource& source) {
   if (const auto kind = kind_of(source))
     throw Error(ExitCode::data, source.name() + " is " + std::string(kind->name) + ", not a plain UTF-8 text; " +

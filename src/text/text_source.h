@@ -24,7 +24,7 @@ class TextSource {
   /// A file read whole and at once. Errors as read_file.
   static TextSource whole_file(const std::filesystem::path& path, std::uint64_t max_bytes);
   /// A pipe or device, which can be read only once, whole. `note` is told the bytes read so far, several times a
-  /// second also while none come. Errors as read_file.
+  /// second, even while none arrive. Errors as read_file.
   static TextSource pipe(const std::filesystem::path& path, std::uint64_t max_bytes,
                          const std::function<void(std::uint64_t bytes)>& note);
   /// A file read in pieces, each time anew: memory stays flat. Errors as read_file.
@@ -76,8 +76,8 @@ struct TextPlace {
   void advance(std::string_view bytes);
 };
 
-/// What of an archive, a picture, a text of another encoding and so on `source` is, by its first bytes; none for a
-/// plain text.
+/// The kind of `source` by its first bytes: an archive, a picture, a text of another encoding and so on; none for plain
+/// text.
 std::optional<FileKind> kind_of(const TextSource& source);
 
 /// Error data when `piece`, at `place` of `source`, holds a NUL byte.
@@ -98,14 +98,14 @@ void read_characters(const TextSource& source, Visit&& visit) {
     const std::size_t used = decode_utf8(piece, visit);
     place.advance(piece.substr(0, used));
     rest = piece.substr(used);
-    // A fault other than a cut-off character cannot be mended by the next piece.
+    // Only a cut-off character can be completed by the next piece.
     if (!rest.empty() && decode_character(rest).fault != Utf8Fault::cut_off) break;
   }
   if (!rest.empty()) refuse_encoding(rest, place, source);
 }
 
-/// Calls visit(byte value) for each byte of the source, or visit.single_bytes(bytes) where it has that; any content
-/// will do.
+/// Calls visit(byte value) for each byte of the source, or visit.single_bytes(bytes) if it has that; any content
+/// is accepted.
 template <class Visit>
 void read_bytes(const TextSource& source, Visit&& visit) {
   TextReader reader(source);

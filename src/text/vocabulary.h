@@ -35,7 +35,7 @@ class Vocabulary {
   /// ("--prompt").
   std::vector<std::int64_t> encode(std::string_view text, const std::string& what,
                                    UnknownPolicy policy = UnknownPolicy::error) const;
-  /// -1 where unknown. For a byte vocabulary the id of that byte value.
+  /// -1 if unknown. For a byte vocabulary the id of that byte value.
   std::int64_t id_of(char32_t code_point) const;
   /// In id order; empty for bytes.
   const std::vector<char32_t>& code_points() const { return code_points_; }

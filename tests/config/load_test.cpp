@@ -105,7 +105,7 @@ TEST_CASE("what extends leads to must exist and end") {
   const std::string b = folder.write("sub/b.json", R"({"extends": "../a.json"})");
   CHECK(
       failure_of([&] { load_config(a); }) ==
-      Failure{ExitCode::usage, b + ":1: extends = \"../a.json\" leads back to " + a + ", which is being read already"});
+      Failure{ExitCode::usage, b + ":1: extends = \"../a.json\" leads back to " + a + ", which is already being read"});
   CHECK(failure_of([&] { load_config(folder.write("c.json", R"({"extends": "no.json"})")); }) ==
         Failure{ExitCode::missing, folder / "c.json" + ":1: extends = \"no.json\" is neither a file (" +
                                        (folder / "no.json") + ") nor a preset"});
@@ -116,7 +116,7 @@ TEST_CASE("what extends leads to must exist and end") {
   for (int i = 0; i < 40; ++i)
     folder.write(std::to_string(i) + ".json", "{\"extends\": \"" + std::to_string(i + 1) + ".json\"}");
   CHECK(failure_of([&] { load_config(folder / "0.json"); }).line ==
-        folder / "31.json" + ":1: extends = \"32.json\" is the 32th file in a row, the limit");
+        folder / "31.json" + ":1: extends = \"32.json\" makes a chain of more than 32 files, the limit");
 }
 
 TEST_CASE("a config that is not there is named, with the nearest preset") {
@@ -141,7 +141,7 @@ TEST_CASE("a config that is not there is named, with the nearest preset") {
   folder.write("texts/a.txt", "a");
   CHECK(failure_of([&] { load_config(folder / "texts"); }) ==
         Failure{ExitCode::usage,
-                folder / "texts" + " is a folder, not a config; texts are given by --text FILE, once for each file"});
+                folder / "texts" + " is a folder, not a config; give texts with --text FILE, once per file"});
   const std::string huge = folder.write("huge.json", std::string((1 << 20) + 1, ' '));
   CHECK(failure_of([&] { load_config(huge); }) ==
         Failure{ExitCode::data, huge + " is larger than 1048576 bytes, the limit here"});
@@ -184,7 +184,7 @@ TEST_CASE("a value of the wrong type is named with what the option takes") {
   CHECK(complaint(R"({"model": {"n_layer": "4"}})") ==
         "mine.json:1: model.n_layer = \"4\" is a string; it takes a whole number, 1 to 1000");
   CHECK(complaint(R"({"model": {"dropout": null}})") ==
-        "mine.json:1: model.dropout = null is no value; leave it out, or give a number, 0 to 0.99");
+        "mine.json:1: model.dropout = null is not a value; leave it out, or give a number, 0 to 0.99");
   CHECK(complaint(R"({"model": {"bias": 1}})") == "mine.json:1: model.bias = 1 is a number; it takes true or false");
   CHECK(complaint(R"({"model": {"type": ["gpt"]}})") ==
         "mine.json:1: model.type = [\"gpt\"] is a list; it takes a string");
@@ -225,9 +225,9 @@ TEST_CASE("a value out of range is named with the limit") {
 
 TEST_CASE("a choice that is none is named with the choices and the nearest") {
   CHECK(complaint(R"({"model": {"norm": "layer_norm"}})") ==
-        "mine.json:1: model.norm = \"layer_norm\" is none of layernorm, rmsnorm, none; did you mean layernorm?");
+        "mine.json:1: model.norm = \"layer_norm\" is not one of layernorm, rmsnorm, none; did you mean layernorm?");
   CHECK(complaint("{\"model\": {\"bias_places\": [\"mlp\",\n\"nrom\"]}}") ==
-        "mine.json:2: model.bias_places[1] = \"nrom\" is none of embedding, attention, attention_output, mlp, norm, "
+        "mine.json:2: model.bias_places[1] = \"nrom\" is not one of embedding, attention, attention_output, mlp, norm, "
         "head; did you mean norm?");
   CHECK(complaint(R"({"model": {"bias_places": ["mlp", "mlp"]}})") ==
         "mine.json:1: model.bias_places = [\"mlp\", \"mlp\"] names mlp twice; once is enough");
@@ -235,7 +235,7 @@ TEST_CASE("a choice that is none is named with the choices and the nearest") {
 
 TEST_CASE("a key given twice is refused") {
   CHECK(complaint("{\"model\": {\"n_layer\": 4,\n\"n_layer\": 6}}") ==
-        "mine.json:2: model.n_layer = 6 is given a second time, first in line 1; keep one of them");
+        "mine.json:2: model.n_layer = 6 is given twice, first on line 1; keep one of them");
 }
 
 TEST_CASE("whole numbers may be written with an exponent") {
@@ -248,7 +248,7 @@ TEST_CASE("texts are one name or a list of names") {
   CHECK(parse(R"({"data": {"text": "a.txt"}})").config.data.text == Strings{"a.txt"});
   CHECK(parse(R"({"data": {"text": ["a.txt", "b.txt"]}})").config.data.text == Strings{"a.txt", "b.txt"});
   CHECK(complaint(R"({"data": {"text": []}})") ==
-        "mine.json:1: data.text = [] is an empty list; name one file at least");
+        "mine.json:1: data.text = [] is an empty list; name at least one file");
   CHECK(complaint(R"({"data": {"text": ["a", ""]}})") ==
         "mine.json:1: data.text = [\"a\", \"\"] has an empty name; name a file");
   CHECK(complaint(R"({"data": {"text": ["a", 5]}})") == "mine.json:1: data.text[1] = 5 is a number; it takes a string");
@@ -316,7 +316,7 @@ TEST_CASE("a flag takes a word of its option's type, or JSON") {
   CHECK(set("groups", R"([{"match": "wte"}])").config.train.groups.size() == 1);
   CHECK(set("name", "trial").config.name == "trial");
   CHECK(set_complaint("bias_places", "mlp,") ==
-        "--set: model.bias_places[1] = \"\" is none of embedding, attention, attention_output, mlp, norm, head");
+        "--set: model.bias_places[1] = \"\" is not one of embedding, attention, attention_output, mlp, norm, head");
   CHECK(parse("{}", {{"n_layer", "2", "--n-layer"}}).origin.at("model.n_layer") == "--n-layer");
 }
 
@@ -330,14 +330,14 @@ TEST_CASE("a text, an archive or weights in place of a config are called what th
   };
   const std::string text = folder / "my.txt";
   CHECK(complaint("my.txt", std::string(2 << 20, 'a')) ==
-        " is no config (it does not begin with {); that is a text: --text " + text);
+        " is not a config (it does not begin with {); to train on that text, give --text " + text);
   CHECK(complaint("my.zip", "PK\3\4abc") ==
-        " is a ZIP archive, not a config: unpack it (unzip) and give the text inside; a text is given by --text FILE");
+        " is a ZIP archive, not a config: unpack it (unzip) and give the text inside; --text FILE takes texts");
   CHECK(complaint("model.safetensors", std::string_view("\x40\0\0\0\0\0\0\0{\"a\":", 13)) ==
-        " is a safetensors file (weights of a model), not a config: what trains is a plain text; a text is given by "
-        "--text FILE");
+        " is a safetensors file (weights of a model), not a config: what trains is a plain text; --text FILE takes "
+        "texts");
   CHECK(failure_of([] { load_config("my.txt"); }).line ==
-        "my.txt is neither a preset nor a file; chargpt configs lists the presets; a text is given by --text FILE");
+        "my.txt is neither a preset nor a file; chargpt configs lists the presets; give a text with --text FILE");
   CHECK(complaint("mine.conf", "// a comment\n{ nonsense }").starts_with(":2: not JSON"));
 }
 

@@ -53,7 +53,7 @@ TEST_CASE("a text that is not JSON is told what is wrong and where") {
   CHECK(complaint("{\"a\": .5}") == "a.json:1: not JSON at .5: write numbers like 10, 0.5 or 1e-3");
   CHECK(complaint("{\"a\": 5 # five\n}") == "a.json:1: not JSON at #: comments start with //");
   CHECK(complaint("{\"a\" = 5}") == "a.json:1: not JSON at =: write \"key\": value, separated by commas");
-  CHECK(complaint("{\"a\": \"x\ny\"}") == "a.json:1: not JSON: a string ends on the line where it starts");
+  CHECK(complaint("{\"a\": \"x\ny\"}") == "a.json:1: not JSON: a string must end on the line where it starts");
   CHECK(complaint("{\"a\": \"c:\\q\"}") == "a.json:1: not JSON: a \\ in a string is written \\\\");
   CHECK(complaint("{\"a\": \"\xFF\"}") == "a.json:1: not JSON: a string is not UTF-8");
   CHECK(complaint("{\"a\": [1,\n2") == "a.json:2: not JSON: it ends before the last string, comment, ] or } is closed");
@@ -65,7 +65,7 @@ TEST_CASE("a text that is not JSON is told what is wrong and where") {
 
 TEST_CASE("what a lenient reader would take silently is refused") {
   CHECK(complaint("{\"m\": {\"a\": 1,\n\"b\": 2,\n\"a\": {}}}") ==
-        "a.json:3: m.a = {...} is given a second time, first in line 1; keep one of them");
+        "a.json:3: m.a = {...} is given twice, first on line 1; keep one of them");
   CHECK(complaint("{\"m\": {\"a\": 1e999}}") == "a.json:1: m.a = 1e999 is too large for a number");
   CHECK(complaint(std::string_view("{}\n\0{", 5)) == "a.json:2: not JSON: it holds a NUL byte; is this a text file?");
   CHECK(complaint(std::string(20, '[')) == "a.json:1: " + [] {

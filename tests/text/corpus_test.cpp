@@ -186,7 +186,7 @@ TEST_CASE("in units of bytes any kind of file is taken, with a notice of what it
   const std::string name = folder.file("any", std::string("\x1F\x8B\x08\0 ", 5));
   const Corpus corpus = load_corpus(in_bytes(with_text({name})));
   CHECK(corpus.all().size() == 5);
-  CHECK(corpus.notices() == std::vector{name + " is a gzip archive: its bytes are learnt as they stand"});
+  CHECK(corpus.notices() == std::vector{name + " is a gzip archive: the model learns its bytes as they are"});
 }
 
 TEST_CASE("the sample inside the program is data/sample.txt, alone or joined with files") {
@@ -235,7 +235,7 @@ TEST_CASE("files that are not there, or no files, are refused by name") {
       error_of([] { load_corpus(with_text({"/no/tinyshakespeare.txt"})); }) ==
       std::pair(ExitCode::missing,
                 std::string("/no/tinyshakespeare.txt does not exist; scripts/get_text.sh of a checkout fetches it, and "
-                            "--text builtin:sample is a small text inside the program")));
+                            "--text builtin:sample is a small text built into the program")));
   const Folder folder;
   CHECK(error_of([&] { load_corpus(with_text({folder.path().string()})); }) ==
         std::pair(ExitCode::io, "cannot read " + folder.path().string() + ": it is a folder; name a file"));
@@ -246,9 +246,9 @@ TEST_CASE("an absurd vocabulary is refused at its first symbol too many") {
   data.max_symbols = 100;
   CHECK(corpus_from_text(many_symbols(100), data, "mine.txt").vocabulary().size() == 100);
   CHECK(refusal_of(many_symbols(40) + many_symbols(101), data) ==
-        data_error(
-            "mine.txt has more than 100 different characters (data.max_symbols) by character 140: probably not plain "
-            "text or in a wrong encoding; check the file, use --units bytes, or raise data.max_symbols"));
+        data_error("mine.txt has more than 100 distinct characters (data.max_symbols) by character 140: it is probably "
+                   "not plain "
+                   "text, or in the wrong encoding; check the file, use --units bytes, or raise data.max_symbols"));
 }
 
 TEST_CASE("a text is encoded with a vocabulary that is given") {

@@ -45,7 +45,7 @@ class Project {
 };
 
 const std::string advice =
-    "; give that one by --text FILE, wherever it lies now; or train on this one with a fresh optimizer, as a new run: "
+    "; pass that one with --text FILE, wherever it is now; or train on this one with a fresh optimizer, as a new run: "
     "chargpt train --init_from ";
 
 }  // namespace
@@ -147,11 +147,11 @@ TEST_CASE("a text that was named is the only one looked at") {
 TEST_CASE("a text that is nowhere is asked for") {
   Project project;
   fs::remove("data/text.txt");
-  CHECK(error_of([&] { project.found({"data/text.txt"}); }) ==
-        std::pair(ExitCode::missing,
-                  "data/text.txt, the text of " + project.run().string() +
-                      ", is not there, nor where it was before, nor beside the run; give it by "
-                      "--text FILE, wherever it lies now (relative paths start at the working folder)"));
+  CHECK(
+      error_of([&] { project.found({"data/text.txt"}); }) ==
+      std::pair(ExitCode::missing, "data/text.txt, the text of " + project.run().string() +
+                                       ", is not there, where it was before, or beside the run; pass it with "
+                                       "--text FILE, wherever it is now (relative paths start at the working folder)"));
 }
 
 TEST_CASE("what is kept of a text's place is not replaced by one that leads nowhere") {
