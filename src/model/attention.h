@@ -21,7 +21,7 @@ torch::Tensor stable_softmax(const torch::Tensor& scores, std::int64_t dim = -1)
 /// key, so query i sees keys 0 .. i + keys - queries.
 torch::Tensor causal_mask(std::int64_t queries, std::int64_t keys, const torch::TensorOptions& options = {});
 
-/// The same where a query sees only the last `window` keys up to its own.
+/// The same, but a query sees only the last `window` keys up to its own.
 torch::Tensor sliding_mask(std::int64_t queries, std::int64_t keys, std::int64_t window,
                            const torch::TensorOptions& options = {});
 

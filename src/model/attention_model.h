@@ -9,7 +9,7 @@
 
 namespace chargpt {
 
-/// Parameters: `wte.weight` (V, C), `wpe.weight` (block_size, C) where positions are learned, `attn` as
+/// Parameters: `wte.weight` (V, C), `wpe.weight` (block_size, C) if positions are learned, `attn` as
 /// CausalSelfAttention, `lm_head.weight` (V, C), `lm_head.bias` (V).
 class AttentionModel : public LanguageModel {
  public:

@@ -14,14 +14,14 @@
 
 namespace chargpt {
 
-/// Token embedding before it is a look-up: one-hot rows (T, V) times the table (V, C) -> (T, C).
+/// Token embedding before it becomes a look-up: one-hot rows (T, V) times the table (V, C) -> (T, C).
 torch::Tensor embed_by_one_hot(const torch::Tensor& ids, const torch::Tensor& table);
 
 /// How alike a query (d) is to each token (n, d), by dot product -> (n).
 torch::Tensor dot_similarity(const torch::Tensor& query, const torch::Tensor& tokens);
 
-/// Scores over their sum, along the last dimension. A first idea of weights only: scores of mixed sign give negative
-/// ones, and a sum of zero gives infinity.
+/// Scores over their sum, along the last dimension. Only a first idea of weights: scores of mixed sign give negative
+/// weights, and a sum of zero gives infinity.
 torch::Tensor normalise_by_sum(const torch::Tensor& scores);
 
 /// e^x / sum e^x along the last dimension, as the formula reads: NaN from x of about 88.7 in float32 (709.8 in
@@ -50,7 +50,7 @@ torch::Tensor averaging_matrix(std::int64_t T, bool causal, const torch::TensorO
 torch::Tensor kernel_regression(const torch::Tensor& x, const torch::Tensor& inputs, const torch::Tensor& outputs,
                                 double bandwidth);
 
-/// Everything self-attention makes on its way, to be shown.
+/// All intermediate results of self-attention, to be shown.
 struct SelfAttentionSteps {
   torch::Tensor queries, keys, values;  ///< (T, d), (T, d), (T, d_v)
   torch::Tensor scores;                 ///< (T, T), scaled, before the mask
@@ -61,7 +61,7 @@ struct SelfAttentionSteps {
 /// Parameter matrices as formulas write them, (in, out) and X W: a library's linear layer stores the transpose.
 struct ProjectionMatrices {
   torch::Tensor query, key, value;                 ///< (C, d), (C, d), (C, d_v)
-  torch::Tensor query_bias, key_bias, value_bias;  ///< (d), (d), (d_v); undefined where there is none
+  torch::Tensor query_bias, key_bias, value_bias;  ///< (d), (d), (d_v); undefined if there is none
 };
 
 /// x (T, C) attends to itself; an undefined mask hides nothing.

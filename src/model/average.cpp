@@ -16,7 +16,7 @@ Tensor AverageModel::forward(const Tensor& ids, const ForwardContext& context) {
   const Tensor x = wte_(ids);  // (B, T) -> (B, T, C)
   const std::int64_t B = x.size(0), T = x.size(1);
 
-  // A mean is attention whose weights know nothing: every visible token gets the same.
+  // A mean is attention that knows nothing: every visible token gets the same weight.
   Tensor weights = at::ones({T, T}, x.options().requires_grad(false));
   if (config().causal) weights = weights.tril();
   weights = weights / weights.sum(-1, /*keepdim=*/true);

@@ -1,5 +1,5 @@
-// The averaging model: a token is the mean of what it may see, all of it weighted alike. With `causal` false it is the
-// teaching version that looks ahead, at its own target too: its loss means nothing.
+// The averaging model: a token is the mean of what it may see, all weighted alike. With `causal` false it is the
+// teaching version that looks ahead, even at its own target: its loss means nothing.
 #pragma once
 
 #include <torch/nn/modules/embedding.h>

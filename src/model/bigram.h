@@ -1,4 +1,5 @@
-// The softmax bigram model: a table of what follows what, factorised through an embedding. The floor of the ladder.
+// The softmax bigram model: a table of what follows what, factorised through an embedding. The bottom rung of the
+// ladder.
 #pragma once
 
 #include <torch/nn/modules/embedding.h>

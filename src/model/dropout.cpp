@@ -37,8 +37,8 @@ Tensor dropout_mask(torch::IntArrayRef shape, double rate, std::uint64_t seed, s
 
 namespace {
 
-/// On other devices the library's own kernel draws, from a copy of the device's generator set to this mask's seed: our
-/// words would have to be made on the CPU and sent over, which costs more than the layer they belong to.
+/// On other devices the library's own kernel draws, from a copy of the device's generator set to this mask's seed:
+/// drawing ours on the CPU and sending them over would cost more than the layer itself.
 Tensor device_mask(const Tensor& x, double rate, std::uint64_t seed, std::uint32_t layer) {
   at::Generator generator = at::globalContext().defaultGenerator(x.device()).clone();
   generator.set_current_seed(derive_seed(seed, Purpose::dropout, layer));

@@ -1,4 +1,4 @@
-// The decoder-only transformer; nanoGPT's and GPT-2's by its defaults, others by options.
+// The decoder-only transformer: by default nanoGPT's and GPT-2's, by options others.
 #pragma once
 
 #include <torch/nn/modules/container/modulelist.h>
@@ -8,7 +8,7 @@
 
 namespace chargpt {
 
-/// Embedding, n_layer blocks, and a last normalisation where final_norm says so.
+/// Embedding, n_layer blocks, and, with final_norm, a last normalisation.
 /// Shape: ids (B, T) -> (B, T, C). Submodules as in nanoGPT: `wte`, `wpe`, `h`, `ln_f`.
 class TransformerImpl : public torch::nn::Module {
  public:
@@ -21,7 +21,7 @@ class TransformerImpl : public torch::nn::Module {
 };
 TORCH_MODULE(Transformer);
 
-/// Parameters: nanoGPT's names, `transformer.h.0.attn.c_attn.weight`; `lm_head.weight` only where it is not tied.
+/// Parameters: nanoGPT's names, `transformer.h.0.attn.c_attn.weight`; `lm_head.weight` only if it is not tied.
 class GptModel : public LanguageModel {
  public:
   GptModel(const ModelConfig& config, std::int64_t vocab_size);

@@ -14,8 +14,8 @@ using torch::Tensor;
 
 namespace {
 
-/// Every module once, parents before children, in the order of registration. N-gram tables are left out: they begin as
-/// the zeros they were made of, which have taken up no memory yet.
+/// Every module once, parents before children, in the order of registration. N-gram tables are left out: they start as
+/// the zeros they were made of, which take up no memory yet.
 template <class Visitor>
 void walk(torch::nn::Module& module, Visitor&& visit) {
   if (module.as<NgramEmbeddingImpl>() != nullptr) return;

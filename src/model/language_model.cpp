@@ -31,8 +31,8 @@ void LanguageModel::check_input(const torch::Tensor& ids, const ForwardContext& 
   }
   const std::int64_t cached = context.cache != nullptr ? context.cache->length : 0;
   TORCH_CHECK(cached + ids.size(1) <= block_size(), "T = ", ids.size(1), " tokens after ", cached,
-              " cached ones is more than model.block_size = ", block_size(), "; give the last ", block_size(),
-              " tokens at most");
+              " cached ones is more than model.block_size = ", block_size(), "; give at most the last ", block_size(),
+              " tokens");
 }
 
 }  // namespace chargpt

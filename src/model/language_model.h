@@ -22,9 +22,9 @@ struct KeyValueCache {
     torch::Tensor keys, values;  ///< (B, nh, length, hs); undefined while empty
   };
   std::vector<Layer> layers;
-  torch::Tensor last_ids;   ///< (B, …) as many of the last tokens as n-grams reach back; undefined where none do
-  std::int64_t length = 0;  ///< tokens seen; behind a window the layers hold the last ones alone
-  /// Goes on with these rows (int64, on the model's device) of the batch.
+  torch::Tensor last_ids;   ///< (B, …) as many of the last tokens as n-grams reach back; undefined without n-grams
+  std::int64_t length = 0;  ///< tokens seen; with a window the layers hold only the last ones
+  /// Keeps only these rows (int64, on the model's device) of the batch.
   void keep_rows(const torch::Tensor& rows);
 };
 
@@ -49,17 +49,17 @@ struct ForwardContext {
 class LanguageModel : public torch::nn::Module {
  public:
   LanguageModel(const ModelConfig& config, std::int64_t vocab_size) : config_(config), vocab_size_(vocab_size) {}
-  /// ids (B, T) int64, 1 <= T <= block_size -> logits (B, T, V). c10::Error where T is out of range.
+  /// ids (B, T) int64, 1 <= T <= block_size -> logits (B, T, V). c10::Error if T is out of range.
   virtual torch::Tensor forward(const torch::Tensor& ids, const ForwardContext& context = {}) = 0;
-  /// Position t's logits depend on ids after t: the loss of such a model is no measure of anything.
+  /// Position t's logits depend on ids after t: the loss of such a model means nothing.
   bool leaks() const { return chargpt::leaks(config_); }
   /// forward() honours ForwardContext::cache.
   virtual bool has_cache() const { return chargpt::has_cache(config_); }
-  /// Positions are told apart by distance alone (rope, none), so that a token's keys and values stay good while older
-  /// tokens go: forward() honours ForwardContext::window.
+  /// Positions matter only by distance (rope, none), so that a token's keys and values stay valid while older tokens
+  /// go: forward() honours ForwardContext::window.
   bool can_slide() const { return has_cache() && chargpt::can_slide(config_); }
-  /// How many equal matrices the parameter of that name is, one above the other: those that project queries, keys and
-  /// values lie in one, and a rule that treats a matrix as a whole must tell them apart.
+  /// How many matrices of equal shape are stacked in the parameter of that name: those that project queries, keys and
+  /// values share one, and a rule that treats a matrix as a whole must tell them apart.
   virtual std::int64_t stacked_matrices(const std::string& /*parameter*/) const { return 1; }
   const ModelConfig& config() const { return config_; }
   std::int64_t vocab_size() const { return vocab_size_; }

@@ -27,7 +27,7 @@ torch::nn::Linear linear(std::int64_t in, std::int64_t out, bool bias) {
   return torch::nn::Linear(torch::nn::LinearOptions(in, out).bias(bias));
 }
 
-/// Over the last dimension. The library takes an undefined gain for a tensor; it must be absent.
+/// Over the last dimension. To the library an undefined gain is a tensor: it must be absent instead.
 Tensor rms_norm(const Tensor& x, const Tensor& gain, double eps) {
   return at::rms_norm(x, {x.size(-1)}, gain.defined() ? std::optional(gain) : std::nullopt, eps);
 }
@@ -185,8 +185,8 @@ Tensor CausalSelfAttentionImpl::forward(const Tensor& x, ForwardPass& pass) {
   return pass.dropout(c_proj.is_empty() ? joined : c_proj(joined), output_dropout_);  // -> (B, T, C)
 }
 
-/// q (B, nh, T, hs), k and v (B, nh, length + T, hs) -> (B, nh, T, hs). The built-in kernel shows no weights, and its
-/// dropout draws from the global generator; where either matters, and behind a cache, the written form runs.
+/// q (B, nh, T, hs), k and v (B, nh, length + T, hs) -> (B, nh, T, hs). The built-in kernel does not return weights,
+/// and its dropout draws from the global generator; if either matters, or after a cache, the written-out form runs.
 Tensor CausalSelfAttentionImpl::attend(const Tensor& q, const Tensor& k, const Tensor& v, ForwardPass& pass) const {
   const bool drops = pass.dropout.drops(weights_dropout_), slides = pass.window > 0 && k.size(2) > pass.window;
   if (builtin_ && !drops && !slides && pass.attention == nullptr && k.size(2) == q.size(2))

@@ -1,4 +1,4 @@
-// The layers that models are made of, as LibTorch modules. Their weights are what the library left there until
+// The layers that models are made of, as LibTorch modules. Their weights are whatever the library put there until
 // initialise.h sets them. Knows no model, no training and no text.
 //
 // Letters in shapes: B batch, T time, C channels (n_embd), V vocabulary, nh heads, hs head size.
@@ -46,8 +46,8 @@ struct NormLayerOptions {
 NormLayerOptions norm_options(const ModelConfig& config);
 
 /// Normalises each token over its features. layernorm: Ba et al. (2016), biased variance; rmsnorm: Zhang & Sennrich
-/// (2019), without shift; none: the identity. Shape: (..., size) -> the same. Parameters: `weight` (size) where there
-/// is a gain, `bias` (size).
+/// (2019), without shift; none: the identity. Shape: (..., size) -> the same. Parameters: `weight` (size) if there is a
+/// gain, `bias` (size).
 class NormLayerImpl : public torch::nn::Module {
  public:
   explicit NormLayerImpl(const NormLayerOptions& options);
@@ -56,14 +56,14 @@ class NormLayerImpl : public torch::nn::Module {
   void reset_parameters();
 
   NormLayerOptions options;
-  torch::Tensor weight, bias;  ///< undefined where there is none
+  torch::Tensor weight, bias;  ///< undefined if there is none
 };
 TORCH_MODULE(NormLayer);
 
 /// x through `kind`; swiglu is a layer with a gate, not a function of one tensor, and is refused.
 torch::Tensor activate(const torch::Tensor& x, Activation kind);
 
-/// Each token alone: widen, bend, narrow; swiglu multiplies by a gate instead (Shazeer 2020).
+/// For each token alone: widen, apply the activation, narrow; swiglu multiplies by a gate instead (Shazeer 2020).
 /// Shape: (..., C) -> (..., C). Parameters: `c_fc` (mlp, C), `c_gate` (mlp, C) for swiglu, `c_proj` (C, mlp).
 class MLPImpl : public torch::nn::Module {
  public:
@@ -79,8 +79,8 @@ class MLPImpl : public torch::nn::Module {
 TORCH_MODULE(MLP);
 
 /// Positions as rotations of queries and keys.
-/// Shape: (B, nh, T, hs) -> the same. Buffers: `cosines`, `sines` (block_size, hs/2); those of later positions are made
-/// as they are met.
+/// Shape: (B, nh, T, hs) -> the same. Buffers: `cosines`, `sines` (block_size, hs/2); those of later positions are
+/// computed as they come up.
 class RotaryEmbeddingImpl : public torch::nn::Module {
  public:
   RotaryEmbeddingImpl(std::int64_t block_size, std::int64_t head_size, double base);
@@ -96,7 +96,7 @@ TORCH_MODULE(RotaryEmbedding);
 
 /// Every token gathers from itself and the tokens before it, each head by its own similarity.
 /// Shape: (B, T, C) -> (B, T, C). Parameters: `c_attn` (3 nh hs, C), rows in the order queries, keys, values, and in
-/// each head after head; `c_proj` (C, nh hs) where there is an output projection.
+/// each head after head; `c_proj` (C, nh hs) if there is an output projection.
 class CausalSelfAttentionImpl : public torch::nn::Module {
  public:
   explicit CausalSelfAttentionImpl(const ModelConfig& config);
@@ -131,8 +131,8 @@ class BlockImpl : public torch::nn::Module {
 };
 TORCH_MODULE(Block);
 
-/// Token embedding plus positions, plus n-gram tables where there are any. Not a module: it registers `wte`, and `wpe`
-/// where positions are learned, in its owner, so that they carry nanoGPT's names; `ngram` and `ngram_proj` beside them.
+/// Token embedding plus positions, plus n-gram tables if there are any. Not a module: it registers `wte`, and `wpe` if
+/// positions are learned, in its owner, so that they carry nanoGPT's names; `ngram` and `ngram_proj` beside them.
 /// Shape: ids (B, T) -> (B, T, C).
 class InputEmbedding {
  public:
@@ -150,14 +150,14 @@ class InputEmbedding {
 
 /// The last layer: a score for each symbol. Tied, it has no weight of its own and reads the token embedding's, given at
 /// each call (Press & Wolf 2017): a registered copy would go stale when the parameter is moved. Shape: (B, T, C) -> (B,
-/// T, V). Parameters: `weight` (V, C) unless tied, `bias` (V) where there is one.
+/// T, V). Parameters: `weight` (V, C) unless tied, `bias` (V) if there is one.
 class HeadImpl : public torch::nn::Module {
  public:
   HeadImpl(std::int64_t n_embd, std::int64_t vocab_size, bool tied, bool bias);
   torch::Tensor forward(const torch::Tensor& x, const torch::Tensor& token_embedding);
 
   std::int64_t n_embd;
-  torch::Tensor weight, bias;  ///< undefined where there is none
+  torch::Tensor weight, bias;  ///< undefined if there is none
 };
 TORCH_MODULE(Head);
 

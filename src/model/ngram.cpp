@@ -35,7 +35,7 @@ std::vector<Tensor> ngram_rows(std::span<const NgramTable> tables, std::int64_t 
 
 namespace {
 
-/// A shift that brings in zeros; the library's brings in the sign.
+/// A shift that brings in zeros; the library's brings in the sign bit.
 Tensor shifted(const Tensor& h, std::int64_t bits) {
   return h.bitwise_right_shift(bits).bitwise_and((std::int64_t{1} << (64 - bits)) - 1);
 }
@@ -51,7 +51,7 @@ Tensor reduce(const Tensor& h, std::int64_t rows) {
   return shifted(shifted(h, 32) * rows + shifted(lower, 32), 32);
 }
 
-/// ids with those before them, `past` in all, missing ones as vocab_size: (B, past + T).
+/// ids preceded by the `past` ids before them, missing ones as vocab_size: (B, past + T).
 Tensor with_past(const Tensor& ids, const Tensor& before, std::int64_t past, std::int64_t vocab_size) {
   const std::int64_t held = before.defined() ? std::min(before.size(1), past) : 0;
   std::vector<Tensor> parts{at::full({ids.size(0), past - held}, vocab_size, ids.options())};

@@ -22,11 +22,11 @@ namespace chargpt {
 std::vector<torch::Tensor> ngram_rows(std::span<const NgramTable> tables, std::int64_t vocab_size,
                                       const torch::Tensor& ids, const torch::Tensor& before = {});
 
-/// The same by the library's operations, on any device: what CUDA runs, and what tests compare with.
+/// The same with the library's operations, on any device: what CUDA runs, and what tests compare with.
 std::vector<torch::Tensor> ngram_rows_by_operations(std::span<const NgramTable> tables, std::int64_t vocab_size,
                                                     const torch::Tensor& ids, const torch::Tensor& before = {});
 
-/// Shape: ids (B, T) -> (B, T, C), the sum of every table's row, or where there is a projection (B, T, orders * width),
+/// Shape: ids (B, T) -> (B, T, C), the sum of every table's row, or, with a projection, (B, T, orders * width),
 /// the rows side by side. Parameters: `<order>.weight` (rows, width), zero at first. Source: the n-gram embeddings of
 /// recipes known since fastText (Bojanowski et al. 2017), here at the input of a transformer.
 class NgramEmbeddingImpl : public torch::nn::Module {
@@ -43,8 +43,9 @@ class NgramEmbeddingImpl : public torch::nn::Module {
 };
 TORCH_MODULE(NgramEmbedding);
 
-/// What joins narrow rows to the width of the model. Its first weights are N(0, 1 / width), so that a change of a table
-/// moves the model as far as a change of rows that are added: the tables are zero, so neither could learn if this were.
+/// Projects the joined narrow rows to the width of the model. Its first weights are N(0, 1 / width), so that changing a
+/// table moves the model as far as changing rows that are added. They must not be zero, as the tables are: then neither
+/// could learn.
 /// Shape: (B, T, orders * width) -> (B, T, C). Parameters: `weight` (C, orders * width).
 class NgramProjectionImpl : public torch::nn::LinearImpl {
  public:

@@ -51,8 +51,8 @@ void check_memory(const ModelConfig& config, std::int64_t vocab_size) {
                                       "; lower model.n_embd, n_layer, mlp_size, block_size or ngram_rows");
 }
 
-/// Modules draw their first weights from the global generator when built, and initialise.h draws them anew: whoever
-/// uses the global one shall not notice.
+/// Modules draw their first weights from the global generator when built, and initialise.h draws them anew: users of
+/// the global generator must not notice.
 class KeepsGlobalGenerator {
  public:
   KeepsGlobalGenerator() : generator_(at::detail::getDefaultCPUGenerator()), state_(generator_.get_state()) {}

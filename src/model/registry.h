@@ -10,7 +10,7 @@
 namespace chargpt {
 
 /// A model with weights that are a pure function of (config, vocab_size, seed); on the CPU, float32. Error
-/// memory where the weights alone are more than this machine has.
+/// memory if the weights alone are more than this machine has.
 std::shared_ptr<LanguageModel> make_model(const ModelConfig& config, std::int64_t vocab_size, std::uint64_t seed);
 
 }  // namespace chargpt

@@ -16,7 +16,7 @@ namespace {
 constexpr double width = 760, height = 460;
 constexpr double left = 64, right = 20, top = 44, bottom = 52;  // margins of the drawing area
 
-/// Okabe and Ito's colours, told apart with every common colour blindness; the dashes tell them apart in grey.
+/// Okabe and Ito's colours, distinct under every common colour blindness; the dashes tell them apart in grey.
 struct Look {
   const char *colour, *dashes;
 };
@@ -33,7 +33,7 @@ struct Range {
     low = std::min(low, value);
     high = std::max(high, value);
   }
-  /// Never empty, so that a single value has a place.
+  /// Never empty, so that a single value has room.
   void widen(double part) {
     const double room = high > low ? (high - low) * part : std::max(std::abs(low), 1.0) * 0.1;
     low -= room;
@@ -58,7 +58,7 @@ std::string escape_xml(const std::string& text) {
   return out;
 }
 
-/// As short as it is exact to six digits: "0.5", "20", "1.898".
+/// As short as six exact digits allow: "0.5", "20", "1.898".
 std::string short_number(double value) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%.6g", value);
@@ -151,7 +151,7 @@ class Drawing {
     return std::string(" stroke=\"") + look.colour + "\" stroke-dasharray=\"" + look.dashes + "\"";
   }
 
-  /// A stretch of points that can be drawn; one alone is a dot.
+  /// A run of points that can be drawn; a single one is a dot.
   std::string stretch(const std::vector<std::pair<double, double>>& points, std::size_t number) const {
     if (points.size() == 1)
       return "<circle cx=\"" + format_fixed(across(points[0].first), 1) + "\" cy=\"" +
@@ -178,7 +178,7 @@ class Drawing {
     return out;
   }
 
-  /// At the upper right, where curves that fall leave room.
+  /// At the upper right, where falling curves leave room.
   std::string legend() const {
     std::string out;
     for (const auto& [name, number] : numbers()) {

@@ -1,4 +1,4 @@
-// Curves as one SVG picture, readable in light and dark, in colour and in grey. Knows nothing of what the numbers are.
+// Curves as one SVG picture, readable in light and dark, in colour and in grey. Does not know what the numbers mean.
 #pragma once
 
 #include <optional>
@@ -21,13 +21,13 @@ struct Chart {
 };
 
 /// A whole SVG document of 760 x 460 units. Names are foreign text: escaped for XML, control characters shown.
-/// Without a point that can be drawn the axes stand alone.
+/// If no point can be drawn, the axes stand alone.
 std::string svg(const Chart& chart);
 
 /// About `count` round values (1, 2 or 5 times a power of ten apart) that lie in [low, high]. Needs low < high.
 std::vector<double> round_ticks(double low, double high, int count);
 
-/// 1, 2 and 5 times the powers of ten that lie in [low, high], fewer of them where there are many. Needs 0 < low <
+/// 1, 2 and 5 times the powers of ten that lie in [low, high], fewer of them if there are many. Needs 0 < low <
 /// high.
 std::vector<double> log_ticks(double low, double high);
 

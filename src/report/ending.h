@@ -1,4 +1,4 @@
-// Why a run ended, and what that means for who reads it. Pure. Knows no trainer and no file.
+// Why a run ended, and what that means to its reader. Pure. Knows no trainer and no file.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace chargpt {
 
-/// finished: all updates are done. patience: train.patience evaluations in a row were no better. seconds:
-/// train.max_seconds were over before all updates were done. stopped: by a signal. diverged: loss or weights were not
+/// finished: all steps are done. patience: train.patience evaluations in a row were no better. seconds:
+/// train.max_seconds ran out before all steps were done. stopped: by a signal. diverged: loss or weights were not
 /// finite. unknown: it goes on, it was killed, or an early program wrote it.
 CHARGPT_ENUM(Ending, unknown, finished, patience, seconds, stopped, diverged);
 
@@ -22,10 +22,10 @@ struct EndEvent {
   double seconds = 0;         ///< since process start, summed over resumed processes
 };
 
-/// Why, for people: "ended by patience after 440 of 600 updates: no better validation loss in the last 2 evaluations".
+/// Why, for people: "ended by patience after 440 of 600 steps: no better validation loss in the last 2 evaluations".
 std::string why_ended(const EndEvent& end);
 
-/// The same, and the command by which `run` would go on all the same.
+/// The same, and the command that makes `run` go on regardless.
 std::string why_ended(const EndEvent& end, const std::string& run);
 
 }  // namespace chargpt

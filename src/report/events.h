@@ -17,18 +17,18 @@ struct PlanEvent {
   std::string config, run, device, cpu_capability, engine, dtype, model_type;
   std::int64_t threads = 0, parameters = 0, vocab_size = 0, train_tokens = 0, val_tokens = 0;
   std::int64_t tokens_per_step = 0, max_iters = 0, start_step = 0;
-  std::string length_set_by = {};               ///< the option that max_iters comes from: "train.max_epochs", …
-  std::vector<std::string> longer_limits = {};  ///< the other options that were set, where the shortest holds
+  std::string length_set_by = {};               ///< the option that determined max_iters: "train.max_epochs", …
+  std::vector<std::string> longer_limits = {};  ///< the other limits that were set and are longer
   double epochs = 0;
   std::int64_t memory_bytes = 0;          ///< estimated peak of weights, moments and activations
   std::int64_t disk_bytes = 0;            ///< of the checkpoints kept
   std::optional<double> seconds;          ///< estimated from a few measured steps
   bool leaks = false;                     ///< the model sees its own targets; its loss means nothing
-  std::vector<std::string> notices = {};  ///< what else a user should know before the first step
+  std::vector<std::string> notices = {};  ///< anything else a user should know before the first step
 };
 
-/// One update. `step` counts finished updates (1 after the first); `loss` in nats per token, of the batch before the
-/// update.
+/// One training step. `step` counts finished steps (1 after the first); `loss` in nats per token, of the batch before
+/// its update.
 struct StepEvent {
   std::int64_t step = 0, max_iters = 0;
   double loss = 0, lr = 0, grad_norm = 0, tokens_per_second = 0;
@@ -39,11 +39,11 @@ struct EvalEvent {
   std::int64_t step = 0;
   std::optional<double> train_loss;
   double val_loss = 0;
-  std::optional<double> averaged_val_loss = {};  ///< of the averaged weights, where there are any
+  std::optional<double> averaged_val_loss = {};  ///< of the averaged weights, if there are any
   bool best = false, exact = true, leaks = false;
   double best_val_loss = 0;
   double seconds = 0;
-  double training_seconds = 0;  ///< of these, spent in updates: no start, evaluation, sample or save
+  double training_seconds = 0;  ///< of these, spent in steps: without start-up, evaluations, samples and saves
 };
 
 struct CheckpointEvent {
@@ -61,11 +61,11 @@ struct NoticeEvent {
   std::string line;
 };
 
-/// Work that may take long goes on: called several times a second, the first time with part 0.
+/// Progress of work that may take long: emitted several times a second, first with part 0.
 struct WorkEvent {
   static constexpr double no_parts = -1;
   std::string_view what;  ///< "evaluating"
-  double part = 0;        ///< of it that is done, 0 to 1; no_parts: it will take a while, and tells no more
+  double part = 0;        ///< the part of it that is done, 0 to 1; no_parts: it takes a while, and how long is unknown
   std::int64_t step = 0;
   double seconds = 0;  ///< since process start, summed over resumed processes
 };

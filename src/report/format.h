@@ -1,4 +1,4 @@
-// How figures are written for people: bytes, counts, durations, losses. Pure functions; the machine-readable forms are
+// How numbers are written for people: bytes, counts, durations, losses. Pure functions; the machine-readable forms are
 // elsewhere.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace chargpt {
 
-/// `digits` after the point; "nan", "inf" and "-inf" where the value is not finite.
+/// `digits` after the point; "nan", "inf" and "-inf" if the value is not finite.
 std::string format_fixed(double value, int digits);
 
 /// Decimal units, one digit after the point: "999 B", "1.5 kB", "45.1 MB".
@@ -19,14 +19,14 @@ std::string format_count(std::int64_t count);
 /// Three leading digits and a decimal unit: "7.2", "812", "45.2k", "1.35M".
 std::string format_short(double value);
 
-/// The two largest units: "0.8 s", "42 s", "3 min 20 s", "2 h 05 min", "3 d 4 h"; "unknown" where negative or not
+/// The two largest units: "0.8 s", "42 s", "3 min 20 s", "2 h 05 min", "3 d 4 h"; "unknown" if negative or not
 /// finite.
 std::string format_duration(double seconds);
 
-/// A loss in nats with what it means: "1.6912 (2.440 bits, ppl 5.43)"; a loss that is not finite stands alone.
+/// A loss in nats and what it amounts to: "1.6912 (2.440 bits, ppl 5.43)"; a loss that is not finite is printed alone.
 std::string format_loss(double nats);
 
-/// What stands beside every loss of a model that sees its own targets.
+/// The label beside every loss of a model that sees its own targets.
 inline constexpr const char* leaks_label = "leaks: sees its own targets";
 
 }  // namespace chargpt

@@ -1,5 +1,5 @@
-// Lines for people on stderr, by level. The only door to spdlog, which cannot be included beside LibTorch: nothing of
-// it shows here.
+// Lines for people on stderr, by level. The only door to spdlog, which cannot be included together with LibTorch and so
+// does not show here.
 #pragma once
 
 #include <string_view>

@@ -13,12 +13,12 @@ namespace chargpt {
 
 /// Rows by "kind": "plan", "train", "eval", "checkpoint", "notice", "end"; every row has "step". Each is in the file
 /// when the event's call returns, unless the disk fails: then `complain` is told and the rows wait (without it, Error
-/// io). A figure that is not finite is null: JSON has no name for it, and null is what plotting programs skip. Errors:
-/// io, where the file cannot be opened.
+/// io). A number that is not finite is null: JSON has no name for it, and plotting programs skip null. Errors: io if
+/// the file cannot be opened.
 class MetricsWriter : public Listener {
  public:
-  /// A new file; or with `resume_step`, the old one with the rows after that step (and a row cut short by a crash)
-  /// taken away, as they are about to happen again. Train rows: step 1, every `log_interval`-th, and the last.
+  /// A new file; or, with `resume_step`, the old one without the rows after that step (and without a row cut short by a
+  /// crash), as those steps will be made again. Train rows: step 1, every `log_interval`-th, and the last.
   explicit MetricsWriter(std::filesystem::path path, std::optional<std::int64_t> resume_step = std::nullopt,
                          std::int64_t log_interval = 1, Complaint complain = {});
   void on(const PlanEvent& event) override;
@@ -34,7 +34,7 @@ class MetricsWriter : public Listener {
   PatientFile file_;
 };
 
-/// How the run in folder `run` ended, as the last row of its metrics.jsonl says; unknown where that row is another, or
+/// How the run in folder `run` ended, by the last row of its metrics.jsonl; unknown if that row is of another kind or
 /// there is none.
 Ending ending_in_metrics(const std::filesystem::path& run);
 

@@ -35,7 +35,7 @@ void OutputFile::sync_and_close() {
 
 void OutputFile::fail(int reason) const {
   const std::string advice = reason == ENOSPC || reason == EDQUOT ? "; free some space"
-                             : reason == EEXIST                   ? "; move what has that name elsewhere"
+                             : reason == EEXIST                   ? "; move whatever has that name elsewhere"
                                                                   : "";
   throw Error(ExitCode::io, "cannot write " + printable(path_.native(), 400) + ": " +
                                 std::generic_category().message(reason) + advice);

@@ -1,5 +1,5 @@
-// A file written from front to back: every byte is handed to the system in the call that brings it, so what a reader
-// sees is never older than the last call. Knows no format. For files that must be whole or absent see base/files.h.
+// A file written from front to back: each call hands its bytes to the system at once, so a reader never sees less than
+// what the last call wrote. Knows no format. For files that must be whole or absent see base/files.h.
 #pragma once
 
 #include <filesystem>
@@ -12,7 +12,7 @@ namespace chargpt {
 class OutputFile {
  public:
   enum class Start {
-    fresh,  ///< an Error where anything has that name, a link too
+    fresh,  ///< an Error if anything has that name, even a link
     append
   };
   OutputFile(std::filesystem::path path, Start start);
@@ -21,10 +21,10 @@ class OutputFile {
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
-  /// After an Error, how many of its bytes are in the file is known to unwritten().
+  /// After an Error, unwritten() knows which of its bytes are not in the file.
   void write(std::span<const std::byte> bytes);
   void write(std::string_view bytes) { write(std::as_bytes(std::span(bytes))); }
-  /// Those bytes of the last write() that did not get there.
+  /// The bytes of the last write() that did not reach the file.
   std::size_t unwritten() const { return unwritten_; }
   /// Waits until the bytes are on the disk, then closes.
   void sync_and_close();

@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* green = "32";
 constexpr const char* yellow = "33";
-constexpr double seconds_before_work_is_shown = 0.5;  ///< most is done sooner, and would only flicker
+constexpr double seconds_before_work_is_shown = 0.5;  ///< most work is done sooner, and would only flicker
 
 std::string step_of(std::int64_t step, std::int64_t max_iters) {
   return "step " + format_count(step) + (max_iters > 0 ? " of " + format_count(max_iters) : "");
@@ -30,7 +30,7 @@ std::string in_parentheses(const std::string& text) {
   return " (" + text + ")";
 }
 
-/// As many of the parts, from the first, as fit into `columns`; the first one at any rate, cut.
+/// As many of the parts, from the first, as fit into `columns`; the first one in any case, cut if need be.
 std::string join_to_fit(const std::vector<std::string>& parts, std::size_t columns) {
   std::string line(first_columns(parts[0], columns));
   for (std::size_t i = 1; i < parts.size(); ++i) {
@@ -46,7 +46,7 @@ std::string text_row(const PlanEvent& plan) {
 }
 
 std::string length_row(const PlanEvent& plan) {
-  const std::string resumed = plan.start_step > 0 ? ", going on after step " + format_count(plan.start_step) : "";
+  const std::string resumed = plan.start_step > 0 ? ", continuing after step " + format_count(plan.start_step) : "";
   const std::string by = plan.longer_limits.empty()
                              ? ""
                              : "; " + plan.length_set_by + " ends it before " + joined(plan.longer_limits, " and ");

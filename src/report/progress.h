@@ -1,5 +1,5 @@
 // What a person watching a run sees: a plan, one line that repaints itself (or now and then a plain one), a line for
-// each evaluation. Formats to a sink it is handed; time is that of the events. Knows no stream and no clock.
+// each evaluation. Writes to a sink it is given; time is that of the events. Knows no stream and no clock.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct ProgressOptions {
   bool is_terminal = false;  ///< repaint one line; otherwise plain lines, at least `plain_interval` apart
   bool color = false;
   std::size_t width = 80;         ///< columns of the terminal; 0: unknown, taken as 80
-  bool quiet = false;             ///< nothing: the log tells errors
+  bool quiet = false;             ///< nothing at all: errors go through the log
   bool verbose = false;           ///< also checkpoints and samples
   double plain_interval = 5;      ///< seconds
   double repaint_interval = 0.1;  ///< seconds
@@ -47,7 +47,7 @@ class ProgressPrinter : public Listener {
   void on(const SampleEvent& event) override;
   void on(const NoticeEvent& event) override;
   void on(const WorkEvent& event) override;
-  /// Takes the repainted line away; call before anything else is written to the terminal.
+  /// Clears the repainted line; call before writing anything else to the terminal.
   void finish();
 
  private:
@@ -66,7 +66,7 @@ class ProgressPrinter : public Listener {
   std::optional<StepEvent> first_;    ///< of this process: where the rate is measured from
   std::optional<double> last_shown_;  ///< seconds of the newest line
   double work_begun_ = 0;             ///< seconds
-  bool painted_ = false;              ///< a line without its newline stands on the terminal
+  bool painted_ = false;              ///< a line without a newline is on the terminal
 };
 
 /// The plan as a block of aligned lines; also what `--dry-run` shows.

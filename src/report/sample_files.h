@@ -1,4 +1,4 @@
-// RUN/samples/step-00000500.txt: what the model wrote at each evaluation, as it wrote it.
+// RUN/samples/step-00000500.txt: what the model wrote at each evaluation, byte for byte.
 #pragma once
 
 #include <filesystem>

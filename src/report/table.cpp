@@ -12,7 +12,7 @@ namespace {
 
 struct Column {
   std::size_t width = 0;
-  bool figures = true;  ///< every cell is one, or empty
+  bool figures = true;  ///< every cell is a number, or empty
   bool used = false;
 };
 

@@ -1,4 +1,4 @@
-// Rows of cells as aligned plain text. Knows nothing of what the cells say.
+// Rows of cells as aligned plain text. Does not know what the cells mean.
 #pragma once
 
 #include <string>
@@ -6,12 +6,12 @@
 
 namespace chargpt {
 
-/// Columns two spaces apart under a line of headings; a column whose every cell is a figure is aligned to the right.
+/// Columns two spaces apart under a line of headings; a column of numbers is aligned to the right.
 /// Cells are UTF-8 on one line, wide symbols counted as a terminal shows them; control characters, which a name from a
 /// foreign file may hold, are shown escaped.
 class Table {
  public:
-  /// No headings: no first line, and as many columns as the longest row.
+  /// Without headings there is no first line, and there are as many columns as in the longest row.
   explicit Table(std::vector<std::string> headings = {});
   /// Missing cells at the end are empty.
   void add(std::vector<std::string> cells);

@@ -109,13 +109,13 @@ std::string host_name() {
 /// The time in a file's name; 0 in other names.
 std::int64_t time_in(const std::string& name) {
   constexpr std::string_view prefix = "events.out.tfevents.";
-  constexpr std::int64_t most = 9'999'999'999;  // in the year 2286 names get a digit more
+  constexpr std::int64_t most = 9'999'999'999;  // names get one more digit in the year 2286
   const std::int64_t time = name.starts_with(prefix) ? std::strtoll(name.c_str() + prefix.size(), nullptr, 10) : 0;
   return time <= most ? time : 0;
 }
 
-/// TensorBoard reads the files of a run in the order of their names: a new one comes after those that are there, also
-/// where the clock was set back meanwhile.
+/// TensorBoard reads the files of a run in the order of their names: a new one comes after the existing ones, even if
+/// the clock was set back meanwhile.
 double time_after_all(const std::filesystem::path& run, double wall_time) {
   std::error_code none;
   std::int64_t newest = 0;

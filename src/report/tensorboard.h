@@ -1,4 +1,4 @@
-// RUN/events.out.tfevents.SECONDS.HOST.chargpt, and ".2", … where that is taken: the figures of a run for TensorBoard,
+// RUN/events.out.tfevents.SECONDS.HOST.chargpt, and ".2", … if that is taken: the figures of a run for TensorBoard,
 // written without its libraries. Format: records of (length u64, masked CRC-32C of the length, a protobuf Event, masked
 // CRC-32C of it), little-endian. Source: TensorFlow, core/lib/io/record_writer, core/util/event.proto,
 // core/framework/summary.proto (field numbers).
@@ -25,16 +25,16 @@ std::string tensorboard_record(std::string_view event);
 /// The whole records of such a file whose step is at most `step`.
 std::string tensorboard_records_up_to(std::string_view file, std::int64_t step);
 
-/// Scalars train/loss, lr, grad_norm, tokens_per_second, val/loss, train/eval_loss, and the samples as text. Errors:
-/// io, where the file cannot be opened; what cannot be written later waits once `complain` has been told (without it,
-/// Error io).
+/// Scalars train/loss, lr, grad_norm, tokens_per_second, val/loss, train/eval_loss, and the samples as text. Errors: io
+/// if the file cannot be opened; what cannot be written later waits, once `complain` has been told (without it, Error
+/// io).
 class TensorBoardWriter : public Listener {
  public:
   /// Seconds since 1970.
   using Clock = std::function<double()>;
   /// Opens a new file in `run`; nothing there is ever overwritten. With `resume_step` it begins with the mark that
-  /// makes TensorBoard forget what older files say of later steps. Train scalars: step 1, every `log_interval`-th, and
-  /// the last.
+  /// makes TensorBoard forget what older files say about later steps. Train scalars: step 1, every `log_interval`-th,
+  /// and the last.
   TensorBoardWriter(const std::filesystem::path& run, std::optional<std::int64_t> resume_step = std::nullopt,
                     std::int64_t log_interval = 1, Clock clock = {}, Complaint complain = {});
   void on(const StepEvent& event) override;

@@ -51,7 +51,7 @@ BatchSource::BatchSource(TokenView split, std::int64_t block_size, std::int64_t 
   if (split.size() <= block_size)
     throw Error(ExitCode::data, "a split of " + std::to_string(split.size()) +
                                     " tokens holds no window of model.block_size + 1 = " +
-                                    std::to_string(block_size + 1) + "; give a longer text or a smaller block_size");
+                                    std::to_string(block_size + 1) + "; use a longer text or a smaller block_size");
 }
 
 void BatchSource::append_random(std::int64_t micro_batch, std::vector<std::int64_t>& starts) const {

@@ -1,4 +1,4 @@
-// What a person needs to find out why a step went wrong, in words. Knows no policy and no file.
+// What a person needs to know to find out why a step went wrong, in words. Knows no policy and no file.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct GradientNorm {
   double norm = 0;
 };
 
-/// Of the gradients that the last step left in the arena, worst first: NaN, infinite, then the largest.
+/// Norms of the gradients that the last step left in the arena, worst first: NaN, infinite, then the largest.
 std::vector<GradientNorm> gradient_norms(const ParameterArena& arena);
 
 /// "its windows start at 12, 99, … of the train split; largest gradient norms: NAME 3e+20, …". The first 16 windows and

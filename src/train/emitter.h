@@ -1,4 +1,4 @@
-// What every part of a run has to do with the world outside: what time it is, who listens, whether to stop. Knows no
+// What every part of a run needs from the outside world: the time, the listeners, whether to stop. Knows no
 // model, no loss and no file.
 #pragma once
 
@@ -23,7 +23,7 @@ class RunClock {
   void start();
   double now() const { return clock_(); }
   double seconds() const { return earlier_ + now() - started_; }
-  /// Counts on from what the processes before this one have taken.
+  /// Continues from the seconds that earlier processes took.
   void count_on_from(double seconds) { earlier_ = seconds; }
 
  private:
@@ -34,7 +34,7 @@ class RunClock {
 
 class EventEmitter {
  public:
-  /// `stop` may be null; what it points to is raised from outside, at any time.
+  /// `stop` may be null; it may be set from outside at any time.
   EventEmitter(const RunClock& clock, const RunProgress& progress, const std::atomic<bool>* stop);
 
   void add_listener(std::shared_ptr<Listener> listener) { listeners_.push_back(std::move(listener)); }
@@ -47,8 +47,8 @@ class EventEmitter {
   void work(std::string_view what, double part) const;
 
   bool stopped() const { return stop_ && stop_->load(); }
-  /// For work that is the stretch from `from` to `to` of `what`: tells how far it has come, and throws Interrupted
-  /// where the run is to stop.
+  /// For work that covers the stretch from `from` to `to` of `what`: reports how far it has come, and throws
+  /// Interrupted if the run is to stop.
   Heartbeat heartbeat(std::string_view what, double from = 0, double to = 1) const;
 
  private:

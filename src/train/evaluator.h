@@ -16,7 +16,7 @@ namespace chargpt {
 struct EvaluationLosses {
   double val = 0;
   double train = 0;
-  std::optional<double> averaged_val{};  ///< of the averaged weights, where there are any
+  std::optional<double> averaged_val{};  ///< of the averaged weights, if there are any
 };
 
 class Evaluator {
@@ -24,14 +24,14 @@ class Evaluator {
   /// All must outlive it; eval.eval_iters may change between evaluations.
   Evaluator(const Config& config, const Corpus& corpus, Learner& learner, const EventEmitter& emitter);
 
-  /// Called off on the way (Interrupted) it leaves nothing behind.
+  /// If called off on the way (Interrupted), it leaves nothing behind.
   EvaluationLosses evaluate();
-  /// Of the validation split: eval.eval_iters batches, or all; never more than there are.
+  /// Of the validation split: eval.eval_iters batches, or all; never more than it has.
   std::int64_t val_windows() const;
   std::int64_t all_val_windows() const;
-  /// All that an evaluation scores, of both splits and by trained and averaged weights.
+  /// Everything an evaluation scores: both splits, with trained and averaged weights.
   std::int64_t windows_scored() const;
-  /// The whole validation split is scored.
+  /// Whether the whole validation split is scored.
   bool exact() const { return val_windows() == all_val_windows(); }
 
  private:
@@ -45,7 +45,7 @@ class Evaluator {
 };
 
 /// Writes the losses at progress.step into it; the better of trained and averaged weights decides whether they are the
-/// best. A loss before the first step is shown but is nobody's best: there is no checkpoint of it.
+/// best. A loss before the first step is shown but never counts as the best: it has no checkpoint.
 void record_losses(RunProgress& progress, const EvaluationLosses& losses);
 
 }  // namespace chargpt

@@ -15,13 +15,13 @@ namespace {
 
 constexpr double bytes_per_float = 4;
 
-/// A sum of products of options may pass 2^63; an estimate may not wrap around.
+/// A sum of products of options may exceed 2^63; an estimate must not wrap around.
 std::int64_t whole_bytes(double bytes) {
   return static_cast<std::int64_t>(
       std::min(bytes, 0.5 * static_cast<double>(std::numeric_limits<std::int64_t>::max())));
 }
 
-/// Floats that autograd keeps of one token in one layer.
+/// Floats that autograd keeps per token and layer.
 double floats_per_layer(const ModelConfig& model) {
   const auto width = static_cast<double>(model.n_embd);
   const double hidden = !model.feed_forward ? 0 : model.mlp_size > 0 ? static_cast<double>(model.mlp_size) : 4 * width;
@@ -57,7 +57,7 @@ std::int64_t memory_estimate(const Config& config, std::int64_t vocab_size, std:
   const double layers = static_cast<double>(config.model.n_layer) * floats_per_layer(config.model);
   const double activations = tokens * (layers + 3 * static_cast<double>(vocab_size));
   const bool rolls_back = config.train.on_nonfinite == OnNonfinite::rollback, averages = config.train.ema > 0;
-  // what a rollback returns to is copied; at an evaluation of the averages the trained weights are put aside
+  // a rollback point is a copy; while the averages are evaluated, the trained weights are put aside
   const double rows = (rolls_back ? 7 : 4) + (averages ? 2 : 0) + (averages && rolls_back ? 1 : 0);
   const double tables = row_sparse_parameters(config, vocab_size);
   const double dense = static_cast<double>(parameters) - tables;
@@ -75,8 +75,9 @@ std::int64_t disk_estimate(const Config& config, std::int64_t vocab_size, std::i
 
 void check_memory(const Config& config, std::int64_t estimate, std::int64_t available) {
   if (estimate / 2 <= available) return;
-  throw Error(ExitCode::memory, "a step needs about " + gigabytes(estimate) + " and there are " + gigabytes(available) +
-                                    " of memory; lower train.batch_size = " + std::to_string(config.train.batch_size) +
+  throw Error(ExitCode::memory, "a step needs about " + gigabytes(estimate) + " of memory and there are " +
+                                    gigabytes(available) +
+                                    "; lower train.batch_size = " + std::to_string(config.train.batch_size) +
                                     " (and raise train.gradient_accumulation_steps), model.block_size = " +
                                     std::to_string(config.model.block_size) + " or the model's size");
 }

@@ -1,4 +1,4 @@
-// What a run will need of memory and disk, before it starts. Estimates from sizes alone; knows no model by name.
+// How much memory and disk a run will need, before it starts. Estimates from sizes alone; knows no model by name.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 namespace chargpt {
 
 /// Bytes at the peak of a step: weights, gradients and two moments in float32 (of n-gram tables by touched rows:
-/// weights and one moment; weights and moments twice where a rollback may need them; with train.ema averaged weights,
+/// weights and one moment; weights and moments twice if a rollback may need them; with train.ema averaged weights,
 /// but of such tables), and what autograd keeps of one micro-batch: per token some 18 rows of n_embd and the
 /// feed-forward's hidden row per layer, and three rows of logits.
 std::int64_t memory_estimate(const Config& config, std::int64_t vocab_size, std::int64_t parameters);
@@ -18,8 +18,8 @@ std::int64_t memory_estimate(const Config& config, std::int64_t vocab_size, std:
 /// text has).
 std::int64_t disk_estimate(const Config& config, std::int64_t vocab_size, std::int64_t parameters);
 
-/// Error memory, naming batch_size and block_size, where the estimate is more than twice `available` bytes: an estimate
-/// may be wrong by half, but such a run ends by being killed without a word.
+/// Error memory, naming batch_size and block_size, if the estimate is more than twice `available` bytes: an estimate
+/// may be off by half, but such a run would be killed without a word.
 void check_memory(const Config& config, std::int64_t estimate, std::int64_t available);
 
 }  // namespace chargpt

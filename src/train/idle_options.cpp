@@ -8,7 +8,7 @@
 namespace chargpt {
 namespace {
 
-/// Options that mean nothing where `idle` holds, and why.
+/// Options that mean nothing if `idle` holds, and why.
 struct IdleRule {
   std::vector<const char*> options;
   std::function<bool(const Config&)> idle;
@@ -67,7 +67,7 @@ const std::vector<IdleRule>& rules() {
        "train.lr_schedule is not wsd"},
       {{"sample.top_k", "sample.top_p", "sample.min_p"},
        [](const Config& c) { return c.sample.temperature == 0; },
-       "sample.temperature is 0, the most probable character is always taken"},
+       "sample.temperature is 0, so the most probable character is always taken"},
   };
   return all;
 }
@@ -78,13 +78,13 @@ std::string value_of(const ResolvedConfig& resolved, const std::string& option) 
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-/// Defaults, presets, files, flags: what a later one sets was set with those before it in place.
+/// Defaults, presets, files, flags: each is set knowing those before it.
 int layer_of(const std::string& origin) {
   if (origin.starts_with("--")) return 3;
   return origin.empty() || origin == "default" ? 0 : origin.starts_with("preset ") ? 1 : 2;
 }
 
-/// Empty for an option that no file, flag or default has set.
+/// Empty for an option that no file, flag or default set.
 std::string origin_of(const ResolvedConfig& resolved, const std::string& option) {
   const auto found = resolved.origin.find(option);
   return found == resolved.origin.end() ? "" : found->second;
@@ -109,13 +109,12 @@ std::vector<std::string> idle_options(const ResolvedConfig& resolved) {
     if (!rule.idle(resolved.config)) continue;
     for (const char* option : rule.options)
       if (origin_of(resolved, option).starts_with("--"))
-        lines.push_back(option + (" = " + value_of(resolved, option)) + " changes nothing: " + rule.why);
+        lines.push_back(option + (" = " + value_of(resolved, option)) + " has no effect: " + rule.why);
   }
   for (const GroupConfig& group : resolved.config.train.groups)
     if (group.optimizer != UpdateRule::muon && group.momentum != GroupConfig().momentum)
-      lines.push_back("momentum of the group \"" + group.match +
-                      "\" of train.groups changes nothing: its optimizer is " +
-                      std::string(enum_name(group.optimizer)) + ", and muon alone has one");
+      lines.push_back("momentum of the group \"" + group.match + "\" of train.groups has no effect: its optimizer is " +
+                      std::string(enum_name(group.optimizer)) + ", and only muon has momentum");
   return lines;
 }
 
@@ -131,7 +130,7 @@ std::vector<std::string> overridden_by_groups(const ResolvedConfig& resolved, co
       if (!has_own(train, group)) others += parameters_of(group);
     }
     std::ostringstream line;
-    line << option << " = " << value << " (" << origin << ") is that of " << (others == 0 ? "no parameter" : "")
+    line << option << " = " << value << " (" << origin << ") applies to " << (others == 0 ? "no parameter" : "")
          << (others > 0 ? std::to_string(others) + " of " + std::to_string(all) + " parameters" : "")
          << ": the groups of train.groups have their own (";
     for (const GroupConfig& group : train.groups)

@@ -37,13 +37,11 @@ SharedSymbols match_symbols(const Vocabulary& here, const Vocabulary& there, con
     theirs.push_back(found->second);
   }
   if (ours.empty())
-    throw Error(ExitCode::data,
-                source + " shares no symbol with this text; start a run of its own, without --init_from");
+    throw Error(ExitCode::data, source + " shares no symbol with this text; start a new run without --init_from");
   return {torch::tensor(ours), torch::tensor(theirs), there.size()};
 }
 
-/// Shapes of all parameters of a model over one symbol more: the dimensions that grow with it are those that count
-/// symbols.
+/// Shapes of all parameters of a model with one symbol more: the dimensions that grow are those that count symbols.
 std::map<std::string, Shape> shapes_with_one_symbol_more(const Config& config, std::int64_t vocab_size) {
   std::map<std::string, Shape> shapes;
   const auto model = make_model(config.model, vocab_size + 1, static_cast<std::uint64_t>(config.train.seed));
@@ -69,8 +67,7 @@ std::string differences(const Config& there, const Config& here) {
   return text.empty() ? "" : "; options that differ: " + text;
 }
 
-/// Writes `source` into `target` where every dimension of `dimensions` is matched by symbol; the rest of `target`
-/// stays.
+/// Writes `source` into `target`, matching every dimension of `dimensions` by symbol; the rest of `target` stays.
 torch::Tensor merged(const torch::Tensor& target, const torch::Tensor& source, std::span<const std::int64_t> dimensions,
                      const SharedSymbols& symbols) {
   if (dimensions.empty()) return source;
@@ -94,8 +91,8 @@ std::set<std::string> read_into(torch::Tensor out, const std::string& name, cons
   return read_tensor(*from.model, from.path.string(), name, out.sizes().vec(), std::as_writable_bytes(values));
 }
 
-/// The names that tables of n-grams may have in a file. Under another vocabulary ids are others, so that every row
-/// would be that of another n-gram.
+/// The names that n-gram tables may have in a file. Another vocabulary has other ids, so every row would be that of
+/// another n-gram.
 std::set<std::string> ngram_names(const Config& config, std::int64_t vocab_size) {
   std::set<std::string> names;
   for (const NgramTable& table : ngram_tables(config.model, vocab_size))
@@ -134,9 +131,9 @@ std::string inherit_weights(ParameterArena& arena, const Config& config, const V
                                       " has no place in this model; --init_from needs the same model" +
                                       differences(from.config.config, config));
   std::ostringstream line;
-  line << "weights from " << source << ": " << symbols.here.numel() << " of " << vocabulary.size()
-       << " symbols known to it";
-  if (!left_out.empty()) line << "; its n-gram tables are of another vocabulary: they start empty";
+  line << "weights from " << source << ", which knows " << symbols.here.numel() << " of " << vocabulary.size()
+       << " symbols";
+  if (!left_out.empty()) line << "; its n-gram tables belong to another vocabulary: they start empty";
   return line.str();
 }
 

@@ -1,4 +1,4 @@
-// Weights of one run as the start of another (fine-tuning): tensors by name, rows that stand for symbols by symbol.
+// Weights of one run as the start of another (fine-tuning): tensors matched by name, rows of symbols by symbol.
 // Knows no model by name.
 #pragma once
 
@@ -11,8 +11,8 @@ namespace chargpt {
 
 /// Overwrites the fresh weights of `arena`, a model of `config` over `vocabulary`, with those of `from`. A dimension of
 /// a parameter that counts symbols is matched symbol by symbol; symbols new here keep their fresh rows. Returns a line
-/// on what was matched. Error data where a tensor is missing, surplus or of another shape (with the model options that
-/// differ), where units differ, or where no symbol is shared.
+/// on what was matched. Error data if a tensor is missing, surplus or of another shape (naming the model options that
+/// differ), if units differ, or if no symbol is shared.
 std::string inherit_weights(ParameterArena& arena, const Config& config, const Vocabulary& vocabulary,
                             const Checkpoint& from);
 

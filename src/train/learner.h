@@ -1,5 +1,5 @@
 // What learns: a model, its optimizer's moments, its averaged weights, the batches it is shown and the engine that
-// computes a step. Knows no run: no clock, no policy, no evaluation and nobody who listens.
+// computes a step. Knows no run: no clock, no policy, no evaluation and no listener.
 #pragma once
 
 #include <cstdint>
@@ -28,12 +28,12 @@ struct Learner {
   /// together, and as make_engine.
   Learner(const Config& config, const Corpus& corpus, const torch::Device& device, const std::string& engine);
 
-  /// Makes step `step` (0-based): a function of weights, moments, averages and that number. The averages do not follow
-  /// yet: the loss may turn out to be one to undo.
+  /// Makes step `step` (0-based): a function of weights, moments, averages and that number. The averages do not
+  /// follow yet: the step may have to be undone.
   StepResult make_step(std::int64_t step, const Heartbeat& heartbeat);
   LearnerSnapshot snapshot();
   void restore(const LearnerSnapshot& snapshot);
-  /// False where averages are kept and the checkpoint has none: they begin with its trained weights. Error data as
+  /// False if averages are kept and the checkpoint has none: they start from its trained weights. Error data as
   /// ParameterArena::load_model.
   bool load(const Checkpoint& checkpoint);
 
@@ -41,7 +41,7 @@ struct Learner {
   torch::Device device;
   std::shared_ptr<LanguageModel> model;
   ParameterArena arena;
-  AveragedWeights averages;  ///< none where train.ema = 0
+  AveragedWeights averages;  ///< none if train.ema = 0
   BatchSource batches;
   std::unique_ptr<Engine> engine;
 };

@@ -8,7 +8,7 @@ namespace chargpt {
 namespace {
 
 constexpr std::int64_t memory = 50;         ///< losses that the trend looks back
-constexpr std::int64_t fewest_losses = 20;  ///< before which the noise is not known
+constexpr std::int64_t fewest_losses = 20;  ///< below which the noise is unknown
 constexpr double least_jump = 1;            ///< nats
 constexpr double deviations = 6;
 

@@ -1,4 +1,4 @@
-// Mean and noise of the batches' losses, and what is a jump of them: pure functions. Knows no model and no policy.
+// Mean and noise of the batches' losses, and what counts as a spike: pure functions. Knows no model and no policy.
 #pragma once
 
 #include "checkpoint/checkpoint.h"
@@ -10,7 +10,7 @@ namespace chargpt {
 /// variance"). Losses that are not finite change nothing.
 LossTrend followed_by(const LossTrend& trend, double loss);
 
-/// The loss from which one is a spike: 1 nat and 6 standard deviations above the mean; infinity before 20 losses.
+/// The loss from which a step is a spike: 1 nat and 6 standard deviations above the mean; infinity before 20 losses.
 double spike_threshold(const LossTrend& trend);
 
 }  // namespace chargpt

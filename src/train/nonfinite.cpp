@@ -14,7 +14,7 @@ namespace {
 constexpr int most_skips_in_a_row = 100;
 constexpr int most_rollbacks_in_a_row = 10;  ///< from one checkpoint
 
-/// No figure here is negative, but for the sign of a NaN, which says nothing.
+/// Nothing here is negative except the sign of a NaN, which means nothing.
 std::string figures_of(const StepResult& result, const std::string& of_loss = "") {
   return line_of(" has loss ", std::abs(result.loss), of_loss, " and gradient norm ", std::abs(result.grad_norm));
 }
@@ -40,7 +40,7 @@ std::string NonfinitePolicy::resume(const Checkpoint& checkpoint) {
   return notice;
 }
 
-/// What an uninterrupted run would return to, where that is not the checkpoint itself.
+/// What an uninterrupted run would return to, if that is not the checkpoint itself.
 std::optional<NonfinitePolicy::RollbackPoint> NonfinitePolicy::point_before(const Checkpoint& checkpoint,
                                                                             std::string& notice) const {
   const std::int64_t step = checkpoint.state.rollback_step;
@@ -76,7 +76,7 @@ bool NonfinitePolicy::accepts(const StepResult& result) {
 
 bool NonfinitePolicy::takes_back(double val_loss) {
   if (std::isfinite(val_loss) || policy_ == OnNonfinite::skip) return false;
-  const std::string what = line_of("the validation loss after ", progress_.step, " updates is ", std::abs(val_loss));
+  const std::string what = line_of("the validation loss after ", progress_.step, " steps is ", std::abs(val_loss));
   if (!rolls_back()) diverged(what);
   roll_back(what);
   return true;
@@ -109,14 +109,13 @@ void NonfinitePolicy::roll_back(const std::string& what) {
   just_rolled_back_ = true;
   return_to(*last_good_);
   progress_.trend = last_good_->trend;
-  emitter_.notice(line_of(what, ": back to weights and moments of step ", last_good_->step));
+  emitter_.notice(line_of(what, ": going back to the weights and moments of step ", last_good_->step));
 }
 
 void NonfinitePolicy::skip(const StepResult& result) {
   if (policy_ == OnNonfinite::stop) diverged(diagnosed(result));
   const bool first = progress_.skips_in_a_row == 0;
-  const std::string what =
-      first ? diagnosed(result) : line_of("update ", progress_.step + 1, " too", figures_of(result));
+  const std::string what = first ? diagnosed(result) : line_of("step ", progress_.step + 1, " too", figures_of(result));
   if (++progress_.skips_in_a_row >= most_skips_in_a_row)
     diverged(line_of(what, ", the ", progress_.skips_in_a_row, "th skipped in a row"));
   emitter_.notice(what + ": skipped");
@@ -124,12 +123,12 @@ void NonfinitePolicy::skip(const StepResult& result) {
 
 std::string NonfinitePolicy::diagnosed(const StepResult& result) const {
   const std::string before = progress_.trend.count > 0 ? line_of(" after a mean of ", progress_.trend.mean) : "";
-  return line_of("update ", progress_.step + 1, figures_of(result, before), " (",
+  return line_of("step ", progress_.step + 1, figures_of(result, before), " (",
                  diagnosis(learner_.batches.starts(progress_.step), learner_.arena), ")");
 }
 
 std::string NonfinitePolicy::of_weights() const {
-  return line_of("after ", progress_.step, " updates there are weights that are not finite");
+  return line_of("after ", progress_.step, " steps some weights are not finite");
 }
 
 void NonfinitePolicy::diverged(const std::string& what) const {

@@ -1,5 +1,5 @@
-// What is done about a step or an evaluation that is not finite, as train.on_nonfinite says: stop, skip, or roll back
-// to the last point that was good. Knows no schedule, no clock and not what an evaluation costs.
+// What is done about a step or an evaluation that is not finite, by train.on_nonfinite: stop, skip, or roll back to the
+// last good point. Knows no schedule, no clock and not what an evaluation costs.
 #pragma once
 
 #include <cstdint>
@@ -20,25 +20,25 @@ namespace chargpt {
 /// point is a checkpoint, which progress.rollback_step names.
 class NonfinitePolicy {
  public:
-  /// All must outlive it. `saver` only tells where the last good checkpoint is.
+  /// All must outlive it. `saver` only says where the last good checkpoint is.
   NonfinitePolicy(Learner& learner, RunProgress& progress, TrainingFolder& folder, const Saver& saver,
                   const EventEmitter& emitter);
 
   bool rolls_back() const { return policy_ == OnNonfinite::rollback; }
   /// Goes on with the progress of `checkpoint`, as far as the policy still needs it. Returns a notice, or nothing.
   std::string resume(const Checkpoint& checkpoint);
-  /// The untrained weights, or those resumed from, are the rollback point where there is no other.
+  /// The untrained weights, or those resumed from, are the rollback point if there is no other.
   void before_first_step();
-  /// Whether the step counts. Where not it is undone, or was skipped, which is told. Follows the loss: a spike of it is
-  /// undone too where the policy is to roll back, and told where it is not. Error diverged after 100 skips in a row, or
+  /// Whether the step counts. If not, it is undone or was skipped, with a notice. Follows the loss: a spike is undone
+  /// too if the policy is to roll back, and else noticed. Error diverged after 100 skips in a row, or
   /// 10 returns to one point, or at once.
   bool accepts(const StepResult& result);
-  /// Where the policy is to roll back, weights with a loss that is not finite are those of the rollback point again:
-  /// true, and the evaluation is to be repeated. Error diverged where the policy is to stop.
+  /// True if the policy is to roll back and the loss is not finite: the weights are again those of the rollback point,
+  /// and the evaluation is to be repeated. Error diverged if the policy is to stop.
   bool takes_back(double val_loss);
   /// From here on a rollback returns here. A checkpoint of it lets a resumed run do the same.
   void keep_rollback_point();
-  /// Error diverged where a weight is not finite: such are never saved.
+  /// Error diverged if a weight is not finite: such weights are never saved.
   void check_weights() const;
 
  private:
@@ -46,7 +46,7 @@ class NonfinitePolicy {
     std::int64_t step = 0;
     LossTrend trend;
     std::optional<LearnerSnapshot> snapshot{};
-    std::filesystem::path checkpoint{};  ///< where it is instead of in memory: of a run that was resumed after it
+    std::filesystem::path checkpoint{};  ///< where it is, if not in memory: in a run that was resumed after it
   };
 
   std::optional<RollbackPoint> point_before(const Checkpoint& checkpoint, std::string& notice) const;

@@ -1,4 +1,4 @@
-// How fast a run goes on this machine: measured before the first step, and what that says of steps and seconds. Knows
+// How fast a run goes on this machine: measured before the first step, and what that means for steps and seconds. Knows
 // no limit of a run's length and no loss.
 #pragma once
 
@@ -21,21 +21,21 @@ struct Pace {
   double seconds_per_validation = 0;  ///< of the whole validation split, once
 };
 
-/// What follows a run and is to be done within train.max_seconds too.
+/// Work that follows a run and must also fit into train.max_seconds.
 struct ClosingWork {
   double validations = 0;  ///< passes over the whole validation split
-  double seconds = 0;      ///< of all else
+  double seconds = 0;      ///< of everything else
 };
 
-/// Of `max_seconds`, what closing work is left time for: all of it, or where its validations would take more than a
-/// fifth only the rest of it.
+/// The closing work that `max_seconds` leaves time for: all of it or, if its validations would take more than a fifth,
+/// only the rest of it.
 double seconds_kept_for(const ClosingWork& closing, const Pace& pace, double max_seconds);
 
-/// eval.eval_iters that keep an evaluation, of which all of `windows` windows take pace.seconds_per_evaluation, within
-/// a tenth of `seconds`; 0 where all of them do.
+/// eval.eval_iters that keep an evaluation, whose `windows` windows take pace.seconds_per_evaluation in all, within a
+/// tenth of `seconds`; 0 if all of them fit.
 std::int64_t evaluated_batches(double seconds, const Pace& pace, std::int64_t windows, std::int64_t batch_size);
 
-/// The part of the time left that steps are planned for: a machine that turns out to be slower by the rest still ends
+/// The part of the time left that is planned for steps: a machine that turns out to be slower by the rest still ends
 /// its run, and its schedule, in time.
 inline constexpr double planned_part = 0.95;
 
@@ -53,10 +53,10 @@ class PaceMeter {
   PaceMeter(const Config& config, std::int64_t vocab_size, Learner& learner, const Evaluator& evaluator,
             const RunClock& clock, const EventEmitter& emitter);
 
-  /// Steps from `step` on for about `seconds`, no more than `most_steps`, after one that warms up; that one alone where
-  /// it has taken all of them. Interrupted where the run is to stop: weights and moments are as before in any case.
+  /// Steps from `step` on for about `seconds`, no more than `most_steps`, after one that warms up; only that one if
+  /// it has used them up. Interrupted if the run is to stop: weights and moments are as before in any case.
   Pace measure(std::int64_t step, double seconds, std::int64_t most_steps);
-  /// What of it depends on eval.eval_iters once more.
+  /// Measures again what depends on eval.eval_iters.
   void measure_evaluation(Pace& pace);
   /// Of the validation split, that an evaluation scores.
   std::int64_t val_windows() const;

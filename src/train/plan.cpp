@@ -14,14 +14,14 @@ void append(std::vector<std::string>& lines, const std::vector<std::string>& mor
   lines.insert(lines.end(), more.begin(), more.end());
 }
 
-/// Options that the machine does not follow as one would think.
+/// Options that this machine does not follow as one would expect.
 std::vector<std::string> machine_notices(const TrainConfig& train, const Learner& learner, std::int64_t threads) {
   std::vector<std::string> lines;
   if (threads > physical_cores())
-    lines.push_back(
-        line_of(threads, " threads on ", physical_cores(), " physical cores: more threads than cores make it slower"));
+    lines.push_back(line_of(threads, " threads on ", physical_cores(),
+                            " physical cores: more threads than cores slow training down"));
   if (!learner.device.is_cpu()) return lines;
-  if (train.dtype == Dtype::tf32) lines.emplace_back("train.dtype = tf32 is for CUDA; on the CPU it is float32");
+  if (train.dtype == Dtype::tf32) lines.emplace_back("train.dtype = tf32 is for CUDA; on the CPU it means float32");
   if (train.dtype == Dtype::bfloat16 && !cpu_has_bfloat16())
     lines.emplace_back(
         "this CPU has no bfloat16 instructions: train.dtype = bfloat16 is emulated, slower than float32");
@@ -36,7 +36,7 @@ std::vector<std::string> notices_of(const ResolvedConfig& config, const Learner&
   append(lines, idle_options(config));
   append(lines, machine_notices(config.config.train, learner, threads));
   if (learner.model->leaks())
-    lines.emplace_back("this model sees the symbols it has to predict: its loss is no measure of anything");
+    lines.emplace_back("this model sees the symbols it has to predict, so its loss means nothing");
   return lines;
 }
 

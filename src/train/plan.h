@@ -1,5 +1,5 @@
-// What is told before the first step: how large the run is, and what a user should know of its options. Knows no loss
-// and measures nothing.
+// What is said before the first step: how large the run is, and what a user should know about its options. Knows no
+// loss and measures nothing.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace chargpt {
 
-/// Sizes, epochs, memory, disk, and as notices what option and machine do not agree on. `config` with its length
+/// Sizes, epochs, memory, disk, and a notice wherever an option and the machine disagree. `config` with its length
 /// settled.
 PlanEvent plan_of(const ResolvedConfig& config, const Corpus& corpus, const Learner& learner, const RunState& state);
 

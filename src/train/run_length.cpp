@@ -74,7 +74,7 @@ std::int64_t steps_of_epochs(const Config& config, std::int64_t train_tokens) {
   const double steps = std::ceil(config.train.max_epochs * static_cast<double>(train_tokens) /
                                  static_cast<double>(tokens_per_step(config)));
   if (steps > most_steps)
-    throw Error(ExitCode::usage, line_of("train.max_epochs = ", config.train.max_epochs, " is ", steps, " updates of ",
+    throw Error(ExitCode::usage, line_of("train.max_epochs = ", config.train.max_epochs, " is ", steps, " steps of ",
                                          tokens_per_step(config), " tokens, more than ", most_steps, "; lower it"));
   return static_cast<std::int64_t>(steps);
 }
@@ -117,25 +117,25 @@ void RunLength::settle_limits(const std::function<std::int64_t()>& steps_of_max_
   limits_.clear();
 }
 
-/// What starting, reading the text, measuring and earlier processes have used of max_seconds is gone, and what follows
-/// the run is kept.
+/// Start-up, reading the text, measuring and earlier processes have used up part of max_seconds; time for the closing
+/// work is set aside.
 std::int64_t RunLength::measured_steps(PaceMeter& meter, std::int64_t step, std::string& notice) {
   const EvalConfig& eval = config_.config.eval;
   if (known_.max_iters > 0) {
     if (known_.eval_iters != eval.eval_iters) limit_evaluations(known_.eval_iters);
     return known_.max_iters;
   }
-  if (limits_evaluations(config_)) limit_evaluations(0);  // by a process before this one
+  if (limits_evaluations(config_)) limit_evaluations(0);  // by an earlier process
   measure(meter, step);
   const double left = seconds_left();
   if (left <= 0)
     notice = line_of("train.max_seconds = ", config_.config.train.max_seconds,
-                     " leaves no time for updates: ", clock_.seconds(), " s were over before the first");
+                     " leaves no time to train: ", clock_.seconds(), " s had passed before the first step");
   if (left <= 0 && step > 0) return step;
   return step + steps_of_seconds(planned_part * left, *pace_, eval.eval_interval);
 }
 
-/// Evaluations that would take too much of the time are of a part of the windows from here on.
+/// From here on, evaluations that would take too much of the time score only a part of the windows.
 void RunLength::measure(PaceMeter& meter, std::int64_t step) {
   const double part = part_spent_on_measuring * (config_.config.train.max_seconds - clock_.seconds());
   pace_ = meter.measure(step, std::min(most_seconds_of_measuring, part), most_steps_of_measuring);
@@ -162,7 +162,7 @@ std::optional<double> RunLength::expected_seconds(PaceMeter& meter, std::int64_t
   }
 }
 
-/// Of train.max_seconds, without what is kept for the work that follows the run.
+/// What is left of train.max_seconds, without the time set aside for the closing work.
 double RunLength::seconds_left() const {
   const double most = config_.config.train.max_seconds;
   return most - clock_.seconds() - seconds_kept_for(closing_, pace(), most);
@@ -183,7 +183,8 @@ bool RunLength::has_time_for_evaluation(std::int64_t step) const {
 }
 
 void RunLength::follow_step(double seconds) {
-  if (pace_) pace_->seconds_per_step += (seconds - pace_->seconds_per_step) / 8;  // one slow step ends no run
+  if (pace_)
+    pace_->seconds_per_step += (seconds - pace_->seconds_per_step) / 8;  // so that one slow step does not end a run
 }
 
 void RunLength::follow_evaluation(double seconds) {

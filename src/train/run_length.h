@@ -1,5 +1,5 @@
 // How long a run is: the shortest of max_iters, max_epochs and max_seconds becomes one number of steps, once, before
-// the first of them; after that only the clock is asked. Knows no model, no loss and no file.
+// the first of them; after that only the clock is read. Knows no model, no loss and no file.
 #pragma once
 
 #include <cstdint>
@@ -20,20 +20,19 @@ std::int64_t tokens_per_step(const Config& config);
 
 /// The options that limit a run's length: "train.max_iters", "train.max_epochs", "train.max_seconds", those that are
 /// set. Together they serve a short text and a long one: epochs end the first before it is learnt by heart, steps or
-/// seconds the second. A max_iters that an earlier run settled is none.
+/// seconds the second. A max_iters that an earlier run settled does not count.
 std::vector<std::string> length_limits(const ResolvedConfig& resolved);
 
-/// Whether the run that goes on from a checkpoint of options `earlier` keeps its settled max_iters: no limit was
-/// changed.
+/// Whether a run resumed from a checkpoint with options `earlier` keeps its settled max_iters: no limit was changed.
 bool keeps_length(const TrainConfig& now, const TrainConfig& earlier);
 
-/// A length that another run of the same options has settled already: what max_seconds comes to.
+/// A length that another run with the same options has already settled: what max_seconds comes to.
 struct SettledLength {
   std::int64_t max_iters = 0;   ///< 0: none has
   std::int64_t eval_iters = 0;  ///< eval.eval_iters of that run
 };
 
-/// Only a measurement tells the number of steps.
+/// Whether only a measurement can tell the number of steps.
 bool needs_pace(const std::vector<std::string>& limits);
 
 /// The origin of what max_seconds has settled.
@@ -42,7 +41,7 @@ inline constexpr const char* seconds_key = "train.max_seconds";
 /// Whether max_seconds has limited eval.eval_iters.
 bool limits_evaluations(const ResolvedConfig& resolved);
 
-/// Writes the steps that `option` (not max_iters) comes to into max_iters, with an origin that tells so and whether a
+/// Writes the steps that `option` (not max_iters) comes to into max_iters, with an origin that says so and whether a
 /// longer max_iters was asked for.
 void settle_steps(ResolvedConfig& resolved, const std::string& option, std::int64_t steps);
 
@@ -65,20 +64,20 @@ class RunLength {
   /// The same for a run that goes on: it keeps its length unless a limit was changed.
   void resume(const TrainConfig& earlier);
   bool settled() const { return limits_.empty(); }
-  /// Settles what needs measuring, for a run of `step` finished steps. Returns a notice, or nothing. Interrupted where
+  /// Settles what needs measuring, for a run of `step` finished steps. Returns a notice, or nothing. Interrupted if
   /// the run is to stop: then nothing is settled.
   std::string settle(PaceMeter& meter, std::int64_t step);
 
   const ResolvedConfig& asked() const { return asked_; }
-  /// With the length settled: max_iters, and eval.eval_iters where evaluations would take too much of max_seconds.
-  /// Stays where it is.
+  /// With the length settled: max_iters, and eval.eval_iters if evaluations would take too much of max_seconds.
+  /// Its address stays the same.
   const ResolvedConfig& config() const { return config_; }
   std::int64_t steps() const { return config_.config.train.max_iters; }
 
-  /// Of the steps after `step`, measured where that has not been done; none where there is none or it was called off.
+  /// Seconds for the steps after `step`, measured if not done yet; none if there are none or measuring was called off.
   std::optional<double> expected_seconds(PaceMeter& meter, std::int64_t step);
-  /// Whether train.max_seconds leave time for another step with an evaluation and a save after it. The first step is
-  /// made in any case.
+  /// Whether train.max_seconds leaves time for another step with an evaluation and a save after it. The first step is
+  /// taken in any case.
   bool has_time_for_step(std::int64_t step) const;
   /// The same for an evaluation and a save alone.
   bool has_time_for_evaluation(std::int64_t step) const;
@@ -99,7 +98,7 @@ class RunLength {
   bool has_time_for(double seconds, std::int64_t step) const;
 
   ResolvedConfig asked_, config_;
-  std::vector<std::string> limits_;  ///< as long as they have not settled the length
+  std::vector<std::string> limits_;  ///< until they have settled the length
   std::int64_t train_tokens_;
   ClosingWork closing_;
   SettledLength known_;

@@ -1,4 +1,4 @@
-// The model's own words on its way: a short sample beside each evaluation. Knows no loss and no step.
+// What the model writes during training: a short sample at each evaluation. Knows no loss and no step.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,7 @@ namespace chargpt {
 /// million tokens.
 std::int64_t start_symbol(const Corpus& corpus);
 
-/// eval.sample_tokens symbols after `start`, drawn as the section `sample` says; the same at each call but for the
-/// weights.
+/// eval.sample_tokens symbols after `start`, drawn by the section `sample`; only the weights differ between calls.
 std::string sample_text(LanguageModel& model, const Vocabulary& vocabulary, std::int64_t start, const Config& config,
                         const Heartbeat& heartbeat);
 

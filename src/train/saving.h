@@ -1,5 +1,5 @@
-// Saving a run on its way: where its folder is now, though it may be renamed meanwhile, and what a checkpoint of it
-// holds. Knows no loss and no policy: it saves what it is told to, when it is told to.
+// Saving a run under way: where its folder is now, even if renamed meanwhile, and what its checkpoints hold. Knows no
+// loss and no policy: it saves what it is told to, when it is told to.
 #pragma once
 
 #include <cstdint>
@@ -18,17 +18,17 @@ namespace chargpt {
 /// The run folder of a training.
 class TrainingFolder {
  public:
-  /// `path` empty: nothing is saved. It need not be there yet.
+  /// `path` empty: nothing is saved. It need not exist yet.
   TrainingFolder(std::filesystem::path path, const EventEmitter& emitter);
 
   bool saves() const { return !path_.empty(); }
-  /// To be called before the first path(). Error io where a folder to save in is not there.
+  /// To be called before the first path(). Error io if the folder to save in does not exist.
   void open();
-  /// Where it is now, which is said once where it was renamed. Error io where it is gone.
+  /// Where it is now; a rename is noticed once. Error io if it is gone.
   const std::filesystem::path& path();
-  /// Error io where it is gone: there is no use in going on without it.
+  /// Error io if it is gone: there is no point in going on without it.
   void check();
-  /// By the path that was known last, without looking.
+  /// The path last known, without looking.
   const std::filesystem::path& known_path() const { return path_; }
   /// Where a checkpoint is now, if the folder was renamed since.
   std::filesystem::path moved(const std::filesystem::path& checkpoint) const;
@@ -46,12 +46,12 @@ class Saver {
   Saver(TrainingFolder& folder, const ResolvedConfig& config, const Vocabulary& vocabulary, const Learner& learner,
         const EventEmitter& emitter);
 
-  /// The run stands at this checkpoint already.
+  /// The run is already at this checkpoint.
   void go_on_from(const Checkpoint& checkpoint);
   /// A checkpoint of `state`, unless nothing is saved. Error io.
   void save(const RunState& state);
   bool has_saved(std::int64_t step) const { return saved_step_ == step; }
-  /// At the end: mends the file BEST where a save could not.
+  /// At the end: repairs the file BEST if a save could not.
   void finish(const RunState& state);
   /// The newest checkpoint, or the one that the run goes on from, where it is now; empty: there is none.
   std::filesystem::path last_checkpoint() const { return folder_.moved(last_checkpoint_); }

@@ -31,7 +31,7 @@ namespace {
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
-/// What can be refused before anything large is made.
+/// What can be refused before anything large is allocated.
 ResolvedConfig checked(ResolvedConfig config, const Corpus& corpus, const torch::Device& device) {
   check_model_config(config.config.model);
   check_splits(corpus, config.config.model.block_size);
@@ -105,7 +105,7 @@ Trainer::Impl::Impl(ResolvedConfig config, Corpus corpus_in, const TrainerOption
   clock.start();
 }
 
-/// Goes on with all of the checkpoint's progress; the parts take back what changed options have made void.
+/// Takes over all of the checkpoint's progress; the parts drop what changed options have made void.
 void Trainer::Impl::resume_from(const Checkpoint& checkpoint) {
   const std::string source = checkpoint.path.string();
   const Config &asked = length.asked().config, &earlier = checkpoint.config.config;
@@ -119,7 +119,7 @@ void Trainer::Impl::resume_from(const Checkpoint& checkpoint) {
   saver.go_on_from(checkpoint);
   if (const std::string line = policy.resume(checkpoint); !line.empty()) notices.push_back(line);
   if (!learner.load(checkpoint))
-    notices.push_back(source + " has no averaged weights: averaging begins with its trained ones");
+    notices.push_back(source + " has no averaged weights: averaging starts from its trained ones");
   for (const std::string& line : differing_conditions(checkpoint.state, state)) notices.push_back(line);
   for (const std::string& line : changed_options(earlier, asked)) notices.push_back("changed: " + line);
   if (asked.train.patience != earlier.train.patience) begin_patience_anew();
@@ -133,7 +133,7 @@ void Trainer::Impl::settle_length() {
   take_length();
 }
 
-/// More steps than the run was to have give it time to improve again.
+/// More steps than planned give the run time to improve again.
 void Trainer::Impl::take_length() {
   if (length.steps() > state.max_iters) begin_patience_anew();
   state.max_iters = length.steps();
@@ -142,7 +142,7 @@ void Trainer::Impl::take_length() {
 void Trainer::Impl::begin_patience_anew() {
   if (state.evals_without_improvement == 0) return;
   state.evals_without_improvement = 0;
-  if (settings().train.patience > 0) notices.emplace_back("patience begins anew");
+  if (settings().train.patience > 0) notices.emplace_back("patience starts over");
 }
 
 PlanEvent Trainer::Impl::plan(bool measure) {
@@ -162,7 +162,7 @@ void Trainer::Impl::announce() {
   for (const std::string& line : event.notices) emitter.notice(line);
 }
 
-/// What a stop has called off is left undone, and the run saved without it.
+/// Work that a stop has called off is left undone, and the run saved without it.
 Ending Trainer::Impl::run_to_end() {
   announce();
   std::optional<Ending> ending;
@@ -214,14 +214,14 @@ std::optional<Ending> Trainer::Impl::reason_to_end() const {
   return std::nullopt;
 }
 
-/// Out of time there may still be some for an evaluation.
+/// When time is up for steps, there may still be some for an evaluation.
 bool Trainer::Impl::evaluates_at(Ending ending) const {
   return ending == Ending::finished || (ending == Ending::seconds && length.has_time_for_evaluation(state.step));
 }
 
-/// Called off on the way it leaves nothing behind: the run goes on by doing it again.
+/// If called off on the way, it leaves nothing behind: a resumed run does it again.
 void Trainer::Impl::evaluate() {
-  folder.check();  // without it there is no use in going on
+  folder.check();  // without it there is no point in going on
   const double begun = clock.now();
   EvaluationLosses losses = evaluator.evaluate();
   if (policy.takes_back(losses.val)) losses = evaluator.evaluate();

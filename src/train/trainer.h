@@ -22,25 +22,25 @@ struct TrainerOptions {
   std::string device = "auto";
   std::string engine = "auto";
   std::int64_t threads = 0;
-  /// Looked at between the parts of all that takes long: where it is set, the step or evaluation under way is dropped
-  /// whole, the run saved and ended.
+  /// Checked between the parts of everything that takes long: once it is set, the step or evaluation under way is
+  /// dropped whole, and the run saved and ended.
   const std::atomic<bool>* stop = nullptr;
   double process_started = 0;          ///< seconds on the clock, for `seconds` from process start; 0: now
   std::string program_version;         ///< kept in checkpoints
   std::function<double()> clock = {};  ///< seconds; empty: the steady clock
   ClosingWork closing = {};            ///< what the caller does after run(), within train.max_seconds
-  SettledLength settled = {};          ///< what train.max_seconds comes to, where that is known: nothing is measured
+  SettledLength settled = {};          ///< what train.max_seconds comes to, if known: then nothing is measured
 };
 
 class Trainer {
  public:
   /// A new run: weights from (config, seed). Errors: usage for options that do not fit together, data for a text too
-  /// short, unavailable for the device, memory where a step could not fit.
+  /// short, unavailable for the device, memory if a step does not fit.
   Trainer(ResolvedConfig config, Corpus corpus, TrainerOptions options);
   ~Trainer();
 
-  /// Goes on from a checkpoint (weights, moments, step, best). Differences that end bit-exactness become notices, as do
-  /// changed options; another text is an Error data.
+  /// Goes on from a checkpoint (weights, moments, step, best). Differences that break bit-exactness become notices, as
+  /// do changed options; another text is an Error data.
   void resume_from(const Checkpoint& checkpoint);
   /// Weights only, from another run; rows of embedding and head are matched by symbol, new symbols keep their fresh
   /// rows.
@@ -50,17 +50,17 @@ class Trainer {
 
   /// Sizes, epochs, memory, disk; `seconds` only if `measure`: from a few steps, after which weights and moments are
   /// put back. Settles the run's length (see train/run_length.h); with max_seconds that needs the measurement in any
-  /// case, and throws Interrupted where `stop` is set meanwhile.
+  /// case, and throws Interrupted if `stop` is set meanwhile.
   PlanEvent plan(bool measure);
   /// Until max_iters, patience, max_seconds or stop. Emits the plan, evaluates at step 0 (that is saved only where a
   /// rollback may return to it), evaluates and saves every eval_interval and at the end; a stop saves without
   /// evaluating, and what it has dropped is done again, to the same bits, when the run goes on. At least one step is
-  /// made, however few the seconds. A save that fails on the way is a
-  /// notice, at the end an Error. Error diverged, naming the last good checkpoint, where loss or gradient is not
-  /// finite; weights that are not are never saved. Emits why it ended.
+  /// taken, however few the seconds. A save that fails on the way is a notice, at the end an Error. Error diverged,
+  /// naming the last good checkpoint, if loss or gradient is not finite; weights that are not finite are never saved.
+  /// Emits why it ended.
   Ending run();
-  /// One step; nothing is evaluated or saved. Where train.on_nonfinite says so a step of a loss or gradient that
-  /// is not finite is skipped, or weights and moments go back to those of the last evaluation (of step 0 before that);
+  /// One step; nothing is evaluated or saved. If train.on_nonfinite says so, a step whose loss or gradient is not
+  /// finite is skipped, or weights and moments go back to those of the last evaluation (of step 0 before that);
   /// then also at a loss spike (see train/loss_trend.h). Such a step counts all the same, so the windows, a function
   /// of the step, are others from there on. Error diverged after 100 skips in a row, or 10 returns to one point.
   StepEvent step();

@@ -44,7 +44,7 @@ TEST_CASE("more tokens than block_size, none at all, and a wrong kind of ids are
     INFO(name);
     const auto model = make_model(config, test_vocab, 1);
     CHECK(refusal([&] { model->forward(some_ids(2, 9)); }) ==
-          "T = 9 tokens after 0 cached ones is more than model.block_size = 8; give the last 8 tokens at most");
+          "T = 9 tokens after 0 cached ones is more than model.block_size = 8; give at most the last 8 tokens");
     CHECK(refusal([&] { model->forward(at::zeros({2, 0}, at::kLong)); }) == "T = 0: a model needs at least one token");
     CHECK(refusal([&] { model->forward(at::zeros({2, 4})); }) == "ids must be int64, not Float");
     CHECK(refusal([&] { model->forward(at::zeros({4}, at::kLong)); }) == "ids must be (B, T), not of 1 dimensions");
@@ -210,7 +210,7 @@ TEST_CASE("a full cache takes no more, and models without one refuse it") {
   KeyValueCache cache;
   gpt->forward(some_ids(1, 7), {.cache = &cache});
   CHECK(refusal([&] { gpt->forward(some_ids(1, 2), {.cache = &cache}); }) ==
-        "T = 2 tokens after 7 cached ones is more than model.block_size = 8; give the last 8 tokens at most");
+        "T = 2 tokens after 7 cached ones is more than model.block_size = 8; give at most the last 8 tokens");
   const auto bigram = make_model(small_config("bigram"), test_vocab, 1);
   CHECK(refusal([&] { bigram->forward(some_ids(1, 2), {.cache = &cache}); }) ==
         "model.type = bigram keeps no key/value cache");

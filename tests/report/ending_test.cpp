@@ -18,17 +18,16 @@ EndEvent end_by(Ending ending) {
 }  // namespace
 
 TEST_CASE("why a run ended is one line, with what would go on") {
-  CHECK(
-      why_ended(end_by(Ending::patience), "runs/a") ==
-      "ended by patience after 440 of 600 updates: no better validation loss in the last 2 evaluations; chargpt resume "
-      "runs/a --max_iters N goes on and begins patience anew");
+  CHECK(why_ended(end_by(Ending::patience), "runs/a") ==
+        "ended by patience after 440 of 600 steps: no better validation loss in the last 2 evaluations; chargpt resume "
+        "runs/a --max_iters N goes on with fresh patience");
   CHECK(why_ended(end_by(Ending::seconds), "runs/a") ==
-        "ended by max_seconds after 440 of 600 updates: the next one would not have been saved within 10 s; chargpt "
-        "resume runs/a --max_seconds S goes on until S seconds in all");
+        "ended by max_seconds after 440 of 600 steps: the next one would not have been saved within 10 s; chargpt "
+        "resume runs/a --max_seconds S goes on to S seconds in total");
   CHECK(why_ended({.ended = Ending::finished, .step = 600, .max_iters = 600}, "runs/a") ==
-        "finished: all 600 updates are done; chargpt resume runs/a --max_iters N goes on to N");
-  CHECK(why_ended(end_by(Ending::stopped)) == "stopped after 440 of 600 updates");
-  CHECK(why_ended(end_by(Ending::diverged)) == "diverged after 440 of 600 updates");
+        "finished: all 600 steps are done; chargpt resume runs/a --max_iters N goes on to step N");
+  CHECK(why_ended(end_by(Ending::stopped)) == "stopped after 440 of 600 steps");
+  CHECK(why_ended(end_by(Ending::diverged)) == "diverged after 440 of 600 steps");
 }
 
 TEST_CASE("metrics end with why the run did, until it goes on") {
@@ -46,7 +45,7 @@ TEST_CASE("metrics end with why the run did, until it goes on") {
   CHECK(ending_in_metrics(folder / "") == Ending::patience);
   MetricsWriter resumed(folder / "metrics.jsonl", 440);
   CHECK(ending_in_metrics(folder / "") == Ending::patience);
-  resumed.on(NoticeEvent{"patience begins anew"});
+  resumed.on(NoticeEvent{"patience starts over"});
   CHECK(ending_in_metrics(folder / "") == Ending::unknown);
 }
 

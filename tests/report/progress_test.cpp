@@ -89,7 +89,7 @@ TEST_CASE("the plan names resumption, expected time and a leak where there are a
         "config  nanogpt-cpu\n"
         "model   gpt, 804,096 parameters (leaks: sees its own targets)\n"
         "text    65 symbols; 1,003,854 tokens to train on, 111,540 to validate\n"
-        "length  2,000 steps of 768 tokens, 1.53 epochs, going on after step 500\n"
+        "length  2,000 steps of 768 tokens, 1.53 epochs, continuing after step 500\n"
         "device  cpu (AVX2), 1 thread, engine autograd, float32\n"
         "memory  about 45.1 MB\n"
         "disk    about 29.0 MB of checkpoints\n"

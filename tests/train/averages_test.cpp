@@ -96,7 +96,7 @@ TEST_CASE("a rollback takes the averages back too") {
   SmallRun run(config, folder.path());
   run.trainer.add_listener(std::make_shared<Poisoner>(run.trainer.arena(), 11));
   CHECK(run.trainer.run() == Ending::finished);
-  CHECK(run.recorder->noticed("back to weights and moments of step 10"));
+  CHECK(run.recorder->noticed("going back to the weights and moments of step 10"));
   std::vector<std::string> notices;
   const Checkpoint good = load_checkpoint(folder.path(), "step-10", false, notices);
   CHECK(averaged_bytes(last_checkpoint(folder.path())) == averaged_bytes(good));
@@ -111,7 +111,7 @@ TEST_CASE("averaging can begin when a run is resumed, and says so") {
   SmallRun second(averaged_config(), folder.path());
   second.trainer.resume_from(last_checkpoint(folder.path()));
   second.trainer.run();
-  CHECK(second.recorder->noticed("has no averaged weights: averaging begins with its trained ones"));
+  CHECK(second.recorder->noticed("has no averaged weights: averaging starts from its trained ones"));
   CHECK(last_checkpoint(folder.path()).averaged);
 }
 

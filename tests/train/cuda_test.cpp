@@ -175,7 +175,7 @@ void a_rollback_returns_to_the_good_moment() {
   run.trainer.arena().groups()[0].values.fill_(std::nan(""));
   CHECK(std::isnan(run.trainer.step().loss));
   CHECK(torch::equal(run.trainer.arena().groups()[0].values.cpu(), untrained));
-  CHECK(run.recorder->noticed("back to weights and moments of step 0"));
+  CHECK(run.recorder->noticed("going back to the weights and moments of step 0"));
 }
 
 bool register_cuda_tests() {

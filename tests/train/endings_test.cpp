@@ -200,7 +200,7 @@ TEST_CASE("a run says why it ended, in its last event and in its last checkpoint
   CHECK(diverging.recorder->ends[0].ended == Ending::diverged);
 }
 
-TEST_CASE("patience is told, stays at its end, and begins anew with more updates or another patience") {
+TEST_CASE("patience is told, stays at its end, and starts over with more steps or another patience") {
   const TemporaryFolder folder;
   ResolvedConfig config = small_config();
   config.config.train.max_iters = 400;
@@ -220,7 +220,7 @@ TEST_CASE("patience is told, stays at its end, and begins anew with more updates
     resumed.trainer.resume_from(last_checkpoint(folder.path()));
     CHECK(resumed.trainer.run() == Ending::patience);
     const bool same = max_iters == 400 && patience == 3;
-    CHECK(resumed.recorder->noticed("patience begins anew") == !same);
+    CHECK(resumed.recorder->noticed("patience starts over") == !same);
     return resumed.recorder->steps.size();
   };
   CHECK(updates_of_resumed(400, 3) == 0);
@@ -229,7 +229,8 @@ TEST_CASE("patience is told, stays at its end, and begins anew with more updates
   CHECK(updates_of_resumed(400, 4) == 20);
 }
 
-TEST_CASE("max_seconds is frozen into updates that end in time, evaluations, saves and what follows counted in") {
+TEST_CASE(
+    "max_seconds is fixed as a number of steps that end in time, evaluations, saves and what follows counted in") {
   const TemporaryFolder folder;
   const auto clock = std::make_shared<FakeClock>();
   const double begun = clock->seconds();
@@ -294,7 +295,7 @@ TEST_CASE("where max_seconds are over before the first update one is made, of a 
   const auto run = timed_run(timed_config(10), clock, options);
   run->trainer.run();
   CHECK(run->trainer.state().step == 1);
-  CHECK(run->recorder->noticed("train.max_seconds = 10 leaves no time for updates"));
+  CHECK(run->recorder->noticed("train.max_seconds = 10 leaves no time to train"));
   CHECK_FALSE(run->recorder->evaluations.front().exact);
   const ResolvedConfig kept = last_checkpoint(folder.path()).config;
   CHECK(kept.config.eval.eval_iters == 1);

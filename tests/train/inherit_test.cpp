@@ -57,7 +57,7 @@ TEST_CASE("a grown vocabulary: rows of embedding, head and head's bias follow th
   CHECK(torch::equal(tuned.trainer.arena().parameter(inner), saved(checkpoint, inner)));
   CHECK(tuned.trainer.state().step == 0);
   tuned.trainer.run();
-  CHECK(tuned.recorder->noticed("14 of 16 symbols known to it"));
+  CHECK(tuned.recorder->noticed("which knows 14 of 16 symbols"));
 }
 
 TEST_CASE("the same vocabulary takes over every weight, and the optimizer starts afresh") {
@@ -100,7 +100,7 @@ TEST_CASE("n-gram tables, of which few rows are stored, are taken over with the 
   CHECK(grown.trainer.arena().parameter(table).abs().max().item<double>() == 0);
   grown.trainer.run();
   CHECK(grown.recorder->noticed(
-      "14 of 16 symbols known to it; its n-gram tables are of another vocabulary: they start empty"));
+      "which knows 14 of 16 symbols; its n-gram tables belong to another vocabulary: they start empty"));
 }
 
 TEST_CASE("a model that is not the same is refused with the options that differ") {

@@ -218,7 +218,7 @@ TEST_CASE("no setting is of an option that is gone") {
 }
 
 TEST_CASE("updates that are skipped or undone are so again in a resumed run, and patience runs out where it did") {
-  for (const auto& [value, notice] : {std::pair{"skip", ": skipped"}, {"rollback", ": back to weights"}}) {
+  for (const auto& [value, notice] : {std::pair{"skip", ": skipped"}, {"rollback", ": going back to the weights"}}) {
     INFO(value);
     std::vector<Override> overrides = recklessly;
     overrides.push_back({"train.on_nonfinite", value, ""});

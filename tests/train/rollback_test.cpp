@@ -82,8 +82,8 @@ TEST_CASE("an update that is not finite goes back to the weights and moments of 
   CHECK(run.trainer.arena().updates() == 0);
   CHECK(run.trainer.state().rollbacks == 1);
   CHECK(run.trainer.state().rollback_step == 0);
-  CHECK(run.recorder->noticed("update 4 has loss nan"));
-  CHECK(run.recorder->noticed(": back to weights and moments of step 0"));
+  CHECK(run.recorder->noticed("step 4 has loss nan"));
+  CHECK(run.recorder->noticed(": going back to the weights and moments of step 0"));
 }
 
 TEST_CASE("a run that is rolled back goes on to its end, and its windows are those of the step") {
@@ -106,8 +106,8 @@ TEST_CASE("weights that an evaluation finds not finite go back too, and are not 
   const TemporaryFolder folder;
   PoisonedRun run(careful_config(), folder.path(), {12, 13});
   CHECK(run.trainer.run() == Ending::finished);
-  CHECK(run.recorder->noticed("the validation loss after 12 updates is "));
-  CHECK(run.recorder->noticed(": back to weights and moments of step 6"));
+  CHECK(run.recorder->noticed("the validation loss after 12 steps is "));
+  CHECK(run.recorder->noticed(": going back to the weights and moments of step 6"));
   for (const EvalEvent& event : run.recorder->evaluations) CHECK(std::isfinite(event.val_loss));
   CHECK(run.trainer.state().rollbacks == 2);
   CHECK(last_checkpoint(folder.path()).state.step == 30);
@@ -140,7 +140,7 @@ TEST_CASE("a loss spike is undone where rollback is the policy, and only told wh
     INFO(enum_name(policy) << ": loss " << event.loss);
     REQUIRE(event.loss > 5);
     CHECK(run.trainer.state().rollbacks == (policy == OnNonfinite::rollback ? 1 : 0));
-    CHECK(run.recorder->noticed("loss spike: update 26") == (policy != OnNonfinite::rollback));
+    CHECK(run.recorder->noticed("loss spike: step 26") == (policy != OnNonfinite::rollback));
   }
 }
 

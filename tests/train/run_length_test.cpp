@@ -176,7 +176,7 @@ TEST_CASE("a step far beyond the memory is refused with what to lower") {
   Config config;
   CHECK_NOTHROW(check_memory(config, 2'000, 1'000));
   CHECK_THROWS_WITH(check_memory(config, 64'000'000'000, 8'000'000'000),
-                    "a step needs about 64 GB and there are 8 GB of memory; lower train.batch_size = 12 (and raise "
+                    "a step needs about 64 GB of memory and there are 8 GB; lower train.batch_size = 12 (and raise "
                     "train.gradient_accumulation_steps), model.block_size = 64 or the model's size");
 }
 

@@ -221,12 +221,12 @@ TEST_CASE("a run that diverges says so and leaves its last finite checkpoint") {
   }
 }
 
-TEST_CASE("skipped updates count as steps, are announced, and end a run after a hundred in a row") {
+TEST_CASE("skipped steps count, are announced, and end a run after a hundred in a row") {
   ResolvedConfig config = diverging_config();
   config.config.train.on_nonfinite = OnNonfinite::skip;
   config.config.eval.eval_interval = 1000;
   SmallRun run(config);
-  CHECK_THROWS_WITH(run.trainer.run(), Catch::Contains("training diverged: update ") &&
+  CHECK_THROWS_WITH(run.trainer.run(), Catch::Contains("training diverged: step ") &&
                                            Catch::Contains("the 100th skipped in a row") &&
                                            Catch::Contains("no checkpoint had been saved yet"));
   CHECK(run.recorder->noticed(": skipped"));
@@ -245,7 +245,7 @@ TEST_CASE("skips in a row are counted on over a stop and a resume") {
   const TemporaryFolder folder;
   SmallRun first(config, folder.path(), last - 40);
   REQUIRE(first.trainer.run() == Ending::stopped);
-  CHECK(first.trainer.state().skips_in_a_row == 59);  // the 100th is update last + 1
+  CHECK(first.trainer.state().skips_in_a_row == 59);  // the 100th is step last + 1
   SmallRun second(config, folder.path());
   second.trainer.resume_from(last_checkpoint(folder.path()));
   CHECK_THROWS_WITH(second.trainer.run(), Catch::Contains("the 100th skipped in a row"));
@@ -287,7 +287,7 @@ TEST_CASE("a model that sees its targets is flagged wherever its loss is shown")
   run.trainer.run();
   CHECK(run.recorder->plans[0].leaks);
   for (const EvalEvent& event : run.recorder->evaluations) CHECK(event.leaks);
-  CHECK(run.recorder->noticed("its loss is no measure of anything"));
+  CHECK(run.recorder->noticed("its loss means nothing"));
 }
 
 TEST_CASE("eval_iters evaluates a sample, and says that it is not exact") {
