@@ -20,8 +20,8 @@ namespace chargpt {
 
 void add_output_arguments(Options& options, OutputArguments& output, const char* json) {
   const Option& quiet =
-      options.flag("--quiet", output.quiet, "only errors on stderr, a damaged checkpoint among them").group("Output");
-  options.flag("--verbose", output.verbose, "more on stderr, backtraces of internal errors too")
+      options.flag("--quiet", output.quiet, "only errors on stderr, damaged checkpoints included").group("Output");
+  options.flag("--verbose", output.verbose, "more on stderr, with backtraces of internal errors")
       .excludes(quiet)
       .group("Output");
   options.add("--color", output.color, "colours on a terminal (NO_COLOR is honoured)")
@@ -43,7 +43,7 @@ void add_device_arguments(Options& options, DeviceArguments& device) {
 
 namespace {
 
-/// What a first run changes, in this order; the rest stands behind them by section.
+/// What a first run changes, in this order; the rest follows by section.
 constexpr std::array most_used = {"data.text",        "train.max_iters",     "train.max_epochs", "train.max_seconds",
                                   "train.batch_size", "train.learning_rate", "train.seed",       "model.n_layer",
                                   "model.n_head",     "model.n_embd",        "model.block_size", "model.dropout",
@@ -65,13 +65,13 @@ std::vector<OptionInfo> options_of(const std::vector<std::string>& sections) {
   return options;
 }
 
-/// Where a command takes one section alone, its options are the command's own.
+/// If a command takes only one section, its options are the command's own.
 std::string group_of(const OptionInfo& option, const std::vector<std::string>& sections) {
   if (sections.size() == 1) return "Options";
   return std::ranges::count(most_used, key_of(option)) > 0 ? most_used_group : config_groups + option.section;
 }
 
-/// "0.1", "gpt", "data/mine.txt": a value of a config as one would give it.
+/// "0.1", "gpt", "data/mine.txt": a config value as one would type it.
 std::string as_given(const nlohmann::ordered_json& value) {
   if (value.is_array() && value.size() == 1 && value[0].is_string()) return value[0].get<std::string>();
   if (value.is_array() && !value.empty() && value[0].is_object())
@@ -99,9 +99,9 @@ void ConfigArguments::help_shows(Options& options, const Option& positional, con
     try {
       show_defaults_of(load(what));
       return "Defaults below: those of " + what +
-             (positional.given() ? "" : ", which is taken where no " + name + " is given" + others);
+             (positional.given() ? "" : ", used if no " + name + " is given" + others);
     } catch (const Error& error) {
-      return "Defaults below: the program's own, for " + std::string(error.what());
+      return "Defaults below: the program's own, since " + std::string(error.what());
     }
   };
   options.set_help_defaults(defaults);

@@ -16,10 +16,10 @@ struct OutputArguments {
   bool quiet = false, verbose = false, json = false;
   std::string color = "auto";
 };
-/// --quiet --verbose --color; --json too where a command reports figures, as what `json` says; null: none.
+/// --quiet --verbose --color; also --json, with the help text `json`, unless that is null.
 void add_output_arguments(Options& options, OutputArguments& output,
                           const char* json = "stdout is exactly one JSON document");
-/// Level and colour of all lines on stderr from here on.
+/// Sets level and colour of all later lines on stderr.
 void start_output(const OutputArguments& output);
 
 /// Runs the command once its arguments are parsed.
@@ -40,11 +40,11 @@ void add_device_arguments(Options& options, DeviceArguments& device);
 /// load_config without overrides.
 ResolvedConfig config_by_name(const std::string& name_or_path);
 
-/// Error usage, with the file and line that set it, where options of the model do not fit together.
+/// Error usage, with the file and line that set it, if options of the model do not fit together.
 void check_model(const ResolvedConfig& config);
 
 /// --set KEY=VALUE and one flag per option of `sections`, each named as its key; --text may be given several times.
-/// Values are collected as they stand and checked by the config room.
+/// Values are collected as given and checked by the config room.
 class ConfigArguments {
  public:
   void add(Options& options, const std::vector<std::string>& sections);

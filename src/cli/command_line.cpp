@@ -35,7 +35,7 @@ const Command& find_command(const std::string& name) {
                                    (nearest ? "; did you mean " + *nearest + "?" : "; chargpt --help lists them"));
 }
 
-/// What declares a command's options; where the other half has it, that goes on in place of this process.
+/// Declares a command's options; if the other half has the command, that half takes over this process.
 auto adder_of(const Command& command) -> void (*)(Options&) {
   if (command.add != nullptr) return command.add;
   if (const TrainingHalf* const half = training_half())
@@ -88,7 +88,7 @@ int run_command_line(int argc, char** argv) {
   } catch (const Stopped& stopped) {
     return 128 + stopped.signal;
   } catch (const Interrupted&) {
-    log_note("stopped before anything had begun; nothing was changed");
+    log_note("stopped before anything began; nothing was changed");
     return 128 + stopping_signal();
   } catch (const std::exception& error) {
     return report_failure(error, verbose);

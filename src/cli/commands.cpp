@@ -10,18 +10,18 @@ constexpr Command table[] = {
     {"resume", "Train", "go on exactly where a run stopped", "chargpt resume runs/default-1", nullptr},
     {"compare", "Train", "train several configs with several seeds and rank them",
      "chargpt compare ladder/bigram ladder/masked --seeds 2 --max-iters 300", nullptr},
-    {"tune", "Train", "search a better config within a time and a memory cap", "chargpt tune default --minutes 10",
+    {"tune", "Train", "search for a better config within a time and a memory cap", "chargpt tune default --minutes 10",
      nullptr},
     {"sample", "Use", "write text with a trained model", "chargpt sample runs/default-1 --prompt 'ROMEO:' --tokens 300",
      add_sample},
-    {"eval", "Measure", "the exact loss of a whole split, with interval and baselines", "chargpt eval runs/default-1",
-     add_eval},
-    {"bench", "Measure", "measured speed: of a training step or of a sample; seconds to a target loss",
+    {"eval", "Measure", "measure the exact loss of a whole split, with interval and baselines",
+     "chargpt eval runs/default-1", add_eval},
+    {"bench", "Measure", "measure the speed of a training step or of sampling, or seconds to a target loss",
      "chargpt bench train nanogpt-cpu, or chargpt bench learn default nanogpt-cpu --target 1.898", nullptr},
     {"runs", "Look", "list the runs of a folder", "chargpt runs", add_runs},
     {"inspect", "Look", "describe a run, a checkpoint, a config or a text", "chargpt inspect nanogpt-cpu", add_inspect},
     {"configs", "Look", "list the presets, or print the schema of a config", "chargpt configs --schema", add_configs},
-    {"doctor", "Look", "what was found on this machine, what is wrong, and the fix", "chargpt doctor", nullptr},
+    {"doctor", "Look", "report what was found on this machine, what is wrong, and the fix", "chargpt doctor", nullptr},
 };
 
 }  // namespace

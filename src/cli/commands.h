@@ -1,4 +1,4 @@
-// The table of commands. A new command is one file in commands/, or in training/ where it needs LibTorch, and one row
+// The table of commands. A new command is one file in commands/, or in training/ if it needs LibTorch, and one row
 // in commands.cpp.
 #pragma once
 

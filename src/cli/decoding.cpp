@@ -37,16 +37,17 @@ std::string name_of(Value value, const std::map<std::string, Value>& all) {
 }  // namespace
 
 void add_storage_option(Options& options, Storage& storage) {
-  add_choice(options, "--storage", storage, storages(), "float32",
-             "round the matrices to this type and keep them so: bfloat16 is read in half the time; arithmetic stays "
-             "float32");
+  add_choice(
+      options, "--storage", storage, storages(), "float32",
+      "type to round the matrices to and keep them in: bfloat16 takes half the time to read; arithmetic stays float32");
 }
 
 void add_context_option(Options& options, Context& context) {
-  add_choice(options, "--context", context, contexts(), "auto",
-             "where the text outgrows block_size: full, the last block_size characters are run again for each one, as "
-             "nanoGPT does; half, the second half of them once they are full, many times faster; slide, nothing is run "
-             "again (models with position rope or none); auto, slide where the model can, else full");
+  add_choice(
+      options, "--context", context, contexts(), "auto",
+      "what to do once the text outgrows block_size: full, run the last block_size characters again for each new one, "
+      "as nanoGPT does; half, drop the first half of a full window and run the rest again, many times faster; "
+      "slide, run nothing again (models with position rope or none); auto, slide if the model can, else full");
 }
 
 std::string context_name(Context context) {

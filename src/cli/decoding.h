@@ -1,4 +1,4 @@
-// Options of commands that decode: what weights are kept as, and what a text loses that outgrows the window.
+// Options of commands that decode: the type that weights are kept in, and what to drop when a text outgrows the window.
 #pragma once
 
 #include <string>

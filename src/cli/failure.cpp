@@ -23,7 +23,7 @@ std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
 
-/// A GPU that is there and cannot be used: of another generation than this LibTorch has code for, or taken by others.
+/// A GPU that exists but cannot be used: this LibTorch has no code for its generation, or others occupy it.
 bool is_unusable_device(const std::string& what) {
   return what.find("no kernel image is available") != std::string::npos ||
          what.find("busy or unavailable") != std::string::npos;
@@ -36,7 +36,7 @@ Failure failure_of(const std::exception& error) {
   if (const auto memory = as_memory_error(error)) return {memory->code(), memory->what()};
   if (const auto* refused = dynamic_cast<const std::system_error*>(&error))  // std::filesystem's, with path and reason
     return {ExitCode::io, first_line(refused->what())};
-  const std::string what = error.what();  // LibTorch's have a backtrace behind the first line
+  const std::string what = error.what();  // LibTorch's messages have a backtrace after the first line
   if (is_unusable_device(what))
     return {ExitCode::unavailable, "this GPU cannot be used: " + first_line(what) +
                                        "; use --device cpu or another cuda:N, or build against another LibTorch"};

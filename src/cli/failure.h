@@ -8,7 +8,7 @@
 
 namespace chargpt {
 
-/// A run that a signal ended after it was saved: exit code 128 + signal.
+/// A signal ended the run, which was saved: exit code 128 + signal.
 struct Stopped {
   int signal;
 };
@@ -18,7 +18,7 @@ struct Failure {
   std::string line;
 };
 
-/// What an exception means to a user: an Error says it itself; out of memory, whoever ran out of it, is 81; what the
+/// What an exception means to a user: an Error says so itself; out of memory, wherever that happened, is 81; what the
 /// system refused is 74; anything else is a bug of ours, 70.
 Failure failure_of(const std::exception& error);
 

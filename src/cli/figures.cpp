@@ -15,10 +15,10 @@ namespace chargpt {
 
 namespace {
 
-/// From here on shared text is worth a word: it moves a loss by a hundredth.
+/// The part from which shared text is worth mentioning: it moves a loss by a hundredth.
 constexpr double little = 0.005;
 
-/// Part of what is scored that stands in the train split too.
+/// The part of the scored text that also stands in the train split.
 double shared_part(const Figures& figures) {
   if (!figures.baselines) return 0;
   return static_cast<double>(figures.baselines->shared) / static_cast<double>(figures.baselines->measured);
@@ -71,29 +71,30 @@ std::string scored_line(const Figures& figures) {
   std::string line =
       format_count(figures.tokens) + " " + plural + ", each scored once, " + windows_text(figures) + "\n";
   if (figures.scored.part_of > 0)
-    line += "They are a part: the first of " + format_count(figures.scored.part_of) + " " + plural +
+    line += "They are only the first of " + format_count(figures.scored.part_of) + " " + plural +
             " held out (data.max_val_tokens).\n";
   return line;
 }
 
-/// Where the baselines are of other text than one would think.
+/// Says so if the baselines cover other text than one would expect.
 std::string baseline_lines(const Figures& figures) {
   if (!figures.baselines) return "";
   const Baselines& baselines = *figures.baselines;
   const std::string plural = unit(figures) + "s";
   std::string lines;
   if (baselines.counted == 0)
-    lines = "No counted baselines: nothing is counted on text that is scored, and of the train split " +
-            std::string(knows_the_text(figures) ? "too little else is left.\n" : "there is too little.\n");
+    lines = "No counted baselines: scored text is not counted, and " +
+            std::string(knows_the_text(figures) ? "too little else is left of the train split.\n"
+                                                : "the train split is too short.\n");
   else if (baselines.left_out > 0)
-    lines = "Counted on " + format_count(baselines.counted) + " " + plural + " of the train split; the " +
-            format_count(baselines.left_out) + " that are scored too are left out.\n";
+    lines = "Counted on " + format_count(baselines.counted) + " " + plural + " of the train split, without the " +
+            format_count(baselines.left_out) + " that are also scored.\n";
   if (baselines.measured < figures.tokens)
-    lines += "The baselines are of the first " + format_count(baselines.measured) + " " + plural + ".\n";
+    lines += "The baselines cover only the first " + format_count(baselines.measured) + " " + plural + ".\n";
   return lines;
 }
 
-/// "90 % of this text stands in …"
+/// "90 % of this text also stands in …"
 std::string shared_line(const Figures& figures) {
   const double part = shared_part(figures);
   if (part < little) return "";
@@ -101,14 +102,15 @@ std::string shared_line(const Figures& figures) {
       ", in stretches of " + std::to_string(shared_stretch) + " " + unit(figures) + "s or more";
   const std::string percent = format_fixed(std::clamp(100 * part, 1.0, part < 1 ? 99.0 : 100.0), 0) + " % of ";
   if (figures.scored.validation)
-    return percent + "the validation split stands in the train split too" + stretches +
-           ": there the loss is memory, and so are the counts.\n";
-  return percent + "this text stands in the training text" + stretches +
-         ": the loss tells how well the model knows it, not how well it predicts, and is no rival of the baselines.\n";
+    return percent + "the validation split also stands in the train split" + stretches +
+           ": there the loss measures memory, and so do the counts.\n";
+  return percent + "this text also stands in the training text" + stretches +
+         ": the loss says how well the model knows the text, not how well it predicts; do not compare it with the "
+         "baselines.\n";
 }
 
 std::string interval_line(const Confidence& ci95) {
-  const std::string about = "These weights on more text of this kind, 95 %: ";
+  const std::string about = "95 % interval for these weights on more text of this kind: ";
   if (!ci95.interval) return about + "cannot say: " + ci95.reason + "\n";
   return about + format_fixed(ci95.interval->low, 4) + " to " + format_fixed(ci95.interval->high, 4) +
          " nats per character\n";
@@ -130,7 +132,7 @@ void check_finite(const SplitLoss& loss, const Scored& scored) {
   const auto bad = std::ranges::count_if(loss.losses, [](float value) { return !std::isfinite(value); });
   throw Error(ExitCode::diverged, scored.checkpoint + " has no loss: it is not a finite number for " +
                                       format_count(bad) + " of " + format_count(loss.tokens) +
-                                      " tokens, so its weights have diverged; choose another by --checkpoint");
+                                      " tokens, so its weights have diverged; choose another with --checkpoint");
 }
 
 }  // namespace

@@ -19,10 +19,10 @@ struct Scored {
   TokenView tokens;
   std::string split;         ///< train, val or all
   bool validation = false;   ///< the run's own validation split: held out from what the model was trained on
-  std::int64_t part_of = 0;  ///< tokens held out, where only the first of them are scored (data.max_val_tokens)
+  std::int64_t part_of = 0;  ///< tokens held out, if only the first of them are scored (data.max_val_tokens)
   std::int64_t stride = 0;   ///< of overlapping windows; 0: no overlap
   std::string checkpoint{};  ///< for messages
-  std::string weights{};     ///< trained or averaged, where there are both
+  std::string weights{};     ///< trained or averaged, if there are both
   Storage storage = Storage::float32;
 };
 /// The validation split of the text that a run was trained on.
@@ -31,12 +31,12 @@ Scored validation_of(const Corpus& corpus, const LoadedRun& run);
 struct Figures {
   Scored scored;
   double loss = 0;  ///< nats per token
-  Confidence ci95;  ///< of these weights on more text of this kind
+  Confidence ci95;  ///< for these weights on more text of this kind
   std::int64_t tokens = 0, block_size = 0;
   Units units = Units::characters;
-  std::optional<double> loss_windows_64;  ///< where block_size > 64: the same split in windows of 64, no overlap
+  std::optional<double> loss_windows_64;  ///< if block_size > 64: the same split in windows of 64, no overlap
   bool leaks = false;
-  std::optional<Baselines> baselines;  ///< absent where the training text is not at hand
+  std::optional<Baselines> baselines;  ///< absent if the training text is not at hand
 };
 
 /// `trained_on`: the corpus whose train split the baselines are counted on, as far as it is not scored; null leaves
@@ -46,7 +46,7 @@ Figures measure(WindowScorer& scorer, const ModelConfig& model, const Corpus* tr
 
 /// interface of `eval --json`.
 nlohmann::ordered_json to_json(const Figures& figures);
-/// A few lines for people: the loss beside what counting and compressing give.
+/// A few lines for people: the loss beside what counting and compressing reach.
 std::string to_text(const Figures& figures);
 
 }  // namespace chargpt

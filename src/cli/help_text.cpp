@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t name_width = 28;
 
-/// Columns of the terminal on stdout; 100 where stdout is no terminal.
+/// Columns of the terminal on stdout; 100 if stdout is not a terminal.
 std::size_t line_width() {
   const std::size_t columns = terminal_columns(STDOUT_FILENO);
   return columns == 0 ? 100 : std::clamp<std::size_t>(columns, 60, 120);

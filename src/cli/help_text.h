@@ -7,7 +7,7 @@
 
 namespace chargpt {
 
-/// Groups of options whose names begin so stand at the end of the text.
+/// Groups of options whose names start like this come at the end of the text.
 inline const std::string config_groups = "Config: ";
 
 /// `summary`: what the command does; `example`: a command line that works.

@@ -14,7 +14,7 @@ namespace chargpt {
 
 namespace {
 
-/// Of a checkpoint that has averaged weights, which are used is said.
+/// Notes which weights are used, if a checkpoint has averaged ones too.
 void announce(const Checkpoint& checkpoint, Weights used) {
   if (!checkpoint.averaged) return;
   const RunState& state = checkpoint.state;
@@ -23,7 +23,7 @@ void announce(const Checkpoint& checkpoint, Weights used) {
            " (validation loss: trained " + loss(state.val_loss) + ", averaged " + loss(state.averaged_val_loss) + ")");
 }
 
-/// The folder of one checkpoint says which one.
+/// The folder of one checkpoint already says which.
 void check_choice(const std::filesystem::path& run, const std::string& which) {
   std::error_code ignored;
   if (which.empty() || !std::filesystem::exists(run / manifest_file, ignored)) return;
@@ -31,9 +31,9 @@ void check_choice(const std::filesystem::path& run, const std::string& which) {
                                    " is given too; leave that out, or give the run's folder");
 }
 
-/// A model is trained on a GPU where there is one; reading it is quick on the CPU.
+/// A model is trained on a GPU if there is one; sampling and scoring are quick on the CPU.
 bool needs_modules(const ModelUse& use) {
-  if (use.engine != "auto" && use.engine != "cpu") return true;  // autograd, or a name that is none
+  if (use.engine != "auto" && use.engine != "cpu") return true;  // autograd, or an unknown name
   return use.device != "auto" && use.device != "cpu";
 }
 
@@ -51,7 +51,7 @@ void add_checkpoint_option(Options& options, std::string& checkpoint) {
 void add_weights_option(Options& options, std::string& weights) {
   options
       .add("--weights", weights,
-           "where weights were averaged too (train.ema): better (by its validation loss), trained or averaged")
+           "if weights were also averaged (train.ema): better (by validation loss), trained or averaged")
       .one_of({"better", "trained", "averaged"});
 }
 

@@ -16,8 +16,8 @@ namespace chargpt {
 
 class LoadedRun {
  public:
-  /// A checkpoint that `use` is made of. Errors: as InferenceModel, and as the training half, where a device or an
-  /// engine asks for that.
+  /// A checkpoint that `use` is made of. Errors: as InferenceModel and, if a device or an engine asks for it, as the
+  /// training half.
   LoadedRun(Checkpoint loaded, const ModelUse& use);
 
   Checkpoint checkpoint;
@@ -30,20 +30,20 @@ class LoadedRun {
 
  private:
   int threads_;
-  std::unique_ptr<Modules> modules_;  ///< where a device or an engine asked for them; null: inference does all
+  std::unique_ptr<Modules> modules_;  ///< if a device or an engine asked for them; null: inference does everything
   std::unique_ptr<Scorer> scorer_;
 };
 
 /// What load_checkpoint had to say, to stderr: a damaged checkpoint as a warning, which --quiet does not silence.
 void log_loading(const std::vector<std::string>& notices);
 
-/// `which`: best, last or step-N, empty for best; Error usage where `run` is one checkpoint's folder and `which` names
+/// `which`: best, last or step-N, empty for best; Error usage if `run` is one checkpoint's folder and `which` names
 /// another. On the CPU, unless `use` names another device or the engine autograd. Notices (a fall-back to another
 /// checkpoint, the choice between trained and averaged weights) go to stderr.
 LoadedRun load_run(const std::string& run, const std::string& which, const ModelUse& use = {});
 /// The config of a run's last checkpoint.
 ResolvedConfig config_of_run(const std::string& run);
-/// --checkpoint, empty where it is not given: then best.
+/// --checkpoint; empty if not given: then best.
 void add_checkpoint_option(Options& options, std::string& checkpoint);
 /// --weights
 void add_weights_option(Options& options, std::string& weights);

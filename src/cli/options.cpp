@@ -36,7 +36,7 @@ std::string taken_by(const OptionText& option) {
   return option.value == "TEXT" || option.value == "VALUE" ? "" : option.value;
 }
 
-/// Where CLI11 has found too few words for an option, or too many for an argument.
+/// For an option with too few words, or an argument with too many, as CLI11 found.
 std::string wrong_count(const Option& option) {
   if (option.text().positional())
     return option.name() + " takes up to " + std::to_string(most_words) + " words; " +
@@ -190,7 +190,7 @@ Option& Options::add(const std::string& name, std::vector<std::string>& values, 
   option.text_.several = option.text_.positional();
   if (option.text_.several)
     option.parsed_.expected(0, most_words);
-  else  // without the last, words behind its value would be taken too, and "[a,b]" be cut in two
+  else  // without the last, the words after its value would be taken too, and "[a,b]" split in two
     option.parsed_.take_all()->expected(1)->allow_extra_args(false);
   return option;
 }
@@ -218,8 +218,8 @@ const Option* Options::meant_by(const std::string& argument) const {
   return nullptr;
 }
 
-/// The words for CLI11: options spelled as they were declared, and an empty value (`--prompt=`) as a word of its own,
-/// for which CLI11 would take the next one.
+/// The words for CLI11: options spelled as declared, and an empty value (`--prompt=`) as a word of its own, in whose
+/// place CLI11 would take the next one.
 std::vector<std::string> Options::words_of(const std::vector<std::string>& arguments) const {
   std::vector<std::string> words;
   for (auto argument = arguments.begin(); argument != arguments.end(); ++argument) {
@@ -249,7 +249,7 @@ void Options::refuse_extra(const std::string& extra) const {
   throw Error(ExitCode::usage, "unknown option " + name + (nearest ? "; did you mean " + *nearest + "?" : see));
 }
 
-/// CLI11 keeps all that was said of an option, and refuses the second word on it in words of its own.
+/// CLI11 keeps all values given for an option, and words its refusal of a second one differently.
 void Options::refuse_repeated() const {
   for (const auto& option : all_)
     if (option->given_twice())

@@ -23,7 +23,7 @@ struct OptionText {
   std::string letter{};    ///< "-h" of --help; empty: none
   std::string value{};     ///< what stands for its value: "INT", "{auto,always,never}"; empty: a flag takes none
   std::string range{};     ///< "1 to 9", "above 0"; empty: any
-  std::string standard{};  ///< the default, as one would give it; empty: none
+  std::string standard{};  ///< the default, as one would type it; empty: none
   std::string group = "Options";
   std::string help{};
   bool hidden = false, required = false;
@@ -31,7 +31,7 @@ struct OptionText {
   bool positional() const { return !name.starts_with("-"); }
 };
 
-/// An option, a flag or a positional argument. What declares returns the option again, so that declarations chain.
+/// An option, a flag or a positional argument. Declaring functions return the option, so that calls chain.
 class Option {
  public:
   Option& required();
@@ -53,14 +53,14 @@ class Option {
   const OptionText& text() const { return text_; }
   const std::string& name() const { return text_.name; }
 
-  /// Of the command line that was parsed: whether the option is in it, and with what values.
+  /// On the parsed command line: whether the option was given, and with what values.
   bool given() const;
   const std::vector<std::string>& values() const;
 
  private:
   friend class Options;
   Option(CLI::Option& parsed, OptionText text) : parsed_(parsed), text_(std::move(text)) {}
-  /// Why a number is not taken; empty where it is.
+  /// Why a number is refused; empty if it is not.
   template <class Value>
   std::string refusal(const std::string& given) const;
   bool given_twice() const;
@@ -73,7 +73,7 @@ class Option {
 
 /// All options of a command, in the order of --help. A name that begins with "--" is an option's, any other one a
 /// positional argument's; `-` and `_` in it are the same on the command line. What an option is bound to must live
-/// until the command has run; its value then is the default.
+/// until the command has run; its value at declaration is the default.
 class Options {
  public:
   explicit Options(const std::string& command);
@@ -85,22 +85,22 @@ class Options {
   Option& add(const std::string& name, double& value, const std::string& help);
   /// May be repeated, with one value each time; of a positional argument, up to 1000 words.
   Option& add(const std::string& name, std::vector<std::string>& values, const std::string& help);
-  /// `set` is called with the one of `names` that is given; `standard` holds where none is.
+  /// `set` is called with the given one of `names`; `standard` holds if none is given.
   Option& choice(const std::string& name, const std::vector<std::string>& names, const std::string& standard,
                  std::function<void(const std::string& name)> set, const std::string& help);
 
   const std::string& command() const { return command_; }
   /// --help first.
   const std::vector<std::unique_ptr<Option>>& all() const { return all_; }
-  /// The option of this name, which must be one.
+  /// The option of this name, which must exist.
   Option& find(const std::string& name);
 
-  /// `defaults`: called before --help, to settle default_text of options; returns the line on whose they are.
+  /// `defaults`: called before --help to set default_text of options; returns the line that says whose they are.
   void set_help_defaults(std::function<std::string()> defaults) { help_defaults_ = std::move(defaults); }
   std::string help_defaults() const { return help_defaults_ ? help_defaults_() : ""; }
 
   void on_parsed(std::function<void()> run) { run_ = std::move(run); }
-  /// Sets what the options are bound to. False where --help is among `arguments`. Error usage, naming the option, for
+  /// Sets what the options are bound to. False if --help is among `arguments`. Error usage, naming the option, for
   /// what is not understood.
   bool parse(const std::vector<std::string>& arguments);
   void run() const { run_(); }

@@ -14,7 +14,7 @@ namespace chargpt {
 
 namespace {
 
-/// nlohmann-json escapes what is below a space; outside strings a document has nothing else to escape.
+/// nlohmann-json escapes everything below a space; outside strings a document has nothing else to escape.
 std::string for_terminal(std::string text) {
   for (std::size_t at = 0; (at = text.find('\x7F', at)) != std::string::npos;) text.replace(at, 1, "\\u007f");
   return escape_for_terminal(text);

@@ -21,14 +21,14 @@ namespace chargpt {
 
 namespace {
 
-/// `clock` now, in seconds; 0 where there is no such clock.
+/// `clock` now, in seconds; 0 if there is no such clock.
 double seconds_of(clockid_t clock) {
   struct timespec time {};
   if (clock_gettime(clock, &time) != 0) return 0;
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-/// How long ago this process was launched by the word of the script that became it; none where that makes no sense.
+/// How long ago this process was launched, according to the script that became it; none if that makes no sense.
 std::optional<double> seconds_since_launch() {
   const char* const launched = std::getenv("CHARGPT_LAUNCHED");
   const double age = launched == nullptr ? -1 : seconds_of(CLOCK_REALTIME) - std::strtod(launched, nullptr);
@@ -61,7 +61,7 @@ void end_with_parent() {
   const char* parent = std::getenv(parent_variable);
   if (parent == nullptr) return;
   prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (std::to_string(getppid()) != parent) raise(SIGTERM);  // it had ended before
+  if (std::to_string(getppid()) != parent) raise(SIGTERM);  // it had already ended
 }
 
 // The link is looked up by the child between its birth and the program's start, when it still leads to the parent's

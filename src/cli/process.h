@@ -12,18 +12,18 @@
 
 namespace chargpt {
 
-/// Columns of the terminal that the descriptor is; 0 where it is none.
+/// Columns of the terminal behind the descriptor; 0 if it is not a terminal.
 std::size_t terminal_columns(int descriptor);
 
-/// When a process began (0: this one), in seconds of the steady clock, to a hundredth; 0 where the system does not
-/// tell. A script that becomes this program (exec) after work of its own says when, in seconds since 1970, in the
-/// environment variable CHARGPT_LAUNCHED: the script's time is not this process's then.
+/// When a process began (0: this one), in seconds of the steady clock, to a hundredth; 0 if the system does not
+/// say. A script that becomes this program (exec) after work of its own says when it did, in seconds since 1970, in
+/// the environment variable CHARGPT_LAUNCHED, so that the script's time is not counted as this process's.
 double process_start_seconds(pid_t id = 0);
 
 /// For a child: SIGTERM (finish the step, save) when the parent that started it ends, however that ends.
 void end_with_parent();
 
-/// This program's file, also where it was replaced since it started, then `arguments`.
+/// This program's file, even if replaced since it started, then `arguments`.
 std::vector<std::string> own_command(const std::vector<std::string>& arguments);
 
 /// The overrides as command line: "--set", "KEY=VALUE", …

@@ -20,7 +20,7 @@ namespace chargpt {
 
 namespace {
 
-/// How far a text has been read, in a line on stderr.
+/// A line on stderr that says how far a text has been read.
 class ReadingLine {
  public:
   ReadingLine(const ReadingLine&) = delete;
@@ -60,7 +60,7 @@ class ReadingLine {
   bool painted_ = false;
 };
 
-/// Neither the user nor a file of the user's has said which.
+/// Neither the user nor one of the user's files has named a text.
 bool nobody_named(const std::string& origin) {
   return origin == "default" || origin.starts_with("preset ");
 }
@@ -73,9 +73,9 @@ void choose_text(ResolvedConfig& config) {
   std::error_code ignored;
   const auto is_there = [&](const std::string& name) { return std::filesystem::exists(name, ignored); };
   if (!nobody_named(origin) || std::all_of(text.begin(), text.end(), is_there)) return;
-  log_note("no text was named, and " + joined(text, ", ") + " is not there: the sample inside the program is used, " +
+  log_note("no text was named, and " + joined(text, ", ") + " is not there: using the sample built into the program, " +
            format_count(static_cast<std::int64_t>(sample_text().size())) +
-           " characters, so expect little; your own text: --text FILE");
+           " characters, so expect little; to train on your own: --text FILE");
   text = {std::string(sample_text_name)};
   origin = "built in";
 }
@@ -97,7 +97,7 @@ FoundText text_of_run(const Checkpoint& checkpoint, const DataConfig& data, cons
   const bool named = data.text != checkpoint.config.config.data.text;
   const KnownText known{data, checkpoint.vocabulary, checkpoint.state.data, run};
   FoundText found = find_text(known, named, cache_folder, reading_progress(output));
-  if (found.names != data.text) log_note("the text of " + run.string() + " lies at " + joined(found.names, ", "));
+  if (found.names != data.text) log_note("the text of " + run.string() + " is at " + joined(found.names, ", "));
   return found;
 }
 

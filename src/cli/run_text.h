@@ -1,5 +1,5 @@
-// Which text a command works on: the one named, the sample inside the program where nobody named any, or that of a run,
-// wherever it lies now. What a person should know of that goes to stderr.
+// Which text a command works on: the one named, the sample built into the program if nobody named any, or that of a
+// run, wherever it is now. What a person should know about that goes to stderr.
 #pragma once
 
 #include <filesystem>
@@ -11,19 +11,19 @@
 
 namespace chargpt {
 
-/// Where neither a flag nor a config of the user's names a text, and the one that presets name is not there: the sample
-/// inside the program takes its place, with a note on how to give another.
+/// If neither a flag nor a config of the user's names a text, and the one that presets name is not there, the sample
+/// built into the program takes its place, with a note on how to give another.
 void choose_text(ResolvedConfig& config);
 
-/// A line that tells how far the reading of a large text is, from a second on: repainted on a terminal, else now and
-/// then a plain one. Nothing with --quiet. Ends the reading (Interrupted) where a signal has asked the process to stop.
+/// A line that says how far the reading of a large text has come, after the first second: repainted on a terminal, else
+/// a plain one now and then. Nothing with --quiet. Ends the reading (Interrupted) if a signal asks the process to stop.
 ReadingProgress reading_progress(const OutputArguments& output);
 
 /// The notices of a text (a byte order mark removed, say) to stderr.
 void log_notices(const Corpus& corpus);
 
-/// The text that a checkpoint's run was trained on; see find_text. Where it is not as the config names it, a note says
-/// where it is. `data`: the checkpoint's, or what the user has made of it; another text there is the only one looked
+/// The text that a checkpoint's run was trained on; see find_text. If it is not where the config says, a note says
+/// where it is. `data`: the checkpoint's, or the user's change of it; a text named there is then the only one looked
 /// at.
 FoundText text_of_run(const Checkpoint& checkpoint, const DataConfig& data, const std::filesystem::path& run,
                       const std::filesystem::path& cache_folder, const OutputArguments& output);

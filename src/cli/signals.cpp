@@ -39,10 +39,10 @@ const std::atomic<bool>& stop_on_signals(bool quiet) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) {
     struct sigaction before {};
     sigaction(signal, nullptr, &before);
-    if (before.sa_handler != SIG_IGN) sigaction(signal, &action, nullptr);  // nohup's wish stands
+    if (before.sa_handler != SIG_IGN) sigaction(signal, &action, nullptr);  // nohup asked to ignore it
   }
   std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGXFSZ, SIG_IGN);  // a limit of file sizes (ulimit -f) is then an error of write()
+  std::signal(SIGXFSZ, SIG_IGN);  // a limit on file size (ulimit -f) is then an error of write()
   return stop_requested;
 }
 

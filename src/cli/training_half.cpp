@@ -27,7 +27,7 @@ fs::path training_program() {
   return own.parent_path() / "chargpt-training";
 }
 
-/// The words that this process was started with.
+/// The arguments that this process was started with.
 std::vector<std::string> own_words() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
   std::vector<std::string> words;
@@ -41,7 +41,7 @@ Error cannot_continue(const fs::path& program, const std::string& reason) {
                                      "; build it (scripts/build.sh) or put it there"};
 }
 
-/// What the loader says of the program's libraries, as ldd(1) asks it, without running the program.
+/// What the loader says about the program's libraries, asked as ldd(1) does, without running the program.
 std::string libraries_of(const fs::path& program) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return "";
@@ -66,7 +66,7 @@ std::string libraries_of(const fs::path& program) {
   return listed;
 }
 
-/// The first library that the program needs and the loader does not find; empty: none.
+/// The first library that the program needs and the loader cannot find; empty: none.
 std::string missing_library(const fs::path& program) {
   const std::string listed = libraries_of(program);
   const std::size_t found = listed.find(" => not found");
@@ -95,7 +95,7 @@ void continue_in_training_half() {
   if (::access(program.c_str(), X_OK) != 0)
     throw cannot_continue(program, std::string("cannot be run: ") + std::strerror(errno));
   if (const std::string library = missing_library(program); !library.empty())
-    throw cannot_continue(program, "does not find " + library);
+    throw cannot_continue(program, "cannot find " + library);
   ::execv(program.c_str(), arguments.data());
   throw cannot_continue(program, std::string("cannot be run: ") + std::strerror(errno));
 }

@@ -1,5 +1,5 @@
 // The other half of the program, which has LibTorch: the executable chargpt-training beside this one. Commands that
-// train, and models on a GPU, go on there; everything else ends here, and never waits for LibTorch to load.
+// train, and models on a GPU, continue there; everything else is done here, and never waits for LibTorch to load.
 #pragma once
 
 #include <memory>
@@ -38,11 +38,11 @@ struct TrainingHalf {
 
 /// Null in the half without LibTorch.
 const TrainingHalf* training_half();
-/// To be called first, with what outlives the process's work.
+/// To be called first, with an object that outlives all work of the process.
 void be_training_half(const TrainingHalf& half);
 
-/// The very command line that this process was started with goes on in the training half; returns only by an Error
-/// unavailable, where that is not there or cannot be loaded.
+/// Runs this process's own command line in the training half instead. Returns only by an Error unavailable, if that
+/// half is missing or cannot be loaded.
 [[noreturn]] void continue_in_training_half();
 
 }  // namespace chargpt

@@ -1,5 +1,5 @@
-// `chargpt bench train`: milliseconds of one training step, everything in it but logging and evaluation; and the door
-// to `bench sample` and `bench learn`.
+// `chargpt bench train`: milliseconds of one training step, without logging and evaluation; and the entry to
+// `bench sample` and `bench learn`.
 #include <array>
 #include <cstdio>
 #include <filesystem>
@@ -53,7 +53,7 @@ std::vector<double> measure_steps(Trainer& trainer, std::int64_t warmup, std::in
   return milliseconds;
 }
 
-/// The step's arithmetic, and what part of this machine's peak it reaches: on the CPU, the peak measured here and now.
+/// The arithmetic of a step and, on the CPU, the fraction it reaches of this machine's peak, measured here and now.
 void add_operations(nlohmann::ordered_json& json, const Trainer& trainer, double tokens) {
   const ModelConfig& model = trainer.config().config.model;
   const auto operations =
@@ -68,11 +68,11 @@ void add_operations(nlohmann::ordered_json& json, const Trainer& trainer, double
   json["fraction_of_peak"] = gflops / peak;
 }
 
-/// "; 3.84 GFLOP a step at 71 % of the 233 GFLOP/s that were measured"
+/// "; 3.84 GFLOP a step at 71 % of the measured peak of 233 GFLOP/s"
 std::string share_of_peak(const nlohmann::ordered_json& json) {
   if (!json.contains("fraction_of_peak")) return "";
   std::array<char, 128> text{};
-  std::snprintf(text.data(), text.size(), "; %.2f GFLOP a step at %.0f %% of the %.0f GFLOP/s that were measured",
+  std::snprintf(text.data(), text.size(), "; %.2f GFLOP a step at %.0f %% of the measured peak of %.0f GFLOP/s",
                 json["gflop_per_step"].get<double>(), 100 * json["fraction_of_peak"].get<double>(),
                 json["peak_gflops"].get<double>());
   return text.data();
@@ -127,7 +127,7 @@ void bench_sample(const Arguments& arguments) {
   run_bench_sample(sample);
 }
 
-/// Which measurement alone an option is of, which its help says first ("learn: the loss to reach"); empty: of all.
+/// The one measurement that an option belongs to, which its help names first ("learn: the loss to reach"); empty: all.
 std::string whose_option(const Option& option) {
   if (option.name() == "--context" || option.name() == "--storage") return "sample";
   for (const std::string whose : {"train", "sample", "learn", "train and learn"})
@@ -147,7 +147,7 @@ void run_bench(const Arguments& arguments) {
   refuse_options_of_others(*arguments.options, arguments.what);
   if (arguments.what == "learn") return bench_learn(arguments);
   if (arguments.presets.size() > 1)
-    throw Error(ExitCode::usage, "bench " + arguments.what + " measures one config, and " +
+    throw Error(ExitCode::usage, "bench " + arguments.what + " measures one config, but " +
                                      std::to_string(arguments.presets.size()) + " were given");
   if (arguments.what == "sample") return bench_sample(arguments);
   const nlohmann::ordered_json json = bench_train(arguments);
@@ -177,7 +177,7 @@ void add_bench(Options& options) {
       .one_of({"train", "sample", "learn"});
   const Option& config =
       options.add("CONFIG", arguments->presets,
-                  "preset or path, for sample a run too (train, sample: one, nanogpt-cpu where none is given)");
+                  "preset or path, for sample also a run; train and sample take one (nanogpt-cpu if none is given)");
   options.add("--warmup", arguments->warmup, "train: steps before measuring").non_negative();
   options.add("--steps", arguments->steps, "train: steps measured").positive();
   options.add("--engine", arguments->engine, "train and learn: auto, autograd or cpu");

@@ -23,8 +23,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What train.max_seconds came to for a config's first seed, so that all its seeds have one schedule; none where the
-/// length is another, or nothing is settled yet.
+/// What train.max_seconds came to for a config's first seed, so that all its seeds have one schedule; none if another
+/// limit sets the length, or nothing is settled yet.
 std::optional<std::int64_t> settled_by_seconds(const fs::path& first_run) {
   std::error_code ignored;
   const fs::path path = first_run / "config.json";
@@ -53,7 +53,7 @@ std::vector<std::string> training_command(const LearnArguments& arguments, std::
   return own_command(words);
 }
 
-/// The system notes a process's start to a hundredth of a second, which may seem to be just before it was asked for.
+/// The system rounds a process's start to a hundredth of a second, so it may seem to lie just before the request.
 StartedTraining start_training(const std::vector<std::string>& command) {
   const double asked = steady_seconds();
   StartedTraining started{std::make_unique<ChildProcess>(command)};
@@ -65,7 +65,7 @@ std::string outcome(const std::string& config, const TimedRun& run) {
   const std::string name = config + ", seed " + std::to_string(run.seed) + ": ";
   if (run.reached)
     return name + format_fixed(run.reached->loss, 4) + " after " + format_fixed(*run.seconds(), 2) + " s and " +
-           format_count(run.reached->step) + " updates";
+           format_count(run.reached->step) + " steps";
   return name + "never reached the target" + (run.failure.empty() ? "" : ": " + run.failure);
 }
 
@@ -76,8 +76,9 @@ void print(const LearnArguments& arguments, const TimesToLoss& learned, const nl
   }
   std::fputs(to_table(learned.configs).text().c_str(), stdout);
   std::printf(
-      "seconds from process start to a loss of %s or less on the whole validation split, start, evaluations and "
-      "saving included; training: of these, in updates\n",
+      "seconds from process start to a loss of %s or less on the whole validation split, including start-up, "
+      "evaluations "
+      "and saving; training: the part of them spent in steps\n",
       nlohmann::json(arguments.target).dump().c_str());
 }
 
@@ -87,7 +88,8 @@ void add_learn_options(Options& options, LearnArguments& arguments) {
   options.add("--target", arguments.target, "learn: the loss to reach, in nats per character").positive();
   options.add("--seeds", arguments.seeds, "learn: seeds per config: train.seed, train.seed + 1, …").range(1, 1000);
   options.add("--out", arguments.out, "learn: folder of the runs, learn.json and learn.svg (default runs/learn-<n>)");
-  options.flag("--to-the-end", arguments.to_the_end, "learn: let runs go on after the target, for their whole curves");
+  options.flag("--to-the-end", arguments.to_the_end,
+               "learn: let runs continue past the target, for their whole curves");
 }
 
 void run_bench_learn(const LearnArguments& arguments) {
@@ -116,7 +118,7 @@ void run_bench_learn(const LearnArguments& arguments) {
   write_file_atomically(folder.path() / "learn.json", json.dump(2) + "\n");
   write_file_atomically(folder.path() / "learn.svg", svg(to_chart(learned.configs, arguments.target)));
   print(arguments, learned, json);
-  log_note("kept in " + folder.path().string());
+  log_note("saved in " + folder.path().string());
 }
 
 }  // namespace chargpt

@@ -31,10 +31,10 @@ namespace {
 struct Subject {
   std::string name;
   std::unique_ptr<LoadedRun> run{};            ///< of a trained model
-  std::unique_ptr<ModuleRun> modules{};        ///< of it, where it does not decode fast
+  std::unique_ptr<ModuleRun> modules{};        ///< of it, if it does not decode fast
   std::shared_ptr<LanguageModel> untrained{};  ///< as a module
   std::unique_ptr<InferenceModel> inference{};
-  LanguageModel* module = nullptr;  ///< where it does not decode fast
+  LanguageModel* module = nullptr;  ///< if it does not decode fast
   SampleConfig sample{};
   std::int64_t start = 0;
 
@@ -101,8 +101,8 @@ std::unique_ptr<NextLogits> logits_of(const Subject& subject, const SampleBenchA
       {.context = arguments.context, .storage = arguments.storage, .threads = thread_count(arguments.device.threads)});
 }
 
-/// Seconds from the call to the first character, those spent on characters after each sample's first while they see all
-/// before them, on characters that do not, and all.
+/// Seconds from the call to the first character; those spent on the later characters of each sample while they see all
+/// before them; those on characters that do not; and in all.
 struct Times {
   double first = 0, within = 0, past = 0, all = 0;
 };
@@ -185,7 +185,7 @@ void print(const nlohmann::ordered_json& json) {
 
 void add_sample_bench_options(Options& options, SampleBenchArguments& arguments) {
   options.add("--batch", arguments.batch, "sample: samples at once (default: sample.num_samples)").range(1, 65536);
-  options.add("--repeats", arguments.repeats, "sample: measurements, of which the median counts").positive();
+  options.add("--repeats", arguments.repeats, "sample: measurements to take the median of").positive();
   options.add("--decoding", arguments.decoding, "sample: fast, or LibTorch's forward: cached, uncached")
       .one_of({"fast", "cached", "uncached"});
   add_context_option(options, arguments.context);

@@ -52,7 +52,7 @@ std::vector<std::string> job_command(const Arguments& arguments, const std::file
   return own_command(words);
 }
 
-/// A compare.json that is none would be replaced at the end.
+/// A compare.json that no comparison wrote would be replaced at the end.
 void refuse_foreign_results(const std::filesystem::path& out) {
   const std::filesystem::path path = out / "compare.json";
   std::error_code ignored;
@@ -60,7 +60,8 @@ void refuse_foreign_results(const std::filesystem::path& out) {
   const bool is_file = std::filesystem::symlink_status(path, ignored).type() == std::filesystem::file_type::regular;
   const auto json = nlohmann::json::parse(is_file ? read_file(path) : "", nullptr, /*allow_exceptions=*/false);
   if (!json.is_object() || !json.contains("results"))
-    throw Error(ExitCode::busy, path.string() + " is not what a comparison wrote; choose another folder by --out DIR");
+    throw Error(ExitCode::busy,
+                path.string() + " was not written by a comparison; choose another folder with --out DIR");
 }
 
 CompareOptions compare_options(const Arguments& arguments, const std::filesystem::path& out) {
@@ -90,7 +91,7 @@ CompareHooks hooks_for(const Arguments& arguments, std::shared_ptr<ProgressPrint
     const bool early = result.ended == Ending::patience || result.ended == Ending::seconds;
     const std::string outcome = (result.failure.empty() ? format_loss(result.loss) : result.failure) +
                                 (early ? ", ended by " + std::string(enum_name(result.ended)) + " after " +
-                                             format_count(result.updates) + " updates"
+                                             format_count(result.updates) + " steps"
                                        : "");
     log_note((reused ? heading(run) + ", trained before: " : run.config + ", seed " + std::to_string(run.seed) + ": ") +
              outcome);
@@ -123,7 +124,7 @@ void run_compare(const Arguments& arguments) {
   const Comparison comparison = compare(std::move(configs), options, hooks_for(arguments, progress));
   if (progress) progress->finish();
   if (!comparison.complete) {
-    log_note("stopped; the same command with --out " + folder.path().string() + " goes on");
+    log_note("stopped; the same command with --out " + folder.path().string() + " continues");
     throw Stopped{stopping_signal()};
   }
   if (arguments.output.json)
@@ -131,7 +132,7 @@ void run_compare(const Arguments& arguments) {
   else
     std::fputs(to_table(comparison).text().c_str(), stdout);
   for (const std::string& remark : remarks(comparison)) log_note(remark);
-  log_note("kept in " + folder.path().string());
+  log_note("saved in " + folder.path().string());
 }
 
 }  // namespace
@@ -142,9 +143,9 @@ void add_compare(Options& options) {
   options.add("--seeds", arguments->seeds, "seeds per config: train.seed, train.seed + 1, …").range(1, 1000);
   options
       .add("--jobs", arguments->jobs,
-           "trainings at once, the threads divided among them; their times are marked, for they share the machine")
+           "runs to train at once, sharing the threads; their times are marked, since they share the machine")
       .range(1, 4096);
-  options.add("--only", arguments->only, "train this one of the runs, from 1").positive().hidden();
+  options.add("--only", arguments->only, "train only this run, counted from 1").positive().hidden();
   options.add("--out", arguments->out, "folder of the runs and of compare.json (default runs/compare-<n>)");
   add_training_arguments(options, *arguments);
   arguments->config.help_shows(options, config, "", config_by_name);

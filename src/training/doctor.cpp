@@ -26,10 +26,10 @@ std::int64_t free_disk_bytes() {
   return statvfs(".", &disk) == 0 ? static_cast<std::int64_t>(disk.f_bavail * disk.f_frsize) : 0;
 }
 
-/// Why training is slower than it could be for lack of instructions; null where it is not.
+/// Why training is slower than it could be for lack of instructions; null if it is not.
 const char* slower_for_lack_of() {
   if (cpu::instruction_set() < cpu::processor_instruction_set())
-    return "ATEN_CPU_CAPABILITY keeps this processor below what it can do: unset it, and training is faster";
+    return "ATEN_CPU_CAPABILITY keeps this processor below what it can do; unset it to train faster";
   if (cpu::instruction_set() == cpu::InstructionSet::portable)
     return "this processor has no AVX2, so training is several times slower than the figures in README.md";
   return nullptr;
@@ -76,7 +76,7 @@ void run_doctor(const Arguments& arguments) {
   std::printf("memory %s, free %s; disk free here %s\n", format_bytes(physical_memory()).c_str(),
               format_bytes(free_memory()).c_str(), format_bytes(free_disk_bytes()).c_str());
   for (const auto& line : json["advice"]) std::printf("advice: %s\n", line.get<std::string>().c_str());
-  if (json["advice"].empty()) std::printf("nothing is wrong\n");
+  if (json["advice"].empty()) std::printf("no problems found\n");
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ namespace chargpt {
 
 namespace {
 
-/// RUN/config.json as the run really goes: written with the plan, when a length in seconds has become one in updates.
+/// RUN/config.json as the run really goes: written with the plan, once a length in seconds has become one in steps.
 class ConfigWriter : public Listener {
  public:
   ConfigWriter(const Trainer& trainer, std::filesystem::path path) : trainer_(trainer), path_(std::move(path)) {}

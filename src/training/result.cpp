@@ -29,7 +29,7 @@ double validations(const Config& config) {
   return config.model.block_size > 64 ? 2 : 1;  // windows of 64 beside the model's own
 }
 
-/// From a piece of the text: counting and compressing take time in proportion to its length, and then some.
+/// Estimated from a piece of the text: counting and compressing take time in proportion to its length, and a bit more.
 double seconds_of_baselines(const Corpus& corpus) {
   constexpr std::int64_t piece = 1 << 17;
   constexpr double slower_when_longer = 1.5;
@@ -43,16 +43,16 @@ double seconds_of_baselines(const Corpus& corpus) {
   return (steady_seconds() - begun) * scale * slower_when_longer;
 }
 
-/// Thrown where train.max_seconds are over.
+/// Thrown when train.max_seconds is up.
 struct OutOfTime {};
 
-/// The time that is left for what follows a run.
+/// The time left for the work that follows a run.
 class Remaining {
  public:
   Remaining(const Trainer& trainer, ProgressPrinter& progress)
       : trainer_(trainer), progress_(progress), most_(trainer.config().config.train.max_seconds) {}
 
-  /// Whether something that takes `seconds` fits, and leaving after it.
+  /// Whether work of `seconds` fits, and then ending the process.
   bool fits(double seconds) const { return most_ == 0 || trainer_.seconds() + seconds + 0.3 <= most_; }
 
   /// Shows `what` and looks for a signal; `ends`: also for the end of the time.
@@ -70,7 +70,7 @@ class Remaining {
   double most_;
 };
 
-/// The best checkpoint's own words, from the start symbol, as many as there is time for.
+/// What the best checkpoint writes from the start symbol, as much as there is time for.
 std::string final_sample(LoadedRun& best, const Remaining& remaining) {
   SampleConfig one = best.config().sample;
   one.num_samples = 1;
@@ -91,12 +91,12 @@ std::optional<Baselines> baselines_in_time(const Corpus& corpus, std::int64_t bl
     heartbeat(0);
     return compute_baselines(corpus, corpus.val(), {.length = block_size}, /*validation=*/true, heartbeat);
   } catch (const OutOfTime&) {
-    log_note("max_seconds leaves the baselines to `chargpt eval " + run.string() + "`");
+    log_note("max_seconds leaves no time for the baselines; they come with `chargpt eval " + run.string() + "`");
     return std::nullopt;
   }
 }
 
-/// What the run itself knows of its best checkpoint, where there is no time to measure it once more.
+/// What the run itself knows about its best checkpoint, if there is no time to measure it again.
 nlohmann::ordered_json known_figures(const Trainer& trainer, const LoadedRun& best) {
   const RunState& state = best.checkpoint.state;
   const double loss = std::min(state.val_loss, state.averaged_val_loss);
@@ -111,8 +111,8 @@ nlohmann::ordered_json known_figures(const Trainer& trainer, const LoadedRun& be
 
 std::string known_text(const nlohmann::ordered_json& json) {
   if (json["loss"].is_null()) return "this model, val: not measured\n";
-  return "this model, val: " + format_loss(json["loss"]) +
-         (json["exact"] ? "" : ", estimated from a part of the split") + "\n";
+  return "this model, val: " + format_loss(json["loss"]) + (json["exact"] ? "" : ", estimated from part of the split") +
+         "\n";
 }
 
 struct Result {
@@ -125,7 +125,8 @@ Result result_of(const Trainer& trainer, LoadedRun& best, const std::filesystem:
   const Corpus& corpus = trainer.corpus();
   const double seconds = validations(best.config()) * trainer.pace().seconds_per_validation;
   if (!remaining.fits(seconds)) {
-    log_note("max_seconds leaves figures and baselines to `chargpt eval " + run.string() + "`");
+    log_note("max_seconds leaves no time for figures and baselines; they come with `chargpt eval " + run.string() +
+             "`");
     const nlohmann::ordered_json json = known_figures(trainer, best);
     return {json, known_text(json)};
   }

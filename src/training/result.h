@@ -8,13 +8,13 @@
 
 namespace chargpt {
 
-/// What print_result() will do, so that a run of train.max_seconds leaves time for it; of the baselines, only where
-/// they take no more than a tenth of those seconds, which a piece of the text tells.
+/// What print_result() will do, so that a run of train.max_seconds leaves time for it; baselines are included only if
+/// they take no more than a tenth of those seconds, estimated from a piece of the text.
 ClosingWork work_after_a_run(const Config& config, const Corpus& corpus);
 
 /// Figures of the best checkpoint on the validation split, on stdout and in RUN/figures.json. What does not fit into
-/// train.max_seconds is left to `chargpt eval`, and said. Stopped where a signal came meanwhile: the run itself is
-/// whole.
+/// train.max_seconds is left to `chargpt eval`, with a note. Throws Stopped if a signal came meanwhile: the run itself
+/// is whole.
 void print_result(const Trainer& trainer, const std::filesystem::path& run, const TrainingArguments& arguments,
                   ProgressPrinter& progress);
 

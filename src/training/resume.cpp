@@ -38,28 +38,28 @@ struct Branch {
   std::string reason;  ///< a line for people
 };
 
-/// Weights fit one model and one text: what changes them is a new run. Where the text lies is no matter: what it holds
-/// is looked at later.
+/// Weights fit one model and one text: changing either takes a new run. Where the text is does not matter; its contents
+/// are checked later.
 void refuse_another_model(const Config& before, const Config& after) {
   const auto old_json = to_json(before), new_json = to_json(after);
   for (const std::string section : {"model", "data"})
     for (const auto& [key, value] : old_json[section].items())
       if (key != "text" && value != new_json[section][key])
         throw Error(ExitCode::usage, section + "." + key + " cannot change from " + value.dump() + " to " +
-                                         new_json[section][key].dump() + " when a run goes on; start a new one by " +
+                                         new_json[section][key].dump() + " in a resumed run; start a new one with " +
                                          "`chargpt train --init_from`");
 }
 
-/// Before anything is written there, even a lock. What could be a run whose checkpoints are all damaged is named so.
+/// Called before anything is written there, even a lock. A run whose checkpoints are all damaged is reported as such.
 void refuse_what_is_no_run(const std::filesystem::path& run, const std::string& which) {
   std::vector<std::string> notices;
   if (!is_run(run) && !list_checkpoints(run).empty()) load_checkpoint(run, which, /*with_optimizer=*/true, notices);
   if (!is_run(run))
-    throw Error(ExitCode::missing, run.string() + " is not a run folder; chargpt runs lists those of runs/");
+    throw Error(ExitCode::missing, run.string() + " is not a run folder; chargpt runs lists those in runs/");
   refuse_replaced(run);
 }
 
-/// RUN-branch-180 beside RUN, or the next such name that is free.
+/// RUN-branch-180 beside RUN, or the next free name of that kind.
 std::filesystem::path branch_folder(const std::filesystem::path& run, std::int64_t step) {
   const std::filesystem::path base = std::filesystem::absolute(run).lexically_normal();
   const std::filesystem::path shown = run.filename().empty() || run.filename().string()[0] == '.' ? base : run;
@@ -88,8 +88,8 @@ bool went_on_so(const std::filesystem::path& run, std::int64_t step, const Confi
   return false;
 }
 
-/// None where the run itself goes on: from its last checkpoint, or from an earlier one with nothing changed that
-/// training depends on.
+/// None if the run itself goes on: from its last checkpoint, or from an earlier one with nothing changed that training
+/// depends on.
 std::optional<Branch> branch_of(const Arguments& arguments, const std::filesystem::path& run,
                                 const std::string& which) {
   if (which == "last" && arguments.new_run.empty()) return std::nullopt;
@@ -109,7 +109,7 @@ std::optional<Branch> branch_of(const Arguments& arguments, const std::filesyste
   return branch;
 }
 
-/// The rows, TensorBoard's figures and samples up to `step`.
+/// The metrics, TensorBoard events and samples up to `step`.
 void copy_history(const std::filesystem::path& from, const std::filesystem::path& to, std::int64_t step) {
   if (std::filesystem::exists(from / "metrics.jsonl"))
     write_file_atomically(to / "metrics.jsonl", rows_up_to(read_regular_file(from / "metrics.jsonl"), step));
@@ -125,7 +125,7 @@ void copy_history(const std::filesystem::path& from, const std::filesystem::path
   }
 }
 
-/// RUN is only read, so that its lock is not needed.
+/// RUN is only read, so its lock is not needed.
 void train_branch(const Arguments& arguments, const std::filesystem::path& run, const Branch& branch) {
   const std::int64_t step = branch.from.state.step;
   NewRun folder(branch.folder.string(), branch.config.config.name, /*overwrite=*/false);
@@ -138,7 +138,7 @@ void train_branch(const Arguments& arguments, const std::filesystem::path& run, 
   trainer.plan(/*measure=*/true);  // settles the length
   folder.begin();
   log_note(branch.reason);
-  copy_history(run, folder.path(), step);  // first: where there is a checkpoint there are the rows up to it
+  copy_history(run, folder.path(), step);  // first: wherever there is a checkpoint, there are the rows up to it
   for (const std::string& line : copy_checkpoints(run, branch.from, trainer.config(), folder.path())) log_warning(line);
   keep_text_place(folder.path(), text.names);
   folder.keep();
@@ -175,14 +175,15 @@ void run_resume(const Arguments& arguments) {
 void add_resume(Options& options) {
   const auto arguments = std::make_shared<Arguments>();
   const Option& run = options.add("RUN", arguments->run, "run folder, or one checkpoint folder in it").required();
-  options.add("--checkpoint", arguments->checkpoint,
-              "last, best or step-N; one that is not the last, with options changed that training depends on (all but "
-              "train.keep, eval.log_interval, eval.sample_tokens, sample.* and where the text lies), begins a new run, "
-              "RUN-branch-N, and RUN stays as it is");
+  options.add(
+      "--checkpoint", arguments->checkpoint,
+      "last, best or step-N; resuming from one before the last with a changed option that training depends on (all but "
+      "train.keep, eval.log_interval, eval.sample_tokens, sample.* and where the text is) begins a new run, "
+      "RUN-branch-N, and leaves RUN as it is");
   options.add("--run", arguments->new_run, "begin a new run in this folder instead of going on in RUN");
   add_training_arguments(options, *arguments);
-  options.find("--device").help("auto (the run's, where it is there), cpu, cuda or cuda:N");
-  options.find("--threads").help("CPU threads; 0: as many as the run had, where the machine has them");
+  options.find("--device").help("auto (the run's, if available), cpu, cuda or cuda:N");
+  options.find("--threads").help("CPU threads; 0: as many as the run had, if the machine has them");
   options.find("--engine").help("auto (the run's), autograd or cpu");
   arguments->config.help_shows(options, run, "", config_of_run);
   on_parsed(options, arguments, run_resume);

@@ -79,7 +79,7 @@ void run_train(const Arguments& arguments) {
   options.closing = work_after_a_run(config.config, corpus);
   Trainer trainer(config, std::move(corpus), options);
   if (!arguments.init_from.empty()) start_from(trainer, arguments);
-  trainer.plan(/*measure=*/true);  // steps that need all the memory of the run
+  trainer.plan(/*measure=*/true);  // measured steps need all the memory of the run
   run.begin();
   keep_text_place(run.path(), config.config.data.text);
   try {

@@ -18,7 +18,7 @@ namespace chargpt {
 
 namespace {
 
-/// A run of more threads than this machine has would not be given them unasked.
+/// A run with more threads than this machine has does not get them unless asked for.
 std::string resume_command(const RunState& state, const std::filesystem::path& run) {
   return "chargpt resume " + run.string() +
          (state.threads > usable_processors() ? " --threads " + std::to_string(state.threads) : "");
@@ -58,7 +58,7 @@ void train_to_end(Trainer& trainer, const std::filesystem::path& run, const Trai
   const Ending ending = trainer.run();
   progress->finish();
   if (ending == Ending::stopped) {
-    log_note("stopped at step " + std::to_string(trainer.state().step) + " and saved; go on by");
+    log_note("stopped at step " + std::to_string(trainer.state().step) + " and saved; to go on:");
     log_note("  " + resume_command(trainer.state(), folder.path()));
     throw Stopped{stopping_signal()};
   }

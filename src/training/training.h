@@ -26,7 +26,7 @@ Corpus load_training_corpus(const ResolvedConfig& config, const OutputArguments&
 TrainerOptions trainer_options(const TrainingArguments& arguments, const std::filesystem::path& run);
 
 /// Runs to the end, says why that was, then prints loss, baselines and a sample of the best checkpoint. Throws Stopped
-/// where a signal ended the run (saved, with the line that resumes it on stderr). `resume_step`: metrics after it are
+/// if a signal ended the run (saved, with the line that resumes it on stderr). `resume_step`: metrics after it are
 /// dropped first; none for a new run.
 void train_to_end(Trainer& trainer, const std::filesystem::path& run, const TrainingArguments& arguments,
                   std::optional<std::int64_t> resume_step);

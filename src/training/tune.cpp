@@ -1,4 +1,4 @@
-// `chargpt tune CONFIG --minutes M`: a better config for the time one has.
+// `chargpt tune CONFIG --minutes M`: a better config for the time available.
 #include "experiment/tune/tune.h"
 #include "cli/print_json.h"
 
@@ -45,7 +45,7 @@ void run_tune(const Arguments& arguments) {
   ResultsFolder folder(arguments.out, "tune");
   const Tuning tuning = tune(config, corpus, tune_options(arguments));
   if (!tuning.complete) {
-    log_note("stopped before the search had ended; nothing was kept");
+    log_note("stopped before the search ended; nothing was saved");
     throw Stopped{stopping_signal()};
   }
   const nlohmann::ordered_json json = to_json(tuning);
@@ -56,9 +56,9 @@ void run_tune(const Arguments& arguments) {
     print_json(json);
   else
     std::printf(
-        "%s%s\nlosses are of a part of the train split that was held out; the validation split was not looked at\n",
+        "%s%s\nlosses are on a held-out part of the train split; the search did not look at the validation split\n",
         to_table(tuning).text().c_str(), json["verdict"].get<std::string>().c_str());
-  log_note("chargpt train " + (out / "tuned.json").string() + " trains what was found");
+  log_note("chargpt train " + (out / "tuned.json").string() + " trains the config it found");
 }
 
 }  // namespace
@@ -67,8 +67,8 @@ void add_tune(Options& options) {
   const auto arguments = std::make_shared<Arguments>();
   const Option& config =
       options.add("CONFIG", arguments->preset, "a preset's name or a path: where the search starts").required();
-  options.add("--minutes", arguments->minutes, "time for all of the search").positive();
-  options.add("--memory", arguments->memory, "GB that a training may take; 0: half of what there is").non_negative();
+  options.add("--minutes", arguments->minutes, "time for the whole search").positive();
+  options.add("--memory", arguments->memory, "GB that a run may take; 0: half of the memory").non_negative();
   options.add("--out", arguments->out, "folder of tuned.json and tune.json (default runs/tune-<n>)");
   add_training_arguments(options, *arguments);
   arguments->config.help_shows(options, config, "", config_by_name);

@@ -36,14 +36,14 @@ class HelpTest(ProgramTest):
         out = " ".join(self.succeed("tune", "--help").out.split())
         self.assertIn("--color {always,auto,never}", out.replace("{auto,always,never}", "{always,auto,never}"))
         self.assertIn("--threads INT CPU threads; 0: one per physical core [0 to 4096] (default 0)", out)
-        self.assertIn("time for all of the search [above 0] (default 10)", out)
+        self.assertIn("time for the whole search [above 0] (default 10)", out)
 
     def test_help_of_train_begins_with_what_is_used_most_and_shows_the_defaults_that_would_run(self):
         out = self.succeed("train", "--help").out
         self.assertLess(out.index("Most used options of a config:"), out.index("Machine:"))
         self.assertLess(out.index("Output:"), out.index("Config: data:"))
         self.assertLess(out[:out.index("Machine:")].count("\n"), 50)
-        self.assertIn("those of default, which is taken where no CONFIG is given", " ".join(out.split()))
+        self.assertIn("those of default, used if no CONFIG is given", " ".join(out.split()))
         for config in ("default", "nanogpt-gpu"):
             values = self.succeed("inspect", config, "--json").json["config"]
             out = " ".join(self.succeed("train", *([] if config == "default" else [config]), "--help").out.split())
@@ -63,7 +63,7 @@ class HelpTest(ProgramTest):
         self.assertIn("no-such is neither a preset nor a file", " ".join(self.succeed("train", "no-such", "--help").out.split()))
 
     def test_help_says_what_json_is_of_each_command(self):
-        self.assertIn("one JSON object a line, one for each sample", self.succeed("sample", "--help").out)
+        self.assertIn("one JSON object per line, one per sample", self.succeed("sample", "--help").out)
         for name in ("train", "resume", "eval", "compare", "tune", "configs", "inspect", "runs", "bench", "doctor"):
             self.assertIn("stdout is exactly one JSON document", self.succeed(name, "--help").out)
         self.assertEqual(self.succeed("configs", "--show", "default", "--json").json["sample"], {"temperature": 0.8, "top_k": 200})
@@ -175,12 +175,12 @@ class PlanTest(ProgramTest):
 
     def test_a_learning_rate_that_groups_override(self):
         err = self.plan("default", "--learning_rate", "1e-12").err
-        self.assertIn("train.learning_rate = 1e-12 (--learning_rate) is that of no parameter: the groups of train.groups have their own "
+        self.assertIn("train.learning_rate = 1e-12 (--learning_rate) applies to no parameter: the groups of train.groups have their own "
                       "(\"wte|lm_head\" 0.01, \"\\.h\\.\" 0.01); --groups changes them", err)
         self.write("mine.json", json.dumps({"extends": "nanogpt-cpu", "train": {"groups": [{"match": "wte", "weight_decay": 0}]}}))
         self.assertEqual(self.plan("mine.json").err, "")
         err = self.plan("mine.json", "--weight_decay", "0.5").err
-        self.assertRegex(err, r"train.weight_decay = 0.5 \(--weight_decay\) is that of \d+ of \d+ parameters: .* \(\"wte\" 0\)")
+        self.assertRegex(err, r"train.weight_decay = 0.5 \(--weight_decay\) applies to \d+ of \d+ parameters: .* \(\"wte\" 0\)")
         self.assertEqual(self.plan("default").err, "")
         self.assertEqual(self.plan("nanogpt-cpu", "--learning_rate", "1e-2").err, "")
 
@@ -199,17 +199,17 @@ class PlanTest(ProgramTest):
 
     def test_options_that_change_nothing_are_named(self):
         err = self.plan("nanogpt-cpu", "--rope_base", "5", "--set", "train.wsd_decay_fraction=0.3", "--dropout_places", "mlp").err
-        self.assertIn("model.rope_base = 5.0 changes nothing: model.position is not rope", err)
-        self.assertIn("train.wsd_decay_fraction = 0.3 changes nothing: train.lr_schedule is not wsd", err)
-        self.assertIn("model.dropout_places = [\"mlp\"] changes nothing: model.dropout is 0", err)
+        self.assertIn("model.rope_base = 5.0 has no effect: model.position is not rope", err)
+        self.assertIn("train.wsd_decay_fraction = 0.3 has no effect: train.lr_schedule is not wsd", err)
+        self.assertIn("model.dropout_places = [\"mlp\"] has no effect: model.dropout is 0", err)
         err = self.plan("ladder/bigram", "--n_layer", "7", "--n_head", "3").err
-        self.assertIn("model.n_layer = 7 changes nothing: only model.type gpt has blocks", err)
-        self.assertIn("model.n_head = 3 changes nothing: this model.type has no attention layer", err)
+        self.assertIn("model.n_layer = 7 has no effect: only model.type gpt has blocks", err)
+        self.assertIn("model.n_head = 3 has no effect: this model.type has no attention layer", err)
 
     def test_it_looks_at_what_the_run_would_start_from(self):
         self.assertIn("nowhere", self.fail_with(66, "train", "ladder/bigram", "--dry-run", "--init_from", "nowhere", "--text", SAMPLE_TEXT))
         self.train("r", "ladder/bigram", 3)
-        self.assertIn("weights from r/checkpoints/step-00000003: ", self.plan("ladder/bigram", "--init_from", "r").err)
+        self.assertIn("weights from r/checkpoints/step-00000003, which knows ", self.plan("ladder/bigram", "--init_from", "r").err)
         self.assertIn("--init_from needs the same model", self.fail_with(65, "train", "nanogpt-cpu", "--dry-run", "--init_from", "r", "--text", SAMPLE_TEXT))
         notices = self.succeed("train", "ladder/bigram", "--init_from", "r", "--dry-run", "--text", SAMPLE_TEXT, "--json").json["notices"]
         self.assertIn("weights from r/checkpoints/step-00000003", notices[0])

@@ -28,24 +28,24 @@ class EndingTest(ProgramTest):
     def test_patience_is_told_everywhere_and_more_updates_begin_it_anew(self):
         outcome = self.succeed("train", *PATIENCE, "--run", "run", "--json")
         self.assertEqual(outcome.json["ended"], "patience")
-        self.assertIn("chargpt: ended by patience after 30 of 60 updates: no better validation loss in the last 2 evaluations; "
-                      "chargpt resume run --max_iters N goes on and begins patience anew", outcome.err)
+        self.assertIn("chargpt: ended by patience after 30 of 60 steps: no better validation loss in the last 2 evaluations; "
+                      "chargpt resume run --max_iters N goes on with fresh patience", outcome.err)
         self.assertEqual(self.ended("run"), "patience")
         self.assertEqual({key: self.rows("run")[-1][key] for key in ("kind", "step", "ended", "max_iters")},
                          {"kind": "end", "step": 30, "ended": "patience", "max_iters": 60})
         again = self.succeed("resume", "run", "--json")
         self.assertEqual(again.json["ended"], "patience")
-        self.assertIn("ended by patience after 30 of 60 updates", again.err)
+        self.assertIn("ended by patience after 30 of 60 steps", again.err)
         longer = self.succeed("resume", "run", "--max_iters", "500", "--json")
-        self.assertIn("patience begins anew", longer.err)
+        self.assertIn("patience starts over", longer.err)
         self.assertEqual(longer.json["ended"], "patience")
         self.assertEqual(self.rows("run")[-1]["step"], 50)
         patient = self.succeed("resume", "run", "--patience", "3", "--json")
-        self.assertIn("ended by patience after 80 of 500 updates: no better validation loss in the last 3 evaluations", patient.err)
+        self.assertIn("ended by patience after 80 of 500 steps: no better validation loss in the last 3 evaluations", patient.err)
 
     def test_a_finished_run_says_so_and_how_to_go_on(self):
         outcome = self.succeed("train", *SMALL, "--max_iters", "20", "--run", "run")
-        self.assertIn("finished: all 20 updates are done; chargpt resume run --max_iters N goes on to N", outcome.err)
+        self.assertIn("finished: all 20 steps are done; chargpt resume run --max_iters N goes on to step N", outcome.err)
         self.assertEqual(self.ended("run"), "finished")
 
     def test_a_run_that_diverged_is_listed_as_that(self):
@@ -79,7 +79,7 @@ class EndingTest(ProgramTest):
 
     def test_seconds_that_are_over_at_once_make_one_update_and_say_so(self):
         outcome = self.succeed("train", *SMALL, "--run", "run", "--max_seconds", "0.01", "--json")
-        self.assertIn("leaves no time for updates", outcome.err)
+        self.assertIn("leaves no time to train", outcome.err)
         self.assertIn("ended", outcome.json)
         self.assertEqual(self.rows("run")[-1]["step"], 1)
         self.assertNotIn("baselines", outcome.json)

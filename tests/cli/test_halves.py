@@ -56,7 +56,7 @@ class HalvesTest(ProgramTest):
         training.write_bytes(text.replace(name, b"libtorch_xyz.so"))
         outcome = subprocess.run([alone, "doctor"], cwd=self.folder, capture_output=True, text=True, check=False)
         self.assertEqual(outcome.returncode, 69, outcome.stderr)
-        self.assertIn("does not find libtorch_xyz.so", outcome.stderr)
+        self.assertIn("cannot find libtorch_xyz.so", outcome.stderr)
 
 
 if __name__ == "__main__":

@@ -79,16 +79,16 @@ class TextThatMoved(ProgramTest):
         self.trained()
         self.write("elsewhere/other.txt", TEXT[:-7])
         error = self.fail_with(65, "resume", "here/run", "--text", "elsewhere/other.txt", "--max_iters", "30")
-        self.assertIn("is not the one that here/run was trained on (29049 tokens then, 29042 now); give that one by --text FILE", error)
+        self.assertIn("is not the one that here/run was trained on (29049 tokens then, 29042 now); pass that one with --text FILE", error)
         self.write("here/my text.txt", TEXT[:-7])
-        self.assertIn("give that one by --text FILE", self.fail_with(65, "eval", "here/run"))
+        self.assertIn("pass that one with --text FILE", self.fail_with(65, "eval", "here/run"))
 
     def test_a_text_that_is_gone_is_asked_for(self):
         self.trained()
         (self.folder / "here/my text.txt").unlink()
         for command in (["eval", "here/run"], ["resume", "here/run", "--max_iters", "30"]):
             error = self.fail_with(66, *command)
-            self.assertIn("my text.txt, the text of here/run, is not there, nor where it was before, nor beside the run; give it by --text FILE", error)
+            self.assertIn("my text.txt, the text of here/run, is not there, where it was before, or beside the run; pass it with --text FILE", error)
 
     def test_only_one_file_of_a_run_holds_the_absolute_path(self):
         self.trained()
@@ -132,7 +132,7 @@ class TextThatComesSlowly(ProgramTest):
 class SampleInsideTheProgram(ProgramTest):
     def test_where_nobody_named_a_text_the_sample_is_trained_on(self):
         trained = self.succeed("train", "ladder/bigram", "--run", "run", "--max_iters", "20", *OWN)
-        self.assertIn("no text was named, and data/tinyshakespeare.txt is not there: the sample inside the program is used", trained.err)
+        self.assertIn("no text was named, and data/tinyshakespeare.txt is not there: using the sample built into the program", trained.err)
         self.assertIn("--text FILE", trained.err)
         self.assertEqual(json.loads((self.folder / "run/config.json").read_text())["data"]["text"], ["builtin:sample"])
         figures = self.succeed("eval", "run", "--json").json
@@ -142,7 +142,7 @@ class SampleInsideTheProgram(ProgramTest):
 
     def test_it_is_the_text_of_a_comparison_too(self):
         compared = self.succeed("compare", "ladder/bigram", "--max_iters", "10", *OWN)
-        self.assertIn("the sample inside the program is used", compared.err)
+        self.assertIn("using the sample built into the program", compared.err)
 
     def test_it_can_be_named(self):
         run = self.succeed("train", "ladder/bigram", "--run", "run", "--text", "builtin:sample", "--max_iters", "10", *OWN)
@@ -156,14 +156,14 @@ class SampleInsideTheProgram(ProgramTest):
 
     def test_a_config_that_names_none_gets_the_sample(self):
         self.write("mine.json", '{"extends": "ladder/bigram", "train": {"max_iters": 10}}')
-        self.assertIn("the sample inside the program is used", self.succeed("train", "mine.json", *OWN).err)
+        self.assertIn("using the sample built into the program", self.succeed("train", "mine.json", *OWN).err)
 
 
 class FilesThatAreNoTexts(ProgramTest):
     def test_a_text_in_place_of_a_config_is_told_how_to_be_given(self):
         self.write("my.txt", TEXT * 100)
         for command in ("train", "compare", "tune"):
-            self.assertIn("that is a text: --text my.txt", self.fail_with(2, command, "my.txt"))
+            self.assertIn("to train on that text, give --text my.txt", self.fail_with(2, command, "my.txt"))
 
     def test_a_run_or_a_checkpoint_in_place_of_a_config_is_resumed(self):
         self.train("run")
@@ -177,7 +177,7 @@ class FilesThatAreNoTexts(ProgramTest):
         error = self.fail_with(65, "train", "ladder/bigram", "--text", "text.gz")
         self.assertEqual("text.gz is a gzip archive, not a plain UTF-8 text; unpack it (gunzip) and give the text inside, or use --units bytes", error)
         trained = self.succeed("train", "ladder/bigram", "--text", "text.gz", "--units", "bytes", "--run", "run", "--max_iters", "10", *OWN)
-        self.assertIn("text.gz is a gzip archive: its bytes are learnt as they stand", trained.err)
+        self.assertIn("text.gz is a gzip archive: the model learns its bytes as they are", trained.err)
 
 
 class TextOfBytes(ProgramTest):

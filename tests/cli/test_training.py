@@ -32,7 +32,7 @@ SMALL_GPT = ["--n_layer", "2", "--n_head", "2", "--n_embd", "16", "--block_size"
 class TrainTest(ProgramTest):
     def test_ends_with_loss_baselines_and_a_sample(self):
         out = self.train("r").out
-        for word in ("this model, val", "uniform", "counted bigrams", "gzip", "xz", "These weights on more text of this kind, 95 %: "):
+        for word in ("this model, val", "uniform", "counted bigrams", "gzip", "xz", "95 % interval for these weights on more text of this kind: "):
             self.assertIn(word, out)
 
     def test_leaves_a_complete_run_folder(self):

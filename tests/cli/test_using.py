@@ -117,7 +117,7 @@ class SampleTest(UsingTest):
         self.assertEqual(self.fail_with(2, "sample", self.run_folder, "--greedy", "--temperature", "0.5"),
                          "--greedy is --temperature 0, and --temperature 0.5 is given too; give one")
         err = self.succeed("sample", self.run_folder, "--greedy", "--top-k", "3", "--seed", "4", "--num-samples", "2", "--tokens", "3").err
-        self.assertIn("(temperature 0): --top_k and --seed change nothing", err)
+        self.assertIn("(temperature 0): --top_k and --seed have no effect", err)
         self.assertIn("all 2 samples are alike", err)
         self.assertEqual(self.succeed("sample", self.run_folder, "--greedy", "--tokens", "3").err, "")
 
@@ -272,7 +272,7 @@ class NothingCountedOnWhatIsScoredTest(UsingTest):
         outcome = self.succeed("eval", self.run_folder, *arguments)
         for claim in ("counted unigrams", "xz", "beat"):
             self.assertNotIn(claim, outcome.out)
-        self.assertIn("No counted baselines: nothing is counted on text that is scored", outcome.out)
+        self.assertIn("No counted baselines: scored text is not counted", outcome.out)
         figures = self.succeed("eval", self.run_folder, *arguments, "--json").json
         self.assertEqual(set(figures["baselines"]), {"uniform", "gzip", "counted_tokens", "left_out_tokens", "measured_tokens"})
         self.assertEqual((figures["baselines"]["counted_tokens"], figures["baselines"]["left_out_tokens"]), (0, len(self.train_text)))
@@ -280,10 +280,10 @@ class NothingCountedOnWhatIsScoredTest(UsingTest):
 
     def test_the_train_split_and_the_whole_text_have_no_counted_baseline(self):
         out, figures = self.assert_nothing_counted("--split", "train")
-        self.assertIn("100 % of this text stands in the training text", out)
+        self.assertIn("100 % of this text also stands in the training text", out)
         self.assertEqual(figures["part_in_training_text"], 1)
         out, figures = self.assert_nothing_counted("--split", "all")
-        self.assertIn("90 % of this text stands in the training text", out)
+        self.assertIn("90 % of this text also stands in the training text", out)
         self.assertAlmostEqual(figures["part_in_training_text"], 0.9, delta=0.01)
 
     def test_the_training_text_under_another_name_is_the_same_text(self):
@@ -295,8 +295,8 @@ class NothingCountedOnWhatIsScoredTest(UsingTest):
         part = self.train_text[3000:8000]
         self.write("mixed.txt", self.text[-2500:] + part)
         out = self.succeed("eval", self.run_folder, "--text", "mixed.txt").out
-        self.assertIn("67 % of this text stands in the training text, in stretches of 64 characters or more", out)
-        self.assertIn("that are scored too are left out.", out)
+        self.assertIn("67 % of this text also stands in the training text, in stretches of 64 characters or more", out)
+        self.assertIn("that are also scored.", out)
         self.assertIn("xz, knowing what is counted", out)
         self.assertNotIn("beat", out)
         figures = self.succeed("eval", self.run_folder, "--text", "mixed.txt", "--json").json
@@ -319,7 +319,7 @@ class WhatAFigureIsOfTest(ProgramTest):
         self.train("r", "ladder/bigram", 3, "--max_val_tokens", "1000")
         held_out = len(pathlib.Path(SAMPLE_TEXT).read_bytes().decode()) - int(0.9 * len(pathlib.Path(SAMPLE_TEXT).read_bytes().decode()))
         outcome = self.succeed("eval", "r")
-        self.assertIn(f"999 characters, each scored once, in windows of 8\nThey are a part: the first of {held_out:,} characters held out "
+        self.assertIn(f"999 characters, each scored once, in windows of 8\nThey are only the first of {held_out:,} characters held out "
                       "(data.max_val_tokens).", outcome.out)
         self.assertEqual(self.succeed("eval", "r", "--json").json["part"], {"tokens": 1000, "of": held_out})
         self.assertEqual(json.loads((self.folder / "r/figures.json").read_text())["part"], {"tokens": 1000, "of": held_out})
@@ -350,7 +350,7 @@ class WhatAFigureIsOfTest(ProgramTest):
             self.assertEqual((outcome.code, len(outcome.err.splitlines())), (80, 1), outcome.err)
         self.assertEqual(self.fail_with(80, "eval", "r"),
                          "r/checkpoints/step-00000003 has no loss: it is not a finite number for 2,904 of 2,904 tokens, so its weights have "
-                         "diverged; choose another by --checkpoint")
+                         "diverged; choose another with --checkpoint")
 
 
 class OneLossTest(ProgramTest):
@@ -451,7 +451,7 @@ class CompareTest(ProgramTest):
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 130, err)
-        self.assertIn(b"stopped; the same command with --out out goes on", err)
+        self.assertIn(b"stopped; the same command with --out out continues", err)
         for run in runs:
             with open(run / ".lock", "rb") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # its process has ended
@@ -469,7 +469,7 @@ class TuneTest(ProgramTest):
         outcome = self.succeed("tune", "slow.json", "--minutes", "0.1", "--out", "out", "--text", SAMPLE_TEXT, "--batch_size", "8",
                                "--threads", "1")
         self.assertIn("as it is", outcome.out)
-        self.assertIn("the validation split was not looked at", outcome.out)
+        self.assertIn("the search did not look at the validation split", outcome.out)
         found = json.loads((self.folder / "out/tune.json").read_text())
         self.assertIn("held out", found["scored_on"])
         tuned = self.succeed("inspect", "out/tuned.json", "--json").json["config"]

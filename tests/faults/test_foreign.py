@@ -153,7 +153,7 @@ class ForeignTest(FaultTest):
         for content in (b"", b"mine", b"[]", b'{"rank": 1}'):
             self.put(out, "compare.json", content)
             self.assertEqual(self.fail_with(75, *self.comparison("out")),
-                             "out/compare.json is not what a comparison wrote; choose another folder by --out DIR")
+                             "out/compare.json was not written by a comparison; choose another folder with --out DIR")
             self.assert_untouched("compare.json")
         (out / "compare.json").unlink()
         self.succeed(*self.comparison("out"))

@@ -123,7 +123,7 @@ class MovedTest(FaultTest):
         self.assertFalse(out.exists())
         self.assertEqual(sorted(path.name for path in moved.iterdir()),
                          ["compare.json", "nanogpt-cpu-seed1337", "nanogpt-cpu-seed1338"])
-        self.assertIn("kept in moved", err)
+        self.assertIn("saved in moved", err)
         again = self.succeed("compare", "nanogpt-cpu", "--seeds", "2", "--out", "moved", *length)
         self.assertEqual(again.err.count("trained before"), 2)
 

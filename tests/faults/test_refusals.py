@@ -86,7 +86,7 @@ class ResumeTruthTest(FaultTest):
             self.assertIn(f"not bit-exact: {what} was {then} when the checkpoint was written and is ", err)
 
     def test_another_text_is_refused(self):
-        for text, how in ((TEXT[1] + TEXT[0] + TEXT[2:], "as long, but other characters"), (TEXT * 2, "3000 tokens then, 6000 now")):
+        for text, how in ((TEXT[1] + TEXT[0] + TEXT[2:], "as long, but with other characters"), (TEXT * 2, "3000 tokens then, 6000 now")):
             self.text.write_text(text)
             error = self.fail_with(65, *self.resuming("run", 6))
             self.assertIn("the text is not the one that run was trained on", error)
@@ -103,7 +103,7 @@ class ResumeTruthTest(FaultTest):
 
     def test_another_model_is_refused(self):
         self.assertEqual(self.fail_with(2, *self.resuming("run", 6, "--n_layer", "2")),
-                         "model.n_layer cannot change from 1 to 2 when a run goes on; start a new one by `chargpt train --init_from`")
+                         "model.n_layer cannot change from 1 to 2 in a resumed run; start a new one with `chargpt train --init_from`")
 
     def test_other_options_of_training_are_announced(self):
         err = self.succeed(*self.resuming("run", 6, "--learning_rate", "0.01")).err
@@ -186,7 +186,7 @@ class DivergenceTest(FaultTest):
 
     def test_stop_names_windows_and_gradients(self):
         self.assertRegex(self.fail_with(80, *self.training("run", 2000, *self.RECKLESS, "--eval_interval", "1000")),
-                         r"update \d+ has loss .* and gradient norm .* \(its windows start at \d+, \d+, \d+, \d+ of the train split; "
+                         r"step \d+ has loss .* and gradient norm .* \(its windows start at \d+, \d+, \d+, \d+ of the train split; "
                          r"largest gradient norms: \S+ \S+, ")
 
     def test_skip_gives_up_after_a_hundred_in_a_row(self):
@@ -197,7 +197,7 @@ class DivergenceTest(FaultTest):
         error = self.diverge("rollback", "--eval_interval", "1000")
         self.assertRegex(error, r"the 10th time in a row since step 0; the last good checkpoint is run/checkpoints/step-00000000; ")
         notices = [row["line"] for row in map(json.loads, (self.folder / "run/metrics.jsonl").read_text().splitlines())
-                   if row["kind"] == "notice" and ": back to weights and moments of step 0" in row["line"]]
+                   if row["kind"] == "notice" and ": going back to the weights and moments of step 0" in row["line"]]
         self.assertEqual(len(notices), 9)
 
 
@@ -240,7 +240,7 @@ class StartTest(FaultTest):
 
     def test_resuming_what_is_no_run_leaves_no_lock_in_it(self):
         (self.folder / "photos").mkdir()
-        self.assertEqual(self.fail_with(66, "resume", "photos"), "photos is not a run folder; chargpt runs lists those of runs/")
+        self.assertEqual(self.fail_with(66, "resume", "photos"), "photos is not a run folder; chargpt runs lists those in runs/")
         self.assertEqual(list((self.folder / "photos").iterdir()), [])
 
     def test_a_disk_that_is_full_before_the_first_step_leaves_nothing(self):
@@ -263,7 +263,7 @@ class MemoryTest(FaultTest):
 
     def test_a_run_that_cannot_fit_is_refused_before_it_starts(self):
         error = self.fail_with(81, *self.training("run", 2, "--n_embd", "4096", "--batch_size", "1048576"))
-        self.assertRegex(error, r"^a step needs about \S+ GB and there are \S+ GB of memory; lower train\.batch_size = 1048576")
+        self.assertRegex(error, r"^a step needs about \S+ GB of memory and there are \S+ GB; lower train\.batch_size = 1048576")
 
     def within(self, mebibytes, *arguments):
         """The program where no more than so much may be mapped (ulimit -v)."""

@@ -241,7 +241,7 @@ TEST_CASE("no file of a checkpoint is written through a link, nor a file removed
   fs::create_directory(link.parent_path());
   fs::create_symlink(run.path() / "elsewhere", link);
   CHECK(failure_of([&] { run.save(200); }).what() == "no checkpoint of step 200: cannot write " + link.string() +
-                                                         ": File exists; move what has that name elsewhere");
+                                                         ": File exists; move whatever has that name elsewhere");
   CHECK(read_file(run.path() / "elsewhere") == "mine");
   write(run.checkpoints() / ".tmp-step-00000300", "mine");
   CHECK(failure_of([&] { run.save(300); }).code() == ExitCode::io);

@@ -31,16 +31,16 @@ nlohmann::ordered_json schema_with_model_types() {
   return schema;
 }
 
-/// "2000 updates", "1.5 epochs or 60 s": the shortest of them.
+/// "2000 steps", "1.5 epochs or 60 s": the shortest of them.
 std::string length_text(const TrainConfig& train) {
   std::vector<std::string> limits;
   if (train.max_epochs > 0) limits.push_back(format_short(train.max_epochs) + " epochs");
   if (train.max_seconds > 0) limits.push_back(format_duration(train.max_seconds));
-  if (train.max_iters > 0 || limits.empty()) limits.insert(limits.begin(), format_count(train.max_iters) + " updates");
+  if (train.max_iters > 0 || limits.empty()) limits.insert(limits.begin(), format_count(train.max_iters) + " steps");
   return joined(limits, " or ");
 }
 
-/// The row of a preset in expected.json without its single runs; null where it has none.
+/// The row of a preset in expected.json without its single runs; null if it has none.
 nlohmann::ordered_json expected_of(const std::string& preset) {
   static const auto all = nlohmann::ordered_json::parse(expected_figures());
   const auto row = all["rows"].find(preset);
@@ -90,11 +90,11 @@ void list_presets(bool json) {
   std::printf(
       "%s\nparameters for 65 symbols; expected: on the validation split of tinyshakespeare, ± 95 %% over seeds on that "
       "very "
-      "text, on the machine that configs/README.md names\nchargpt inspect NAME shows every option of one\n",
+      "text, on the machine that configs/README.md names\nchargpt inspect NAME shows every option of a preset\n",
       table.text().c_str());
 }
 
-/// Its comments are no JSON.
+/// Its comments are not JSON.
 void print_preset(const Preset& preset, bool json) {
   if (json)
     print_json(nlohmann::ordered_json::parse(preset.json, nullptr, true, /*ignore_comments=*/true));
@@ -106,7 +106,7 @@ void run_configs(const Arguments& arguments) {
   if (arguments.schema) {
     print_json(schema_with_model_types());
   } else if (!arguments.show.empty()) {
-    load_config(arguments.show);  // names the nearest preset where there is none
+    load_config(arguments.show);  // an unknown one is an Error that names the nearest preset
     for (const Preset& preset : presets())
       if (preset.name == arguments.show) print_preset(preset, arguments.output.json);
   } else {

@@ -28,21 +28,21 @@ struct Arguments {
   Storage storage = Storage::float32;
 };
 
-/// data.max_val_tokens holds in a validation split; elsewhere it means nothing, and nothing is to be said of it.
+/// data.max_val_tokens limits a validation split; elsewhere it has no effect and needs no mention.
 DataConfig data_of(const LoadedRun& run, const std::string& split) {
   DataConfig data = run.config().data;
   if (split != "val") data.max_val_tokens = std::numeric_limits<std::int64_t>::max();
   return data;
 }
 
-/// The text the run was trained on, wherever it lies now.
+/// The text the run was trained on, wherever it is now.
 Corpus own_corpus(const Arguments& arguments, const LoadedRun& run, const std::string& split) {
   return text_of_run(run.checkpoint, data_of(run, split), run_place(arguments.run, arguments.checkpoint).run, {},
                      arguments.output)
       .corpus;
 }
 
-/// The same for baselines alone: null, with a notice, where it is gone or has changed.
+/// The same, only for baselines: null, with a notice, if it is gone or has changed.
 std::unique_ptr<Corpus> training_corpus(const Arguments& arguments, const LoadedRun& run) {
   try {
     return std::make_unique<Corpus>(own_corpus(arguments, run, "train"));
@@ -61,12 +61,12 @@ Corpus given_corpus(const Arguments& arguments, const LoadedRun& run, const std:
 TokenView chosen_split(const Corpus& corpus, const std::string& name) {
   const TokenView split = name == "train" ? corpus.train() : name == "val" ? corpus.val() : corpus.all();
   if (split.size() < 2)
-    throw Error(ExitCode::data, "the " + name + " split has " + std::to_string(split.size()) +
-                                    " characters; 2 are the least that can be scored");
+    throw Error(ExitCode::data,
+                "the " + name + " split has " + std::to_string(split.size()) + " characters; scoring needs at least 2");
   return split;
 }
 
-/// `own`: of the text that the run was trained on, under whatever name.
+/// `own`: the text is the one that the run was trained on, under whatever name.
 Scored scored_part(const Arguments& arguments, const LoadedRun& run, const Corpus& corpus, const std::string& split,
                    bool own) {
   Scored scored = validation_of(corpus, run);
@@ -91,7 +91,7 @@ void run_eval(const Arguments& arguments) {
   log_notices(corpus);
   const bool own = corpus.fingerprint() == run.checkpoint.state.data;
   if (own && given && arguments.split.empty())
-    log_note("this is the text that the model was trained on, scored as a whole; --split val: the part held out");
+    log_note("this is the text that the model was trained on, scored as a whole; --split val scores the part held out");
   const std::unique_ptr<Corpus> other = own ? nullptr : training_corpus(arguments, run);
   const Figures figures = measure(run.scorer(), run.config().model, own ? &corpus : other.get(),
                                   run.config().data.units, scored_part(arguments, run, corpus, split, own));
@@ -114,18 +114,18 @@ void add_eval(Options& options) {
   options.add("--text", arguments->text, "score this text as a whole instead of the run's own; may be repeated");
   options
       .add("--split", arguments->split,
-           "train, val or all (default: val of the run's own text, all of a text given by --text)")
+           "train, val or all (default: val of the run's own text, all of a text given with --text)")
       .one_of({"train", "val", "all"});
   options
       .add("--stride", arguments->stride,
-           "overlapping windows: score the last so many characters of each; 0: no overlap")
+           "overlapping windows: score only the last STRIDE characters of each; 0: no overlap")
       .non_negative();
   add_checkpoint_option(options, arguments->checkpoint);
   add_weights_option(options, arguments->weights);
   add_storage_option(options, arguments->storage);
   options.add("--engine", arguments->engine, "auto, autograd or cpu");
   add_device_arguments(options, arguments->device);
-  options.find("--device").help("auto and cpu: the CPU; cuda or cuda:N where asked for");
+  options.find("--device").help("auto and cpu: the CPU; cuda or cuda:N: that GPU");
   add_output_arguments(options, arguments->output);
   on_parsed(options, arguments, run_eval);
 }

@@ -85,7 +85,7 @@ Json describe_text(const std::string& path) {
           {"notices", corpus.notices()}};
 }
 
-/// Names and notices of foreign files among them: nothing that a terminal would obey.
+/// Includes names and notices of foreign files, so nothing that a terminal would obey may pass.
 std::string plain(const Json& value) {
   constexpr auto replace = Json::error_handler_t::replace;
   return printable(value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, replace),
@@ -122,7 +122,7 @@ bool is_text_file(const fs::path& path) {
   return fs::is_regular_file(path) && path.extension() != ".json" && path.extension() != ".jsonc";
 }
 
-/// What is asked of a checkpoint makes no sense for a config or a text.
+/// Options for checkpoints make no sense for a config or a text.
 void refuse_checkpoint_options(const Arguments& arguments) {
   const std::string option = arguments.verify ? "--verify" : arguments.checkpoint.empty() ? "" : "--checkpoint";
   if (!option.empty())

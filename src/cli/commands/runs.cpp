@@ -31,14 +31,14 @@ struct Arguments {
 
 struct Row {
   std::string name;
-  std::string problem;  ///< why nothing else is known; empty where the rest is
+  std::string problem;  ///< why nothing else is known; empty if the rest is
   RunState state;
   Config config;
   std::string ended;
 };
 
-/// What metrics.jsonl says last holds: a signal, or weights that are not finite, may have ended the run after its last
-/// save.
+/// The last word is that of metrics.jsonl: a signal, or weights that are not finite, may have ended the run after its
+/// last save.
 std::string ending_of(const fs::path& run, const RunState& state) {
   if (is_locked(run)) return "running";
   const Ending last = ending_in_metrics(run);

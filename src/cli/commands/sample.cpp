@@ -44,7 +44,7 @@ std::string read_standard_input() {
 
 std::string prompt_text(const Arguments& arguments) {
   if (!arguments.dash.empty() && arguments.dash != "-")
-    throw Error(ExitCode::usage, "'" + arguments.dash + "' is one argument too many; a prompt is given by --prompt");
+    throw Error(ExitCode::usage, "'" + arguments.dash + "' is one argument too many; give a prompt with --prompt");
   const std::initializer_list<bool> given = {arguments.prompt_option->given(), arguments.file_option->given(),
                                              !arguments.dash.empty()};
   if (std::ranges::count(given, true) > 1)
@@ -73,11 +73,11 @@ std::vector<std::int64_t> prompt_ids(const Arguments& arguments, const LoadedRun
   const auto block_size = static_cast<std::size_t>(run.model->block_size());
   if (ids.size() > block_size)
     log_note("the prompt has " + std::to_string(ids.size()) + " characters and the model sees " +
-             std::to_string(block_size) + ": its last " + std::to_string(block_size) + " count");
+             std::to_string(block_size) + ": only its last " + std::to_string(block_size) + " count");
   return ids;
 }
 
-/// Gives one sample's text to stdout as it grows; others are kept whole until their turn.
+/// Writes one sample's text to stdout as it grows; others are kept whole until their turn.
 class SampleText {
  public:
   SampleText(const std::vector<std::string>& stop, bool live) : matcher_(stop), live_(live) {}
@@ -100,7 +100,7 @@ class SampleText {
     if (!live_ || text.empty()) return;
     print_text(text);
     const double now = steady_seconds();
-    if (now - flushed_ < 0.005) return;  // faster than anyone reads: a few characters at once
+    if (now - flushed_ < 0.005) return;  // writes a few characters at once: nobody reads faster
     std::fflush(stdout);
     flushed_ = now;
   }
@@ -132,7 +132,7 @@ bool is_given(const ResolvedConfig& config, const char* option) {
   return config.origin.at(option).starts_with("--");
 }
 
-/// The options of this sample. Error usage where two contradict each other; what changes nothing is said.
+/// The options of this sample. Error usage if two contradict each other; an option without effect is noted.
 SampleConfig sample_options(const Arguments& arguments, const LoadedRun& run) {
   ResolvedConfig config = run.checkpoint.config;
   for (auto& [key, origin] : config.origin)
@@ -149,7 +149,7 @@ SampleConfig sample_options(const Arguments& arguments, const LoadedRun& run) {
     if (is_given(config, (std::string("sample.") + option).c_str())) idle.push_back(std::string("--") + option);
   if (arguments.seed_option->given()) idle.emplace_back("--seed");
   const std::string why = "the most probable character is always taken (temperature 0): ";
-  if (!idle.empty()) log_note(why + joined(idle, " and ") + (idle.size() > 1 ? " change" : " changes") + " nothing");
+  if (!idle.empty()) log_note(why + joined(idle, " and ") + (idle.size() > 1 ? " have" : " has") + " no effect");
   if (sample.num_samples > 1) log_note(why + "all " + std::to_string(sample.num_samples) + " samples are alike");
   return sample;
 }
@@ -198,11 +198,11 @@ void add_sample(Options& options) {
   add_checkpoint_option(options, arguments->checkpoint);
   add_weights_option(options, arguments->weights);
   options.add("--stop", arguments->stop, "end a sample before this string; may be repeated");
-  options.add("--unknown", arguments->unknown, "prompt characters the model has never seen")
+  options.add("--unknown", arguments->unknown, "what to do with prompt characters the model has never seen")
       .one_of({"error", "skip", "replace"});
   options.flag("--greedy", arguments->greedy, "always the most probable character (temperature 0)");
   arguments->seed_option =
-      &options.add("--seed", arguments->seed, "seed of the draws; sample i has its own stream (seed, i)")
+      &options.add("--seed", arguments->seed, "seed of the random draws; sample i has its own stream (seed, i)")
            .non_negative();
   add_context_option(options, arguments->context);
   add_storage_option(options, arguments->storage);
@@ -210,8 +210,8 @@ void add_sample(Options& options) {
   arguments->config.add(options, {"sample"});
   arguments->config.help_shows(options, run, "", config_of_run);
   add_device_arguments(options, arguments->device);
-  options.find("--device").help("auto and cpu: the CPU; cuda or cuda:N where asked for");
-  add_output_arguments(options, arguments->output, "stdout is one JSON object a line, one for each sample");
+  options.find("--device").help("auto and cpu: the CPU; cuda or cuda:N: that GPU");
+  add_output_arguments(options, arguments->output, "stdout is one JSON object per line, one per sample");
   on_parsed(options, arguments, run_sample);
 }
 
