@@ -105,4 +105,11 @@ void generate(LanguageModel& model, const std::vector<std::int64_t>& prompt, con
   generate(*next_logits(model, options), model.vocab_size(), model.block_size(), prompt, sample, seed, on_token);
 }
 
+void round_matrices(LanguageModel& model, Storage storage) {
+  if (storage == Storage::float32) return;
+  const torch::NoGradGuard no_grad;
+  for (torch::Tensor& parameter : model.parameters())
+    if (parameter.dim() >= 2) parameter.copy_(parameter.to(torch::kBFloat16));
+}
+
 }  // namespace chargpt

@@ -33,4 +33,7 @@ std::unique_ptr<NextLogits> next_logits(LanguageModel& model, const ModuleDecode
 void generate(LanguageModel& model, const std::vector<std::int64_t>& prompt, const SampleConfig& sample,
               std::uint64_t seed, const TokenCallback& on_token, const ModuleDecodeOptions& options = {});
 
+/// As InferenceModel::round_matrices(), so that whatever computes with the model sees the same numbers.
+void round_matrices(LanguageModel& model, Storage storage);
+
 }  // namespace chargpt

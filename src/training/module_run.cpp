@@ -1,19 +1,10 @@
 #include "training/module_run.h"
 
-#include <torch/types.h>
-
 #include "engine/device.h"
 #include "model/registry.h"
 #include "optimizer/averages.h"
 
 namespace chargpt {
-
-void round_matrices(LanguageModel& model, Storage storage) {
-  if (storage == Storage::float32) return;
-  const torch::NoGradGuard no_grad;
-  for (torch::Tensor& parameter : model.parameters())
-    if (parameter.dim() >= 2) parameter.copy_(parameter.to(torch::kBFloat16));
-}
 
 ModuleRun::ModuleRun(const Checkpoint& checkpoint, const ModelUse& use) {
   set_threads(use.threads);

@@ -14,9 +14,6 @@
 
 namespace chargpt {
 
-/// As InferenceModel::round_matrices(), so that whatever computes with the model sees the same numbers.
-void round_matrices(LanguageModel& model, Storage storage);
-
 class ModuleRun {
  public:
   /// Errors: as choose_device(), make_engine() and ParameterArena::load_model().

@@ -8,11 +8,11 @@
 #include <algorithm>
 #include <vector>
 
+#include "engine/module_decoding.h"
 #include "inference/dimensions.h"
 #include "inference/model.h"
 #include "model/registry.h"
 #include "model/variants.h"
-#include "training/module_run.h"
 
 #include "test.h"
 

@@ -34,10 +34,6 @@ class GoldenMatrices : public LanguageModel {
   nlohmann::json rows_;
 };
 
-torch::Tensor slot_of(const torch::Tensor& buffer, const ParameterSlot& slot) {
-  return buffer.narrow(0, slot.offset, slot.numel).view(slot.shape);
-}
-
 TrainConfig muon_config(const std::string& match, double rate, double decay = 0, double momentum = 0.95) {
   TrainConfig train;
   train.groups = {{.match = match,
