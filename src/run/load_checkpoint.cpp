@@ -1,4 +1,4 @@
-// Loading: which checkpoint is meant, and what stands in for a damaged one; see checkpoint.h.
+// Loading: which checkpoint is meant, and what stands in for a damaged one; see checkpoints.h.
 #include <algorithm>
 #include <charconv>
 #include <span>

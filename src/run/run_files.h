@@ -5,7 +5,7 @@
 //   RUN/{config.json, metrics.jsonl, figures.json, text.json, val_losses.json, val_losses.f32, ids-*.bin, .lock}
 //   RUN/events.out.tfevents.SECONDS.HOST…         see report/tensorboard.h
 //   RUN/samples/step-00000500.txt
-//   RUN/checkpoints/{LATEST, BEST, step-00002000/…}   see checkpoint.h
+//   RUN/checkpoints/{LATEST, BEST, step-00002000/…}   see checkpoints.h
 #pragma once
 
 #include <filesystem>

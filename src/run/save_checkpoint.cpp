@@ -1,4 +1,4 @@
-// Saving: written whole beside the others, then given its name; see checkpoint.h.
+// Saving: written whole beside the others, then given its name; see checkpoints.h.
 #include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
