@@ -5,5 +5,5 @@ set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")/.."
 . scripts/setup.sh
 
-build chargpt
+build programs
 echo "build/chargpt"

@@ -15,7 +15,7 @@ if [ $# -gt 0 ] && [[ $1 != -* ]]; then
   shift
 fi
 
-build chargpt
+build programs
 text=()
 if ! [[ " $* " =~ (--text|data\.text=) ]] && ! [ -e "$config" ] && ! get_text; then
   say "training on data/sample.txt instead, a small text: expect less; your own: scripts/train.sh --text FILE"
