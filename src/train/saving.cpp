@@ -43,7 +43,7 @@ void Saver::go_on_from(const Checkpoint& checkpoint) {
 
 void Saver::save(const RunState& state) {
   if (folder_.saves()) {
-    const SavedCheckpoint saved = write_where_it_is(state);
+    const SavedCheckpoint saved = write_tried_twice(state);
     last_checkpoint_ = saved.path;
     emitter_.emit(CheckpointEvent{state.step, saved.path, state.best_step == state.step});
     pointers_behind_ = !saved.problem.empty();
@@ -60,14 +60,18 @@ SavedCheckpoint Saver::write(const std::filesystem::path& run, const RunState& s
   return save_checkpoint(run, {state, vocabulary_, config_, weights, moments, averaged}, config_.config.train.keep);
 }
 
-/// The folder may be renamed while it is written to.
-SavedCheckpoint Saver::write_where_it_is(const RunState& state) {
+/// The folder may be renamed while it is written to, and a disk may fail once and not again: what fails is tried once
+/// more.
+SavedCheckpoint Saver::write_tried_twice(const RunState& state) {
   const std::filesystem::path run = folder_.path();
   try {
     return write(run, state);
-  } catch (const Error&) {
-    if (folder_.path() == run) throw;
-    return write(folder_.path(), state);
+  } catch (const Error& failure) {
+    if (failure.code() != ExitCode::io) throw;
+    const bool renamed = folder_.path() != run;
+    SavedCheckpoint saved = write(folder_.path(), state);
+    if (!renamed) emitter_.notice(line_of(failure.what(), "; it was saved at the second attempt"));
+    return saved;
   }
 }
 

@@ -48,7 +48,7 @@ class Saver {
 
   /// The run is already at this checkpoint.
   void go_on_from(const Checkpoint& checkpoint);
-  /// A checkpoint of `state`, unless nothing is saved. Error io.
+  /// A checkpoint of `state`, unless nothing is saved. Error io where two attempts failed.
   void save(const RunState& state);
   bool has_saved(std::int64_t step) const { return saved_step_ == step; }
   /// At the end: repairs the file BEST if a save could not.
@@ -58,7 +58,7 @@ class Saver {
 
  private:
   SavedCheckpoint write(const std::filesystem::path& run, const RunState& state) const;
-  SavedCheckpoint write_where_it_is(const RunState& state);
+  SavedCheckpoint write_tried_twice(const RunState& state);
 
   TrainingFolder& folder_;
   const ResolvedConfig& config_;

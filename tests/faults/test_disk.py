@@ -35,6 +35,16 @@ class FullDiskTest(FaultTest):
         self.succeed(*self.resuming(run, 8))
         self.assert_same_training(self.whole_run("whole", 8, *SAVES), run, 8)
 
+    def test_a_save_that_fails_once_is_tried_again_at_once(self):
+        self.whole_run("whole", 4, *SAVES)
+        run = self.folder / "run"
+        outcome = self.spoiled(self.training("run", 4, *SAVES), run / "checkpoints", "write", 3, "once", errno.EIO)
+        self.assertEqual(outcome.code, 0, outcome.err)
+        self.assertIn("no checkpoint of step 2: ", outcome.err)
+        self.assertIn("it was saved at the second attempt", outcome.err)
+        self.assert_same_training(self.folder / "whole", run, 4)
+        self.assertEqual(tensors(run, 2), tensors(self.folder / "whole", 2))
+
     def test_rows_of_metrics_wait_until_they_can_be_written(self):
         self.whole_run("whole", 4, *SAVES)
         run = self.folder / "run"
