@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <future>
 #include <limits>
@@ -51,6 +52,8 @@ std::int64_t added_by(const Vocabulary& vocabulary, std::vector<TokenView> train
   train.push_back(split);
   try {
     const std::int64_t both = xz_bytes(vocabulary, train, heartbeat);
+    while (alone.wait_for(std::chrono::milliseconds(100)) != std::future_status::ready)
+      if (heartbeat) heartbeat(1);
     return both - alone.get();
   } catch (...) {
     called_off = true;
