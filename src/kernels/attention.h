@@ -18,7 +18,8 @@
 namespace chargpt::cpu {
 namespace {
 
-constexpr long attention_rows = 128;  ///< query rows whose weights backward holds at once
+constexpr long query_rows = tile_rows(2);  ///< of a tile
+constexpr long attention_rows = 128;       ///< query rows whose weights backward holds at once
 
 inline long rounded_up(long n, long to) {
   return (n + to - 1) / to * to;
@@ -27,7 +28,7 @@ inline long rounded_up(long n, long to) {
 /// See Kernels::attention_scratch.
 long attention_scratch(long T, long hs) {
   const long stride = rounded_up(T, lanes) + lanes, rows = T < attention_rows ? T : attention_rows;
-  return 2 * (hs * stride + 2 * lanes) + 2 * ((rows < tile_rows ? tile_rows : rows) * stride + 2 * lanes);
+  return 2 * (hs * stride + 2 * lanes) + 2 * ((rows < query_rows ? query_rows : rows) * stride + 2 * lanes);
 }
 
 /// Softmax of row i over columns 0 to i, zeros from there to `end`. Rows are read and written in whole vectors, which
@@ -56,9 +57,9 @@ void attention(const HeadShape& shape, const float* q, const float* k, const flo
                const DropoutMask* mask, std::uint64_t first_element, float* scratch) {
   const long T = shape.T, hs = shape.hs, stride = rounded_up(T, lanes) + lanes;
   float* const k_transposed = scratch;                            // (hs, T)
-  float* const weights = k_transposed + hs * stride + 2 * lanes;  // (tile_rows, T)
+  float* const weights = k_transposed + hs * stride + 2 * lanes;  // (query_rows, T)
   transpose(T, hs, k, shape.ld, k_transposed, stride);
-  for_each_tile(T, [&](long begin, long end) {
+  for_each_tile(T, query_rows, [&](long begin, long end) {
     matmul<false>(end - begin, end, hs, q + begin * shape.ld, shape.ld, k_transposed, stride, panel_width, weights,
                   stride, false);
     for (long i = begin; i < end; ++i) {
@@ -98,7 +99,7 @@ void attention_backward(const HeadShape& shape, const float* q, const float* k, 
   transpose(T, hs, v, shape.ld, v_transposed, stride);
   for (long top = 0; top < T; top += attention_rows) {
     const long bottom = top + attention_rows < T ? top + attention_rows : T;
-    for_each_tile(bottom - top, [&](long from, long to) {
+    for_each_tile(bottom - top, query_rows, [&](long from, long to) {
       const long begin = top + from, end = top + to;
       float* const p = weights + from * stride;
       float* const ds = d_scores + from * stride;
@@ -117,7 +118,7 @@ void attention_backward(const HeadShape& shape, const float* q, const float* k, 
     });
     for (long block = 0; block < bottom; block += attention_rows) {  // of keys, cut into tiles as they were as queries
       const long length = block < top ? attention_rows : bottom - top;
-      for_each_tile(length, [&](long from, long to) {
+      for_each_tile(length, query_rows, [&](long from, long to) {
         const long begin = block + from, seen = begin > top ? begin : top;  // by the rows from `seen` on
         const float* const p = weights + (seen - top) * stride + begin;
         const float* const ds = d_scores + (seen - top) * stride + begin;
@@ -157,7 +158,7 @@ void attention_cached(const CachedHeadShape& shape, const float* q, const float*
     softmax_row(scratch, shape.begin, shape.end, shape.scale, unused_stats);
     return weighted_sum(shape.end, hs, scratch, values, o);
   }
-  for_each_tile(shape.end - shape.begin, [&](long from, long to) {
+  for_each_tile(shape.end - shape.begin, query_rows, [&](long from, long to) {
     const long end = shape.begin + to;
     matmul<false>(to - from, end, hs, q + from * shape.ld, shape.ld, keys, panel_width, hs * panel_width, scratch,
                   stride, false);

@@ -139,8 +139,8 @@ using MatmulTile = void (*)(long, const Bf16*, long, const Bf16*, long, float*, 
 
 template <bool Transposed>
 struct MatmulTiles {
-  MatmulTile of_rows[tile_rows];  ///< for tiles of 1 row, 2 rows, ...
-  constexpr MatmulTiles() : of_rows() { fill<tile_rows>(); }
+  MatmulTile of_rows[tile_rows(2)];  ///< for tiles of 1 row, 2 rows, ...
+  constexpr MatmulTiles() : of_rows() { fill<tile_rows(2)>(); }
   template <int Rows>
   constexpr void fill() {
     of_rows[Rows - 1] = matmul_tile<Rows, Transposed>;
@@ -154,9 +154,9 @@ template <bool Transposed>
 void matmul(long M, long N, long K, const Bf16* a, long lda, const Bf16* b, long ldb, long panel_stride, float* c,
             long ldc, bool add) {
   const long pairs = (K + 1) / 2;
-  for_each_tile_of_panels(
-      M, N, pairs, b, ldb, panel_stride, [&](long begin, long end, long n, const Bf16* from, Prefetch<Bf16> prefetch) {
-        const long width = N - n < panel_width ? N - n : panel_width;
+  for_each_tile_of_panels<1>(
+      M, N, pairs, b, ldb, panel_stride, [](long) { return tile_rows(2); },
+      [&](long begin, long end, long n, long width, const Bf16* from, Prefetch<Bf16> prefetch) {
         matmul_tiles<Transposed>.of_rows[end - begin - 1](pairs, a + (Transposed ? 2 * begin : begin * lda), lda, from,
                                                           ldb, c + begin * ldc + n, ldc, add, width, prefetch);
       });

@@ -1,9 +1,9 @@
 // C (M, N) = A (M, K) B (K, N), or += : matrix times matrix, with A transposed too, and vector times matrix.
 //
-// The sums of a tile of C, `tile_rows` x 2 vectors, stay in registers over all of K: A is broadcast, B is read in
-// panels 2 vectors wide. Weights are packed into such panels beforehand, so that B's rows follow one another in memory;
-// a panel may also hold them in bfloat16, which matvec reads in half the time. Source: Goto & van de Geijn, "Anatomy of
-// High-Performance Matrix Multiplication" (2008). Compiled once per instruction set.
+// The sums of a tile of C stay in registers over all of K: A is broadcast, B is read in panels two vectors wide.
+// Weights are packed into such panels beforehand, so that B's rows follow one another in memory; a panel may also hold
+// them in bfloat16, which matvec reads in half the time. Source: Goto & van de Geijn, "Anatomy of High-Performance
+// Matrix Multiplication" (2008). Compiled once per instruction set.
 #pragma once
 
 #include "kernels/bf16.h"
@@ -26,7 +26,7 @@ inline __attribute__((always_inline)) void write_tile(const Vector (&sums)[Rows]
                                                       bool add) {
 #pragma GCC unroll 16
   for (int m = 0; m < Rows; ++m) {
-#pragma GCC unroll 2
+#pragma GCC unroll 4
     for (int v = 0; v < Columns; ++v) {
       float* const to = c + m * ldc + v * lanes;
       store(to, add ? load(to) + sums[m][v] : sums[m][v]);
@@ -35,41 +35,45 @@ inline __attribute__((always_inline)) void write_tile(const Vector (&sums)[Rows]
 }
 
 template <int Columns>
-inline void prefetch_row(const float* row) {
-  for (int v = 0; v < Columns; ++v) __builtin_prefetch(row + v * lanes);
+inline void prefetch_row(const float* row, long panel_stride) {
+  for (int v = 0; v < Columns; ++v)
+    __builtin_prefetch(row + v / panel_vectors * panel_stride + v % panel_vectors * lanes);
 }
 
 /// C (Rows, columns) (+)= A (Rows, K) B (K, columns), columns <= Columns vectors, more than one less. `prefetch` has
-/// B's stride.
+/// B's strides.
 template <int Rows, int Columns, bool Transposed>
-void matmul_tile(long K, const float* a, long lda, const float* b, long ldb, float* c, long ldc, bool add, long columns,
-                 Prefetch<float> prefetch) {
+void matmul_tile(long K, const float* a, long lda, const float* b, long ldb, long panel_stride, float* c, long ldc,
+                 bool add, long columns, Prefetch<float> prefetch) {
   Vector sums[Rows][Columns]{};
   // Rows in groups of three, each with a pointer of its own: what an address can add in one instruction.
   const long third = Transposed ? 3 : 3 * lda;
   const float *a0 = a, *a1 = a + third, *a2 = a1 + third, *a3 = a2 + third, *a4 = a3 + third;
   const long next_k = Transposed ? lda : 1;
+  const float* panels[] = {b, b + panel_stride};
   const long piece = (K + Rows - 1) / Rows;  // of K, for each row of C
   const float* to = c;
   for (long k = 0; k < K; to += ldc) {
-    prefetch_row<Columns>(to);
-    for (long i = 0; i < prefetch.count; ++i, prefetch.row += ldb) prefetch_row<Columns>(prefetch.row);
+    prefetch_row<Columns>(to, panel_width);
+    for (long i = 0; i < prefetch.count; ++i, prefetch.row += ldb) prefetch_row<Columns>(prefetch.row, panel_stride);
     for (const long end = k + piece < K ? k + piece : K; k < end; ++k) {
+      if constexpr (Transposed) __builtin_prefetch(a0 + 16 * lda);
       Vector right[Columns];
-#pragma GCC unroll 2
+#pragma GCC unroll 4
       for (int v = 0; v < Columns; ++v) {
-        __builtin_prefetch(b + prefetch_rows * ldb + v * lanes);
-        right[v] = load(b + v * lanes);
+        const float* const from = panels[v / panel_vectors] + v % panel_vectors * lanes;
+        if constexpr (prefetch_rows > 0) __builtin_prefetch(from + prefetch_rows * ldb);
+        right[v] = load(from);
       }
 #pragma GCC unroll 16
       for (int m = 0; m < Rows; ++m) {
         const float* const group = m < 3 ? a0 : m < 6 ? a1 : m < 9 ? a2 : m < 12 ? a3 : a4;
         const Vector left = splat(Transposed ? group[m % 3] : group[m % 3 * lda]);
-#pragma GCC unroll 2
+#pragma GCC unroll 4
         for (int v = 0; v < Columns; ++v) sums[m][v] += left * right[v];
       }
       a0 += next_k, a1 += next_k, a2 += next_k, a3 += next_k, a4 += next_k;
-      b += ldb;
+      panels[0] += ldb, panels[1] += ldb;
     }
   }
   if (columns == Columns * lanes) {
@@ -81,31 +85,43 @@ void matmul_tile(long K, const float* a, long lda, const float* b, long ldb, flo
   }
 }
 
-using MatmulTile = void (*)(long, const float*, long, const float*, long, float*, long, bool, long, Prefetch<float>);
+using MatmulTile = void (*)(long, const float*, long, const float*, long, long, float*, long, bool, long,
+                            Prefetch<float>);
 
-template <int Columns, bool Transposed>
+/// Tiles are some panels wide: with 32 registers 6 rows of two panels, with 16 registers 6 rows of one. The wide tile
+/// needs fewer instructions for an addition than the high one, which matters where four start in a cycle, not six.
+constexpr int tile_panels = registers == 32 ? 2 : 1;
+constexpr int tile_columns = tile_panels * panel_vectors;  ///< vectors
+
+template <bool Transposed>
 struct MatmulTiles {
-  MatmulTile of_rows[tile_rows];  ///< for tiles of 1 row, 2 rows, ...
-  constexpr MatmulTiles() : of_rows() { fill<tile_rows>(); }
-  template <int Rows>
+  MatmulTile of[tile_columns][tile_rows(1)]{};  ///< for 1 vector's columns, 2, ... and 1 row, 2 rows, ...
+  constexpr MatmulTiles() { fill<tile_columns, tile_rows(tile_columns)>(); }
+  template <int Columns, int Rows>
   constexpr void fill() {
-    of_rows[Rows - 1] = matmul_tile<Rows, Columns, Transposed>;
-    if constexpr (Rows > 1) fill<Rows - 1>();
+    of[Columns - 1][Rows - 1] = matmul_tile<Rows, Columns, Transposed>;
+    if constexpr (Rows > 1)
+      fill<Columns, Rows - 1>();
+    else if constexpr (Columns > 1)
+      fill<Columns - 1, tile_rows(Columns - 1)>();
   }
 };
-template <int Columns, bool Transposed>
-constexpr MatmulTiles<Columns, Transposed> matmul_tiles{};
+template <bool Transposed>
+constexpr MatmulTiles<Transposed> matmul_tiles{};
+
+constexpr long vectors_of(long width) {
+  return (width + lanes - 1) / lanes;
+}
 
 template <bool Transposed>
 void matmul(long M, long N, long K, const float* a, long lda, const float* b, long ldb, long panel_stride, float* c,
             long ldc, bool add) {
-  for_each_tile_of_panels(
-      M, N, K, b, ldb, panel_stride, [&](long begin, long end, long n, const float* panel, Prefetch<float> prefetch) {
-        const long width = N - n < panel_width ? N - n : panel_width;
-        const MatmulTile* const of_rows =
-            width > lanes ? matmul_tiles<2, Transposed>.of_rows : matmul_tiles<1, Transposed>.of_rows;
-        of_rows[end - begin - 1](K, a + (Transposed ? begin : begin * lda), lda, panel, ldb, c + begin * ldc + n, ldc,
-                                 add, width, prefetch);
+  for_each_tile_of_panels<tile_panels>(
+      M, N, K, b, ldb, panel_stride, [](long width) { return tile_rows(static_cast<int>(vectors_of(width))); },
+      [&](long begin, long end, long n, long width, const float* panels, Prefetch<float> prefetch) {
+        const MatmulTile tile = matmul_tiles<Transposed>.of[vectors_of(width) - 1][end - begin - 1];
+        tile(K, a + (Transposed ? begin : begin * lda), lda, panels, ldb, panel_stride, c + begin * ldc + n, ldc, add,
+             width, prefetch);
       });
 }
 

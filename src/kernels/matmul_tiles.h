@@ -6,12 +6,25 @@
 namespace chargpt::cpu {
 namespace {
 
-constexpr long panel_width = 2 * lanes;  ///< columns of a packed panel of B
+constexpr int panel_vectors = 2;
+constexpr long panel_width = panel_vectors * lanes;  ///< columns of a packed panel of B
 
-/// body(begin, end) for rows [0, n) in tiles of almost one height.
+/// Rows of the highest tile of so many vectors' columns: its sums, a row of B and one number of A are all in registers.
+/// Higher tiles than 14 would save little.
+constexpr int tile_rows(int columns) {
+  const int rows = (registers - 1) / columns - 1;
+  return rows < 14 ? rows : 14;
+}
+
+/// How many rows ahead B is prefetched: it comes from the third cache or from memory.
+constexpr long prefetch_rows = 16;
+/// With 16 registers a tile has too little arithmetic to hide the instructions.
+constexpr bool tiles_prefetch_rows = registers == 32;
+
+/// body(begin, end) for rows [0, n) in tiles of almost one height, `most` rows or fewer.
 template <class Body>
-inline void for_each_tile(long n, Body&& body) {
-  const long count = (n + tile_rows - 1) / tile_rows;
+inline void for_each_tile(long n, long most, Body&& body) {
+  const long count = (n + most - 1) / most;
   if (count == 0) return;
   const long height = n / count, taller = n % count;
   for (long tile = 0, begin = 0; tile < count; ++tile) {
@@ -29,18 +42,21 @@ struct Prefetch {
   long count;  ///< for each row of the tile
 };
 
-/// body(begin, end, n, b, prefetch) for the tiles of C (M, N): rows [begin, end), columns from n on, with B's panel
-/// (K, panel_width). The tiles of one panel prefetch the rows of the next.
-template <class Element, class Body>
-inline void for_each_tile_of_panels(long M, long N, long K, const Element* b, long ldb, long panel_stride,
+/// body(begin, end, n, width, b, prefetch) for the tiles of C (M, N): rows [begin, end), `width` columns from n on,
+/// with B's `Panels` panels (K, panel_width) or fewer from b on. rows(width): of the highest tile of that width. The
+/// tiles of some panels prefetch the rows of the next.
+template <int Panels, class Element, class Rows, class Body>
+inline void for_each_tile_of_panels(long M, long N, long K, const Element* b, long ldb, long panel_stride, Rows&& rows,
                                     Body&& body) {
-  const long rows_per_row = M > 0 ? (K + M - 1) / M : 0;  // of the next panel, for each row of C
-  for (long n = 0; n < N; n += panel_width, b += panel_stride) {
-    const bool last = n + panel_width >= N;
-    for_each_tile(M, [&](long begin, long end) {
+  constexpr long step = Panels * panel_width;
+  const long rows_per_row = M > 0 ? (K + M - 1) / M : 0;  // of the next panels, for each row of C
+  for (long n = 0; n < N; n += step, b += Panels * panel_stride) {
+    const bool last = n + step >= N;
+    const long width = last ? N - n : step;
+    for_each_tile(M, rows(width), [&](long begin, long end) {
       const bool prefetches = !last && end * rows_per_row <= K;
-      body(begin, end, n, b,
-           Prefetch<Element>{b + panel_stride + begin * rows_per_row * ldb, prefetches ? rows_per_row : 0});
+      body(begin, end, n, width, b,
+           Prefetch<Element>{b + Panels * panel_stride + begin * rows_per_row * ldb, prefetches ? rows_per_row : 0});
     });
   }
 }

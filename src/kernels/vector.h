@@ -10,17 +10,14 @@ namespace {
 
 #if defined(__AVX512F__)
 constexpr long lanes = 16;
-constexpr int tile_rows = 14;  // 14 x 2 sums, 2 columns and one broadcast: 31 of 32 registers
+constexpr int registers = 32;
 #elif defined(__AVX__)
 constexpr long lanes = 8;
-constexpr int tile_rows = 6;  // 6 x 2 + 2 + 1: 15 of 16 registers
+constexpr int registers = 16;
 #else
 constexpr long lanes = 4;
-constexpr int tile_rows = 6;
+constexpr int registers = 16;
 #endif
-
-/// How many rows ahead a matmul prefetches B: they come from the third cache or from memory.
-constexpr long prefetch_rows = 16;
 
 using Vector = float __attribute__((vector_size(lanes * sizeof(float))));
 using IntVector = std::int32_t __attribute__((vector_size(lanes * sizeof(std::int32_t))));
