@@ -30,19 +30,17 @@ std::optional<double> step_operations(const ModelConfig& config, std::int64_t vo
 }
 
 double measured_peak() {
-  constexpr int bursts = 20;  // of about 10 ms; the best counts, so that a disturbed one does not
+  constexpr int bursts = 20;  // of about 10 ms; each thread's best counts, so that a disturbed one does not
   constexpr long rounds = 1'000'000;
   const int threads = at::get_num_threads();
-  std::vector<double> operations(static_cast<std::size_t>(threads));
-  double best = 0;
-  for (int burst = 0; burst < bursts; ++burst) {
-    const double start = steady_seconds();
-    cpu::on_threads(
-        threads, [&](int thread) { operations[static_cast<std::size_t>(thread)] = cpu::kernels().fma_loop(rounds); });
-    const double seconds = steady_seconds() - start;
-    best = std::max(best, std::accumulate(operations.begin(), operations.end(), 0.0) / seconds);
-  }
-  return best;
+  std::vector<double> best(static_cast<std::size_t>(threads));
+  for (int burst = 0; burst < bursts; ++burst)
+    cpu::on_threads(threads, [&](int thread) {
+      double& mine = best[static_cast<std::size_t>(thread)];
+      const double begun = steady_seconds(), operations = cpu::kernels().fma_loop(rounds);
+      mine = std::max(mine, operations / (steady_seconds() - begun));
+    });
+  return std::accumulate(best.begin(), best.end(), 0.0);
 }
 
 }  // namespace chargpt

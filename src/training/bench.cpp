@@ -1,5 +1,5 @@
 // `chargpt bench train`: milliseconds of one training step, without logging and evaluation; and the entry to
-// `bench sample` and `bench learn`.
+// `bench kernels`, `bench sample` and `bench learn`.
 #include <array>
 #include <cstdio>
 #include <filesystem>
@@ -16,6 +16,7 @@
 #include "cli/run_text.h"
 #include "engine/operations.h"
 #include "train/trainer.h"
+#include "training/bench_kernels.h"
 #include "training/bench_learn.h"
 #include "training/bench_sample.h"
 #include "training/commands.h"
@@ -31,6 +32,7 @@ struct Arguments {
   ConfigArguments config;
   LearnArguments learn;
   SampleBenchArguments sample;
+  KernelBenchArguments kernels;
   std::vector<std::string> presets;
   std::string what, engine = "auto";
   const Options* options = nullptr;  ///< knows which options were given
@@ -127,10 +129,19 @@ void bench_sample(const Arguments& arguments) {
   run_bench_sample(sample);
 }
 
+void bench_kernels(const Arguments& arguments) {
+  KernelBenchArguments kernels = arguments.kernels;
+  kernels.output = arguments.output;
+  kernels.threads = arguments.device.threads;
+  kernels.overrides = arguments.config.overrides();
+  kernels.preset = arguments.preset();
+  run_bench_kernels(kernels);
+}
+
 /// The one measurement that an option belongs to, which its help names first ("learn: the loss to reach"); empty: all.
 std::string whose_option(const Option& option) {
   if (option.name() == "--context" || option.name() == "--storage") return "sample";
-  for (const std::string whose : {"train", "sample", "learn", "train and learn"})
+  for (const std::string whose : {"train", "sample", "learn", "train and learn", "kernels"})
     if (option.text().help.starts_with(whose + ": ")) return whose;
   return "";
 }
@@ -150,6 +161,7 @@ void run_bench(const Arguments& arguments) {
     throw Error(ExitCode::usage, "bench " + arguments.what + " measures one config, but " +
                                      std::to_string(arguments.presets.size()) + " were given");
   if (arguments.what == "sample") return bench_sample(arguments);
+  if (arguments.what == "kernels") return bench_kernels(arguments);
   const nlohmann::ordered_json json = bench_train(arguments);
   if (arguments.output.json) {
     std::printf("%s\n", json.dump(2).c_str());
@@ -172,17 +184,19 @@ void add_bench(Options& options) {
   arguments->options = &options;
   options
       .add("WHAT", arguments->what,
-           "train: a step's time; sample: characters a second; learn: seconds to a target loss")
+           "train: a step's time; sample: characters a second; learn: seconds to a target loss; kernels: its matmuls' "
+           "speed beside LibTorch's")
       .required()
-      .one_of({"train", "sample", "learn"});
-  const Option& config =
-      options.add("CONFIG", arguments->presets,
-                  "preset or path, for sample also a run; train and sample take one (nanogpt-cpu if none is given)");
+      .one_of({"train", "sample", "learn", "kernels"});
+  const Option& config = options.add(
+      "CONFIG", arguments->presets,
+      "preset or path, for sample also a run; learn takes several, the others one (nanogpt-cpu if none is given)");
   options.add("--warmup", arguments->warmup, "train: steps before measuring").non_negative();
   options.add("--steps", arguments->steps, "train: steps measured").positive();
   options.add("--engine", arguments->engine, "train and learn: auto, autograd or cpu");
   add_learn_options(options, arguments->learn);
   add_sample_bench_options(options, arguments->sample);
+  add_kernel_bench_options(options, arguments->kernels);
   arguments->config.add(options, {"data", "model", "train", "eval", "sample"});
   arguments->config.help_shows(options, config, arguments->preset(), [](const std::string& what) {
     return std::filesystem::is_directory(what) ? config_of_run(what) : config_by_name(what);

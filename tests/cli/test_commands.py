@@ -127,7 +127,7 @@ class UsageTest(ProgramTest):
                                  (["sample", "r", "--seed", "x"], "--seed: x is not understood; it takes a whole number, at least 0; see chargpt sample --help"),
                                  (["sample", "r", "--seed"], "--seed needs a value: a whole number, at least 0; see chargpt sample --help"),
                                  (["train", "--set"], "--set needs a value: KEY=VALUE; see chargpt train --help"),
-                                 (["bench", "trian"], "WHAT: trian is not one of train, sample, learn; did you mean train?")):
+                                 (["bench", "trian"], "WHAT: trian is not one of train, sample, learn, kernels; did you mean train?")):
             self.assertEqual(self.fail_with(2, *arguments), error)
 
     def test_an_option_takes_one_value_and_the_next_word_is_an_argument(self):
@@ -228,6 +228,7 @@ class QuietTest(ProgramTest):
                         ["compare", "slow.json", "--seeds", "2", "--jobs", "2", "--out", "c", *quick],
                         ["bench", "train", "slow.json", "--steps", "2", "--warmup", "1", *quick],
                         ["bench", "sample", "r", "--tokens", "3", "--repeats", "1", "--quiet"],
+                        ["bench", "kernels", "nanogpt-cpu", "--rounds", "1", "--quiet"],
                         ["bench", "learn", "ladder/bigram", "--max_iters", "4", "--target", "1", "--seeds", "1", "--out", "l", *quick],
                         ["runs", "--quiet"], ["inspect", "r", "--quiet"], ["configs", "--quiet"], ["doctor", "--quiet"]):
             self.assertEqual(self.succeed(*command).err, "", command)

@@ -502,6 +502,29 @@ class LookTest(UsingTest):
         self.assertAlmostEqual(figures["gflops"], figures["gflop_per_step"] / figures["ms_per_step"]["median"] * 1e3, places=6)
         self.assertAlmostEqual(figures["fraction_of_peak"], figures["gflops"] / figures["peak_gflops"])
 
+    def test_bench_kernels_measures_each_matmul_of_a_step_by_each_library(self):
+        figures = self.succeed("bench", "kernels", "nanogpt-cpu", "--threads", "2", "--rounds", "2", "--json").json
+        (measurement,) = figures["measurements"]
+        self.assertEqual((figures["config"], measurement["threads"]), ("nanogpt-cpu", 2))
+        shapes = [(m["matmul"], m["M"], m["N"], m["K"]) for m in measurement["matmuls"]]
+        self.assertEqual(len(set(shapes)), 15)
+        for shape in (("forward", 128, 512, 128), ("forward", 128, 65, 128), ("input gradient", 128, 128, 65), ("weight gradient", 65, 128, 128)):
+            self.assertIn(shape, shapes)
+        for matmul in measurement["matmuls"]:
+            self.assertLess(0, matmul["gflops"]["median"])
+            self.assertLessEqual(matmul["gflops"]["median"], matmul["gflops"]["best"])
+            rival = max(matmul[name]["median"] for name in ("brgemm_gflops", "sgemm_gflops") if matmul[name])
+            self.assertAlmostEqual(matmul["ratio_to_faster_library"], matmul["gflops"]["median"] / rival)
+            self.assertAlmostEqual(matmul["fraction_of_peak"], matmul["gflops"]["median"] / measurement["peak_gflops"])
+
+    def test_bench_kernels_prints_80_columns(self):
+        lines = self.succeed("bench", "kernels", "nanogpt-cpu", "--threads", "1", "--rounds", "1").out.splitlines()
+        self.assertIn("forward           128  512  128", "\n".join(lines))
+        self.assertLessEqual(max(map(len, lines)), 80)
+
+    def test_bench_kernels_needs_a_gpt(self):
+        self.assertIn("of type bigram", self.fail_with(2, "bench", "kernels", "ladder/bigram"))
+
     def test_bench_sample_measures_a_run_or_an_untrained_config(self):
         figures = self.succeed("bench", "sample", self.run_folder, "--batch", "3", "--tokens", "40", "--repeats", "1", "--json").json
         self.assertEqual((figures["batch"], figures["tokens"], figures["decoding"]), (3, 40, "fast"))
