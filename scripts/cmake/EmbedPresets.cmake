@@ -6,7 +6,7 @@ if(NOT CMAKE_SCRIPT_MODE_FILE)
   set(embed_presets_script ${CMAKE_CURRENT_LIST_FILE})
 
   # chargpt_embed_presets(TARGET FOLDER): every FOLDER/**.json becomes the preset of that path without .json, but for
-  # FOLDER/expected.json, the figures of scripts/measure_presets.py.
+  # FOLDER/expected.json, the figures of scripts/measure/presets.py.
   function(chargpt_embed_presets target folder)
     file(GLOB_RECURSE files CONFIGURE_DEPENDS ${folder}/*.json)
     set(output ${CMAKE_CURRENT_BINARY_DIR}/presets.cpp)

@@ -5,7 +5,7 @@
 
 namespace chargpt {
 
-/// The file as scripts/measure_presets.py wrote it:
+/// The file as scripts/measure/presets.py wrote it:
 /// {"version","defaults","machines":{name:{…}},"rows":{preset:{"config",
 /// "loss","ci95":[low,high],"seconds","params","runs":[…],"date","machine"} or {"config","not_measured"}}}.
 std::string_view expected_figures();

@@ -37,7 +37,7 @@ void check_losses(const std::vector<double>& losses, const std::vector<double>& 
 
 TEST_CASE("n-grams of tinyshakespeare without cuts give the published figures") {
   NEEDS_TINYSHAKESPEARE();
-  // scripts/reference_ngram.py data/tinyshakespeare.txt
+  // scripts/reference/ngram.py data/tinyshakespeare.txt
   const std::int64_t uncut = tinyshakespeare().val().size();
   check_losses(losses_in_windows_of(uncut),
                {3.347305, 2.485738, 2.049197, 1.773765, 1.668788, 1.698036, 1.779178, 1.875765});
@@ -45,7 +45,7 @@ TEST_CASE("n-grams of tinyshakespeare without cuts give the published figures") 
 
 TEST_CASE("n-grams of tinyshakespeare in windows of 64 agree with the reference") {
   NEEDS_TINYSHAKESPEARE();
-  // scripts/reference_ngram.py data/tinyshakespeare.txt --block-size 64
+  // scripts/reference/ngram.py data/tinyshakespeare.txt --block-size 64
   check_losses(losses_in_windows_of(64),
                {3.347305, 2.485738, 2.055932, 1.78913, 1.688045, 1.715035, 1.789954, 1.877198});
 }

@@ -1,4 +1,4 @@
-"""The checks of scripts/check_*.py let good sources pass and name each offence by file and line."""
+"""The checks of scripts/check/*.py let good sources pass and name each offence by file and line."""
 
 import os
 import pathlib
@@ -24,7 +24,7 @@ class CheckTest(unittest.TestCase):
         return path
 
     def run_check(self, script, argument, **environment):
-        process = subprocess.run([sys.executable, ROOT / "scripts" / script, argument], env=dict(os.environ, **environment),
+        process = subprocess.run([sys.executable, ROOT / "scripts/check" / script, argument], env=dict(os.environ, **environment),
                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
         return process.returncode, process.stdout
 
@@ -73,7 +73,7 @@ class IncludesTest(CheckTest):
         self.draw()
 
     def draw(self):
-        process = subprocess.run([sys.executable, ROOT / "scripts/check_includes.py", "--draw", self.folder], check=False)
+        process = subprocess.run([sys.executable, ROOT / "scripts/check/includes.py", "--draw", self.folder], check=False)
         self.assertEqual(process.returncode, 0)
 
     def link(self, before, after):
@@ -84,11 +84,11 @@ class IncludesTest(CheckTest):
 
     def refused(self, name, text, line):
         self.write(f"src/{name}", text)
-        self.assert_refused("check_includes.py", line)
+        self.assert_refused("includes.py", line)
 
     def test_includes_that_are_the_links_pass(self):
         self.write("src/cli/show.cpp", 'void show() { std::cout << "loss"; }\n')
-        self.assert_passes("check_includes.py")
+        self.assert_passes("includes.py")
 
     def test_an_include_without_a_link_is_refused_with_what_to_write(self):
         self.refused("cli/show.cpp", '\n#include "text/corpus.h"\n',
@@ -98,7 +98,7 @@ class IncludesTest(CheckTest):
 
     def test_a_link_without_an_include_is_refused_with_what_to_write(self):
         self.link("chargpt_room(cli report)", "chargpt_room(cli text report)")
-        self.assert_refused("check_includes.py", "CMakeLists.txt:8: cli links text and includes nothing of it; write chargpt_room(cli report)\n")
+        self.assert_refused("includes.py", "CMakeLists.txt:8: cli links text and includes nothing of it; write chargpt_room(cli report)\n")
 
     def test_libraries_are_linked_where_they_are_included(self):
         self.refused("text/json.cpp", "#include <nlohmann/json.hpp>\n",
@@ -106,16 +106,16 @@ class IncludesTest(CheckTest):
 
     def test_a_link_to_what_comes_later_is_refused(self):
         self.link("chargpt_room(text base)", "chargpt_room(text base report)")
-        self.assert_refused("check_includes.py", "CMakeLists.txt:4: text links report, which comes after it or is no room; write chargpt_room(text base)\n")
+        self.assert_refused("includes.py", "CMakeLists.txt:4: text links report, which comes after it or is no room; write chargpt_room(text base)\n")
 
     def test_a_stale_drawing_is_refused_with_the_one_to_write(self):
         before = (self.folder / "src/README.md").read_text()
         self.assertIn("\n  train --> evaluate & text\n", before)
         self.write("src/text/corpus.h", "// Text.\n")
         self.write("CMakeLists.txt", ROOMS.replace("chargpt_room(text base)", "chargpt_room(text)"))
-        self.assert_refused("check_includes.py", "src/README.md: the drawing is not what CMakeLists.txt links; scripts/check_includes.py --draw writes\n```mermaid\n")
+        self.assert_refused("includes.py", "src/README.md: the drawing is not what CMakeLists.txt links; scripts/check/includes.py --draw writes\n```mermaid\n")
         self.draw()
-        self.assert_passes("check_includes.py")
+        self.assert_passes("includes.py")
         after = (self.folder / "src/README.md").read_text()
         self.assertEqual(after, before.replace("  text --> base\n", ""))
 
@@ -129,7 +129,7 @@ class IncludesTest(CheckTest):
     def test_a_room_or_a_file_that_the_readme_does_not_have_right_is_refused(self):
         readme = (self.folder / "src/README.md").read_text()
         self.write("src/README.md", readme.replace("`text/`", "") + "See `text/corpus.h` and `text/gone.cpp`.\n")
-        self.assert_refused("check_includes.py", "src/README.md: no row says what `text/` knows\nsrc/README.md: there is no src/text/gone.cpp\ncheck_includes")
+        self.assert_refused("includes.py", "src/README.md: no row says what `text/` knows\nsrc/README.md: there is no src/text/gone.cpp\ncheck_includes")
 
     def test_an_include_up_the_order_is_refused(self):
         self.refused("text/a.cpp", '\n#include "train/trainer.h"\n', 'src/text/a.cpp:2: text may not include "train/trainer.h"')
@@ -149,12 +149,12 @@ class IncludesTest(CheckTest):
     def test_cli11_outside_its_one_file_is_refused(self):
         self.write("src/cli/options.cpp", "#include <CLI/CLI.hpp>\n")
         self.link("chargpt_room(cli report)", "chargpt_room(cli report CLI11::CLI11)")
-        self.assert_passes("check_includes.py")
+        self.assert_passes("includes.py")
         self.refused("cli/show.cpp", "#include <CLI/App.hpp>\n", "src/cli/show.cpp:1: <CLI/App.hpp> outside cli/options.cpp")
 
     def test_a_command_that_includes_another_is_refused(self):
         self.write("src/cli/commands/bench.cpp", '#include "cli/commands/bench_learn.h"\n')
-        self.assert_passes("check_includes.py")
+        self.assert_passes("includes.py")
         for name in ("cli/commands/train.cpp", "cli/show.cpp"):
             self.refused(name, '#include "cli/commands/bench_learn.h"\n', f'src/{name}:1: "cli/commands/bench_learn.h" is another command\'s')
 
@@ -167,7 +167,7 @@ class IncludesTest(CheckTest):
 
     def test_what_a_comment_or_a_string_says_is_no_use(self):
         self.write("src/train/a.cpp", '// std::cout, exit(1)\nconst char* s = "printf(1) \\" abort()";\nint n = snprintf(0, 0, "");\nauto r = R"(std::cerr)";\n')
-        self.assert_passes("check_includes.py")
+        self.assert_passes("includes.py")
 
     def test_global_randomness_is_refused(self):
         self.refused("model/a.cpp", "std::random_device r;\n", "src/model/a.cpp:1: std::random_device: randomness is passed in")
@@ -182,23 +182,23 @@ class IncludesTest(CheckTest):
 class WordsTest(CheckTest):
     def test_finished_sources_pass(self):
         self.write("src/base/a.h", '// mkstemp makes "nameXXXXXX"; a todo list is a fine example text for a prompt file\n'.replace("todo", "shopping"))
-        self.assert_passes("check_words.py")
+        self.assert_passes("words.py")
 
     def test_unfinished_work_is_refused(self):
         self.write("src/base/a.h", "// Fine.\n// TODO later\n")
-        self.assert_refused("check_words.py", "src/base/a.h:2: unfinished: TODO")
+        self.assert_refused("words.py", "src/base/a.h:2: unfinished: TODO")
         self.write("src/base/a.h", '// Fine.\nthrow "not yet implemented";\n')
-        self.assert_refused("check_words.py", "src/base/a.h:2: unfinished: not yet implemented")
+        self.assert_refused("words.py", "src/base/a.h:2: unfinished: not yet implemented")
 
     def test_a_hidden_test_is_refused(self):
         self.write("tests/base/a.cpp", 'TEST_CASE("nobody runs this", "[.slow]") {}\n')
-        self.assert_refused("check_words.py", "tests/base/a.cpp:1: a hidden test")
+        self.assert_refused("words.py", "tests/base/a.cpp:1: a hidden test")
 
 
 class ReadmeTest(CheckTest):
     def check(self, text):
         readme = self.write("README.md", text)
-        return self.run_check("check_readme.py", readme, CHARGPT=str(self.folder / "chargpt"))
+        return self.run_check("readme.py", readme, CHARGPT=str(self.folder / "chargpt"))
 
     def test_an_example_that_prints_what_the_readme_shows_passes(self):
         code, printed = self.check("""\
@@ -256,10 +256,10 @@ class ReadmeTest(CheckTest):
 
 
 class GpuCheckTest(CheckTest):
-    """scripts/check_gpu.sh, rehearsed on the CPU."""
+    """scripts/check/gpu.sh, rehearsed on the CPU."""
 
     def check_gpu(self, *arguments):
-        process = subprocess.run(["bash", ROOT / "scripts/check_gpu.sh", "--logs", self.folder / "logs", *arguments],
+        process = subprocess.run(["bash", ROOT / "scripts/check/gpu.sh", "--logs", self.folder / "logs", *arguments],
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
         return process.returncode, process.stdout, process.stderr
 
@@ -291,7 +291,7 @@ class GpuCheckTest(CheckTest):
             self.skipTest("there is a GPU")
         code, listed, err = self.check_gpu()
         self.assertEqual((code, listed), (69, ""))
-        self.assertRegex(err, r"\Acheck_gpu.sh: no GPU here .*: nothing was checked; scripts/check_gpu.sh --device cpu rehearses\n\Z")
+        self.assertRegex(err, r"\Agpu.sh: no GPU here .*: nothing was checked; scripts/check/gpu.sh --device cpu rehearses\n\Z")
         self.assertFalse((self.folder / "logs").exists())
 
     def test_what_it_does_not_know_is_refused(self):

@@ -9,8 +9,8 @@ import unittest
 
 from program import PROGRAM, QUICK, SAMPLE_TEXT, SOURCE, ProgramTest
 
-SCRIPT = SOURCE / "scripts" / "measure_presets.py"
-AGAIN = "run scripts/measure_presets.py --only {0} (all of them where a default has changed)"
+SCRIPT = SOURCE / "scripts" / "measure" / "presets.py"
+AGAIN = "run scripts/measure/presets.py --only {0} (all of them where a default has changed)"
 
 
 def script():
@@ -34,7 +34,7 @@ class ExpectedFiguresTest(ProgramTest):
 
     def test_the_table_is_that_of_the_figures(self):
         text = (SOURCE / "configs" / "README.md").read_text(encoding="utf-8")
-        self.assertIn("\n".join([self.script.BEGIN, self.script.table(self.expected), self.script.END]), text, "run scripts/measure_presets.py --table")
+        self.assertIn("\n".join([self.script.BEGIN, self.script.table(self.expected), self.script.END]), text, "run scripts/measure/presets.py --table")
 
     def test_every_measured_row_has_its_seeds_machine_and_date(self):
         for preset, row in self.expected["rows"].items():
@@ -113,7 +113,7 @@ class MeasuringTest(ProgramTest):
         self.assertIn("no measurement of the presets", process.stderr)
 
     def test_a_preset_is_measured_beside_nanogpt_on_a_text_of_ones_own(self):
-        script_of_texts = SCRIPT.with_name("measure_texts.py")
+        script_of_texts = SCRIPT.with_name("texts.py")
         process = subprocess.run([sys.executable, script_of_texts, "--program", PROGRAM, "--threads", "1", "--text", f"own={SAMPLE_TEXT}", "--presets", "quick",
                                   "--work", self.folder / "work"], capture_output=True, text=True, check=False)
         self.assertEqual(process.returncode, 0, process.stderr)

@@ -98,7 +98,7 @@ TEST_CASE("parts hold every loss once, of as equal a length as there can be") {
 }
 
 TEST_CASE("the spread of a text's mean has the figures of the reference") {
-  // scripts/reference_intervals.py: the same mixture in NumPy and SciPy, with other code.
+  // scripts/reference/intervals.py: the same mixture in NumPy and SciPy, with other code.
   Losses losses;
   for (int i = 0; i < 40'000; ++i)
     losses.push_back(static_cast<float>(i * 7919 % 1000) / 1000 +

@@ -1,4 +1,4 @@
-// Logits and every gradient of each model against scripts/reference_models.py, which shares no code with them.
+// Logits and every gradient of each model against scripts/reference/models.py, which shares no code with them.
 #include <fstream>
 #include <nlohmann/json.hpp>
 

@@ -1,4 +1,4 @@
-// The figures of scripts/reference_updates.py, and parameters made by their formula.
+// The figures of scripts/reference/updates.py, and parameters made by their formula.
 #pragma once
 
 #include <torch/types.h>

@@ -1,4 +1,4 @@
-// Muon against scripts/reference_updates.py, which takes one matrix after the other in float64.
+// Muon against scripts/reference/updates.py, which takes one matrix after the other in float64.
 #include "optimizer/muon.h"
 
 #include <ATen/Parallel.h>

@@ -1,4 +1,4 @@
-// Tables by touched rows: against scripts/reference_updates.py, against the library's operations, and what the rest of
+// Tables by touched rows: against scripts/reference/updates.py, against the library's operations, and what the rest of
 // an arena must not do to them.
 #include "optimizer/sparse_adam.h"
 

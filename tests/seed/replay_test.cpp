@@ -1,6 +1,6 @@
 // The teaching notebook replayed from its own random stream (PyTorch's CPU generator, seed 1337) with our models,
 // optimizer and engine: the first weights and the untrained sample exactly, the losses as PyTorch's within rounding.
-// tests/golden/replay.json is what PyTorch gives; scripts/reference_replay.py writes and checks it.
+// tests/golden/replay.json is what PyTorch gives; scripts/reference/replay.py writes and checks it.
 //
 // A model's place in the stream depends only on how many numbers were drawn before it, not on what they were used for.
 // So every part starts by skipping to its place, and none has to train those before it.

@@ -1,5 +1,5 @@
 // Training against PyTorch: losses, gradient norms and rates of tests/golden/training.json, whose weights, tokens and
-// windows are formulas described there (scripts/reference_models.py wrote it). And one figure that says whether
+// windows are formulas described there (scripts/reference/models.py wrote it). And one figure that says whether
 // training has changed.
 #include <torch/types.h>
 

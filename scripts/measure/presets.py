@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Trains every preset that this machine can, with several seeds, and writes what to expect of them.
 
-    scripts/measure_presets.py                         all presets, three seeds; hours
-    scripts/measure_presets.py --only ladder/bigram    these alone; the other rows stay as they are
-    scripts/measure_presets.py --table                 only writes the table anew from expected.json
+    scripts/measure/presets.py                         all presets, three seeds; hours
+    scripts/measure/presets.py --only ladder/bigram    these alone; the other rows stay as they are
+    scripts/measure/presets.py --table                 only writes the table anew from expected.json
 
 Results go to configs/expected.json (which `chargpt configs` prints) and as a table into configs/README.md, between its markers.
 A preset whose run would take longer than --hours, or more memory than there is, becomes a row "not measured here"; a row that was
@@ -28,8 +28,8 @@ import tempfile
 
 from marked_part import replace_file, write_part
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-BEGIN, END = "<!-- measured: begin (scripts/measure_presets.py writes this table) -->", "<!-- measured: end -->"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BEGIN, END = "<!-- measured: begin (scripts/measure/presets.py writes this table) -->", "<!-- measured: end -->"
 SECTIONS = ("data", "model", "train", "eval")
 METRICS = ("kind", "step", "loss", "lr", "grad_norm", "train_loss", "val_loss", "averaged_val_loss")
 
@@ -107,7 +107,7 @@ def too_much(program, preset, hours, extra):
     if process.returncode == 81:
         return "needs more memory than there is"
     if process.returncode != 0:
-        raise SystemExit(f"measure_presets: {preset}: {process.stderr.strip()}")
+        raise SystemExit(f"presets.py: {preset}: {process.stderr.strip()}")
     seconds = json.loads(process.stdout).get("seconds", 0)
     return f"about {seconds / 3600:.1f} hours a run" if seconds > 3600 * hours else None
 
@@ -203,14 +203,14 @@ def main():
         return save(options.folder, expected, presets)
     unknown = [preset for preset in options.only or [] if preset not in presets]
     if unknown:
-        raise SystemExit(f"measure_presets: no preset is called {unknown[0]}; chargpt configs lists them")
+        raise SystemExit(f"presets.py: no preset is called {unknown[0]}; chargpt configs lists them")
     if not any(word.startswith("--text") for word in options.extra) and not (ROOT / "data/tinyshakespeare.txt").exists():
-        raise SystemExit("measure_presets: data/tinyshakespeare.txt is not there, and the sample inside the program is no measure; scripts/get_text.sh")
+        raise SystemExit("presets.py: data/tinyshakespeare.txt is not there, and the sample inside the program is no measure; scripts/get_text.sh")
     defaults, here = program.defaults(), machine(program)
     kept = [preset for preset in expected["rows"] if options.only and preset not in options.only]
     changed = changed_defaults(expected["defaults"], defaults)
     if changed and kept:
-        raise SystemExit(f"measure_presets: the default of {changed[0]} has changed since {', '.join(kept)} were measured; measure all, without --only")
+        raise SystemExit(f"presets.py: the default of {changed[0]} has changed since {', '.join(kept)} were measured; measure all, without --only")
     expected["defaults"] = defaults
     for preset in options.only or presets:
         config = program.config_digest(preset, defaults)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the torch-free rooms with AddressSanitizer and UndefinedBehaviorSanitizer in build/sanitize, and runs their quick tests.
 set -euo pipefail
-cd "$(dirname "$(readlink -f "$0")")/.."
+cd "$(dirname "$(readlink -f "$0")")/../.."
 . scripts/setup.sh
 folder=build/sanitize
 cmake -S . -B $folder -G Ninja -DCMAKE_BUILD_TYPE=Release -DCHARGPT_TORCH=OFF -DCHARGPT_SANITIZE=ON >/dev/null

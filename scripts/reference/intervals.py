@@ -2,9 +2,9 @@
 """The interval that tests/evaluate/statistics_test.cpp expects of the losses it makes, computed by other means than the program's: NumPy and
 SciPy, a cosine transform by FFT, covariances as matrices. The method: src/evaluate/README.md.
 
-    python3 scripts/reference_intervals.py            print the interval
-    python3 scripts/reference_intervals.py --check    compare it with the test's figures
-    python3 scripts/reference_intervals.py --claims   how often one of several equal configs is called better than another, and what
+    python3 scripts/reference/intervals.py            print the interval
+    python3 scripts/reference/intervals.py --check    compare it with the test's figures
+    python3 scripts/reference/intervals.py --claims   how often one of several equal configs is called better than another, and what
                                                       difference is shown in 80 of 100 comparisons
 """
 import functools
@@ -21,7 +21,7 @@ except ImportError:
     print("skipped because python3 has no NumPy and SciPy: reference_intervals")
     sys.exit(77)
 
-TEST = pathlib.Path(__file__).resolve().parent.parent / "tests" / "evaluate" / "statistics_test.cpp"
+TEST = pathlib.Path(__file__).resolve().parents[2] / "tests" / "evaluate" / "statistics_test.cpp"
 
 WAVES, CELLS = 32, 256
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """How the cost of a training step grows with the model: both engines, from small to large, with one thread and more.
 
-    scripts/bench_sizes.py                       writes the table into src/engine/README.md, between its markers
-    scripts/bench_sizes.py --print               prints it alone
+    scripts/measure/sizes.py                       writes the table into src/engine/README.md, between its markers
+    scripts/measure/sizes.py --print               prints it alone
 
 nanogpt-cpu with other sizes, by `chargpt bench train`; the engines take turns (A B B A), and the median of the ratios of neighbours
 counts. The share of the peak is the cpu engine's, of float32's, measured in the same process.
@@ -17,10 +17,10 @@ import statistics
 
 from in_turns import in_turns
 from marked_part import write_part
-from measure_presets import Program
+from presets import Program
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-BEGIN, END = "<!-- sizes: begin (scripts/bench_sizes.py writes this table) -->", "<!-- sizes: end -->"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BEGIN, END = "<!-- sizes: begin (scripts/measure/sizes.py writes this table) -->", "<!-- sizes: end -->"
 # layers, width, tokens of a window, windows
 SIZES = [(2, 64, 32, 8), (2, 64, 64, 12), (4, 128, 64, 1), (4, 128, 64, 12), (6, 64, 128, 8), (6, 96, 128, 8), (4, 192, 128, 16),
          (6, 192, 256, 8), (6, 384, 256, 8)]  # fmt: skip
@@ -75,7 +75,7 @@ def main():
             row = Bench(Program(arguments.program), size, threads).row(arguments.pairs)
             rows.append((size, threads, row))
             print(json.dumps({"size": size, "threads": threads, **row}), flush=True)
-    text = f"{table(rows)}\n\n`scripts/bench_sizes.py`, {arguments.pairs} pairs, {datetime.date.today()}."
+    text = f"{table(rows)}\n\n`scripts/measure/sizes.py`, {arguments.pairs} pairs, {datetime.date.today()}."
     if arguments.print:
         print(text)
     else:

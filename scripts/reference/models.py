@@ -6,8 +6,8 @@ one tiny batch) and tests/golden/training.json (losses, gradient norms and rates
 arithmetic is float64. Weights, ids and windows come from formulas, repeated in the files themselves, so that a test in
 another language can make them.
 
-    python3 scripts/reference_models.py            write both files
-    python3 scripts/reference_models.py --check    compute again and compare with the files, within 1e-5
+    python3 scripts/reference/models.py            write both files
+    python3 scripts/reference/models.py --check    compute again and compare with the files, within 1e-5
 """
 import argparse
 import json
@@ -17,7 +17,7 @@ import sys
 
 import torch
 
-GOLDEN = pathlib.Path(__file__).resolve().parent.parent / "tests" / "golden"
+GOLDEN = pathlib.Path(__file__).resolve().parents[2] / "tests" / "golden"
 MASK32 = 0xFFFFFFFF
 
 FORMULAS = {
@@ -447,7 +447,7 @@ def training_run(name, options):
 
 
 def documents():
-    head = {"generator": "scripts/reference_models.py", "torch": torch.__version__}
+    head = {"generator": "scripts/reference/models.py", "torch": torch.__version__}
     return {
         "models.json": head | {"formulas": FORMULAS, "cases": [model_case(n, o) for n, o in CASES.items()]},
         "training.json": head | {"formulas": TRAINING_FORMULAS, "runs": [training_run(n, o) for n, o in RUNS.items()]},

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """How often the difference of two parts of a real text lies within the two intervals: the table in src/evaluate/README.md.
 
-    scripts/measure_halves.py                     every text below; writes the table
-    scripts/measure_halves.py --text mine=FILE    a text of one's own; prints its table
+    scripts/measure/halves.py                     every text below; writes the table
+    scripts/measure/halves.py --text mine=FILE    a text of one's own; prints its table
 
 Needs NumPy and SciPy. `chargpt compare` trains the presets below on the first half of each text and keeps the loss of every character of
 the second half (val_losses.f32 in each run). That half is cut into parts of one length, and pairs of parts are compared: neighbours, and
 parts with one part between them. Both are of one kind of text, so their difference should be 0 within its half width, the root of the squares of the
-two. The intervals are those of reference_intervals.py; each run's own, printed by `chargpt compare`, is compared with it first.
+two. The intervals are those of scripts/reference/intervals.py; each run's own, printed by `chargpt compare`, is compared with it first.
 
 Trained runs are kept in --work; the same command uses them again. Texts differ between machines, since packages do.
 """
@@ -19,16 +19,19 @@ import math
 import os
 import pathlib
 import subprocess
+import sys
 import sysconfig
 
 import numpy as np
 
 from marked_part import write_part
 from measured_texts import parsed, parser_for
-from reference_intervals import half_width
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-BEGIN, END = "<!-- halves: begin (scripts/measure_halves.py writes this table) -->", "<!-- halves: end -->"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "scripts/reference"))
+from intervals import half_width
+
+BEGIN, END = "<!-- halves: begin (scripts/measure/halves.py writes this table) -->", "<!-- halves: end -->"
 PRESETS = ["quick", "nanogpt-cpu"]
 UPDATES, LONGEST = 400, 2_000_000
 LENGTHS = [10_000, 20_000, 50_000, 100_000, 250_000]
@@ -124,7 +127,7 @@ def main():
     lines = ["| characters in a part | neighbours: hold | cannot say | half width | one part between: hold | cannot say | half width |",
              "|---|---|---|---|---|---|---|"]
     lines += [f"| {length:,} | {' | '.join(table[length, 1].cells() + table[length, 2].cells())} |" for length in LENGTHS]
-    lines += ["", f"`scripts/measure_halves.py`, {datetime.date.today()}: {', '.join(about)}; presets {' and '.join(PRESETS)}, {UPDATES} updates each."]
+    lines += ["", f"`scripts/measure/halves.py`, {datetime.date.today()}: {', '.join(about)}; presets {' and '.join(PRESETS)}, {UPDATES} updates each."]
     if own or options.print:
         print("\n".join(lines))
     else:

@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
 # Checks the program on this machine's GPU, keeps the logs, goes on after a failure, and ends with a list of what held and what did not.
-#   scripts/check_gpu.sh [options]                  every part below, in order
-#   scripts/check_gpu.sh [options] PART [CONFIG…]   one part alone, in less than ten minutes (but for a first build):
+#   scripts/check/gpu.sh [options]                  every part below, in order
+#   scripts/check/gpu.sh [options] PART [CONFIG…]   one part alone, in less than ten minutes (but for a first build):
 #     build     everything, against a CUDA build of LibTorch: the one found here, else the wheel (4.6 GB are fetched)
 #     tests     every [cuda] test
 #     train     trains each CONFIG (default: default gpu nanogpt-gpu), repeats and resumes it to the same bits, samples, evaluates, and goes on on the CPU
 #     losses    the first updates' losses of each CONFIG beside the CPU's
-#     speed     milliseconds of a step of each CONFIG beside PyTorch's, eager and compiled (scripts/bench_pytorch.py)
+#     speed     milliseconds of a step of each CONFIG beside PyTorch's, eager and compiled (scripts/measure/pytorch.py)
 #   --max_iters N     train: so many updates in place of the config's own number
 #   --device cuda:N   another GPU; cpu: a rehearsal of this script with tiny models, on the program that is built already
 #   --build FOLDER    the build to check (default: build, or build-cuda where build/ has no CUDA); --logs FOLDER (default: runs/check-gpu-<time>)
 # Exit status: 0 everything held, 1 something did not, 2 usage, 69 no GPU.
 set -euo pipefail
-cd "$(dirname "$(readlink -f "$0")")/.."
+cd "$(dirname "$(readlink -f "$0")")/../.."
 . scripts/setup.sh
 
 device=cuda
@@ -28,7 +28,7 @@ while [ $# -gt 0 ]; do
     --logs) logs=$2; shift ;;
     --max_iters) max_iters=$2; shift ;;
     -h | --help) sed -n '2,/^set/{/^#/s/^# \?//p}' "$0"; exit 0 ;;
-    -*) say "unknown option $1; scripts/check_gpu.sh --help"; exit 2 ;;
+    -*) say "unknown option $1; scripts/check/gpu.sh --help"; exit 2 ;;
     *) words+=("$1") ;;
   esac
   shift
@@ -48,7 +48,7 @@ if [ "$device" = cpu ]; then
   text=data/sample.txt
   max_iters=${max_iters:-6}
 elif ! compgen -G '/dev/nvidia[0-9]*' >/dev/null && ! [ -e /dev/dxg ]; then
-  say "no GPU here (no /dev/nvidia0): nothing was checked; scripts/check_gpu.sh --device cpu rehearses"
+  say "no GPU here (no /dev/nvidia0): nothing was checked; scripts/check/gpu.sh --device cpu rehearses"
   exit 69
 fi
 mkdir -p "$logs"
@@ -89,7 +89,7 @@ choose_build() {
     [ -n "$rehearsal" ] || is_cuda build || ! is_cuda build-cuda || folder=build-cuda
   fi
   chargpt=$folder/chargpt
-  [ -x "$chargpt" ] || { note FAILED 0 "$1" "there is no $chargpt; scripts/check_gpu.sh build makes it"; return 1; }
+  [ -x "$chargpt" ] || { note FAILED 0 "$1" "there is no $chargpt; scripts/check/gpu.sh build makes it"; return 1; }
 }
 
 # ---- parts; each goes on after what fails
@@ -99,7 +99,7 @@ part_build() {
     note "left out" 0 build "a rehearsal takes the program that is there"
     return
   fi
-  limit=7200 check build bash scripts/check_cuda_build.sh --build || true
+  limit=7200 check build bash scripts/check/cuda_build.sh --build || true
 }
 
 part_tests() {
@@ -112,7 +112,7 @@ part_tests() {
   for program in "$folder"/tests/test_*; do
     # only those that hold such cases; where there is no working GPU they are not even registered
     grep -lq '\[cuda\]' tests/"${program##*/test_}"/*.cpp 2>/dev/null || continue
-    check "tests of ${program##*/test_}" python3 scripts/check_gpu.py tests "$program" || true
+    check "tests of ${program##*/test_}" python3 scripts/check/gpu.py tests "$program" || true
   done
 }
 
@@ -128,19 +128,19 @@ train_one() {
   local options=(--text "$text" "${shape[@]}" --device "$device")
   local few=("${options[@]}" --max_iters 20 --eval_interval 10 --warmup_iters 2 --eval_iters 1 --sample_tokens 0 --quiet)
   rm -rf "$run" "$run"-*
-  check "train $config" python3 scripts/check_gpu.py train "$chargpt" "$config" "$run" "$device" "${options[@]}" "${lengths[@]}" --keep 2 || return 0
-  check "repeat $config" python3 scripts/check_gpu.py repeat "$chargpt" "$config" "$run" "${few[@]}" || true
-  check "resume $config" python3 scripts/check_gpu.py resume "$chargpt" "$run" "$device" || true
-  check "sample $config" python3 scripts/check_gpu.py sample "$chargpt" "$run" "$device" || true
-  check "evaluate $config" python3 scripts/check_gpu.py evaluate "$chargpt" "$run" "$device" || true
-  check "go on on the cpu $config" python3 scripts/check_gpu.py go_on "$chargpt" "$run" || true
+  check "train $config" python3 scripts/check/gpu.py train "$chargpt" "$config" "$run" "$device" "${options[@]}" "${lengths[@]}" --keep 2 || return 0
+  check "repeat $config" python3 scripts/check/gpu.py repeat "$chargpt" "$config" "$run" "${few[@]}" || true
+  check "resume $config" python3 scripts/check/gpu.py resume "$chargpt" "$run" "$device" || true
+  check "sample $config" python3 scripts/check/gpu.py sample "$chargpt" "$run" "$device" || true
+  check "evaluate $config" python3 scripts/check/gpu.py evaluate "$chargpt" "$run" "$device" || true
+  check "go on on the cpu $config" python3 scripts/check/gpu.py go_on "$chargpt" "$run" || true
 }
 
 part_losses() {
   choose_build losses || return 0
   local config
   for config in "${configs[@]}"; do
-    check "losses $config" python3 scripts/check_gpu.py losses "$chargpt" "$config" "$logs/$config" "$device" --text "$text" "${shape[@]}" || true
+    check "losses $config" python3 scripts/check/gpu.py losses "$chargpt" "$config" "$logs/$config" "$device" --text "$text" "${shape[@]}" || true
   done
 }
 
@@ -161,7 +161,7 @@ part_speed() {
   for config in "${configs[@]}"; do
     for dtype in "${types[@]}"; do
       for way in "${ways[@]}"; do
-        check "speed $config $dtype ${way:+compiled}${way:-eager}" env PYTHONPATH="$site${PYTHONPATH:+:$PYTHONPATH}" python3 scripts/check_gpu.py speed \
+        check "speed $config $dtype ${way:+compiled}${way:-eager}" env PYTHONPATH="$site${PYTHONPATH:+:$PYTHONPATH}" python3 scripts/check/gpu.py speed \
           "$config" --against "$chargpt" --device "$device" --dtype "$dtype" --text "$text" "${steps[@]}" "${sets[@]}" $way || true
       done
     done

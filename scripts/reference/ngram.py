@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Reference figures of the counting and compressing baselines, in plain Python and independent of the program.
 
-    scripts/reference_ngram.py data/tinyshakespeare.txt [--block-size 64] [--orders 8]
+    scripts/reference/ngram.py data/tinyshakespeare.txt [--block-size 64] [--orders 8]
 
 Prints one JSON object: losses of Witten-Bell n-gram models in nats per character, on the last 10 % of the text, and the
 sizes that gzip and xz give. Without --block-size the context of a prediction reaches as far back as the model's order;

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Reference figures for the update rules muon and sparse_adam, computed by PyTorch from their formulas, matrix by matrix
 and row by row, in float64. Writes tests/golden/updates.json: values and moments after each of some updates of small
-parameters. Weights and gradients come from the formulas of scripts/reference_models.py, which the file repeats.
+parameters. Weights and gradients come from the formulas of scripts/reference/models.py, which the file repeats.
 
-    python3 scripts/reference_updates.py            write the file
-    python3 scripts/reference_updates.py --check    compute again and compare with the file, within 1e-5
+    python3 scripts/reference/updates.py            write the file
+    python3 scripts/reference/updates.py --check    compute again and compare with the file, within 1e-5
 """
 import argparse
 import json
@@ -13,7 +13,7 @@ import sys
 
 import torch
 
-from reference_models import FORMULAS, GOLDEN, differences, flat, lines, weights
+from models import FORMULAS, GOLDEN, differences, flat, lines, weights
 
 PATH = GOLDEN / "updates.json"
 
@@ -91,7 +91,7 @@ def sparse_adam():
 
 
 def document():
-    return {"generator": "scripts/reference_updates.py", "torch": torch.__version__, "formulas": UPDATE_FORMULAS,
+    return {"generator": "scripts/reference/updates.py", "torch": torch.__version__, "formulas": UPDATE_FORMULAS,
             "muon": muon(), "sparse_adam": sparse_adam()}  # fmt: skip
 
 

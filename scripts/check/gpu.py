@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""One check of scripts/check_gpu.sh, which calls this with a limit of time and keeps what it prints. Ends with 0 where it held; its last line,
+"""One check of scripts/check/gpu.sh, which calls this with a limit of time and keeps what it prints. Ends with 0 where it held; its last line,
 which begins with "= ", is for the list.
 
-    check_gpu.py tests PROGRAM                                  the [cuda] cases of a test program: there are some, and they pass
-    check_gpu.py train CHARGPT CONFIG RUN DEVICE [OPTION…]      trains; the loss falls, and is the CPU's where that was measured
-    check_gpu.py repeat CHARGPT CONFIG RUN [OPTION…]            two short runs have the same weights
-    check_gpu.py resume CHARGPT RUN DEVICE                      from the checkpoint before the last the run ends in the same weights
-    check_gpu.py sample CHARGPT RUN DEVICE                      one seed, one text
-    check_gpu.py evaluate CHARGPT RUN DEVICE                    the loss of a checkpoint is the CPU's
-    check_gpu.py go_on CHARGPT RUN                              the run goes on on the CPU
-    check_gpu.py losses CHARGPT CONFIG RUN DEVICE [OPTION…]     the first updates' losses are the CPU's
-    check_gpu.py speed CONFIG [OPTION…]                         scripts/bench_pytorch.py
+    gpu.py tests PROGRAM                                  the [cuda] cases of a test program: there are some, and they pass
+    gpu.py train CHARGPT CONFIG RUN DEVICE [OPTION…]      trains; the loss falls, and is the CPU's where that was measured
+    gpu.py repeat CHARGPT CONFIG RUN [OPTION…]            two short runs have the same weights
+    gpu.py resume CHARGPT RUN DEVICE                      from the checkpoint before the last the run ends in the same weights
+    gpu.py sample CHARGPT RUN DEVICE                      one seed, one text
+    gpu.py evaluate CHARGPT RUN DEVICE                    the loss of a checkpoint is the CPU's
+    gpu.py go_on CHARGPT RUN                              the run goes on on the CPU
+    gpu.py losses CHARGPT CONFIG RUN DEVICE [OPTION…]     the first updates' losses are the CPU's
+    gpu.py speed CONFIG [OPTION…]                         scripts/measure/pytorch.py
 """
 
 import json
@@ -20,7 +20,7 @@ import shutil
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Losses on two devices: of the same weights, of the first update, and after ten, by when rounding has grown. A whole run's, beside three seeds on a CPU.
 SAME_WEIGHTS, FIRST_UPDATE, TENTH_UPDATE, WHOLE_RUN = 1e-4, 1e-4, 2e-2, 0.03
 
@@ -159,7 +159,7 @@ def single(options):
 
 
 def speed(*options):
-    figures = json.loads(run(sys.executable, ROOT / "scripts/bench_pytorch.py", *options))
+    figures = json.loads(run(sys.executable, ROOT / "scripts/measure/pytorch.py", *options))
     ratio = figures["ratio"]
     held(f"PyTorch {figures['pytorch_ms']} ms, chargpt {figures['chargpt_ms']} ms, ratio {ratio['median']} ({ratio['lowest']} to {ratio['highest']})")
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """What each ingredient of a preset is worth: each dropped in turn, trained with several seeds beside the whole.
 
-    scripts/measure_ablation.py default --max_iters 1000      writes the table into configs/README.md, between its markers
-    scripts/measure_ablation.py quick --out /tmp/ablation     prints it alone
+    scripts/measure/ablation.py default --max_iters 1000      writes the table into configs/README.md, between its markers
+    scripts/measure/ablation.py quick --out /tmp/ablation     prints it alone
 
 The configs differ from the preset in one place each (VARIANTS) and go through `chargpt compare`, which trains all of them on the same
 data order; the table has the mean over seeds of each difference and their range, which is no interval. Options after the preset shorten every run.
@@ -18,7 +18,7 @@ import tempfile
 
 from marked_part import write_part
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 ADAMW_EMBEDDING = {"match": "wte|lm_head", "learning_rate": 1e-2, "weight_decay": 0.1}
 MUON = {"match": "\\.h\\.", "learning_rate": 1e-2, "weight_decay": 0.0, "optimizer": "muon"}
 TABLES = {"match": "ngram\\.", "learning_rate": 1e-2, "weight_decay": 0.0, "optimizer": "sparse_adam"}
@@ -69,7 +69,7 @@ def compare(program, preset, folder, arguments):
                "--out", str(folder / "runs"), *arguments.options]
     process = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
     if process.returncode:
-        sys.exit(f"measure_ablation: chargpt compare ended with {process.returncode}")
+        sys.exit(f"ablation.py: chargpt compare ended with {process.returncode}")
     return json.loads(process.stdout), names
 
 
@@ -86,7 +86,7 @@ def table(result, names, preset, arguments):
         changes = [mine - base for mine, base in zip(losses(rows[name]), whole)]
         lines.append(f"| {what} | {rows[name]['mean']:.3f} | {sum(changes) / len(changes):+.3f} ({min(changes):+.3f} to {max(changes):+.3f}) |")
     options = " ".join(arguments.options)
-    lines += ["", f"`scripts/measure_ablation.py {preset}{' ' + options if options else ''}`, {arguments.seeds} seeds, {datetime.date.today()}."]
+    lines += ["", f"`scripts/measure/ablation.py {preset}{' ' + options if options else ''}`, {arguments.seeds} seeds, {datetime.date.today()}."]
     return "\n".join(lines)
 
 
@@ -98,7 +98,7 @@ def main():
     parser.add_argument("--out", type=pathlib.Path, help="keep configs and runs here, and only print the table")
     arguments, arguments.options = parser.parse_known_args()
     if not any(word.startswith("--text") for word in arguments.options) and not (ROOT / "data/tinyshakespeare.txt").exists():
-        raise SystemExit("measure_ablation: data/tinyshakespeare.txt is not there, and the sample inside the program is no measure; scripts/get_text.sh")
+        raise SystemExit("ablation.py: data/tinyshakespeare.txt is not there, and the sample inside the program is no measure; scripts/get_text.sh")
     with tempfile.TemporaryDirectory() as temporary:
         folder = arguments.out or pathlib.Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)

@@ -5,7 +5,7 @@ nanoGPT's way: the last block_size tokens through the whole model for each chara
 top-k, softmax, one draw. Batches are that many samples at once. The weights are the run's best checkpoint's, and before anything is
 measured the greedy text of both must be the same.
 
-    scripts/bench_pytorch_sample.py RUN --against build/chargpt [--batch 1 64] [--tokens 500] [--pairs 5] [--threads N] [--context full]
+    scripts/measure/pytorch_sample.py RUN --against build/chargpt [--batch 1 64] [--tokens 500] [--pairs 5] [--threads N] [--context full]
 
 prints one JSON object: characters a second of each (medians), and the median, the smallest and the largest ratio of neighbours in A B B A
 (above 1, ours is faster). Needs torch (PYTHONPATH=.libtorch) and a run of what nanoGPT can express: gpt with learned positions, layernorm,
@@ -23,7 +23,7 @@ import time
 import torch
 from torch.nn import functional as F
 
-from bench_pytorch import ratios_of, read_safetensors
+from pytorch import ratios_of, read_safetensors
 from in_turns import in_turns
 
 TEMPERATURE, TOP_K, SEED = 0.8, 200, 1337
@@ -39,7 +39,7 @@ class Model:
         for key, wanted in {"type": "gpt", "position": "learned", "norm": "layernorm", "norm_place": "pre", "activation": "gelu",
                             "tie_weights": True, "qk_norm": False}.items():
             if config.get(key, wanted) != wanted:
-                sys.exit(f"bench_pytorch_sample: model.{key} = {config[key]} is nothing that nanoGPT has")
+                sys.exit(f"pytorch_sample.py: model.{key} = {config[key]} is nothing that nanoGPT has")
         self.n_head, self.block_size = config["n_head"], config["block_size"]
         self.weights = read_safetensors(best / "model.safetensors")
         self.layers = sum(name.endswith("attn.c_attn.weight") for name in self.weights)
@@ -82,7 +82,7 @@ def generate(model, ids, tokens, greedy=False):  # (B, T) -> (B, T + tokens)
 def output(command):
     process = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if process.returncode:
-        sys.exit(f"bench_pytorch_sample: {' '.join(command)} ended with {process.returncode}")
+        sys.exit(f"pytorch_sample.py: {' '.join(command)} ended with {process.returncode}")
     return process.stdout
 
 
@@ -93,7 +93,7 @@ def check_same_text(model, program, run, tokens=300):
     expected = "".join(model.symbols[i] for i in theirs)
     ours = output([program, "sample", run, "--prompt", prompt, "--greedy", "--tokens", str(tokens), "--num_samples", "1", "--quiet"])
     if ours.removesuffix("\n") != expected:
-        sys.exit(f"bench_pytorch_sample: the greedy texts differ:\n{ours}\n---\n{expected}")
+        sys.exit(f"pytorch_sample.py: the greedy texts differ:\n{ours}\n---\n{expected}")
 
 
 def characters_per_second(model, batch, tokens, start):

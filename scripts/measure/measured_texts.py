@@ -4,7 +4,7 @@ import argparse
 import os
 import pathlib
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def parser_for(doc, name, others):

@@ -5,8 +5,8 @@ One CPU generator (seed 1337) is drawn from in the notebook's order: a batch of 
 characters; then, per model, the initial weights, two runs of 1000 steps (each with a new AdamW) and a sample; at last the
 small attention example and the transformer. Every draw counts, so nothing may be left out or moved.
 
-    scripts/reference_replay.py            writes tests/golden/replay.json (half a minute)
-    scripts/reference_replay.py --check    replays again and compares with that file; exit status 1 where they differ
+    scripts/reference/replay.py            writes tests/golden/replay.json (half a minute)
+    scripts/reference/replay.py --check    replays again and compares with that file; exit status 1 where they differ
 
 The tests in tests/seed compare the program's models, optimizer and engine with that file. Needs torch and the text.
 """
@@ -21,7 +21,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests" / "golden" / "replay.json"
 TEXT = ROOT / "data" / "tinyshakespeare.txt"
 
@@ -236,7 +236,7 @@ def main():
         print("skipped because data/tinyshakespeare.txt is not there: reference_replay")
         sys.exit(77)
     if not arguments.text.exists():
-        sys.exit(f"reference_replay.py: {arguments.text} is not there; get the text first (see data/) or give --text")
+        sys.exit(f"replay.py: {arguments.text} is not there; get the text first (see data/) or give --text")
     torch.set_num_threads(1)
     result = replay(arguments.text.read_text(encoding="utf-8"))
     if not arguments.check:

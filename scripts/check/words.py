@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Refuses words of unfinished work (the list is below) and tests that hide: a hidden tag is a test that nobody runs.
 
-    scripts/check_words.py [FOLDER]      FOLDER: the checkout (default: this one)
+    scripts/check/words.py [FOLDER]      FOLDER: the checkout (default: this one)
 """
 
 import pathlib
@@ -12,7 +12,7 @@ PLACES = ("README.md", "CMakeLists.txt", "src", "tests", "scripts", "configs", "
 SUFFIXES = {".h", ".cpp", ".py", ".sh", ".cmake", ".md", ".txt", ".json", ".jsonc", ""}
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b|\b(not (yet )?implemented|unimplemented|placeholders?|stubs?|stubbed|mocked up)\b", re.IGNORECASE)
 HIDDEN_TEST = re.compile(r'"[^"\n]*\[(\.|!hide|!mayfail|!shouldfail)[^"\n]*"|\bSKIP\(|unittest\.(skip|expectedFailure)\b')
-EXEMPT = {"scripts/check_words.py", "tests/checks/test_checks.py", "data/tinyshakespeare.txt"}
+EXEMPT = {"scripts/check/words.py", "tests/checks/test_checks.py", "data/tinyshakespeare.txt"}
 
 
 def files(root):
@@ -30,7 +30,7 @@ def offences(name, text):
 
 
 def main():
-    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent.parent)
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parents[2])
     found, count = [], 0
     for path in files(root):
         name = path.relative_to(root).as_posix()

@@ -2,14 +2,14 @@
 # Proves the two commands of the README from nothing: in an empty Debian 12 (debootstrap, minbase) with this machine's apt sources,
 # pip set-up and wheel folders, a clone of the last commit, and the text served from a local address. Prints the minutes of each phase.
 # WITHOUT_TEXT=1: no text either, as on a machine that reaches its package registries alone. TESTS: arguments for scripts/test.sh.
-#   scripts/check_bare_install.sh [FOLDER]     FOLDER: where the root is made, and removed again; needs 6 GB (default: a temporary one)
+#   scripts/check/bare_install.sh [FOLDER]     FOLDER: where the root is made, and removed again; needs 6 GB (default: a temporary one)
 # Needs root (chroot and mounts) and debootstrap; nothing outside FOLDER is changed. KEEP=1 leaves the root for a look.
 set -euo pipefail
-checkout=$(cd "$(dirname "$(readlink -f "$0")")/.." && pwd -P)
+checkout=$(cd "$(dirname "$(readlink -f "$0")")/../.." && pwd -P)
 suite=bookworm
 training=(--max_iters 20)
 
-say() { echo "check_bare_install: $*" >&2; }
+say() { echo "bare_install.sh: $*" >&2; }
 fail() { say "error: $*"; exit 1; }
 
 [ "$(id -u)" -eq 0 ] || fail "run as root: it makes a root of its own and mounts into it"
@@ -161,4 +161,4 @@ phase "scripts/train.sh ${training[*]}, again" inside scripts/train.sh "${traini
 read -ra tests <<<"${TESTS:-}"
 phase "scripts/test.sh ${tests[*]}" inside scripts/test.sh "${tests[@]}"
 printf '%s\n' "${phases[@]}"
-echo "check_bare_install: passed, $(inside build/chargpt --version | head -n 1)"
+echo "bare_install.sh: passed, $(inside build/chargpt --version | head -n 1)"

@@ -14,7 +14,7 @@ The examples run one after another in one temporary folder that has build/, conf
 (read through links) and a runs/ of its own, so a later one may use the run of an earlier one; scripts/train.sh works in the checkout
 as ever: give it with='--run "$PWD/runs/NAME"'. `chargpt` is on PATH.
 
-    scripts/check_readme.py [README]     default: that of the checkout; $CHARGPT is the program (default build/chargpt)
+    scripts/check/readme.py [README]     default: that of the checkout; $CHARGPT is the program (default build/chargpt)
 """
 
 import dataclasses
@@ -26,7 +26,7 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 LINKED = ("build", "configs", "data", "scripts")
 FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 MARKER = re.compile(r"<!--\s*(run|not run:|output)((?:(?!-->).)*)-->\s*\Z", re.DOTALL)

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Compiles everything against a CUDA build of LibTorch (one that is found, else a wheel installed into build-cuda/libtorch; no CUDA toolkit
 # needed) and runs the quick tests on its CPU side; where there is a GPU, the [cuda] ones too. Says at the end what it skipped.
-#   scripts/check_cuda_build.sh [VERSION]     which torch to fetch (default: the pinned one, else the oldest supported that pip finds)
-#   scripts/check_cuda_build.sh --build       compiles only
+#   scripts/check/cuda_build.sh [VERSION]     which torch to fetch (default: the pinned one, else the oldest supported that pip finds)
+#   scripts/check/cuda_build.sh --build       compiles only
 # Takes 6 GB of disk. LIBTORCH=FOLDER uses the CUDA build there.
 set -euo pipefail
-cd "$(dirname "$(readlink -f "$0")")/.."
+cd "$(dirname "$(readlink -f "$0")")/../.."
 . scripts/setup.sh
 build=build-cuda
 only_build=
@@ -62,4 +62,4 @@ if [ -e /dev/nvidiactl ]; then
   gpu="[cuda] cases run on $(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | head -n 1)"
 fi
 $build/chargpt --version
-echo "check_cuda_build: passed; built in $built s against $(cat "$libtorch/version.py" 2>/dev/null | sed -n "s/^__version__ = '\(.*\)'/torch \1/p"); quick tests on its CPU side; $gpu; long tests skipped"
+echo "cuda_build.sh: passed; built in $built s against $(cat "$libtorch/version.py" 2>/dev/null | sed -n "s/^__version__ = '\(.*\)'/torch \1/p"); quick tests on its CPU side; $gpu; long tests skipped"

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The presets on texts other than the one they were chosen on, each beside nanogpt-cpu trained for as many seconds.
 
-    scripts/measure_texts.py                     every text and preset below; writes the table into configs/README.md
-    scripts/measure_texts.py --text mine=FILE    a text of one's own: prints its rows
+    scripts/measure/texts.py                     every text and preset below; writes the table into configs/README.md
+    scripts/measure/texts.py --text mine=FILE    a text of one's own: prints its rows
 
 The texts come from Debian packages, fetched with `apt-get download` and not installed: collections of German, Russian, Chinese and
 Italian sayings, and the source code of Python's library. One run each (--seeds for more). Figures are kept in --work: broken off, the same
@@ -26,10 +26,10 @@ import tempfile
 
 from marked_part import write_part
 from measured_texts import parsed, parser_for
-from measure_presets import Program, mean
+from presets import Program, mean
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-BEGIN, END = "<!-- other texts: begin (scripts/measure_texts.py writes this table) -->", "<!-- other texts: end -->"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BEGIN, END = "<!-- other texts: begin (scripts/measure/texts.py writes this table) -->", "<!-- other texts: end -->"
 PRESETS = ["quick", "quick-plain", "minute-tables", "default", "five-minutes", "half-hour"]
 SAYINGS = "usr/share/games/**/*"
 LONG = 4000  # updates; twice nanogpt-cpu's own length
@@ -156,7 +156,7 @@ def main():
         days |= its_days
     seeds = "one seed each" if options.seeds == 1 else f"means of {options.seeds} seeds"
     sources = [origin for _, _, origin in texts if origin]
-    lines += ["", f"`scripts/measure_texts.py`, {seeds}, {' and '.join(sorted(days))}." + (f" Texts: {', '.join(sources)}." if sources else "")]
+    lines += ["", f"`scripts/measure/texts.py`, {seeds}, {' and '.join(sorted(days))}." + (f" Texts: {', '.join(sources)}." if sources else "")]
     if own or options.print:
         print("\n".join(lines))
     else:

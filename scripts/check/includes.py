@@ -8,8 +8,8 @@ that are not passed in, a header that does not open with what it is for, a room 
 is not there.
 One line per offence, with what to write where something is missing; exit status 1 if any.
 
-    scripts/check_includes.py [FOLDER]           FOLDER: the checkout (default: this one)
-    scripts/check_includes.py --draw [FOLDER]    writes the drawing into src/README.md
+    scripts/check/includes.py [FOLDER]           FOLDER: the checkout (default: this one)
+    scripts/check/includes.py --draw [FOLDER]    writes the drawing into src/README.md
 """
 
 import dataclasses
@@ -169,13 +169,13 @@ def readme_offences(readme, rooms, source):
             yield f"src/README.md: there is no src/{path}"
     drawn = DRAWING.search(readme)
     if not drawn or drawn[0] != drawing(rooms):
-        yield f"src/README.md: the drawing is not what CMakeLists.txt links; scripts/check_includes.py --draw writes\n{drawing(rooms)}"
+        yield f"src/README.md: the drawing is not what CMakeLists.txt links; scripts/check/includes.py --draw writes\n{drawing(rooms)}"
 
 
 def main(arguments):
     draw = "--draw" in arguments
     folders = [argument for argument in arguments if argument != "--draw"]
-    root = pathlib.Path(folders[0] if folders else pathlib.Path(__file__).resolve().parent.parent)
+    root = pathlib.Path(folders[0] if folders else pathlib.Path(__file__).resolve().parents[2])
     source, readme = root / "src", root / "src/README.md"
     rooms = read_rooms((root / "CMakeLists.txt").read_text(encoding="utf-8"))
     if draw:

@@ -6,10 +6,10 @@ gpt with the norms, positions, activations, heads and dropout of the presets, Ad
 a batch of windows, forward, backward, clip, update, zero the gradients; logging and evaluation are off, as in `chargpt bench train`. Before
 anything is timed, the loss of the peer on the whole validation split must be the program's (--tolerance), both in float32.
 
-    scripts/bench_pytorch.py nanogpt-cpu [--compile] [--dtype bfloat16] [--threads N]       milliseconds per step, as one JSON object
-    scripts/bench_pytorch.py nanogpt-gpu --device cuda                                      ... of a GPU, each step waited for
-    scripts/bench_pytorch.py nanogpt-cpu --against build/chargpt [--pairs 5]                alternates A B B A with `chargpt bench train`
-    scripts/bench_pytorch.py nanogpt-cpu --against build/chargpt --whole [--max_iters N]    ... with `chargpt train`, whole runs
+    scripts/measure/pytorch.py nanogpt-cpu [--compile] [--dtype bfloat16] [--threads N]       milliseconds per step, as one JSON object
+    scripts/measure/pytorch.py nanogpt-gpu --device cuda                                      ... of a GPU, each step waited for
+    scripts/measure/pytorch.py nanogpt-cpu --against build/chargpt [--pairs 5]                alternates A B B A with `chargpt bench train`
+    scripts/measure/pytorch.py nanogpt-cpu --against build/chargpt --whole [--max_iters N]    ... with `chargpt train`, whole runs
 
 A whole run counts from the start of the process to its end: imports, reading the text, compiling, the config's updates, and at the program's
 steps an evaluation (the whole validation split, and a quarter as much of the train split) and a checkpoint with the optimizer's moments.
@@ -36,7 +36,7 @@ from torch.nn import functional as F
 
 from in_turns import in_turns
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 # ---- the model, from the formulas; parameters have the program's names
@@ -145,7 +145,7 @@ COVERED = {
 def check_covered(m):
     for option, values in COVERED.items():
         if m[option] not in values:
-            sys.exit(f"bench_pytorch: model.{option} = {m[option]} is not in this peer; it has {values}")
+            sys.exit(f"pytorch.py: model.{option} = {m[option]} is not in this peer; it has {values}")
 
 
 # ---- the update
@@ -243,7 +243,7 @@ def rate_factor(t, step):
 def run_of(program, command):
     process = subprocess.run([program, *command], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
     if process.returncode:
-        sys.exit(f"bench_pytorch: {program} {' '.join(command)} ended with {process.returncode}")
+        sys.exit(f"pytorch.py: {program} {' '.join(command)} ended with {process.returncode}")
     return process.stdout
 
 
@@ -287,7 +287,7 @@ class Start:
         model = GPT(self.model, self.weights["transformer.wte.weight"].shape[0])
         missing, unexpected = model.load_state_dict(self.weights, strict=False)
         if unexpected or set(missing) - {"lm_head.weight"}:
-            sys.exit(f"bench_pytorch: weights that do not fit: {missing} {unexpected}")
+            sys.exit(f"pytorch.py: weights that do not fit: {missing} {unexpected}")
         return model
 
     def splits(self, text):
@@ -359,7 +359,7 @@ def milliseconds_per_step(arguments):
         training = Training(Start(checkpoint), arguments)
     loss = training.val_loss()
     if not abs(loss - loss_of_program) <= arguments.tolerance:
-        sys.exit(f"bench_pytorch: the losses differ: {loss:.6f} here, {loss_of_program:.6f} by the program; nothing was measured")
+        sys.exit(f"pytorch.py: the losses differ: {loss:.6f} here, {loss_of_program:.6f} by the program; nothing was measured")
     times, begun, first_step = [], time.perf_counter(), None
     for step in range(arguments.warmup + arguments.steps):
         begin = time.perf_counter()
@@ -408,7 +408,7 @@ def own_command(arguments, *more):
 
 def own_result(command):
     process = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
-    return json.loads(process.stdout) if process.returncode == 0 else sys.exit("bench_pytorch: the peer failed")
+    return json.loads(process.stdout) if process.returncode == 0 else sys.exit("pytorch.py: the peer failed")
 
 
 def ratios_of(figures, others):
