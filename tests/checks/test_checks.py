@@ -126,10 +126,10 @@ class IncludesTest(CheckTest):
         self.link("chargpt_room(cli report)", "chargpt_room(cli text report)")
         self.assertEqual((self.folder / "src/README.md").read_text(), drawn)  # text follows from report
 
-    def test_a_room_or_a_file_that_the_readme_does_not_have_right_is_refused(self):
+    def test_a_room_that_the_readme_does_not_list_is_refused(self):
         readme = (self.folder / "src/README.md").read_text()
-        self.write("src/README.md", readme.replace("`text/`", "") + "See `text/corpus.h` and `text/gone.cpp`.\n")
-        self.assert_refused("includes.py", "src/README.md: no row says what `text/` knows\nsrc/README.md: there is no src/text/gone.cpp\ncheck_includes")
+        self.write("src/README.md", readme.replace("`text/`", ""))
+        self.assert_refused("includes.py", "src/README.md: no row says what `text/` knows\ncheck_includes")
 
     def test_an_include_up_the_order_is_refused(self):
         self.refused("text/a.cpp", '\n#include "train/trainer.h"\n', 'src/text/a.cpp:2: text may not include "train/trainer.h"')
@@ -195,6 +195,46 @@ class WordsTest(CheckTest):
         self.assert_refused("words.py", "tests/base/a.cpp:1: a hidden test")
 
 
+class LinksTest(CheckTest):
+    WHOLE = """\
+        # The *tree* of `src/`, 1.5
+        A [picture](data/a.svg), [rooms](src/README.md#rooms), [this](#the-tree-of-src-15), [a site](https://example.org/src/gone.h).
+        `base/error.h`, `src/base/*.h`, `scripts/{build,test}.sh --quick`, `error.h`; `run.json`, `ladder/bigram`, `build/chargpt` and
+        `1/2` are no files of the tree.
+        ```sh
+        src/gone.h
+        ```
+        """
+
+    def setUp(self):
+        super().setUp()
+        self.write("README.md", self.WHOLE)
+        self.write("src/README.md", "## Rooms\n`base/`, `error.h`\n")
+        for name in ("data/a.svg", "src/base/error.h", "scripts/build.sh", "scripts/test.sh"):
+            self.write(name, "")
+
+    def test_links_that_lead_somewhere_pass(self):
+        self.assert_passes("links.py")
+
+    def test_a_broken_link_or_path_is_refused(self):
+        for before, after, line in (("data/a.svg", "data/b.svg", "README.md:2: the link data/b.svg leads nowhere"),
+                                    ("#rooms", "#halls", "README.md:2: the link src/README.md#halls leads nowhere"),
+                                    ("(#the", "(#a", "README.md:2: the link #a-tree-of-src-15 leads nowhere"),
+                                    ("base/error.h", "bass/error.h", "README.md:3: there is no bass/error.h"),
+                                    ("base/*.h", "base/*.cpp", "README.md:3: there is no src/base/*.cpp"),
+                                    ("build,test", "build,rest", "README.md:3: there is no scripts/rest.sh"),
+                                    ("`error.h`", "`errors.h`", "README.md:3: there is no errors.h"),
+                                    ("```sh", "<!-- src/gone.h -->\n```sh", "README.md:5: there is no src/gone.h")):
+            with self.subTest(after):
+                self.assertIn(before, self.WHOLE)
+                self.write("README.md", textwrap.dedent(self.WHOLE).replace(before, after))
+                self.assert_refused("links.py", line)
+
+    def test_every_readme_is_read(self):
+        (self.folder / "src/base/error.h").unlink()
+        self.assert_refused("links.py", "src/README.md:2: there is no error.h")
+
+
 class ReadmeTest(CheckTest):
     def check(self, text):
         readme = self.write("README.md", text)
@@ -252,7 +292,6 @@ class ReadmeTest(CheckTest):
 
     def test_later_examples_see_the_files_of_earlier_ones(self):
         self.assertEqual(self.check("<!-- run -->\n```sh\ntouch made\n```\n<!-- run -->\n```sh\ntest -e made\n```\n")[0], 0)
-
 
 
 class GpuCheckTest(CheckTest):
