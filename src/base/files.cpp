@@ -19,12 +19,6 @@
 namespace chargpt {
 namespace {
 
-constexpr std::size_t shown_path_bytes = 400;
-
-std::string shown(const std::filesystem::path& path) {
-  return printable(path.native(), shown_path_bytes);
-}
-
 /// What a person can do about it, where that is more than the system's reason says.
 std::string advice(int reason) {
   if (reason == ENOSPC || reason == EDQUOT) return "; free some space, or choose another folder";
@@ -37,8 +31,9 @@ std::string advice(int reason) {
 }
 
 [[noreturn]] void fail(const std::string& action, const std::filesystem::path& path, int reason) {
-  throw Error(reason == ENOMEM ? ExitCode::memory : ExitCode::io,
-              "cannot " + action + " " + shown(path) + ": " + std::generic_category().message(reason) + advice(reason));
+  throw Error(reason == ENOMEM ? ExitCode::memory : ExitCode::io, "cannot " + action + " " + printable_path(path) +
+                                                                      ": " + std::generic_category().message(reason) +
+                                                                      advice(reason));
 }
 
 /// An open file; closes itself.
@@ -66,7 +61,7 @@ std::string kind_of(mode_t mode) {
 }
 
 [[noreturn]] void refuse_kind(const std::filesystem::path& path, const std::string& kind) {
-  throw Error(ExitCode::data, shown(path) + " is " + kind + ", and should be a regular file");
+  throw Error(ExitCode::data, printable_path(path) + " is " + kind + ", and should be a regular file");
 }
 
 /// Opens for reading; Error missing where nothing is there, io where it may not be read. `more`: flags of open().
@@ -74,16 +69,16 @@ int open_to_read(const std::filesystem::path& path, int more = 0) {
   const int number = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | more);
   if (number >= 0) return number;
   if (errno == ENXIO) refuse_kind(path, "a socket");  // or a device that nothing serves
-  if (errno == ENOENT || errno == ENOTDIR) throw Error(ExitCode::missing, shown(path) + " does not exist");
+  if (errno == ENOENT || errno == ENOTDIR) throw Error(ExitCode::missing, printable_path(path) + " does not exist");
   const int reason = errno;
-  throw Error(ExitCode::io, "cannot read " + shown(path) + ": " + std::generic_category().message(reason));
+  throw Error(ExitCode::io, "cannot read " + printable_path(path) + ": " + std::generic_category().message(reason));
 }
 
 void refuse_folder(const Descriptor& file, const std::filesystem::path& path) {
   struct stat status {};
   if (::fstat(file.number(), &status) != 0) fail("read", path, errno);
   if (S_ISDIR(status.st_mode))
-    throw Error(ExitCode::io, "cannot read " + shown(path) + ": it is a folder; name a file");
+    throw Error(ExitCode::io, "cannot read " + printable_path(path) + ": it is a folder; name a file");
 }
 
 /// Of a file that was opened with O_NONBLOCK, as a pipe would be waited for before it could be looked at.
@@ -111,7 +106,7 @@ std::string read_all(const Descriptor& file, std::uint64_t max_bytes, const std:
   while (const std::size_t count = read_some(file, piece, path)) {
     if (count > max_bytes - bytes.size())
       throw Error(ExitCode::data,
-                  shown(path) + " is larger than " + std::to_string(max_bytes) + " bytes, the limit here");
+                  printable_path(path) + " is larger than " + std::to_string(max_bytes) + " bytes, the limit here");
     bytes.append(piece.data(), count);
   }
   return bytes;

@@ -16,10 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string shown(const fs::path& path) {
-  return printable(path.native(), 400);
-}
-
 enum class Found { this_one, another, unknown };
 
 /// What is at `path` now, beside an open folder. A disk that does not answer says nothing.
@@ -43,7 +39,8 @@ fs::path as_people_write_it(const fs::path& path) {
 OpenFolder::OpenFolder(fs::path path)
     : path_(std::move(path)), descriptor_(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
   if (descriptor_ < 0)
-    throw Error(ExitCode::io, "cannot open the folder " + shown(path_) + ": " + std::generic_category().message(errno));
+    throw Error(ExitCode::io,
+                "cannot open the folder " + printable_path(path_) + ": " + std::generic_category().message(errno));
 }
 
 OpenFolder::~OpenFolder() {
@@ -55,7 +52,7 @@ const fs::path& OpenFolder::path() {
   std::error_code failed;
   const fs::path now = fs::read_symlink("/proc/self/fd/" + std::to_string(descriptor_), failed);
   if (failed || look(now, descriptor_) != Found::this_one)
-    throw Error(ExitCode::io, "the folder " + shown(path_) +
+    throw Error(ExitCode::io, "the folder " + printable_path(path_) +
                                   " is gone: it was removed, or moved to another disk, while it was in use; what was "
                                   "saved is where it was moved to");
   return path_ = as_people_write_it(now);

@@ -34,4 +34,8 @@ std::string printable(std::string_view text, std::size_t max_bytes) {
   return out;
 }
 
+std::string printable_path(const std::filesystem::path& path) {
+  return printable(path.native(), 400);
+}
+
 }  // namespace chargpt

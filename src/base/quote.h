@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
 #include <string>
 #include <string_view>
 
@@ -10,5 +11,7 @@ namespace chargpt {
 /// `text` with line ends, control characters and bytes that are not UTF-8 written as \n, \t, \xNN, and cut with "..."
 /// after `max_bytes`; no quotation marks are added. Safe to print whatever a file or an argument held.
 std::string printable(std::string_view text, std::size_t max_bytes = 80);
+/// The same of a path, which people want whole: cut after 400 bytes.
+std::string printable_path(const std::filesystem::path& path);
 
 }  // namespace chargpt

@@ -1,13 +1,8 @@
 #include "base/unfinished_files.h"
 
+#include "base/digits.h"
+
 namespace chargpt {
-namespace {
-
-bool is_number(std::string_view text) {
-  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
-}
-
-}  // namespace
 
 std::optional<std::string> unfinished_file_of(std::string_view name) {
   constexpr std::string_view infix = ".tmp-";

@@ -17,17 +17,13 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t max_small_file_bytes = 64 << 20;
 
-std::string shown(const fs::path& path) {
-  return printable(path.native(), 400);
-}
-
 nlohmann::json read_json(const fs::path& path) {
-  return parse_strict_json(read_regular_file(path, max_small_file_bytes), shown(path));
+  return parse_strict_json(read_regular_file(path, max_small_file_bytes), printable_path(path));
 }
 
 void check_start_symbol(const Checkpoint& checkpoint) {
   if (checkpoint.state.start_symbol >= checkpoint.vocabulary.size())
-    throw Error(ExitCode::data, shown(checkpoint.path / state_file) + ": start_symbol " +
+    throw Error(ExitCode::data, printable_path(checkpoint.path / state_file) + ": start_symbol " +
                                     std::to_string(checkpoint.state.start_symbol) + " is none of the " +
                                     std::to_string(checkpoint.vocabulary.size()) + " symbols");
 }
@@ -36,27 +32,28 @@ void check_start_symbol(const Checkpoint& checkpoint) {
 
 RunState read_state(const fs::path& folder) {
   const fs::path path = folder / state_file;
-  const RunState state = run_state_from_json(read_json(path), shown(path));
+  const RunState state = run_state_from_json(read_json(path), printable_path(path));
   const auto named = checkpoint_step(folder.filename().string());
   if (named && *named != state.step)
-    throw Error(ExitCode::data, shown(path) + " is of step " + std::to_string(state.step) + ", its folder of step " +
-                                    std::to_string(*named));
+    throw Error(ExitCode::data, printable_path(path) + " is of step " + std::to_string(state.step) +
+                                    ", its folder of step " + std::to_string(*named));
   return state;
 }
 
 Vocabulary read_vocabulary(const fs::path& folder) {
   const fs::path path = folder / vocabulary_file;
-  return Vocabulary::from_json(read_json(path), shown(path));
+  return Vocabulary::from_json(read_json(path), printable_path(path));
 }
 
 // The config room's messages speak to the author of a config file; here nobody wrote one, so they mean damage.
 ResolvedConfig read_config(const fs::path& folder) {
   const fs::path path = folder / config_file;
   const std::string text = read_regular_file(path, max_small_file_bytes);
-  if (StrictObject(parse_strict_json(text, shown(path)), shown(path)).has("extends"))
-    throw Error(ExitCode::data, shown(path) + " extends another file; the config of a checkpoint stands alone");
+  if (StrictObject(parse_strict_json(text, printable_path(path)), printable_path(path)).has("extends"))
+    throw Error(ExitCode::data,
+                printable_path(path) + " extends another file; the config of a checkpoint stands alone");
   try {
-    return parse_config(text, shown(path), folder);
+    return parse_config(text, printable_path(path), folder);
   } catch (const Error& error) {
     throw Error(ExitCode::data, error.what());
   }

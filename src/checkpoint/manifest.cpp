@@ -15,10 +15,6 @@ constexpr int current_version = 1;
 constexpr std::uint64_t max_manifest_bytes = 1 << 16;
 constexpr std::array names = {model_file, optimizer_file, state_file, vocabulary_file, config_file};
 
-std::string shown(const std::filesystem::path& path) {
-  return printable(path.native(), 400);
-}
-
 }  // namespace
 
 bool is_checkpoint_file(std::string_view name) {
@@ -57,10 +53,10 @@ Manifest parse_manifest(std::string_view text, const std::string& source) {
 Manifest read_manifest(const std::filesystem::path& folder) {
   const std::filesystem::path path = folder / manifest_file;
   try {
-    return parse_manifest(read_regular_file(path, max_manifest_bytes), shown(path));
+    return parse_manifest(read_regular_file(path, max_manifest_bytes), printable_path(path));
   } catch (const Error& error) {
     if (error.code() != ExitCode::missing) throw;
-    throw Error(ExitCode::data, shown(path) + " is missing, so the checkpoint is not complete");
+    throw Error(ExitCode::data, printable_path(path) + " is missing, so the checkpoint is not complete");
   }
 }
 
@@ -68,15 +64,15 @@ void check_file(const std::filesystem::path& path, const FileSum& sum) {
   try {
     const MappedFile file(path);
     if (file.bytes().size() != sum.bytes)
-      throw Error(ExitCode::data, shown(path) + " is damaged: it has " + std::to_string(file.bytes().size()) +
+      throw Error(ExitCode::data, printable_path(path) + " is damaged: it has " + std::to_string(file.bytes().size()) +
                                       " bytes, and " + manifest_file + " says " + std::to_string(sum.bytes));
     const std::uint64_t found = crc64(file.bytes());
     if (found != sum.crc64)
-      throw Error(ExitCode::data, shown(path) + " is damaged: its CRC-64 is " + json_hex(found) + ", and " +
+      throw Error(ExitCode::data, printable_path(path) + " is damaged: its CRC-64 is " + json_hex(found) + ", and " +
                                       manifest_file + " says " + json_hex(sum.crc64));
   } catch (const Error& error) {
     if (error.code() != ExitCode::missing) throw;
-    throw Error(ExitCode::data, shown(path) + " is missing from the checkpoint");
+    throw Error(ExitCode::data, printable_path(path) + " is missing from the checkpoint");
   }
 }
 

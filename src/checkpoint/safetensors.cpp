@@ -88,7 +88,7 @@ std::string header_of(const std::vector<TensorView>& tensors, const std::map<std
 }  // namespace
 
 SafetensorsFile::SafetensorsFile(const std::filesystem::path& path) : file_(std::make_unique<MappedFile>(path)) {
-  parse(file_->bytes(), printable(path.native(), 400));
+  parse(file_->bytes(), printable_path(path));
 }
 
 SafetensorsFile::SafetensorsFile(std::span<const std::byte> bytes, const std::string& source) {

@@ -38,7 +38,7 @@ FileReport report_on(const fs::path& folder, const std::string& name, const File
 std::vector<FileReport> verify_checkpoint(const fs::path& folder) {
   std::error_code ignored;
   if (!fs::is_directory(folder, ignored))
-    throw Error(ExitCode::missing, "no checkpoint folder at " + printable(folder.native(), 400));
+    throw Error(ExitCode::missing, "no checkpoint folder at " + printable_path(folder));
   Manifest manifest;
   try {
     manifest = read_manifest(folder);

@@ -57,7 +57,7 @@ void refuse_other_file(const fs::path& path, const std::string& label) {
   if (!fs::is_regular_file(path, ignored)) return;
   const std::string bytes = first_bytes(path);
   if (begins_like_a_config(path, bytes)) return;
-  const std::string folder = path.has_parent_path() ? printable(path.parent_path().native(), 400) : ".";
+  const std::string folder = path.has_parent_path() ? printable_path(path.parent_path()) : ".";
   if (is_there(fs::path(folder) / "MANIFEST.json"))
     throw Error(ExitCode::usage, label + " is a file of the checkpoint " + folder + ", not a config; chargpt resume " +
                                      folder + " goes on from it");
@@ -89,7 +89,7 @@ Document preset_document(const Preset& preset) {
 }
 
 Document file_document(const fs::path& path) {
-  const std::string label = printable(path.native(), 400);
+  const std::string label = printable_path(path);
   std::error_code ignored;
   if (fs::is_directory(path, ignored)) refuse_folder(path, label);
   refuse_other_file(path, label);
@@ -110,8 +110,7 @@ Document extended_document(const Document& from, const Value& extends) {
   const std::string near = nearest_preset(without_json(extends.text));
   const bool elsewhere = !from.is_preset && path != extends.text;
   throw Error(ExitCode::missing, place + ": " + said + " is neither a file" +
-                                     (elsewhere ? " (" + printable(path.native(), 400) + ")" : "") + " nor a preset" +
-                                     near);
+                                     (elsewhere ? " (" + printable_path(path) + ")" : "") + " nor a preset" + near);
 }
 
 }  // namespace chargpt

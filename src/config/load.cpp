@@ -266,7 +266,7 @@ ResolvedConfig load_config(const std::string& name_or_path, std::span<const Over
 ResolvedConfig parse_config(std::string_view text, const std::string& source, const std::filesystem::path& folder,
                             std::span<const Override> overrides) {
   Document document;
-  document.source.label = printable(source, 400);
+  document.source.label = printable_path(source);
   document.text = text;
   document.identity = "text of " + source;
   document.folder = folder;

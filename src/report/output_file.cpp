@@ -37,8 +37,8 @@ void OutputFile::fail(int reason) const {
   const std::string advice = reason == ENOSPC || reason == EDQUOT ? "; free some space"
                              : reason == EEXIST                   ? "; move whatever has that name elsewhere"
                                                                   : "";
-  throw Error(ExitCode::io, "cannot write " + printable(path_.native(), 400) + ": " +
-                                std::generic_category().message(reason) + advice);
+  throw Error(ExitCode::io,
+              "cannot write " + printable_path(path_) + ": " + std::generic_category().message(reason) + advice);
 }
 
 }  // namespace chargpt

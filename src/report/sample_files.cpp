@@ -24,8 +24,7 @@ void SampleFileWriter::write(const SampleEvent& event) {
   const std::filesystem::path folder = run_.path() / "samples";
   std::error_code failure;
   std::filesystem::create_directory(folder, failure);
-  if (failure)
-    throw Error(ExitCode::io, "cannot make the folder " + printable(folder.native(), 400) + ": " + failure.message());
+  if (failure) throw Error(ExitCode::io, "cannot make the folder " + printable_path(folder) + ": " + failure.message());
   std::array<char, 48> name{};
   std::snprintf(name.data(), name.size(), "step-%08" PRId64 ".txt", event.step);
   write_file_atomically(folder / name.data(), event.text);

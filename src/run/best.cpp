@@ -64,7 +64,7 @@ std::optional<Best> best_of(const CheckpointFolder& folder, const RunState& stat
     loss = here;
   }
   if (lowest.empty()) return std::nullopt;
-  return Best{lowest, "the best checkpoint of " + printable(folder.path().native(), 400) + ", " +
+  return Best{lowest, "the best checkpoint of " + printable_path(folder.path()) + ", " +
                           checkpoint_name(state.best_step) + " with a validation loss of " +
                           format_fixed(state.best_val_loss, 4) + ", " + lost + "; using " + lowest + " with " +
                           format_fixed(loss, 4) + ", the best that is there"};

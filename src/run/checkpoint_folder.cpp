@@ -13,6 +13,7 @@
 #include "base/unfinished_files.h"
 #include "checkpoint/checkpoint_name.h"
 #include "checkpoint/manifest.h"
+#include "run/entries.h"
 
 namespace chargpt {
 namespace {
@@ -23,7 +24,7 @@ constexpr std::string_view temporary_prefix = ".tmp-";
 constexpr std::string_view replaced_prefix = ".old-";  // only where the file system cannot exchange two names
 
 [[noreturn]] void fail(const std::string& action, const fs::path& path, const std::string& reason) {
-  throw Error(ExitCode::io, "cannot " + action + " " + printable(path.native(), 400) + ": " + reason);
+  throw Error(ExitCode::io, "cannot " + action + " " + printable_path(path) + ": " + reason);
 }
 
 void rename_folder(const fs::path& from, const fs::path& to) {
@@ -52,16 +53,6 @@ bool exchange(const fs::path& a, const fs::path& b) {
   if (::renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) == 0) return true;
   if (errno == EINVAL || errno == ENOSYS || errno == ENOTSUP) return false;
   fail("replace", b, std::generic_category().message(errno));
-}
-
-std::vector<std::string> entries_of(const fs::path& folder) {
-  std::vector<std::string> entries;
-  std::error_code failure;
-  for (fs::directory_iterator at(folder, failure), end; !failure && at != end; at.increment(failure))
-    entries.push_back(at->path().filename().string());
-  if (failure && failure != std::errc::no_such_file_or_directory && failure != std::errc::not_a_directory)
-    fail("list", folder, failure.message());
-  return entries;
 }
 
 /// A checkpoint's folder while it is written or removed.

@@ -21,10 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string shown(const fs::path& path) {
-  return printable(path.native(), 400);
-}
-
 /// Damage that another checkpoint may not share; a newer format, a bug or lack of memory is none.
 bool is_damage(const Error& error) {
   if (dynamic_cast<const NewerFormat*>(&error) != nullptr) return false;
@@ -40,7 +36,8 @@ bool is_folder(const fs::path& path) {
 fs::file_type type_of(const fs::path& path) {
   std::error_code failure;
   const fs::file_type type = fs::status(path, failure).type();
-  if (type == fs::file_type::none) throw Error(ExitCode::io, "cannot read " + shown(path) + ": " + failure.message());
+  if (type == fs::file_type::none)
+    throw Error(ExitCode::io, "cannot read " + printable_path(path) + ": " + failure.message());
   return type;
 }
 
@@ -69,7 +66,7 @@ std::string last_name(const CheckpointFolder& folder, const std::vector<std::str
   const std::optional<std::string> latest = folder.read_pointer("LATEST");
   if (latest && folder.find(*latest)) return *latest;
   if (latest)
-    notices.push_back("LATEST of " + shown(folder.path()) + " names no checkpoint that is there; using " +
+    notices.push_back("LATEST of " + printable_path(folder.path()) + " names no checkpoint that is there; using " +
                       names.back() + ", the newest");
   return names.back();
 }
@@ -94,7 +91,7 @@ std::vector<std::string> in_order_for_best(const CheckpointFolder& folder, const
   const std::optional<RunState> state = newest_state(folder, order);
   const std::optional<Best> best = state ? best_of(folder, *state) : std::nullopt;
   if (!best) {
-    notices.push_back("no best checkpoint in " + shown(folder.path()) + "; using the last");
+    notices.push_back("no best checkpoint in " + printable_path(folder.path()) + "; using the last");
     notices.insert(notices.end(), of_last.begin(), of_last.end());
     return order;
   }
@@ -113,12 +110,13 @@ std::vector<std::string> names_in_order(const fs::path& run, const std::string& 
   const std::optional<std::int64_t> step = asked_step(which);
   const std::vector<std::string> names = folder.names();
   if (names.empty())
-    throw Error(ExitCode::missing, shown(run) + " has no checkpoint yet: none was saved in " + shown(folder.path()));
+    throw Error(ExitCode::missing,
+                printable_path(run) + " has no checkpoint yet: none was saved in " + printable_path(folder.path()));
   if (!step)
     return which == "best" ? in_order_for_best(folder, names, notices) : in_order_for_last(folder, names, notices);
   const std::string name = checkpoint_name(*step);
   if (!folder.find(name))
-    throw Error(ExitCode::missing, shown(run) + " has no checkpoint " + name + "; there is " + joined(names));
+    throw Error(ExitCode::missing, printable_path(run) + " has no checkpoint " + name + "; there is " + joined(names));
   return {name};
 }
 
@@ -139,7 +137,8 @@ Checkpoint load_stand_in(const fs::path& run, std::span<const std::string> order
       if (!is_damage(error)) throw;
     }
   }
-  throw Error(damage.code(), std::string(damage.what()) + "; no other checkpoint of " + shown(run) + " is whole");
+  throw Error(damage.code(),
+              std::string(damage.what()) + "; no other checkpoint of " + printable_path(run) + " is whole");
 }
 
 Checkpoint load_from_run(const fs::path& run, const std::string& which, bool with_optimizer,
@@ -180,11 +179,11 @@ std::string neighbours(const fs::path& path) {
   std::sort(names.begin(), names.end());
   if (names.empty()) return "";
   if (const auto nearest = nearest_name(path.filename().string(), names))
-    return "; did you mean " + shown(parent / *nearest) + "?";
+    return "; did you mean " + printable_path(parent / *nearest) + "?";
   constexpr std::size_t most_names = 5;
   const std::string more = names.size() > most_names ? ", …" : "";
   names.resize(std::min(names.size(), most_names));
-  return "; runs in " + shown(parent) + ": " + joined(names) + more;
+  return "; runs in " + printable_path(parent) + ": " + joined(names) + more;
 }
 
 /// Without a slash at its end, so that it has a name.
@@ -201,13 +200,13 @@ Checkpoint load_checkpoint(const fs::path& run_or_checkpoint, const std::string&
   asked_step(which);
   const fs::file_type type = type_of(path);
   if (type == fs::file_type::not_found)
-    throw Error(ExitCode::missing, "no run or checkpoint at " + shown(path) + neighbours(path));
+    throw Error(ExitCode::missing, "no run or checkpoint at " + printable_path(path) + neighbours(path));
   if (type != fs::file_type::directory)
-    throw Error(ExitCode::data, shown(path) + " is a file, not a run or checkpoint folder");
+    throw Error(ExitCode::data, printable_path(path) + " is a file, not a run or checkpoint folder");
   if (is_checkpoint_folder(path)) return read_checkpoint(path, with_optimizer);
   if (type_of(path / "checkpoints") == fs::file_type::directory)
     return load_from_run(path, which, with_optimizer, notices);
-  throw Error(ExitCode::missing, shown(path) +
+  throw Error(ExitCode::missing, printable_path(path) +
                                      " is no run (it has no folder checkpoints) and no checkpoint (it has no " +
                                      manifest_file + ")" + neighbours(path));
 }

@@ -5,6 +5,7 @@
 #include <span>
 #include <system_error>
 
+#include "base/digits.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/quote.h"
@@ -13,6 +14,7 @@
 #include "checkpoint/manifest.h"
 #include "checkpoint/strict_json.h"
 #include "run/checkpoint_folder.h"
+#include "run/entries.h"
 
 namespace chargpt {
 namespace {
@@ -25,18 +27,7 @@ constexpr const char* mark_text = "{\"format\": \"chargpt run\", \"version\": 1}
 constexpr std::uint64_t longest_mark = 4096;
 
 [[noreturn]] void fail(const std::string& action, const fs::path& path, const std::error_code& reason) {
-  throw Error(ExitCode::io, "cannot " + action + " " + printable(path.native(), 400) + ": " + reason.message());
-}
-
-/// Names, in order; none in a folder that is not there.
-std::vector<std::string> entries_of(const fs::path& folder) {
-  std::vector<std::string> names;
-  std::error_code failed;
-  for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed))
-    names.push_back(at->path().filename().string());
-  if (failed && failed != std::errc::no_such_file_or_directory) fail("list", folder, failed);
-  std::sort(names.begin(), names.end());
-  return names;
+  throw Error(ExitCode::io, "cannot " + action + " " + printable_path(path) + ": " + reason.message());
 }
 
 /// Of the path itself: a link is a link.
@@ -50,13 +41,6 @@ bool is_file(const fs::path& path) {
 }
 bool is_folder(const fs::path& path) {
   return type_of(path) == fs::file_type::directory;
-}
-
-bool consists_of(std::string_view text, std::string_view characters) {
-  return !text.empty() && text.find_first_not_of(characters) == std::string_view::npos;
-}
-bool is_number(std::string_view text) {
-  return consists_of(text, "0123456789");
 }
 
 /// Takes a prefix and an end away; false where the name has not both.
@@ -86,8 +70,8 @@ bool is_event_file(std::string_view name) {
 /// The ids of a long text (text/id_cache.h), finished or not.
 bool is_id_cache(std::string_view name) {
   if (!strip(name, "ids-", "")) return false;
-  const std::size_t digits = 16;
-  if (name.size() < digits || !consists_of(name.substr(0, digits), "0123456789abcdef")) return false;
+  constexpr std::size_t digits = 16;
+  if (name.find_first_not_of("0123456789abcdef") != digits) return false;
   std::string_view rest = name.substr(digits);
   return rest == ".bin" || (strip(rest, ".bin.tmp-", "") && is_number(rest));
 }
@@ -156,7 +140,7 @@ bool is_ours(const Read& read) {
 bool is_marked(const fs::path& folder) {
   const fs::path path = folder / run_mark;
   return is_file(path) && is_ours([&path] {
-           const std::string source = printable(path.native(), 400);
+           const std::string source = printable_path(path);
            const nlohmann::json json = parse_strict_json(read_file(path, longest_mark), source);
            const StrictObject object(json, source);
            if (object.text("format") != "chargpt run") return false;
@@ -244,15 +228,15 @@ void refuse_strangers(const fs::path& folder, const std::string& option) {
   for (const std::string& name : entries_of(folder))
     if (!is_of_a_start(folder / name)) strangers.push_back(name);
   if (!strangers.empty() && !is_run(folder))
-    throw Error(ExitCode::busy, printable(folder.native(), 400) + " holds files that no run wrote (" +
-                                    joined_names(strangers) + "); choose another folder by " + option);
+    throw Error(ExitCode::busy, printable_path(folder) + " holds files that no run wrote (" + joined_names(strangers) +
+                                    "); choose another folder by " + option);
 }
 
 void refuse_replaced(const fs::path& run) {
   std::vector<fs::path> replaced = run_files(run).replaced;
   std::erase_if(replaced, [](const fs::path& path) { return is_checkpoint(path.parent_path().filename().native()); });
   if (!replaced.empty())
-    throw Error(ExitCode::busy, printable(run.native(), 400) + " holds something else where a run's own files go (" +
+    throw Error(ExitCode::busy, printable_path(run) + " holds something else where a run's own files go (" +
                                     joined_names(replaced) +
                                     "): a symbolic link, or another kind of file; move it elsewhere");
 }

@@ -10,6 +10,7 @@
 #include <string>
 #include <system_error>
 
+#include "base/digits.h"
 #include "base/error.h"
 #include "base/quote.h"
 
@@ -21,8 +22,7 @@ std::string holder(int descriptor) {
   std::array<char, 16> text{};
   const ssize_t count = ::pread(descriptor, text.data(), text.size() - 1, 0);
   const std::string digits(text.data(), count > 0 ? static_cast<std::size_t>(count) : 0);
-  const bool is_number = !digits.empty() && digits.find_first_not_of("0123456789") == std::string::npos;
-  return is_number ? " (process " + digits + ")" : "";
+  return is_number(digits) ? " (process " + digits + ")" : "";
 }
 
 [[noreturn]] void fail(int descriptor, const std::string& run, int reason) {
@@ -63,7 +63,7 @@ bool has_name(int descriptor, const std::filesystem::path& path) {
 // The file stays when the lock is given up: removing it would let two processes lock two files of one name. Who removes
 // it with its folder does so under the lock, and who waited for it looks again.
 RunLock::RunLock(const std::filesystem::path& run) {
-  const std::string shown = printable(run.native(), 400);
+  const std::string shown = printable_path(run);
   const std::filesystem::path path = run / ".lock";
   while (true) {
     fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);

@@ -60,8 +60,7 @@ FileSum save_json(const fs::path& path, const nlohmann::ordered_json& json, int 
 void write_files(const fs::path& folder, const CheckpointToSave& checkpoint) {
   std::error_code failure;
   fs::create_directory(folder, failure);
-  if (failure)
-    throw Error(ExitCode::io, "cannot make the folder " + printable(folder.native(), 400) + ": " + failure.message());
+  if (failure) throw Error(ExitCode::io, "cannot make the folder " + printable_path(folder) + ": " + failure.message());
   Manifest manifest;
   manifest[model_file] = save_tensors(folder / model_file, checkpoint.model);
   manifest[optimizer_file] = save_tensors(folder / optimizer_file, checkpoint.optimizer);

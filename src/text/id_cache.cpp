@@ -12,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/digits.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/quote.h"
@@ -89,7 +90,7 @@ void remove_abandoned(const std::filesystem::path& path) {
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(path.parent_path(), ignored)) {
     const std::string name = entry.path().filename().native();
-    if (!name.starts_with(prefix) || name.find_first_not_of("0123456789", prefix.size()) != std::string::npos) continue;
+    if (!name.starts_with(prefix) || !is_number(std::string_view(name).substr(prefix.size()))) continue;
     const auto written = entry.last_write_time(ignored);
     if (!ignored && now - written > longest_silence) std::filesystem::remove(entry.path(), ignored);
   }
@@ -126,7 +127,7 @@ class UnfinishedFile {
  private:
   [[noreturn]] void fail() const {
     const int reason = errno;
-    throw Error(ExitCode::io, "cannot keep the ids of the text in " + printable(path_.native(), 400) + ": " +
+    throw Error(ExitCode::io, "cannot keep the ids of the text in " + printable_path(path_) + ": " +
                                   std::generic_category().message(reason) +
                                   "; free some space or choose another folder");
   }

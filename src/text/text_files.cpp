@@ -74,7 +74,7 @@ TextFiles::TextFiles(const std::vector<std::string>& names) : paths_(names.begin
   std::error_code unknown;
   for (const fs::path& path : paths_)
     if (!is_sample(path) && fs::status(path, unknown).type() == fs::file_type::not_found)
-      throw Error(ExitCode::missing, printable(path.native(), 400) + " does not exist" + advice_for_missing(path));
+      throw Error(ExitCode::missing, printable_path(path) + " does not exist" + advice_for_missing(path));
 }
 
 std::uint64_t TextFiles::bytes() const {

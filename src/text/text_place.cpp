@@ -82,7 +82,7 @@ std::vector<std::string> places_of(const std::string& name, const std::string& k
 
 std::string listed(const TextNames& names) {
   TextNames shown;
-  for (const std::string& name : names) shown.push_back(printable(name, 400));
+  for (const std::string& name : names) shown.push_back(printable_path(name));
   return joined(shown, ", ");
 }
 

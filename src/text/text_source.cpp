@@ -18,16 +18,11 @@ namespace chargpt {
 namespace {
 
 constexpr std::size_t piece_bytes = std::size_t{1} << 20;
-constexpr std::size_t shown_path_bytes = 400;
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
-std::string shown(const std::filesystem::path& path) {
-  return printable(path.native(), shown_path_bytes);
-}
-
 [[noreturn]] void cannot_read(const std::filesystem::path& path, int reason) {
-  if (reason == ENOENT || reason == ENOTDIR) throw Error(ExitCode::missing, shown(path) + " does not exist");
-  throw Error(ExitCode::io, "cannot read " + shown(path) + ": " + std::generic_category().message(reason));
+  if (reason == ENOENT || reason == ENOTDIR) throw Error(ExitCode::missing, printable_path(path) + " does not exist");
+  throw Error(ExitCode::io, "cannot read " + printable_path(path) + ": " + std::generic_category().message(reason));
 }
 
 /// Opened for reading without waiting for a writer; closes itself.
@@ -86,7 +81,7 @@ TextSource TextSource::in_memory(std::string name, std::string bytes) {
 }
 
 TextSource TextSource::whole_file(const std::filesystem::path& path, std::uint64_t max_bytes) {
-  return in_memory(shown(path), read_file(path, max_bytes));
+  return in_memory(printable_path(path), read_file(path, max_bytes));
 }
 
 TextSource TextSource::pipe(const std::filesystem::path& path, std::uint64_t max_bytes,
@@ -96,17 +91,17 @@ TextSource TextSource::pipe(const std::filesystem::path& path, std::uint64_t max
   while (true) {
     if (note) note(bytes.size());
     const std::optional<std::size_t> count = pipe.read(piece);
-    if (count == 0U) return in_memory(shown(path), std::move(bytes));
+    if (count == 0U) return in_memory(printable_path(path), std::move(bytes));
     if (count.value_or(0) > max_bytes - bytes.size())
       throw Error(ExitCode::data,
-                  shown(path) + " is larger than " + std::to_string(max_bytes) + " bytes, the limit here");
+                  printable_path(path) + " is larger than " + std::to_string(max_bytes) + " bytes, the limit here");
     bytes.append(piece, 0, count.value_or(0));
   }
 }
 
 TextSource TextSource::streamed_file(const std::filesystem::path& path) {
   TextSource source;
-  source.name_ = shown(path);
+  source.name_ = printable_path(path);
   source.path_ = path;
   return source;
 }
