@@ -18,11 +18,7 @@ namespace {
 
 void check_prompt(const std::vector<std::int64_t>& prompt, std::int64_t vocab_size) {
   if (prompt.empty()) throw Error(ExitCode::internal, "a prompt needs at least one id");
-  const auto bad =
-      std::find_if(prompt.begin(), prompt.end(), [&](std::int64_t id) { return id < 0 || id >= vocab_size; });
-  if (bad != prompt.end())
-    throw Error(ExitCode::internal, "the prompt has id " + std::to_string(*bad) + "; the model has ids 0 to " +
-                                        std::to_string(vocab_size - 1));
+  check_ids(prompt, vocab_size, "the prompt");
 }
 
 /// The last block_size tokens of the prompt.

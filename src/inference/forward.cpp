@@ -231,6 +231,7 @@ void Forward::attention_block(const BlockPlan& block, const BlockActivations& ac
                               const BatchSlice& chunk) {
   const long C = plan_.n_embd, ldc = row_stride(C), ldo = row_stride(plan_.attention_width);
   attention(block, acts, layer, chunk);
+  attended(acts, layer, chunk);
   const bool drops = plan_.dropout.attention_output > 0 && chunk.seed != nullptr;
   if (plan_.residual)
     k_.copy(rows_, C, acts.x, ldc, acts.x_mid, ldc);

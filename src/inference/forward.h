@@ -67,6 +67,8 @@ class Forward {
   Forward(const Plan& plan, const Kernels& kernels, bool for_backward)
       : plan_(plan), k_(kernels), for_backward_(for_backward) {}
   virtual void allocate_buffers(BumpAllocator& memory);
+  /// After the attention of each layer: what its weights can be computed from lies in `acts`.
+  virtual void attended(const BlockActivations& /*acts*/, long /*layer*/, const BatchSlice& /*chunk*/) {}
   /// inputs (rows) -> logits_ (rows, V)
   void forward(const BatchSlice& chunk);
   /// Sequences of a chunk; all chunks of a slice are of almost one size.

@@ -1,5 +1,6 @@
 #include "inference/model.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <set>
@@ -73,6 +74,13 @@ Weights chosen_weights(const Checkpoint& checkpoint, Weights which) {
   const RunState& state = checkpoint.state;
   const bool trained = which == Weights::better && !(state.averaged_val_loss < state.val_loss);
   return trained ? Weights::trained : Weights::averaged;
+}
+
+void check_ids(std::span<const std::int64_t> ids, std::int64_t vocab_size, const std::string& whose) {
+  const auto bad = std::ranges::find_if(ids, [&](std::int64_t id) { return id < 0 || id >= vocab_size; });
+  if (bad != ids.end())
+    throw Error(ExitCode::internal, whose + " has id " + std::to_string(*bad) + "; the model has ids 0 to " +
+                                        std::to_string(vocab_size - 1));
 }
 
 void InferenceModel::read(const ParameterValues& values, const std::function<void()>& refuse) {

@@ -1,5 +1,5 @@
 // A trained model as it is read: options, and weights where they lie. For every model type, without LibTorch; nothing
-// is trained here. Decoder and Scorer compute with it.
+// is trained here. Decoder, Scorer and attention_weights() compute with it.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,9 @@ struct ModelUse {
 
 /// Float32 values of the parameter of that name and shape, row-major; null where there is none.
 using ParameterValues = std::function<const float*(const std::string& name, const std::vector<std::int64_t>& shape)>;
+
+/// Error internal for an id that a model of `vocab_size` symbols does not have; `whose` begins its message.
+void check_ids(std::span<const std::int64_t> ids, std::int64_t vocab_size, const std::string& whose);
 
 class InferenceModel {
  public:

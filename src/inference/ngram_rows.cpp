@@ -70,6 +70,24 @@ void ngram_rows(std::span<const NgramTable> tables, std::int64_t vocab_size, std
   }
 }
 
+std::span<const std::int64_t* const> WindowRows::find(std::span<const NgramTable> tables, std::int64_t vocab_size,
+                                                      std::span<const std::int64_t> ids, std::int64_t T) {
+  rows_.resize(tables.size());
+  places_.clear();
+  for (std::vector<std::int64_t>& rows : rows_) {
+    rows.resize(ids.size());
+    places_.push_back(rows.data());
+  }
+  if (tables.empty()) return places_;
+  std::vector<std::int64_t*> of_window(tables.size());
+  const auto length = static_cast<std::size_t>(T);
+  for (std::size_t first = 0; first < ids.size(); first += length) {
+    for (std::size_t table = 0; table < tables.size(); ++table) of_window[table] = rows_[table].data() + first;
+    ngram_rows(tables, vocab_size, ids.subspan(first, length), {}, of_window);
+  }
+  return places_;
+}
+
 void last_ngram_rows(std::span<const NgramTable> tables, std::int64_t vocab_size, std::span<const std::int64_t> ids,
                      std::span<std::int64_t> rows) {
   const auto past = [&](std::int64_t k) {

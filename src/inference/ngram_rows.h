@@ -31,7 +31,19 @@ constexpr std::uint64_t first_hash_factor = 0xff51afd7ed558ccdU, second_hash_fac
 void ngram_rows(std::span<const NgramTable> tables, std::int64_t vocab_size, std::span<const std::int64_t> ids,
                 std::span<const std::int64_t> before, std::span<std::int64_t* const> rows);
 
-/// The same for the last position alone: rows (tables) of the n-gram that ends with `ids`.
+/// The rows of windows of T ids each, found in memory that it keeps.
+class WindowRows {
+ public:
+  /// ids (B, T) -> of each table the row of every token, (B, T). Good until the next call.
+  std::span<const std::int64_t* const> find(std::span<const NgramTable> tables, std::int64_t vocab_size,
+                                            std::span<const std::int64_t> ids, std::int64_t T);
+
+ private:
+  std::vector<std::vector<std::int64_t>> rows_;  ///< by table
+  std::vector<const std::int64_t*> places_;      ///< where they lie
+};
+
+/// The same as ngram_rows() for the last position alone: rows (tables) of the n-gram that ends with `ids`.
 void last_ngram_rows(std::span<const NgramTable> tables, std::int64_t vocab_size, std::span<const std::int64_t> ids,
                      std::span<std::int64_t> rows);
 

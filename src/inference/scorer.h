@@ -7,6 +7,7 @@
 
 #include "inference/forward.h"
 #include "inference/model.h"
+#include "inference/ngram_rows.h"
 #include "inference/window_scorer.h"
 #include "kernels/thread_team.h"
 
@@ -20,16 +21,12 @@ class Scorer : public WindowScorer {
   void score(const WindowBatch& windows, std::span<float> losses) override;
 
  private:
-  void check_ids(std::span<const std::int64_t> ids) const;
-  void find_rows(const WindowBatch& windows);
-
   const cpu::Plan& plan_;
   cpu::ThreadTeam team_;
   cpu::AlignedFloats packed_;
   cpu::WeightPointers weights_;
-  std::vector<cpu::Forward> forwards_;                 ///< one for each thread of the team
-  std::vector<std::vector<std::int64_t>> ngram_rows_;  ///< of each table, for every token
-  std::vector<const std::int64_t*> row_pointers_;      ///< where they lie
+  std::vector<cpu::Forward> forwards_;  ///< one for each thread of the team
+  WindowRows ngram_rows_;
 };
 
 }  // namespace chargpt

@@ -1,6 +1,7 @@
 // Models held for inference against the LibTorch modules of the same weights, over all options and model types.
 #include "inference/model.h"
 
+#include <ATen/ops/from_blob.h>
 #include <torch/types.h>
 #include <torch/utils.h>
 
@@ -8,10 +9,13 @@
 
 #include "engine/device.h"
 #include "engine/module_decoding.h"
+#include "inference/attention_weights.h"
+#include "inference/dimensions.h"
 #include "inference/model_types.h"
 #include "inference/positions.h"
 #include "inference/scorer.h"
 #include "model/attention.h"
+#include "model/attention_steps.h"
 #include "model/registry.h"
 #include "model/variants.h"
 
@@ -21,7 +25,7 @@ using namespace chargpt;
 
 namespace {
 
-std::vector<std::int64_t> some_ids(std::int64_t count, std::int64_t vocab_size) {
+std::vector<std::int64_t> ids_of(std::int64_t count, std::int64_t vocab_size) {
   std::vector<std::int64_t> ids;
   for (std::int64_t i = 0; i < count; ++i) ids.push_back((i * i + 3 * i + i / 5) % vocab_size);
   return ids;
@@ -36,12 +40,18 @@ torch::Tensor expected_losses(LanguageModel& model, const std::vector<std::int64
 }
 
 double worst_error(LanguageModel& model, Scorer& scorer, std::int64_t B, std::int64_t T) {
-  const std::vector<std::int64_t> all = some_ids(B * T + 1, model.vocab_size());
+  const std::vector<std::int64_t> all = ids_of(B * T + 1, model.vocab_size());
   const std::vector<std::int64_t> inputs(all.begin(), all.end() - 1), targets(all.begin() + 1, all.end());
   std::vector<float> losses(inputs.size());
   scorer.score({.inputs = inputs, .targets = targets, .T = T}, losses);
   const torch::Tensor expected = expected_losses(model, inputs, targets, T);
   return (torch::tensor(losses).to(torch::kFloat64) - expected).abs().max().item<double>();
+}
+
+/// (layers, nh, T, T)
+torch::Tensor inferred_weights(const LanguageModel& model, const std::vector<std::int64_t>& ids) {
+  AttentionWeights weights = attention_weights(inference_of(model), ids);
+  return at::from_blob(weights.values.data(), {weights.layers, weights.heads, weights.T, weights.T}).clone();
 }
 
 template <class Values>
@@ -67,6 +77,46 @@ TEST_CASE("losses are the module's, over all options and model types") {
     ++compared;
   }
   CHECK(compared > 90);
+}
+
+TEST_CASE("attention weights are the module's, over all options and model types") {
+  const OneThread one;  // of LibTorch
+  std::vector<Variant> variants = all_variants();
+  variants.push_back(variant("several tiles and panels", "gpt", [](auto& c) {
+    c.block_size = 150, c.n_head = 3, c.head_size = 20, c.position = Position::rope, c.qk_norm = true;
+  }));
+  int compared = 0;
+  for (const Variant& variant : variants) {
+    INFO(variant.name);
+    const auto model = make_spoken_model(variant.config, 3);
+    disturb(*model);
+    for (const std::int64_t T : {std::int64_t{1}, std::int64_t{5}, model->block_size()}) {
+      const torch::NoGradGuard no_grad;
+      const std::vector<std::int64_t> ids = ids_of(T, test_vocab);
+      AttentionMaps expected;
+      model->forward(torch::tensor(ids).view({1, T}), {.attention = &expected});
+      const torch::Tensor found = inferred_weights(*model, ids);
+      REQUIRE(found.size(0) == std::ssize(expected));
+      for (std::size_t layer = 0; layer < expected.size(); ++layer)
+        CHECK(largest_difference(found[static_cast<std::int64_t>(layer)], expected[layer][0]) < 1e-5);
+      compared += static_cast<int>(expected.size());
+    }
+  }
+  CHECK(compared > 500);
+}
+
+TEST_CASE("attention weights of one head are those of attention step by step") {
+  const torch::NoGradGuard no_grad;
+  const auto model = make_model(variant("one head", "attention", [](auto& c) { c.n_head = 1; }).config, test_vocab, 3);
+  disturb(*model);
+  const auto parameters = model->named_parameters();
+  const std::vector<std::int64_t> ids = ids_of(8, test_vocab);
+  const torch::Tensor x = parameters["wte.weight"].index({torch::tensor(ids)}) + parameters["wpe.weight"];
+  const auto projections = parameters["attn.c_attn.weight"].chunk(3);
+  const SelfAttentionSteps steps =
+      self_attention_steps(x, {projections[0].t(), projections[1].t(), projections[2].t(), {}, {}, {}},
+                           causal_mask(8, 8, x.options()), score_scale(model->config()));
+  CHECK(largest_difference(inferred_weights(*model, ids)[0][0], steps.weights) < 1e-6);
 }
 
 TEST_CASE("positions are LibTorch's to the bit") {

@@ -1,0 +1,83 @@
+#include "inference/attention_weights.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "base/error.h"
+#include "inference/forward.h"
+#include "inference/ngram_rows.h"
+#include "inference/pack_weights.h"
+#include "kernels/buffers.h"
+#include "kernels/kernels.h"
+
+namespace chargpt {
+namespace {
+
+/// A forward pass whose attention weights are kept: computed anew from queries, keys and the statistics of each row's
+/// softmax, as in training's backward pass, since attention itself holds no more than a tile of them.
+class WatchedForward : private cpu::Forward {
+ public:
+  WatchedForward(const cpu::Plan& plan, std::int64_t T)
+      : Forward(plan, cpu::kernels()),
+        weights_of_window_{.layers = plan.n_layer, .heads = plan.n_head, .T = T, .values = {}},
+        transposed_keys_(plan.head_size * cpu::row_stride(T) + k_.slack) {
+    weights_of_window_.values.resize(static_cast<std::size_t>(plan.n_layer * plan.n_head * T * T));
+    prepare(1, T);
+  }
+
+  AttentionWeights read(const cpu::WeightPointers& weights, const cpu::BatchSlice& window) {
+    weights_ = &weights;
+    forward(window);
+    return std::move(weights_of_window_);
+  }
+
+ private:
+  void attended(const cpu::BlockActivations& acts, long layer, const cpu::BatchSlice& window) override {
+    float* to = weights_of_window_.values.data() + layer * plan_.n_head * window.T * window.T;
+    if (!plan_.causal) return void(std::fill_n(to, window.T * window.T, 1.0F / static_cast<float>(window.T)));
+    for_each_head(acts, layer, window, [&](const Head& head) {
+      write_weights(head, to);
+      to += window.T * window.T;
+    });
+  }
+
+  /// One head's, (T, T): exp(scale q k^T - max) / sum over what each row sees, and zeros.
+  void write_weights(const Head& head, float* to) {
+    const cpu::HeadShape& shape = head.shape;
+    const long stride = cpu::row_stride(shape.T);
+    const float* const keys = head.q + plan_.attention_width;
+    k_.transpose(shape.T, shape.hs, keys, shape.ld, transposed_keys_.data(), stride);
+    k_.matmul(shape.T, shape.T, shape.hs, head.q, shape.ld, transposed_keys_.data(), stride, k_.panel_width, to,
+              shape.T, false);
+    for (long i = 0; i < shape.T; ++i) {
+      const float max_scaled = head.softmax_stats[2 * i], inverse_sum = head.softmax_stats[2 * i + 1];
+      float* const row = to + i * shape.T;
+      for (long j = 0; j <= i; ++j) row[j] = std::exp(row[j] * shape.scale - max_scaled) * inverse_sum;
+      std::fill(row + i + 1, row + shape.T, 0.0F);
+    }
+  }
+
+  AttentionWeights weights_of_window_;
+  cpu::AlignedFloats transposed_keys_;  ///< (hs, T)
+};
+
+}  // namespace
+
+AttentionWeights attention_weights(const InferenceModel& model, std::span<const std::int64_t> ids) {
+  const cpu::Plan& plan = model.plan();
+  const std::int64_t T = std::ssize(ids);
+  if (T < 1 || T > plan.block_size)
+    throw Error(ExitCode::internal,
+                "a window of " + std::to_string(T) + " ids; the model takes 1 to " + std::to_string(plan.block_size));
+  check_ids(ids, plan.vocab_size, "a window");
+  WindowRows rows;
+  cpu::AlignedFloats packed(plan.packed_floats);
+  cpu::pack_weights(plan, model.values(), cpu::PackedType::float32, cpu::kernels(), 0, 1, packed.data());
+  return WatchedForward(plan, T).read(
+      {.values = model.values(), .packed = packed.data()},
+      {.inputs = ids.data(), .count = 1, .T = T, .rows = rows.find(plan.ngrams, plan.vocab_size, ids, T)});
+}
+
+}  // namespace chargpt
