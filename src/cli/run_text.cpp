@@ -14,6 +14,7 @@
 #include "cli/signals.h"
 #include "report/format.h"
 #include "report/log.h"
+#include "text/id_cache.h"
 #include "text/sample_text.h"
 
 namespace chargpt {
@@ -93,10 +94,10 @@ void log_notices(const Corpus& corpus) {
 }
 
 FoundText text_of_run(const Checkpoint& checkpoint, const DataConfig& data, const std::filesystem::path& run,
-                      const std::filesystem::path& cache_folder, const OutputArguments& output) {
+                      const OutputArguments& output) {
   const bool named = data.text != checkpoint.config.config.data.text;
   const KnownText known{data, checkpoint.vocabulary, checkpoint.state.data, run};
-  FoundText found = find_text(known, named, cache_folder, reading_progress(output));
+  FoundText found = find_text(known, named, id_cache_folder(), reading_progress(output));
   if (found.names != data.text) log_note("the text of " + run.string() + " is at " + joined(found.names, ", "));
   return found;
 }

@@ -26,6 +26,6 @@ void log_notices(const Corpus& corpus);
 /// where it is. `data`: the checkpoint's, or the user's change of it; a text named there is then the only one looked
 /// at.
 FoundText text_of_run(const Checkpoint& checkpoint, const DataConfig& data, const std::filesystem::path& run,
-                      const std::filesystem::path& cache_folder, const OutputArguments& output);
+                      const OutputArguments& output);
 
 }  // namespace chargpt

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/names.h"
+#include "base/quote.h"
 #include "text/id_cache.h"
 #include "text/survey.h"
 #include "text/symbol_index.h"
@@ -159,16 +160,16 @@ Survey survey_some(const std::vector<TextSource>& sources, const DataConfig& dat
   return survey;
 }
 
-Corpus corpus_in_memory(const std::vector<TextSource>& sources, const DataConfig& data,
-                        const std::optional<Vocabulary>& vocabulary) {
-  Survey survey = survey_some(sources, data, vocabulary);
+/// What was surveyed, encoded into memory.
+Corpus corpus_in_memory(const std::vector<TextSource>& sources, Survey survey, const DataConfig& data,
+                        std::vector<std::string> notices = {}) {
   const int width = narrowest_width(survey.vocabulary.size());
   const auto ids = std::make_shared<std::vector<std::byte>>();
   ids->reserve(static_cast<std::size_t>(survey.tokens) * static_cast<std::size_t>(width));
   encode_texts(sources, survey, width,
                [&ids](std::span<const std::byte> run) { ids->insert(ids->end(), run.begin(), run.end()); });
   const TokenView tokens(ids->data(), width, survey.tokens);
-  auto notices = notices_of(sources, survey.vocabulary.units());
+  for (std::string& notice : notices_of(sources, survey.vocabulary.units())) notices.push_back(std::move(notice));
   return Corpus(std::move(survey.vocabulary), tokens, ids, holdout_of(data), std::move(notices));
 }
 
@@ -183,20 +184,26 @@ std::optional<Corpus> corpus_from_cache(const IdCache& cache, const std::vector<
   return corpus;
 }
 
+/// Without a place to keep the ids, in memory: the next start takes as long as this one.
 Corpus corpus_through_cache(const IdCache& cache, const std::vector<TextSource>& sources, const DataConfig& data,
                             const std::optional<Vocabulary>& vocabulary) {
   if (auto corpus = corpus_from_cache(cache, sources, holdout_of(data))) return *std::move(corpus);
-  const Survey survey = survey_some(sources, data, vocabulary);
-  const int width = narrowest_width(survey.vocabulary.size());
-  cache.write(survey.vocabulary, width, survey.tokens,
-              [&](const IdSink& sink) { encode_texts(sources, survey, width, sink); });
-  if (auto corpus = corpus_from_cache(cache, sources, holdout_of(data))) return *std::move(corpus);
-  throw Error(ExitCode::io, cache.path().native() +
-                                " does not read back as it was written; check the disk, or choose another folder");
+  Survey survey = survey_some(sources, data, vocabulary);
+  std::string problem = printable_path(cache.path()) + " does not read back as it was written";
+  try {
+    cache.write(survey.vocabulary, narrowest_width(survey.vocabulary.size()), survey.tokens, [&](const IdSink& sink) {
+      encode_texts(sources, survey, narrowest_width(survey.vocabulary.size()), sink);
+    });
+    if (auto corpus = corpus_from_cache(cache, sources, holdout_of(data))) return *std::move(corpus);
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::io) throw;
+    problem = error.what();
+  }
+  return corpus_in_memory(sources, std::move(survey), data, {problem + "; the next start reads the text again"});
 }
-/// The file for the ids of these texts in this vocabulary; its key changes with the texts' state. A given
-/// vocabulary belongs to a run, and a run has one text, whatever its name: one file, still good once the text is
-/// renamed.
+
+/// The file for the ids of these texts in this vocabulary; its key changes with the texts' state. A given vocabulary
+/// belongs to a run, and a run has one text, whatever its name: one file, still good once the text is renamed.
 IdCache cache_of(const TextFiles& files, const std::filesystem::path& folder, const DataConfig& data,
                  const std::optional<Vocabulary>& vocabulary) {
   std::uint64_t name = crc64(std::string(enum_name(vocabulary ? vocabulary->units() : data.units)));
@@ -300,10 +307,17 @@ Corpus load_corpus(const DataConfig& data, const std::filesystem::path& cache_fo
                    const std::optional<Vocabulary>& vocabulary, std::uint64_t memory_limit,
                    const ReadingProgress& progress) {
   const TextFiles files(data.text);
-  if (files.within(memory_limit)) return corpus_in_memory(files.in_memory(memory_limit, progress), data, vocabulary);
+  const auto in_memory = [&](const std::vector<TextSource>& sources) {
+    return corpus_in_memory(sources, survey_some(sources, data, vocabulary), data);
+  };
+  if (files.within(memory_limit)) return in_memory(files.in_memory(memory_limit, progress));
   std::vector<TextSource> sources = files.streamed(memory_limit, progress);
   if (progress) watch(sources, files.bytes(), progress);
-  if (cache_folder.empty() || !files.regular()) return corpus_in_memory(sources, data, vocabulary);
+  if (cache_folder.empty() || !files.regular()) return in_memory(sources);
+  if (vocabulary) {  // what a run's first start has kept, before it had one
+    auto corpus = corpus_from_cache(cache_of(files, cache_folder, data, std::nullopt), sources, holdout_of(data));
+    if (corpus && corpus->vocabulary() == *vocabulary) return *std::move(corpus);
+  }
   return corpus_through_cache(cache_of(files, cache_folder, data, vocabulary), sources, data, vocabulary);
 }
 
@@ -316,7 +330,8 @@ void check_splits(const Corpus& corpus, std::int64_t block_size) {
 
 Corpus corpus_from_text(std::string_view utf8, const DataConfig& data, const std::string& source,
                         const std::optional<Vocabulary>& vocabulary) {
-  return corpus_in_memory({TextSource::in_memory(source, std::string(utf8))}, data, vocabulary);
+  const std::vector sources = {TextSource::in_memory(source, std::string(utf8))};
+  return corpus_in_memory(sources, survey_some(sources, data, vocabulary), data);
 }
 
 }  // namespace chargpt

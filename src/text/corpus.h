@@ -85,9 +85,10 @@ constexpr std::uint64_t most_bytes_in_memory = std::uint64_t{64} << 20;
 
 /// Reads and joins data.text. `vocabulary`: encode with this one (resume, eval, fine-tuning) instead of building one;
 /// characters it lacks are an Error data. `cache_folder`: where the ids of texts over 64 MB are kept as a memory-mapped
-/// file (empty: next to nothing, in memory). The cache belongs to one text, as its files' names, sizes, times and ends
-/// tell it apart; a stale or damaged one is rebuilt. Errors: missing file (66), not UTF-8 with offset and line (65),
-/// binary (65), too many symbols (65), empty (65).
+/// file for the next start (see id_cache_folder()); empty, or without room there: in memory, next to nothing of the
+/// text itself. The cache belongs to one text, as its files' names, sizes, times and ends tell it apart; a stale or
+/// damaged one is rebuilt. Errors: missing file (66), not UTF-8 with offset and line (65), binary (65), too many
+/// symbols (65), empty (65).
 Corpus load_corpus(const DataConfig& data, const std::filesystem::path& cache_folder = {},
                    const std::optional<Vocabulary>& vocabulary = std::nullopt,
                    std::uint64_t memory_limit = most_bytes_in_memory, const ReadingProgress& progress = {});

@@ -8,6 +8,7 @@
 #include <bit>
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <system_error>
 #include <utility>
@@ -82,6 +83,36 @@ std::optional<Vocabulary> vocabulary_of(const Header& header, std::span<const st
   return Vocabulary::of_characters(std::move(symbols));
 }
 
+bool is_cache(const std::string& name) {
+  constexpr std::string_view prefix = "ids-", suffix = ".bin";
+  return name.size() == prefix.size() + 16 + suffix.size() && name.starts_with(prefix) && name.ends_with(suffix) &&
+         name.find_first_not_of("0123456789abcdef", prefix.size()) == name.size() - suffix.size();
+}
+
+/// The oldest go, but for `path`.
+void remove_beyond(std::uint64_t most, const std::filesystem::path& path) {
+  struct Cache {
+    std::filesystem::file_time_type written;
+    std::uint64_t bytes;
+    std::filesystem::path path;
+  };
+  std::vector<Cache> others;
+  std::error_code ignored;
+  std::uint64_t bytes = std::filesystem::file_size(path, ignored);
+  for (const auto& entry : std::filesystem::directory_iterator(path.parent_path(), ignored)) {
+    if (!is_cache(entry.path().filename().native()) || entry.path() == path || !entry.is_regular_file(ignored))
+      continue;
+    others.push_back({entry.last_write_time(ignored), entry.file_size(ignored), entry.path()});
+    bytes += others.back().bytes;
+  }
+  std::ranges::sort(others, {}, &Cache::written);
+  for (const Cache& cache : others) {
+    if (bytes <= most) return;
+    std::filesystem::remove(cache.path, ignored);
+    bytes -= cache.bytes;
+  }
+}
+
 /// Removes what killed processes left of this file; a live writer keeps touching its own.
 void remove_abandoned(const std::filesystem::path& path) {
   constexpr auto longest_silence = std::chrono::hours(1);
@@ -94,6 +125,10 @@ void remove_abandoned(const std::filesystem::path& path) {
     const auto written = entry.last_write_time(ignored);
     if (!ignored && now - written > longest_silence) std::filesystem::remove(entry.path(), ignored);
   }
+}
+
+[[noreturn]] void cannot_keep(const std::filesystem::path& path, const std::string& reason) {
+  throw Error(ExitCode::io, "the ids of the text cannot be kept in " + printable_path(path) + ": " + reason);
 }
 
 /// A file that takes its name only when it is finished; removed otherwise.
@@ -118,19 +153,14 @@ class UnfinishedFile {
     if (write_all(number_, bytes, offset) < bytes.size()) fail();
   }
 
+  /// Without fsync, which for a long text takes longer than reading it again: what a power cut spoils, its sum tells.
   void finish() {
-    if (::fsync(number_) != 0 || ::rename(temporary_.c_str(), path_.c_str()) != 0) fail();
+    if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail();
     finished_ = true;
-    fsync_path(path_.has_parent_path() ? path_.parent_path() : ".");
   }
 
  private:
-  [[noreturn]] void fail() const {
-    const int reason = errno;
-    throw Error(ExitCode::io, "cannot keep the ids of the text in " + printable_path(path_) + ": " +
-                                  std::generic_category().message(reason) +
-                                  "; free some space or choose another folder");
-  }
+  [[noreturn]] void fail() const { cannot_keep(path_, std::generic_category().message(errno)); }
 
   std::filesystem::path path_;
   std::filesystem::path temporary_;
@@ -139,6 +169,17 @@ class UnfinishedFile {
 };
 
 }  // namespace
+
+std::filesystem::path id_cache_folder() {
+  const auto folder_of = [](const char* variable) {
+    const char* const value = std::getenv(variable);
+    return std::filesystem::path(value == nullptr ? "" : value);
+  };
+  if (std::getenv("CHARGPT_CACHE") != nullptr) return folder_of("CHARGPT_CACHE");
+  if (const auto folder = folder_of("XDG_CACHE_HOME"); folder.is_absolute()) return folder / "chargpt";
+  const auto home = folder_of("HOME");
+  return home.is_absolute() ? home / ".cache/chargpt" : "";
+}
 
 std::optional<IdCache::Content> IdCache::open() const {
   std::error_code absent;
@@ -159,7 +200,7 @@ std::optional<IdCache::Content> IdCache::open() const {
 }
 
 void IdCache::write(const Vocabulary& vocabulary, int width, std::int64_t tokens,
-                    const std::function<void(const IdSink&)>& fill) const {
+                    const std::function<void(const IdSink&)>& fill, std::uint64_t most_bytes) const {
   Header header{.magic = magic,
                 .key = key_,
                 .units = static_cast<std::uint64_t>(vocabulary.units()),
@@ -172,6 +213,11 @@ void IdCache::write(const Vocabulary& vocabulary, int width, std::int64_t tokens
   std::error_code reported_by_open;
   std::filesystem::create_directories(path_.parent_path(), reported_by_open);
   remove_abandoned(path_);
+  const std::uint64_t bytes = static_cast<std::uint64_t>(tokens) * static_cast<std::uint64_t>(width);
+  std::error_code unknown;
+  const auto space = std::filesystem::space(path_.parent_path(), unknown);
+  if (!unknown && space.available / 4 < bytes)
+    cannot_keep(path_, "they would take more than a quarter of the free space");
   UnfinishedFile file(path_);
   std::uint64_t offset = ids_offset(header.symbols);
   fill([&](std::span<const std::byte> ids) {
@@ -183,6 +229,7 @@ void IdCache::write(const Vocabulary& vocabulary, int width, std::int64_t tokens
   file.write(std::as_bytes(std::span(&header, 1)), 0);
   file.write(code_points, sizeof header);
   file.finish();
+  remove_beyond(most_bytes, path_);
 }
 
 }  // namespace chargpt

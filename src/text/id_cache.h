@@ -14,8 +14,14 @@
 
 namespace chargpt {
 
+/// Where the ids of long texts wait for the next start: $CHARGPT_CACHE, else $XDG_CACHE_HOME/chargpt, else
+/// $HOME/.cache/chargpt. Empty where CHARGPT_CACHE is, or none of them is set: then none are kept.
+std::filesystem::path id_cache_folder();
+
 /// Takes the ids of a text, in order, a run at a time.
 using IdSink = std::function<void(std::span<const std::byte>)>;
+
+constexpr std::uint64_t most_cached_bytes = std::uint64_t{8} << 30;
 
 class IdCache {
  public:
@@ -34,10 +40,11 @@ class IdCache {
   /// the sum of the ids is left to the caller, who needs it anyway.
   std::optional<Content> open() const;
 
-  /// Replaces the file: `fill` is called with the sink of its ids, of `width` bytes each. Error io: disk full and the
-  /// like.
+  /// Replaces the file: `fill` is called with the sink of its ids, of `width` bytes each; then removes the oldest other
+  /// caches of the folder while all together are above `most_bytes`. Error io: disk full and the like, and where
+  /// the ids would take more than a quarter of the free space.
   void write(const Vocabulary& vocabulary, int width, std::int64_t tokens,
-             const std::function<void(const IdSink&)>& fill) const;
+             const std::function<void(const IdSink&)>& fill, std::uint64_t most_bytes = most_cached_bytes) const;
 
  private:
   std::filesystem::path path_;

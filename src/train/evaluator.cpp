@@ -1,13 +1,27 @@
 #include "train/evaluator.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <string>
 
 #include "evaluate/split_loss.h"
 #include "optimizer/averages.h"
+#include "train/run_length.h"
 
 namespace chargpt {
 namespace {
+
+constexpr std::int64_t long_split = 131'072, least_scored = 32'768;
+constexpr double most_of_run = 0.1;
+constexpr double passes_of_step = 3;  ///< forward passes that cost as much as a step on the same tokens
+constexpr const char* key = "eval.eval_iters";
+constexpr const char* long_split_origin = "a long validation split";
+
+/// How often an evaluation scores the windows of validation: with the train split's and the averaged weights.
+double times_scored(const Config& config) {
+  return (config.train.ema > 0 ? 2 : 1) + 0.25;
+}
 
 /// Windows of a whole split, the last one short.
 std::int64_t windows_of(TokenView split, std::int64_t block_size) {
@@ -58,6 +72,24 @@ double Evaluator::validation_loss(double from, double to) {
   beat(0);
   if (exact()) return split_loss(*learner_.engine, corpus_.val(), block_size, 0, beat).mean;
   return sampled_loss(*learner_.engine, corpus_.val(), block_size, val_windows(), beat);
+}
+
+void limit_evaluations_of_long_split(ResolvedConfig& resolved, std::int64_t val_tokens) {
+  const Config& config = resolved.config;
+  const std::string origin = origin_of(resolved, key);
+  if (val_tokens <= long_split || config.eval.eval_iters > 0 || (origin != "default" && !origin.starts_with("preset ")))
+    return;
+  const auto between = static_cast<double>(config.eval.eval_interval) * static_cast<double>(tokens_per_step(config));
+  const double affordable = most_of_run * passes_of_step * between / times_scored(config);
+  const double batch = static_cast<double>(config.train.batch_size * config.model.block_size);
+  resolved.config.eval.eval_iters =
+      std::lround(std::clamp(affordable, static_cast<double>(least_scored), static_cast<double>(val_tokens)) / batch);
+  resolved.config.eval.eval_iters = std::max<std::int64_t>(1, resolved.config.eval.eval_iters);
+  resolved.origin[key] = long_split_origin;
+}
+
+bool scores_part_of_long_split(const ResolvedConfig& config) {
+  return origin_of(config, key) == long_split_origin;
 }
 
 void record_losses(RunProgress& progress, const EvaluationLosses& losses) {

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "checkpoint/checkpoint.h"
-#include "config/config.h"
+#include "config/load.h"
 #include "text/corpus.h"
 #include "train/emitter.h"
 #include "train/learner.h"
@@ -43,6 +43,13 @@ class Evaluator {
   Learner& learner_;
   const EventEmitter& emitter_;
 };
+
+/// In a new run, evaluations of a long validation split (over 131,072 tokens) score a part of it, 32,768 tokens or as
+/// many as keep all evaluations together within a tenth of the run: sets eval.eval_iters where only a default or a
+/// preset has.
+void limit_evaluations_of_long_split(ResolvedConfig& config, std::int64_t val_tokens);
+/// Whether that has happened, now or when the run began.
+bool scores_part_of_long_split(const ResolvedConfig& config);
 
 /// Writes the losses at progress.step into it; the better of trained and averaged weights decides whether they are the
 /// best. A loss before the first step is shown but never counts as the best: it has no checkpoint.

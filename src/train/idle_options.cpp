@@ -1,4 +1,5 @@
 #include "train/idle_options.h"
+#include "train/run_length.h"
 
 #include <algorithm>
 #include <functional>
@@ -81,13 +82,7 @@ std::string value_of(const ResolvedConfig& resolved, const std::string& option) 
 /// Defaults, presets, files, flags: each is set knowing those before it.
 int layer_of(const std::string& origin) {
   if (origin.starts_with("--")) return 3;
-  return origin.empty() || origin == "default" ? 0 : origin.starts_with("preset ") ? 1 : 2;
-}
-
-/// Empty for an option that no file, flag or default set.
-std::string origin_of(const ResolvedConfig& resolved, const std::string& option) {
-  const auto found = resolved.origin.find(option);
-  return found == resolved.origin.end() ? "" : found->second;
+  return origin == "default" ? 0 : origin.starts_with("preset ") ? 1 : 2;
 }
 
 /// Whether a group of the arena is one of train.groups: the others are named after model.decay.

@@ -3,6 +3,7 @@
 #include "base/line_of.h"
 #include "engine/device.h"
 #include "train/conditions.h"
+#include "train/evaluator.h"
 #include "train/footprint.h"
 #include "train/idle_options.h"
 #include "train/run_length.h"
@@ -34,6 +35,11 @@ std::vector<std::string> notices_of(const ResolvedConfig& config, const Learner&
   append(lines, schedule_warnings(config.config.train));
   append(lines, overridden_by_groups(config, learner.arena));
   append(lines, idle_options(config));
+  if (scores_part_of_long_split(config))
+    lines.push_back(line_of("evaluations on the way score ",
+                            config.config.eval.eval_iters * config.config.train.batch_size,
+                            " windows of the long validation split, so that they take little of the run; all of it: "
+                            "--eval_iters 0"));
   append(lines, machine_notices(config.config.train, learner, threads));
   if (learner.model->leaks())
     lines.emplace_back("this model sees the symbols it has to predict, so its loss means nothing");

@@ -22,12 +22,12 @@ constexpr double part_spent_on_measuring = 0.05;  ///< of max_seconds
 constexpr double most_seconds_of_measuring = 3;
 constexpr std::int64_t most_steps_of_measuring = 1'000'000;
 
-std::string origin_of(const std::string& key, const ResolvedConfig& resolved) {
-  const auto found = resolved.origin.find(key);
-  return found == resolved.origin.end() ? "" : found->second;
-}
-
 }  // namespace
+
+std::string origin_of(const ResolvedConfig& resolved, const std::string& option) {
+  const auto found = resolved.origin.find(option);
+  return found == resolved.origin.end() ? "default" : found->second;
+}
 
 std::int64_t tokens_per_step(const Config& config) {
   return config.train.batch_size * config.train.gradient_accumulation_steps * config.model.block_size;
@@ -35,7 +35,7 @@ std::int64_t tokens_per_step(const Config& config) {
 
 std::vector<std::string> length_limits(const ResolvedConfig& resolved) {
   const TrainConfig& train = resolved.config.train;
-  const std::string origin = origin_of(steps_key, resolved);
+  const std::string origin = origin_of(resolved, steps_key);
   std::vector<std::string> limits;
   if (train.max_epochs > 0) limits.emplace_back(epochs_key);
   if (train.max_seconds > 0) limits.emplace_back(seconds_key);
@@ -54,7 +54,7 @@ bool needs_pace(const std::vector<std::string>& limits) {
 }
 
 bool limits_evaluations(const ResolvedConfig& resolved) {
-  return origin_of(evaluations_key, resolved) == seconds_key;
+  return origin_of(resolved, evaluations_key) == seconds_key;
 }
 
 void settle_steps(ResolvedConfig& resolved, const std::string& option, std::int64_t steps) {
@@ -64,7 +64,7 @@ void settle_steps(ResolvedConfig& resolved, const std::string& option, std::int6
 }
 
 std::string length_set_by(const ResolvedConfig& resolved) {
-  const std::string origin = origin_of(steps_key, resolved);
+  const std::string origin = origin_of(resolved, steps_key);
   for (const char* option : {epochs_key, seconds_key})
     if (origin == option || origin == lowered_by + option) return option;
   return steps_key;

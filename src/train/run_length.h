@@ -15,6 +15,9 @@
 
 namespace chargpt {
 
+/// Where an option's value comes from, "default" where that is not recorded.
+std::string origin_of(const ResolvedConfig& resolved, const std::string& option);
+
 /// Tokens that one step sees: batch_size * gradient_accumulation_steps * block_size.
 std::int64_t tokens_per_step(const Config& config);
 

@@ -129,7 +129,7 @@ void copy_history(const std::filesystem::path& from, const std::filesystem::path
 void train_branch(const Arguments& arguments, const std::filesystem::path& run, const Branch& branch) {
   const std::int64_t step = branch.from.state.step;
   NewRun folder(branch.folder.string(), branch.config.config.name, /*overwrite=*/false);
-  FoundText text = text_of_run(branch.from, branch.config.config.data, run, /*cache_folder=*/{}, arguments.output);
+  FoundText text = text_of_run(branch.from, branch.config.config.data, run, arguments.output);
   log_notices(text.corpus);
   TrainerOptions options = options_to_resume(trainer_options(arguments, folder.path()), branch.from.state);
   options.closing = work_after_a_run(branch.config.config, text.corpus);
@@ -158,7 +158,7 @@ void run_resume(const Arguments& arguments) {
   ResolvedConfig config = checkpoint.config;
   apply_overrides(config, arguments.config.overrides());
   refuse_another_model(checkpoint.config.config, config.config);
-  FoundText text = text_of_run(checkpoint, config.config.data, run, /*cache_folder=*/run, arguments.output);
+  FoundText text = text_of_run(checkpoint, config.config.data, run, arguments.output);
   log_notices(text.corpus);
   TrainerOptions options = options_to_resume(trainer_options(arguments, run), checkpoint.state);
   options.closing = work_after_a_run(config.config, text.corpus);

@@ -12,6 +12,7 @@
 #include "report/progress.h"
 #include "run/checkpoints.h"
 #include "run/run_folder.h"
+#include "train/evaluator.h"
 #include "training/commands.h"
 #include "training/result.h"
 #include "training/training.h"
@@ -72,6 +73,7 @@ void run_train(const Arguments& arguments) {
   choose_text(config);
   Corpus corpus = load_training_corpus(config, arguments.output);
   check_splits(corpus, config.config.model.block_size);
+  limit_evaluations_of_long_split(config, corpus.val().size());
   if (arguments.dry_run) return print_plan(arguments, config, std::move(corpus));
 
   NewRun run(arguments.run, config.config.name, arguments.overwrite);

@@ -2,8 +2,11 @@
 
 #include <sys/stat.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
+#include <optional>
 #include <thread>
 
 #include "base/files.h"
@@ -11,6 +14,7 @@
 #include "base/utf8.h"
 #include "failure.h"
 #include "source_path.h"
+#include "text/id_cache.h"
 #include "text/sample_text.h"
 
 namespace chargpt {
@@ -466,13 +470,73 @@ TEST_CASE("a cache is not written through a link that has its temporary file's n
   CHECK(fs::is_symlink(link));
 }
 
-TEST_CASE("a cache that cannot be written is an error of input or output that names it") {
+TEST_CASE("where no cache can be written, the ids are kept in memory, with a notice that names the place") {
   const Folder folder;
   const std::string occupied = folder.file("cache", "a file, not a folder");
-  const auto error = error_of([&] { load_corpus(with_text({folder.file("text", "abc")}), occupied, {}, 0); });
-  CHECK(error.first == ExitCode::io);
-  CHECK(error.second.starts_with("cannot keep the ids of the text in " + occupied + "/ids-"));
-  CHECK(error.second.ends_with(": Not a directory; free some space or choose another folder"));
+  const Corpus corpus = load_corpus(with_text({folder.file("text", "abc")}), occupied, {}, 0);
+  CHECK(text_of(corpus) == "abc");
+  REQUIRE(corpus.notices().size() == 1);
+  const std::string notice = corpus.notices().front();
+  CHECK(notice.starts_with("the ids of the text cannot be kept in " + occupied + "/ids-"));
+  CHECK(notice.ends_with(": Not a directory; the next start reads the text again"));
+}
+
+TEST_CASE("a run's vocabulary finds the cache that its first start wrote before there was one") {
+  const CachedText cached;
+  const Vocabulary vocabulary = corpus_of("some cached text").vocabulary(),
+                   larger = corpus_of("some cached text, or another").vocabulary();
+  const auto load = [&](const Vocabulary& with) {
+    return load_corpus(with_text({cached.name}), cached.path.parent_path(), with, 0);
+  };
+  CHECK(load(vocabulary).fingerprint() == cached.load().fingerprint());
+  CHECK(std::distance(fs::directory_iterator(cached.path.parent_path()), fs::directory_iterator()) == 1);
+  CHECK(load(larger).vocabulary() == larger);
+  CHECK(std::distance(fs::directory_iterator(cached.path.parent_path()), fs::directory_iterator()) == 2);
+}
+
+TEST_CASE("caches live in CHARGPT_CACHE, or where the user's programs keep theirs") {
+  const auto set = [](const char* name, const std::optional<std::string>& value) {
+    value ? ::setenv(name, value->c_str(), 1) : ::unsetenv(name);
+  };
+  const auto with = [&](const std::optional<std::string>& own, const std::optional<std::string>& xdg,
+                        const std::optional<std::string>& home) {
+    std::array<std::optional<std::string>, 3> before;
+    const std::array names = {"CHARGPT_CACHE", "XDG_CACHE_HOME", "HOME"};
+    for (std::size_t i = 0; i < names.size(); ++i)
+      if (const char* const value = std::getenv(names[i]); value != nullptr) before[i] = value;
+    set(names[0], own), set(names[1], xdg), set(names[2], home);
+    const fs::path folder = id_cache_folder();
+    for (std::size_t i = 0; i < names.size(); ++i) set(names[i], before[i]);
+    return folder;
+  };
+  CHECK(with("/own", "/xdg", "/home/me") == "/own");
+  CHECK(with("", "/xdg", "/home/me") == "");
+  CHECK(with({}, "/xdg", "/home/me") == "/xdg/chargpt");
+  CHECK(with({}, "relative", "/home/me") == "/home/me/.cache/chargpt");
+  CHECK(with({}, {}, {}) == "");
+}
+
+TEST_CASE("the oldest caches make room for a new one, and nothing else does") {
+  const Folder folder;
+  const Vocabulary vocabulary = corpus_of("ab").vocabulary();
+  const std::string stranger = folder.file("ids-mine.bin", std::string(5000, 'x'));
+  const auto write = [&](char digit, std::uint64_t most_bytes) {
+    const fs::path path = folder.path() / ("ids-000000000000000" + std::string(1, digit) + ".bin");
+    const std::vector<std::byte> ids(1000);
+    IdCache(path, 1).write(
+        vocabulary, 1, 1000, [&](const IdSink& sink) { sink(ids); }, most_bytes);
+    fs::last_write_time(path, fs::file_time_type::clock::now() - std::chrono::hours('9' - digit));
+    return path;
+  };
+  const fs::path first = write('1', 1 << 20), second = write('2', 1 << 20);
+  const fs::path third = write('3', 2500);
+  CHECK(!fs::exists(first));
+  CHECK(fs::exists(second));
+  const fs::path fourth = write('4', 100);
+  CHECK(!fs::exists(second));
+  CHECK(!fs::exists(third));
+  CHECK(IdCache(fourth, 1).open()->tokens.size() == 1000);
+  CHECK(fs::exists(stranger));
 }
 
 TEST_CASE("of a pipe it is told how much was read, also while nothing comes") {

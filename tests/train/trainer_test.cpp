@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "small_run.h"
+#include "train/evaluator.h"
 
 #include "test.h"
 
@@ -300,6 +301,31 @@ TEST_CASE("eval_iters evaluates a sample, and says that it is not exact") {
   SmallRun whole(config);
   whole.trainer.run();
   CHECK(whole.recorder->evaluations.front().exact);
+}
+
+TEST_CASE("evaluations of a long split score what keeps them within a tenth of the run, unless asked for more") {
+  const auto batches = [](std::int64_t val_tokens, std::int64_t eval_interval, double ema, const std::string& origin) {
+    ResolvedConfig resolved = small_config();
+    Config& config = resolved.config;
+    config.model.block_size = 128;
+    config.train.batch_size = 8;
+    config.train.gradient_accumulation_steps = 1;
+    config.train.ema = ema;
+    config.eval.eval_interval = eval_interval;
+    config.eval.eval_iters = 0;
+    resolved.origin["eval.eval_iters"] = origin;
+    limit_evaluations_of_long_split(resolved, val_tokens);
+    CHECK(scores_part_of_long_split(resolved) == (config.eval.eval_iters > 0));
+    return config.eval.eval_iters;
+  };
+  CHECK(batches(131'072, 250, 0, "default") == 0);
+  // 250 steps of 1,024 tokens; three forward passes a step, and 1.25 or 2.25 a token of validation
+  CHECK(batches(1'000'000, 250, 0, "default") == 60);
+  CHECK(batches(1'000'000, 250, 0.99, "preset default") == 33);
+  CHECK(batches(1'000'000, 25, 0, "default") == 32);
+  CHECK(batches(140'000, 100'000, 0, "default") == 137);
+  CHECK(batches(1'000'000, 250, 0, "--eval_iters") == 0);
+  CHECK(batches(1'000'000, 250, 0, "mine.json:3") == 0);
 }
 
 TEST_CASE("evaluating more often changes no weight") {

@@ -14,6 +14,7 @@
 #include "cli/run_text.h"
 #include "report/log.h"
 #include "run/run_folder.h"
+#include "text/id_cache.h"
 
 namespace chargpt {
 
@@ -37,7 +38,7 @@ DataConfig data_of(const LoadedRun& run, const std::string& split) {
 
 /// The text the run was trained on, wherever it is now.
 Corpus own_corpus(const Arguments& arguments, const LoadedRun& run, const std::string& split) {
-  return text_of_run(run.checkpoint, data_of(run, split), run_place(arguments.run, arguments.checkpoint).run, {},
+  return text_of_run(run.checkpoint, data_of(run, split), run_place(arguments.run, arguments.checkpoint).run,
                      arguments.output)
       .corpus;
 }
@@ -55,7 +56,8 @@ std::unique_ptr<Corpus> training_corpus(const Arguments& arguments, const Loaded
 Corpus given_corpus(const Arguments& arguments, const LoadedRun& run, const std::string& split) {
   DataConfig data = data_of(run, split);
   data.text = arguments.text;
-  return load_corpus(data, {}, run.checkpoint.vocabulary, most_bytes_in_memory, reading_progress(arguments.output));
+  return load_corpus(data, id_cache_folder(), run.checkpoint.vocabulary, most_bytes_in_memory,
+                     reading_progress(arguments.output));
 }
 
 TokenView chosen_split(const Corpus& corpus, const std::string& name) {

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "config/changed_options.h"
+#include "text/id_cache.h"
 #include "text/text_place.h"
 
 namespace chargpt {
@@ -23,7 +24,7 @@ Corpus load_text(DataConfig data, const fs::path& out, const ReadingProgress& re
       data.text = places.front();
       break;
     }
-  return load_corpus(data, {}, std::nullopt, most_bytes_in_memory, reading);
+  return load_corpus(data, id_cache_folder(), std::nullopt, most_bytes_in_memory, reading);
 }
 
 }  // namespace

@@ -31,6 +31,7 @@
 #include "run/run_folder.h"
 #include "run/run_lock.h"
 #include "train/conditions.h"
+#include "train/evaluator.h"
 
 namespace chargpt {
 namespace {
@@ -108,6 +109,7 @@ class Comparer {
       const ModelConfig& model = configs_[i].config.model;
       check_model_config(model);
       check_splits(corpus_, model.block_size);
+      limit_evaluations_of_long_split(configs_[i], corpus_.val().size());
       results_.push_back({.config = names_[i], .block_size = model.block_size});
     }
   }
