@@ -122,7 +122,9 @@ std::int64_t samples_at_once(double floats) {
 }
 
 Context context_of(const ModelConfig& config, Context context) {
-  if (context == Context::automatic) return can_slide(config) ? Context::slide : Context::full;
+  constexpr std::int64_t short_window = 32;  // which costs little to run again
+  if (context == Context::automatic)
+    return can_slide(config) ? Context::slide : config.block_size < short_window ? Context::full : Context::half;
   if (context == Context::slide && !can_slide(config))
     throw Error(
         ExitCode::usage,

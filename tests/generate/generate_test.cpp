@@ -176,6 +176,9 @@ TEST_CASE("a context slides where positions are told apart by distance, and that
     const auto model = make_model(config, 11, 3);
     const bool slides = position == Position::rope || position == Position::none;
     CHECK(context_of(model->config(), Context::automatic) == (slides ? Context::slide : Context::full));
+    ModelConfig longer = model->config();
+    longer.block_size = 32;
+    CHECK(context_of(longer, Context::automatic) == (slides ? Context::slide : Context::half));
     CHECK(context_of(model->config(), Context::half) == Context::half);
     if (slides)
       CHECK(context_of(model->config(), Context::slide) == Context::slide);
