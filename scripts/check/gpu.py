@@ -9,7 +9,7 @@ which begins with "= ", is for the list.
     gpu.py sample CHARGPT RUN DEVICE                      one seed, one text
     gpu.py evaluate CHARGPT RUN DEVICE                    the loss of a checkpoint is the CPU's
     gpu.py go_on CHARGPT RUN                              the run goes on on the CPU
-    gpu.py losses CHARGPT CONFIG RUN DEVICE [OPTION…]     the first updates' losses are the CPU's
+    gpu.py losses CHARGPT CONFIG RUN DEVICE [OPTION…]     the first steps' losses are the CPU's
     gpu.py speed CONFIG [OPTION…]                         scripts/measure/pytorch.py
 """
 
@@ -21,7 +21,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# Losses on two devices: of the same weights, of the first update, and after ten, by when rounding has grown. A whole run's, beside three seeds on a CPU.
+# Losses on two devices: of the same weights, of the first step, and after ten, by when rounding has grown. A whole run's, beside three seeds on a CPU.
 SAME_WEIGHTS, FIRST_UPDATE, TENTH_UPDATE, WHOLE_RUN = 1e-4, 1e-4, 2e-2, 0.03
 
 
@@ -72,11 +72,11 @@ def tests(program):
 
 def train(chargpt, config, folder, device, *options):
     run(chargpt, "train", config, "--run", folder, *options)
-    evaluations, updates, plan = rows(folder, "eval"), rows(folder, "train"), rows(folder, "plan")[0]
+    evaluations, steps, plan = rows(folder, "eval"), rows(folder, "train"), rows(folder, "plan")[0]
     first, last, best = evaluations[0]["val_loss"], evaluations[-1]["val_loss"], min(row["val_loss"] for row in evaluations)
     require(plan["device"].startswith(device.split(":")[0]), f"it ran on {plan['device']}")
     require(best < first, f"the loss did not fall: {first:.4f} to {best:.4f}")
-    detail = f"{updates[-1]['step']} updates in {updates[-1]['seconds']:.0f} s, val {first:.4f} to {last:.4f}, best {best:.4f}"
+    detail = f"{steps[-1]['step']} steps in {steps[-1]['seconds']:.0f} s, val {first:.4f} to {last:.4f}, best {best:.4f}"
     expected = expected_loss(config) if "--max_iters" not in options else None
     require(expected is None or abs(best - expected) <= WHOLE_RUN, f"{detail}; the CPU's is {expected}")
     held(detail + (f" (on a CPU {expected})" if expected else ""))
@@ -93,8 +93,8 @@ def repeat(chargpt, config, folder, *options):
     for name in runs:
         run(chargpt, "train", config, "--run", name, *options)
     equal, differing = same(*map(weights, runs))
-    require(equal, f"two runs of 20 updates differ in {differing}")
-    held("20 updates twice: the same bits")
+    require(equal, f"two runs of 20 steps differ in {differing}")
+    held("20 steps twice: the same bits")
 
 
 def resume(chargpt, folder, device):
@@ -146,8 +146,8 @@ def losses(chargpt, config, folder, device, *options):
         run(chargpt, "train", config, "--run", name, *single(options), *short, "--device", where, *engine, "--quiet")
         curves.append([row["loss"] for row in rows(name, "train")])
     differences = [abs(a - b) for a, b in zip(*curves)]
-    detail = f"off by {differences[0]:.1e} in the first update, {max(differences):.1e} at most in ten"
-    require(len(differences) == 10, f"{len(differences)} updates, not 10")
+    detail = f"off by {differences[0]:.1e} in the first step, {max(differences):.1e} at most in ten"
+    require(len(differences) == 10, f"{len(differences)} steps, not 10")
     require(differences[0] <= FIRST_UPDATE and max(differences) <= TENTH_UPDATE, detail)
     held(detail)
 

@@ -5,9 +5,9 @@
 #     build     everything, against a CUDA build of LibTorch: the one found here, else the wheel (4.6 GB are fetched)
 #     tests     every [cuda] test
 #     train     trains each CONFIG (default: default gpu nanogpt-gpu), repeats and resumes it to the same bits, samples, evaluates, and goes on on the CPU
-#     losses    the first updates' losses of each CONFIG beside the CPU's
+#     losses    the first steps' losses of each CONFIG beside the CPU's
 #     speed     milliseconds of a step of each CONFIG beside PyTorch's, eager and compiled (scripts/measure/pytorch.py)
-#   --max_iters N     train: so many updates in place of the config's own number
+#   --max_iters N     train: so many steps in place of the config's own number
 #   --device cuda:N   another GPU; cpu: a rehearsal of this script with tiny models, on the program that is built already
 #   --build FOLDER    the build to check (default: build, or build-cuda where build/ has no CUDA); --logs FOLDER (default: runs/check-gpu-<time>)
 # Exit status: 0 everything held, 1 something did not, 2 usage, 69 no GPU.

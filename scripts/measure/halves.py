@@ -33,7 +33,7 @@ from intervals import half_width
 
 BEGIN, END = "<!-- halves: begin (scripts/measure/halves.py writes this table) -->", "<!-- halves: end -->"
 PRESETS = ["quick", "nanogpt-cpu"]
-UPDATES, LONGEST = 400, 2_000_000
+STEPS, LONGEST = 400, 2_000_000
 LENGTHS = [10_000, 20_000, 50_000, 100_000, 250_000]
 STDLIB = pathlib.Path(sysconfig.get_path("stdlib"))
 # Name -> folder and patterns of its files, in order of name.
@@ -70,8 +70,8 @@ def train(path, options):
     """The losses of each preset on the second half of the text, checked against the interval that the program prints."""
     out = options.work / path.stem
     if not (out / "compare.json").exists():
-        subprocess.run([options.program, "compare", *PRESETS, "--seeds", "1", "--max_iters", str(UPDATES), "--lr_decay_iters", "0",
-                        "--eval_interval", str(UPDATES), "--val_fraction", "0.5", "--max_val_tokens", str(LONGEST), "--text", path,
+        subprocess.run([options.program, "compare", *PRESETS, "--seeds", "1", "--max_iters", str(STEPS), "--lr_decay_iters", "0",
+                        "--eval_interval", str(STEPS), "--val_fraction", "0.5", "--max_val_tokens", str(LONGEST), "--text", path,
                         "--threads", str(options.threads), "--quiet", "--out", out], check=True, stdout=subprocess.DEVNULL)
     for result in json.loads((out / "compare.json").read_text())["results"]:
         losses = np.fromfile(pathlib.Path(result["seeds"][0]["run"]) / "val_losses.f32", dtype="<f4")
@@ -127,7 +127,7 @@ def main():
     lines = ["| characters in a part | neighbours: hold | cannot say | half width | one part between: hold | cannot say | half width |",
              "|---|---|---|---|---|---|---|"]
     lines += [f"| {length:,} | {' | '.join(table[length, 1].cells() + table[length, 2].cells())} |" for length in LENGTHS]
-    lines += ["", f"`scripts/measure/halves.py`, {datetime.date.today()}: {', '.join(about)}; presets {' and '.join(PRESETS)}, {UPDATES} updates each."]
+    lines += ["", f"`scripts/measure/halves.py`, {datetime.date.today()}: {', '.join(about)}; presets {' and '.join(PRESETS)}, {STEPS} steps each."]
     if own or options.print:
         print("\n".join(lines))
     else:

@@ -11,7 +11,7 @@ anything is timed, the loss of the peer on the whole validation split must be th
     scripts/measure/pytorch.py nanogpt-cpu --against build/chargpt [--pairs 5]                alternates A B B A with `chargpt bench train`
     scripts/measure/pytorch.py nanogpt-cpu --against build/chargpt --whole [--max_iters N]    ... with `chargpt train`, whole runs
 
-A whole run counts from the start of the process to its end: imports, reading the text, compiling, the config's updates, and at the program's
+A whole run counts from the start of the process to its end: imports, reading the text, compiling, the config's steps, and at the program's
 steps an evaluation (the whole validation split, and a quarter as much of the train split) and a checkpoint with the optimizer's moments.
 
 Beside another the peer reports the median of each and of the paired ratios (PyTorch's time over ours: above 1, ours is faster), with the
@@ -261,7 +261,7 @@ def read_safetensors(path):
             for name, entry in header.items()}
 
 
-# What begins at zero hides what it does: losses are compared after a few updates.
+# What begins at zero hides what it does: losses are compared after a few steps.
 FEW_UPDATES = ["--max_iters", "20", "--warmup_iters", "5", "--lr_decay_iters", "0", "--dtype", "float32", "--ema", "0"]
 
 
@@ -320,7 +320,7 @@ def split_loss(model, ids, T):
 
 
 class Training:
-    """The peer about to train from `start`, one update a call."""
+    """The peer about to train from `start`, one step a call."""
 
     def __init__(self, start, arguments):
         torch.manual_seed(start.train["seed"])
@@ -487,7 +487,7 @@ def main():
     parser.add_argument("--against", metavar="PROGRAM", help="alternate with this chargpt")
     parser.add_argument("--pairs", type=int, default=5, help="with --against: how many pairs")
     parser.add_argument("--whole", action="store_true", help="with --against: whole runs from the start of the process")
-    parser.add_argument("--max_iters", type=int, default=0, help="with --whole: updates (default: the config's)")
+    parser.add_argument("--max_iters", type=int, default=0, help="with --whole: steps (default: the config's)")
     parser.add_argument("--checkpoint", type=pathlib.Path, help="the whole run alone, from this checkpoint, for --max_iters")
     arguments = parser.parse_args()
     arguments.of_config = [f"--set={option}" for option in arguments.set] + (["--text", str(arguments.text.resolve())] if arguments.text else [])

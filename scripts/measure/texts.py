@@ -8,7 +8,7 @@ The texts come from Debian packages, fetched with `apt-get download` and not ins
 Italian sayings, and the source code of Python's library. One run each (--seeds for more). Figures are kept in --work: broken off, the same
 command goes on, and the table holds all that is kept, so that --only and --presets may measure it in parts.
 
-A preset's seconds are those of its whole process, start, evaluations and saving included. nanogpt-cpu makes as many updates as take that
+A preset's seconds are those of its whole process, start, evaluations and saving included. nanogpt-cpu makes as many steps as take that
 long by its measured speed on the same text (`chargpt bench train`), its learning rate falling over just these; its own start and
 evaluations come on top, so that it has a little more time than the preset had. A long run of it is evaluated ten times and its best counts,
 as the preset's does.
@@ -32,7 +32,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BEGIN, END = "<!-- other texts: begin (scripts/measure/texts.py writes this table) -->", "<!-- other texts: end -->"
 PRESETS = ["quick", "quick-plain", "minute-tables", "default", "five-minutes", "half-hour"]
 SAYINGS = "usr/share/games/**/*"
-LONG = 4000  # updates; twice nanogpt-cpu's own length
+LONG = 4000  # steps; twice nanogpt-cpu's own length
 # Name -> package, its files, and how many characters of them.
 TEXTS = {
     "German sayings": ("fortunes-de", SAYINGS, None),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Reference figures for the update rules muon and sparse_adam, computed by PyTorch from their formulas, matrix by matrix
-and row by row, in float64. Writes tests/golden/updates.json: values and moments after each of some updates of small
+and row by row, in float64. Writes tests/golden/updates.json: values and moments after each of some steps of small
 parameters. Weights and gradients come from the formulas of scripts/reference/models.py, which the file repeats.
 
     python3 scripts/reference/updates.py            write the file

@@ -91,7 +91,7 @@ CompareHooks hooks_for(const Arguments& arguments, std::shared_ptr<ProgressPrint
     const bool early = result.ended == Ending::patience || result.ended == Ending::seconds;
     const std::string outcome = (result.failure.empty() ? format_loss(result.loss) : result.failure) +
                                 (early ? ", ended by " + std::string(enum_name(result.ended)) + " after " +
-                                             format_count(result.updates) + " steps"
+                                             format_count(result.steps) + " steps"
                                        : "");
     log_note((reused ? heading(run) + ", trained before: " : run.config + ", seed " + std::to_string(run.seed) + ": ") +
              outcome);

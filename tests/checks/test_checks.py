@@ -306,7 +306,7 @@ class GpuCheckTest(CheckTest):
         build = pathlib.Path(os.environ.get("CHARGPT", ROOT / "build/chargpt")).parent
         code, listed, err = self.check_gpu("--device", "cpu", "--build", build, "train", "gpu")
         self.assertEqual(code, 0, listed + err)
-        for step in ("train gpu: 6 updates", "repeat gpu: 20 updates twice: the same bits", "resume gpu: from step-00000003 to step-00000006: the same bits",
+        for step in ("train gpu: 6 steps", "repeat gpu: 20 steps twice: the same bits", "resume gpu: from step-00000003 to step-00000006: the same bits",
                      "sample gpu: 300 characters", "evaluate gpu: ", "go on on the cpu gpu: loss "):
             self.assertRegex(listed, rf"(?m)^held +[0-9.]+ s  {step}")
         self.assertIn("a rehearsal on the CPU: nothing of this ran on a GPU", listed)

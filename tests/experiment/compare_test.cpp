@@ -95,7 +95,7 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-/// Raises a stop flag at one update.
+/// Raises a stop flag at one step.
 class StopAt : public Listener {
  public:
   using Listener::on;
@@ -109,7 +109,7 @@ class StopAt : public Listener {
   std::int64_t step_;
 };
 
-/// Time passes where updates are made or measured: so much at each beat of theirs.
+/// Time passes where steps are made or measured: so much at each beat of theirs.
 class FakeClock : public Listener {
  public:
   using Listener::on;
@@ -404,17 +404,17 @@ TEST_CASE("seeds of one config share the length that the first has settled, othe
   hooks.before_run = [&](const ComparedRun&, Trainer& trainer) { trainer.add_listener(clock); };
   hooks.after_run = [&](const ComparedRun&, const SeedRun&, bool) { clock->seconds_of_a_beat *= 0.8; };
   const Comparison comparison = compare({config_of("a", text), slow}, options, hooks);
-  std::map<std::string, std::int64_t> updates;
+  std::map<std::string, std::int64_t> steps;
   for (const ConfigResult& result : comparison.results) {
-    updates[result.runs.config] = result.runs.seeds[0].updates;
+    steps[result.runs.config] = result.runs.seeds[0].steps;
     for (const SeedRun& run : result.runs.seeds) {
-      CHECK(run.updates == result.runs.seeds[0].updates);
+      CHECK(run.steps == result.runs.seeds[0].steps);
       CHECK(run.ended == Ending::finished);
     }
   }
-  CHECK(updates["a"] > updates["slow"]);
-  CHECK(updates["slow"] > 0);
-  CHECK(contains(remarks(comparison).back(), "a " + std::to_string(updates["a"])));
+  CHECK(steps["a"] > steps["slow"]);
+  CHECK(steps["slow"] > 0);
+  CHECK(contains(remarks(comparison).back(), "a " + std::to_string(steps["a"])));
   CHECK(to_json(comparison)["results"][0]["seeds"][0]["ended"] == "finished");
 }
 
@@ -432,7 +432,7 @@ TEST_CASE("a stop while the best weights are scored is noticed, and the repeated
   stop = false;
   const Comparison comparison = compare({config}, options);
   REQUIRE(comparison.complete);
-  CHECK(comparison.results[0].runs.seeds[0].updates == 20);
+  CHECK(comparison.results[0].runs.seeds[0].steps == 20);
 }
 
 TEST_CASE("configs of one name, and of names with a slash, get folders of their own") {
@@ -482,7 +482,7 @@ TEST_CASE("several trainings at once exclude a length in seconds and say why") {
   const auto [code, line] = failure_of([&] { compare({config}, options); });
   CHECK(code == ExitCode::usage);
   CHECK(contains(line, "--jobs 2 excludes a length in seconds, and timed has train.max_seconds = 1.0"));
-  CHECK(contains(line, "fewer updates"));
+  CHECK(contains(line, "fewer steps"));
   CHECK_FALSE(fs::exists(folder.path() / "out"));
 }
 

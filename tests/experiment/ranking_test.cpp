@@ -67,12 +67,12 @@ TEST_CASE("a leaking model is listed after the others without a rank, whatever i
 
 TEST_CASE("a config with a run that diverged is listed without figures it does not have") {
   ConfigRuns failed = config_of("failed", {1.0f, 1.0f});
-  failed.seeds[1].failure = "training diverged: update 7 has loss nan";
+  failed.seeds[1].failure = "training diverged: step 7 has loss nan";
   failed.seeds[1].losses.clear();
   const Comparison comparison = rank_configs({failed, config_of("sound", {2.0f, 2.0f})});
   CHECK(names(comparison) == std::vector<std::string>{"sound", "failed"});
   CHECK(comparison.results[1].rank == 0);
-  CHECK(has(remarks(comparison), "failed with seed 1338: training diverged: update 7 has loss nan"));
+  CHECK(has(remarks(comparison), "failed with seed 1338: training diverged: step 7 has loss nan"));
   const nlohmann::ordered_json json = to_json(comparison)["results"][1];
   CHECK(json.dump().find("nan,") == std::string::npos);
   CHECK(nlohmann::json::parse(json.dump())["mean"].is_null());
@@ -156,7 +156,7 @@ TEST_CASE("a run is said to have overfitted, to have lost patience, or to be sco
   runs.seeds[2].scored = ScoredAt::best;
   const Comparison comparison = rank_configs({runs});
   const std::vector<std::string> lines = remarks(comparison);
-  CHECK(has(lines, "a with seed 1337 overfitted: 0.9000 after update 60, 1.0000 at its end"));
+  CHECK(has(lines, "a with seed 1337 overfitted: 0.9000 after step 60, 1.0000 at its end"));
   CHECK_FALSE(has(lines, "seed 1338 overfitted"));
   CHECK(has(lines, "a: 1 of 3 seeds ended by patience, which looked at this very split, before the schedule did"));
   CHECK(has(lines, "a with seed 1339 was scored by an earlier program, at the lowest of its evaluations"));

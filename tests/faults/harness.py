@@ -17,7 +17,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
 from program import PROGRAM, Outcome, ProgramTest, last_wins  # noqa: E402
 
 TEXT = "".join("abcdefghijkl. \n"[(3 * i + i // 11) % 15] for i in range(3000))
-# lr_decay_iters is given, so that a run's length changes nothing of the updates before its end.
+# lr_decay_iters is given, so that a run's length changes nothing of the steps before its end.
 SMALL = ["--n_layer", "1", "--n_head", "1", "--n_embd", "16", "--block_size", "8", "--dropout", "0.1", "--batch_size", "4",
          "--warmup_iters", "2", "--lr_decay_iters", "1000", "--log_interval", "1", "--sample_tokens", "5", "--tokens", "5"]
 FIGURES = ("step", "loss", "lr", "grad_norm", "train_loss", "val_loss", "best", "best_val_loss")

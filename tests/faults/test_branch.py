@@ -41,7 +41,7 @@ class BranchTest(FaultTest):
                       outcome.err)
         self.assertEqual(files(self.run_folder), self.before)
         branch = self.folder / "run-branch-6"
-        self.assertEqual(rows(branch)[:len(rows(self.run_folder)) - 3], rows(self.run_folder)[:-3])  # 2 updates and an evaluation
+        self.assertEqual(rows(branch)[:len(rows(self.run_folder)) - 3], rows(self.run_folder)[:-3])  # 2 steps and an evaluation
         self.assertEqual(rows(branch)[-1][1], 8)
         self.assertNotEqual(rows(branch)[-1], rows(self.run_folder)[-1])
         self.assertEqual(json.loads((branch / "config.json").read_text())["train"]["learning_rate"], 1)

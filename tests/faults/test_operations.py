@@ -1,6 +1,6 @@
 """One file operation fails, or the machine stops at it: the old or the new checkpoint loads, and training goes on from it to the same end.
 
-A run of 4 updates, saved every 2, of which the newest and the best are kept, is resumed to 8 while operation k of that process on the run's
+A run of 4 steps, saved every 2, of which the newest and the best are kept, is resumed to 8 while operation k of that process on the run's
 folder is spoilt. Then what the program takes for last and best must be what they were in a run that nothing happened to when it stood there,
 and after a resume without faults to 12 all must be equal. The losses go down, up, down, up (see BEST), so that the best is now the last, now
 an older one that would be pruned if it were not the best. Quick: a selection of k, drawn anew each time. CHARGPT_SWEEP=1: every k.
@@ -28,7 +28,7 @@ class OperationsTest(FaultTest):
 
     def setUp(self):
         super().setUp()
-        self.base, self.whole_at_8, self.whole = (self.whole_run(f"whole-{updates}", updates, *SAVES) for updates in (4, 8, 12))
+        self.base, self.whole_at_8, self.whole = (self.whole_run(f"whole-{steps}", steps, *SAVES) for steps in (4, 8, 12))
         self.all_kept = self.whole_run("all-kept", 12, *SAVES, "--keep", "99")
 
     def test_the_undisturbed_run_is_best_now_at_its_last_step_now_at_an_older_one(self):

@@ -38,12 +38,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Median speed of the updates it hears of.
+/// Median speed of the steps it hears of.
 class Speedometer : public Listener {
  public:
   using Listener::on;
   void on(const StepEvent& event) override { speeds_.push_back(event.tokens_per_second); }
-  /// `otherwise`: where there was no update.
+  /// `otherwise`: where there was no step.
   double median_or(double otherwise) const { return speeds_.empty() ? otherwise : median(speeds_); }
 
  private:
@@ -63,7 +63,7 @@ void check_options(const std::vector<ResolvedConfig>& configs, const CompareOpti
   if (options.jobs < 1) throw Error(ExitCode::usage, "--jobs " + std::to_string(options.jobs) + " is below 1");
 }
 
-/// Seconds buy fewer updates on a machine that is shared, and not equally fewer.
+/// Seconds buy fewer steps on a machine that is shared, and not equally fewer.
 void check_jobs(const std::vector<ResolvedConfig>& configs, const CompareOptions& options) {
   if (options.jobs == 1) return;
   for (const ResolvedConfig& resolved : configs)
@@ -71,7 +71,7 @@ void check_jobs(const std::vector<ResolvedConfig>& configs, const CompareOptions
       throw Error(ExitCode::usage, "--jobs " + std::to_string(options.jobs) + " excludes a length in seconds, and " +
                                        resolved.config.name +
                                        " has train.max_seconds = " + shortest(resolved.config.train.max_seconds) +
-                                       ": trainings that share the machine would get fewer updates for their "
+                                       ": trainings that share the machine would get fewer steps for their "
                                        "seconds, and not all alike; give --max-iters or --max-epochs, or no --jobs");
 }
 
@@ -334,7 +334,7 @@ class Comparer {
                  .text = corpus_.fingerprint()};
     try {
       trainer.plan(/*measure=*/true);
-      // Its length is settled now. It is written before the first update.
+      // Its length is settled now. It is written before the first step.
       write_file_atomically(folder.path() / "config.json", to_json(trainer.config().config).dump(2) + "\n");
       if (trainer.run() == Ending::stopped) return false;
       kept.seed.run = entry.about.run = folder.path();
@@ -345,7 +345,7 @@ class Comparer {
       if (error.code() != ExitCode::diverged) throw;
       kept.seed.failure = error.what();
     }
-    kept.seed.updates = trainer.state().step;
+    kept.seed.steps = trainer.state().step;
     kept.seed.ended = trainer.state().ended;
     kept.seed.seconds = trainer.state().seconds;
     const double tokens = static_cast<double>(trainer.state().step * tokens_per_step(trainer.config().config));

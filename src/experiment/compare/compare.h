@@ -45,7 +45,7 @@ struct ComparedRun {
   std::int64_t seed = 0;
   std::filesystem::path run;
   std::int64_t number = 1, total = 1;       ///< run `number` of `total`, from 1
-  std::optional<std::int64_t> resume_step;  ///< update it goes on from; absent for a new run
+  std::optional<std::int64_t> resume_step;  ///< step it goes on from; absent for a new run
 };
 
 /// What a caller may want to show; each may be empty.

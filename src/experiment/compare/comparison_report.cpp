@@ -48,7 +48,7 @@ nlohmann::ordered_json seed_json(const SeedRun& run) {
   if (run.failure.empty()) {
     json["loss"] = run.loss;
     json["step"] = run.step;
-    if (run.updates > 0) json["updates"] = run.updates;
+    if (run.steps > 0) json["updates"] = run.steps;
     json["ended"] = enum_name(run.ended);
     json["scored"] = run.scored == ScoredAt::end ? "end" : "best";
     if (std::isfinite(run.lowest_loss)) json["lowest"] = {{"loss", run.lowest_loss}, {"step", run.lowest_step}};
@@ -174,7 +174,7 @@ void add_what_was_scored(std::vector<std::string>& lines, const ConfigRuns& runs
                       " was scored by an earlier program, at the lowest of its evaluations on this very split: "
                       "its loss flatters it beside those of ends of runs; another --out trains it again");
     if (run.scored == ScoredAt::end && run.lowest_loss < run.loss - clearly)
-      lines.push_back(name + " overfitted: " + format_fixed(run.lowest_loss, 4) + " after update " +
+      lines.push_back(name + " overfitted: " + format_fixed(run.lowest_loss, 4) + " after step " +
                       std::to_string(run.lowest_step) + ", " + format_fixed(run.loss, 4) +
                       " at its end; a shorter run or more dropout is likely to score better");
   }
@@ -196,27 +196,27 @@ std::string ended_early(const ConfigRuns& runs) {
 }
 
 /// "1,200" or, where seeds differ, "1,150 to 1,200"; empty where it is not known.
-std::string updates_of(const ConfigRuns& runs) {
+std::string steps_of(const ConfigRuns& runs) {
   std::int64_t least = std::numeric_limits<std::int64_t>::max(), most = 0;
   for (const SeedRun& run : runs.seeds) {
-    least = std::min(least, run.updates);
-    most = std::max(most, run.updates);
+    least = std::min(least, run.steps);
+    most = std::max(most, run.steps);
   }
   if (most == 0 || least == 0) return "";
   return least == most ? format_count(most) : format_count(least) + " to " + format_count(most);
 }
 
 /// Where not all made as many.
-std::string updates_remark(const Comparison& comparison) {
+std::string steps_remark(const Comparison& comparison) {
   std::vector<std::string> each;
   bool differ = false;
   for (const ConfigResult& result : comparison.results) {
-    const std::string updates = updates_of(result.runs);
-    if (updates.empty()) continue;
-    differ |= updates != updates_of(comparison.results.front().runs);
-    each.push_back(result.runs.config + " " + updates);
+    const std::string steps = steps_of(result.runs);
+    if (steps.empty()) continue;
+    differ |= steps != steps_of(comparison.results.front().runs);
+    each.push_back(result.runs.config + " " + steps);
   }
-  return differ ? "updates: " + joined(each, ", ") : "";
+  return differ ? "steps: " + joined(each, ", ") : "";
 }
 
 }  // namespace
@@ -263,7 +263,7 @@ std::vector<std::string> remarks(const Comparison& comparison) {
         lines.push_back(result.runs.config + " with seed " + std::to_string(run.seed) + ": " + run.failure);
     if (const std::string early = ended_early(result.runs); !early.empty()) lines.push_back(early);
   }
-  if (const std::string updates = updates_remark(comparison); !updates.empty()) lines.push_back(updates);
+  if (const std::string steps = steps_remark(comparison); !steps.empty()) lines.push_back(steps);
   return lines;
 }
 

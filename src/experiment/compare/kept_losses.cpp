@@ -43,7 +43,7 @@ nlohmann::ordered_json header_of(const KeptRun& kept) {
           {"seconds", kept.seed.seconds},
           {"tokens_per_second", kept.seed.tokens_per_second},
           {"step", kept.seed.step},
-          {"updates", kept.seed.updates},
+          {"updates", kept.seed.steps},
           {"ended", enum_name(kept.seed.ended)},
           {"jobs", kept.seed.jobs},
           {"scored", kept.seed.scored == ScoredAt::end ? "end" : "best"},
@@ -83,7 +83,7 @@ KeptRun parse(const std::filesystem::path& run, const nlohmann::json& header) {
   header.at("tokens_per_second").get_to(kept.seed.tokens_per_second);
   header.at("step").get_to(kept.seed.step);
   kept.seed.jobs = header.value("jobs", std::int64_t{1});  // absent where an earlier program wrote it
-  kept.seed.updates = header.value("updates", std::int64_t{0});
+  kept.seed.steps = header.value("updates", std::int64_t{0});
   kept.seed.ended = enum_value<Ending>(header.value("ended", std::string())).value_or(Ending::unknown);
   kept.seed.scored = header.value("scored", "best") == "end" ? ScoredAt::end : ScoredAt::best;
   if (header.contains("lowest_loss") && header["lowest_loss"].is_number())

@@ -27,9 +27,9 @@ struct SeedRun {
   std::int64_t seed = 0;
   double loss = 0;  ///< nats per token
   double seconds = 0;
-  double tokens_per_second = 0;  ///< median over the updates
+  double tokens_per_second = 0;  ///< median over the steps
   std::int64_t step = 0;         ///< of the weights scored
-  std::int64_t updates = 0;      ///< of the whole run; 0: not known
+  std::int64_t steps = 0;        ///< of the whole run; 0: not known
   Ending ended = Ending::unknown;
   ScoredAt scored = ScoredAt::end;
   double lowest_loss = std::numeric_limits<double>::infinity();  ///< of the run's evaluations; infinite where not known

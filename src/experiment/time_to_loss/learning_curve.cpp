@@ -185,7 +185,7 @@ nlohmann::ordered_json to_json(const std::vector<TimedConfig>& configs, double t
 }
 
 Table to_table(const std::vector<TimedConfig>& configs) {
-  Table table({"config", "reached", "seconds", "fastest to slowest", "training", "fastest to slowest", "updates",
+  Table table({"config", "reached", "seconds", "fastest to slowest", "training", "fastest to slowest", "steps",
                "best loss", "parameters"});
   for (const TimedConfig& config : configs) {
     const auto seconds = seconds_to_target(config), training = training_seconds_to_target(config);

@@ -25,7 +25,7 @@ struct CurvePoint {
   std::int64_t step = 0;
   double loss = 0;              ///< nats per token; of trained or averaged weights, whichever is better
   double seconds = 0;           ///< from process start
-  double training_seconds = 0;  ///< of these, in updates
+  double training_seconds = 0;  ///< of these, in steps
 };
 
 /// What one run's metrics.jsonl says, as far as it is written.

@@ -56,7 +56,7 @@ struct RangePoint {
 };
 double centre_of(const std::vector<RangePoint>& points);
 
-/// Factor of the rates at update `i` of `count`: rising evenly in the logarithm from 1/100 to 10,000: a config far
+/// Factor of the rates at step `i` of `count`: rising evenly in the logarithm from 1/100 to 10,000: a config far
 /// too slow is found as well, and one that is not ends the test by diverging.
 double range_factor(std::int64_t i, std::int64_t count);
 

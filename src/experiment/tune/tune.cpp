@@ -137,7 +137,7 @@ class Search {
     range_test(*trainer);
   }
 
-  /// A length in seconds alone is known; of others the updates decide.
+  /// A length in seconds alone is known; of others the steps decide.
   Config for_own_length() const {
     Config config = for_search(given_.config, corpus_);
     const TrainConfig& train = given_.config.train;
@@ -146,7 +146,7 @@ class Search {
     return config;
   }
 
-  /// Rising rates, one update each, until the loss has clearly gone up or the time for it is over.
+  /// Rising rates, one step each, until the loss has clearly gone up or the time for it is over.
   void range_test(Trainer& trainer) {
     const Config& config = trainer.config().config;
     const BatchSource batches(corpus_.train(), config.model.block_size, config.train.batch_size,
@@ -169,7 +169,7 @@ class Search {
       if (i == 2) count = steps_of_range_test((now() - begun) / 3);
     }
     tuning_.centre = centre_of(tuning_.range);
-    tell("range test of " + std::to_string(tuning_.range.size()) + " updates: searching around " +
+    tell("range test of " + std::to_string(tuning_.range.size()) + " steps: searching around " +
          format_short(tuning_.centre) + " times the config's learning rates");
   }
 
@@ -237,7 +237,7 @@ class Search {
       const auto trainer = trainer_of(settled(trial.config, seconds));
       trainer->plan(/*measure=*/false);
       if (trainer->run() == Ending::stopped) return trained;
-      trained.updates = trainer->state().step;
+      trained.steps = trainer->state().step;
       trained.loss = trainer->state().val_loss;
     } catch (const std::exception& error) {
       trained.failure = failure_of(error);
@@ -253,7 +253,7 @@ class Search {
     return ours->what();
   }
 
-  /// The updates that `seconds` hold on this machine, and a warm-up that leaves time to learn.
+  /// The steps that `seconds` hold on this machine, and a warm-up that leaves time to learn.
   Config settled(const Config& candidate, double seconds) const {
     Config config = for_search(candidate, corpus_);
     config.train.max_iters = 0;

@@ -3,8 +3,8 @@
 //
 // Candidates are scored on a part of the text that they do not train on: the last val_fraction of the *train* split.
 // The validation split, and any other text, is not looked at, so the loss that a run of the result ends with is an
-// honest one. Equal seconds, not equal updates: the question is the best model for one's time, and a wide model makes
-// fewer updates.
+// honest one. Equal seconds, not equal steps: the question is the best model for one's time, and a wide model makes
+// fewer steps.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ struct TuneOptions {
 struct Trained {
   std::size_t round = 0;  ///< from 1
   double seconds = 0;     ///< that it was given
-  std::int64_t updates = 0;
+  std::int64_t steps = 0;
   double loss = 0;           ///< on the held-out part; infinite where it failed
   std::string failure = {};  ///< it diverged, or memory ran out
 };

@@ -21,17 +21,16 @@ Json figure(double value) {
   return std::isfinite(value) ? Json(value) : Json(nullptr);
 }
 
-/// A tuned length counts updates of the winner that take as long as the config's own length did.
+/// A tuned length counts steps of the winner that take as long as the config's own length did.
 void set_length(const Tuning& tuning, TrainConfig& train, std::int64_t tokens_per_step) {
   if (train.max_seconds > 0 || tuning.best().rounds.empty()) return;
   const Trained& last = tuning.best().rounds.back();
-  const double updates = std::round(static_cast<double>(last.updates) * tuning.full_seconds / last.seconds);
+  const double steps = std::round(static_cast<double>(last.steps) * tuning.full_seconds / last.seconds);
   if (train.max_iters == 0)
     train.max_epochs =
-        std::round(100 * updates * static_cast<double>(tokens_per_step) / static_cast<double>(tuning.train_tokens)) /
-        100;
+        std::round(100 * steps * static_cast<double>(tokens_per_step) / static_cast<double>(tuning.train_tokens)) / 100;
   else
-    train.max_iters = static_cast<std::int64_t>(std::max(1.0, updates));
+    train.max_iters = static_cast<std::int64_t>(std::max(1.0, steps));
 }
 
 /// Three digits are more than a search of this size can tell.
@@ -98,7 +97,7 @@ std::string comment_of(const Tuning& tuning, const std::string& command) {
 Json json_of(const Trained& trained) {
   Json json = {{"round", trained.round},
                {"seconds", trained.seconds},
-               {"updates", trained.updates},
+               {"updates", trained.steps},
                {"loss", figure(trained.loss)}};
   if (!trained.failure.empty()) json["failure"] = trained.failure;
   return json;
