@@ -207,7 +207,7 @@ Checkpoint load_checkpoint(const fs::path& run_or_checkpoint, const std::string&
   if (type_of(path / "checkpoints") == fs::file_type::directory)
     return load_from_run(path, which, with_optimizer, notices);
   throw Error(ExitCode::missing, printable_path(path) +
-                                     " is no run (it has no folder checkpoints) and no checkpoint (it has no " +
+                                     " is neither a run (it has no folder checkpoints) nor a checkpoint (it has no " +
                                      manifest_file + ")" + neighbours(path));
 }
 

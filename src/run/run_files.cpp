@@ -229,7 +229,7 @@ void refuse_strangers(const fs::path& folder, const std::string& option) {
     if (!is_of_a_start(folder / name)) strangers.push_back(name);
   if (!strangers.empty() && !is_run(folder))
     throw Error(ExitCode::busy, printable_path(folder) + " holds files that no run wrote (" + joined_names(strangers) +
-                                    "); choose another folder by " + option);
+                                    "); choose another folder with " + option);
 }
 
 void refuse_replaced(const fs::path& run) {

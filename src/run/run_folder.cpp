@@ -22,7 +22,7 @@ bool make_folder(const fs::path& path) {
   const bool made = fs::create_directory(path, failed);
   if (failed)
     throw Error(ExitCode::io, "cannot make the folder " + path.string() + ": " + failed.message() +
-                                  "; --run DIR chooses another place");
+                                  "; choose another place with --run DIR");
   return made;
 }
 
@@ -31,20 +31,20 @@ MadeFolders made_folders(const std::string& wanted, const std::string& name) {
 }
 
 [[noreturn]] void refuse_run(const fs::path& run) {
-  const std::string other = "choose another folder by --run DIR, or start over by --overwrite";
+  const std::string other = "choose another folder with --run DIR, or start over with --overwrite";
   if (list_checkpoints(run).empty())
     throw Error(ExitCode::busy,
                 run.string() + " already holds a run, which ended before it saved a checkpoint: " + other);
   throw Error(ExitCode::busy,
-              run.string() + " already holds a run: go on with it by `chargpt resume " + run.string() + "`, " + other);
+              run.string() + " already holds a run: go on with `chargpt resume " + run.string() + "`, " + other);
 }
 
 void refuse_foreign_files(const fs::path& run) {
   const std::vector<fs::path> foreign = run_files(run).foreign;
   if (!foreign.empty())
     throw Error(ExitCode::busy, run.string() + " holds files that no run wrote (" + joined_names(foreign) +
-                                    "), and --overwrite removes a run's own alone: move them elsewhere, or choose "
-                                    "another folder by --run DIR");
+                                    "), and --overwrite removes only a run's own: move them elsewhere, or choose "
+                                    "another folder with --run DIR");
 }
 
 void refuse_what_is_there(const fs::path& folder, bool overwrite) {
@@ -118,7 +118,8 @@ void MadeFolders::remove_empty() const {
 
 ResultsFolder::ResultsFolder(const std::string& wanted, const std::string& name, bool goes_on)
     : made_(made_folders(wanted, name)), folder_(made_.path()) {
-  if (is_run(path())) throw Error(ExitCode::busy, path().string() + " holds a run; choose another folder by --out DIR");
+  if (is_run(path()))
+    throw Error(ExitCode::busy, path().string() + " holds a run; choose another folder with --out DIR");
   if (!goes_on) refuse_strangers(path(), "--out DIR");
 }
 

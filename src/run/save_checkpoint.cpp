@@ -125,7 +125,7 @@ std::string point_best(const CheckpointFolder& folder, const std::optional<Best>
     return "";
   } catch (const Error& failure) {
     return "the file BEST does not name " + name.value_or("no checkpoint") + ", the best (" + failure.what() +
-           "); chargpt finds it all the same, and mends the file with the next checkpoint";
+           "); chargpt finds it all the same, and repairs the file with the next checkpoint";
   }
 }
 

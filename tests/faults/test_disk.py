@@ -101,7 +101,7 @@ class ReadOnlyTest(FaultTest):
         closed.mkdir()
         outcome = self.without_writing(closed, self.training("closed/run", 2))
         self.assertEqual(outcome.code, 74, outcome.err)
-        self.assertRegex(outcome.error, r"cannot make the folder closed/run: .*; --run DIR chooses another place")
+        self.assertRegex(outcome.error, r"cannot make the folder closed/run: .*; choose another place with --run DIR")
 
 
 if __name__ == "__main__":

@@ -85,7 +85,7 @@ class ForeignTest(FaultTest):
             with self.subTest(drawn):
                 error = self.fail_with(75, *self.training(run, 4, *SAVES, "--overwrite"))
                 self.assertIn("holds files that no run wrote (", error)
-                self.assertIn("--overwrite removes a run's own alone", error)
+                self.assertIn("--overwrite removes only a run's own", error)
                 self.fail_with(75, *self.training(run, 4, *SAVES))
                 self.assert_untouched(f"{drawn}, train")
                 self.succeed(*self.resuming(run, 6))
@@ -161,7 +161,7 @@ class ForeignTest(FaultTest):
 
     def test_a_comparison_and_the_like_do_not_go_into_a_run(self):
         self.whole_run("run", 2, *SAVES)
-        self.assertEqual(self.fail_with(75, *self.comparison("run")), "run holds a run; choose another folder by --out DIR")
+        self.assertEqual(self.fail_with(75, *self.comparison("run")), "run holds a run; choose another folder with --out DIR")
 
     def test_the_files_of_a_home_folder_are_named_and_not_one_is_touched(self):
         self.mine = {}
@@ -169,7 +169,7 @@ class ForeignTest(FaultTest):
             self.put(self.folder / "home", name, b"mine")
         for more in ([], ["--overwrite"]):
             self.assertEqual(self.fail_with(75, *self.training("home", 2, *more)),
-                             "home holds files that no run wrote (metrics.jsonl, report.html, samples and 1 more); choose another folder by "
+                             "home holds files that no run wrote (metrics.jsonl, report.html, samples and 1 more); choose another folder with "
                              "--run DIR")
         self.assert_untouched("home")
         self.assertEqual(len(self.names_in(self.folder / "home")), 5)
@@ -178,8 +178,8 @@ class ForeignTest(FaultTest):
         run = self.whole_run("run", 2, *SAVES)
         (run / "run.json").unlink()
         self.assertEqual(self.fail_with(75, *self.training("run", 2)),
-                         "run already holds a run: go on with it by `chargpt resume run`, choose another folder by --run DIR, or start over "
-                         "by --overwrite")
+                         "run already holds a run: go on with `chargpt resume run`, choose another folder with --run DIR, or start over "
+                         "with --overwrite")
         self.assertEqual([row["run"] for row in self.succeed("runs", ".", "--json").json], ["run"])
         self.succeed(*self.resuming("run", 4))
         self.assertEqual((run / "run.json").read_text(), '{"format": "chargpt run", "version": 1}\n')
@@ -230,7 +230,7 @@ class CrashTest(FaultTest):
                 if again.code != 0:
                     marked += 1
                     self.assertEqual(again.error, "run already holds a run, which ended before it saved a checkpoint: choose another folder "
-                                                  "by --run DIR, or start over by --overwrite")
+                                                  "with --run DIR, or start over with --overwrite")
                     self.assertEqual(again.code, 75)
                     self.succeed(*training, "--overwrite")
         self.assertGreater(marked, 0)

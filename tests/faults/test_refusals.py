@@ -254,8 +254,8 @@ class StartTest(FaultTest):
     def test_an_existing_run_is_refused_with_three_choices(self):
         self.whole_run("run", 2, *SAVES)
         self.assertEqual(self.fail_with(75, *self.training("run", 4)),
-                         "run already holds a run: go on with it by `chargpt resume run`, choose another folder by --run DIR, or start over "
-                         "by --overwrite")
+                         "run already holds a run: go on with `chargpt resume run`, choose another folder with --run DIR, or start over "
+                         "with --overwrite")
 
 
 class MemoryTest(FaultTest):

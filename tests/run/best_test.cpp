@@ -51,7 +51,7 @@ TEST_CASE("a checkpoint's loss is the lower of its two, where it is a number") {
   CHECK(evaluated_loss(state) == 1.25);
 }
 
-TEST_CASE("whatever BEST says, the best is the one that the newest state names, and the next save mends BEST") {
+TEST_CASE("whatever BEST says, the best is the one that the newest state names, and the next save repairs BEST") {
   SavedRun run;
   save_three(run);
   CHECK(pointer(run, "BEST") == "step-00000200\n");
@@ -186,7 +186,7 @@ TEST_CASE("a BEST that cannot be written is a problem of that file alone") {
   const SavedCheckpoint saved = run.save_state(state, 1);
   CHECK(saved.path == run.step(200));
   CHECK(saved.problem.starts_with("the file BEST does not name step-00000100, the best (cannot replace "));
-  CHECK(saved.problem.ends_with("); chargpt finds it all the same, and mends the file with the next checkpoint"));
+  CHECK(saved.problem.ends_with("); chargpt finds it all the same, and repairs the file with the next checkpoint"));
   CHECK(pointer(run, "LATEST") == "step-00000200\n");
   CHECK(best_step(run) == 100);
 }

@@ -133,9 +133,10 @@ TEST_CASE("what is missing is named, with what is there") {
     return std::to_string(static_cast<int>(error.code())) + " " + error.what();
   };
   const std::string path = run.path().string(), parent = run.path().parent_path().string();
-  CHECK(failure(run.path(), "last") == "66 " + path +
-                                           " is no run (it has no folder checkpoints) and no checkpoint (it has no "
-                                           "MANIFEST.json)");
+  CHECK(failure(run.path(), "last") ==
+        "66 " + path +
+            " is neither a run (it has no folder checkpoints) nor a checkpoint (it has no "
+            "MANIFEST.json)");
   fs::create_directory(run.checkpoints());
   CHECK(failure(run.path(), "best") ==
         "66 " + path + " has no checkpoint yet: none was saved in " + path + "/checkpoints");

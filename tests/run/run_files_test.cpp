@@ -190,7 +190,7 @@ TEST_CASE("a start that was broken off leaves nothing that is in the way of anot
   write(folder / ".run.json.tmp-4711-1", "mine");
   CHECK(std::string(failure_of([&] { refuse_strangers(folder.path(), "--run DIR"); }).what()) ==
         folder.path().string() +
-            " holds files that no run wrote (.run.json.tmp-4711-1); choose another folder by --run DIR");
+            " holds files that no run wrote (.run.json.tmp-4711-1); choose another folder with --run DIR");
   fs::remove(folder / ".run.json.tmp-4711-1");
   write(folder / ".lock", "mine, and no process's number");
   CHECK(failure_of([&] { refuse_strangers(folder.path(), "--run DIR"); }).code() == ExitCode::busy);

@@ -97,8 +97,8 @@ TEST_CASE("a run with foreign files in it is not overwritten, whenever they came
   write_file_atomically(folder / "samples/recording.wav", "mine");
   const std::string refusal =
       folder.path().string() +
-      " holds files that no run wrote (notes.txt, samples/recording.wav), and --overwrite removes a run's own alone: "
-      "move them elsewhere, or choose another folder by --run DIR";
+      " holds files that no run wrote (notes.txt, samples/recording.wav), and --overwrite removes only a run's own: "
+      "move them elsewhere, or choose another folder with --run DIR";
   CHECK_THROWS_WITH(run.begin(), refusal);
   CHECK_THROWS_WITH(NewRun(folder.path(), "mine", true), refusal);
   CHECK(entries(folder.path()) == std::set<std::string>{".lock", "config.json", "metrics.jsonl", "notes.txt",
@@ -113,12 +113,12 @@ TEST_CASE("an existing run is refused with the choices there are, and left as it
   CHECK_THROWS_WITH(
       NewRun(run, "mine", false),
       run +
-          " already holds a run, which ended before it saved a checkpoint: choose another folder by --run "
-          "DIR, or start over by --overwrite");
+          " already holds a run, which ended before it saved a checkpoint: choose another folder with --run "
+          "DIR, or start over with --overwrite");
   fs::create_directories(folder / "run/checkpoints/step-00000001");
   CHECK_THROWS_WITH(NewRun(run, "mine", false),
-                    run + " already holds a run: go on with it by `chargpt resume " + run +
-                        "`, choose another folder by --run DIR, or start over by --overwrite");
+                    run + " already holds a run: go on with `chargpt resume " + run +
+                        "`, choose another folder with --run DIR, or start over with --overwrite");
   std::set<std::string> as_before = old_run;
   as_before.insert({"checkpoints", "checkpoints/step-00000001"});
   CHECK(entries(folder / "run") == as_before);
@@ -152,7 +152,7 @@ TEST_CASE("folders of results: a new one, gone again where nothing came into it"
   CHECK(entries(folder.path()) == std::set<std::string>{"a", "a/tuned.json"});
   CHECK_THROWS_WITH(
       ResultsFolder(folder / "a", "tune"),
-      (folder / "a").string() + " holds files that no run wrote (tuned.json); choose another folder by --out DIR");
+      (folder / "a").string() + " holds files that no run wrote (tuned.json); choose another folder with --out DIR");
   ResultsFolder gone_on(folder / "a", "compare", /*goes_on=*/true);
   mark_run(folder / "a");
   CHECK_THROWS_WITH(ResultsFolder(folder / "a", "compare", /*goes_on=*/true), Catch::Contains("holds a run"));
@@ -163,7 +163,7 @@ TEST_CASE("a folder of something else is refused and gets no lock") {
   write_file_atomically(folder / "thesis.tex", "");
   CHECK_THROWS_WITH(
       NewRun(folder.path().string(), "mine", false),
-      folder.path().string() + " holds files that no run wrote (thesis.tex); choose another folder by --run DIR");
+      folder.path().string() + " holds files that no run wrote (thesis.tex); choose another folder with --run DIR");
   CHECK(entries(folder.path()) == std::set<std::string>{"thesis.tex"});
 }
 
