@@ -2,7 +2,6 @@
 
 #include <cstdlib>
 
-#include "kernels/kernels.h"
 #include "kernels/processor.h"
 
 namespace chargpt {
@@ -14,19 +13,6 @@ std::string capability_limit() {
   return limit == nullptr ? "" : " (ATEN_CPU_CAPABILITY = " + std::string(limit) + ")";
 }
 
-/// As LibTorch names it.
-std::string capability() {
-  switch (cpu::instruction_set()) {
-    case cpu::InstructionSet::avx512:
-      return "AVX512";
-    case cpu::InstructionSet::avx2:
-      return "AVX2";
-    case cpu::InstructionSet::portable:
-      break;
-  }
-  return "DEFAULT";
-}
-
 }  // namespace
 
 std::string program_version() {
@@ -36,8 +22,8 @@ std::string program_version() {
 std::string version_text() {
   settle_cpu_capability();
   return "chargpt " + program_version() +
-         "\nLibTorch " CHARGPT_LIBTORCH_VERSION "\nCUDA " CHARGPT_LIBTORCH_CUDA "\nCPU capability " + capability() +
-         capability_limit() + "\n";
+         "\nLibTorch " CHARGPT_LIBTORCH_VERSION "\nCUDA " CHARGPT_LIBTORCH_CUDA "\nCPU capability " +
+         kernels_capability() + capability_limit() + "\n";
 }
 
 }  // namespace chargpt

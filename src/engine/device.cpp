@@ -69,11 +69,9 @@ void synchronize(const torch::Device& device) {
 }
 
 std::string cpu_capability() {
-  const std::string of_libtorch = at::get_cpu_capability(), kernels = cpu::kernels().name;
-  const bool same = of_libtorch == "AVX512" ? kernels == "x86-64-v4"
-                    : of_libtorch == "AVX2" ? kernels == "x86-64-v3"
-                                            : kernels == "portable";
-  return same ? of_libtorch : of_libtorch + ", kernels " + kernels;
+  const std::string of_libtorch = at::get_cpu_capability();
+  const bool same = of_libtorch == kernels_capability();
+  return same ? of_libtorch : of_libtorch + ", kernels " + cpu::kernels().name;
 }
 
 std::string libtorch_version() {

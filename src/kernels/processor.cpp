@@ -109,4 +109,16 @@ std::string settle_cpu_capability() {
 #endif
 }
 
+std::string kernels_capability() {
+  switch (cpu::instruction_set()) {
+    case cpu::InstructionSet::avx512:
+      return "AVX512";
+    case cpu::InstructionSet::avx2:
+      return "AVX2";
+    case cpu::InstructionSet::portable:
+      break;
+  }
+  return "DEFAULT";
+}
+
 }  // namespace chargpt

@@ -26,4 +26,7 @@ bool cpu_has_bfloat16();
 /// this processor, which LibTorch would follow into an illegal instruction, replaced. To be called before LibTorch
 /// first computes. Returns what was wrong, once; empty: nothing.
 std::string settle_cpu_capability();
+/// The instruction set of our kernels as LibTorch names it: AVX512, AVX2 or DEFAULT.
+std::string kernels_capability();
+
 }  // namespace chargpt
