@@ -36,9 +36,13 @@ void start_output(const OutputArguments& output) {
   if (const std::string wrong = settle_cpu_capability(); !wrong.empty()) log_warning(wrong);
 }
 
-void add_device_arguments(Options& options, DeviceArguments& device) {
-  options.add("--device", device.device, "auto, cpu, cuda or cuda:N").group("Machine");
-  options.add("--threads", device.threads, "CPU threads; 0: one per physical core").range(0, 4096).group("Machine");
+void add_device_arguments(Options& options, DeviceArguments& arguments) {
+  add_device_arguments(options, arguments.device, arguments.threads);
+}
+
+void add_device_arguments(Options& options, std::string& device, std::int64_t& threads) {
+  options.add("--device", device, "auto, cpu, cuda or cuda:N").group("Machine");
+  options.add("--threads", threads, "CPU threads; 0: one per physical core").range(0, 4096).group("Machine");
 }
 
 namespace {

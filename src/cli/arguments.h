@@ -35,7 +35,8 @@ struct DeviceArguments {
   std::string device = "auto";
   std::int64_t threads = 0;  ///< 0: one per physical core
 };
-void add_device_arguments(Options& options, DeviceArguments& device);
+void add_device_arguments(Options& options, DeviceArguments& arguments);
+void add_device_arguments(Options& options, std::string& device, std::int64_t& threads);
 
 /// load_config without overrides.
 ResolvedConfig config_by_name(const std::string& name_or_path);

@@ -48,11 +48,16 @@ void add_checkpoint_option(Options& options, std::string& checkpoint) {
   options.add("--checkpoint", checkpoint, "best, last or step-N (default best)");
 }
 
-void add_weights_option(Options& options, std::string& weights) {
-  options
-      .add("--weights", weights,
-           "if weights were also averaged (train.ema): better (by validation loss), trained or averaged")
-      .one_of({"better", "trained", "averaged"});
+void add_weights_option(Options& options, Weights& weights) {
+  options.choice(
+      "--weights", {"better", "trained", "averaged"}, "better",
+      [&weights](const std::string& name) { weights = *enum_value<Weights>(name); },
+      "if weights were also averaged (train.ema): better (by validation loss), trained or averaged");
+}
+
+void add_device_arguments(Options& options, ModelUse& use) {
+  add_device_arguments(options, use.device, use.threads);
+  options.find("--device").help("auto and cpu: the CPU; cuda or cuda:N: that GPU");
 }
 
 void log_loading(const std::vector<std::string>& notices) {

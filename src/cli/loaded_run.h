@@ -46,6 +46,8 @@ ResolvedConfig config_of_run(const std::string& run);
 /// --checkpoint; empty if not given: then best.
 void add_checkpoint_option(Options& options, std::string& checkpoint);
 /// --weights
-void add_weights_option(Options& options, std::string& weights);
+void add_weights_option(Options& options, Weights& weights);
+/// --device and --threads, of a command that needs a GPU only where one is named.
+void add_device_arguments(Options& options, ModelUse& use);
 
 }  // namespace chargpt

@@ -123,7 +123,8 @@ void bench_learn(const Arguments& arguments) {
 void bench_sample(const Arguments& arguments) {
   SampleBenchArguments sample = arguments.sample;
   sample.output = arguments.output;
-  sample.device = arguments.device;
+  sample.use.device = arguments.device.device;
+  sample.use.threads = arguments.device.threads;
   sample.overrides = arguments.config.overrides();
   sample.what = arguments.preset();
   run_bench_sample(sample);

@@ -53,11 +53,12 @@ Decoding decoding_of(const SampleBenchArguments& arguments) {
 }
 
 bool decodes_fast(const SampleBenchArguments& arguments) {
-  return decoding_of(arguments) == Decoding::fast && choose_device(arguments.device.device).is_cpu();
+  return decoding_of(arguments) == Decoding::fast && choose_device(arguments.use.device).is_cpu();
 }
 
 Subject trained(const SampleBenchArguments& arguments) {
-  ModelUse use{.storage = arguments.storage, .threads = arguments.device.threads};
+  ModelUse use = arguments.use;
+  use.device = "cpu";  // a module may follow, on the device that was asked for
   Subject subject{.name = arguments.what};
   subject.run = std::make_unique<LoadedRun>(load_run(arguments.what, /*which=*/"", use));
   const Checkpoint& checkpoint = subject.run->checkpoint;
@@ -67,7 +68,7 @@ Subject trained(const SampleBenchArguments& arguments) {
   subject.start = checkpoint.state.start_symbol;
   if (!decodes_fast(arguments)) {
     use.weights = subject.run->model->weights();
-    use.device = arguments.device.device;
+    use.device = arguments.use.device;
     subject.modules = std::make_unique<ModuleRun>(checkpoint, use);
     subject.module = &subject.modules->model();
   }
@@ -80,15 +81,15 @@ Subject untrained(const SampleBenchArguments& arguments) {
   check_model(config);
   choose_text(config);
   const Config& settings = config.config;
-  set_threads(arguments.device.threads);
+  set_threads(arguments.use.threads);
   Subject subject{.name = settings.name};
   subject.sample = settings.sample;
   subject.untrained = make_model(settings.model, load_training_corpus(config, arguments.output).vocabulary().size(),
                                  static_cast<std::uint64_t>(settings.train.seed));
-  round_matrices(*subject.untrained, arguments.storage);
+  round_matrices(*subject.untrained, arguments.use.storage);
   subject.inference = std::make_unique<InferenceModel>(inference_of(*subject.untrained));
   if (decodes_fast(arguments)) return subject;
-  subject.untrained->to(choose_device(arguments.device.device));
+  subject.untrained->to(choose_device(arguments.use.device));
   subject.module = subject.untrained.get();
   return subject;
 }
@@ -98,7 +99,7 @@ std::unique_ptr<NextLogits> logits_of(const Subject& subject, const SampleBenchA
     return next_logits(*subject.module, {.decoding = decoding_of(arguments), .context = arguments.context});
   return next_logits(
       *subject.inference,
-      {.context = arguments.context, .storage = arguments.storage, .threads = thread_count(arguments.device.threads)});
+      {.context = arguments.context, .storage = arguments.use.storage, .threads = thread_count(arguments.use.threads)});
 }
 
 /// Seconds from the call to the first character; those spent on the later characters of each sample while they see all
@@ -156,11 +157,11 @@ nlohmann::ordered_json figures(const SampleBenchArguments& arguments, const Subj
         median_of(all, [&](const Times& t) { return static_cast<double>((tokens - within) * batch) / t.past; });
   json["block_size"] = subject.config().block_size;
   json["context"] = context_name(context_of(subject.config(), arguments.context));
-  json["storage"] = storage_name(arguments.storage);
+  json["storage"] = storage_name(arguments.use.storage);
   json["decoding"] = subject.module == nullptr                      ? "fast"
                      : decoding_of(arguments) == Decoding::uncached ? "uncached"
                                                                     : "cached";
-  json["threads"] = set_threads(arguments.device.threads);
+  json["threads"] = set_threads(arguments.use.threads);
   json["repeats"] = arguments.repeats;
   json["config"] = subject.name;
   return json;
@@ -189,7 +190,7 @@ void add_sample_bench_options(Options& options, SampleBenchArguments& arguments)
   options.add("--decoding", arguments.decoding, "sample: fast, or LibTorch's forward: cached, uncached")
       .one_of({"fast", "cached", "uncached"});
   add_context_option(options, arguments.context);
-  add_storage_option(options, arguments.storage);
+  add_storage_option(options, arguments.use.storage);
 }
 
 void run_bench_sample(const SampleBenchArguments& arguments) {

@@ -7,17 +7,17 @@
 
 #include "cli/arguments.h"
 #include "generate/generate.h"
+#include "inference/model.h"
 
 namespace chargpt {
 
 struct SampleBenchArguments {
   OutputArguments output;
-  DeviceArguments device;
+  ModelUse use;
   std::vector<Override> overrides;
   std::string what;  ///< a run, or a config that is measured with untrained weights
   std::string decoding = "fast";
   Context context = Context::automatic;
-  Storage storage = Storage::float32;
   std::int64_t batch = 0, repeats = 5;
 };
 

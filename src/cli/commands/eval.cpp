@@ -22,11 +22,10 @@ namespace {
 
 struct Arguments {
   OutputArguments output;
-  DeviceArguments device;
-  std::string run, checkpoint, weights = "better", split, engine = "auto";
+  ModelUse use;
+  std::string run, checkpoint, split;
   std::vector<std::string> text;
   std::int64_t stride = 0;
-  Storage storage = Storage::float32;
 };
 
 /// data.max_val_tokens limits a validation split; elsewhere it has no effect and needs no mention.
@@ -76,17 +75,12 @@ Scored scored_part(const Arguments& arguments, const LoadedRun& run, const Corpu
   scored.split = split;
   scored.validation = own && split == "val";
   scored.stride = arguments.stride;
-  scored.storage = arguments.storage;
+  scored.storage = arguments.use.storage;
   return scored;
 }
 
 void run_eval(const Arguments& arguments) {
-  LoadedRun run = load_run(arguments.run, arguments.checkpoint,
-                           {.weights = *enum_value<Weights>(arguments.weights),
-                            .storage = arguments.storage,
-                            .device = arguments.device.device,
-                            .engine = arguments.engine,
-                            .threads = arguments.device.threads});
+  LoadedRun run = load_run(arguments.run, arguments.checkpoint, arguments.use);
   const bool given = !arguments.text.empty();
   const std::string split = !arguments.split.empty() ? arguments.split : given ? "all" : "val";
   const Corpus corpus = given ? given_corpus(arguments, run, split) : own_corpus(arguments, run, split);
@@ -123,11 +117,10 @@ void add_eval(Options& options) {
            "overlapping windows: score only the last STRIDE characters of each; 0: no overlap")
       .non_negative();
   add_checkpoint_option(options, arguments->checkpoint);
-  add_weights_option(options, arguments->weights);
-  add_storage_option(options, arguments->storage);
-  options.add("--engine", arguments->engine, "auto, autograd or cpu");
-  add_device_arguments(options, arguments->device);
-  options.find("--device").help("auto and cpu: the CPU; cuda or cuda:N: that GPU");
+  add_weights_option(options, arguments->use.weights);
+  add_storage_option(options, arguments->use.storage);
+  options.add("--engine", arguments->use.engine, "auto, autograd or cpu");
+  add_device_arguments(options, arguments->use);
   add_output_arguments(options, arguments->output);
   on_parsed(options, arguments, run_eval);
 }

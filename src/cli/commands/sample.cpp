@@ -27,14 +27,13 @@ namespace {
 
 struct Arguments {
   OutputArguments output;
-  DeviceArguments device;
+  ModelUse use;
   ConfigArguments config;
-  std::string run, checkpoint, weights = "better", prompt, prompt_file, unknown = "error", dash;
+  std::string run, checkpoint, prompt, prompt_file, unknown = "error", dash;
   const Option *seed_option = nullptr, *prompt_option = nullptr, *file_option = nullptr;  ///< whether they were given
   Context context = Context::automatic;
   std::vector<std::string> stop;
   std::int64_t seed = 1337;
-  Storage storage = Storage::float32;
   bool greedy = false, no_cache = false;
 };
 
@@ -155,11 +154,7 @@ SampleConfig sample_options(const Arguments& arguments, const LoadedRun& run) {
 }
 
 void run_sample(const Arguments& arguments) {
-  LoadedRun run = load_run(arguments.run, arguments.checkpoint,
-                           {.weights = *enum_value<Weights>(arguments.weights),
-                            .storage = arguments.storage,
-                            .device = arguments.device.device,
-                            .threads = arguments.device.threads});
+  LoadedRun run = load_run(arguments.run, arguments.checkpoint, arguments.use);
   const SampleConfig sample = sample_options(arguments, run);
   if (leaks(run.config().model))
     log_note("this model leaks: it was trained to see the symbols it had to predict, and has not learnt to write");
@@ -172,7 +167,7 @@ void run_sample(const Arguments& arguments) {
   if (!arguments.output.json) print_text(prompt);
   const double start = steady_seconds();
   const std::unique_ptr<NextLogits> logits =
-      run.next_logits({.context = arguments.context, .storage = arguments.storage, .rerun = arguments.no_cache});
+      run.next_logits({.context = arguments.context, .storage = arguments.use.storage, .rerun = arguments.no_cache});
   generate(*logits, run.model->vocab_size(), run.model->block_size(), ids, sample,
            static_cast<std::uint64_t>(arguments.seed), [&](std::int64_t index, std::int64_t id) {
              return samples[static_cast<std::size_t>(index)].add(run.checkpoint.vocabulary.symbol(id));
@@ -196,7 +191,7 @@ void add_sample(Options& options) {
       &options.add("--prompt", arguments->prompt, "text to continue (default: a newline, not printed)");
   arguments->file_option = &options.add("--prompt-file", arguments->prompt_file, "file with the text to continue");
   add_checkpoint_option(options, arguments->checkpoint);
-  add_weights_option(options, arguments->weights);
+  add_weights_option(options, arguments->use.weights);
   options.add("--stop", arguments->stop, "end a sample before this string; may be repeated");
   options.add("--unknown", arguments->unknown, "what to do with prompt characters the model has never seen")
       .one_of({"error", "skip", "replace"});
@@ -205,12 +200,11 @@ void add_sample(Options& options) {
       &options.add("--seed", arguments->seed, "seed of the random draws; sample i has its own stream (seed, i)")
            .non_negative();
   add_context_option(options, arguments->context);
-  add_storage_option(options, arguments->storage);
+  add_storage_option(options, arguments->use.storage);
   options.flag("--no-cache", arguments->no_cache, "run the whole context again for each character (same text, slower)");
   arguments->config.add(options, {"sample"});
   arguments->config.help_shows(options, run, "", config_of_run);
-  add_device_arguments(options, arguments->device);
-  options.find("--device").help("auto and cpu: the CPU; cuda or cuda:N: that GPU");
+  add_device_arguments(options, arguments->use);
   add_output_arguments(options, arguments->output, "stdout is one JSON object per line, one per sample");
   on_parsed(options, arguments, run_sample);
 }
