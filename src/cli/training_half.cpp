@@ -9,9 +9,12 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
+#include "cli/version.h"
 
 namespace chargpt {
 namespace {
@@ -35,44 +38,91 @@ std::vector<std::string> own_words() {
   return words;
 }
 
-Error cannot_continue(const fs::path& program, const std::string& reason) {
+Error cannot_continue(const fs::path& program, const std::string& reason, const std::string& remedy) {
   return {ExitCode::unavailable, "this command needs LibTorch, and " + program.string() +
-                                     ", the part of chargpt that has it, " + reason +
-                                     "; build it (scripts/build.sh) or put it there"};
+                                     ", the part of chargpt that has it, " + reason + "; " + remedy};
 }
 
-/// What the loader says about the program's libraries, asked as ldd(1) does, without running the program.
-std::string libraries_of(const fs::path& program) {
+Error cannot_be_run(const fs::path& program, int reason) {
+  return cannot_continue(program, std::string("cannot be run: ") + std::strerror(reason),
+                         "build it (scripts/build.sh) or put it there");
+}
+
+/// What the loader says about the program's libraries, and how it ended.
+struct Trace {
+  std::string listed;
+  int status = 0;  ///< as waitpid(2) gives it
+};
+
+/// Asked as ldd(1) does, without running the program; `bound`: as `ldd -r` does, which looks up every symbol and takes
+/// 20 times as long.
+Trace trace_loading(const fs::path& program, bool bound) {
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return "";
+  if (::pipe2(ends, O_CLOEXEC) != 0) return {};
   const pid_t child = ::fork();
   if (child == 0) {
     ::dup2(ends[1], STDOUT_FILENO);
     ::dup2(ends[1], STDERR_FILENO);
     ::setenv("LD_TRACE_LOADED_OBJECTS", "1", 1);
+    if (bound) {
+      ::setenv("LD_WARN", "1", 1);
+      ::setenv("LD_BIND_NOW", "1", 1);
+    }
     ::execl(program.c_str(), program.c_str(), nullptr);
     ::_exit(127);
   }
   ::close(ends[1]);
-  std::string listed;
+  Trace trace;
   char buffer[4096];
   for (ssize_t count = 1; child > 0 && count > 0;) {
     count = ::read(ends[0], buffer, sizeof buffer);
-    if (count > 0) listed.append(buffer, static_cast<std::size_t>(count));
+    if (count > 0) trace.listed.append(buffer, static_cast<std::size_t>(count));
     if (count < 0 && errno == EINTR) count = 1;
   }
   ::close(ends[0]);
-  if (child > 0) ::waitpid(child, nullptr, 0);
-  return listed;
+  if (child > 0) ::waitpid(child, &trace.status, 0);
+  return trace;
 }
 
-/// The first library that the program needs and the loader cannot find; empty: none.
-std::string missing_library(const fs::path& program) {
-  const std::string listed = libraries_of(program);
-  const std::size_t found = listed.find(" => not found");
+/// Of the first line with `mark`, what stands before it, or after it. Empty where no line has it.
+std::string before(const std::string& text, std::string_view mark) {
+  const std::size_t found = text.find(mark);
   if (found == std::string::npos) return "";
-  const std::size_t begin = listed.find_last_of("\t\n", found) + 1;
-  return listed.substr(begin, found - begin);
+  const std::size_t begin = text.find_last_of("\t\n", found) + 1;
+  return text.substr(begin, found - begin);
+}
+
+std::string after(const std::string& text, std::string_view mark) {
+  const std::size_t found = text.find(mark);
+  if (found == std::string::npos) return "";
+  const std::size_t begin = found + mark.size();
+  return text.substr(begin, text.find('\n', begin) - begin);
+}
+
+/// How many symbols the program needs that no library has.
+std::size_t count_missing(const fs::path& program) {
+  const std::string listed = trace_loading(program, /*bound=*/true).listed, end = "\t(" + program.string() + ")\n";
+  std::size_t count = 0;
+  for (std::size_t at = listed.find(end); at != std::string::npos; at = listed.find(end, at + 1)) ++count;
+  return count;
+}
+
+/// Why the loader cannot bring the program's libraries together; empty: it can.
+std::string loading_problem(const fs::path& program) {
+  const Trace trace = trace_loading(program, /*bound=*/false);
+  if (const std::string library = before(trace.listed, " => not found"); !library.empty())
+    return "cannot find " + library;
+  if (WIFSIGNALED(trace.status))
+    return "cannot be loaded: one of its libraries is damaged (" + std::string(strsignal(WTERMSIG(trace.status))) + ")";
+  if (const std::string said = after(trace.listed, "error while loading shared libraries: "); !said.empty())
+    return "cannot be loaded: " + said;
+  const std::string line = after(trace.listed, "libtorch_cpu.so => "), path = line.substr(0, line.find(" ("));
+  std::error_code ignored;
+  if (fs::file_size(path, ignored) == libtorch_bytes()) return "";
+  const std::size_t missing = count_missing(program);
+  if (missing == 0) return "";
+  return "was built with LibTorch " + libtorch_version_built_with() + ", but finds another, " + path +
+         ", which lacks " + std::to_string(missing) + " symbols that it needs";
 }
 
 }  // namespace
@@ -92,12 +142,11 @@ void continue_in_training_half() {
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
-  if (::access(program.c_str(), X_OK) != 0)
-    throw cannot_continue(program, std::string("cannot be run: ") + std::strerror(errno));
-  if (const std::string library = missing_library(program); !library.empty())
-    throw cannot_continue(program, "cannot find " + library);
+  if (::access(program.c_str(), X_OK) != 0) throw cannot_be_run(program, errno);
+  if (const std::string problem = loading_problem(program); !problem.empty())
+    throw cannot_continue(program, problem, "build it again (scripts/build.sh), or correct LD_LIBRARY_PATH");
   ::execv(program.c_str(), arguments.data());
-  throw cannot_continue(program, std::string("cannot be run: ") + std::strerror(errno));
+  throw cannot_be_run(program, errno);
 }
 
 }  // namespace chargpt

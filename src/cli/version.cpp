@@ -19,6 +19,14 @@ std::string program_version() {
   return CHARGPT_VERSION " (" CHARGPT_GIT_REVISION ")";
 }
 
+std::string libtorch_version_built_with() {
+  return CHARGPT_LIBTORCH_VERSION;
+}
+
+std::uintmax_t libtorch_bytes() {
+  return CHARGPT_LIBTORCH_BYTES;
+}
+
 std::string version_text() {
   settle_cpu_capability();
   return "chargpt " + program_version() +

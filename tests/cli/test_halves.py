@@ -1,6 +1,8 @@
 """The program without LibTorch, and the half that has it: what each does, and what is said where the other is missing."""
 
+import os
 import pathlib
+import re
 import shutil
 import subprocess
 import unittest
@@ -54,9 +56,35 @@ class HalvesTest(ProgramTest):
         name = b"libtorch_cpu.so"
         self.assertIn(name, text)
         training.write_bytes(text.replace(name, b"libtorch_xyz.so"))
-        outcome = subprocess.run([alone, "doctor"], cwd=self.folder, capture_output=True, text=True, check=False)
+        self.assert_refused([alone], r"cannot find libtorch_xyz\.so")
+
+    def assert_refused(self, program, reason, **environment):
+        outcome = subprocess.run([*program, "doctor"], cwd=self.folder, env=dict(os.environ, **environment), capture_output=True, text=True, check=False)
         self.assertEqual(outcome.returncode, 69, outcome.stderr)
-        self.assertIn("cannot find libtorch_xyz.so", outcome.stderr)
+        self.assertRegex(outcome.stderr, r"^chargpt: error: this command needs LibTorch, and \S+/chargpt-training, the part of chargpt that has it, "
+                                         rf"{reason}; build it again \(scripts/build.sh\), or correct LD_LIBRARY_PATH\n$")
+
+    def other_libtorch(self, content):
+        """A folder with a libtorch_cpu.so of that content, which the loader finds before the right one."""
+        (self.folder / "other").mkdir(exist_ok=True)
+        (self.folder / "other/libtorch_cpu.so").write_bytes(content)
+        return str(self.folder / "other")
+
+    def test_a_library_that_is_none_is_named(self):
+        for content, reason in ((b"no library at all", "file too short"), (b"no library at all\n" * 100, "invalid ELF header")):
+            self.assert_refused([PROGRAM], rf"cannot be loaded: \S+/other/libtorch_cpu\.so: {reason}", LD_LIBRARY_PATH=self.other_libtorch(content))
+
+    def test_a_library_that_was_cut_off_is_said_to_be_damaged(self):
+        linked = subprocess.run(["ldd", pathlib.Path(PROGRAM).parent / "chargpt-training"], capture_output=True, text=True, check=True).stdout
+        with open(re.search(r"libtorch_cpu\.so => (\S+)", linked)[1], "rb") as library:
+            begin = library.read(100_000)
+        self.assert_refused([PROGRAM], r"cannot be loaded: one of its libraries is damaged \(.*\)", LD_LIBRARY_PATH=self.other_libtorch(begin))
+
+    def test_another_libtorch_than_the_one_it_was_built_with_is_named(self):
+        other = self.other_libtorch(b"")
+        subprocess.run(["c++", "-shared", "-Wl,-soname,libtorch_cpu.so", "-x", "c++", "/dev/null", "-o", f"{other}/libtorch_cpu.so"], check=True)
+        self.assert_refused([PROGRAM], r"was built with LibTorch [0-9.]+, but finds another, \S+/other/libtorch_cpu\.so, which lacks \d+ symbols that it needs",
+                            LD_LIBRARY_PATH=other)
 
 
 if __name__ == "__main__":
