@@ -20,7 +20,8 @@ namespace chargpt {
 
 void add_output_arguments(Options& options, OutputArguments& output, const char* json) {
   const Option& quiet =
-      options.flag("--quiet", output.quiet, "only errors on stderr, damaged checkpoints included").group("Output");
+      options.flag("--quiet", output.quiet, "only errors on stderr, and warnings of damaged checkpoints")
+          .group("Output");
   options.flag("--verbose", output.verbose, "more on stderr, with backtraces of internal errors")
       .excludes(quiet)
       .group("Output");
@@ -42,7 +43,7 @@ void add_device_arguments(Options& options, DeviceArguments& arguments) {
 
 void add_device_arguments(Options& options, std::string& device, std::int64_t& threads) {
   options.add("--device", device, "auto, cpu, cuda or cuda:N").group("Machine");
-  options.add("--threads", threads, "CPU threads; 0: one per physical core").range(0, 4096).group("Machine");
+  options.add("--threads", threads, "CPU threads; 0: one per physical core").range(0, 1024).group("Machine");
 }
 
 namespace {

@@ -39,7 +39,7 @@ std::string name_of(Value value, const std::map<std::string, Value>& all) {
 void add_storage_option(Options& options, Storage& storage) {
   add_choice(
       options, "--storage", storage, storages(), "float32",
-      "type to round the matrices to and keep them in: bfloat16 takes half the time to read; arithmetic stays float32");
+      "type that matrices are rounded to and kept in: bfloat16 is read in half the time; arithmetic stays float32");
 }
 
 void add_context_option(Options& options, Context& context) {

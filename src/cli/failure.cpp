@@ -41,7 +41,7 @@ Failure failure_of(const std::exception& error) {
     return {ExitCode::unavailable, "this GPU cannot be used: " + first_line(what) +
                                        "; use --device cpu or another cuda:N, or build against another LibTorch"};
   return {ExitCode::internal, "internal: " + first_line(what) +
-                                  "; this is a bug of chargpt: please report it with the command line and the output "
+                                  "; this is a bug in chargpt: please report it with the command line and the output "
                                   "of `chargpt doctor` (--verbose shows more)"};
 }
 

@@ -149,7 +149,7 @@ Options::Options(const std::string& command) : command_(command), app_(std::make
   app_->allow_extras();
   app_->option_defaults()->always_capture_default();
   CLI::Option& help = *app_->get_help_ptr();
-  keep(help, {.name = "--help", .letter = "-h", .help = help.get_description()});
+  keep(help, {.name = "--help", .letter = "-h", .help = "print this help and exit"});
 }
 
 Options::~Options() = default;

@@ -12,8 +12,8 @@ constexpr std::string_view prefix = "chargpt: error: ";
 
 std::string how_it_ended(int code) {
   if (code == 128 + SIGKILL)
-    return "was killed (signal 9), as the system does where memory runs out; fewer at once, or a smaller "
-           "train.batch_size, need less";
+    return "was killed (signal 9), as happens when memory runs out; run fewer at once, or lower "
+           "train.batch_size";
   if (code > 128) return "was ended by signal " + std::to_string(code - 128) + " (" + strsignal(code - 128) + ")";
   return "ended with exit code " + std::to_string(code) + " and no message";
 }

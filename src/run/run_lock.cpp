@@ -32,7 +32,7 @@ std::string holder(int descriptor) {
     throw Error(ExitCode::busy, run + " is in use by another process" + who +
                                     "; wait for it, stop it, or choose another folder with --run");
   if (reason == EISDIR || reason == ENXIO || reason == EBADFD)
-    throw Error(ExitCode::data, run + "/.lock is no regular file, and so no lock; remove it");
+    throw Error(ExitCode::data, run + "/.lock is not a regular file, so it is no lock; remove it");
   if (reason == ENOENT) throw Error(ExitCode::missing, run + " does not exist");
   throw Error(ExitCode::io, "cannot lock " + run + "/.lock: " + std::generic_category().message(reason));
 }

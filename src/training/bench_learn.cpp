@@ -85,7 +85,9 @@ void print(const LearnArguments& arguments, const TimesToLoss& learned, const nl
 }  // namespace
 
 void add_learn_options(Options& options, LearnArguments& arguments) {
-  options.add("--target", arguments.target, "learn: the loss to reach, in nats per character").positive();
+  options.add("--target", arguments.target, "learn: the loss to reach, in nats per character")
+      .positive()
+      .default_text("");
   options.add("--seeds", arguments.seeds, "learn: seeds per config: train.seed, train.seed + 1, …").range(1, 1000);
   options.add("--out", arguments.out, "learn: folder of the runs, learn.json and learn.svg (default runs/learn-<n>)");
   options.flag("--to-the-end", arguments.to_the_end,

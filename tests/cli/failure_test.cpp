@@ -75,7 +75,7 @@ TEST_CASE("other failures of a device are bugs, not lack of memory") {
                               "CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasSgemm`"}) {
     const Failure failure = failure_of(torch_error(message));
     CHECK(failure.code == ExitCode::internal);
-    CHECK(failure.line.starts_with(std::string("internal: ") + message + "; this is a bug of chargpt"));
+    CHECK(failure.line.starts_with(std::string("internal: ") + message + "; this is a bug in chargpt"));
   }
 }
 
@@ -84,5 +84,5 @@ TEST_CASE("what the system refuses is 74, the rest is a bug of ours, in one line
         ExitCode::io);
   const Failure failure = failure_of(std::logic_error("two\nlines"));
   CHECK(failure.code == ExitCode::internal);
-  CHECK(failure.line.starts_with("internal: two; this is a bug of chargpt"));
+  CHECK(failure.line.starts_with("internal: two; this is a bug in chargpt"));
 }

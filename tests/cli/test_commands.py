@@ -35,7 +35,7 @@ class HelpTest(ProgramTest):
     def test_help_shows_what_a_value_may_be_and_its_default(self):
         out = " ".join(self.succeed("tune", "--help").out.split())
         self.assertIn("--color {always,auto,never}", out.replace("{auto,always,never}", "{always,auto,never}"))
-        self.assertIn("--threads INT CPU threads; 0: one per physical core [0 to 4096] (default 0)", out)
+        self.assertIn("--threads INT CPU threads; 0: one per physical core [0 to 1024] (default 0)", out)
         self.assertIn("time for the whole search [above 0] (default 10)", out)
 
     def test_help_of_train_begins_with_what_is_used_most_and_shows_the_defaults_that_would_run(self):
@@ -122,7 +122,7 @@ class UsageTest(ProgramTest):
                          "--engine is an option of bench train and learn, not of bench sample")
 
     def test_a_value_that_is_refused_names_it_and_what_is_allowed(self):
-        for arguments, error in ((["doctor", "--threads", "5000"], "--threads: 5000 is above 4096, the largest allowed; see chargpt doctor --help"),
+        for arguments, error in ((["doctor", "--threads", "5000"], "--threads: 5000 is above 1024, the largest allowed; see chargpt doctor --help"),
                                  (["tune", "default", "--minutes", "0"], "--minutes: 0 is not above 0; see chargpt tune --help"),
                                  (["sample", "r", "--seed", "x"], "--seed: x is not understood; it takes a whole number, at least 0; see chargpt sample --help"),
                                  (["sample", "r", "--seed"], "--seed needs a value: a whole number, at least 0; see chargpt sample --help"),

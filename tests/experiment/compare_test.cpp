@@ -535,7 +535,7 @@ TEST_CASE("the error of a run that is a process of its own is passed on under it
   options.start = shell([](std::int64_t) { return "kill -KILL $$"; });
   const auto [killed, reason] = failure_of([&] { compare({config}, options); });
   CHECK(killed == ExitCode::memory);
-  CHECK(contains(reason, "a with seed 50: it was killed (signal 9), as the system does where memory runs out"));
+  CHECK(contains(reason, "a with seed 50: it was killed (signal 9), as happens when memory runs out"));
 }
 
 TEST_CASE("a run that diverges in a process of its own is listed with what it said") {

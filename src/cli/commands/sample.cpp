@@ -186,7 +186,7 @@ void run_sample(const Arguments& arguments) {
 void add_sample(Options& options) {
   const auto arguments = std::make_shared<Arguments>();
   const Option& run = options.add("RUN", arguments->run, "run folder, or one checkpoint folder in it").required();
-  options.add("DASH", arguments->dash, "'-' reads the prompt from standard input");
+  options.add("DASH", arguments->dash, "a lone - reads the prompt from standard input");
   arguments->prompt_option =
       &options.add("--prompt", arguments->prompt, "text to continue (default: a newline, not printed)");
   arguments->file_option = &options.add("--prompt-file", arguments->prompt_file, "file with the text to continue");

@@ -68,11 +68,11 @@ void check_jobs(const std::vector<ResolvedConfig>& configs, const CompareOptions
   if (options.jobs == 1) return;
   for (const ResolvedConfig& resolved : configs)
     if (resolved.config.train.max_seconds > 0)
-      throw Error(ExitCode::usage, "--jobs " + std::to_string(options.jobs) + " excludes a length in seconds, and " +
-                                       resolved.config.name +
-                                       " has train.max_seconds = " + shortest(resolved.config.train.max_seconds) +
-                                       ": trainings that share the machine would get fewer steps for their "
-                                       "seconds, and not all alike; give --max-iters or --max-epochs, or no --jobs");
+      throw Error(ExitCode::usage,
+                  "--jobs " + std::to_string(options.jobs) + " excludes a length in seconds, and " +
+                      resolved.config.name + " has train.max_seconds = " + shortest(resolved.config.train.max_seconds) +
+                      ": trainings that share the machine would get fewer steps for their "
+                      "seconds, and not all alike; give --max-iters or --max-epochs, or leave out --jobs");
 }
 
 /// The options' length in place of the config's own.

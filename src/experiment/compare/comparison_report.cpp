@@ -172,7 +172,7 @@ void add_what_was_scored(std::vector<std::string>& lines, const ConfigRuns& runs
     if (run.scored == ScoredAt::best)
       lines.push_back(name +
                       " was scored by an earlier program, at the lowest of its evaluations on this very split: "
-                      "its loss flatters it beside those of ends of runs; another --out trains it again");
+                      "that flatters it beside runs that are scored at their end; another --out trains it again");
     if (run.scored == ScoredAt::end && run.lowest_loss < run.loss - clearly)
       lines.push_back(name + " overfitted: " + format_fixed(run.lowest_loss, 4) + " after step " +
                       std::to_string(run.lowest_step) + ", " + format_fixed(run.loss, 4) +
@@ -246,13 +246,13 @@ std::vector<std::string> remarks(const Comparison& comparison) {
   if (comparison.pairs > 1) lines.push_back(pairs_remark(comparison.pairs));
   if (const auto design = design_of(comparison)) lines.push_back(power_remark(*design));
   lines.push_back(
-      "scored are the weights that each run ended with (averaged ones with train.ema), not its best "
+      "each run is scored with the weights that it ended with (averaged ones with train.ema), not with its best "
       "checkpoint, which this split would have chosen");
   std::int64_t jobs = 1;
   for (const ConfigResult& result : comparison.results) jobs = std::max(jobs, most_jobs(result.runs));
   if (jobs > 1)
     lines.push_back("* up to " + std::to_string(jobs) +
-                    " trainings shared the machine: these times and speeds compare with none");
+                    " trainings shared the machine: do not compare these times and speeds with others");
   for (const ConfigResult& result : comparison.results) {
     if (!failed(result.runs)) add_reason(lines, result.runs.config, result.mean.more_text.ci95);
     if (result.versus_best) add_reason(lines, result.runs.config + " above best", result.versus_best->more_text.ci95);

@@ -29,7 +29,7 @@ void append_row(LearningCurve& curve, const nlohmann::json& row) {
     if (!row.value("exact", true))
       throw Error(ExitCode::usage,
                   "an evaluation of a few windows cannot tell when the whole split's loss is reached; set "
-                  "eval.eval_iters = 0, and no train.max_seconds too short for whole evaluations");
+                  "eval.eval_iters = 0, and train.max_seconds, where it is given, long enough for whole evaluations");
     const double trained = number_or_nan(row, "val_loss"), averaged = number_or_nan(row, "averaged_val_loss");
     curve.points.push_back({.step = row.value("step", std::int64_t{0}),
                             .loss = std::fmin(trained, averaged),  // the one that is a number, where only one is

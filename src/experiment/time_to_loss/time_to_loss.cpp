@@ -63,7 +63,7 @@ bool watch(StartedTraining& training, TimedRun& run, const std::string& name, co
     append_rows(run.curve, metrics.new_lines(run.run / "metrics.jsonl"));
     if (run.curve.leaks)
       throw Error(ExitCode::usage,
-                  name + " " + leaks_label + "; the seconds to a loss that means nothing mean nothing");
+                  name + " " + leaks_label + "; its loss means nothing, and so would the seconds to it");
     run.reached = first_at(run.curve, options.target);
     if (run.reached && !options.to_the_end) training.process->ask_to_stop();
     if (!code) std::this_thread::sleep_for(interval);

@@ -88,9 +88,9 @@ std::string comment_of(const Tuning& tuning, const std::string& command) {
   text << "// Found by `" << command << "`: " << describe(tuning.best().candidate) << ".\n"
        << "// Of " << tuning.trials.size() << " candidates the best: " << verdict(tuning) << ",\n"
        << "// on the last " << format_count(tuning.scored_tokens)
-       << " characters of the train split, which none trained on; the validation split was not looked at.\n"
+       << " characters of the train split, which none was trained on; the validation split was not looked at.\n"
        << "// One seed each, and the lowest of many, which flatters it: a difference of a few hundredths may be luck. "
-          "Lengths are of the machine it was found on.\n";
+          "Lengths suit the machine it was found on.\n";
   return text.str();
 }
 
