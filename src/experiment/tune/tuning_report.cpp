@@ -78,8 +78,8 @@ std::string verdict(const Tuning& tuning) {
   if (best.candidate == Candidate{}) return "no candidate had a lower loss after the same time";
   const std::string loss = format_fixed(best.rounds.back().loss, 4);
   if (before.last_round() != best.last_round())
-    return "loss " + loss + "; there was no time to train the config as it was for as long";
-  return "loss " + loss + ", as it was " + format_fixed(before.rounds.back().loss, 4) + ", each after " +
+    return "loss " + loss + "; there was no time to train the original config for as long";
+  return "loss " + loss + ", the original config " + format_fixed(before.rounds.back().loss, 4) + ", each after " +
          format_duration(best.rounds.back().seconds);
 }
 
