@@ -11,6 +11,7 @@
 #include "generate/filters.h"
 #include "inference/decoder.h"
 #include "inference/model_types.h"
+#include "inference/sequence_cache.h"
 #include "kernels/kernels.h"
 
 namespace chargpt {
@@ -42,7 +43,7 @@ class DecodedLogits : public NextLogits {
     return {decoder_.append(ids, kept_, rerun_), decoder_.stride()};
   }
   std::int64_t at_once() const override {
-    return samples_at_once(static_cast<double>(cpu::Decoder::kv_cache_floats(decoder_.plan(), cpu::kernels())));
+    return samples_at_once(static_cast<double>(cpu::SequenceCache::floats(decoder_.plan(), cpu::kernels())));
   }
 
  private:

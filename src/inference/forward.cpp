@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "inference/layers.h"
+
 namespace chargpt::cpu {
 namespace {
 
@@ -127,10 +129,8 @@ void Forward::matmul(long out, long in, const float* x, long ldx, std::int64_t p
 
 /// y (rows, out) (+)= x (rows, in) W^T + b
 void Forward::linear(const LinearPlan& layer, const float* x, long ldx, float* y, long ldy, bool add) const {
-  const float* const bias = value(layer.bias);
-  if (bias != nullptr && !add) k_.broadcast_row(rows_, layer.out, bias, y, ldy);
-  if (bias != nullptr && add) k_.add(rows_, layer.out, bias, 0, y, ldy);
-  matmul(layer.out, layer.in, x, ldx, layer.packed_forward, y, ldy, add || bias != nullptr);
+  add = put_bias(k_, value(layer.bias), {0, layer.out}, rows_, y, ldy, add);
+  matmul(layer.out, layer.in, x, ldx, layer.packed_forward, y, ldy, add);
 }
 
 void Forward::normalise(const NormPlan& norm, const float* x, float* y, float* stats) const {
@@ -180,17 +180,6 @@ void Forward::attention_heads(const BlockActivations& acts, long layer, const Ba
   });
 }
 
-/// qkv (rows, 3 A) of a model that projects nothing: the token itself as value, and as query and key, or zeros there.
-void Forward::copy_to_qkv(const float* x, float* qkv) const {
-  const long A = plan_.attention_width, ldx = row_stride(plan_.n_embd), ld = row_stride(3 * A);
-  for (float* const to : {qkv, qkv + A})
-    if (plan_.qkv_source == QkvSource::uniform)
-      k_.broadcast_row(rows_, A, nullptr, to, ld);
-    else
-      k_.copy(rows_, A, x, ldx, to, ld);
-  k_.copy(rows_, A, x, ldx, qkv + 2 * A, ld);
-}
-
 /// o (rows, A) of a window in which every token sees all: their mean.
 void Forward::uniform_attention(const BlockActivations& acts, const BatchSlice& chunk) const {
   const long A = plan_.attention_width, T = chunk.T, ld = row_stride(3 * A), ldo = row_stride(A);
@@ -208,7 +197,7 @@ void Forward::uniform_attention(const BlockActivations& acts, const BatchSlice& 
 void Forward::attention(const BlockPlan& block, const BlockActivations& acts, long layer, const BatchSlice& chunk) {
   const long C = plan_.n_embd, ldq = row_stride(3 * plan_.attention_width);
   if (plan_.qkv_source != QkvSource::projected) {
-    copy_to_qkv(acts.x, acts.qkv);
+    copy_to_qkv(plan_, k_, {0, plan_.attention_width}, rows_, acts.x, row_stride(C), acts.qkv);
     return plan_.causal ? attention_heads(acts, layer, chunk) : uniform_attention(acts, chunk);
   }
   if (!plan_.post_norm) normalise(block.ln_1, acts.x, acts.ln_1, acts.ln_1_stats);
@@ -253,12 +242,8 @@ void Forward::mlp_block(const BlockPlan& block, const BlockActivations& acts, lo
   if (!plan_.feed_forward) return k_.copy(rows_, C, acts.x_mid, ldc, next, ldc);
   if (!plan_.post_norm) normalise(block.ln_2, acts.x_mid, acts.ln_2, acts.ln_2_stats);
   linear(block.c_fc, acts.ln_2, ldc, acts.fc, ldh, false);
-  if (plan_.swiglu) {
-    linear(block.c_gate, acts.ln_2, ldc, acts.gate, ldh, false);
-    k_.swiglu(rows_, plan_.mlp_width, acts.fc, acts.gate, ldh, acts.hidden, ldh);
-  } else {
-    k_.activation(plan_.activation, rows_, plan_.mlp_width, acts.fc, ldh, acts.hidden, ldh);
-  }
+  if (plan_.swiglu) linear(block.c_gate, acts.ln_2, ldc, acts.gate, ldh, false);
+  activate(plan_, k_, {0, plan_.mlp_width}, rows_, acts.fc, acts.gate, acts.hidden);
   k_.copy(rows_, C, acts.x_mid, ldc, next, ldc);
   if (plan_.dropout.mlp <= 0 || chunk.seed == nullptr) return linear(block.mlp_proj, acts.hidden, ldh, next, ldc, true);
   linear(block.mlp_proj, acts.hidden, ldh, branch_, ldc, false);

@@ -144,7 +144,6 @@ class Forward {
  private:
   void embed(const BatchSlice& chunk);
   void add_ngram_rows(const BatchSlice& chunk, float* x);
-  void copy_to_qkv(const float* x, float* qkv) const;
   void attention_heads(const BlockActivations& acts, long layer, const BatchSlice& chunk);
   void uniform_attention(const BlockActivations& acts, const BatchSlice& chunk) const;
   void attention(const BlockPlan& block, const BlockActivations& acts, long layer, const BatchSlice& chunk);

@@ -1,0 +1,61 @@
+#include "inference/sequence_cache.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace chargpt::cpu {
+namespace {
+
+long key_positions(const Plan& plan, const Kernels& kernels) {
+  return static_cast<long>(rounded_up(plan.block_size, kernels.panel_width));
+}
+
+}  // namespace
+
+SequenceCache::SequenceCache(const Plan& plan, const Kernels& kernels)
+    : k_(kernels),
+      n_layer_(plan.n_layer),
+      n_head_(plan.n_head),
+      head_size_(plan.head_size),
+      block_size_(plan.block_size),
+      key_positions_(key_positions(plan, kernels)) {}
+
+std::int64_t SequenceCache::floats(const Plan& plan, const Kernels& kernels) {
+  return plan.n_layer * plan.attention_width * (key_positions(plan, kernels) + plan.block_size);
+}
+
+void SequenceCache::make_room(std::int64_t slots) {
+  slots_ = slots;
+  const std::int64_t of_head = head_size_ * (key_positions_ + block_size_);
+  keys_and_values_ = AlignedFloats();
+  keys_and_values_ = AlignedFloats(slots * n_layer_ * n_head_ * of_head + k_.slack);
+  tokens_.resize(static_cast<std::size_t>(slots * block_size_));
+}
+
+float* SequenceCache::keys(long layer, std::int64_t slot, long head) const {
+  return keys_and_values_.data() +
+         ((layer * slots_ + slot) * n_head_ + head) * head_size_ * (key_positions_ + block_size_);
+}
+
+float* SequenceCache::values(long layer, std::int64_t slot, long head) const {
+  return keys(layer, slot, head) + head_size_ * key_positions_;
+}
+
+void SequenceCache::copy(std::int64_t from, std::int64_t to) {
+  const std::int64_t of_layer = n_head_ * head_size_ * (key_positions_ + block_size_);
+  for (long layer = 0; layer < n_layer_; ++layer)
+    std::memcpy(keys(layer, to, 0), keys(layer, from, 0), static_cast<std::size_t>(of_layer) * sizeof(float));
+}
+
+void SequenceCache::store(long layer, std::int64_t slot, long head, long first, long count, const float* k,
+                          const float* v, long ld) {
+  float* const panels = keys(layer, slot, head);
+  for (long done = 0; done < count;) {
+    const long at = first + done, inside = at % k_.panel_width, some = std::min(count - done, k_.panel_width - inside);
+    k_.transpose(some, head_size_, k + done * ld, ld, panels + (at - inside) * head_size_ + inside, k_.panel_width);
+    done += some;
+  }
+  k_.copy(count, head_size_, v, ld, values(layer, slot, head) + first * head_size_, head_size_);
+}
+
+}  // namespace chargpt::cpu

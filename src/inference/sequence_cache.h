@@ -1,0 +1,46 @@
+// What a decoder keeps of each sequence: its ids, and the keys and values of every layer and head, so that a new token
+// need not run the earlier ones again. Knows no weight and no thread.
+//
+// Letters: hs features of a head. A slot is the place of one sequence.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "inference/plan.h"
+#include "kernels/buffers.h"
+#include "kernels/kernels.h"
+
+namespace chargpt::cpu {
+
+class SequenceCache {
+ public:
+  SequenceCache(const Plan& plan, const Kernels& kernels);
+  std::int64_t slots() const { return slots_; }
+  /// For `slots` sequences, of which nothing is kept yet.
+  void make_room(std::int64_t slots);
+  /// Copies the keys and values of one sequence to another.
+  void copy(std::int64_t from, std::int64_t to);
+  /// Keys and values k, v (count, hs), rows `ld` apart, of positions from `first` on.
+  void store(long layer, std::int64_t slot, long head, long first, long count, const float* k, const float* v, long ld);
+
+  /// (block_size)
+  std::int64_t* tokens(std::int64_t slot) { return tokens_.data() + slot * block_size_; }
+  /// In panels, as Kernels::attention_cached reads them: (positions / panel_width, hs, panel_width).
+  float* keys(long layer, std::int64_t slot, long head) const;
+  /// (block_size, hs)
+  float* values(long layer, std::int64_t slot, long head) const;
+
+  /// Floats of the keys and values of one sequence.
+  static std::int64_t floats(const Plan& plan, const Kernels& kernels);
+
+ private:
+  const Kernels& k_;
+  long n_layer_, n_head_, head_size_, block_size_;
+  long key_positions_;  ///< block_size in whole panels
+  std::int64_t slots_ = 0;
+  AlignedFloats keys_and_values_;  ///< by layer, slot, head
+  std::vector<std::int64_t> tokens_;
+};
+
+}  // namespace chargpt::cpu
