@@ -5,54 +5,40 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
-#include <set>
 #include <utility>
-#include <vector>
 
 #include "base/quote.h"
+#include "config/source.h"
 
 namespace chargpt {
 namespace {
 
-constexpr int max_depth = 8;
 /// Every JSON reader keeps it exactly, and counting on from it for a lifetime does not overflow.
 constexpr std::int64_t largest_integer = std::int64_t{1} << 53;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// Watches the parser's events: the library itself keeps the last of duplicate keys and nests without limit.
-class Watch {
- public:
-  explicit Watch(const std::string& source) : source_(source) {}
-
-  bool operator()(int depth, nlohmann::json::parse_event_t event, const nlohmann::json& parsed) {
-    using Event = nlohmann::json::parse_event_t;
-    if (depth > max_depth)
-      throw Error(ExitCode::data, source_ + ": JSON nested deeper than " + std::to_string(max_depth) + " levels");
-    if (event == Event::object_start) keys_.emplace_back();
-    if (event == Event::object_end) keys_.pop_back();
-    if (event == Event::key && !keys_.back().insert(parsed.get<std::string>()).second)
-      throw Error(ExitCode::data, source_ + ": key '" + printable(parsed.get<std::string>()) + "' is there twice");
-    return true;
+nlohmann::json json_of(const Value& value) {
+  nlohmann::json json;
+  switch (value.kind) {
+    case Value::Kind::object:
+      json = nlohmann::json::object();
+      for (const Member& member : value.members) json[member.key] = json_of(member.value);
+      return json;
+    case Value::Kind::array:
+      json = nlohmann::json::array();
+      for (const Value& item : value.items) json.push_back(json_of(item));
+      return json;
+    case Value::Kind::string:
+      return value.text;
+    default:
+      return nlohmann::json::parse(value.text);
   }
-
- private:
-  const std::string& source_;
-  std::vector<std::set<std::string>> keys_;
-};
+}
 
 }  // namespace
 
 nlohmann::json parse_strict_json(std::string_view text, const std::string& source) {
-  const std::size_t nul = text.find('\0');
-  if (nul != std::string_view::npos)
-    throw Error(ExitCode::data, source + ": a NUL byte at " + std::to_string(nul) + ", so not JSON");
-  try {
-    return nlohmann::json::parse(text, Watch(source));
-  } catch (const nlohmann::json::parse_error& error) {
-    throw Error(ExitCode::data, source + ": not JSON at byte " + std::to_string(error.byte));
-  } catch (const nlohmann::json::exception&) {  // a number beyond double
-    throw Error(ExitCode::data, source + ": JSON with a number out of range");
-  }
+  return json_of(read_json(text, {source}, Author::program));
 }
 
 StrictObject::StrictObject(const nlohmann::json& json, std::string source) : json_(json), source_(std::move(source)) {

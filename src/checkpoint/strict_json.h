@@ -17,8 +17,7 @@ class NewerFormat : public Error {
   explicit NewerFormat(const std::string& line) : Error(ExitCode::data, line) {}
 };
 
-/// Error data naming `source` and the place unless `text` is one JSON value without NUL, comments, duplicate keys or
-/// more than eight levels.
+/// `text` as config/source.h reads what a program wrote. Error data naming `source` and the line where it refuses it.
 nlohmann::json parse_strict_json(std::string_view text, const std::string& source);
 
 /// An object whose fields must be there. Each reader is an Error data naming source and field, where the field is

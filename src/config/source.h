@@ -1,4 +1,5 @@
-// Strict JSON with comments; every value knows its line. Knows no option: what a value means is decided elsewhere.
+// Strict JSON, the one reader of configs and of the files of checkpoints; every value knows its line. Knows no option:
+// what a value means is decided elsewhere.
 #pragma once
 
 #include <string>
@@ -43,9 +44,13 @@ struct Member {
   Value value;
 };
 
-/// The value that `text` holds. Error usage with source, line and path of keys if it is not JSON (// and /* */
-/// comments allowed), gives a key twice, nests deeper than 16, holds a NUL, or is larger than 1 MB.
-Value read_json(std::string_view text, const Source& source);
+/// Who wrote a text. A person may comment it (// and /* */) in at most 1 MB, and is told by Error usage how to mend it;
+/// what a program wrote is damaged, Error data.
+enum class Author { person, program };
+
+/// The value that `text` holds. The error names source, line and path of keys if it is not JSON, gives a key twice,
+/// nests deeper than 16 or holds a NUL.
+Value read_json(std::string_view text, const Source& source, Author author = Author::person);
 
 constexpr std::size_t max_config_bytes = 1 << 20;
 
