@@ -72,7 +72,8 @@ std::vector<std::string> groups_of(const Options& options) {
   std::vector<std::string> groups;
   for (const auto& option : options.all())
     if (std::ranges::count(groups, option->text().group) == 0) groups.push_back(option->text().group);
-  std::ranges::stable_partition(groups, [](const std::string& group) { return !group.starts_with(config_groups); });
+  std::stable_partition(groups.begin(), groups.end(),  // the one of std::ranges: clang 14 cannot compile GCC 12's
+                        [](const std::string& group) { return !group.starts_with(config_groups); });
   return groups;
 }
 

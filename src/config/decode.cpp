@@ -96,15 +96,19 @@ void assign(std::string& member, const Range& range, const Entry& entry) {
   member = entry.value.text;
 }
 
+/// One more item of a list, which is named before the list grows: arguments of a call are made in no order.
+template <class List>
+void append(List& list, const Range& range, const Entry& entry, const Value& item) {
+  const Entry part = entry.part(item, "[" + std::to_string(list.size()) + "]");
+  assign(list.emplace_back(), range, part);
+}
+
 void assign(Strings& member, const Range& range, const Entry& entry) {
   const bool list = entry.value.kind == Kind::array;
   if (!list && !is_text(entry.value)) entry.reject_type(takes(member, range));
   Strings read;
-  if (list)
-    for (const Value& item : entry.value.items)
-      assign(read.emplace_back(), range, entry.part(item, "[" + std::to_string(read.size()) + "]"));
-  else
-    assign(read.emplace_back(), range, entry);
+  if (!list) assign(read.emplace_back(), range, entry);
+  for (const Value& item : entry.value.items) append(read, range, entry, item);
   if (read.empty()) entry.reject("is an empty list; name at least one file");
   if (std::find(read.begin(), read.end(), "") != read.end()) entry.reject("has an empty name; name a file");
   member = read;
@@ -148,8 +152,7 @@ void assign(Places& member, const Range& range, const Entry& entry) {
 void assign(Integers& member, const Range& range, const Entry& entry) {
   if (entry.value.kind != Kind::array && entry.value.kind != Kind::bare) entry.reject_type(takes(member, range));
   Integers read;
-  for (const Value& item : items_of(entry.value))
-    assign(read.emplace_back(), range, entry.part(item, "[" + std::to_string(read.size()) + "]"));
+  for (const Value& item : items_of(entry.value)) append(read, range, entry, item);
   member = read;
 }
 

@@ -164,8 +164,8 @@ TEST_CASE("of what the program keeps only regular files are read and mapped, and
   for (const auto& [path, kind] : std::vector<std::pair<std::string, std::string>>{
            {base, "a folder"}, {base + "/pipe", "a pipe"}, {base + "/socket", "a socket"}, {"/dev/zero", "a device"}}) {
     const Failure refused{ExitCode::data, path + " is " + kind + ", and should be a regular file"};
-    CHECK(error_of([&] { MappedFile{path}; }) == refused);
-    CHECK(error_of([&] { read_regular_file(path); }) == refused);
+    CHECK(error_of([&path = path] { MappedFile{path}; }) == refused);
+    CHECK(error_of([&path = path] { read_regular_file(path); }) == refused);
   }
   ::close(socket);
   CHECK(error_of([&] { MappedFile(folder / "no"); }).first == ExitCode::missing);
