@@ -224,6 +224,7 @@ void mark_run(const fs::path& run) {
 }
 
 void refuse_strangers(const fs::path& folder, const std::string& option) {
+  if (is_file(folder)) fail("list", folder, std::make_error_code(std::errc::not_a_directory));
   std::vector<fs::path> strangers;
   for (const std::string& name : entries_of(folder))
     if (!is_of_a_start(folder / name)) strangers.push_back(name);

@@ -27,7 +27,7 @@ void mark_run(const std::filesystem::path& run);
 
 /// Error busy where a folder that is no run holds anything, naming it; `option` chooses another, as "--run DIR". What a
 /// start has there before it marks the folder is nothing, and so is all in a folder that another process has marked by
-/// now. Errors: io.
+/// now. Errors: io, also where it is a file.
 void refuse_strangers(const std::filesystem::path& folder, const std::string& option);
 
 /// Error busy where a run holds something else under the name of what the program writes there: a symbolic link, or a

@@ -196,6 +196,14 @@ TEST_CASE("a start that was broken off leaves nothing that is in the way of anot
   CHECK(failure_of([&] { refuse_strangers(folder.path(), "--run DIR"); }).code() == ExitCode::busy);
 }
 
+TEST_CASE("a file in the place of a run's folder is refused") {
+  const TestFolder folder;
+  write_file_atomically(folder / "run", "hello");
+  const Error error = failure_of([&] { refuse_strangers(folder / "run", "--run DIR"); });
+  CHECK(error.code() == ExitCode::io);
+  CHECK(std::string(error.what()) == "cannot list " + (folder / "run").string() + ": Not a directory");
+}
+
 TEST_CASE("a start under way in another process is no stranger, at any moment") {
   const TestFolder folder;
   constexpr int rounds = 300;
