@@ -1,7 +1,7 @@
 # Finds LibTorch (see LibTorchSearch.cmake for where) and makes the imported target LibTorch::LibTorch, for CPU and CUDA builds alike.
 # torch's own TorchConfig.cmake is not used: that of a CUDA build stops without a CUDA toolkit, of which nothing here is needed.
 # Sets LibTorch_FOUND, LibTorch_FOLDER, LibTorch_VERSION, LibTorch_ORIGIN, LibTorch_CUDA (TRUE for a CUDA build) and LibTorch_LIBRARY_DIRS
-# (for CMAKE_BUILD_RPATH). The first of these holds the wheel's own libgomp: found there, our code and LibTorch share one OpenMP runtime.
+# (for CMAKE_BUILD_RPATH).
 include(${CMAKE_CURRENT_LIST_DIR}/LibTorchSearch.cmake)
 libtorch_search(LibTorch_FOLDER LibTorch_FULL_VERSION LibTorch_ORIGIN libtorch_passed_over)
 foreach(line ${libtorch_passed_over})

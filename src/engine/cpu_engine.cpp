@@ -17,7 +17,7 @@
 #include "inference/plan.h"
 #include "kernels/bf16.h"
 #include "kernels/kernels.h"
-#include "parameters/threads.h"
+#include "kernels/thread_team.h"
 
 namespace chargpt {
 namespace {

@@ -17,7 +17,7 @@
 #include "inference/dimensions.h"
 #include "kernels/buffers.h"
 #include "kernels/kernels.h"
-#include "parameters/threads.h"
+#include "kernels/thread_team.h"
 
 /// BLAS, by which LibTorch multiplies: it exports MKL's, or another that it was built with, or none.
 extern "C" __attribute__((weak)) void sgemm_(const char* of_a, const char* of_b, const int* m, const int* n,

@@ -8,8 +8,8 @@
 
 #include "base/clock.h"
 #include "kernels/kernels.h"
+#include "kernels/thread_team.h"
 #include "model/layers.h"
-#include "parameters/threads.h"
 
 namespace chargpt {
 

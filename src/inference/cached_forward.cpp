@@ -187,8 +187,12 @@ void CachedForward::cached_attention(long layer, const Chunk& chunk, const Shard
   if (heads.begin == heads.end) return;
   cache_keys_and_values(layer, chunk, shard);
   if (chunk.previous_layers_done != nullptr)
-    spin_until([&] { return chunk.previous_layers_done->load(std::memory_order_acquire) > layer; });
-  if (chunk.layers_done != nullptr) chunk.layers_done->store(layer + 1, std::memory_order_release);
+    wait_until(*chunk.previous_layers_done,
+               [layer](std::uint32_t layers) { return static_cast<long>(layers) > layer; });
+  if (chunk.layers_done != nullptr) {
+    chunk.layers_done->store(static_cast<std::uint32_t>(layer + 1), std::memory_order_release);
+    chunk.layers_done->notify_one();
+  }
   if (queries == 0) return;
   const long end = chunk.first + chunk.count;
   const CachedHeadShape shape{

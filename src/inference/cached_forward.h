@@ -41,8 +41,8 @@ class CachedForward {
     const float *rope_cos = nullptr, *rope_sin = nullptr;  ///< of these positions (count, hs/2)
     float* logits = nullptr;  ///< (sequences, V) of the last position, rows row_stride(V) apart; null: only keys and
                               ///< values are wanted
-    const std::atomic<std::int64_t>* previous_layers_done = nullptr;  ///< of the chunk before this one
-    std::atomic<std::int64_t>* layers_done = nullptr;                 ///< of this one
+    const std::atomic<std::uint32_t>* previous_layers_done = nullptr;  ///< of the chunk before this one
+    std::atomic<std::uint32_t>* layers_done = nullptr;                 ///< of this one
   };
   /// All of a chunk, by thread `thread` of the team.
   void run(const Chunk& chunk, int thread);

@@ -131,7 +131,7 @@ void Decoder::prefill_split(long T, long sequence) {
   for (auto& layers : layers_done_) layers.store(0, std::memory_order_relaxed);
   team_.run([&](int thread) {
     for (long index = thread; index * size < T; index += threads) {
-      std::atomic<std::int64_t>* const done = &layers_done_[static_cast<std::size_t>(index)];
+      std::atomic<std::uint32_t>* const done = &layers_done_[static_cast<std::size_t>(index)];
       CachedForward::Chunk chunk{.slots = slots_.data() + sequence, .sequences = 1, .layers_done = done};
       set_chunk_position(chunk, index * size);
       chunk.count = std::min(size, T - chunk.first);

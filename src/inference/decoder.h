@@ -62,7 +62,7 @@ class Decoder {
   std::vector<float> rope_cos_, rope_sin_;  ///< of that position
   AlignedFloats logits_;
   Autotuner token_tuner_, prefill_tuner_;               ///< 1: by all threads together
-  std::vector<std::atomic<std::int64_t>> layers_done_;  ///< of each chunk of a split window
+  std::vector<std::atomic<std::uint32_t>> layers_done_;  ///< of each chunk of a split window
 };
 
 }  // namespace chargpt::cpu

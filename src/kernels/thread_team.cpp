@@ -1,15 +1,11 @@
 #include "kernels/thread_team.h"
 
 #include <algorithm>
-#include <chrono>
+#include <exception>
+#include <mutex>
+#include <optional>
 
 namespace chargpt::cpu {
-namespace {
-
-/// How long a thread spins for work before it sleeps: waking it costs tens of microseconds.
-constexpr std::chrono::microseconds spin_time{200};
-
-}  // namespace
 
 ThreadTeam::ThreadTeam(int threads) : threads_(std::max(threads, 1)) {
   for (int thread = 1; thread < threads_; ++thread) workers_.emplace_back([this, thread] { worker_loop(thread); });
@@ -24,38 +20,50 @@ ThreadTeam::~ThreadTeam() {
 void ThreadTeam::run_all(Work work, void* data) {
   work_ = work;
   data_ = data;
-  working_.store(threads_ - 1, std::memory_order_relaxed);
+  working_.store(static_cast<std::uint32_t>(threads_ - 1), std::memory_order_relaxed);
   runs_.fetch_add(1, std::memory_order_release);
   runs_.notify_all();
   work(data, 0);
-  spin_until([this] { return working_.load(std::memory_order_acquire) == 0; });
+  wait_until(working_, [](std::uint32_t working) { return working == 0; });
 }
 
 void ThreadTeam::worker_loop(int thread) {
   for (std::uint32_t seen = 0;; ++seen) {
-    const auto begin = std::chrono::steady_clock::now();
-    bool spinning = true;
-    spin_until([&] {
-      if (runs_.load(std::memory_order_acquire) != seen) return true;
-      spinning = std::chrono::steady_clock::now() - begin < spin_time;
-      return !spinning;
-    });
-    if (!spinning) runs_.wait(seen, std::memory_order_acquire);
+    wait_until(runs_, [seen](std::uint32_t runs) { return runs != seen; });
     if (ended_) return;
     work_(data_, thread);
-    working_.fetch_sub(1, std::memory_order_release);
+    if (working_.fetch_sub(1, std::memory_order_release) == 1) working_.notify_one();
   }
 }
 
 void ThreadTeam::barrier(int count) {
   if (count == 1) return;
   const std::uint32_t barriers = barriers_.load(std::memory_order_relaxed);
-  if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == count) {
+  if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == static_cast<std::uint32_t>(count)) {
     arrived_.store(0, std::memory_order_relaxed);
     barriers_.fetch_add(1, std::memory_order_release);
+    barriers_.notify_all();
     return;
   }
-  spin_until([&] { return barriers_.load(std::memory_order_acquire) != barriers; });
+  wait_until(barriers_, [barriers](std::uint32_t now) { return now != barriers; });
+}
+
+void on_threads(int threads, const std::function<void(int)>& body) {
+  if (threads == 1) return body(0);
+  thread_local std::optional<ThreadTeam> team;
+  if (!team || team->threads() < threads) team.emplace(threads);
+  std::exception_ptr failure;
+  std::mutex guard;
+  team->run([&](int thread) {
+    if (thread >= threads) return;
+    try {
+      body(thread);
+    } catch (...) {
+      const std::lock_guard lock(guard);
+      if (!failure) failure = std::current_exception();
+    }
+  });
+  if (failure) std::rethrow_exception(failure);
 }
 
 }  // namespace chargpt::cpu

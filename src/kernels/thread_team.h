@@ -1,9 +1,12 @@
-// A team of threads that stand ready between short pieces of work, with a barrier within one: an OpenMP region for each
-// token would cost as much as the token. Knows no work.
+// A team of threads that stand ready between short pieces of work, with a barrier within one: to start threads for each
+// token would cost as much as the token. Whoever waits spins for some microseconds, and then sleeps, so that on a busy
+// machine the processor goes to whom it waits for. Knows no work.
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <thread>
 #include <type_traits>
 #include <vector>
@@ -38,25 +41,35 @@ class ThreadTeam {
   void* data_ = nullptr;
   bool ended_ = false;
   alignas(64) std::atomic<std::uint32_t> runs_{0};  ///< begun
-  alignas(64) std::atomic<int> working_{0};
-  alignas(64) std::atomic<int> arrived_{0};
+  alignas(64) std::atomic<std::uint32_t> working_{0};
+  alignas(64) std::atomic<std::uint32_t> arrived_{0};
   alignas(64) std::atomic<std::uint32_t> barriers_{0};
   std::vector<std::jthread> workers_;
 };
 
-/// Spins until done() holds, and yields the processor when that takes long.
+/// body(0) to body(threads - 1) at the same time, on a team that the calling thread keeps for its next call; returns
+/// when all have ended, and rethrows the first exception. Not to be called from a body.
+void on_threads(int threads, const std::function<void(int)>& body);
+
+/// How long a thread spins for what it waits for before it sleeps: about as long as waking it takes.
+constexpr std::chrono::microseconds spin_time{50};
+
+/// Returns when done(number) holds. Whoever makes it hold must notify those that wait for `number`.
 template <class Done>
-void spin_until(const Done& done) {
-  for (int spins = 0; !done(); ++spins) {
-    if (spins > 2000)
-      std::this_thread::yield();
-    else
+void wait_until(const std::atomic<std::uint32_t>& number, const Done& done) {
+  const auto is_done = [&] { return done(number.load(std::memory_order_acquire)); };
+  const auto begin = std::chrono::steady_clock::now();
+  do {
+    for (int spins = 0; spins < 64; ++spins) {
+      if (is_done()) return;
 #if defined(__x86_64__)
       __builtin_ia32_pause();
-#else
-      std::atomic_signal_fence(std::memory_order_seq_cst);
 #endif
-  }
+    }
+  } while (std::chrono::steady_clock::now() - begin < spin_time);
+  for (std::uint32_t seen = number.load(std::memory_order_acquire); !done(seen);
+       seen = number.load(std::memory_order_acquire))
+    number.wait(seen, std::memory_order_acquire);
 }
 
 }  // namespace chargpt::cpu

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <map>
 
+#include "kernels/thread_team.h"
 #include "optimizer/muon_polynomial.h"
 #include "optimizer/orthogonal.h"
-#include "parameters/threads.h"
 
 namespace chargpt {
 namespace {

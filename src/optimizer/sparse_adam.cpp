@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/thread_team.h"
 #include "optimizer/sparse_adam_rows.h"
-#include "parameters/threads.h"
 
 namespace chargpt {
 namespace {

@@ -5,19 +5,14 @@
 #include <torch/types.h>
 
 #include <array>
-#include <atomic>
-#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <functional>
-#include <stdexcept>
-#include <thread>
 #include <vector>
 
 #include "engine/operations.h"
 #include "kernels/processor.h"
 #include "model/dropout.h"
-#include "parameters/threads.h"
 
 #include "test.h"
 
@@ -364,27 +359,6 @@ TEST_CASE("buffers are summed in order, with their squares") {
     CHECK(k.sum_buffers(to.data(), others, 1, 3) == Approx(11 * 11 + 22 * 22 + 33 * 33));
     CHECK(to == Floats{11, 22, 33});
   });
-}
-
-TEST_CASE("every piece of work is done once, at the same time as the others") {
-  std::atomic<int> arrived = 0;
-  std::array<int, 2> met{};
-  on_threads(2, [&](int thread) {
-    ++arrived;
-    const auto begun = std::chrono::steady_clock::now();
-    while (arrived < 2 && std::chrono::steady_clock::now() - begun < std::chrono::seconds(20))
-      std::this_thread::yield();
-    met[static_cast<std::size_t>(thread)] = arrived;
-  });
-  CHECK(met == std::array{2, 2});  // each saw the other
-}
-
-TEST_CASE("a failure on a thread arrives where it was asked for") {
-  CHECK_THROWS_WITH(on_threads(3,
-                               [](int thread) {
-                                 if (thread == 2) throw std::runtime_error("third");
-                               }),
-                    "third");
 }
 
 TEST_CASE("a step of nanogpt-cpu is 3.84 GFLOP") {

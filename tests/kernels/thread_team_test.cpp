@@ -1,22 +1,37 @@
-// A team of threads: all of them work, and none passes a barrier early.
+// A team of threads: all of them work, and none passes a barrier early. ThreadSanitizer runs these too.
 #include "kernels/thread_team.h"
 
 #include "kernels/autotuner.h"
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
+#include <ctime>
+#include <numeric>
+#include <stdexcept>
 #include <thread>
+#include <vector>
 
 #include "test.h"
 
 using chargpt::cpu::Autotuner;
+using chargpt::cpu::on_threads;
 using chargpt::cpu::ThreadTeam;
+
+namespace {
+
+void sleep_for_ms(int ms) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(ms));
+}
+
+}  // namespace
 
 TEST_CASE("every thread does its piece in every run, also after it has slept") {
   ThreadTeam team(3);
   std::array<int, 3> done{};
   for (int run = 1; run <= 100; ++run) {
-    if (run % 50 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    if (run % 50 == 0) sleep_for_ms(5);
     team.run([&](int thread) { ++done[static_cast<std::size_t>(thread)]; });
     REQUIRE(done == std::array<int, 3>{run, run, run});
   }
@@ -39,6 +54,43 @@ TEST_CASE("no thread passes a barrier before all have come") {
   CHECK(early == 0);
 }
 
+TEST_CASE("what threads write before a barrier, all others read after it, in any team and however late one comes") {
+  for (const int threads : {1, 2, 3, 8}) {
+    INFO(threads << " threads");
+    ThreadTeam team(threads);
+    std::vector<int> written(static_cast<std::size_t>(threads)), wrong(written);
+    for (int run = 1; run <= 20; ++run) {
+      team.run([&](int thread) {
+        const auto own = static_cast<std::size_t>(thread);
+        for (int round = 1; round <= 20; ++round) {
+          if (run == 10 && round % threads == thread) sleep_for_ms(1);
+          written[own] = run * round;
+          team.barrier(threads);
+          for (const int number : written) wrong[own] += number != run * round ? 1 : 0;
+          team.barrier(threads);
+        }
+      });
+      REQUIRE(std::accumulate(wrong.begin(), wrong.end(), 0) == 0);
+    }
+  }
+}
+
+TEST_CASE("threads that wait long, for work or for one another, take no processor time") {
+  ThreadTeam team(3);
+  auto wait_for_thread_0 = [&team](int thread) {
+    if (thread == 0) sleep_for_ms(200);
+    team.barrier(3);
+  };
+  auto wait_for_others = [](int thread) {
+    if (thread > 0) sleep_for_ms(200);
+  };
+  const std::clock_t begun = std::clock();  // of the whole process
+  team.run(wait_for_thread_0);
+  team.run(wait_for_others);
+  sleep_for_ms(200);
+  CHECK(static_cast<double>(std::clock() - begun) / CLOCKS_PER_SEC < 0.1);
+}
+
 TEST_CASE("a team of one is its caller") {
   ThreadTeam team(1);
   std::thread::id worked;
@@ -47,6 +99,38 @@ TEST_CASE("a team of one is its caller") {
     worked = std::this_thread::get_id();
   });
   CHECK(worked == std::this_thread::get_id());
+}
+
+TEST_CASE("every piece of work is done once, at the same time as the others") {
+  std::atomic<int> arrived = 0;
+  std::array<int, 2> met{};
+  on_threads(2, [&](int thread) {
+    ++arrived;
+    const auto begun = std::chrono::steady_clock::now();
+    while (arrived < 2 && std::chrono::steady_clock::now() - begun < std::chrono::seconds(20))
+      std::this_thread::yield();
+    met[static_cast<std::size_t>(thread)] = arrived;
+  });
+  CHECK(met == std::array{2, 2});  // each saw the other
+}
+
+TEST_CASE("each call has as many pieces of work as it asks for, more or fewer than the one before") {
+  for (const int threads : {1, 3, 2, 8, 1, 5}) {
+    std::array<int, 8> done{};
+    on_threads(threads, [&](int thread) { ++done[static_cast<std::size_t>(thread)]; });
+    std::array<int, 8> expected{};
+    std::fill_n(expected.begin(), threads, 1);
+    CHECK(done == expected);
+  }
+}
+
+TEST_CASE("a failure on a thread arrives where it was asked for") {
+  for (const int failing : {0, 2})
+    CHECK_THROWS_WITH(on_threads(3,
+                                 [failing](int thread) {
+                                   if (thread == failing) throw std::runtime_error("third");
+                                 }),
+                      "third");
 }
 
 TEST_CASE("the faster variant runs most of the time, and the other one once it becomes faster") {
