@@ -47,7 +47,8 @@ void add_context_option(Options& options, Context& context) {
       options, "--context", context, contexts(), "auto",
       "what to do once the text outgrows block_size: full, run the last block_size characters again for each new one, "
       "as nanoGPT does; half, drop the first half of a full window and run the rest again, many times faster; "
-      "slide, run nothing again (models with position rope or none); auto, slide if the model can, else half (full where block_size is under 32)");
+      "slide, run nothing again (models with position rope or none); auto, slide if the model can, else half (full "
+      "where block_size is under 32)");
 }
 
 std::string context_name(Context context) {

@@ -61,7 +61,7 @@ class Decoder {
   std::int64_t position_ = 0;               ///< of their last id; behind block_size keys and values lie in a ring
   std::vector<float> rope_cos_, rope_sin_;  ///< of that position
   AlignedFloats logits_;
-  Autotuner token_tuner_, prefill_tuner_;               ///< 1: by all threads together
+  Autotuner token_tuner_, prefill_tuner_;                ///< 1: by all threads together
   std::vector<std::atomic<std::uint32_t>> layers_done_;  ///< of each chunk of a split window
 };
 

@@ -35,7 +35,8 @@ void add_training_arguments(Options& options, TrainingArguments& arguments) {
 }
 
 Corpus load_training_corpus(const ResolvedConfig& config, const OutputArguments& output) {
-  Corpus corpus = load_corpus(config.config.data, id_cache_folder(), std::nullopt, most_bytes_in_memory, reading_progress(output));
+  Corpus corpus =
+      load_corpus(config.config.data, id_cache_folder(), std::nullopt, most_bytes_in_memory, reading_progress(output));
   log_notices(corpus);
   return corpus;
 }
