@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""One check of scripts/check/gpu.sh, which calls this with a limit of time and keeps what it prints. Ends with 0 where it held; its last line,
+"""One check of scripts/check_gpu.sh, which calls this with a limit of time and keeps what it prints. Ends with 0 where it held; its last line,
 which begins with "= ", is for the list.
 
     gpu.py tests PROGRAM                                  the [cuda] cases of a test program: there are some, and they pass
@@ -10,7 +10,7 @@ which begins with "= ", is for the list.
     gpu.py evaluate CHARGPT RUN DEVICE                    the loss of a checkpoint is the CPU's
     gpu.py go_on CHARGPT RUN                              the run goes on on the CPU
     gpu.py losses CHARGPT CONFIG RUN DEVICE [OPTION…]     the first steps' losses are the CPU's
-    gpu.py speed CONFIG [OPTION…]                         scripts/measure/pytorch.py
+    gpu.py speed CONFIG [OPTION…]                         scripts/measure/bench_pytorch.py
 """
 
 import json
@@ -159,7 +159,7 @@ def single(options):
 
 
 def speed(*options):
-    figures = json.loads(run(sys.executable, ROOT / "scripts/measure/pytorch.py", *options))
+    figures = json.loads(run(sys.executable, ROOT / "scripts/measure/bench_pytorch.py", *options))
     ratio = figures["ratio"]
     held(f"PyTorch {figures['pytorch_ms']} ms, chargpt {figures['chargpt_ms']} ms, ratio {ratio['median']} ({ratio['lowest']} to {ratio['highest']})")
 

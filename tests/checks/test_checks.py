@@ -295,10 +295,10 @@ class ReadmeTest(CheckTest):
 
 
 class GpuCheckTest(CheckTest):
-    """scripts/check/gpu.sh, rehearsed on the CPU."""
+    """scripts/check_gpu.sh, rehearsed on the CPU."""
 
     def check_gpu(self, *arguments):
-        process = subprocess.run(["bash", ROOT / "scripts/check/gpu.sh", "--logs", self.folder / "logs", *arguments],
+        process = subprocess.run(["bash", ROOT / "scripts/check_gpu.sh", "--logs", self.folder / "logs", *arguments],
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
         return process.returncode, process.stdout, process.stderr
 
@@ -330,7 +330,7 @@ class GpuCheckTest(CheckTest):
             self.skipTest("there is a GPU")
         code, listed, err = self.check_gpu()
         self.assertEqual((code, listed), (69, ""))
-        self.assertRegex(err, r"\Agpu.sh: no GPU here .*: nothing was checked; scripts/check/gpu.sh --device cpu rehearses\n\Z")
+        self.assertRegex(err, r"\Acheck_gpu.sh: no GPU here .*: nothing was checked; scripts/check_gpu.sh --device cpu rehearses\n\Z")
         self.assertFalse((self.folder / "logs").exists())
 
     def test_what_it_does_not_know_is_refused(self):

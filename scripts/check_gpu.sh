@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
 # Checks the program on this machine's GPU, keeps the logs, goes on after a failure, and ends with a list of what held and what did not.
-#   scripts/check/gpu.sh [options]                  every part below, in order
-#   scripts/check/gpu.sh [options] PART [CONFIG…]   one part alone, in less than ten minutes (but for a first build):
+#   scripts/check_gpu.sh [options]                  every part below, in order
+#   scripts/check_gpu.sh [options] PART [CONFIG…]   one part alone, in less than ten minutes (but for a first build):
 #     build     everything, against a CUDA build of LibTorch: the one found here, else the wheel (4.6 GB are fetched)
 #     tests     every [cuda] test
 #     train     trains each CONFIG (default: default gpu nanogpt-gpu), repeats and resumes it to the same bits, samples, evaluates, and goes on on the CPU
 #     losses    the first steps' losses of each CONFIG beside the CPU's
-#     speed     milliseconds of a step of each CONFIG beside PyTorch's, eager and compiled (scripts/measure/pytorch.py)
+#     speed     milliseconds of a step of each CONFIG beside PyTorch's, eager and compiled (scripts/measure/bench_pytorch.py)
 #   --max_iters N     train: so many steps in place of the config's own number
 #   --device cuda:N   another GPU; cpu: a rehearsal of this script with tiny models, on the program that is built already
 #   --build FOLDER    the build to check (default: build, or build-cuda where build/ has no CUDA); --logs FOLDER (default: runs/check-gpu-<time>)
 # Exit status: 0 everything held, 1 something did not, 2 usage, 69 no GPU.
 set -euo pipefail
-cd "$(dirname "$(readlink -f "$0")")/../.."
+cd "$(dirname "$(readlink -f "$0")")/.."
 . scripts/setup.sh
 
 device=cuda
@@ -28,7 +28,7 @@ while [ $# -gt 0 ]; do
     --logs) logs=$2; shift ;;
     --max_iters) max_iters=$2; shift ;;
     -h | --help) sed -n '2,/^set/{/^#/s/^# \?//p}' "$0"; exit 0 ;;
-    -*) say "unknown option $1; scripts/check/gpu.sh --help"; exit 2 ;;
+    -*) say "unknown option $1; scripts/check_gpu.sh --help"; exit 2 ;;
     *) words+=("$1") ;;
   esac
   shift
@@ -48,7 +48,7 @@ if [ "$device" = cpu ]; then
   text=data/sample.txt
   max_iters=${max_iters:-6}
 elif ! compgen -G '/dev/nvidia[0-9]*' >/dev/null && ! [ -e /dev/dxg ]; then
-  say "no GPU here (no /dev/nvidia0): nothing was checked; scripts/check/gpu.sh --device cpu rehearses"
+  say "no GPU here (no /dev/nvidia0): nothing was checked; scripts/check_gpu.sh --device cpu rehearses"
   exit 69
 fi
 mkdir -p "$logs"
@@ -89,7 +89,7 @@ choose_build() {
     [ -n "$rehearsal" ] || is_cuda build || ! is_cuda build-cuda || folder=build-cuda
   fi
   chargpt=$folder/chargpt
-  [ -x "$chargpt" ] || { note FAILED 0 "$1" "there is no $chargpt; scripts/check/gpu.sh build makes it"; return 1; }
+  [ -x "$chargpt" ] || { note FAILED 0 "$1" "there is no $chargpt; scripts/check_gpu.sh build makes it"; return 1; }
 }
 
 # ---- parts; each goes on after what fails

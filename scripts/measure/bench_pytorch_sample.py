@@ -5,7 +5,7 @@ nanoGPT's way: the last block_size tokens through the whole model for each chara
 top-k, softmax, one draw. Batches are that many samples at once. The weights are the run's best checkpoint's, and before anything is
 measured the greedy text of both must be the same.
 
-    scripts/measure/pytorch_sample.py RUN --against build/chargpt [--batch 1 64] [--tokens 500] [--pairs 5] [--threads N] [--context full]
+    scripts/measure/bench_pytorch_sample.py RUN --against build/chargpt [--batch 1 64] [--tokens 500] [--pairs 5] [--threads N] [--context full]
 
 prints one JSON object: characters a second of each (medians), and the median, the smallest and the largest ratio of neighbours in A B B A
 (above 1, ours is faster). Needs torch (PYTHONPATH=.libtorch) and a run of what nanoGPT can express: gpt with learned positions, layernorm,
@@ -23,7 +23,7 @@ import time
 import torch
 from torch.nn import functional as F
 
-from pytorch import ratios_of, read_safetensors
+from bench_pytorch import ratios_of, read_safetensors
 from in_turns import in_turns
 
 TEMPERATURE, TOP_K, SEED = 0.8, 200, 1337

@@ -6,10 +6,10 @@ gpt with the norms, positions, activations, heads and dropout of the presets, Ad
 a batch of windows, forward, backward, clip, update, zero the gradients; logging and evaluation are off, as in `chargpt bench train`. Before
 anything is timed, the loss of the peer on the whole validation split must be the program's (--tolerance), both in float32.
 
-    scripts/measure/pytorch.py nanogpt-cpu [--compile] [--dtype bfloat16] [--threads N]       milliseconds per step, as one JSON object
-    scripts/measure/pytorch.py nanogpt-gpu --device cuda                                      ... of a GPU, each step waited for
-    scripts/measure/pytorch.py nanogpt-cpu --against build/chargpt [--pairs 5]                alternates A B B A with `chargpt bench train`
-    scripts/measure/pytorch.py nanogpt-cpu --against build/chargpt --whole [--max_iters N]    ... with `chargpt train`, whole runs
+    scripts/measure/bench_pytorch.py nanogpt-cpu [--compile] [--dtype bfloat16] [--threads N]       milliseconds per step, as one JSON object
+    scripts/measure/bench_pytorch.py nanogpt-gpu --device cuda                                      ... of a GPU, each step waited for
+    scripts/measure/bench_pytorch.py nanogpt-cpu --against build/chargpt [--pairs 5]                alternates A B B A with `chargpt bench train`
+    scripts/measure/bench_pytorch.py nanogpt-cpu --against build/chargpt --whole [--max_iters N]    ... with `chargpt train`, whole runs
 
 A whole run counts from the start of the process to its end: imports, reading the text, compiling, the config's steps, and at the program's
 steps an evaluation (the whole validation split, and a quarter as much of the train split) and a checkpoint with the optimizer's moments.
