@@ -10,6 +10,7 @@
 #include "engine/engine.h"
 #include "model/variants.h"
 #include "train/step.h"
+#include "windows_of.h"
 
 namespace chargpt {
 
@@ -19,7 +20,7 @@ struct ModelInTraining {
         model(std::move(model_in)),
         arena(*model, train),
         engine(make_engine(engine_name, *model, arena, train)) {}
-  StepResult step(std::int64_t number, const std::vector<Batch>& batches) {
+  StepResult step(std::int64_t number, const std::vector<WindowBatch>& batches) {
     return make_step(*engine, arena, train, 1, {.step = number, .seed = 5, .micro_batches = batches});
   }
   TrainConfig train;
@@ -28,10 +29,9 @@ struct ModelInTraining {
   std::unique_ptr<Engine> engine;
 };
 
-/// x and y of shape (B, T).
-inline Batch some_batch(std::int64_t B, std::int64_t T, std::int64_t shift = 0) {
-  const torch::Tensor ids = some_ids(B, T + 1, shift);
-  return {ids.narrow(1, 0, T).contiguous(), ids.narrow(1, 1, T).contiguous()};
+/// B windows of T.
+inline WindowBatch some_batch(std::int64_t B, std::int64_t T, std::int64_t shift = 0) {
+  return windows_of(some_ids(B, T + 1, shift));
 }
 
 }  // namespace chargpt

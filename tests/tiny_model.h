@@ -9,6 +9,7 @@
 
 #include "engine/engine.h"
 #include "model/language_model.h"
+#include "windows_of.h"
 
 namespace chargpt {
 
@@ -42,12 +43,13 @@ class TiedModel : public LanguageModel {
   torch::ScalarType last_dtype = torch::kFloat32;
 };
 
-/// Batch of ids that follow a formula, different for each `index`: (B, T).
-inline Batch formula_batch(std::int64_t index, std::int64_t rows, std::int64_t block_size, std::int64_t vocab_size) {
+/// Windows of ids that follow a formula, different for each `index`.
+inline WindowBatch formula_batch(std::int64_t index, std::int64_t rows, std::int64_t block_size,
+                                 std::int64_t vocab_size) {
   const torch::Tensor ids = (torch::arange(rows * (block_size + 1), torch::kInt64) * 5 + index * 3)
                                 .remainder(vocab_size)
                                 .view({rows, block_size + 1});
-  return {ids.narrow(1, 0, block_size).contiguous(), ids.narrow(1, 1, block_size).contiguous()};
+  return windows_of(ids);
 }
 
 }  // namespace chargpt

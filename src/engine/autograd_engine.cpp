@@ -1,5 +1,6 @@
 #include "engine/autograd_engine.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "engine/precision.h"
@@ -23,11 +24,11 @@ class AutogradEngine : public Engine {
     return read(loss, arena_.gradient_norm(), arena_.row_gradient_norm());
   }
 
-  torch::Tensor losses(const Batch& batch) override {
+  void score(const WindowBatch& windows, std::span<float> losses) override {
     const torch::NoGradGuard no_grad;
     const PrecisionScope precision(device_, Dtype::float32);
-    const torch::Tensor loss = cross_entropy(batch, {}, at::Reduction::None);  // (B*T)
-    return loss.view(batch.x.sizes()).cpu();                                   // (B, T)
+    const torch::Tensor all = cross_entropy(windows, {}, at::Reduction::None).cpu();  // (B*T)
+    std::copy_n(all.const_data_ptr<float>(), losses.size(), losses.begin());
   }
 
  private:
@@ -40,9 +41,9 @@ class AutogradEngine : public Engine {
     const double share = 1.0 / static_cast<double>(input.micro_batches.size());
     torch::Tensor total = torch::zeros({}, torch::TensorOptions().dtype(torch::kFloat32).device(device_));
     DropoutKey key{.seed = input.seed, .step = input.step, .micro_batch = 0};
-    for (const Batch& batch : input.micro_batches) {
+    for (const WindowBatch& windows : input.micro_batches) {
       if (input.heartbeat) input.heartbeat(key.micro_batch * share);
-      const torch::Tensor loss = cross_entropy(batch, {.dropout = &key}, at::Reduction::Mean) * share;
+      const torch::Tensor loss = cross_entropy(windows, {.dropout = &key}, at::Reduction::Mean) * share;
       if (loss.requires_grad()) loss.backward();
       total += loss.detach();
       ++key.micro_batch;
@@ -50,15 +51,21 @@ class AutogradEngine : public Engine {
     return total;
   }
 
-  torch::Tensor cross_entropy(const Batch& batch, const ForwardContext& context, at::Reduction::Reduction reduction) {
-    const torch::Tensor logits =
-        model_.forward(to_device(batch.x), context).to(torch::kFloat32);  // (B, T) -> (B, T, V)
-    return at::cross_entropy_loss(logits.view({-1, logits.size(-1)}), to_device(batch.y).view(-1), {}, reduction);
+  torch::Tensor cross_entropy(const WindowBatch& windows, const ForwardContext& context,
+                              at::Reduction::Reduction reduction) {
+    const torch::Tensor ids = on_device(windows);                                      // (2, B, T)
+    const torch::Tensor logits = model_.forward(ids[0], context).to(torch::kFloat32);  // (B, T) -> (B, T, V)
+    return at::cross_entropy_loss(logits.view({-1, logits.size(-1)}), ids[1].view(-1), {}, reduction);
   }
 
-  /// Page-locked first where there is a GPU, so that the copy overlaps with what the GPU is doing.
-  torch::Tensor to_device(const torch::Tensor& ids) const {
-    return device_.is_cuda() ? ids.pin_memory().to(device_, /*non_blocking=*/true) : ids;
+  /// Inputs and targets. In page-locked memory first where there is a GPU, so that the copy overlaps with what the GPU
+  /// is doing.
+  torch::Tensor on_device(const WindowBatch& windows) const {
+    const auto options = torch::TensorOptions().dtype(torch::kInt64).pinned_memory(device_.is_cuda());
+    const torch::Tensor ids = torch::empty({2, windows.B(), windows.T}, options);
+    windows.copy_inputs(ids.mutable_data_ptr<std::int64_t>());
+    windows.copy_targets(ids.mutable_data_ptr<std::int64_t>() + windows.numel());
+    return ids.to(device_, /*non_blocking=*/true);
   }
 
   /// All figures in one transfer: the only wait for the device in a step.

@@ -3,7 +3,6 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cmath>
 #include <numeric>
@@ -41,25 +40,10 @@ Range range_of(std::int64_t n, std::int64_t parts, std::int64_t index) {
   return {index * least + std::min(index, rest), least + (index < rest ? 1 : 0)};
 }
 
-/// A micro-batch as plain numbers. Error where an id is no row of the embedding.
-struct Ids {
-  torch::Tensor x, y;  ///< contiguous, keep the numbers alive
-  std::int64_t B, T;
-};
-
-void check_ids(const torch::Tensor& ids, std::int64_t vocab) {
-  const std::int64_t* const id = ids.const_data_ptr<std::int64_t>();
-  for (std::int64_t i = 0; i < ids.numel(); ++i)
-    TORCH_CHECK(id[i] >= 0 && id[i] < vocab, "token id ", id[i], " is outside the vocabulary of ", vocab, " symbols");
-}
-
-Ids ids_of(const Batch& batch, const Plan& plan) {
-  Ids ids{.x = batch.x.contiguous(), .y = batch.y.contiguous(), .B = batch.x.size(0), .T = batch.x.size(1)};
-  TORCH_CHECK(ids.T >= 1 && ids.T <= plan.block_size, "T = ", ids.T,
+void check(const WindowBatch& windows, const Plan& plan) {
+  TORCH_CHECK(windows.T >= 1 && windows.T <= plan.block_size, "T = ", windows.T,
               " is outside 1 to model.block_size = ", plan.block_size);
-  check_ids(ids.x, plan.vocab_size);
-  check_ids(ids.y, plan.vocab_size);
-  return ids;
+  check_windows(windows, plan.vocab_size);
 }
 
 class CpuEngine : public Engine {
@@ -84,21 +68,18 @@ class CpuEngine : public Engine {
     return result;
   }
 
-  torch::Tensor losses(const Batch& batch) override {
+  void score(const WindowBatch& windows, std::span<float> losses) override {
     use_threads();
     pack_weights(cpu::PackedType::float32);
-    const Ids ids = ids_of(batch, plan_);
-    table_rows_.find(std::array{ids.x});
-    torch::Tensor losses = torch::empty({ids.B, ids.T}, torch::kFloat32);
-    float* const to = losses.mutable_data_ptr<float>();
+    check(windows, plan_);
+    table_rows_.find({&windows, 1});
     on_threads(threads_, [&](int thread) {
-      const BatchSlice slice = slice_of(ids, 0, thread);
-      if (slice.count == 0) return;
+      const BatchSlice slice = slice_of(windows, 0, thread);
+      if (slice.windows.B() == 0) return;
       Forward& forward = forward_passes_[static_cast<std::size_t>(thread)];
-      forward.prepare(slice.count, slice.T);
-      forward.losses(weights_, slice, to + slice.first * slice.T);
+      forward.prepare(slice.windows.B(), windows.T);
+      forward.losses(weights_, slice, losses.data() + slice.first * windows.T);
     });
-    return losses;
   }
 
  private:
@@ -128,35 +109,24 @@ class CpuEngine : public Engine {
     });
   }
 
-  BatchSlice slice_of(const Ids& ids, std::size_t micro_batch, std::int64_t thread) const {
-    const Range range = range_of(ids.B, threads_, thread);
-    return {.inputs = ids.x.const_data_ptr<std::int64_t>() + range.begin * ids.T,
-            .targets = ids.y.const_data_ptr<std::int64_t>() + range.begin * ids.T,
-            .first = range.begin,
-            .count = range.size,
-            .T = ids.T,
-            .scale = 0,
-            .seed = nullptr,
-            .rows = table_rows_.rows(micro_batch),
-            .row_gradients = {},
-            .heartbeat = nullptr};
+  BatchSlice slice_of(const WindowBatch& windows, std::size_t micro_batch, std::int64_t thread) const {
+    const Range range = range_of(windows.B(), threads_, thread);
+    return {
+        .windows = windows.part(range.begin, range.size), .first = range.begin, .rows = table_rows_.rows(micro_batch)};
   }
 
   /// The gradient of the mean loss over all micro-batches, one part in each thread's buffers; returns that mean.
   double accumulate_gradients(const GradientInput& input) {
-    std::vector<Ids> batches;
-    std::vector<torch::Tensor> inputs;
     std::vector<cpu::DropoutSeed> seeds;
-    for (const Batch& batch : input.micro_batches) {
-      seeds.push_back(dropout_seed(input, static_cast<std::uint32_t>(batches.size())));
-      batches.push_back(ids_of(batch, plan_));
-      inputs.push_back(batches.back().x);
+    for (const WindowBatch& windows : input.micro_batches) {
+      check(windows, plan_);
+      seeds.push_back(dropout_seed(input, static_cast<std::uint32_t>(seeds.size())));
     }
-    table_rows_.find(inputs);
+    table_rows_.find(input.micro_batches);
     table_rows_.reserve_gradients();
     std::atomic<bool> interrupted = false;
     on_threads(threads_, [&](int thread) {
-      train_slice(thread, batches, seeds,
+      train_slice(thread, input.micro_batches, seeds,
                   [&, thread](double part) { beat(input.heartbeat, thread, part, interrupted); });
     });
     return std::accumulate(losses_.begin(), losses_.end(), 0.0);
@@ -181,7 +151,7 @@ class CpuEngine : public Engine {
     return {.words = {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)}};
   }
 
-  void train_slice(std::int64_t thread, const std::vector<Ids>& batches, const std::vector<cpu::DropoutSeed>& seeds,
+  void train_slice(std::int64_t thread, std::span<const WindowBatch> batches, std::span<const cpu::DropoutSeed> seeds,
                    const Heartbeat& heartbeat) {
     const auto index = static_cast<std::size_t>(thread);
     ForwardBackward& pass = training_passes_[index];
@@ -189,9 +159,8 @@ class CpuEngine : public Engine {
     bool begun = false;
     for (std::size_t i = 0; i < batches.size(); ++i) {
       BatchSlice slice = slice_of(batches[i], i, thread);
-      if (slice.count == 0) continue;
-      const double token_weight =
-          1.0 / static_cast<double>(batches[i].B * batches[i].T) / static_cast<double>(batches.size());
+      if (slice.windows.B() == 0) continue;
+      const double token_weight = 1.0 / static_cast<double>(batches[i].numel()) / static_cast<double>(batches.size());
       slice.scale = static_cast<float>(token_weight);
       slice.seed = plan_.dropout.any() ? &seeds[i] : nullptr;
       slice.row_gradients = table_rows_.gradients(i);
@@ -199,7 +168,7 @@ class CpuEngine : public Engine {
         heartbeat((static_cast<double>(i) + part) / static_cast<double>(batches.size()));
       };
       slice.heartbeat = &of_all;
-      pass.prepare(slice.count, slice.T);
+      pass.prepare(slice.windows.B(), slice.windows.T);
       if (!begun) pass.begin(weights_, gradient_buffers(index));
       begun = true;
       losses_[index] += token_weight * pass.run(slice);

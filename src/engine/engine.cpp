@@ -39,14 +39,6 @@ constexpr std::array engines{EngineType{"auto", best}, EngineType{"autograd", au
 
 }  // namespace
 
-void Engine::score(const WindowBatch& windows, std::span<float> losses) {
-  const auto tensor = [&windows](std::span<const std::int64_t> ids) {
-    return torch::tensor(torch::ArrayRef<std::int64_t>(ids.data(), ids.size())).view({windows.B(), windows.T});
-  };
-  const torch::Tensor all = this->losses({tensor(windows.inputs), tensor(windows.targets)}).contiguous();
-  std::copy_n(all.const_data_ptr<float>(), losses.size(), losses.begin());
-}
-
 bool is_engine(const std::string& name) {
   return std::ranges::any_of(engines, [&name](const EngineType& engine) { return engine.name == name; });
 }

@@ -1,8 +1,11 @@
 // An engine turns batches into loss and gradients; `autograd` is the reference every other is tested against. A new
 // engine is a file and a row in engine.cpp. Knows no data order, no update rule, no schedule and no file.
+//
+// A batch is where its windows start in a text, and each engine makes of it what it needs. That is also all that an
+// engine needs to know ahead to run several steps in one call, as a captured GPU graph would: the windows of those
+// steps in place of one's, with the text on its device, and the losses handed over when asked for. The updates between
+// those steps would then be its own to launch, so that such a call stands beside gradients(), and train/step.h chooses.
 #pragma once
-
-#include <torch/types.h>
 
 #include <memory>
 #include <span>
@@ -16,16 +19,11 @@
 
 namespace chargpt {
 
-/// x (B, T) int64 inputs, y (B, T) int64 targets, on the CPU; the engine moves them.
-struct Batch {
-  torch::Tensor x, y;
-};
-
 /// What the gradients of a step are a function of, beside the weights.
 struct GradientInput {
   std::int64_t step = 0;   ///< finished updates before this one (0 for the first)
   std::uint64_t seed = 0;  ///< of dropout
-  std::span<const Batch> micro_batches;
+  std::span<const WindowBatch> micro_batches;
   Heartbeat heartbeat = {};  ///< between micro-batches, or more often; on the calling thread
 };
 
@@ -44,10 +42,6 @@ class Engine : public WindowScorer {
   /// Leaves the gradient of the mean loss over all micro-batches in the arena; weights and moments stay as they are.
   /// What the heartbeat throws drops it whole.
   virtual Gradients gradients(const GradientInput& input) = 0;
-  /// Loss of each position without gradient or dropout: (B, T) float32 on the CPU. Always in float32, without TF32 and
-  /// whatever train.dtype is, so that a checkpoint has one loss on every engine and device.
-  virtual torch::Tensor losses(const Batch& batch) = 0;
-  void score(const WindowBatch& windows, std::span<float> losses) final;
 };
 
 /// `name` is a row of the table.

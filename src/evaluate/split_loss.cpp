@@ -53,24 +53,14 @@ class Batches {
   Batches(WindowScorer& scorer, TokenView split) : scorer_(scorer), split_(split) {}
 
   const std::vector<float>& losses(const std::vector<std::int64_t>& begins, std::int64_t length) {
-    const auto tokens = begins.size() * static_cast<std::size_t>(length);
-    inputs_.resize(tokens);
-    targets_.resize(tokens);
-    losses_.resize(tokens);
-    std::int64_t to = 0;
-    for (const std::int64_t begin : begins) {
-      split_.copy(begin, length, inputs_.data() + to);
-      split_.copy(begin + 1, length, targets_.data() + to);
-      to += length;
-    }
-    scorer_.score({.inputs = inputs_, .targets = targets_, .T = length}, losses_);
+    losses_.resize(begins.size() * static_cast<std::size_t>(length));
+    scorer_.score({.tokens = split_, .starts = begins, .T = length}, losses_);
     return losses_;
   }
 
  private:
   WindowScorer& scorer_;
   TokenView split_;
-  std::vector<std::int64_t> inputs_, targets_;
   std::vector<float> losses_;
 };
 

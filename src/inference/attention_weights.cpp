@@ -35,11 +35,12 @@ class WatchedForward : private cpu::Forward {
 
  private:
   void attended(const cpu::BlockActivations& acts, long layer, const cpu::BatchSlice& window) override {
-    float* to = weights_of_window_.values.data() + layer * plan_.n_head * window.T * window.T;
-    if (!plan_.causal) return void(std::fill_n(to, window.T * window.T, 1.0F / static_cast<float>(window.T)));
+    float* to = weights_of_window_.values.data() + layer * plan_.n_head * window.windows.T * window.windows.T;
+    if (!plan_.causal)
+      return void(std::fill_n(to, window.windows.T * window.windows.T, 1.0F / static_cast<float>(window.windows.T)));
     for_each_head(acts, layer, window, [&](const Head& head) {
       write_weights(head, to);
-      to += window.T * window.T;
+      to += window.windows.T * window.windows.T;
     });
   }
 
@@ -72,12 +73,14 @@ AttentionWeights attention_weights(const InferenceModel& model, std::span<const 
     throw Error(ExitCode::internal,
                 "a window of " + std::to_string(T) + " ids; the model takes 1 to " + std::to_string(plan.block_size));
   check_ids(ids, plan.vocab_size, "a window");
+  const std::vector<std::uint32_t> stored(ids.begin(), ids.end());
+  const std::int64_t start = 0;
+  const WindowBatch window{TokenView(stored.data(), sizeof stored[0], T), {&start, 1}, T};
   WindowRows rows;
   cpu::AlignedFloats packed(plan.packed_floats);
   cpu::pack_weights(plan, model.values(), cpu::PackedType::float32, cpu::kernels(), 0, 1, packed.data());
-  return WatchedForward(plan, T).read(
-      {.values = model.values(), .packed = packed.data()},
-      {.inputs = ids.data(), .count = 1, .T = T, .rows = rows.find(plan.ngrams, plan.vocab_size, ids, T)});
+  return WatchedForward(plan, T).read({.values = model.values(), .packed = packed.data()},
+                                      {.windows = window, .rows = rows.find(plan.ngrams, plan.vocab_size, window)});
 }
 
 }  // namespace chargpt

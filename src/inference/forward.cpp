@@ -72,6 +72,8 @@ void Forward::prepare(std::int64_t sequences, std::int64_t T) {
   if (at_once <= sequences_ && T == T_) return;
   sequences_ = at_once;
   T_ = T;
+  inputs_.resize(static_cast<std::size_t>(at_once * T));
+  targets_.resize(inputs_.size());
   BumpAllocator count{.base = nullptr, .slack = k_.slack};
   allocate_buffers(count);
   memory_ = AlignedFloats();
@@ -102,7 +104,7 @@ DropoutMask Forward::dropout_mask(double rate, std::uint32_t mask, const BatchSl
 /// x (rows, C) *= mask.
 void Forward::dropout(double rate, std::uint32_t mask, const BatchSlice& chunk, float* x) {
   if (rate <= 0 || chunk.seed == nullptr) return;
-  const auto first = static_cast<std::uint64_t>(chunk.first * chunk.T * plan_.n_embd);
+  const auto first = static_cast<std::uint64_t>(chunk.first * chunk.windows.T * plan_.n_embd);
   k_.dropout(dropout_mask(rate, mask, chunk), first, rows_, plan_.n_embd, x, row_stride(plan_.n_embd));
 }
 
@@ -146,8 +148,8 @@ void Forward::embed(const BatchSlice& chunk) {
   const float* const tokens = value(plan_.wte);
   const float* const positions = position_vectors(plan_, weights_->values);
   for (long r = 0; r < rows_; ++r) {
-    k_.copy(1, C, tokens + chunk.inputs[r] * C, C, x + r * ld, ld);
-    if (positions != nullptr) k_.add(1, C, positions + r % chunk.T * C, C, x + r * ld, ld);
+    k_.copy(1, C, tokens + inputs_[static_cast<std::size_t>(r)] * C, C, x + r * ld, ld);
+    if (positions != nullptr) k_.add(1, C, positions + r % chunk.windows.T * C, C, x + r * ld, ld);
   }
   if (!plan_.tables.empty()) add_ngram_rows(chunk, x);
   dropout(plan_.dropout.embedding, 0, chunk, x);
@@ -158,7 +160,7 @@ void Forward::add_ngram_rows(const BatchSlice& chunk, float* x) {
   const long W = plan_.ngram_width, ld = row_stride(plan_.n_embd), ldn = row_stride(plan_.ngram_proj.in);
   for (std::size_t i = 0; i < plan_.tables.size(); ++i) {
     const float* const table = value(plan_.tables[i].weight);
-    const std::int64_t* const row = chunk.rows[i] + chunk.first * chunk.T;
+    const std::int64_t* const row = chunk.rows[i] + chunk.first * chunk.windows.T;
     float* const concat = ngram_concat_ + static_cast<long>(i) * W;
     for (long r = 0; r < rows_; ++r) {
       prefetch(table + row[std::min(r + lookups_ahead, rows_ - 1)] * W, W);
@@ -182,8 +184,8 @@ void Forward::attention_heads(const BlockActivations& acts, long layer, const Ba
 
 /// o (rows, A) of a window in which every token sees all: their mean.
 void Forward::uniform_attention(const BlockActivations& acts, const BatchSlice& chunk) const {
-  const long A = plan_.attention_width, T = chunk.T, ld = row_stride(3 * A), ldo = row_stride(A);
-  for (long s = 0; s < chunk.count; ++s) {
+  const long A = plan_.attention_width, T = chunk.windows.T, ld = row_stride(3 * A), ldo = row_stride(A);
+  for (long s = 0; s < chunk.windows.B(); ++s) {
     const float* const values = acts.qkv + s * T * ld + 2 * A;
     float* const o = acts.o + s * T * ldo;
     k_.broadcast_row(1, A, nullptr, o, ldo);
@@ -202,8 +204,9 @@ void Forward::attention(const BlockPlan& block, const BlockActivations& acts, lo
   }
   if (!plan_.post_norm) normalise(block.ln_1, acts.x, acts.ln_1, acts.ln_1_stats);
   linear(block.c_attn, acts.ln_1, row_stride(C), acts.qkv, ldq, false);
-  k_.qk_norm_rope(rows_, chunk.T, 2 * plan_.n_head, plan_.head_size, acts.qkv, ldq, plan_.qk_norm_eps.value_or(0),
-                  acts.qk_rstd, plan_.rope ? plan_.rope_cos.data() : nullptr, plan_.rope_sin.data());
+  k_.qk_norm_rope(rows_, chunk.windows.T, 2 * plan_.n_head, plan_.head_size, acts.qkv, ldq,
+                  plan_.qk_norm_eps.value_or(0), acts.qk_rstd, plan_.rope ? plan_.rope_cos.data() : nullptr,
+                  plan_.rope_sin.data());
   attention_heads(acts, layer, chunk);
 }
 
@@ -253,9 +256,9 @@ void Forward::mlp_block(const BlockPlan& block, const BlockActivations& acts, lo
 
 // ---- the whole model
 
-/// inputs (rows) -> logits (rows, V)
+/// inputs_ (rows) -> logits_ (rows, V)
 void Forward::forward(const BatchSlice& chunk) {
-  rows_ = chunk.count * chunk.T;
+  rows_ = chunk.windows.numel();
   embed(chunk);
   for (long layer = 0; layer < plan_.n_layer; ++layer) {
     const auto at = static_cast<std::size_t>(layer);
@@ -275,8 +278,8 @@ void Forward::losses(const WeightPointers& weights, const BatchSlice& slice, flo
   weights_ = &weights;
   for_each_chunk(slice, [&](const BatchSlice& chunk, std::int64_t begin) {
     forward(chunk);
-    k_.cross_entropy(rows_, plan_.vocab_size, logits_, row_stride(plan_.vocab_size), chunk.targets, 0,
-                     losses + begin * slice.T);
+    k_.cross_entropy(rows_, plan_.vocab_size, logits_, row_stride(plan_.vocab_size), targets_.data(), 0,
+                     losses + begin * slice.windows.T);
   });
 }
 

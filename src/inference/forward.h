@@ -10,6 +10,7 @@
 
 #include "base/heartbeat.h"
 #include "inference/plan.h"
+#include "inference/window_scorer.h"
 #include "kernels/buffers.h"
 #include "kernels/kernels.h"
 
@@ -26,11 +27,10 @@ struct DropoutSeed {
   std::uint32_t words[2] = {0, 0};
 };
 
-/// Sequences `first` to `first + count` of one micro-batch, T tokens each.
+/// Some windows of one micro-batch.
 struct BatchSlice {
-  const std::int64_t* inputs = nullptr;   ///< (count, T)
-  const std::int64_t* targets = nullptr;  ///< (count, T)
-  std::int64_t first = 0, count = 0, T = 0;
+  WindowBatch windows{};
+  std::int64_t first = 0;             ///< of the windows, within the micro-batch
   float scale = 0;                    ///< of each token's gradient: 1 / tokens of the whole step
   const DropoutSeed* seed = nullptr;  ///< null: no dropout
   /// Of each table, for every token of the micro-batch: its row, and where the row's gradient is left (tokens, width),
@@ -69,21 +69,21 @@ class Forward {
   virtual void allocate_buffers(BumpAllocator& memory);
   /// After the attention of each layer: what its weights can be computed from lies in `acts`.
   virtual void attended(const BlockActivations& /*acts*/, long /*layer*/, const BatchSlice& /*chunk*/) {}
-  /// inputs (rows) -> logits_ (rows, V)
+  /// inputs_ (rows) -> logits_ (rows, V)
   void forward(const BatchSlice& chunk);
   /// Sequences of a chunk; all chunks of a slice are of almost one size.
   static std::int64_t sequences_at_once(std::int64_t count, std::int64_t T);
   /// body(chunk, first of its sequences within the slice)
   template <class Body>
   void for_each_chunk(const BatchSlice& slice, const Body& body) {
-    const std::int64_t at_once = sequences_at_once(slice.count, slice.T);
-    for (std::int64_t begin = 0; begin < slice.count; begin += at_once) {
-      if (slice.heartbeat != nullptr) (*slice.heartbeat)(static_cast<double>(begin) / static_cast<double>(slice.count));
+    const std::int64_t count = slice.windows.B(), at_once = sequences_at_once(count, slice.windows.T);
+    for (std::int64_t begin = 0; begin < count; begin += at_once) {
+      if (slice.heartbeat != nullptr) (*slice.heartbeat)(static_cast<double>(begin) / static_cast<double>(count));
       BatchSlice chunk = slice;
-      chunk.inputs += begin * slice.T;
-      chunk.targets += begin * slice.T;
+      chunk.windows = slice.windows.part(begin, std::min(at_once, count - begin));
       chunk.first += begin;
-      chunk.count = std::min(at_once, slice.count - begin);
+      chunk.windows.copy_inputs(inputs_.data());
+      chunk.windows.copy_targets(targets_.data());
       body(chunk, begin);
     }
   }
@@ -100,11 +100,11 @@ class Forward {
   /// body(head) for every sequence of a chunk.
   template <class Body>
   void for_each_head(const BlockActivations& acts, long layer, const BatchSlice& chunk, const Body& body) const {
-    const long hs = plan_.head_size, T = chunk.T, ld = row_stride(3 * plan_.attention_width),
+    const long hs = plan_.head_size, T = chunk.windows.T, ld = row_stride(3 * plan_.attention_width),
                ldo = row_stride(plan_.attention_width);
     const bool drops = plan_.dropout.attention > 0 && chunk.seed != nullptr;
     const DropoutMask mask = drops ? dropout_mask(plan_.dropout.attention, mask_index(layer, 0), chunk) : DropoutMask{};
-    for (long s = 0; s < chunk.count; ++s)
+    for (long s = 0; s < chunk.windows.B(); ++s)
       for (long h = 0; h < plan_.n_head; ++h) {
         const long qkv = s * T * ld + h * hs;
         body(Head{.shape = {.T = T, .hs = hs, .ld = ld, .ldo = ldo, .scale = plan_.score_scale},
@@ -133,6 +133,7 @@ class Forward {
   const WeightPointers* weights_ = nullptr;
   std::int64_t sequences_ = 0, T_ = 0;            ///< of a chunk at most, as prepared
   long rows_ = 0;                                 ///< of the current chunk
+  std::vector<std::int64_t> inputs_, targets_;    ///< (rows): its ids
   std::vector<BlockActivations> acts_;            ///< of each block
   Bf16* x_bf16_ = nullptr;                        ///< a linear layer's input, rounded
   float* ngram_concat_ = nullptr;                 ///< (rows, tables * ngram_width)

@@ -70,21 +70,27 @@ void ngram_rows(std::span<const NgramTable> tables, std::int64_t vocab_size, std
   }
 }
 
+void ngram_rows(std::span<const NgramTable> tables, std::int64_t vocab_size, const WindowBatch& windows,
+                std::span<std::int64_t* const> rows) {
+  std::vector<std::int64_t> ids(static_cast<std::size_t>(windows.T));
+  std::vector<std::int64_t*> of_window(rows.begin(), rows.end());
+  for (const std::int64_t start : windows.starts) {
+    windows.tokens.copy(start, windows.T, ids.data());
+    ngram_rows(tables, vocab_size, ids, {}, of_window);
+    for (std::int64_t*& place : of_window) place += windows.T;
+  }
+}
+
 std::span<const std::int64_t* const> WindowRows::find(std::span<const NgramTable> tables, std::int64_t vocab_size,
-                                                      std::span<const std::int64_t> ids, std::int64_t T) {
+                                                      const WindowBatch& windows) {
   rows_.resize(tables.size());
   places_.clear();
+  std::vector<std::int64_t*> to;
   for (std::vector<std::int64_t>& rows : rows_) {
-    rows.resize(ids.size());
-    places_.push_back(rows.data());
+    rows.resize(static_cast<std::size_t>(windows.numel()));
+    places_.push_back(to.emplace_back(rows.data()));
   }
-  if (tables.empty()) return places_;
-  std::vector<std::int64_t*> of_window(tables.size());
-  const auto length = static_cast<std::size_t>(T);
-  for (std::size_t first = 0; first < ids.size(); first += length) {
-    for (std::size_t table = 0; table < tables.size(); ++table) of_window[table] = rows_[table].data() + first;
-    ngram_rows(tables, vocab_size, ids.subspan(first, length), {}, of_window);
-  }
+  if (!tables.empty()) ngram_rows(tables, vocab_size, windows, to);
   return places_;
 }
 

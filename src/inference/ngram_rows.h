@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "config/config.h"
+#include "inference/window_scorer.h"
 
 namespace chargpt {
 
@@ -31,12 +32,16 @@ constexpr std::uint64_t first_hash_factor = 0xff51afd7ed558ccdU, second_hash_fac
 void ngram_rows(std::span<const NgramTable> tables, std::int64_t vocab_size, std::span<const std::int64_t> ids,
                 std::span<const std::int64_t> before, std::span<std::int64_t* const> rows);
 
-/// The rows of windows of T ids each, found in memory that it keeps.
+/// The same for each of the windows: rows[table] (B, T).
+void ngram_rows(std::span<const NgramTable> tables, std::int64_t vocab_size, const WindowBatch& windows,
+                std::span<std::int64_t* const> rows);
+
+/// The rows of windows, found in memory that it keeps.
 class WindowRows {
  public:
-  /// ids (B, T) -> of each table the row of every token, (B, T). Good until the next call.
+  /// Of each table the row of every token, (B, T). Good until the next call.
   std::span<const std::int64_t* const> find(std::span<const NgramTable> tables, std::int64_t vocab_size,
-                                            std::span<const std::int64_t> ids, std::int64_t T);
+                                            const WindowBatch& windows);
 
  private:
   std::vector<std::vector<std::int64_t>> rows_;  ///< by table

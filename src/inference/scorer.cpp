@@ -16,19 +16,14 @@ Scorer::Scorer(const InferenceModel& model, int threads)
 }
 
 void Scorer::score(const WindowBatch& windows, std::span<float> losses) {
-  for (const auto ids : {windows.inputs, windows.targets}) check_ids(ids, plan_.vocab_size, "a window to score");
-  const auto rows = ngram_rows_.find(plan_.ngrams, plan_.vocab_size, windows.inputs, windows.T);
+  check_windows(windows, plan_.vocab_size);
+  const auto rows = ngram_rows_.find(plan_.ngrams, plan_.vocab_size, windows);
   const std::int64_t B = windows.B(), T = windows.T, threads = team_.threads();
   for (cpu::Forward& forward : forwards_) forward.prepare((B + threads - 1) / threads, T);
   team_.run([&](int thread) {
     const std::int64_t begin = B * thread / threads, end = B * (thread + 1) / threads;
     if (begin == end) return;
-    const cpu::BatchSlice slice{.inputs = windows.inputs.data() + begin * T,
-                                .targets = windows.targets.data() + begin * T,
-                                .first = begin,
-                                .count = end - begin,
-                                .T = T,
-                                .rows = rows};
+    const cpu::BatchSlice slice{.windows = windows.part(begin, end - begin), .first = begin, .rows = rows};
     forwards_[static_cast<std::size_t>(thread)].losses(weights_, slice, losses.data() + begin * T);
   });
 }

@@ -17,7 +17,7 @@ class Scorer : public WindowScorer {
  public:
   /// `model` must outlive it. Packs the weights.
   Scorer(const InferenceModel& model, int threads);
-  /// Error internal for an id that the model does not have.
+  /// Error internal as check_windows.
   void score(const WindowBatch& windows, std::span<float> losses) override;
 
  private:

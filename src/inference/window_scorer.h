@@ -1,17 +1,31 @@
-// What can score windows of ids: a model held for inference, or one in training.
+// Windows of a text, and what can score them: a model held for inference, or one in training.
 #pragma once
 
 #include <cstdint>
 #include <span>
 
+#include "base/token_view.h"
+
 namespace chargpt {
 
-/// Windows of equal length: inputs (B, T), targets (B, T).
+/// B windows of T ids each: the one that starts at s has inputs tokens[s] to tokens[s + T - 1], and as targets the ids
+/// one place on. A view: of the ids where they are stored, and of the starts.
 struct WindowBatch {
-  std::span<const std::int64_t> inputs, targets;
+  TokenView tokens;
+  std::span<const std::int64_t> starts;
   std::int64_t T = 0;
-  std::int64_t B() const { return static_cast<std::int64_t>(inputs.size()) / T; }
+
+  std::int64_t B() const { return std::ssize(starts); }
+  std::int64_t numel() const { return B() * T; }
+  /// `count` of the windows, from `first` on.
+  WindowBatch part(std::int64_t first, std::int64_t count) const;
+  /// As int64 into (B, T).
+  void copy_inputs(std::int64_t* to) const;
+  void copy_targets(std::int64_t* to) const;
 };
+
+/// Error internal for a window that the tokens do not hold whole, or an id that is no symbol's.
+void check_windows(const WindowBatch& windows, std::int64_t vocab_size);
 
 class WindowScorer {
  public:

@@ -23,12 +23,6 @@ int narrowest_width(std::int64_t symbols) {
   return symbols <= 1 << 8 ? 1 : symbols <= 1 << 16 ? 2 : 4;
 }
 
-template <class Id>
-void widen(std::span<const std::byte> ids, std::int64_t* out) {
-  const auto* first = reinterpret_cast<const Id*>(ids.data());
-  std::copy(first, first + ids.size() / sizeof(Id), out);
-}
-
 Holdout holdout_of(const DataConfig& data) {
   return {.fraction = data.val_fraction, .most = data.max_val_tokens};
 }
@@ -274,19 +268,6 @@ std::string what_would_do(const Corpus& corpus, std::int64_t needed) {
 }
 
 }  // namespace
-
-std::int64_t TokenView::operator[](std::int64_t i) const {
-  std::int64_t id = 0;
-  copy(i, 1, &id);
-  return id;
-}
-
-void TokenView::copy(std::int64_t begin, std::int64_t count, std::int64_t* out) const {
-  const auto ids = slice(begin, count).bytes();
-  if (width_ == 1) return widen<std::uint8_t>(ids, out);
-  if (width_ == 2) return widen<std::uint16_t>(ids, out);
-  widen<std::uint32_t>(ids, out);
-}
 
 Corpus::Corpus(Vocabulary vocabulary, TokenView tokens, std::shared_ptr<const void> owner, const Holdout& holdout,
                std::vector<std::string> notices)

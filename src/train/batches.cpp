@@ -83,19 +83,11 @@ std::vector<std::int64_t> BatchSource::starts(std::int64_t step) const {
   return starts;
 }
 
-std::vector<Batch> BatchSource::at(std::int64_t step) const {
-  const std::vector<std::int64_t> begin = starts(step);
-  std::vector<Batch> batches;
-  for (std::int64_t micro = 0; micro < micro_batches_; ++micro) {
-    Batch batch{torch::empty({batch_size_, block_size_}, torch::kInt64),
-                torch::empty({batch_size_, block_size_}, torch::kInt64)};
-    for (std::int64_t row = 0; row < batch_size_; ++row) {
-      const std::int64_t start = begin[static_cast<std::size_t>(micro * batch_size_ + row)];
-      split_.copy(start, block_size_, batch.x.mutable_data_ptr<std::int64_t>() + row * block_size_);
-      split_.copy(start + 1, block_size_, batch.y.mutable_data_ptr<std::int64_t>() + row * block_size_);
-    }
-    batches.push_back(std::move(batch));
-  }
+std::vector<WindowBatch> BatchSource::micro_batches(std::span<const std::int64_t> starts) const {
+  const WindowBatch all{.tokens = split_, .starts = starts, .T = block_size_};
+  std::vector<WindowBatch> batches;
+  for (std::int64_t micro = 0; micro < micro_batches_; ++micro)
+    batches.push_back(all.part(micro * batch_size_, batch_size_));
   return batches;
 }
 

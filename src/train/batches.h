@@ -1,10 +1,12 @@
-// Windows of a split as batches: a pure function of (seed, step, micro-batch). Knows no model.
+// Which windows of a split each step is shown: a pure function of (seed, step, micro-batch). Knows no model.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
-#include "engine/engine.h"
+#include "config/config.h"
+#include "inference/window_scorer.h"
 #include "text/corpus.h"
 
 namespace chargpt {
@@ -17,10 +19,10 @@ class BatchSource {
  public:
   BatchSource(TokenView split, std::int64_t block_size, std::int64_t batch_size, std::int64_t micro_batches,
               Windows windows, std::uint64_t seed);
-  /// The micro-batches of step `step` (0-based); x and y (B, T).
-  std::vector<Batch> at(std::int64_t step) const;
-  /// Start offsets of those windows, for tests and diagnostics: micro_batches x batch_size.
+  /// Where the windows of step `step` (0-based) start: micro_batches x batch_size.
   std::vector<std::int64_t> starts(std::int64_t step) const;
+  /// The micro-batches of a step whose windows start there; `starts` must outlive them.
+  std::vector<WindowBatch> micro_batches(std::span<const std::int64_t> starts) const;
   std::int64_t windows_per_epoch() const { return (split_.size() - 1) / block_size_; }
 
  private:

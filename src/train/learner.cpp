@@ -28,11 +28,11 @@ Learner::Learner(const Config& config_in, const Corpus& corpus, const torch::Dev
       engine(make_engine(engine_name, *model, arena, config)) {}
 
 StepResult Learner::make_step(std::int64_t step, const Heartbeat& heartbeat) {
-  const std::vector<Batch> micro_batches = batches.at(step);
+  const std::vector<std::int64_t> starts = batches.starts(step);
   return chargpt::make_step(*engine, arena, config, learning_rate_factor(config, step),
                             {.step = step,
                              .seed = static_cast<std::uint64_t>(config.seed),
-                             .micro_batches = micro_batches,
+                             .micro_batches = batches.micro_batches(starts),
                              .heartbeat = heartbeat});
 }
 

@@ -101,18 +101,22 @@ double PaceMeter::seconds_per_step(std::int64_t step, double seconds, std::int64
 
 /// In batches of as many tokens as evaluations take at once; the second, as the first warms up.
 double PaceMeter::seconds_per_window() {
-  const Batch one = learner_.batches.at(0).front();
-  const std::int64_t copies = std::max<std::int64_t>(1, tokens_evaluated_at_once / one.x.numel());
-  const Batch batch{one.x.repeat({copies, 1}), one.y.repeat({copies, 1})};
+  const std::vector<std::int64_t> some = learner_.batches.starts(0);
+  const WindowBatch one = learner_.batches.micro_batches(some).front();
+  std::vector<std::int64_t> starts;
+  do starts.insert(starts.end(), one.starts.begin(), one.starts.end());
+  while ((std::ssize(starts) + one.B()) * one.T <= tokens_evaluated_at_once);
+  const WindowBatch batch{.tokens = one.tokens, .starts = starts, .T = one.T};
+  std::vector<float> losses(static_cast<std::size_t>(batch.numel()));
   const Heartbeat measured = emitter_.heartbeat("measuring");
   const auto score = [&] {
-    learner_.engine->losses(batch);
+    learner_.engine->score(batch, losses);
     measured(1);
   };
   score();
   const double begun = clock_.now();
   score();
-  return (clock_.now() - begun) / static_cast<double>(batch.x.size(0));
+  return (clock_.now() - begun) / static_cast<double>(batch.B());
 }
 
 /// Expected: nothing is written before the first step.

@@ -66,7 +66,8 @@ Worst worst_gradient(const ParameterArena& expected, const ParameterArena& got) 
 }
 
 /// One step by both engines: the same loss, and every gradient within 1e-4 of its tensor's norm.
-double check_agreement(const ModelConfig& config, const std::vector<Batch>& batches, const TrainConfig& train = {}) {
+double check_agreement(const ModelConfig& config, const std::vector<WindowBatch>& batches,
+                       const TrainConfig& train = {}) {
   Subject reference(config, "autograd", train), fast(config, "cpu", train);
   disturb(*reference.model);
   disturb(*fast.model);
@@ -134,21 +135,21 @@ TEST_CASE("gradients agree with one thread, three, and more than there are windo
     const Threads threads(count);
     check_agreement(config, {some_batch(2, 8), some_batch(5, 8, 3), some_batch(1, 3, 7)}, sparse);
     Subject reference(config, "autograd"), fast(config, "cpu");
-    const Batch batch = some_batch(3, 8);
-    CHECK(largest_difference(fast.engine->losses(batch), reference.engine->losses(batch)) < 1e-5);
+    const WindowBatch batch = some_batch(3, 8);
+    CHECK(largest_difference(losses_of(*fast.engine, batch), losses_of(*reference.engine, batch)) < 1e-5);
   }
 }
 
 TEST_CASE("losses of windows have the same bits with any number of threads") {
   Subject subject(small_config(), "cpu");
-  const Batch batch = some_batch(5, 8);
+  const WindowBatch batch = some_batch(5, 8);
   const torch::Tensor alone = [&] {
     const Threads threads(1);
-    return subject.engine->losses(batch);
+    return losses_of(*subject.engine, batch);
   }();
   for (const int count : {2, 3, 7}) {
     const Threads threads(count);
-    CHECK(torch::equal(subject.engine->losses(batch), alone));
+    CHECK(torch::equal(losses_of(*subject.engine, batch), alone));
   }
 }
 
@@ -197,10 +198,10 @@ TEST_CASE("evaluation is autograd's within 1e-5, dropout or not, for any number 
   config.block_size = 40;
   Subject reference(config, "autograd"), fast(config, "cpu");
   for (const auto& [B, T] : {std::pair<std::int64_t, std::int64_t>{1, 1}, {37, 40}, {1, 13}, {4, 40}}) {
-    const Batch batch = some_batch(B, T);
-    const torch::Tensor losses = fast.engine->losses(batch);
-    CHECK(losses.sizes() == batch.x.sizes());
-    CHECK(largest_difference(losses, reference.engine->losses(batch)) < 1e-5);
+    const WindowBatch batch = some_batch(B, T);
+    const torch::Tensor losses = losses_of(*fast.engine, batch);
+    CHECK(losses.isfinite().all().item<bool>());
+    CHECK(largest_difference(losses, losses_of(*reference.engine, batch)) < 1e-5);
   }
 }
 
@@ -218,7 +219,7 @@ TEST_CASE("two hundred steps of both engines give one curve, with tables and wit
   Subject reference(config, "autograd", train), fast(config, "cpu", train);
   double largest = 0, first = 0, last = 0;
   for (std::int64_t step = 0; step < 200; ++step) {
-    const std::vector<Batch> batches{some_batch(6, 8, step % 7)};
+    const std::vector<WindowBatch> batches{some_batch(6, 8, step % 7)};
     const double expected = reference.step(step, batches).loss, loss = fast.step(step, batches).loss;
     largest = std::max(largest, std::abs(loss - expected));
     (step == 0 ? first : last) = loss;
@@ -246,8 +247,8 @@ TEST_CASE("bfloat16 moves every gradient by no more than its rounding, and the c
     disturb(*reference.model);
     disturb(*fast.model);
     CHECK(fast.engine->notice() == "");
-    const Batch batch = some_batch(5, 8);
-    CHECK(largest_difference(fast.engine->losses(batch), reference.engine->losses(batch)) < 1e-5);
+    const WindowBatch batch = some_batch(5, 8);
+    CHECK(largest_difference(losses_of(*fast.engine, batch), losses_of(*reference.engine, batch)) < 1e-5);
     const double expected = reference.step(0, {batch}).loss, loss = fast.step(0, {batch}).loss;
     CHECK(loss != expected);  // it did round
     CHECK(loss == Approx(expected).epsilon(0.01));
@@ -256,7 +257,7 @@ TEST_CASE("bfloat16 moves every gradient by no more than its rounding, and the c
     CHECK(worst.error < 0.05);
     double sum = 0, expected_sum = 0;  // of the curve: single steps of so small a model differ by more
     for (std::int64_t step = 1; step < 100; ++step) {
-      const std::vector<Batch> batches{some_batch(6, 8, step % 7)};
+      const std::vector<WindowBatch> batches{some_batch(6, 8, step % 7)};
       sum += fast.step(step, batches).loss;
       expected_sum += reference.step(step, batches).loss;
     }
@@ -270,7 +271,7 @@ TEST_CASE("steps repeat bit for bit with the same number of threads") {
   config.dropout = 0.1;
   Subject one(config, "cpu"), other(config, "cpu");
   for (std::int64_t step = 0; step < 3; ++step) {
-    const std::vector<Batch> batches{some_batch(5, 8, step)};
+    const std::vector<WindowBatch> batches{some_batch(5, 8, step)};
     CHECK(one.step(step, batches).loss == other.step(step, batches).loss);
   }
   for (std::size_t g = 0; g < one.arena.groups().size(); ++g)
@@ -310,7 +311,7 @@ TEST_CASE("auto takes the cpu engine where it covers the model, and says why whe
 
 TEST_CASE("a loss that is not finite changes nothing in the cpu engine either") {
   Subject subject(small_config(), "cpu");
-  const std::vector<Batch> batches{some_batch(3, 8)};
+  const std::vector<WindowBatch> batches{some_batch(3, 8)};
   subject.step(0, batches);
   subject.arena.parameter("transformer.h.0.mlp.c_fc.weight")[0][0] = std::nanf("");
   const ArenaSnapshot before = subject.arena.snapshot();
@@ -323,8 +324,9 @@ TEST_CASE("a loss that is not finite changes nothing in the cpu engine either") 
 
 TEST_CASE("an id outside the vocabulary and a window longer than block_size are refused") {
   Subject subject(small_config(), "cpu");
-  Batch batch = some_batch(2, 8);
-  batch.y[1][3] = test_vocab;
-  CHECK_THROWS_WITH(subject.step(0, {batch}), Catch::Contains("token id 13 is outside the vocabulary of 13 symbols"));
-  CHECK_THROWS_WITH(subject.engine->losses(some_batch(2, 9)), Catch::Contains("T = 9"));
+  torch::Tensor ids = some_ids(2, 9);
+  ids[1][4] = test_vocab;
+  CHECK_THROWS_WITH(subject.step(0, {windows_of(ids)}),
+                    Catch::Contains("a window has id 13; the model has ids 0 to 12"));
+  CHECK_THROWS_WITH(losses_of(*subject.engine, some_batch(2, 9)), Catch::Contains("T = 9"));
 }

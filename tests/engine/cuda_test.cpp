@@ -44,8 +44,8 @@ void every_variant_has_the_cpus_figures() {
   for (const Variant& variant : all_variants()) {
     INFO(variant.name);
     Subject cpu(variant.config, "cpu"), gpu(variant.config, "cuda");
-    const std::vector<Batch> batches{some_batch(3, 8), some_batch(2, 5, 7)};
-    CHECK(largest_difference(gpu.engine->losses(batches[0]), cpu.engine->losses(batches[0])) < 1e-4);
+    const std::vector<WindowBatch> batches{some_batch(3, 8), some_batch(2, 5, 7)};
+    CHECK(largest_difference(losses_of(*gpu.engine, batches[0]), losses_of(*cpu.engine, batches[0])) < 1e-4);
     const StepResult expected = cpu.step(0, batches), result = gpu.step(0, batches);
     CHECK(result.loss == Approx(expected.loss).epsilon(1e-4));
     CHECK(result.grad_norm == Approx(expected.grad_norm).epsilon(1e-3));
@@ -71,7 +71,7 @@ ModelConfig with_tables() {
 void every_update_rule_goes_the_cpus_way() {
   Subject cpu(with_tables(), "cpu", of_every_rule()), gpu(with_tables(), "cuda", of_every_rule());
   for (std::int64_t step = 0; step < 5; ++step) {
-    const std::vector<Batch> batches{some_batch(4, 8, step)};
+    const std::vector<WindowBatch> batches{some_batch(4, 8, step)};
     CHECK(gpu.step(step, batches).loss == Approx(cpu.step(step, batches).loss).epsilon(1e-3));
   }
   CHECK(worst_weights(cpu.arena, gpu.arena) < 1e-2);
@@ -89,14 +89,14 @@ void a_snapshot_is_put_back() {
 }
 
 void evaluation_is_float32_whatever_training_computes_in() {
-  const Batch batch = some_batch(4, 8);
-  const torch::Tensor expected = Subject(small_config(), "cpu").engine->losses(batch);
+  const WindowBatch batch = some_batch(4, 8);
+  const torch::Tensor expected = losses_of(*Subject(small_config(), "cpu").engine, batch);
   for (const Dtype dtype : {Dtype::float32, Dtype::tf32, Dtype::bfloat16}) {
     INFO(enum_name(dtype));
     TrainConfig train;
     train.dtype = dtype;
     Subject gpu(small_config(), "cuda", train);
-    CHECK(largest_difference(gpu.engine->losses(batch), expected) < 1e-4);
+    CHECK(largest_difference(losses_of(*gpu.engine, batch), expected) < 1e-4);
   }
 }
 

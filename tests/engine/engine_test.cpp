@@ -15,7 +15,7 @@ namespace {
 struct Setup {
   explicit Setup(const TrainConfig& train_in = {})
       : train(train_in), arena(model, train), engine(make_engine("autograd", model, arena, train)) {}
-  StepResult step(std::int64_t number, const std::vector<Batch>& batches) {
+  StepResult step(std::int64_t number, const std::vector<WindowBatch>& batches) {
     return make_step(*engine, arena, train, 1, {.step = number, .seed = 5, .micro_batches = batches});
   }
   TrainConfig train;
@@ -38,21 +38,17 @@ TEST_CASE("the loss is the mean cross-entropy in nats: ln V for equal logits") {
   CHECK(setup.step(0, {formula_batch(0, 3, 4, 7)}).loss == Approx(std::log(7.0)));
 }
 
-TEST_CASE("losses() gives each position's, and their mean is the step's loss") {
+TEST_CASE("score() gives each position's, and their mean is the step's loss") {
   Setup setup;
-  const Batch batch = formula_batch(0, 3, 4, 7);
-  const torch::Tensor losses = setup.engine->losses(batch);
-  CHECK(losses.sizes().vec() == std::vector<std::int64_t>{3, 4});
-  CHECK(losses.scalar_type() == torch::kFloat32);
-  CHECK_FALSE(losses.requires_grad());
+  const WindowBatch batch = formula_batch(0, 3, 4, 7);
+  const torch::Tensor losses = losses_of(*setup.engine, batch);
   CHECK(setup.step(0, {batch}).loss == Approx(losses.mean().item<double>()));
 }
 
 TEST_CASE("two micro-batches of 6 are one batch of 12") {
   Setup whole, halves;
-  const Batch batch = formula_batch(0, 12, 4, 7);
-  const auto half = [&](std::int64_t begin) { return Batch{batch.x.narrow(0, begin, 6), batch.y.narrow(0, begin, 6)}; };
-  const StepResult expected = whole.step(0, {batch}), result = halves.step(0, {half(0), half(6)});
+  const WindowBatch batch = formula_batch(0, 12, 4, 7);
+  const StepResult expected = whole.step(0, {batch}), result = halves.step(0, {batch.part(0, 6), batch.part(6, 6)});
   CHECK(result.loss == Approx(expected.loss).margin(1e-6));
   CHECK(result.grad_norm == Approx(expected.grad_norm).margin(1e-6));
   for (std::size_t i = 0; i < 2; ++i)
@@ -64,7 +60,7 @@ TEST_CASE("the gradient norm is reported before clipping") {
   gentle.grad_clip = 1e-3;
   none.grad_clip = 0;
   Setup clipped(gentle), unclipped(none);
-  const std::vector<Batch> batches{formula_batch(0, 3, 4, 7)};
+  const std::vector<WindowBatch> batches{formula_batch(0, 3, 4, 7)};
   CHECK(clipped.step(0, batches).grad_norm == unclipped.step(0, batches).grad_norm);
 }
 
@@ -78,7 +74,7 @@ TEST_CASE("each micro-batch has its own dropout key") {
 
 TEST_CASE("a loss that is not finite changes nothing") {
   Setup setup;
-  const std::vector<Batch> batches{formula_batch(0, 3, 4, 7)};
+  const std::vector<WindowBatch> batches{formula_batch(0, 3, 4, 7)};
   setup.step(0, batches);
   {
     const torch::NoGradGuard no_grad;
@@ -98,7 +94,7 @@ TEST_CASE("bfloat16 rounds the matrix products and keeps the weights") {
   TrainConfig train;
   train.dtype = Dtype::bfloat16;
   Setup rounded(train), exact;
-  const std::vector<Batch> batches{formula_batch(0, 3, 4, 7)};
+  const std::vector<WindowBatch> batches{formula_batch(0, 3, 4, 7)};
   const StepResult result = rounded.step(0, batches), expected = exact.step(0, batches);
   CHECK(rounded.model.last_dtype == torch::kBFloat16);
   CHECK(rounded.arena.groups()[0].values.scalar_type() == torch::kFloat32);
@@ -109,13 +105,13 @@ TEST_CASE("bfloat16 rounds the matrix products and keeps the weights") {
 }
 
 TEST_CASE("a loss is evaluated in float32, whatever the type that training computes in") {
-  const Batch batch = formula_batch(0, 3, 4, 7);
-  const torch::Tensor expected = Setup().engine->losses(batch);
+  const WindowBatch batch = formula_batch(0, 3, 4, 7);
+  const torch::Tensor expected = losses_of(*Setup().engine, batch);
   for (const Dtype dtype : {Dtype::bfloat16, Dtype::tf32}) {
     TrainConfig train;
     train.dtype = dtype;
     Setup setup(train);
-    CHECK(torch::equal(setup.engine->losses(batch), expected));
+    CHECK(torch::equal(losses_of(*setup.engine, batch), expected));
     CHECK(setup.model.last_dtype == torch::kFloat32);
   }
 }

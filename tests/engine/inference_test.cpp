@@ -42,8 +42,11 @@ torch::Tensor expected_losses(LanguageModel& model, const std::vector<std::int64
 double worst_error(LanguageModel& model, Scorer& scorer, std::int64_t B, std::int64_t T) {
   const std::vector<std::int64_t> all = ids_of(B * T + 1, model.vocab_size());
   const std::vector<std::int64_t> inputs(all.begin(), all.end() - 1), targets(all.begin() + 1, all.end());
+  const std::vector<std::uint16_t> text(all.begin(), all.end());
+  std::vector<std::int64_t> starts;
+  for (std::int64_t b = 0; b < B; ++b) starts.push_back(b * T);
   std::vector<float> losses(inputs.size());
-  scorer.score({.inputs = inputs, .targets = targets, .T = T}, losses);
+  scorer.score({.tokens = TokenView(text.data(), 2, std::ssize(text)), .starts = starts, .T = T}, losses);
   const torch::Tensor expected = expected_losses(model, inputs, targets, T);
   return (torch::tensor(losses).to(torch::kFloat64) - expected).abs().max().item<double>();
 }

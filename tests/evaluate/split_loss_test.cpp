@@ -1,11 +1,8 @@
-// Whole-split loss against a loop over characters, with an engine whose loss depends on everything in a target's
+// Whole-split loss against a loop over characters, with a scorer whose loss depends on everything in a target's
 // window.
 #include "evaluate/split_loss.h"
 
-#include "engine/engine.h"
-
-#include <torch/types.h>
-
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <set>
@@ -19,26 +16,25 @@ namespace {
 
 using Ids = std::vector<std::int64_t>;
 
-/// The loss that FakeEngine gives a target that sees the `length` tokens at `context`.
+/// The loss that FakeScorer gives a target that sees the `length` tokens at `context`.
 float loss_of(const std::int64_t* context, std::int64_t length, std::int64_t target) {
   std::int64_t hash = 17;
   for (std::int64_t i = 0; i < length; ++i) hash = (hash * 31 + context[i] + 1) % 1000003;
   return static_cast<float>((hash * 31 + target) % 1009) / 64;
 }
 
-class FakeEngine : public Engine {
+class FakeScorer : public WindowScorer {
  public:
-  std::string_view name() const override { return "fake"; }
-  Gradients gradients(const GradientInput&) override { return {}; }
-  torch::Tensor losses(const Batch& batch) override {
-    shapes.push_back({batch.x.size(0), batch.x.size(1)});
-    torch::Tensor losses = torch::empty(batch.x.sizes());
-    for (std::int64_t b = 0; b < batch.x.size(0); ++b) {
-      const torch::Tensor x = batch.x[b], y = batch.y[b], row = losses[b];
-      for (std::int64_t t = 0; t < x.size(0); ++t)
-        row.data_ptr<float>()[t] = loss_of(x.data_ptr<std::int64_t>(), t + 1, y.data_ptr<std::int64_t>()[t]);
-    }
-    return losses;
+  void score(const WindowBatch& windows, std::span<float> losses) override {
+    shapes.push_back({windows.B(), windows.T});
+    Ids x(losses.size()), y(losses.size());
+    windows.copy_inputs(x.data());
+    windows.copy_targets(y.data());
+    for (std::int64_t b = 0; b < windows.B(); ++b)
+      for (std::int64_t t = 0; t < windows.T; ++t) {
+        const auto at = static_cast<std::size_t>(b * windows.T + t);
+        losses[at] = loss_of(x.data() + b * windows.T, t + 1, y[at]);
+      }
   }
   std::vector<Ids> shapes;
 };
@@ -73,8 +69,8 @@ std::vector<float> by_hand(const Text& text, std::int64_t block_size, std::int64
 TEST_CASE("every predictable character is scored once in its own window, the last window short") {
   for (const std::int64_t n : {2, 3, 8, 9, 10, 16, 17, 18, 61}) {
     const Text text(n);
-    FakeEngine engine;
-    const SplitLoss loss = split_loss(engine, text.view(), 8);
+    FakeScorer scorer;
+    const SplitLoss loss = split_loss(scorer, text.view(), 8);
     CHECK(loss.tokens == n - 1);
     CHECK(loss.losses == by_hand(text, 8, 8));
     double sum = 0;
@@ -85,102 +81,102 @@ TEST_CASE("every predictable character is scored once in its own window, the las
 
 TEST_CASE("a block of one and a block longer than the text work") {
   const Text text(12);
-  FakeEngine engine;
-  CHECK(split_loss(engine, text.view(), 1).losses == by_hand(text, 1, 1));
-  CHECK(split_loss(engine, text.view(), 1'000'000).losses == by_hand(text, 1'000'000, 1'000'000));
+  FakeScorer scorer;
+  CHECK(split_loss(scorer, text.view(), 1).losses == by_hand(text, 1, 1));
+  CHECK(split_loss(scorer, text.view(), 1'000'000).losses == by_hand(text, 1'000'000, 1'000'000));
 }
 
 TEST_CASE("overlapping windows score each character once with at least block_size - stride of context") {
   for (const std::int64_t stride : {1, 3, 7, 8})
     for (const std::int64_t n : {2, 8, 9, 10, 12, 30, 41}) {
       const Text text(n);
-      FakeEngine engine;
-      CHECK(split_loss(engine, text.view(), 8, stride).losses == by_hand(text, 8, stride));
+      FakeScorer scorer;
+      CHECK(split_loss(scorer, text.view(), 8, stride).losses == by_hand(text, 8, stride));
     }
 }
 
 TEST_CASE("a stride of block_size is no overlap") {
   const Text text(50);
-  FakeEngine engine;
-  CHECK(split_loss(engine, text.view(), 8, 8).losses == split_loss(engine, text.view(), 8).losses);
+  FakeScorer scorer;
+  CHECK(split_loss(scorer, text.view(), 8, 8).losses == split_loss(scorer, text.view(), 8).losses);
 }
 
 TEST_CASE("losses of two block sizes line up by position in the text") {
   const Text text(40);
-  FakeEngine engine;
-  const SplitLoss eight = split_loss(engine, text.view(), 8), five = split_loss(engine, text.view(), 5);
+  FakeScorer scorer;
+  const SplitLoss eight = split_loss(scorer, text.view(), 8), five = split_loss(scorer, text.view(), 5);
   REQUIRE(eight.losses.size() == five.losses.size());
   for (const std::size_t i : {0, 1, 2, 3, 4})  // both windows begin at 0, so these see the same context
     CHECK(eight.losses[i] == five.losses[i]);
 }
 
 TEST_CASE("windows run in batches whose logits fit the limit") {
-  FakeEngine engine;
+  FakeScorer scorer;
   Text text(10'000, 2);
   text.ids[100] = 65'535;  // 65,536 symbols of 4 bytes: 256 tokens in 64 MB
-  split_loss(engine, text.view(), 100);
-  std::set<Ids> shapes(engine.shapes.begin(), engine.shapes.end());
+  split_loss(scorer, text.view(), 100);
+  std::set<Ids> shapes(scorer.shapes.begin(), scorer.shapes.end());
   CHECK(shapes == std::set<Ids>{{2, 100}, {1, 100}, {1, 99}});
-  engine.shapes.clear();
-  split_loss(engine, text.view(), 1000);
-  CHECK(engine.shapes.front() == Ids{1, 1000});
+  scorer.shapes.clear();
+  split_loss(scorer, text.view(), 1000);
+  CHECK(scorer.shapes.front() == Ids{1, 1000});
 }
 
 TEST_CASE("a split without a predictable character and an impossible stride are named") {
-  FakeEngine engine;
+  FakeScorer scorer;
   const Text text(20);
-  CHECK_THROWS_WITH(split_loss(engine, text.view().slice(0, 1), 8),
+  CHECK_THROWS_WITH(split_loss(scorer, text.view().slice(0, 1), 8),
                     "the split has 1 tokens; a loss needs at least 2, one to predict from and one to predict");
-  CHECK_THROWS_WITH(split_loss(engine, text.view(), 8, 9), "stride 9 is outside 1 to block_size 8; 0 means no overlap");
-  CHECK_THROWS_AS(split_loss(engine, text.view(), 8, -1), Error);
-  CHECK_THROWS_AS(sampled_loss(engine, text.view(), 8, 0), Error);
-  CHECK_THROWS_AS(sampled_loss(engine, text.view().slice(0, 0), 8, 1), Error);
+  CHECK_THROWS_WITH(split_loss(scorer, text.view(), 8, 9), "stride 9 is outside 1 to block_size 8; 0 means no overlap");
+  CHECK_THROWS_AS(split_loss(scorer, text.view(), 8, -1), Error);
+  CHECK_THROWS_AS(sampled_loss(scorer, text.view(), 8, 0), Error);
+  CHECK_THROWS_AS(sampled_loss(scorer, text.view().slice(0, 0), 8, 1), Error);
 }
 
 TEST_CASE("a sampled loss is the mean over evenly spaced windows") {
   const Text text(29);  // 21 places for a window of 8
-  FakeEngine engine;
+  FakeScorer scorer;
   double sum = 0;
   for (const std::int64_t begin : {0, 5, 10, 15})
     for (std::int64_t i = begin; i < begin + 8; ++i) sum += text.loss(begin, i);
-  CHECK(sampled_loss(engine, text.view(), 8, 4) == Approx(sum / 32));
+  CHECK(sampled_loss(scorer, text.view(), 8, 4) == Approx(sum / 32));
 }
 
 TEST_CASE("a sampled loss of more windows than there are places takes each place once") {
   const Text text(12);
-  FakeEngine engine;
-  const double all = sampled_loss(engine, text.view(), 8, 4);
-  CHECK(sampled_loss(engine, text.view(), 8, 1'000'000'000) == Approx(all));
-  CHECK(sampled_loss(engine, text.view(), 50, 3) == Approx(split_loss(engine, text.view(), 50).mean));
+  FakeScorer scorer;
+  const double all = sampled_loss(scorer, text.view(), 8, 4);
+  CHECK(sampled_loss(scorer, text.view(), 8, 1'000'000'000) == Approx(all));
+  CHECK(sampled_loss(scorer, text.view(), 50, 3) == Approx(split_loss(scorer, text.view(), 50).mean));
 }
 
 TEST_CASE("a loss tells how far it is after each batch, and ends where that throws") {
   const Text text(20'001);
-  FakeEngine engine;
+  FakeScorer scorer;
   std::vector<double> parts;
-  split_loss(engine, text.view(), 64, 0, [&](double part) { parts.push_back(part); });
-  CHECK(parts.size() == engine.shapes.size());
+  split_loss(scorer, text.view(), 64, 0, [&](double part) { parts.push_back(part); });
+  CHECK(parts.size() == scorer.shapes.size());
   CHECK(std::is_sorted(parts.begin(), parts.end()));
   CHECK(parts.back() == 1);
   parts.clear();
-  sampled_loss(engine, text.view(), 64, 200, [&](double part) { parts.push_back(part); });
+  sampled_loss(scorer, text.view(), 64, 200, [&](double part) { parts.push_back(part); });
   CHECK(parts.size() == 4);
   CHECK(parts.back() == 1);
   const auto call_off = [](double part) {
     if (part > 0.3) throw Interrupted{};
   };
-  engine.shapes.clear();
-  CHECK_THROWS_AS(split_loss(engine, text.view(), 64, 0, call_off), Interrupted);
-  CHECK(engine.shapes.size() == 2);
+  scorer.shapes.clear();
+  CHECK_THROWS_AS(split_loss(scorer, text.view(), 64, 0, call_off), Interrupted);
+  CHECK(scorer.shapes.size() == 2);
 }
 
 TEST_CASE("a loss that is not a number stays visible in the mean") {
-  class Broken : public FakeEngine {
-    torch::Tensor losses(const Batch& batch) override {
-      return torch::full(batch.x.sizes(), std::numeric_limits<float>::quiet_NaN());
+  class Broken : public FakeScorer {
+    void score(const WindowBatch&, std::span<float> losses) override {
+      std::ranges::fill(losses, std::numeric_limits<float>::quiet_NaN());
     }
-  } engine;
-  CHECK(std::isnan(split_loss(engine, Text(20).view(), 8).mean));
+  } scorer;
+  CHECK(std::isnan(split_loss(scorer, Text(20).view(), 8).mean));
 }
 
 }  // namespace chargpt

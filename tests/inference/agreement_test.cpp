@@ -1,5 +1,6 @@
 // What the scorer and the decoder say of the same model, over all options and model types: they share kernels and plan,
 // and nothing else. Without LibTorch, so that sanitizers see both; tests/engine compares them with its modules.
+#include <array>
 #include <cmath>
 #include <vector>
 
@@ -33,12 +34,14 @@ TEST_CASE("the loss of a window's last position is that of the decoder's logits"
     cpu::Decoder decoder(model.plan(), model.values(), cpu::kernels(), 2);
     std::vector<std::int64_t> ids;
     for (std::int64_t i = 0; i <= model.block_size(); ++i) ids.push_back((i * i * 7 + 3 * i + 2) % test_vocab);
+    const std::vector<std::uint8_t> text(ids.begin(), ids.end());
+    const std::array<std::int64_t, 1> start{0};
     const float* logits = nullptr;
     for (std::int64_t T = 1; T <= model.block_size(); ++T) {
       const std::span<const std::int64_t> all = ids;
       const auto count = static_cast<std::size_t>(T);
       std::vector<float> losses(count);
-      scorer.score({.inputs = all.first(count), .targets = all.subspan(1, count), .T = T}, losses);
+      scorer.score({.tokens = TokenView(text.data(), 1, std::ssize(text)), .starts = start, .T = T}, losses);
       logits =
           T == 1 ? decoder.start(all.first(1), 1) : decoder.append(all.subspan(count - 1, 1), model.block_size() - 1);
       CHECK(losses.back() == Approx(loss_of(logits, test_vocab, ids[count])).margin(2e-4));

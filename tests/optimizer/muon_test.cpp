@@ -173,7 +173,7 @@ TEST_CASE("muon stays float32 in a bfloat16 run") {
   ParameterArena arena(model, rounded), expected(reference, exact);
   const auto engine = make_engine("autograd", model, arena, rounded);
   const auto exact_engine = make_engine("autograd", reference, expected, exact);
-  const std::vector<Batch> batches{formula_batch(0, 3, 4, 7)};
+  const std::vector<WindowBatch> batches{formula_batch(0, 3, 4, 7)};
   make_step(*engine, arena, rounded, 1, {.step = 0, .seed = 1, .micro_batches = batches});
   make_step(*exact_engine, expected, exact, 1, {.step = 0, .seed = 1, .micro_batches = batches});
   const torch::Tensor step = expected.groups()[0].values, got = arena.groups()[0].values;

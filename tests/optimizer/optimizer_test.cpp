@@ -35,10 +35,11 @@ class ReferenceTraining {
   }
 
   /// Loss and norm before clipping.
-  StepResult step(const Batch& batch) {
+  StepResult step(const WindowBatch& batch) {
     optimizer_->zero_grad();
-    const torch::Tensor logits = model_.forward(batch.x);
-    const torch::Tensor loss = at::cross_entropy_loss(logits.view({-1, model_.vocab_size()}), batch.y.view(-1));
+    const torch::Tensor logits = model_.forward(inputs_of(batch));
+    const torch::Tensor loss =
+        at::cross_entropy_loss(logits.view({-1, model_.vocab_size()}), targets_of(batch).view(-1));
     loss.backward();
     const double norm = torch::nn::utils::clip_grad_norm_(model_.parameters(), train_.grad_clip);
     optimizer_->step();
@@ -63,7 +64,7 @@ TEST_CASE("thirty clipped updates equal torch's AdamW and clip_grad_norm_") {
   ParameterArena arena(model, train);
   const auto engine = make_engine("autograd", model, arena, train);
   for (std::int64_t step = 0; step < 30; ++step) {
-    const std::vector<Batch> batches{formula_batch(step, 4, 6, 7)};
+    const std::vector<WindowBatch> batches{formula_batch(step, 4, 6, 7)};
     const StepResult expected = reference.step(batches[0]);
     const StepResult result = make_step(*engine, arena, train, 1, {.step = step, .seed = 0, .micro_batches = batches});
     INFO("step " << step);

@@ -54,7 +54,7 @@ struct Run {
   explicit Run(const TrainConfig& train_in, std::int64_t rows = 40)
       : train(train_in), model(rows), arena(model, train), engine(make_engine("autograd", model, arena, train)) {}
   StepResult step(std::int64_t number, std::int64_t micro_batches = 1) {
-    std::vector<Batch> batches;
+    std::vector<WindowBatch> batches;
     for (std::int64_t i = 0; i < micro_batches; ++i) batches.push_back(formula_batch(4 * number + i, 3, 4, 7));
     return make_step(*engine, arena, train, 1, {.step = number, .seed = 5, .micro_batches = batches});
   }
@@ -109,7 +109,7 @@ TEST_CASE("the engine's row gradients add up to the dense gradient, over micro-b
   TableModel dense_model;
   ParameterArena dense_arena(dense_model, train);
   const auto dense_engine = make_engine("autograd", dense_model, dense_arena, train);
-  const std::vector<Batch> batches{formula_batch(0, 3, 4, 7), formula_batch(1, 3, 4, 7)};
+  const std::vector<WindowBatch> batches{formula_batch(0, 3, 4, 7), formula_batch(1, 3, 4, 7)};
   const StepResult dense =
       make_step(*dense_engine, dense_arena, train, 1, {.step = 0, .seed = 5, .micro_batches = batches});
   Run run(sparse);
@@ -281,7 +281,7 @@ TEST_CASE("sparse_adam is refused for what is no table, and for one that the hea
   embedding.groups[0].match = "wte";
   ParameterArena arena(tied, embedding);
   const auto engine = make_engine("autograd", tied, arena, embedding);
-  const std::vector<Batch> batches{formula_batch(0, 3, 4, 7)};
+  const std::vector<WindowBatch> batches{formula_batch(0, 3, 4, 7)};
   CHECK_THROWS_WITH(engine->gradients({.step = 0, .seed = 5, .micro_batches = batches}),
                     "train.groups: \"wte\" has optimizer = sparse_adam, but wte.weight is more than a table: all its "
                     "rows have gradients (the head uses it where model.tie_weights = true)");

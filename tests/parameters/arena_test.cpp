@@ -120,10 +120,10 @@ TEST_CASE("moving a model into an arena changes no value") {
 TEST_CASE("weights and gradients stay views of the buffers after backward, tied ones too") {
   TiedModel model;
   ParameterArena arena(model, {});
-  const Batch batch = formula_batch(0, 2, 3, 7);
+  const WindowBatch batch = formula_batch(0, 2, 3, 7);
   for (int round = 0; round < 2; ++round) {
     arena.zero_gradients();
-    model.forward(batch.x).pow(2).sum().backward();
+    model.forward(inputs_of(batch)).pow(2).sum().backward();
     for (const ParameterGroup& group : arena.groups()) {
       for (const ParameterSlot& slot : group.slots) {
         const torch::Tensor parameter = model.named_parameters()[slot.name];
@@ -139,10 +139,10 @@ TEST_CASE("weights and gradients stay views of the buffers after backward, tied 
 TEST_CASE("gradients add up until they are zeroed") {
   TiedModel model;
   ParameterArena arena(model, {});
-  const Batch batch = formula_batch(0, 2, 3, 7);
-  model.forward(batch.x).pow(2).sum().backward();
+  const WindowBatch batch = formula_batch(0, 2, 3, 7);
+  model.forward(inputs_of(batch)).pow(2).sum().backward();
   const torch::Tensor once = arena.groups()[0].gradients.clone();
-  model.forward(batch.x).pow(2).sum().backward();
+  model.forward(inputs_of(batch)).pow(2).sum().backward();
   CHECK(torch::allclose(arena.groups()[0].gradients, 2 * once));
   arena.zero_gradients();
   CHECK(arena.gradient_norm().item<float>() == 0);
@@ -167,7 +167,7 @@ TEST_CASE("restoring a snapshot leaves no trace of the steps in between") {
   TiedModel model;
   ParameterArena arena(model, {});
   const auto engine = make_engine("auto", model, arena, {});
-  const std::vector<Batch> batches{formula_batch(0, 2, 3, 7)};
+  const std::vector<WindowBatch> batches{formula_batch(0, 2, 3, 7)};
   const ArenaSnapshot before = arena.snapshot();
   make_step(*engine, arena, {}, 1, {.step = 0, .seed = 1, .micro_batches = batches});
   CHECK_FALSE(torch::equal(arena.groups()[0].values, before.values[0]));
@@ -181,7 +181,7 @@ TEST_CASE("weights and moments written and read back are the same bits") {
   TiedModel model, other;
   ParameterArena arena(model, {}), again(other, {});
   const auto engine = make_engine("auto", model, arena, {});
-  const std::vector<Batch> batches{formula_batch(0, 2, 3, 7)};
+  const std::vector<WindowBatch> batches{formula_batch(0, 2, 3, 7)};
   for (int step = 0; step < 3; ++step)
     make_step(*engine, arena, {}, 1, {.step = step, .seed = 1, .micro_batches = batches});
 

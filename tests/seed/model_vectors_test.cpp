@@ -12,6 +12,7 @@
 #include "model/registry.h"
 #include "optimizer/optimizer.h"
 #include "teaching_models.h"
+#include "windows_of.h"
 
 namespace chargpt::seed {
 namespace {
@@ -28,7 +29,9 @@ std::shared_ptr<LanguageModel> make(const Vector& v, const ModelConfig& config, 
 double loss_of(LanguageModel& model, const torch::Tensor& x, const torch::Tensor& y) {
   const TrainConfig train = ladder("bigram").train;
   ParameterArena arena(model, train);
-  return make_engine("autograd", model, arena, train)->losses({x, y}).to(torch::kFloat64).mean().item<double>();
+  const WindowBatch windows = windows_of(torch::cat({x, y.slice(-1, -1)}, -1));
+  REQUIRE(torch::equal(targets_of(windows), y));
+  return losses_of(*make_engine("autograd", model, arena, train), windows).to(torch::kFloat64).mean().item<double>();
 }
 
 /// The same from logits in the vector's own precision.

@@ -23,6 +23,7 @@
 #include "teaching_models.h"
 #include "text/corpus.h"
 #include "train/step.h"
+#include "windows_of.h"
 
 namespace chargpt::seed {
 namespace {
@@ -63,18 +64,14 @@ class Notebook {
     return torch::randint(corpus().train().size() - block_size, {count}, generator_, torch::kInt64);
   }
 
-  static Batch windows_at(const torch::Tensor& offsets) {
-    Batch batch{torch::empty({offsets.numel(), block_size}, torch::kInt64),
-                torch::empty({offsets.numel(), block_size}, torch::kInt64)};
-    for (std::int64_t row = 0; row < offsets.numel(); ++row) {
-      const auto begin = offsets[row].item<std::int64_t>();
-      corpus().train().copy(begin, block_size, batch.x[row].data_ptr<std::int64_t>());
-      corpus().train().copy(begin + 1, block_size, batch.y[row].data_ptr<std::int64_t>());
-    }
-    return batch;
+  static WindowBatch windows_at(const torch::Tensor& offsets) {
+    torch::Tensor ids = torch::empty({offsets.numel(), block_size + 1}, torch::kInt64);
+    for (std::int64_t row = 0; row < offsets.numel(); ++row)
+      corpus().train().copy(offsets[row].item<std::int64_t>(), block_size + 1, ids[row].data_ptr<std::int64_t>());
+    return windows_of(ids);
   }
 
-  Batch batch(std::int64_t count = batch_size) { return windows_at(offsets(count)); }
+  WindowBatch batch(std::int64_t count = batch_size) { return windows_at(offsets(count)); }
 
   /// `count` ids after a newline, each from the distribution of the last position.
   std::vector<std::int64_t> sample(LanguageModel& model, std::int64_t count) {
@@ -212,7 +209,7 @@ class Training {
   std::vector<double> run(Notebook& notebook, std::int64_t steps) {
     std::vector<double> losses;
     for (std::int64_t step = 0; step < steps; ++step) {
-      const Batch batch = notebook.batch();
+      const WindowBatch batch = notebook.batch();
       losses.push_back(make_step(*engine_, arena_, train_, 1, {.step = step, .micro_batches = {&batch, 1}}).loss);
     }
     return losses;
@@ -248,7 +245,7 @@ SplitLoss validation_loss(LanguageModel& model, const std::string& rung) {
 double train_loss(Engine& engine) {
   double sum = 0;
   for (const auto& begins : (torch::arange(20000) * 6 * block_size).split(2000))
-    sum += engine.losses(Notebook::windows_at(begins)).mean(torch::kFloat64).item<double>() / 10;
+    sum += losses_of(engine, Notebook::windows_at(begins)).mean(torch::kFloat64).item<double>() / 10;
   return sum;
 }
 
@@ -290,8 +287,8 @@ VECTOR_CASE(B03_get_batch_seed_1337, "the first batch of the stream, its offsets
   const auto offsets = Notebook().offsets(v.value("batch_size").get<std::int64_t>());
   CHECK(torch::equal(offsets, v.ids("offsets")));
   const auto batch = Notebook::windows_at(offsets);
-  v.check("x", batch.x);
-  v.check("y", batch.y);
+  v.check("x", inputs_of(batch));
+  v.check("y", targets_of(batch));
 }
 
 TEST_CASE("B04_softmaxlm_untrained_loss: first weights and loss are PyTorch's to the last digit", "[vector]") {
@@ -304,7 +301,7 @@ TEST_CASE("B04_softmaxlm_untrained_loss: first weights and loss are PyTorch's to
   CHECK(torch::equal(weights["wte.weight"], v.input("embedding")));
   CHECK(torch::equal(weights["lm_head.weight"], v.input("proj_weight")));
   CHECK(torch::equal(weights["lm_head.bias"], v.input("proj_bias")));
-  const auto loss = Training(*model, "bigram").engine().losses(batch).mean().item<double>();
+  const auto loss = losses_of(Training(*model, "bigram").engine(), batch).mean().item<double>();
   v.check("loss", loss);
   CHECK(loss == Approx(golden()["untrained_loss"].get<double>()).margin(1e-6).epsilon(0));
 }
@@ -452,7 +449,7 @@ VECTOR_CASE(B22_train_masked_dot, "two runs end at the printed loss, with every 
   check_accepted(v, "minibatch_loss", second.back());
   check_accepted(v, "full_val_loss", val);
   AttentionMaps maps;
-  model->forward(notebook.batch().x, {.attention = &maps});
+  model->forward(inputs_of(notebook.batch()), {.attention = &maps});
   const auto on_itself = maps.at(0).diagonal(0, -2, -1).mean().item<double>();
   CHECK(on_itself >= v.json()["accept"]["mean_diagonal_attention_weight_at_least"].get<double>());
 }

@@ -1,12 +1,14 @@
 // The worked examples of text: vocabulary, split, windows, prompts.
 #include "vectors.h"
 
-#include "engine/engine.h"
+#include <algorithm>
+
 #include "engine/module_decoding.h"
 #include "evaluate/split_loss.h"
 #include "generate/generate.h"
 #include "needs_text.h"
 #include "text/corpus.h"
+#include "windows_of.h"
 
 namespace chargpt::seed {
 namespace {
@@ -29,15 +31,14 @@ Ids ids_of(const torch::Tensor& ids) {
 }
 
 /// Keeps the batches it is asked for; every loss is 0.
-class RecordingEngine : public Engine {
+class RecordingScorer : public WindowScorer {
  public:
-  std::string_view name() const override { return "recording"; }
-  Gradients gradients(const GradientInput&) override { return {}; }
-  torch::Tensor losses(const Batch& batch) override {
-    batches.push_back(batch);
-    return torch::zeros(batch.x.sizes());
+  void score(const WindowBatch& windows, std::span<float> losses) override {
+    inputs.push_back(ids_of(inputs_of(windows)));
+    targets.push_back(ids_of(targets_of(windows)));
+    std::ranges::fill(losses, 0.0F);
   }
-  std::vector<Batch> batches;
+  std::vector<Ids> inputs, targets;
 };
 
 /// Keeps what it is shown; every logit is 0.
@@ -82,11 +83,11 @@ VECTOR_CASE(B02_context_target_expansion, "a window of nine ids is eight context
   const auto v = vector("B02_context_target_expansion");
   const auto window = ids_of(v.value("window"));
   const std::vector<std::uint8_t> stored(window.begin(), window.end());
-  RecordingEngine engine;
-  const auto loss = split_loss(engine, TokenView(stored.data(), 1, 9), v.value("block_size").get<std::int64_t>());
+  RecordingScorer scorer;
+  const auto loss = split_loss(scorer, TokenView(stored.data(), 1, 9), v.value("block_size").get<std::int64_t>());
   CHECK(loss.tokens == 8);
-  REQUIRE(engine.batches.size() == 1);
-  const auto x = ids_of(engine.batches[0].x), y = ids_of(engine.batches[0].y);
+  REQUIRE(scorer.inputs.size() == 1);
+  const Ids &x = scorer.inputs[0], &y = scorer.targets[0];
   for (std::size_t t = 0; t < 8; ++t) CHECK(Ids(x.begin(), x.begin() + t + 1) == ids_of(v.expected("contexts")[t]));
   CHECK(y == ids_of(v.expected("targets")));
   CHECK(corpus().vocabulary().decode(window) == v.expected("window_text").get<std::string>());

@@ -1,7 +1,5 @@
 #include "train/batches.h"
 
-#include <torch/types.h>
-
 #include <algorithm>
 #include <numeric>
 #include <set>
@@ -36,17 +34,21 @@ std::vector<std::int64_t> epoch_starts(const BatchSource& source, std::int64_t e
 
 }  // namespace
 
-TEST_CASE("y is x one token later, int64, (B, T) for each micro-batch") {
+TEST_CASE("targets are inputs one token later, in each micro-batch") {
   const CountingSplit split(200);
   const BatchSource source(split.view(), 8, 3, 2, Windows::random, 1);
-  const std::vector<Batch> batches = source.at(5);
+  const std::vector<std::int64_t> starts = source.starts(5);
+  const std::vector<WindowBatch> batches = source.micro_batches(starts);
   REQUIRE(batches.size() == 2);
-  for (const Batch& batch : batches) {
-    CHECK(batch.x.sizes().vec() == std::vector<std::int64_t>{3, 8});
-    CHECK(batch.x.scalar_type() == torch::kInt64);
-    CHECK(torch::equal(batch.x + 1, batch.y));
+  for (const WindowBatch& batch : batches) {
+    REQUIRE(batch.B() == 3);
+    REQUIRE(batch.T == 8);
+    std::vector<std::int64_t> inputs(3 * 8), targets(3 * 8);
+    batch.copy_inputs(inputs.data());
+    batch.copy_targets(targets.data());
+    for (std::size_t i = 0; i < inputs.size(); ++i) CHECK(targets[i] == inputs[i] + 1);
   }
-  CHECK(batches[1].x[0][0].item<std::int64_t>() == source.starts(5)[3]);
+  CHECK(batches[1].starts[0] == starts[3]);
 }
 
 TEST_CASE("batches are a pure function of seed and step") {

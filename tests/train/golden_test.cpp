@@ -14,6 +14,7 @@
 #include "source_path.h"
 #include "test.h"
 #include "train/step.h"
+#include "windows_of.h"
 
 using namespace chargpt;
 
@@ -52,23 +53,20 @@ void fill_by_formula(ParameterArena& arena, const nlohmann::json& parameter) {
   values.copy_(torch::from_blob(drawn.data(), values.sizes(), torch::kFloat32));
 }
 
-std::vector<Batch> windows_by_formula(const nlohmann::json& run, const Config& config, std::int64_t step) {
+std::vector<WindowBatch> windows_by_formula(const nlohmann::json& run, const Config& config, std::int64_t step) {
   const std::int64_t T = config.model.block_size, B = config.train.batch_size,
                      steps = config.train.gradient_accumulation_steps;
   const auto places = static_cast<std::uint32_t>(run.at("tokens").get<std::int64_t>() - T);
-  std::vector<Batch> batches;
+  std::vector<WindowBatch> batches;
   for (std::int64_t micro = 0; micro < steps; ++micro) {
-    Batch batch{torch::empty({B, T}, torch::kInt64), torch::empty({B, T}, torch::kInt64)};
-    auto x = batch.x.accessor<std::int64_t, 2>(), y = batch.y.accessor<std::int64_t, 2>();
+    torch::Tensor ids = torch::empty({B, T + 1}, torch::kInt64);
+    auto id = ids.accessor<std::int64_t, 2>();
     for (std::int64_t row = 0; row < B; ++row) {
       const std::uint32_t start =
           mix(0x10000000U + static_cast<std::uint32_t>((step * steps + micro) * B + row)) % places;
-      for (std::int64_t t = 0; t < T; ++t) {
-        x[row][t] = token(start + static_cast<std::uint32_t>(t));
-        y[row][t] = token(start + static_cast<std::uint32_t>(t) + 1);
-      }
+      for (std::int64_t t = 0; t <= T; ++t) id[row][t] = token(start + static_cast<std::uint32_t>(t));
     }
-    batches.push_back(batch);
+    batches.push_back(windows_of(ids));
   }
   return batches;
 }
@@ -90,7 +88,7 @@ TEST_CASE("losses, gradient norms and rates of whole training steps are PyTorch'
       const auto i = static_cast<std::size_t>(step);
       const double rate = learning_rate_at(config.train, step);
       CHECK(rate == Approx(run.at("learning_rates")[i].get<double>()).epsilon(1e-12));
-      const std::vector<Batch> batches = windows_by_formula(run, config, step);
+      const std::vector<WindowBatch> batches = windows_by_formula(run, config, step);
       const StepResult result = make_step(*engine, arena, config.train, rate / config.train.learning_rate,
                                           {.step = step, .seed = 1, .micro_batches = batches});
       CHECK(result.loss == Approx(run.at("losses")[i].get<double>()).margin(1e-4));

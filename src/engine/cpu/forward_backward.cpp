@@ -81,7 +81,7 @@ void ForwardBackward::ngram_backward(const BatchSlice& chunk) {
 /// dy (rows, width) is the gradient of the rows of one table.
 void ForwardBackward::add_row_gradients(const BatchSlice& chunk, std::size_t table, const float* dy, long lddy) {
   const long W = plan_.ngram_width;
-  const std::int64_t first = chunk.first * chunk.T;
+  const std::int64_t first = chunk.first * chunk.windows.T;
   if (plan_.tables[table].row_sparse) {
     float* const to = chunk.row_gradients[table];
     return to != nullptr ? k_.copy(rows_, W, dy, lddy, to + first * W, W) : void();
@@ -97,8 +97,8 @@ void ForwardBackward::embed_backward(const BatchSlice& chunk) {
   float* const tokens = gradient(plan_.wte);
   float* const positions = gradient(plan_.wpe);
   for (long r = 0; r < rows_; ++r) {
-    k_.add(1, C, dx_ + r * ld, ld, tokens + chunk.inputs[r] * C, C);
-    if (positions != nullptr) k_.add(1, C, dx_ + r * ld, ld, positions + r % chunk.T * C, C);
+    k_.add(1, C, dx_ + r * ld, ld, tokens + inputs_[static_cast<std::size_t>(r)] * C, C);
+    if (positions != nullptr) k_.add(1, C, dx_ + r * ld, ld, positions + r % chunk.windows.T * C, C);
   }
 }
 
@@ -121,7 +121,7 @@ void ForwardBackward::attention_block_backward(const BlockPlan& block, const Blo
   else
     k_.copy(rows_, C, branch, ldc, do_, ldo);
   attention_heads_backward(acts, layer, chunk);
-  k_.qk_norm_rope_backward(rows_, chunk.T, 2 * plan_.n_head, plan_.head_size, acts.qkv, ldq, acts.qk_rstd,
+  k_.qk_norm_rope_backward(rows_, chunk.windows.T, 2 * plan_.n_head, plan_.head_size, acts.qkv, ldq, acts.qk_rstd,
                            plan_.rope ? plan_.rope_cos.data() : nullptr, plan_.rope_sin.data(), dqkv_, ldq);
   linear_backward(block.c_attn, acts.ln_1, ldc, dqkv_, ldq, dnormed_, ldc, false);
   normalise_backward(block.ln_1, acts.x, acts.ln_1_stats, dnormed_, dx_);
@@ -186,7 +186,7 @@ double ForwardBackward::run(const BatchSlice& slice) {
   double total = 0;
   for_each_chunk(slice, [&](const BatchSlice& chunk, std::int64_t) {
     forward(chunk);
-    k_.cross_entropy(rows_, plan_.vocab_size, logits_, row_stride(plan_.vocab_size), chunk.targets, slice.scale,
+    k_.cross_entropy(rows_, plan_.vocab_size, logits_, row_stride(plan_.vocab_size), targets_.data(), slice.scale,
                      losses_);
     for (long r = 0; r < rows_; ++r) total += static_cast<double>(losses_[r]);
     backward(chunk);

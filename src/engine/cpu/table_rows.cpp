@@ -1,27 +1,26 @@
 #include "engine/cpu/table_rows.h"
 
-#include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 
-#include "model/ngram.h"
+#include "inference/ngram_rows.h"
 
 namespace chargpt::cpu {
 
-void TableRows::find(std::span<const torch::Tensor> ids) {
+void TableRows::find(std::span<const WindowBatch> micro_batches) {
   if (plan_.tables.empty()) return;
-  std::vector<std::vector<torch::Tensor>> parts(plan_.tables.size());  // of each table: micro-batches
   first_tokens_.assign(1, 0);
-  for (const torch::Tensor& x : ids) {
-    const std::vector<torch::Tensor> found = ngram_rows(plan_.ngrams, plan_.vocab_size, x);
-    for (std::size_t table = 0; table < found.size(); ++table) parts[table].push_back(found[table].view(-1));
-    first_tokens_.push_back(first_tokens_.back() + x.numel());
-  }
+  for (const WindowBatch& windows : micro_batches) first_tokens_.push_back(first_tokens_.back() + windows.numel());
   rows_.clear();
-  for (const auto& of_table : parts) rows_.push_back(of_table.size() == 1 ? of_table.front() : at::cat(of_table));
+  for (std::size_t table = 0; table < plan_.tables.size(); ++table)
+    rows_.push_back(at::empty({first_tokens_.back()}, at::kLong));
   row_places_.clear();
-  for (std::size_t batch = 0; batch < ids.size(); ++batch)
+  for (std::size_t batch = 0; batch < micro_batches.size(); ++batch) {
+    std::vector<std::int64_t*> places;
     for (const torch::Tensor& rows : rows_)
-      row_places_.push_back(rows.const_data_ptr<std::int64_t>() + first_tokens_[batch]);
+      places.push_back(rows.mutable_data_ptr<std::int64_t>() + first_tokens_[batch]);
+    ngram_rows(plan_.ngrams, plan_.vocab_size, micro_batches[batch], places);
+    row_places_.insert(row_places_.end(), places.begin(), places.end());
+  }
 }
 
 /// Rows that are added have one gradient in all tables: one buffer is enough.

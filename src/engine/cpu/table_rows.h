@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "inference/plan.h"
+#include "inference/window_scorer.h"
 #include "parameters/arena.h"
 
 namespace chargpt::cpu {
@@ -16,8 +17,8 @@ class TableRows {
  public:
   explicit TableRows(const Plan& plan) : plan_(plan) {}
 
-  /// Finds the rows for `ids`, (B, T) int64 of each micro-batch; nothing to do for a model without tables.
-  void find(std::span<const torch::Tensor> ids);
+  /// Finds the rows for the windows of each micro-batch; nothing to do for a model without tables.
+  void find(std::span<const WindowBatch> micro_batches);
   /// Makes room for the gradients of the rows found.
   void reserve_gradients();
 

@@ -155,12 +155,12 @@ class Search {
     const double begun = now();
     std::int64_t count = most_range_steps;
     for (std::int64_t i = 0; i < count && !stopped(); ++i) {
-      const std::vector<Batch> micro_batches = batches.at(i);
+      const std::vector<std::int64_t> starts = batches.starts(i);
       const double factor = range_factor(i, count);
       const StepResult result = make_step(trainer.engine(), trainer.arena(), config.train, factor,
                                           {.step = i,
                                            .seed = static_cast<std::uint64_t>(config.train.seed),
-                                           .micro_batches = micro_batches,
+                                           .micro_batches = batches.micro_batches(starts),
                                            .heartbeat = [this](double) {
                                              if (stopped()) throw Interrupted{};
                                            }});

@@ -1,0 +1,31 @@
+// Ids as they are stored, one after the other. Knows not where they come from.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace chargpt {
+
+/// A read-only run of ids of 1, 2 or 4 bytes each (the narrowest that holds the vocabulary); a view, cheap to copy.
+class TokenView {
+ public:
+  TokenView() = default;
+  TokenView(const void* data, int width, std::int64_t size)
+      : data_(static_cast<const std::byte*>(data)), width_(width), size_(size) {}
+  std::int64_t size() const { return size_; }
+  int width() const { return width_; }
+  std::int64_t operator[](std::int64_t i) const;
+  /// [begin, begin + count) as int64 into out.
+  void copy(std::int64_t begin, std::int64_t count, std::int64_t* out) const;
+  /// The ids as they are stored.
+  std::span<const std::byte> bytes() const { return {data_, static_cast<std::size_t>(size_ * width_)}; }
+  TokenView slice(std::int64_t begin, std::int64_t count) const { return {data_ + begin * width_, width_, count}; }
+
+ private:
+  const std::byte* data_ = nullptr;
+  int width_ = 1;
+  std::int64_t size_ = 0;
+};
+
+}  // namespace chargpt
