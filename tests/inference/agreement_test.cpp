@@ -50,3 +50,29 @@ TEST_CASE("the loss of a window's last position is that of the decoder's logits"
   }
   CHECK(compared > 90);
 }
+
+TEST_CASE("the decoder's logits have the same bits on a team of any size, whichever way the team shares the work") {
+  ModelConfig config = small_config();
+  config.n_embd = 96;  // enough for three threads to share a token's columns
+  config.n_head = 3;
+  config.block_size = 40;  // and a window's positions
+  DrawnWeights weights(config);
+  const InferenceModel model(config, test_vocab, std::ref(weights));
+  const auto all_logits = [&](int threads) {
+    cpu::Decoder decoder(model.plan(), model.values(), cpu::kernels(), threads);
+    std::vector<float> all;
+    const auto note = [&](const float* logits) { all.insert(all.end(), logits, logits + test_vocab); };
+    std::vector<std::int64_t> ids(36);
+    for (int round = 0; round < 20; ++round) {  // so often that each way of sharing has its turn
+      for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<std::int64_t>(7 * i * i + 3 * i) % test_vocab;
+      note(decoder.start(ids, 1));
+      for (std::int64_t id = 0; id < 3; ++id) note(decoder.append(std::array{id}, config.block_size - 1));
+    }
+    return all;
+  };
+  const std::vector<float> alone = all_logits(1);
+  for (const int threads : {2, 3, 8}) {
+    INFO(threads << " threads");
+    CHECK(all_logits(threads) == alone);
+  }
+}
