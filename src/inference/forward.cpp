@@ -256,9 +256,10 @@ void Forward::mlp_block(const BlockPlan& block, const BlockActivations& acts, lo
 
 // ---- the whole model
 
-/// inputs_ (rows) -> logits_ (rows, V)
+/// The chunk's inputs -> logits_ (rows, V)
 void Forward::forward(const BatchSlice& chunk) {
   rows_ = chunk.windows.numel();
+  chunk.windows.copy_inputs(inputs_.data());
   embed(chunk);
   for (long layer = 0; layer < plan_.n_layer; ++layer) {
     const auto at = static_cast<std::size_t>(layer);

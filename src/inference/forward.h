@@ -69,7 +69,7 @@ class Forward {
   virtual void allocate_buffers(BumpAllocator& memory);
   /// After the attention of each layer: what its weights can be computed from lies in `acts`.
   virtual void attended(const BlockActivations& /*acts*/, long /*layer*/, const BatchSlice& /*chunk*/) {}
-  /// inputs_ (rows) -> logits_ (rows, V)
+  /// The chunk's inputs, read into inputs_ (rows) -> logits_ (rows, V)
   void forward(const BatchSlice& chunk);
   /// Sequences of a chunk; all chunks of a slice are of almost one size.
   static std::int64_t sequences_at_once(std::int64_t count, std::int64_t T);
@@ -82,7 +82,6 @@ class Forward {
       BatchSlice chunk = slice;
       chunk.windows = slice.windows.part(begin, std::min(at_once, count - begin));
       chunk.first += begin;
-      chunk.windows.copy_inputs(inputs_.data());
       chunk.windows.copy_targets(targets_.data());
       body(chunk, begin);
     }
