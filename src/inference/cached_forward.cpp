@@ -2,10 +2,12 @@
 
 #include <algorithm>
 
+// In shapes: C = n_embd, A = attention_width (the heads side by side), a row of qkv = q, k, v, A each. A panel holds
+// panel_width columns of a matmul's B (kernels/matmul.h).
 namespace chargpt::cpu {
 namespace {
 
-/// Rows of the longest panel.
+/// Rows of the longest panel: the most inputs of a linear layer.
 long max_depth(const Plan& plan) {
   long depth = 0;
   for (const LinearPlan* layer : linear_layers(plan)) depth = std::max(depth, layer->in);
@@ -64,7 +66,7 @@ void CachedForward::run_shard(const Chunk& chunk, int index, int count) {
   forward(chunk, {workspaces_.front(), workspaces_[static_cast<std::size_t>(index)], index, count});
 }
 
-/// As many as leave each a panel of the narrowest matmul.
+/// As many as leave each a whole panel of a matmul C wide. Those beyond n_head have columns, but no heads.
 int CachedForward::max_shards() const {
   return static_cast<int>(std::max(1L, plan_.n_embd / k_.panel_width));
 }
@@ -86,7 +88,7 @@ Range CachedForward::columns_of(long width, const Shard& shard) const {
           std::min(width, panels * (shard.index + 1) / shard.count * k_.panel_width)};
 }
 
-/// y (rows, out) (+)= x (rows, in) W^T + b, of which only the columns: they begin with a panel.
+/// y (rows, out) = x (rows, in) W^T + b, or += where `add`: of y only `columns`, which begin where a panel does.
 void CachedForward::linear(const LinearPlan& layer, Range columns, long rows, const float* x, long ldx, float* y,
                            long ldy, bool add, const Shard& shard) const {
   const long width = columns.width();
@@ -99,7 +101,7 @@ void CachedForward::linear(const LinearPlan& layer, Range columns, long rows, co
   k_.matmul(rows, width, layer.in, x, ldx, weight, k_.panel_width, layer.in * k_.panel_width, y, ldy, add);
 }
 
-/// The same from bfloat16: several rows on one panel after the other, which `panel` holds in float32.
+/// The same from bfloat16. For several rows each panel is made float32 in `panel` first, and multiplied from there.
 void CachedForward::linear_bf16(const LinearPlan& layer, Range columns, long rows, const float* x, long ldx, float* y,
                                 long ldy, bool add, float* panel) const {
   const long first = columns.begin / k_.panel_width, width = columns.width();
@@ -186,6 +188,8 @@ void CachedForward::cached_attention(long layer, const Chunk& chunk, const Shard
   const Range heads = heads_of(shard);
   if (heads.begin == heads.end) return;
   cache_keys_and_values(layer, chunk, shard);
+  // Chunks of one prompt, on several threads: when the keys and values of all before this one are there, so are this
+  // one's. Null where threads share a chunk.
   if (chunk.previous_layers_done != nullptr)
     wait_until(*chunk.previous_layers_done,
                [layer](std::uint32_t layers) { return static_cast<long>(layers) > layer; });
@@ -210,10 +214,10 @@ void CachedForward::project_qkv(const BlockPlan& block, const float* h, long ldh
   const long A = plan_.attention_width, ld = row_stride(3 * A), rows = chunk.sequences * chunk.count;
   float* const qkv = shard.shared.qkv;
   if (plan_.qkv_source != QkvSource::projected) return copy_to_qkv(plan_, k_, columns_of(A, shard), rows, h, ldh, qkv);
-  const bool apart = queries < chunk.count && A % k_.panel_width == 0;
-  if (!apart) return linear(block.c_attn, columns_of(3 * A, shard), rows, h, ldh, qkv, ld, false, shard);
-  linear(block.c_attn, {A, 3 * A}, rows, h, ldh, qkv, ld, false,
-         shard);  // only prefill comes here, whose shard is all columns
+  const bool few_queries = queries < chunk.count && A % k_.panel_width == 0;  // keys then begin where a panel does
+  if (!few_queries) return linear(block.c_attn, columns_of(3 * A, shard), rows, h, ldh, qkv, ld, false, shard);
+  // Queries that nobody reads keep what was there. Only a prefill has any, and its shard is all columns.
+  linear(block.c_attn, {A, 3 * A}, rows, h, ldh, qkv, ld, false, shard);
   const long skipped = chunk.count - 1;
   if (queries > 0)
     linear(block.c_attn, {0, A}, chunk.sequences, h + skipped * ldh, chunk.count * ldh, qkv + skipped * ld,
@@ -275,14 +279,14 @@ void CachedForward::lm_head(const Chunk& chunk, const Shard& shard, const float*
 void CachedForward::forward(const Chunk& chunk, const Shard& shard) {
   float* x = shard.shared.x;
   long ldx = row_stride(plan_.n_embd), rows = chunk.sequences * chunk.count;
-  const auto leave_last_positions = [&] {
+  const auto keep_last_positions = [&] {  // x stays in place, a row in chunk.count of it
     x += (chunk.count - 1) * ldx;
     ldx *= chunk.count;
     rows = chunk.sequences;
   };
   embed(chunk, shard);
   barrier(shard);
-  if (plan_.n_layer == 0) leave_last_positions();
+  if (plan_.n_layer == 0) keep_last_positions();
   for (long layer = 0; layer < plan_.n_layer; ++layer) {
     const BlockPlan& block = plan_.blocks[static_cast<std::size_t>(layer)];
     const bool last = layer + 1 == plan_.n_layer;  // of it only the last position's output is wanted
@@ -290,7 +294,7 @@ void CachedForward::forward(const Chunk& chunk, const Shard& shard) {
     attention(block, layer, chunk, shard, queries);
     if (queries == 0) return;
     barrier(shard);
-    if (last) leave_last_positions();
+    if (last) keep_last_positions();
     attention_output(block, shard, x, ldx, rows);
     if (plan_.feed_forward) mlp(block, shard, x, ldx, rows);
   }

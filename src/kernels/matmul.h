@@ -13,8 +13,8 @@
 namespace chargpt::cpu {
 namespace {
 
-/// A tile narrower than whole vectors, from `tile` (rows, stride) to C. Apart, because a call beside the sums would
-/// cost them their registers.
+/// A tile narrower than whole vectors, from `tile` (rows, stride) to C. Not inlined: the compiler would make calls of
+/// its loops where the sums are, and keep those in memory.
 __attribute__((noinline)) void copy_partial_tile(const float* tile, long stride, long rows, long columns, float* c,
                                                  long ldc, bool add) {
   for (long m = 0; m < rows; ++m)
@@ -40,24 +40,25 @@ inline void prefetch_row(const float* row, long panel_stride) {
     __builtin_prefetch(row + v / panel_vectors * panel_stride + v % panel_vectors * lanes);
 }
 
-/// C (Rows, columns) (+)= A (Rows, K) B (K, columns), columns <= Columns vectors, more than one less. `prefetch` has
-/// B's strides.
+/// C (Rows, columns) = A (Rows, K) B (K, columns), or += where `add`; Transposed: A is (K, Rows). The columns fill
+/// `Columns` vectors, the last perhaps in part. `prefetch`: rows of the panels that follow B's, with its strides.
 template <int Rows, int Columns, bool Transposed>
 void matmul_tile(long K, const float* a, long lda, const float* b, long ldb, long panel_stride, float* c, long ldc,
                  bool add, long columns, Prefetch<float> prefetch) {
   Vector sums[Rows][Columns]{};
-  // Rows in groups of three, each with a pointer of its own: what an address can add in one instruction.
-  const long third = Transposed ? 3 : 3 * lda;
-  const float *a0 = a, *a1 = a + third, *a2 = a1 + third, *a3 = a2 + third, *a4 = a3 + third;
+  // A pointer for every three rows: an x86 address adds once or twice lda to it. Those past the last row are not read.
+  const long three_rows = Transposed ? 3 : 3 * lda;
+  const float *a0 = a, *a1 = a + three_rows, *a2 = a1 + three_rows, *a3 = a2 + three_rows, *a4 = a3 + three_rows;
   const long next_k = Transposed ? lda : 1;
   const float* panels[] = {b, b + panel_stride};
-  const long piece = (K + Rows - 1) / Rows;  // of K, for each row of C
+  // K in as many pieces as rows, only to spread the prefetches: before each, one row of C and some of what follows.
+  const long piece = (K + Rows - 1) / Rows;
   const float* to = c;
   for (long k = 0; k < K; to += ldc) {
     prefetch_row<Columns>(to, panel_width);
     for (long i = 0; i < prefetch.count; ++i, prefetch.row += ldb) prefetch_row<Columns>(prefetch.row, panel_stride);
     for (const long end = k + piece < K ? k + piece : K; k < end; ++k) {
-      if constexpr (Transposed) __builtin_prefetch(a0 + 16 * lda);
+      if constexpr (Transposed) __builtin_prefetch(a0 + prefetch_rows * lda);  // too far apart for the processor's own
       Vector right[Columns];
 #pragma GCC unroll 4
       for (int v = 0; v < Columns; ++v) {
@@ -88,8 +89,9 @@ void matmul_tile(long K, const float* a, long lda, const float* b, long ldb, lon
 using MatmulTile = void (*)(long, const float*, long, const float*, long, long, float*, long, bool, long,
                             Prefetch<float>);
 
-/// Tiles are some panels wide: with 32 registers 6 rows of two panels, with 16 registers 6 rows of one. The wide tile
-/// needs fewer instructions for an addition than the high one, which matters where four start in a cycle, not six.
+/// Tiles are some panels wide: with 32 registers 6 rows of two panels, with 16 registers 6 rows of one; what is left at
+/// the right edge has narrower and higher ones (tile_rows). 6 rows of two panels need fewer instructions for a
+/// multiply-add than 14 of one, which matters to processors that start four instructions in a cycle, not six.
 constexpr int tile_panels = registers == 32 ? 2 : 1;
 constexpr int tile_columns = tile_panels * panel_vectors;  ///< vectors
 
@@ -125,7 +127,7 @@ void matmul(long M, long N, long K, const float* a, long lda, const float* b, lo
       });
 }
 
-/// c (Panels, 2 vectors) (+)= a (K) times as many whole panels of B.
+/// c (Panels panel_width) = a (K) times whole panels of B, or += where `add`.
 template <int Panels>
 inline void matvec_panels(long K, const float* a, const float* b, long ldb, long panel_stride, float* c, bool add) {
   Vector sums[2 * Panels]{};
@@ -153,7 +155,7 @@ void matvec(long N, long K, const float* a, const float* b, long ldb, long panel
   if (n < N) matmul<false>(1, N - n, K, a, K, b, ldb, panel_stride, c + n, N, add);
 }
 
-// ---- panels of bfloat16, two rows side by side
+// ---- panels of bfloat16: each 32 bits hold row 2k in the lower half and row 2k + 1, or 0, in the upper one
 
 inline IntVector load_pairs(const Bf16* from) {
   IntVector v;
@@ -167,11 +169,11 @@ inline Vector upper_halves(IntVector pairs) {
   return as_floats(pairs & ~0xffff);
 }
 
-/// The nearest bfloat16 as a float, ties to even; a NaN stays one.
+/// The bits of the nearest bfloat16 as a float, ties to even; a NaN stays one.
 inline IntVector nearest_bf16(Vector v) {
   const IntVector bits = as_ints(v);
   const IntVector rounded = (bits + 0x7fff + ((bits >> 16) & 1)) & ~0xffff;
-  return v == v ? rounded : bits & ~0xffff;
+  return v == v ? rounded : (bits | 0x400000) & ~0xffff;
 }
 
 /// See Kernels::panel_to_bf16.

@@ -5,6 +5,7 @@
 #include <torch/types.h>
 
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <functional>
@@ -154,10 +155,12 @@ TEST_CASE("a panel of bfloat16 holds the nearest ones, ties to even, and matvec 
     // 1 + 2^-8 lies halfway between 1 and 1 + 2^-7, 1 + 3 * 2^-8 between 1 + 2^-7 and 1 + 2^-6: both ties
     Floats few(static_cast<std::size_t>(k.panel_width), 1.00390625F), back(few.size());
     few[1] = 1.01171875F, few[2] = -1.0039064F, few[3] = 0.1F;
+    few[4] = std::bit_cast<float>(0x7f800001U);  // a NaN by its lowest bit alone
     std::vector<cpu::Bf16> rounded(2 * few.size());
     k.panel_to_bf16(1, few.data(), rounded.data());
     k.panel_from_bf16(1, rounded.data(), back.data());
     CHECK(Floats(back.begin(), back.begin() + 4) == Floats{1.0F, 1.015625F, -1.0078125F, 0.10009765625F});
+    CHECK(std::isnan(back[4]));
 
     for (const long N : {1L, 33L, 300L})
       for (const long K : {7L, 40L}) {

@@ -204,6 +204,22 @@ TEST_CASE("a file in the place of a run's folder is refused") {
   CHECK(std::string(error.what()) == "cannot list " + (folder / "run").string() + ": Not a directory");
 }
 
+TEST_CASE("a save under way in another process is in nobody's way, at any moment") {
+  SavedRun saved;
+  saved.save(100);
+  std::atomic<bool> ended = false;
+  std::thread saver([&] {
+    const fs::path unfinished = saved.path() / "checkpoints/.tmp-step-00000200";
+    while (!ended) {
+      fs::create_directory(unfinished);
+      fs::remove(unfinished);
+    }
+  });
+  for (int time = 0; time < 2000; ++time) CHECK_NOTHROW(refuse_replaced(saved.path()));
+  ended = true;
+  saver.join();
+}
+
 TEST_CASE("a start under way in another process is no stranger, at any moment") {
   const TestFolder folder;
   constexpr int rounds = 300;

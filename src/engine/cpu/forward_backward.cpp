@@ -35,7 +35,7 @@ const float* ForwardBackward::branch_gradient(double rate, std::uint32_t mask, c
   return branch_;
 }
 
-/// dw (out, in) (+)= dy^T x
+/// dw (out, in) = dy^T x for the first chunk since begin(), += for the others.
 void ForwardBackward::weight_backward(long out, long in, const float* dy, long lddy, const float* x, long ldx,
                                       float* dw) const {
   if (!uses_bf16())
@@ -47,7 +47,7 @@ void ForwardBackward::weight_backward(long out, long in, const float* dy, long l
                            dw, in, has_gradients_);
 }
 
-/// dW += dy^T x, db += sum of dy, dx (+)= dy W
+/// dW as weight_backward has it, db += sum of dy, dx = dy W, or += where `add`.
 void ForwardBackward::linear_backward(const LinearPlan& layer, const float* x, long ldx, const float* dy, long lddy,
                                       float* dx, long lddx, bool add) {
   weight_backward(layer.out, layer.in, dy, lddy, x, ldx, gradient(layer.weight));
@@ -66,7 +66,8 @@ void ForwardBackward::normalise_backward(const NormPlan& norm, const float* x, c
     k_.add(rows_, plan_.n_embd, dy, ld, dx, ld);
 }
 
-/// dx_ is the gradient of each row that was added, or of their projection.
+/// Forward added rows of the n-gram tables to the token embedding, or a projection of those side by side: dx_ is the
+/// gradient of each, or of the projection.
 void ForwardBackward::ngram_backward(const BatchSlice& chunk) {
   const long ld = row_stride(plan_.n_embd), ldn = row_stride(plan_.ngram_proj.in);
   const bool projected = plan_.ngram_proj.out > 0;
@@ -78,7 +79,8 @@ void ForwardBackward::ngram_backward(const BatchSlice& chunk) {
       add_row_gradients(chunk, i, dx_, ld);
 }
 
-/// dy (rows, width) is the gradient of the rows of one table.
+/// dy (rows, width): for each token, the gradient of its row of one table. Added to that row, or, of a row-sparse
+/// table, left as it is for whoever sums the tokens of a row.
 void ForwardBackward::add_row_gradients(const BatchSlice& chunk, std::size_t table, const float* dy, long lddy) {
   const long W = plan_.ngram_width;
   const std::int64_t first = chunk.first * chunk.windows.T;
@@ -133,6 +135,7 @@ void ForwardBackward::mlp_block_backward(const BlockPlan& block, const BlockActi
   const long C = plan_.n_embd, H = plan_.mlp_width, ldc = row_stride(C), ldh = row_stride(H);
   const float* const branch = branch_gradient(plan_.dropout.mlp, mask_index(layer, 2), chunk);
   linear_backward(block.mlp_proj, acts.hidden, ldh, branch, ldc, dhidden_, ldh, false);
+  // Forward has left the derivatives of the hidden values by fc and by the gate in their places.
   if (plan_.swiglu) {
     k_.copy(rows_, H, dhidden_, ldh, dgate_, ldh);
     k_.multiply(rows_, H, acts.gate, ldh, dgate_, ldh);
@@ -145,13 +148,14 @@ void ForwardBackward::mlp_block_backward(const BlockPlan& block, const BlockActi
 
 // ---- the whole model
 
-/// logits_ holds their gradient.
+/// logits_ holds its own gradient, as cross_entropy leaves it. dx_ is the gradient of the residual stream: a block adds
+/// that of its branch to it.
 void ForwardBackward::backward(const BatchSlice& chunk) {
   const long C = plan_.n_embd, ld = row_stride(C);
   const bool normed = plan_.final_norm && plan_.norm;
   linear_backward(plan_.head, ln_f_, ld, logits_, row_stride(plan_.vocab_size), normed ? dnormed_ : dx_, ld, false);
   if (normed) {
-    k_.broadcast_row(rows_, C, nullptr, dx_, ld);
+    k_.broadcast_row(rows_, C, nullptr, dx_, ld);  // zeros, which the norm's gradient is added to
     normalise_backward(plan_.ln_f, x_last_, ln_f_stats_, dnormed_, dx_);
   }
   for (long layer = plan_.n_layer - 1; layer >= 0; --layer) {
@@ -171,7 +175,7 @@ void ForwardBackward::begin(const WeightPointers& weights, std::span<float* cons
   const auto clear = [this](const Parameter& p) {
     if (p.exists()) std::memset(gradient(p), 0, static_cast<std::size_t>(p.numel) * sizeof(float));
   };
-  if (!plan_.tied) clear(plan_.wte);
+  if (!plan_.tied) clear(plan_.wte);  // a tied one is written by the head's matmul, before the embedding adds to it
   clear(plan_.wpe);
   for (const TablePlan& table : plan_.tables)
     if (!table.row_sparse) clear(table.weight);
