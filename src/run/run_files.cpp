@@ -235,8 +235,8 @@ void refuse_strangers(const fs::path& folder, const std::string& option) {
 
 void refuse_replaced(const fs::path& run) {
   std::vector<fs::path> replaced = run_files(run).replaced;
-  std::erase_if(replaced, [](const fs::path& path) {
-    const bool gone = type_of(path) == fs::file_type::not_found;  // since it was listed, by whoever saves there
+  std::erase_if(replaced, [&run](const fs::path& path) {
+    const bool gone = type_of(run / path) == fs::file_type::not_found;  // since it was listed, by whoever saves there
     return gone || is_checkpoint(path.parent_path().filename().native());
   });
   if (!replaced.empty())
