@@ -39,9 +39,6 @@ fs::file_type type_of(const fs::path& path) {
 bool is_file(const fs::path& path) {
   return type_of(path) == fs::file_type::regular;
 }
-bool is_folder(const fs::path& path) {
-  return type_of(path) == fs::file_type::directory;
-}
 
 /// Takes a prefix and an end away; false where the name has not both.
 bool strip(std::string_view& name, std::string_view prefix, std::string_view end) {
@@ -152,11 +149,12 @@ bool is_marked(const fs::path& folder) {
 void add_files(RunFiles& files, const fs::path& run, const fs::path& within, Part part) {
   for (const std::string& name : entries_of(run / within)) {
     const fs::path path = within / name;
-    if (type_of(run / path) == fs::file_type::not_found) continue;  // gone since it was listed
+    const fs::file_type type = type_of(run / path);  // looked at once: who saves there may change it
+    if (type == fs::file_type::not_found) continue;  // gone since it was listed
     const std::optional<Part> folder = own_folder(part, name);
     const bool has_own_name = is_own_file(part, name);
-    const bool is_own = has_own_name && is_file(run / path) && (path != run_mark || is_marked(run));
-    if (folder && is_folder(run / path)) {
+    const bool is_own = has_own_name && type == fs::file_type::regular && (path != run_mark || is_marked(run));
+    if (folder && type == fs::file_type::directory) {
       add_files(files, run, path, *folder);
       files.own.push_back(path);
     } else if (is_own) {
@@ -235,10 +233,7 @@ void refuse_strangers(const fs::path& folder, const std::string& option) {
 
 void refuse_replaced(const fs::path& run) {
   std::vector<fs::path> replaced = run_files(run).replaced;
-  std::erase_if(replaced, [&run](const fs::path& path) {
-    const bool gone = type_of(run / path) == fs::file_type::not_found;  // since it was listed, by whoever saves there
-    return gone || is_checkpoint(path.parent_path().filename().native());
-  });
+  std::erase_if(replaced, [](const fs::path& path) { return is_checkpoint(path.parent_path().filename().native()); });
   if (!replaced.empty())
     throw Error(ExitCode::busy, printable_path(run) + " holds something else where a run's own files go (" +
                                     joined_names(replaced) +
