@@ -39,7 +39,7 @@ class Model:
         for key, wanted in {"type": "gpt", "position": "learned", "norm": "layernorm", "norm_place": "pre", "activation": "gelu",
                             "tie_weights": True, "qk_norm": False}.items():
             if config.get(key, wanted) != wanted:
-                sys.exit(f"pytorch_sample.py: model.{key} = {config[key]} is nothing that nanoGPT has")
+                sys.exit(f"bench_pytorch_sample.py: model.{key} = {config[key]} is nothing that nanoGPT has")
         self.n_head, self.block_size = config["n_head"], config["block_size"]
         self.weights = read_safetensors(best / "model.safetensors")
         self.layers = sum(name.endswith("attn.c_attn.weight") for name in self.weights)
@@ -82,7 +82,7 @@ def generate(model, ids, tokens, greedy=False):  # (B, T) -> (B, T + tokens)
 def output(command):
     process = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if process.returncode:
-        sys.exit(f"pytorch_sample.py: {' '.join(command)} ended with {process.returncode}")
+        sys.exit(f"bench_pytorch_sample.py: {' '.join(command)} ended with {process.returncode}")
     return process.stdout
 
 
@@ -91,9 +91,10 @@ def check_same_text(model, program, run, tokens=300):
     prompt = max(symbol for symbol in model.symbols if symbol.isascii() and symbol.isalpha())
     theirs = generate(model, torch.tensor([[model.symbols.index(prompt)]]), tokens, greedy=True)[0].tolist()
     expected = "".join(model.symbols[i] for i in theirs)
-    ours = output([program, "sample", run, "--prompt", prompt, "--greedy", "--tokens", str(tokens), "--num_samples", "1", "--quiet"])
+    ours = output([program, "sample", run, "--prompt", prompt, "--greedy", "--tokens", str(tokens), "--num_samples", "1",
+                   "--context", "full", "--quiet"])
     if ours.removesuffix("\n") != expected:
-        sys.exit(f"pytorch_sample.py: the greedy texts differ:\n{ours}\n---\n{expected}")
+        sys.exit(f"bench_pytorch_sample.py: the greedy texts differ:\n{ours}\n---\n{expected}")
 
 
 def characters_per_second(model, batch, tokens, start):

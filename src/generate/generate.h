@@ -21,8 +21,7 @@ using TokenCallback = std::function<bool(std::int64_t index, std::int64_t id)>;
 /// block_size / 2 to block_size tokens of context, many times faster.
 /// slide: its first token's keys and values alone; nothing is run again. Every token sees the block_size last ones, as
 /// those saw theirs: for models that can_slide().
-/// automatic: slide where the model can, else half, or full where block_size is less than 32. What half costs in loss
-/// is in configs/README.md.
+/// automatic: slide where the model can, else half, or full where block_size is less than 32.
 enum class Context { automatic, full, half, slide };
 
 /// What `context` means for a model: never automatic. Error usage for Context::slide with one that cannot.
