@@ -145,7 +145,7 @@ COVERED = {
 def check_covered(m):
     for option, values in COVERED.items():
         if m[option] not in values:
-            sys.exit(f"pytorch.py: model.{option} = {m[option]} is not in this peer; it has {values}")
+            sys.exit(f"bench_pytorch.py: model.{option} = {m[option]} is not in this peer; it has {values}")
 
 
 # ---- the update
@@ -243,7 +243,7 @@ def rate_factor(t, step):
 def run_of(program, command):
     process = subprocess.run([program, *command], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
     if process.returncode:
-        sys.exit(f"pytorch.py: {program} {' '.join(command)} ended with {process.returncode}")
+        sys.exit(f"bench_pytorch.py: {program} {' '.join(command)} ended with {process.returncode}")
     return process.stdout
 
 
@@ -287,7 +287,7 @@ class Start:
         model = GPT(self.model, self.weights["transformer.wte.weight"].shape[0])
         missing, unexpected = model.load_state_dict(self.weights, strict=False)
         if unexpected or set(missing) - {"lm_head.weight"}:
-            sys.exit(f"pytorch.py: weights that do not fit: {missing} {unexpected}")
+            sys.exit(f"bench_pytorch.py: weights that do not fit: {missing} {unexpected}")
         return model
 
     def splits(self, text):
@@ -359,7 +359,7 @@ def milliseconds_per_step(arguments):
         training = Training(Start(checkpoint), arguments)
     loss = training.val_loss()
     if not abs(loss - loss_of_program) <= arguments.tolerance:
-        sys.exit(f"pytorch.py: the losses differ: {loss:.6f} here, {loss_of_program:.6f} by the program; nothing was measured")
+        sys.exit(f"bench_pytorch.py: the losses differ: {loss:.6f} here, {loss_of_program:.6f} by the program; nothing was measured")
     times, begun, first_step = [], time.perf_counter(), None
     for step in range(arguments.warmup + arguments.steps):
         begin = time.perf_counter()
@@ -408,7 +408,7 @@ def own_command(arguments, *more):
 
 def own_result(command):
     process = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
-    return json.loads(process.stdout) if process.returncode == 0 else sys.exit("pytorch.py: the peer failed")
+    return json.loads(process.stdout) if process.returncode == 0 else sys.exit("bench_pytorch.py: the peer failed")
 
 
 def ratios_of(figures, others):
