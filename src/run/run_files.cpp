@@ -15,6 +15,7 @@
 #include "checkpoint/strict_json.h"
 #include "run/checkpoint_folder.h"
 #include "run/entries.h"
+#include "text/id_cache.h"
 
 namespace chargpt {
 namespace {
@@ -64,13 +65,12 @@ bool is_event_file(std::string_view name) {
   return !name.empty() && !is_number(last_part(name)) && last_part(name) != "v2";
 }
 
-/// The ids of a long text (text/id_cache.h), finished or not.
-bool is_id_cache(std::string_view name) {
-  if (!strip(name, "ids-", "")) return false;
-  constexpr std::size_t digits = 16;
-  if (name.find_first_not_of("0123456789abcdef") != digits) return false;
-  std::string_view rest = name.substr(digits);
-  return rest == ".bin" || (strip(rest, ".bin.tmp-", "") && is_number(rest));
+/// The ids of a long text, finished or not, which earlier versions kept in the run.
+bool is_own_id_cache(std::string_view name) {
+  constexpr std::string_view infix = ".tmp-";
+  const std::size_t end = name.rfind(infix);
+  if (end == std::string_view::npos) return is_id_cache(name);
+  return is_id_cache(name.substr(0, end)) && is_number(name.substr(end + infix.size()));
 }
 
 bool is_sample(std::string_view name) {
@@ -107,7 +107,7 @@ bool is_own_file(Part part, std::string_view name) {
   constexpr std::array of_checkpoint{model_file,      optimizer_file, averaged_file, state_file,
                                      vocabulary_file, config_file,    manifest_file};
   if (part == Part::checkpoint) return is_among(of_checkpoint, name);
-  if (part == Part::run && (name == lock_name || is_event_file(name) || is_id_cache(name))) return true;
+  if (part == Part::run && (name == lock_name || is_event_file(name) || is_own_id_cache(name))) return true;
   const std::optional<std::string> unfinished = unfinished_file_of(name);
   return is_written_whole(part, unfinished ? *unfinished : name);
 }

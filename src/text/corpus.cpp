@@ -183,11 +183,11 @@ Corpus corpus_through_cache(const IdCache& cache, const std::vector<TextSource>&
                             const std::optional<Vocabulary>& vocabulary) {
   if (auto corpus = corpus_from_cache(cache, sources, holdout_of(data))) return *std::move(corpus);
   Survey survey = survey_some(sources, data, vocabulary);
+  const int width = narrowest_width(survey.vocabulary.size());
   std::string problem = printable_path(cache.path()) + " does not read back as it was written";
   try {
-    cache.write(survey.vocabulary, narrowest_width(survey.vocabulary.size()), survey.tokens, [&](const IdSink& sink) {
-      encode_texts(sources, survey, narrowest_width(survey.vocabulary.size()), sink);
-    });
+    cache.write(survey.vocabulary, width, survey.tokens,
+                [&](const IdSink& sink) { encode_texts(sources, survey, width, sink); });
     if (auto corpus = corpus_from_cache(cache, sources, holdout_of(data))) return *std::move(corpus);
   } catch (const Error& error) {
     if (error.code() != ExitCode::io) throw;

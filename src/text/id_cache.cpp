@@ -83,12 +83,6 @@ std::optional<Vocabulary> vocabulary_of(const Header& header, std::span<const st
   return Vocabulary::of_characters(std::move(symbols));
 }
 
-bool is_cache(const std::string& name) {
-  constexpr std::string_view prefix = "ids-", suffix = ".bin";
-  return name.size() == prefix.size() + 16 + suffix.size() && name.starts_with(prefix) && name.ends_with(suffix) &&
-         name.find_first_not_of("0123456789abcdef", prefix.size()) == name.size() - suffix.size();
-}
-
 /// The oldest go, but for `path`.
 void remove_beyond(std::uint64_t most, const std::filesystem::path& path) {
   struct Cache {
@@ -100,7 +94,7 @@ void remove_beyond(std::uint64_t most, const std::filesystem::path& path) {
   std::error_code ignored;
   std::uint64_t bytes = std::filesystem::file_size(path, ignored);
   for (const auto& entry : std::filesystem::directory_iterator(path.parent_path(), ignored)) {
-    if (!is_cache(entry.path().filename().native()) || entry.path() == path || !entry.is_regular_file(ignored))
+    if (!is_id_cache(entry.path().filename().native()) || entry.path() == path || !entry.is_regular_file(ignored))
       continue;
     others.push_back({entry.last_write_time(ignored), entry.file_size(ignored), entry.path()});
     bytes += others.back().bytes;
@@ -169,6 +163,14 @@ class UnfinishedFile {
 };
 
 }  // namespace
+
+bool is_id_cache(std::string_view name) {
+  constexpr std::string_view prefix = "ids-", suffix = ".bin";
+  constexpr std::size_t digits = 16;
+  return name.starts_with(prefix) && name.ends_with(suffix) &&
+         name.find_first_not_of("0123456789abcdef", prefix.size()) == prefix.size() + digits &&
+         name.size() == prefix.size() + digits + suffix.size();
+}
 
 std::filesystem::path id_cache_folder() {
   const auto folder_of = [](const char* variable) {

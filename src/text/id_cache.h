@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "text/corpus.h"
 
@@ -17,6 +18,9 @@ namespace chargpt {
 /// Where the ids of long texts wait for the next start: $CHARGPT_CACHE, else $XDG_CACHE_HOME/chargpt, else
 /// $HOME/.cache/chargpt. Empty where CHARGPT_CACHE is, or none of them is set: then none are kept.
 std::filesystem::path id_cache_folder();
+
+/// Whether a file of this name is a finished cache: "ids-", 16 hexadecimal digits, ".bin".
+bool is_id_cache(std::string_view name);
 
 /// Takes the ids of a text, in order, a run at a time.
 using IdSink = std::function<void(std::span<const std::byte>)>;
