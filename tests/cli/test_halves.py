@@ -48,6 +48,15 @@ class HalvesTest(ProgramTest):
             self.assertEqual(outcome.returncode, 69, outcome.stderr)
             self.assertRegex(outcome.stderr, r"^chargpt: error: this command needs LibTorch, and \S+/chargpt-training, .*No such file[^\n]*\n$")
 
+    def test_openmp_threads_of_the_other_half_spin_briefly_unless_the_user_says_how_they_wait(self):
+        program = self.alone()
+        training = program.parent / "chargpt-training"
+        training.write_text('#!/bin/sh\necho "spins: $GOMP_SPINCOUNT"\n')
+        training.chmod(0o755)
+        for environment, spins in (({}, "3000"), ({"GOMP_SPINCOUNT": "7"}, "7"), ({"OMP_WAIT_POLICY": "active"}, "")):
+            printed = subprocess.run([program, "doctor"], env=dict(os.environ, **environment), capture_output=True, text=True, check=True).stdout
+            self.assertEqual(printed, f"spins: {spins}\n")
+
     def test_a_library_that_is_gone_is_named(self):
         alone = self.alone()
         training = alone.parent / "chargpt-training"
