@@ -125,10 +125,10 @@ std::string loading_problem(const fs::path& program) {
          ", which lacks " + std::to_string(missing) + " symbols that it needs";
 }
 
-/// LibTorch's OpenMP threads go on spinning after each of its parallel operations, by default for milliseconds, and take
-/// the processors from the threads that do the rest of a step: with two of them on two cores a step of the CPU engine
-/// took as long as with one. They spin for some tens of microseconds instead, unless the user has set how they wait.
-/// The OpenMP library reads this when it is loaded.
+/// LibTorch's OpenMP threads go on spinning after each of its parallel operations, by default for milliseconds, and
+/// take the processors from the threads that do the rest of a step: with two of them on two cores a step of the CPU
+/// engine took as long as with one. They spin for some tens of microseconds instead, unless the user has set how they
+/// wait. The OpenMP library reads this when it is loaded.
 void shorten_spinning_of_openmp() {
   if (std::getenv("OMP_WAIT_POLICY") == nullptr) ::setenv("GOMP_SPINCOUNT", "3000", /*overwrite=*/0);
 }
