@@ -81,6 +81,16 @@ def rotated(x, rotation):
     return torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)
 
 
+class ShortConvolution(nn.Module):
+    def __init__(self, m):
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(m["conv_width"], m["n_embd"]))  # row j: of the token j before
+
+    def forward(self, x):  # (B, T, C) -> (B, T, C)
+        kernel = self.weight.flip(0).T.unsqueeze(1)  # (C, 1, taps)
+        return x + F.conv1d(F.pad(x.transpose(1, 2), (len(self.weight) - 1, 0)), kernel, groups=x.shape[2]).transpose(1, 2)
+
+
 class Mlp(nn.Module):
     def __init__(self, m):
         super().__init__()
@@ -97,10 +107,11 @@ class Block(nn.Module):
     def __init__(self, m):
         super().__init__()
         self.ln_1, self.ln_2, self.attn, self.mlp = norm_of(m), norm_of(m), Attention(m), Mlp(m)
+        self.conv_1, self.conv_2 = (ShortConvolution(m) if place in m["conv_places"] else nn.Identity() for place in ("attention", "mlp"))
 
     def forward(self, x, rotation):
-        x = x + self.attn(self.ln_1(x), rotation)
-        return x + self.mlp(self.ln_2(x))
+        x = x + self.attn(self.conv_1(self.ln_1(x)), rotation)
+        return x + self.mlp(self.conv_2(self.ln_2(x)))
 
 
 class GPT(nn.Module):

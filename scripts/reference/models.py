@@ -75,6 +75,10 @@ CASES = {
     "gpt, n-gram tables, numbered and hashed": {"ngram_orders": [2, 3, 5], "ngram_rows": [56, 60, 40]},
     "gpt, narrow n-gram tables, joined": {
         "ngram_orders": [2, 4], "ngram_rows": [30, 50], "ngram_size": 3, "position": "rope", "tie_weights": False},
+    "gpt, convolutions": {
+        "conv_places": ["attention", "mlp"], "conv_width": 3, "position": "rope", "norm": "rmsnorm", "qk_norm": True},
+    "gpt, a convolution longer than the window, post-norm": {
+        "conv_places": ["mlp"], "conv_width": 8, "norm_place": "post", "activation": "swiglu", "bias": True},
     "gpt, attention only": {
         "norm": "none", "feed_forward": False, "attention_scale": "none", "qk_norm": True, "n_head": 4},
 }  # fmt: skip
@@ -125,6 +129,10 @@ def parameter_shapes(m, V):
         return shapes
     for layer in range(m["n_layer"]):
         h = f"transformer.h.{layer}."
+        if "attention" in m.get("conv_places", []):
+            shapes[h + "conv_1.weight"] = (m["conv_width"], C)
+        if "mlp" in m.get("conv_places", []):
+            shapes[h + "conv_2.weight"] = (m["conv_width"], C)
         norm(h + "ln_1")
         attention(h + "attn")
         if m["feed_forward"]:
@@ -165,6 +173,17 @@ def norm(p, m, name, x):
     if name + ".weight" in p:
         x = x * p[name + ".weight"]
     return x + p[name + ".bias"] if name + ".bias" in p else x
+
+
+def convolve(p, name, x):
+    """Each channel plus a weighted sum of its last values in the window."""
+    if name + ".weight" not in p:
+        return x
+    w, T = p[name + ".weight"], x.shape[-2]
+    y = []
+    for t in range(T):
+        y.append(x[..., t, :] + sum(w[j] * x[..., t - j, :] for j in range(min(len(w), t + 1))))
+    return torch.stack(y, -2)
 
 
 def causal_softmax(scores):
@@ -279,9 +298,9 @@ def gpt(p, m, ids):
     x = embed(p, m, "transformer.", ids)
     for layer in range(m["n_layer"]):
         h = f"transformer.h.{layer}."
-        sublayers = [("ln_1", lambda y: attention(p, m, h + "attn", y))]
+        sublayers = [("ln_1", lambda y: attention(p, m, h + "attn", convolve(p, h + "conv_1", y)))]
         if m["feed_forward"]:
-            sublayers.append(("ln_2", lambda y: mlp(p, m, h + "mlp", y)))
+            sublayers.append(("ln_2", lambda y: mlp(p, m, h + "mlp", convolve(p, h + "conv_2", y))))
         for ln, sublayer in sublayers:
             if m["norm_place"] == "pre":
                 x = x + sublayer(norm(p, m, h + ln, x))

@@ -80,6 +80,9 @@ CHARGPT_OPTIONS(DataConfig, CHARGPT_DATA_OPTIONS);
          "rows of each table; n-grams are hashed into them, or numbered if all fit")                                  \
   OPTION(std::int64_t, ngram_size, 0, between(0, 65536),                                                              \
          "width of a table's rows; 0: n_embd; narrower ones are joined and projected to n_embd")                      \
+  OPTION(Places, conv_places, {}, any(),                                                                              \
+         "sublayers that read a short causal convolution of each channel: attention, mlp; empty: none")               \
+  OPTION(std::int64_t, conv_width, 4, between(1, 64), "tokens that a convolution spans, the token itself included")   \
   OPTION(bool, causal, true, any(), "average only: false lets a position see later ones, its own target too (leaks)") \
   OPTION(Init, init, Init::gpt2, any(), "gpt2: N(0, init_std); pytorch: the library's defaults")                      \
   OPTION(double, init_std, 0.02, between(0.0, 10.0), "standard deviation of the gpt2 initialisation")                 \

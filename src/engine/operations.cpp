@@ -22,7 +22,9 @@ std::optional<double> step_operations(const ModelConfig& config, std::int64_t vo
   const double feed_forward =
       config.feed_forward ? width * hidden * (config.activation == Activation::swiglu ? 3 : 2) : 0;
   const auto layers = static_cast<double>(config.n_layer);
-  const double weights = layers * (attention + feed_forward) + width * static_cast<double>(vocab_size);
+  const auto convolutions =
+      static_cast<double>(count_convolution(config, Place::attention) + count_convolution(config, Place::mlp));
+  const double weights = layers * (attention + feed_forward + convolutions) + width * static_cast<double>(vocab_size);
   // A query sees (T + 1) / 2 keys on average. Forward has two products over them, scores and weighted values, backward
   // five.
   const double scores = layers * joined * static_cast<double>(T + 1) / 2 * 2 * (2 + 5);

@@ -30,6 +30,9 @@ void CachedForward::allocate_buffers(Workspace& workspace, BumpAllocator& memory
   workspace.norm_stats = memory.allocate(2 * max_rows);
   workspace.qk_rstd = plan_.qk_norm_eps ? memory.allocate(plan_.n_head * max_rows) : nullptr;
   workspace.scratch = memory.allocate(k_.attention_scratch(plan_.block_size, plan_.head_size));
+  const bool convolves = plan_.conv_width > 0;
+  workspace.conv_input = convolves ? memory.rows(plan_.conv_width - 1 + max_rows, plan_.n_embd) : nullptr;
+  workspace.convolved = convolves ? memory.rows(max_rows, plan_.n_embd) : nullptr;
   workspace.panel = bf16_ ? memory.allocate(max_depth(plan_) * k_.panel_width) : nullptr;
   workspace.ngram_rows.resize(plan_.tables.size());
 }
@@ -122,6 +125,29 @@ const float* CachedForward::normalise(const NormPlan& norm, long rows, const flo
   return shard.own.normed;
 }
 
+/// x + its convolution in the shard's own buffer, rows row_stride(C) apart; x itself where there is none. x: all rows
+/// of the chunk. What the next chunk reads of them is kept; threads that share a chunk all read the same, so that one
+/// of them keeps it, where none reads: the last `conv_width` positions have a place each, and a new one takes the
+/// oldest's.
+const float* CachedForward::convolve(const Parameter& weight, long layer, ConvolutionPlace place, const Chunk& chunk,
+                                     const float* x, long ldx, const Shard& shard) {
+  if (!weight.exists()) return x;
+  const long C = plan_.n_embd, ld = row_stride(C), taps = plan_.conv_width;
+  const auto seen = static_cast<long>(std::min<std::int64_t>(chunk.position, taps - 1));
+  float* const rows = shard.own.conv_input;  // those before the chunk, then its own
+  for (long s = 0; s < chunk.sequences; ++s, x += chunk.count * ldx) {
+    const auto kept = [&](std::int64_t position) { return cache_.conv_input(layer, place, chunk.slots[s], position); };
+    for (long i = 0; i < seen; ++i) k_.copy(1, C, kept(chunk.position - seen + i), C, rows + i * ld, ld);
+    k_.copy(chunk.count, C, x, ldx, rows + seen * ld, ld);
+    k_.convolve(chunk.count, seen, C, taps, rows + seen * ld, ld, value(weight),
+                shard.own.convolved + s * chunk.count * ld, ld);
+    if (shard.index > 0) continue;
+    for (long i = std::max(0L, chunk.count - taps); i < chunk.count; ++i)
+      k_.copy(1, C, x + i * ldx, ldx, kept(chunk.position + i), C);
+  }
+  return shard.own.convolved;
+}
+
 /// x = norm(x), by one thread for all.
 void CachedForward::normalise_in_place(const NormPlan& norm, long rows, float* x, long ldx, const Shard& shard) {
   if (!plan_.norm) return;
@@ -178,7 +204,7 @@ void CachedForward::cache_keys_and_values(long layer, const Chunk& chunk, const 
   for (long s = 0; s < chunk.sequences; ++s)
     for (long h = heads.begin; h < heads.end; ++h) {
       const float* const k = qkv + s * chunk.count * ld + A + h * hs;
-      cache_.store(layer, chunk.slots[s], h, chunk.cache_position, chunk.count, k, k + A, ld);
+      cache_.store(layer, chunk.slots[s], h, chunk.position % plan_.block_size, chunk.count, k, k + A, ld);
     }
 }
 
@@ -224,12 +250,13 @@ void CachedForward::project_qkv(const BlockPlan& block, const float* h, long ldh
            chunk.count * ld, false, shard);
 }
 
-/// o = heads(norm(x)) for the last `queries` positions of each sequence; keys and values of all.
+/// o = heads(conv(norm(x))) for the last `queries` positions of each sequence; keys and values of all.
 void CachedForward::attention(const BlockPlan& block, long layer, const Chunk& chunk, const Shard& shard,
                               long queries) {
   const long ldx = row_stride(plan_.n_embd), rows = chunk.sequences * chunk.count;
   const float* const x = shard.shared.x;
-  const float* const h = plan_.norm && !plan_.post_norm ? normalise(block.ln_1, rows, x, ldx, shard) : x;
+  const float* h = plan_.norm && !plan_.post_norm ? normalise(block.ln_1, rows, x, ldx, shard) : x;
+  h = convolve(block.conv_1, layer, ConvolutionPlace::attention, chunk, h, ldx, shard);
   project_qkv(block, h, ldx, chunk, shard, queries);
   barrier(shard);
   cached_attention(layer, chunk, shard, queries);
@@ -249,13 +276,18 @@ void CachedForward::attention_output(const BlockPlan& block, const Shard& shard,
   if (plan_.post_norm) normalise_in_place(block.ln_1, rows, x, ldx, shard);
 }
 
-/// x += c_proj(f(c_fc(norm(x))))
-void CachedForward::mlp(const BlockPlan& block, const Shard& shard, float* x, long ldx, long rows) {
+/// x += c_proj(f(c_fc(conv(norm(x)))))
+void CachedForward::mlp(const BlockPlan& block, long layer, const Chunk& chunk, const Shard& shard, float* x, long ldx,
+                        long rows) {
   const long ldh = row_stride(plan_.mlp_width);
   const Range columns = columns_of(plan_.mlp_width, shard);
   const float* h = x;
   long ld = ldx;
   if (plan_.norm && !plan_.post_norm) h = normalise(block.ln_2, rows, x, ldx, shard), ld = row_stride(plan_.n_embd);
+  if (block.conv_2.exists()) {
+    h = convolve(block.conv_2, layer, ConvolutionPlace::mlp, chunk, h, ld, shard);
+    ld = row_stride(plan_.n_embd);
+  }
   Workspace& workspace = shard.shared;
   linear(block.c_fc, columns, rows, h, ld, workspace.fc, ldh, false, shard);
   if (plan_.swiglu) linear(block.c_gate, columns, rows, h, ld, workspace.gate, ldh, false, shard);
@@ -289,14 +321,16 @@ void CachedForward::forward(const Chunk& chunk, const Shard& shard) {
   if (plan_.n_layer == 0) keep_last_positions();
   for (long layer = 0; layer < plan_.n_layer; ++layer) {
     const BlockPlan& block = plan_.blocks[static_cast<std::size_t>(layer)];
-    const bool last = layer + 1 == plan_.n_layer;  // of it only the last position's output is wanted
-    const long queries = !last ? chunk.count : chunk.logits != nullptr ? 1 : 0;
+    // Of the last layer only the last position's output is wanted, unless the convolution reads those before it too.
+    const bool last = layer + 1 == plan_.n_layer, all = !last || block.conv_2.exists();
+    const long queries = all ? chunk.count : chunk.logits != nullptr ? 1 : 0;
     attention(block, layer, chunk, shard, queries);
     if (queries == 0) return;
     barrier(shard);
-    if (last) keep_last_positions();
+    if (!all) keep_last_positions();
     attention_output(block, shard, x, ldx, rows);
-    if (plan_.feed_forward) mlp(block, shard, x, ldx, rows);
+    if (plan_.feed_forward) mlp(block, layer, chunk, shard, x, ldx, rows);
+    if (last && all) keep_last_positions();
   }
   if (chunk.logits != nullptr) lm_head(chunk, shard, x, ldx);
 }

@@ -37,7 +37,9 @@ class CachedForward {
   struct Chunk {
     const std::int64_t* slots = nullptr;
     long sequences = 0, first = 0, count = 0;
-    long cache_position = 0;                               ///< of the first one
+    /// Of the first one since the last one that was run anew: where sequences slide, beyond `first`. Its keys and
+    /// values lie at `position` mod block_size.
+    std::int64_t position = 0;
     const float *rope_cos = nullptr, *rope_sin = nullptr;  ///< of these positions (count, hs/2)
     float* logits = nullptr;  ///< (sequences, V) of the last position, rows row_stride(V) apart; null: only keys and
                               ///< values are wanted
@@ -57,6 +59,7 @@ class CachedForward {
     AlignedFloats memory;
     float *x, *qkv, *o, *fc, *gate, *hidden;                        ///< (rows, ...)
     float *normed, *ngram_concat, *norm_stats, *qk_rstd, *scratch;  ///< private
+    float *conv_input, *convolved;                                  ///< private; null where nothing is convolved
     float* panel;                          ///< private: one of bfloat16 in float32; null where there are none
     std::vector<std::int64_t> ngram_rows;  ///< private: of one n-gram, in each table
   };
@@ -77,7 +80,7 @@ class CachedForward {
   void attention_output(const BlockPlan& block, const Shard& shard, float* x, long ldx, long rows);
   void cache_keys_and_values(long layer, const Chunk& chunk, const Shard& shard);
   void cached_attention(long layer, const Chunk& chunk, const Shard& shard, long queries);
-  void mlp(const BlockPlan& block, const Shard& shard, float* x, long ldx, long rows);
+  void mlp(const BlockPlan& block, long layer, const Chunk& chunk, const Shard& shard, float* x, long ldx, long rows);
   void lm_head(const Chunk& chunk, const Shard& shard, const float* x, long ldx);
   void barrier(const Shard& shard);
 
@@ -94,6 +97,8 @@ class CachedForward {
   Bf16* bf16_panel_of(const LinearPlan& layer, long index) const {
     return reinterpret_cast<Bf16*>(packed_.data() + layer.packed_forward) + index * bf16_panel_size(layer.in, k_);
   }
+  const float* convolve(const Parameter& weight, long layer, ConvolutionPlace place, const Chunk& chunk, const float* x,
+                        long ldx, const Shard& shard);
   const float* normalise(const NormPlan& norm, long rows, const float* x, long ldx, const Shard& shard) const;
   void normalise_in_place(const NormPlan& norm, long rows, float* x, long ldx, const Shard& shard);
 

@@ -97,7 +97,9 @@ void Decoder::prefill(long T) {
   const auto count = static_cast<long>(slots_.size()), each = count / team_.threads();
   if (each > 0) team_.run([&](int thread) { prefill_sequences(T, each * thread, each * (thread + 1), thread); });
   for (long sequence = each * team_.threads(); sequence < count; ++sequence) {
-    if (T <= cache_line) {  // a short prompt: no thread is woken for it
+    // No thread is woken for a short prompt; a part of one that is convolved would have to wait for the one before it
+    // in every sublayer.
+    if (T <= cache_line || plan_.conv_width > 0) {
       prefill_sequences(T, sequence, sequence + 1, 0);
       continue;
     }
@@ -144,7 +146,8 @@ void Decoder::prefill_split(long T, long sequence) {
 
 /// In a window that has not slid.
 void Decoder::set_chunk_position(CachedForward::Chunk& chunk, long first) const {
-  chunk.first = chunk.cache_position = first;
+  chunk.first = first;
+  chunk.position = first;
   chunk.rope_cos = plan_.rope_cos.data() + first * (plan_.head_size / 2);
   chunk.rope_sin = plan_.rope_sin.data() + first * (plan_.head_size / 2);
 }
@@ -168,7 +171,7 @@ void Decoder::decode_token(bool together) {
                                        .sequences = std::min(CachedForward::max_rows, end - sequence),
                                        .first = length_ - 1,
                                        .count = 1,
-                                       .cache_position = static_cast<long>(position_ % plan_.block_size),
+                                       .position = position_,
                                        .rope_cos = rope_cos_.data(),
                                        .rope_sin = rope_sin_.data(),
                                        .logits = logits_.data() + sequence * logits_stride_};

@@ -17,6 +17,10 @@ bool has_bias(const ModelConfig& config, Place place) {
   return config.bias && std::ranges::find(config.bias_places, place) != config.bias_places.end();
 }
 
+bool has_convolution(const ModelConfig& config, Place place) {
+  return std::ranges::find(config.conv_places, place) != config.conv_places.end();
+}
+
 double dropout_rate(const ModelConfig& config, Place place) {
   return std::ranges::find(config.dropout_places, place) != config.dropout_places.end() ? config.dropout : 0.0;
 }
@@ -39,6 +43,10 @@ std::int64_t count_norm(const ModelConfig& config) {
   return (config.norm_gain ? config.n_embd : 0) + (bias ? config.n_embd : 0);
 }
 
+std::int64_t count_convolution(const ModelConfig& config, Place place) {
+  return has_convolution(config, place) ? config.conv_width * config.n_embd : 0;
+}
+
 std::int64_t count_attention(const ModelConfig& config) {
   const std::int64_t joined = config.n_head * head_width(config);
   const std::int64_t input = count_linear(config.n_embd, 3 * joined, has_bias(config, Place::attention));
@@ -54,8 +62,10 @@ std::int64_t count_mlp(const ModelConfig& config) {
 }
 
 std::int64_t count_block(const ModelConfig& config) {
-  const std::int64_t attention = count_norm(config) + count_attention(config);
-  return config.feed_forward ? attention + count_norm(config) + count_mlp(config) : attention;
+  const std::int64_t attention =
+      count_norm(config) + count_convolution(config, Place::attention) + count_attention(config);
+  if (!config.feed_forward) return attention;
+  return attention + count_norm(config) + count_convolution(config, Place::mlp) + count_mlp(config);
 }
 
 std::int64_t count_input_embedding(const ModelConfig& config, std::int64_t vocab_size) {

@@ -20,6 +20,8 @@ std::int64_t ngram_width(const ModelConfig& config);
 /// Rows of n-gram tables that are not n_embd wide are joined and projected; those that are, are summed.
 bool has_ngram_projection(const ModelConfig& config);
 bool has_bias(const ModelConfig& config, Place place);
+/// Whether the sublayer at `place` (attention, mlp) reads a convolution.
+bool has_convolution(const ModelConfig& config, Place place);
 /// The rate at `place`, 0 where dropout does not act there.
 double dropout_rate(const ModelConfig& config, Place place);
 /// What attention's scores are multiplied by.
@@ -30,6 +32,7 @@ std::int64_t stacked_projections(std::string_view parameter);
 
 /// Parameters of each layer, from the options alone: a model that does not fit is refused before it is built.
 std::int64_t count_norm(const ModelConfig& config);
+std::int64_t count_convolution(const ModelConfig& config, Place place);
 std::int64_t count_attention(const ModelConfig& config);
 std::int64_t count_mlp(const ModelConfig& config);
 std::int64_t count_block(const ModelConfig& config);

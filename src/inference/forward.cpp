@@ -30,14 +30,17 @@ void Forward::allocate_buffers(BumpAllocator& memory) {
   const long C = plan_.n_embd, A = plan_.attention_width, H = plan_.mlp_width;
   const bool norm_first = plan_.norm && !plan_.post_norm;
   acts_.assign(static_cast<std::size_t>(plan_.n_layer), {});
-  for (BlockActivations& acts : acts_) {
-    if (!for_backward_ && &acts != &acts_.front()) {  // nothing is kept: all blocks share the first one's
+  for (std::size_t layer = 0; layer < acts_.size(); ++layer) {
+    BlockActivations& acts = acts_[layer];
+    const BlockPlan& block = plan_.blocks[layer];
+    if (!for_backward_ && layer > 0) {  // nothing is kept: all blocks share the first one's
       acts = acts_.front();
       continue;
     }
     acts.x = memory.rows(rows, C);
     acts.ln_1 = norm_first ? memory.rows(rows, C) : acts.x;
     acts.ln_1_stats = memory.allocate(2 * rows);
+    acts.conv_1 = block.conv_1.exists() ? memory.rows(rows, C) : acts.ln_1;
     acts.qkv = memory.rows(rows, 3 * A);
     acts.qk_rstd = plan_.qk_norm_eps ? memory.allocate(2 * plan_.n_head * rows) : nullptr;
     acts.softmax_stats = memory.allocate(2 * plan_.n_head * rows);
@@ -45,6 +48,7 @@ void Forward::allocate_buffers(BumpAllocator& memory) {
     acts.x_mid = memory.rows(rows, C);
     acts.ln_2 = norm_first ? memory.rows(rows, C) : acts.x_mid;
     acts.ln_2_stats = memory.allocate(2 * rows);
+    acts.conv_2 = block.conv_2.exists() ? memory.rows(rows, C) : acts.ln_2;
     acts.fc = memory.rows(rows, H);
     acts.gate = plan_.swiglu ? memory.rows(rows, H) : nullptr;
     acts.hidden = memory.rows(rows, H);
@@ -141,6 +145,14 @@ void Forward::normalise(const NormPlan& norm, const float* x, float* y, float* s
     k_.norm(*plan_.norm, rows_, plan_.n_embd, x, ld, value(norm.gain), value(norm.bias), plan_.norm_eps, y, ld, stats);
 }
 
+/// y = x + its convolution, window by window: (rows, C). Nothing where there is no weight: y is then x.
+void Forward::convolve(const Parameter& weight, const BatchSlice& chunk, const float* x, float* y) const {
+  if (!weight.exists()) return;
+  const long T = chunk.windows.T, ld = row_stride(plan_.n_embd);
+  for (long first = 0; first < rows_; first += T)
+    k_.convolve(T, 0, plan_.n_embd, plan_.conv_width, x + first * ld, ld, value(weight), y + first * ld, ld);
+}
+
 /// x = wte[id] + position + n-gram rows, (rows, C)
 void Forward::embed(const BatchSlice& chunk) {
   const long C = plan_.n_embd, ld = row_stride(C);
@@ -195,7 +207,7 @@ void Forward::uniform_attention(const BlockActivations& acts, const BatchSlice& 
   }
 }
 
-/// o (rows, A) = heads(norm(x))
+/// o (rows, A) = heads(conv(norm(x)))
 void Forward::attention(const BlockPlan& block, const BlockActivations& acts, long layer, const BatchSlice& chunk) {
   const long C = plan_.n_embd, ldq = row_stride(3 * plan_.attention_width);
   if (plan_.qkv_source != QkvSource::projected) {
@@ -203,7 +215,8 @@ void Forward::attention(const BlockPlan& block, const BlockActivations& acts, lo
     return plan_.causal ? attention_heads(acts, layer, chunk) : uniform_attention(acts, chunk);
   }
   if (!plan_.post_norm) normalise(block.ln_1, acts.x, acts.ln_1, acts.ln_1_stats);
-  linear(block.c_attn, acts.ln_1, row_stride(C), acts.qkv, ldq, false);
+  convolve(block.conv_1, chunk, acts.ln_1, acts.conv_1);
+  linear(block.c_attn, acts.conv_1, row_stride(C), acts.qkv, ldq, false);
   k_.qk_norm_rope(rows_, chunk.windows.T, 2 * plan_.n_head, plan_.head_size, acts.qkv, ldq,
                   plan_.qk_norm_eps.value_or(0), acts.qk_rstd, plan_.rope ? plan_.rope_cos.data() : nullptr,
                   plan_.rope_sin.data());
@@ -238,14 +251,15 @@ void Forward::attention_block(const BlockPlan& block, const BlockActivations& ac
   k_.add(rows_, C, branch_, ldc, acts.x_mid, ldc);
 }
 
-/// next = x_mid + dropout(c_proj(f(c_fc(norm(x_mid)))))
+/// next = x_mid + dropout(c_proj(f(c_fc(conv(norm(x_mid))))))
 void Forward::mlp_block(const BlockPlan& block, const BlockActivations& acts, long layer, const BatchSlice& chunk,
                         float* next) {
   const long C = plan_.n_embd, ldc = row_stride(C), ldh = row_stride(plan_.mlp_width);
   if (!plan_.feed_forward) return k_.copy(rows_, C, acts.x_mid, ldc, next, ldc);
   if (!plan_.post_norm) normalise(block.ln_2, acts.x_mid, acts.ln_2, acts.ln_2_stats);
-  linear(block.c_fc, acts.ln_2, ldc, acts.fc, ldh, false);
-  if (plan_.swiglu) linear(block.c_gate, acts.ln_2, ldc, acts.gate, ldh, false);
+  convolve(block.conv_2, chunk, acts.ln_2, acts.conv_2);
+  linear(block.c_fc, acts.conv_2, ldc, acts.fc, ldh, false);
+  if (plan_.swiglu) linear(block.c_gate, acts.conv_2, ldc, acts.gate, ldh, false);
   activate(plan_, k_, {0, plan_.mlp_width}, rows_, acts.fc, acts.gate, acts.hidden);
   k_.copy(rows_, C, acts.x_mid, ldc, next, ldc);
   if (plan_.dropout.mlp <= 0 || chunk.seed == nullptr) return linear(block.mlp_proj, acts.hidden, ldh, next, ldc, true);

@@ -41,9 +41,10 @@ struct BatchSlice {
 };
 
 /// What one block makes in its forward pass, and keeps for backward. Rows are tokens; A = nh hs. Without norms ln_1 is
-/// x, and ln_2 is x_mid.
+/// x, and ln_2 is x_mid; without convolutions conv_1 is ln_1, and conv_2 is ln_2.
 struct BlockActivations {
   float *x, *ln_1, *ln_1_stats;      ///< (rows, C), (rows, C), (rows, 2)
+  float *conv_1, *conv_2;            ///< (rows, C): what attention and the feed-forward layer read
   float *qkv, *qk_rstd;              ///< (rows, 3 A) after norm and rotation, (rows, 2 nh)
   float *softmax_stats, *o;          ///< (sequences, nh, T, 2), (rows, A)
   float *x_mid, *ln_2, *ln_2_stats;  ///< (rows, C), (rows, C), (rows, 2)
@@ -150,6 +151,7 @@ class Forward {
   void attention_block(const BlockPlan& block, const BlockActivations& acts, long layer, const BatchSlice& chunk);
   void mlp_block(const BlockPlan& block, const BlockActivations& acts, long layer, const BatchSlice& chunk,
                  float* next);
+  void convolve(const Parameter& weight, const BatchSlice& chunk, const float* x, float* y) const;
   void normalise(const NormPlan& norm, const float* x, float* y, float* stats) const;
   void normalise_in_place(const NormPlan& norm, float* x, float* stats);
 

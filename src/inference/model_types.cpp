@@ -116,6 +116,14 @@ void check_ngrams(const ModelConfig& config) {
            std::to_string(*unordered));
 }
 
+void check_convolutions(const ModelConfig& config) {
+  if (config.type != "gpt" && !config.conv_places.empty())
+    refuse("model.conv_places is for model.type = gpt alone, not for " + config.type + "; leave it out");
+  check_places(config.conv_places, "conv_places", {Place::attention, Place::mlp});
+  if (!config.feed_forward && has_convolution(config, Place::mlp))
+    refuse("model.conv_places has mlp, but model.feed_forward = false leaves that layer out; take mlp out");
+}
+
 /// Whether a type has attention layers that the options of attention speak of.
 bool attends(const ModelConfig& config) {
   return config.type == "attention" || config.type == "gpt";
@@ -138,6 +146,7 @@ void check_model_config(const ModelConfig& config) {
            "; leave it out, or set it to true");
   if (attends(config)) check_heads(config);
   check_ngrams(config);
+  check_convolutions(config);
 }
 
 std::int64_t count_parameters(const ModelConfig& config, std::int64_t vocab_size) {

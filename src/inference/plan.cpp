@@ -117,8 +117,12 @@ BlockPlan block_of(const Plan& plan, const ModelConfig& config, Finder& finder, 
     if (config.output_projection) block.c_proj = finder.linear(name + "attn.c_proj", plan.attention_width, plan.n_embd);
   }
   if (plan.norm) block.ln_1 = finder.norm(name + "ln_1", plan.n_embd);
+  if (has_convolution(config, Place::attention))
+    block.conv_1 = finder.matrix(name + "conv_1.weight", plan.conv_width, plan.n_embd);
   if (!plan.feed_forward) return block;
   if (plan.norm) block.ln_2 = finder.norm(name + "ln_2", plan.n_embd);
+  if (has_convolution(config, Place::mlp))
+    block.conv_2 = finder.matrix(name + "conv_2.weight", plan.conv_width, plan.n_embd);
   block.c_fc = finder.linear(name + "mlp.c_fc", plan.n_embd, plan.mlp_width);
   if (plan.swiglu) block.c_gate = finder.linear(name + "mlp.c_gate", plan.n_embd, plan.mlp_width);
   block.mlp_proj = finder.linear(name + "mlp.c_proj", plan.mlp_width, plan.n_embd);
@@ -141,6 +145,7 @@ void read_sizes(Plan& plan, const ModelConfig& config, std::int64_t vocab_size) 
 void read_transformer(Plan& plan, const ModelConfig& config) {
   plan.n_layer = config.n_layer;
   plan.mlp_width = mlp_width(config);
+  plan.conv_width = config.conv_places.empty() ? 0 : config.conv_width;
   plan.norm = norm_of(config.norm);
   plan.post_norm = config.norm_place == NormPlace::post;
   plan.final_norm = config.final_norm;

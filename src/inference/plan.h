@@ -48,8 +48,10 @@ struct NormPlan {
   Parameter gain, bias;
 };
 
+/// `conv_1`, `conv_2`: the weights (taps, C) of the convolutions of what attention and the feed-forward layer read.
 struct BlockPlan {
   NormPlan ln_1, ln_2;
+  Parameter conv_1, conv_2;
   LinearPlan c_attn, c_proj, c_fc, c_gate, mlp_proj;  ///< `out` 0 where there is none
 };
 
@@ -74,6 +76,7 @@ struct Plan {
   long n_layer = 0, n_head = 0, head_size = 0, n_embd = 0, vocab_size = 0, block_size = 0;
   long attention_width = 0;  ///< nh hs, the heads side by side
   long mlp_width = 0;
+  long conv_width = 0;  ///< taps of the convolutions; 0: there are none
   QkvSource qkv_source = QkvSource::projected;
   bool causal = true;            ///< false: every token sees the whole window
   bool residual = true;          ///< x + f(x); false: f(x) alone

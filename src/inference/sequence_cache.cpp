@@ -10,6 +10,8 @@ long key_positions(const Plan& plan, const Kernels& kernels) {
   return static_cast<long>(rounded_up(plan.block_size, kernels.panel_width));
 }
 
+constexpr long conv_places = 2;
+
 }  // namespace
 
 SequenceCache::SequenceCache(const Plan& plan, const Kernels& kernels)
@@ -18,10 +20,13 @@ SequenceCache::SequenceCache(const Plan& plan, const Kernels& kernels)
       n_head_(plan.n_head),
       head_size_(plan.head_size),
       block_size_(plan.block_size),
-      key_positions_(key_positions(plan, kernels)) {}
+      key_positions_(key_positions(plan, kernels)),
+      conv_width_(plan.conv_width),
+      n_embd_(plan.n_embd) {}
 
 std::int64_t SequenceCache::floats(const Plan& plan, const Kernels& kernels) {
-  return plan.n_layer * plan.attention_width * (key_positions(plan, kernels) + plan.block_size);
+  return plan.n_layer * (plan.attention_width * (key_positions(plan, kernels) + plan.block_size) +
+                         conv_places * plan.conv_width * plan.n_embd);
 }
 
 void SequenceCache::make_room(std::int64_t slots) {
@@ -29,7 +34,14 @@ void SequenceCache::make_room(std::int64_t slots) {
   const std::int64_t of_head = head_size_ * (key_positions_ + block_size_);
   keys_and_values_ = AlignedFloats();
   keys_and_values_ = AlignedFloats(slots * n_layer_ * n_head_ * of_head + k_.slack);
+  conv_inputs_ = AlignedFloats();
+  conv_inputs_ = AlignedFloats(slots * n_layer_ * conv_places * conv_width_ * n_embd_);
   tokens_.resize(static_cast<std::size_t>(slots * block_size_));
+}
+
+float* SequenceCache::conv_input(long layer, ConvolutionPlace place, std::int64_t slot, std::int64_t position) const {
+  const std::int64_t rows = ((layer * slots_ + slot) * conv_places + static_cast<long>(place)) * conv_width_;
+  return conv_inputs_.data() + (rows + position % conv_width_) * n_embd_;
 }
 
 float* SequenceCache::keys(long layer, std::int64_t slot, long head) const {
@@ -42,9 +54,15 @@ float* SequenceCache::values(long layer, std::int64_t slot, long head) const {
 }
 
 void SequenceCache::copy(std::int64_t from, std::int64_t to) {
-  const std::int64_t of_layer = n_head_ * head_size_ * (key_positions_ + block_size_);
-  for (long layer = 0; layer < n_layer_; ++layer)
+  const std::int64_t of_layer = n_head_ * head_size_ * (key_positions_ + block_size_),
+                     of_convolutions = conv_places * conv_width_ * n_embd_;
+  for (long layer = 0; layer < n_layer_; ++layer) {
     std::memcpy(keys(layer, to, 0), keys(layer, from, 0), static_cast<std::size_t>(of_layer) * sizeof(float));
+    if (of_convolutions > 0)
+      std::memcpy(conv_input(layer, ConvolutionPlace::attention, to, 0),
+                  conv_input(layer, ConvolutionPlace::attention, from, 0),
+                  static_cast<std::size_t>(of_convolutions) * sizeof(float));
+  }
 }
 
 void SequenceCache::store(long layer, std::int64_t slot, long head, long first, long count, const float* k,

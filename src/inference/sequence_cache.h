@@ -1,5 +1,5 @@
-// What a decoder keeps of each sequence: its ids, and the keys and values of every layer and head, so that a new token
-// need not run the earlier ones again. Knows no weight and no thread.
+// What a decoder keeps of each sequence: its ids, the keys and values of every layer and head, and what convolutions
+// read of its last tokens, so that a new token need not run the earlier ones again. Knows no weight and no thread.
 //
 // Letters: hs features of a head. A slot is the place of one sequence.
 #pragma once
@@ -13,13 +13,16 @@
 
 namespace chargpt::cpu {
 
+/// The sublayer that reads the convolution.
+enum class ConvolutionPlace { attention, mlp };
+
 class SequenceCache {
  public:
   SequenceCache(const Plan& plan, const Kernels& kernels);
   std::int64_t slots() const { return slots_; }
   /// For `slots` sequences, of which nothing is kept yet.
   void make_room(std::int64_t slots);
-  /// Copies the keys and values of one sequence to another.
+  /// Copies all but the ids of one sequence to another.
   void copy(std::int64_t from, std::int64_t to);
   /// Keys and values k, v (count, hs), rows `ld` apart, of positions from `first` on.
   void store(long layer, std::int64_t slot, long head, long first, long count, const float* k, const float* v, long ld);
@@ -31,15 +34,20 @@ class SequenceCache {
   /// (block_size, hs)
   float* values(long layer, std::int64_t slot, long head) const;
 
-  /// Floats of the keys and values of one sequence.
+  /// What the convolution before a sublayer has read at that position, (C). Of the last `conv_width` positions.
+  float* conv_input(long layer, ConvolutionPlace place, std::int64_t slot, std::int64_t position) const;
+
+  /// Floats of one sequence.
   static std::int64_t floats(const Plan& plan, const Kernels& kernels);
 
  private:
   const Kernels& k_;
   long n_layer_, n_head_, head_size_, block_size_;
   long key_positions_;  ///< block_size in whole panels
+  long conv_width_, n_embd_;
   std::int64_t slots_ = 0;
   AlignedFloats keys_and_values_;  ///< by layer, slot, head
+  AlignedFloats conv_inputs_;      ///< by layer, slot, place, position mod conv_width
   std::vector<std::int64_t> tokens_;
 };
 

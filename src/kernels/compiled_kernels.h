@@ -3,6 +3,7 @@
 
 #include "kernels/activation.h"
 #include "kernels/attention.h"
+#include "kernels/convolution.h"
 #include "kernels/cross_entropy.h"
 #include "kernels/dropout.h"
 #include "kernels/elementwise.h"
@@ -37,6 +38,8 @@ constexpr Kernels compiled_kernels(const char* name) {
           .broadcast_row = broadcast_row,
           .add_column_sums = add_column_sums,
           .sum_buffers = sum_buffers,
+          .convolve = convolve,
+          .convolve_backward = convolve_backward,
           .dropout = dropout,
           .qk_norm_rope = qk_norm_rope,
           .qk_norm_rope_backward = qk_norm_rope_backward,

@@ -40,8 +40,8 @@ struct CachedHeadShape {
 enum class NormKind { layernorm, rmsnorm };
 enum class ActivationKind { gelu, gelu_tanh, relu, relu2, silu };
 
-/// The formulas are in the header of each: matmul.h, norm.h, activation.h, elementwise.h, dropout.h, qk_norm_rope.h,
-/// attention.h, cross_entropy.h.
+/// The formulas are in the header of each: matmul.h, norm.h, activation.h, elementwise.h, convolution.h, dropout.h,
+/// qk_norm_rope.h, attention.h, cross_entropy.h.
 struct Kernels {
   const char* name;                            ///< x86-64-v4, x86-64-v3, portable
   long panel_width;                            ///< columns of a packed panel
@@ -92,6 +92,14 @@ struct Kernels {
   void (*add_column_sums)(long rows, long width, const float* x, long ldx, float* sums);
   /// to[i] += the others, in order; returns the sum of squares of the result.
   double (*sum_buffers)(float* to, const float* const* others, long count, long n);
+
+  /// y = x + the convolution of x (rows, width) with w (taps, width): consecutive tokens of one window. `seen`: of the
+  /// tokens before them, as many as lie in the rows before x; those before these count as zeros.
+  void (*convolve)(long rows, long seen, long width, long taps, const float* x, long ldx, const float* w, float* y,
+                   long ldy);
+  /// Of a window of `rows` tokens: dx = the gradient, dw += the weights'. dx must not be dy.
+  void (*convolve_backward)(long rows, long width, long taps, const float* x, long ldx, const float* w, const float* dy,
+                            long lddy, float* dx, long lddx, float* dw);
 
   /// x *= mask: rows of `width`.
   void (*dropout)(const DropoutMask& mask, std::uint64_t first_element, long rows, long width, float* x, long ldx);

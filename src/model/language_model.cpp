@@ -1,14 +1,24 @@
 #include "model/language_model.h"
 
+#include <ATen/ops/cat.h>
 #include <c10/util/Exception.h>
 
 namespace chargpt {
+
+void KeyValueCache::extend_convolution(std::size_t index, const torch::Tensor& x, torch::Tensor& earlier) {
+  if (convolution_inputs.size() <= index) convolution_inputs.resize(index + 1);
+  torch::Tensor& held = convolution_inputs[index];
+  if (held.defined()) earlier = held;
+  const std::int64_t kept = earlier.size(1);
+  held = at::cat({earlier, x}, 1).narrow(1, x.size(1), kept);
+}
 
 void KeyValueCache::keep_rows(const torch::Tensor& rows) {
   for (Layer& layer : layers) {
     layer.keys = layer.keys.index_select(0, rows);
     layer.values = layer.values.index_select(0, rows);
   }
+  for (torch::Tensor& inputs : convolution_inputs) inputs = inputs.index_select(0, rows);
   if (last_ids.defined()) last_ids = last_ids.index_select(0, rows);
 }
 

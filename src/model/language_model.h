@@ -22,8 +22,12 @@ struct KeyValueCache {
     torch::Tensor keys, values;  ///< (B, nh, length, hs); undefined while empty
   };
   std::vector<Layer> layers;
+  std::vector<torch::Tensor> convolution_inputs;  ///< (B, taps - 1, C) of the last tokens, in the order of forward
   torch::Tensor last_ids;   ///< (B, …) as many of the last tokens as n-grams reach back; undefined without n-grams
   std::int64_t length = 0;  ///< tokens seen; with a window the layers hold only the last ones
+  /// Puts what convolution `index` read of the last tokens into `earlier` (B, taps - 1, C), which is zeros before the
+  /// first token, and keeps for the next pass what x (B, T, C) adds to that.
+  void extend_convolution(std::size_t index, const torch::Tensor& x, torch::Tensor& earlier);
   /// Keeps only these rows (int64, on the model's device) of the batch.
   void keep_rows(const torch::Tensor& rows);
 };

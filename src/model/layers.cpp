@@ -1,5 +1,6 @@
 #include "model/layers.h"
 
+#include <ATen/ops/addcmul.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/gelu.h>
@@ -67,6 +68,21 @@ Tensor NormLayerImpl::forward(const Tensor& x) {
       return x;
   }
   TORCH_INTERNAL_ASSERT(false, "norm without a row here");
+}
+
+// ---- ShortConvolution
+
+ShortConvolutionImpl::ShortConvolutionImpl(const ModelConfig& config)
+    : weight(register_parameter("weight", at::zeros({config.conv_width, config.n_embd}))) {}
+
+Tensor ShortConvolutionImpl::forward(const Tensor& x, ForwardPass& pass) {
+  const std::int64_t T = x.size(1), before = weight.size(0) - 1;
+  Tensor earlier = at::zeros({x.size(0), before, x.size(2)}, x.options());
+  if (pass.cache != nullptr) pass.cache->extend_convolution(pass.convolution++, x, earlier);
+  const Tensor rows = at::cat({earlier, x}, 1);  // (B, before + T, C)
+  Tensor y = x;
+  for (std::int64_t j = 0; j <= before; ++j) y = at::addcmul(y, rows.narrow(1, before - j, T), weight[j]);
+  return y;
 }
 
 // ---- MLP
@@ -203,19 +219,24 @@ Tensor CausalSelfAttentionImpl::attend(const Tensor& q, const Tensor& k, const T
 
 BlockImpl::BlockImpl(const ModelConfig& config) : norm_place_(config.norm_place) {
   ln_1 = register_module("ln_1", NormLayer(config));
+  if (has_convolution(config, Place::attention)) conv_1 = register_module("conv_1", ShortConvolution(config));
   attn = register_module("attn", CausalSelfAttention(config));
   if (!config.feed_forward) return;
   ln_2 = register_module("ln_2", NormLayer(config));
+  if (has_convolution(config, Place::mlp)) conv_2 = register_module("conv_2", ShortConvolution(config));
   mlp = register_module("mlp", MLP(config));
 }
 
 Tensor BlockImpl::forward(const Tensor& x, ForwardPass& pass) {
-  const auto residual = [&](const Tensor& h, NormLayer& norm, auto& sublayer) {
-    if (norm_place_ == NormPlace::pre) return h + sublayer(norm(h), pass);
-    return norm(h + sublayer(h, pass));
+  const auto residual = [&](const Tensor& h, NormLayer& norm, ShortConvolution& convolution, auto& sublayer) {
+    const bool pre = norm_place_ == NormPlace::pre;
+    Tensor read = pre ? norm(h) : h;
+    if (!convolution.is_empty()) read = convolution(read, pass);
+    const Tensor sum = h + sublayer(read, pass);
+    return pre ? sum : norm(sum);
   };
-  const Tensor h = residual(x, ln_1, attn);
-  return mlp.is_empty() ? h : residual(h, ln_2, mlp);
+  const Tensor h = residual(x, ln_1, conv_1, attn);
+  return mlp.is_empty() ? h : residual(h, ln_2, conv_2, mlp);
 }
 
 // ---- InputEmbedding

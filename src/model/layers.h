@@ -34,6 +34,7 @@ struct ForwardPass {
   std::int64_t window;          ///< tokens that each sees; 0: all
   std::int64_t first_position;  ///< of the ids of this pass
   std::size_t layer = 0;        ///< attention layers passed
+  std::size_t convolution = 0;  ///< convolutions passed
 };
 
 struct NormLayerOptions {
@@ -62,6 +63,18 @@ TORCH_MODULE(NormLayer);
 
 /// x through `kind`; swiglu is a layer with a gate, not a function of one tensor, and is refused.
 torch::Tensor activate(const torch::Tensor& x, Activation kind);
+
+/// Each channel's last tokens, weighted and added to it: y_t = x_t + sum over j of weight_j x_(t-j), zeros before the
+/// window. So et al., "Primer" (2021); Allen-Zhu, "canon layers" (2025). It starts as the identity.
+/// Shape: (B, T, C) -> the same. Parameters: `weight` (taps, C), row j for the token j before.
+class ShortConvolutionImpl : public torch::nn::Module {
+ public:
+  explicit ShortConvolutionImpl(const ModelConfig& config);
+  torch::Tensor forward(const torch::Tensor& x, ForwardPass& pass);
+
+  torch::Tensor weight;
+};
+TORCH_MODULE(ShortConvolution);
 
 /// For each token alone: widen, apply the activation, narrow; swiglu multiplies by a gate instead (Shazeer 2020).
 /// Shape: (..., C) -> (..., C). Parameters: `c_fc` (mlp, C), `c_gate` (mlp, C) for swiglu, `c_proj` (C, mlp).
@@ -115,14 +128,16 @@ class CausalSelfAttentionImpl : public torch::nn::Module {
 TORCH_MODULE(CausalSelfAttention);
 
 /// One transformer block: attention, then the feed-forward layer, each added to what it read. pre: x + f(norm(x)),
-/// Xiong et al. (2020); post: norm(x + f(x)), Vaswani et al. (2017). Shape: (B, T, C) -> (B, T, C). Submodules: `ln_1`,
-/// `attn`, and with a feed-forward layer `ln_2`, `mlp`.
+/// Xiong et al. (2020); post: norm(x + f(x)), Vaswani et al. (2017). f may begin with a convolution. Shape: (B, T, C)
+/// -> (B, T, C). Submodules: `ln_1`, `attn`, and with a feed-forward layer `ln_2`, `mlp`; `conv_1`, `conv_2` where
+/// these two read one.
 class BlockImpl : public torch::nn::Module {
  public:
   explicit BlockImpl(const ModelConfig& config);
   torch::Tensor forward(const torch::Tensor& x, ForwardPass& pass);
 
   NormLayer ln_1{nullptr}, ln_2{nullptr};
+  ShortConvolution conv_1{nullptr}, conv_2{nullptr};
   CausalSelfAttention attn{nullptr};
   MLP mlp{nullptr};
 

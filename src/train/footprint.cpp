@@ -28,7 +28,8 @@ double floats_per_layer(const ModelConfig& model) {
   const bool keeps_scores = model.attention == AttentionKind::manual || model.dropout > 0;
   const double scores =
       keeps_scores ? 3.0 * static_cast<double>(model.n_head) * static_cast<double>(model.block_size) : 0;
-  return 10 * width + 3 * hidden + scores;
+  const auto convolutions = static_cast<double>(model.conv_places.size());
+  return (10 + convolutions) * width + 3 * hidden + scores;
 }
 
 /// Parameters in tables of which a step touches few rows.

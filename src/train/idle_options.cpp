@@ -59,6 +59,7 @@ const std::vector<IdleRule>& rules() {
       {{"model.ngram_size"},
        [](const Config& c) { return c.model.ngram_orders.empty(); },
        "model.ngram_orders is empty"},
+      {{"model.conv_width"}, [](const Config& c) { return c.model.conv_places.empty(); }, "model.conv_places is empty"},
       {{"data.max_symbols"}, [](const Config& c) { return c.data.units == Units::bytes; }, "data.units is bytes"},
       {{"train.min_lr", "train.lr_decay_iters"},
        [](const Config& c) { return c.train.lr_schedule == LrSchedule::constant; },

@@ -249,6 +249,43 @@ TEST_CASE("norms by hand: (1, 3) is (-1, 1) by layernorm and (1, 3) / sqrt 5 by 
   });
 }
 
+TEST_CASE("a convolution adds the last tokens of its window, weighted, and no more than are there") {
+  for_all_kernels([](const Kernels& k) {
+    const long ld = 48, T = 9;
+    for (const long width : {1L, 16L, 37L})
+      for (const long taps : {1L, 3L, 12L}) {
+        INFO("width " << width << ", taps " << taps);
+        const Floats x = numbers(T, ld), w = numbers(taps, width, 1), dy = numbers(T, ld, 2);
+        const auto reached = [&](long t) { return std::min(taps, t + 1); };
+        for (const long seen : {0L, 1L, 8L}) {  // the rows behind those are convolved
+          Floats y(x.size());
+          k.convolve(T - seen, seen, width, taps, x.data() + seen * ld, ld, w.data(), y.data() + seen * ld, ld);
+          const double error = error_of(y, T, width, ld, [&](long t, long c) {
+            double sum = t < seen ? 0 : entry(x, t * ld + c);
+            for (long j = 0; t >= seen && j < reached(t); ++j)
+              sum += entry(w, j * width + c) * entry(x, (t - j) * ld + c);
+            return sum;
+          });
+          CHECK(error < 1e-5);
+        }
+        Floats dx(x.size()), dw(w.size(), 0.5F);
+        k.convolve_backward(T, width, taps, x.data(), ld, w.data(), dy.data(), ld, dx.data(), ld, dw.data());
+        CHECK(error_of(dx, T, width, ld, [&](long t, long c) {
+                double sum = entry(dy, t * ld + c);
+                for (long j = 0; j < taps && t + j < T; ++j)
+                  sum += entry(w, j * width + c) * entry(dy, (t + j) * ld + c);
+                return sum;
+              }) < 1e-5);
+        CHECK(error_of(dw, taps, width, width, [&](long j, long c) {
+                double sum = 0.5;  // added to
+                for (long t = j; t < T; ++t) sum += entry(dy, t * ld + c) * entry(x, (t - j) * ld + c);
+                return sum;
+              }) < 1e-5);
+        CHECK(entry(dw, taps * width) == 0.5);
+      }
+  });
+}
+
 TEST_CASE("attention is the softmax of the keys seen, for any length and head size") {
   for_all_kernels([](const Kernels& k) {
     for (const long T : {1L, 2L, 15L, 16L, 33L, 130L})

@@ -74,6 +74,20 @@ inline std::vector<Variant> single_changes() {
               }),
       variant("narrow n-gram tables", "gpt",
               [](auto& c) { c.ngram_orders = {3}, c.ngram_rows = {90}, c.ngram_size = 5; }),
+      variant("convolutions", "gpt",
+              [](auto& c) {
+                c.conv_places = {Place::attention, Place::mlp}, c.position = Position::rope;
+              }),
+      variant("convolutions longer than the window, post-norm", "gpt",
+              [](auto& c) {
+                c.conv_places = {Place::attention, Place::mlp}, c.conv_width = 11, c.norm_place = NormPlace::post;
+              }),
+      variant("a convolution before attention alone", "gpt",
+              [](auto& c) { c.conv_places = {Place::attention}, c.conv_width = 3, c.feed_forward = false; }),
+      variant("a convolution before the feed-forward layer alone, no norm", "gpt",
+              [](auto& c) {
+                c.conv_places = {Place::mlp}, c.conv_width = 2, c.norm = Norm::none, c.activation = Activation::swiglu;
+              }),
       variant("manual attention", "gpt", [](auto& c) { c.attention = AttentionKind::manual; }),
   };
 }

@@ -96,7 +96,7 @@ TEST_CASE("logits and every gradient are the reference's, for each type and each
   const OneThread one_thread;
   std::ifstream file(source_path("/tests/golden/models.json"));
   const json document = json::parse(file);
-  CHECK(document.at("cases").size() == 15);
+  CHECK(document.at("cases").size() == 17);
   for (auto figures : document.at("cases"))
     for (const char* attention : {"builtin", "manual"}) {
       INFO(figures.at("name") << ", " << attention);

@@ -104,6 +104,25 @@ TEST_CASE("swiglu multiplies by a gate: up * gate * sigmoid(gate)") {
   CHECK(mlp(at::ones({1, 1}), pass).item<double>() == Approx(5 * 3 * 2 / (1 + std::exp(-2.0))));
 }
 
+TEST_CASE("a convolution starts as the identity, and adds what came before by its weights, in parts as in one piece") {
+  const torch::NoGradGuard no_grad;
+  ModelConfig config = small_config();
+  config.n_embd = 1;
+  config.conv_width = 3;
+  ShortConvolution convolution(config);
+  const Tensor x = torch::tensor({1.0F, 10.0F, 100.0F, 1000.0F}).view({1, 4, 1});
+  ForwardPass pass;
+  CHECK(torch::equal(convolution(x, pass), x));
+  convolution->weight.copy_(torch::tensor({1.0F, 0.5F, 2.0F}).view({3, 1}));
+  const Tensor expected = torch::tensor({2.0F, 20.5F, 207.0F, 2070.0F}).view({1, 4, 1});
+  CHECK(torch::equal(convolution(x, pass), expected));
+  KeyValueCache cache;
+  for (std::int64_t t = 0; t < 4; ++t) {
+    ForwardPass next({.cache = &cache});
+    CHECK(torch::equal(convolution(x.narrow(1, t, 1), next), expected.narrow(1, t, 1)));
+  }
+}
+
 TEST_CASE("a pre-norm block whose sublayers end in zeros returns its input exactly") {
   const torch::NoGradGuard no_grad;
   ModelConfig config = small_config();

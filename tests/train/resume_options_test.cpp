@@ -53,6 +53,8 @@ const std::vector<Setting> settings{
     {"model.ngram_orders", {"[2,3]"}, with_tables},
     {"model.ngram_rows", {"[30,210]"}, with_tables},
     {"model.ngram_size", {"3"}, with_tables},
+    {"model.conv_places", {"attention", "mlp,attention"}},
+    {"model.conv_width", {"2", "9"}, {{"model.conv_places", "mlp", ""}}},
     {"model.causal", {"false"}, {{"model.type", "average", ""}}},
     {"model.init_std", {"0.1"}},
     {"train.batch_size", {"3"}},

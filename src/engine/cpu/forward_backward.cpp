@@ -55,6 +55,17 @@ void ForwardBackward::linear_backward(const LinearPlan& layer, const float* x, l
   matmul(layer.in, layer.out, dy, lddy, layer.packed_backward, dx, lddx, add);
 }
 
+/// The gradient of the convolution's input x, from its output's in dnormed_: in branch_, or in place where there is no
+/// convolution.
+const float* ForwardBackward::convolution_backward(const Parameter& weight, const BatchSlice& chunk, const float* x) {
+  if (!weight.exists()) return dnormed_;
+  const long T = chunk.windows.T, ld = row_stride(plan_.n_embd);
+  for (long first = 0; first < rows_; first += T)
+    k_.convolve_backward(T, plan_.n_embd, plan_.conv_width, x + first * ld, ld, value(weight), dnormed_ + first * ld,
+                         ld, branch_ + first * ld, ld, gradient(weight));
+  return branch_;
+}
+
 /// dx += the gradient of the norm's input.
 void ForwardBackward::normalise_backward(const NormPlan& norm, const float* x, const float* stats, const float* dy,
                                          float* dx) {
@@ -125,8 +136,9 @@ void ForwardBackward::attention_block_backward(const BlockPlan& block, const Blo
   attention_heads_backward(acts, layer, chunk);
   k_.qk_norm_rope_backward(rows_, chunk.windows.T, 2 * plan_.n_head, plan_.head_size, acts.qkv, ldq, acts.qk_rstd,
                            plan_.rope ? plan_.rope_cos.data() : nullptr, plan_.rope_sin.data(), dqkv_, ldq);
-  linear_backward(block.c_attn, acts.ln_1, ldc, dqkv_, ldq, dnormed_, ldc, false);
-  normalise_backward(block.ln_1, acts.x, acts.ln_1_stats, dnormed_, dx_);
+  linear_backward(block.c_attn, acts.conv_1, ldc, dqkv_, ldq, dnormed_, ldc, false);
+  const float* const dln_1 = convolution_backward(block.conv_1, chunk, acts.ln_1);
+  normalise_backward(block.ln_1, acts.x, acts.ln_1_stats, dln_1, dx_);
 }
 
 void ForwardBackward::mlp_block_backward(const BlockPlan& block, const BlockActivations& acts, long layer,
@@ -141,9 +153,10 @@ void ForwardBackward::mlp_block_backward(const BlockPlan& block, const BlockActi
     k_.multiply(rows_, H, acts.gate, ldh, dgate_, ldh);
   }
   k_.multiply(rows_, H, acts.fc, ldh, dhidden_, ldh);
-  linear_backward(block.c_fc, acts.ln_2, ldc, dhidden_, ldh, dnormed_, ldc, false);
-  if (plan_.swiglu) linear_backward(block.c_gate, acts.ln_2, ldc, dgate_, ldh, dnormed_, ldc, true);
-  normalise_backward(block.ln_2, acts.x_mid, acts.ln_2_stats, dnormed_, dx_);
+  linear_backward(block.c_fc, acts.conv_2, ldc, dhidden_, ldh, dnormed_, ldc, false);
+  if (plan_.swiglu) linear_backward(block.c_gate, acts.conv_2, ldc, dgate_, ldh, dnormed_, ldc, true);
+  const float* const dln_2 = convolution_backward(block.conv_2, chunk, acts.ln_2);
+  normalise_backward(block.ln_2, acts.x_mid, acts.ln_2_stats, dln_2, dx_);
 }
 
 // ---- the whole model
@@ -180,7 +193,9 @@ void ForwardBackward::begin(const WeightPointers& weights, std::span<float* cons
   for (const TablePlan& table : plan_.tables)
     if (!table.row_sparse) clear(table.weight);
   for (const BlockPlan& block : plan_.blocks)
-    for (const Parameter* p : {&block.ln_1.gain, &block.ln_1.bias, &block.ln_2.gain, &block.ln_2.bias}) clear(*p);
+    for (const Parameter* p :
+         {&block.ln_1.gain, &block.ln_1.bias, &block.conv_1, &block.ln_2.gain, &block.ln_2.bias, &block.conv_2})
+      clear(*p);
   clear(plan_.ln_f.gain);
   clear(plan_.ln_f.bias);
   for (const LinearPlan* layer : linear_layers(plan_)) clear(layer->bias);
