@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "learner/step.h"
 #include "model/variants.h"
-#include "train/step.h"
 #include "windows_of.h"
 
 namespace chargpt {

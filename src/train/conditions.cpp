@@ -5,8 +5,8 @@
 #include "config/changed_options.h"
 #include "engine/device.h"
 #include "engine/engine.h"
+#include "learner/learner.h"
 #include "text/text_place.h"
-#include "train/learner.h"
 #include "train/sampling.h"
 
 namespace chargpt {

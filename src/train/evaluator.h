@@ -7,9 +7,9 @@
 
 #include "checkpoint/checkpoint.h"
 #include "config/load.h"
+#include "learner/learner.h"
 #include "text/corpus.h"
 #include "train/emitter.h"
-#include "train/learner.h"
 
 namespace chargpt {
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "checkpoint/checkpoint.h"
+#include "learner/learner.h"
 #include "train/emitter.h"
-#include "train/learner.h"
 #include "train/saving.h"
 
 namespace chargpt {

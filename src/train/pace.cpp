@@ -4,10 +4,10 @@
 #include <cmath>
 
 #include "engine/device.h"
+#include "learner/learner.h"
 #include "train/emitter.h"
 #include "train/evaluator.h"
 #include "train/footprint.h"
-#include "train/learner.h"
 
 namespace chargpt {
 namespace {

@@ -8,10 +8,10 @@
 
 #include "base/open_folder.h"
 #include "checkpoint/checkpoint.h"
+#include "learner/learner.h"
 #include "run/checkpoints.h"
 #include "text/corpus.h"
 #include "train/emitter.h"
-#include "train/learner.h"
 
 namespace chargpt {
 

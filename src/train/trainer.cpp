@@ -12,6 +12,8 @@
 #include "config/changed_options.h"
 #include "engine/device.h"
 #include "inference/model_types.h"
+#include "learner/learner.h"
+#include "learner/schedule.h"
 #include "model/registry.h"
 #include "run/checkpoints.h"
 #include "train/conditions.h"
@@ -19,12 +21,10 @@
 #include "train/evaluator.h"
 #include "train/footprint.h"
 #include "train/inherit.h"
-#include "train/learner.h"
 #include "train/nonfinite.h"
 #include "train/plan.h"
 #include "train/sampling.h"
 #include "train/saving.h"
-#include "train/schedule.h"
 
 namespace chargpt {
 namespace {

@@ -10,9 +10,9 @@
 
 #include "checkpoint/checkpoint.h"
 #include "engine/engine.h"
+#include "learner/batches.h"
 #include "report/events.h"
 #include "text/corpus.h"
-#include "train/batches.h"
 #include "train/run_length.h"
 
 namespace chargpt {

@@ -5,8 +5,8 @@
 #include "base/error.h"
 #include "tiny_model.h"
 
+#include "learner/step.h"
 #include "test.h"
-#include "train/step.h"
 
 using namespace chargpt;
 

@@ -12,10 +12,10 @@
 #include "evaluate/split_loss.h"
 #include "experiment/compare/comparison_report.h"
 #include "folder.h"
+#include "learner/schedule.h"
 #include "run/checkpoints.h"
 #include "run/run_lock.h"
 #include "test.h"
-#include "train/schedule.h"
 
 namespace chargpt {
 namespace {

@@ -365,8 +365,9 @@ TEST_CASE("options that do not fit together are refused with what would") {
         "model.ngram_orders is for model.type = gpt alone, not for attention; leave it out");
   CHECK(message([](auto& c) { c.conv_places = {Place::mlp}, c.type = "masked"; }) ==
         "model.conv_places is for model.type = gpt alone, not for masked; leave it out");
-  CHECK(message([](auto& c) { c.conv_places = {Place::mlp, Place::norm}; }) ==
-        "model.conv_places has norm, which is not one of attention, mlp");
+  CHECK(message([](auto& c) {
+          c.conv_places = {Place::mlp, Place::norm};
+        }) == "model.conv_places has norm, which is not one of attention, mlp");
   CHECK(message([](auto& c) { c.conv_places = {Place::mlp}, c.feed_forward = false; }) ==
         "model.conv_places has mlp, but model.feed_forward = false leaves that layer out; take mlp out");
   CHECK(message([](auto& c) { c.bias_places = {Place::embedding}; }) ==

@@ -8,8 +8,8 @@
 #include "engine/engine.h"
 #include "tiny_model.h"
 
+#include "learner/step.h"
 #include "test.h"
-#include "train/step.h"
 
 using namespace chargpt;
 

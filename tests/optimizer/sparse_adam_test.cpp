@@ -10,8 +10,8 @@
 #include "table_model.h"
 #include "tiny_model.h"
 
+#include "learner/step.h"
 #include "test.h"
-#include "train/step.h"
 
 using namespace chargpt;
 

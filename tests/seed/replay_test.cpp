@@ -16,13 +16,13 @@
 
 #include "engine/engine.h"
 #include "evaluate/split_loss.h"
+#include "learner/step.h"
 #include "model/initialise.h"
 #include "model/registry.h"
 #include "needs_text.h"
 #include "source_path.h"
 #include "teaching_models.h"
 #include "text/corpus.h"
-#include "train/step.h"
 #include "windows_of.h"
 
 namespace chargpt::seed {

@@ -8,12 +8,12 @@
 
 #include "config/load.h"
 #include "engine/engine.h"
+#include "learner/schedule.h"
 #include "small_run.h"
-#include "train/schedule.h"
 
+#include "learner/step.h"
 #include "source_path.h"
 #include "test.h"
-#include "train/step.h"
 #include "windows_of.h"
 
 using namespace chargpt;

@@ -9,10 +9,10 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "inference/model_types.h"
+#include "learner/step.h"
 #include "report/format.h"
 #include "train/footprint.h"
 #include "train/run_length.h"
-#include "train/step.h"
 
 namespace chargpt {
 namespace {

@@ -1,4 +1,4 @@
-#include "train/step.h"
+#include "learner/step.h"
 
 #include "optimizer/optimizer.h"
 

@@ -1,4 +1,4 @@
-#include "train/schedule.h"
+#include "learner/schedule.h"
 
 #include <algorithm>
 #include <cmath>

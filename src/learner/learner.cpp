@@ -1,9 +1,9 @@
-#include "train/learner.h"
+#include "learner/learner.h"
 
 #include <vector>
 
+#include "learner/schedule.h"
 #include "model/registry.h"
-#include "train/schedule.h"
 
 namespace chargpt {
 namespace {

@@ -1,4 +1,4 @@
-#include "train/batches.h"
+#include "learner/batches.h"
 
 #include <algorithm>
 #include <array>

@@ -9,11 +9,11 @@
 #include "checkpoint/checkpoint.h"
 #include "config/config.h"
 #include "engine/engine.h"
+#include "learner/batches.h"
+#include "learner/step.h"
 #include "model/language_model.h"
 #include "optimizer/averages.h"
 #include "text/corpus.h"
-#include "train/batches.h"
-#include "train/step.h"
 
 namespace chargpt {
 
