@@ -88,13 +88,13 @@ void Forward::prepare(std::int64_t sequences, std::int64_t T) {
 
 // ---- dropout
 
-/// Masks of a pass are numbered in the order in which model/layers.cpp asks for them: 0 attention's weights, 1 its
-/// output, 2 the feed-forward layer's.
-std::uint32_t Forward::mask_index(long layer, int place) const {
+/// Masks of a pass are numbered in the order in which model/layers.cpp asks for them.
+std::uint32_t Forward::mask_index(long layer, DropoutPlace place) const {
   const DropoutPlan& d = plan_.dropout;
-  const int drops[3] = {d.attention > 0, d.attention_output > 0, d.mlp > 0};
-  int before = (d.embedding > 0) + static_cast<int>(layer) * (drops[0] + drops[1] + drops[2]);
-  for (int earlier = 0; earlier < place; ++earlier) before += drops[earlier];
+  const int attention = d.attention > 0, output = d.attention_output > 0, mlp = d.mlp > 0;
+  int before = (d.embedding > 0) + static_cast<int>(layer) * (attention + output + mlp);
+  if (place > DropoutPlace::attention) before += attention;
+  if (place > DropoutPlace::attention_output) before += output;
   return static_cast<std::uint32_t>(before);
 }
 
@@ -247,7 +247,7 @@ void Forward::attention_block(const BlockPlan& block, const BlockActivations& ac
     linear(block.c_proj, acts.o, ldo, branch_, ldc, false);
   else
     k_.copy(rows_, C, acts.o, ldo, branch_, ldc);
-  dropout(plan_.dropout.attention_output, mask_index(layer, 1), chunk, branch_);
+  dropout(plan_.dropout.attention_output, mask_index(layer, DropoutPlace::attention_output), chunk, branch_);
   k_.add(rows_, C, branch_, ldc, acts.x_mid, ldc);
 }
 
@@ -264,7 +264,7 @@ void Forward::mlp_block(const BlockPlan& block, const BlockActivations& acts, lo
   k_.copy(rows_, C, acts.x_mid, ldc, next, ldc);
   if (plan_.dropout.mlp <= 0 || chunk.seed == nullptr) return linear(block.mlp_proj, acts.hidden, ldh, next, ldc, true);
   linear(block.mlp_proj, acts.hidden, ldh, branch_, ldc, false);
-  dropout(plan_.dropout.mlp, mask_index(layer, 2), chunk, branch_);
+  dropout(plan_.dropout.mlp, mask_index(layer, DropoutPlace::mlp), chunk, branch_);
   k_.add(rows_, C, branch_, ldc, next, ldc);
 }
 

@@ -27,6 +27,10 @@ struct DropoutSeed {
   std::uint32_t words[2] = {0, 0};
 };
 
+/// Where a block drops, in the order in which model/layers.cpp asks for the masks: attention's weights, its output, the
+/// feed-forward layer's.
+enum class DropoutPlace { attention, attention_output, mlp };
+
 /// Some windows of one micro-batch.
 struct BatchSlice {
   WindowBatch windows{};
@@ -103,7 +107,9 @@ class Forward {
     const long hs = plan_.head_size, T = chunk.windows.T, ld = row_stride(3 * plan_.attention_width),
                ldo = row_stride(plan_.attention_width);
     const bool drops = plan_.dropout.attention > 0 && chunk.seed != nullptr;
-    const DropoutMask mask = drops ? dropout_mask(plan_.dropout.attention, mask_index(layer, 0), chunk) : DropoutMask{};
+    const DropoutMask mask =
+        drops ? dropout_mask(plan_.dropout.attention, mask_index(layer, DropoutPlace::attention), chunk)
+              : DropoutMask{};
     for (long s = 0; s < chunk.windows.B(); ++s)
       for (long h = 0; h < plan_.n_head; ++h) {
         const long qkv = s * T * ld + h * hs;
@@ -124,7 +130,7 @@ class Forward {
   void linear(const LinearPlan& layer, const float* x, long ldx, float* y, long ldy, bool add) const;
   void dropout(double rate, std::uint32_t mask, const BatchSlice& chunk, float* x);
   DropoutMask dropout_mask(double rate, std::uint32_t mask, const BatchSlice& chunk) const;
-  std::uint32_t mask_index(long layer, int place) const;
+  std::uint32_t mask_index(long layer, DropoutPlace place) const;
   const float* value(const Parameter& p) const { return p.in(weights_->values); }
 
   const Plan& plan_;

@@ -128,7 +128,8 @@ void ForwardBackward::attention_block_backward(const BlockPlan& block, const Blo
                                                const BatchSlice& chunk) {
   const long C = plan_.n_embd, A = plan_.attention_width, ldc = row_stride(C), ldo = row_stride(A),
              ldq = row_stride(3 * A);
-  const float* const branch = branch_gradient(plan_.dropout.attention_output, mask_index(layer, 1), chunk);
+  const float* const branch =
+      branch_gradient(plan_.dropout.attention_output, mask_index(layer, DropoutPlace::attention_output), chunk);
   if (block.c_proj.out > 0)
     linear_backward(block.c_proj, acts.o, ldo, branch, ldc, do_, ldo, false);
   else
@@ -145,7 +146,7 @@ void ForwardBackward::mlp_block_backward(const BlockPlan& block, const BlockActi
                                          const BatchSlice& chunk) {
   if (!plan_.feed_forward) return;
   const long C = plan_.n_embd, H = plan_.mlp_width, ldc = row_stride(C), ldh = row_stride(H);
-  const float* const branch = branch_gradient(plan_.dropout.mlp, mask_index(layer, 2), chunk);
+  const float* const branch = branch_gradient(plan_.dropout.mlp, mask_index(layer, DropoutPlace::mlp), chunk);
   linear_backward(block.mlp_proj, acts.hidden, ldh, branch, ldc, dhidden_, ldh, false);
   // Forward has left the derivatives of the hidden values by fc and by the gate in their places.
   if (plan_.swiglu) {
