@@ -31,9 +31,9 @@ need() {
   [ ${#missing[@]} -eq 0 ] || install_packages "${missing[@]}"
 }
 
-# want PACKAGE PROBE: the same for what can be done without.
+# want PROBE PACKAGE…: installs the packages if the probe fails; what they bring can be done without.
 want() {
-  have "$2" || (install_packages "$1") || say "going on without $1"
+  have "$1" || (install_packages "${@:2}") || say "going on without $2"
 }
 
 install_packages() {

@@ -29,6 +29,7 @@ report_skipped() {
 }
 
 want clang-format-14 clang-format-14
+want clang++-14 clang-14 libclang-rt-14-dev
 build
 if ! get_text; then
   [ ! -e data/tinyshakespeare.txt ] || fail "a text that the tests do not know lies at data/tinyshakespeare.txt (above)"

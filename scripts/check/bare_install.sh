@@ -146,7 +146,7 @@ inside() {
 }
 
 # As the README says, in the bare root; build.sh before it only to time the parts.
-packages() { inside bash -c '. scripts/setup.sh && need_build_packages && want clang-format-14 clang-format-14'; }
+packages() { inside bash -c '. scripts/setup.sh && need_build_packages && want clang-format-14 clang-format-14 && want clang++-14 clang-14 libclang-rt-14-dev'; }
 libtorch() { inside bash -c '. scripts/setup.sh && { [ -n "$(find_libtorch)" ] || fetch_libtorch; }'; }
 
 [ -z "$(git -C "$checkout" status --porcelain)" ] || say "note: changes that are not committed are not in the clone"

@@ -1,15 +1,26 @@
 #!/usr/bin/env bash
 # Builds the torch-free rooms with AddressSanitizer and UndefinedBehaviorSanitizer in build/sanitize, and runs their quick tests; those of
-# what works in a team of threads with ThreadSanitizer too, in build/sanitize_threads.
+# what works in a team of threads with ThreadSanitizer too, in build/sanitize_threads. By clang++ where it is there: a second compiler
+# that the sources must please.
 set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")/../.."
 . scripts/setup.sh
+
+compiler=${CXX:-c++}
+for clang in clang++-{14..20} clang++; do
+  if command -v "$clang" >/dev/null; then
+    compiler=$clang
+    break
+  fi
+done
+"$compiler" --version | grep -q clang || echo "skipped because there is no clang++ here: a second compiler"
 
 # check FOLDER SANITIZERS TESTS [TARGET...]: TESTS is a pattern of names.
 check() {
   local folder=build/$1 sanitizers=$2 tests=$3
   shift 3
-  cmake -S . -B "$folder" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCHARGPT_TORCH=OFF -DCHARGPT_SANITIZE="$sanitizers" >/dev/null
+  if ! grep -Eqs "^CMAKE_CXX_COMPILER:[A-Z]+=(.*/)?${compiler//+/\\+}$" "$folder/CMakeCache.txt"; then rm -rf "$folder"; fi  # of another compiler
+  cmake -S . -B "$folder" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER="$compiler" -DCHARGPT_TORCH=OFF -DCHARGPT_SANITIZE="$sanitizers" >/dev/null
   ninja -C "$folder" -j "$(build_jobs)" "$@"
   ctest --test-dir "$folder" -L quick -R "$tests" -j "$(nproc)" --output-on-failure
   sed -n 's/^skipped because .*/&, with sanitizers/p' "$folder/Testing/Temporary/LastTest.log"
