@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -70,10 +71,20 @@ std::string figure_text(const char* format, const nlohmann::ordered_json& figure
   return text.data();
 }
 
+/// ATEN_CPU_CAPABILITY limits our kernels and LibTorch's own, but not MKL and oneDNN, which have variables of theirs.
+bool compares_unlike() {
+  return cpu::instruction_set() < cpu::processor_instruction_set() && std::getenv("ONEDNN_MAX_CPU_ISA") == nullptr &&
+         std::getenv("MKL_ENABLE_INSTRUCTIONS") == nullptr;
+}
+
 /// 80 columns wide.
 void print(const nlohmann::ordered_json& json) {
   std::printf("%s: matmuls of a training step in GFLOP/s, kernels for %s\n", json["config"].get<std::string>().c_str(),
               json["kernels"].get<std::string>().c_str());
+  if (json["libraries_unlimited"].get<bool>())
+    std::printf(
+        "brgemm and sgemm are not limited; to compare alike, set\n"
+        "MKL_ENABLE_INSTRUCTIONS=AVX2 ONEDNN_MAX_CPU_ISA=AVX2\n");
   for (const auto& of : json["measurements"]) {
     const auto threads = of["threads"].get<long long>();
     std::printf("\n%lld thread%s; %.0f at the peak (multiply-adds in registers)\n", threads, threads == 1 ? "" : "s",
@@ -105,7 +116,8 @@ void run_bench_kernels(const KernelBenchArguments& arguments) {
     throw Error(ExitCode::usage,
                 "bench kernels measures the matmuls of a gpt, and " + config.config.name + " is of type " + model.type);
   const std::vector<MatmulShape> shapes = step_matmuls(model, vocab_size, chunk_tokens);
-  nlohmann::ordered_json json = {{"config", config.config.name}, {"kernels", cpu::kernels().name}};
+  nlohmann::ordered_json json = {
+      {"config", config.config.name}, {"kernels", cpu::kernels().name}, {"libraries_unlimited", compares_unlike()}};
   const std::int64_t most = set_threads(arguments.threads);
   if (arguments.threads == 0 && most > 1) json["measurements"].push_back(measure(shapes, 1, arguments.rounds));
   json["measurements"].push_back(measure(shapes, most, arguments.rounds));
