@@ -80,10 +80,18 @@ def changed_defaults(then, now):
     return [f"{section}.{key}" for section in then for key, value in then[section].items() if now.get(section, {}).get(key) != value]
 
 
+def processor():
+    """Its name, with the numbers that tell apart those that share it: "AMD EPYC, family 26, model 2"."""
+    with open("/proc/cpuinfo", encoding="utf-8") as lines:
+        of_first = dict(map(str.strip, line.split(":", 1)) for line in reversed(list(lines)) if ":" in line)
+    if "model name" not in of_first:
+        return os.uname().machine
+    return ", ".join([of_first["model name"]] + [f"{number} {of_first[key]}" for number, key in (("family", "cpu family"), ("model", "model")) if key in of_first])
+
+
 def machine(program):
-    names = [line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo", encoding="utf-8") if line.startswith("model name")]
     found = program.json("doctor")
-    return {"cpu": names[0] if names else os.uname().machine, "processors": found["processors"], "threads": found["threads"],
+    return {"cpu": processor(), "processors": found["processors"], "threads": found["threads"],
             "device": found["device"], "libtorch": found["libtorch"]}
 
 

@@ -4,8 +4,8 @@
     scripts/measure/texts.py                     every text and preset below; writes the table into configs/README.md
     scripts/measure/texts.py --text mine=FILE    a text of one's own: prints its rows
 
-The texts come from Debian packages, fetched with `apt-get download` and not installed: collections of German, Russian, Chinese and
-Italian sayings, and the source code of Python's library. One run each (--seeds for more). Figures are kept in --work: broken off, the same
+The texts come from Debian packages, fetched with `apt-get download` and not installed; each is of another kind. They were named, and not yet
+opened, when the presets were chosen. One run each (--seeds for more). Figures are kept in --work: broken off, the same
 command goes on, and the table holds all that is kept, so that --only and --presets may measure it in parts.
 
 A preset's seconds are those of its whole process, start, evaluations and saving included. nanogpt-cpu makes as many steps as take that
@@ -16,6 +16,7 @@ as the preset's does.
 
 import argparse
 import datetime
+import gzip
 import hashlib
 import json
 import os
@@ -30,21 +31,23 @@ from presets import Program, mean
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BEGIN, END = "<!-- other texts: begin (scripts/measure/texts.py writes this table) -->", "<!-- other texts: end -->"
-PRESETS = ["quick", "quick-plain", "minute-tables", "default", "five-minutes", "half-hour"]
+PRESETS = ["second", "quick", "quick-plain", "minute-tables", "default", "five-minutes", "half-hour"]
 SAYINGS = "usr/share/games/**/*"
 LONG = 4000  # steps; twice nanogpt-cpu's own length
 # Name -> package, its files, and how many characters of them.
 TEXTS = {
-    "German sayings": ("fortunes-de", SAYINGS, None),
-    "Russian sayings": ("fortunes-ru", SAYINGS, None),
-    "Chinese sayings and poems": ("fortunes-zh", SAYINGS, None),
-    "Italian sayings, the first 200,000 characters": ("fortunes-it", SAYINGS, 200_000),
-    "Python source": ("libpython3.11-stdlib", "usr/lib/python3.11/*.py", None),
+    "Czech and Slovak sayings": ("fortunes-cs", SAYINGS, None),
+    "French manual pages": ("manpages-fr", "usr/share/man/**/*.gz", 2_000_000),
+    "Japanese reference": ("debian-reference-ja", "usr/share/**/*.ja.txt.gz", None),
+    "C++ headers": ("libstdc++-12-dev", "usr/include/c++/12/**/*", 2_000_000),
+    "English dictionary of computing": ("dict-foldoc", "usr/share/dictd/*.dict.dz", 2_000_000),
+    "Unicode's table of characters": ("unicode-data", "usr/share/unicode/UnicodeData.txt", None),
+    "Portuguese sayings, a short text": ("fortunes-br", SAYINGS, None),
 }
 
 
 def text_of(package, pattern):
-    """The package's files of that pattern, those that are UTF-8, in order of name; and its own file's name, which holds the version."""
+    """The package's files of that pattern, those that are UTF-8, unpacked and in order of name; and its own file's name, which holds the version."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
         subprocess.run(["apt-get", "-qq", "-o", "APT::Sandbox::User=root", "download", package], cwd=folder, check=True)
@@ -53,7 +56,8 @@ def text_of(package, pattern):
         parts = []
         for path in sorted((folder / "tree").glob(pattern)):
             if path.is_file() and path.suffix != ".dat" and not path.is_symlink():
-                parts.append(utf8_or_nothing(path.read_bytes()))
+                data = path.read_bytes()
+                parts.append(utf8_or_nothing(gzip.decompress(data) if path.suffix in (".gz", ".dz") else data))
         return "".join(parts), archive.name
 
 
