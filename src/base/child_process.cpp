@@ -6,9 +6,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <string_view>
 
 #include "base/error.h"
 
@@ -18,11 +20,14 @@ namespace {
 /// What posix_spawn wants to be told, and told to forget again.
 class Spawning {
  public:
-  explicit Spawning(int errors) {
+  Spawning(int output, bool keeps_stdout) {
     posix_spawn_file_actions_init(&actions_);
     posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&actions_, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions_, errors, STDERR_FILENO);
+    posix_spawn_file_actions_adddup2(&actions_, output, STDERR_FILENO);
+    if (keeps_stdout)
+      posix_spawn_file_actions_adddup2(&actions_, output, STDOUT_FILENO);
+    else
+      posix_spawn_file_actions_addopen(&actions_, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
     posix_spawnattr_init(&attributes_);
     posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP);
     posix_spawnattr_setpgroup(&attributes_, 0);
@@ -49,11 +54,21 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   return pointers;
 }
 
-std::vector<std::string> child_environment() {
-  const std::string own = std::string(parent_variable) + "=";
-  std::vector<std::string> lines{own + std::to_string(getpid())};
-  for (char** line = environ; *line != nullptr; ++line)
-    if (!std::string_view(*line).starts_with(own)) lines.emplace_back(*line);
+/// The name of NAME=VALUE, with its sign.
+std::string_view name_in(std::string_view line) {
+  return line.substr(0, line.find('=') + 1);
+}
+
+/// The parent's, with `added` in place of what has the same names.
+std::vector<std::string> child_environment(const std::vector<std::string>& added) {
+  std::vector<std::string> lines = added;
+  lines.push_back(std::string(parent_variable) + "=" + std::to_string(getpid()));
+  const std::size_t own = lines.size();
+  for (char** line = environ; *line != nullptr; ++line) {
+    const auto has_its_name = [&](const std::string& other) { return other.starts_with(name_in(*line)); };
+    if (std::none_of(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(own), has_its_name))
+      lines.emplace_back(*line);
+  }
   return lines;
 }
 
@@ -63,24 +78,24 @@ int code_of(int status) {
 
 }  // namespace
 
-ChildProcess::ChildProcess(const std::vector<std::string>& arguments)
-    : errors_(memfd_create("stderr of a child", MFD_CLOEXEC)) {
-  std::vector<std::string> words = arguments, environment = child_environment();
-  int failure = errors_ < 0 ? errno : 0;
+ChildProcess::ChildProcess(const std::vector<std::string>& arguments, const ChildOptions& options)
+    : output_(memfd_create("output of a child", MFD_CLOEXEC)) {
+  std::vector<std::string> words = arguments, environment = child_environment(options.environment);
+  int failure = output_ < 0 ? errno : 0;
   if (failure == 0) {
-    const Spawning spawning(errors_);
+    const Spawning spawning(output_, options.keeps_stdout);
     failure = posix_spawn(&id_, words.at(0).c_str(), spawning.actions(), spawning.attributes(),
                           pointers_to(words).data(), pointers_to(environment).data());
   }
   if (failure == 0) return;
-  if (errors_ >= 0) close(errors_);
+  if (output_ >= 0) close(output_);
   throw Error(ExitCode::io, "cannot start another process (" + words.at(0) + "): " + std::strerror(failure));
 }
 
 ChildProcess::~ChildProcess() {
   ask_to_stop();
   wait();
-  close(errors_);
+  close(output_);
 }
 
 void ChildProcess::ask_to_stop() {
@@ -105,11 +120,11 @@ int ChildProcess::wait() {
   return *status_;
 }
 
-std::string ChildProcess::errors() const {
+std::string ChildProcess::kept_output() const {
   std::string text;
   char piece[4096];
   ssize_t count = 0;
-  while ((count = pread(errors_, piece, sizeof piece, static_cast<off_t>(text.size()))) > 0)
+  while ((count = pread(output_, piece, sizeof piece, static_cast<off_t>(text.size()))) > 0)
     text.append(piece, static_cast<std::size_t>(count));
   return text;
 }

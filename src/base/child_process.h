@@ -12,12 +12,17 @@ namespace chargpt {
 /// The environment variable that tells a child its parent's process id, so that it can arrange to end with it.
 inline constexpr const char* parent_variable = "CHARGPT_PARENT";
 
-/// A process group of its own: a terminal's Ctrl-C reaches the parent alone, which decides. Nothing to read on stdin,
-/// stdout goes nowhere, stderr is kept in memory.
+struct ChildOptions {
+  bool keeps_stdout = false;               ///< in memory with stderr, in the order written; else it goes nowhere
+  std::vector<std::string> environment{};  ///< NAME=VALUE, beside the parent's own
+};
+
+/// A process group of its own: a terminal's Ctrl-C reaches the parent alone, which decides. Nothing to read on stdin;
+/// stderr is kept in memory.
 class ChildProcess {
  public:
   /// `arguments`: the program's path, then its arguments. Error io where it cannot be started.
-  explicit ChildProcess(const std::vector<std::string>& arguments);
+  explicit ChildProcess(const std::vector<std::string>& arguments, const ChildOptions& options = {});
   /// Asks it to stop and waits.
   ~ChildProcess();
   ChildProcess(const ChildProcess&) = delete;
@@ -28,13 +33,13 @@ class ChildProcess {
   /// Exit code, or 128 + the signal that ended it; none while it runs.
   std::optional<int> ended();
   int wait();
-  /// All it has written to stderr so far.
-  std::string errors() const;
+  /// All it has written so far of what is kept.
+  std::string kept_output() const;
   pid_t id() const { return id_; }
 
  private:
   pid_t id_ = -1;
-  int errors_ = -1;
+  int output_ = -1;
   bool asked_ = false;
   std::optional<int> status_;
 };

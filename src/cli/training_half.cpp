@@ -1,7 +1,5 @@
 #include "cli/training_half.h"
 
-#include <fcntl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -13,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/child_process.h"
 #include "base/error.h"
 #include "cli/version.h"
 
@@ -51,37 +50,17 @@ Error cannot_be_run(const fs::path& program, int reason) {
 /// What the loader says about the program's libraries, and how it ended.
 struct Trace {
   std::string listed;
-  int status = 0;  ///< as waitpid(2) gives it
+  int code = 0;  ///< as ChildProcess::wait gives it
 };
 
 /// Asked as ldd(1) does, without running the program; `bound`: as `ldd -r` does, which looks up every symbol and takes
 /// 20 times as long.
 Trace trace_loading(const fs::path& program, bool bound) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return {};
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::dup2(ends[1], STDOUT_FILENO);
-    ::dup2(ends[1], STDERR_FILENO);
-    ::setenv("LD_TRACE_LOADED_OBJECTS", "1", 1);
-    if (bound) {
-      ::setenv("LD_WARN", "1", 1);
-      ::setenv("LD_BIND_NOW", "1", 1);
-    }
-    ::execl(program.c_str(), program.c_str(), nullptr);
-    ::_exit(127);
-  }
-  ::close(ends[1]);
-  Trace trace;
-  char buffer[4096];
-  for (ssize_t count = 1; child > 0 && count > 0;) {
-    count = ::read(ends[0], buffer, sizeof buffer);
-    if (count > 0) trace.listed.append(buffer, static_cast<std::size_t>(count));
-    if (count < 0 && errno == EINTR) count = 1;
-  }
-  ::close(ends[0]);
-  if (child > 0) ::waitpid(child, &trace.status, 0);
-  return trace;
+  ChildOptions options{.keeps_stdout = true, .environment = {"LD_TRACE_LOADED_OBJECTS=1"}};
+  if (bound) options.environment.insert(options.environment.end(), {"LD_WARN=1", "LD_BIND_NOW=1"});
+  ChildProcess loader({program.string()}, options);
+  const int code = loader.wait();
+  return {loader.kept_output(), code};
 }
 
 /// Of the first line with `mark`, what stands before it, or after it. Empty where no line has it.
@@ -112,8 +91,8 @@ std::string loading_problem(const fs::path& program) {
   const Trace trace = trace_loading(program, /*bound=*/false);
   if (const std::string library = before(trace.listed, " => not found"); !library.empty())
     return "cannot find " + library;
-  if (WIFSIGNALED(trace.status))
-    return "cannot be loaded: one of its libraries is damaged (" + std::string(strsignal(WTERMSIG(trace.status))) + ")";
+  if (trace.code > 128)
+    return "cannot be loaded: one of its libraries is damaged (" + std::string(strsignal(trace.code - 128)) + ")";
   if (const std::string said = after(trace.listed, "error while loading shared libraries: "); !said.empty())
     return "cannot be loaded: " + said;
   const std::string line = after(trace.listed, "libtorch_cpu.so => "), path = line.substr(0, line.find(" ("));

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
 
 #include "base/error.h"
 #include "test.h"
@@ -16,8 +17,8 @@ std::vector<std::string> shell(const std::string& script) {
 }
 
 void wait_until_it_says(const ChildProcess& child, const std::string& text) {
-  for (int i = 0; i < 500 && child.errors() != text; ++i) usleep(10'000);
-  REQUIRE(child.errors() == text);
+  for (int i = 0; i < 500 && child.kept_output() != text; ++i) usleep(10'000);
+  REQUIRE(child.kept_output() == text);
 }
 
 }  // namespace
@@ -26,7 +27,7 @@ TEST_CASE("a child's exit code and its words on stderr come back") {
   ChildProcess child(shell("echo unheard; echo 'it is broken' >&2; exit 65"));
   CHECK(child.wait() == 65);
   CHECK(child.ended() == 65);
-  CHECK(child.errors() == "it is broken\n");
+  CHECK(child.kept_output() == "it is broken\n");
 }
 
 TEST_CASE("a child that a signal ended says which, as shells do") {
@@ -50,7 +51,22 @@ TEST_CASE("a child is in a process group of its own and knows its parent") {
   ChildProcess child(shell("echo $(cut -d' ' -f5 /proc/$$/stat) $$ $CHARGPT_PARENT >&2"));
   child.wait();
   const std::string id = std::to_string(child.id());
-  CHECK(child.errors() == id + " " + id + " " + std::to_string(getpid()) + "\n");
+  CHECK(child.kept_output() == id + " " + id + " " + std::to_string(getpid()) + "\n");
+}
+
+TEST_CASE("a child's stdout is kept with its stderr where that is asked for, in the order written") {
+  ChildProcess child(shell("echo one; echo two >&2; echo three"), {.keeps_stdout = true});
+  CHECK(child.wait() == 0);
+  CHECK(child.kept_output() == "one\ntwo\nthree\n");
+}
+
+TEST_CASE("what is given of a child's environment takes the place of the parent's own") {
+  setenv("CHARGPT_TEST_KEPT", "kept", 1);
+  setenv("CHARGPT_TEST", "parent", 1);
+  ChildProcess child(shell("echo $CHARGPT_TEST_KEPT $(env | grep '^CHARGPT_TEST=')"),
+                     {.keeps_stdout = true, .environment = {"CHARGPT_TEST=child"}});
+  child.wait();
+  CHECK(child.kept_output() == "kept CHARGPT_TEST=child\n");
 }
 
 TEST_CASE("a program that is not there is an error that names it") {
