@@ -91,7 +91,8 @@ MadeFolders::MadeFolders(const fs::path& path) : path_(path) {
   try {
     for (const fs::path& folder : missing)
       if (make_folder(folder)) made_.push_back(folder);
-    make_folder(path);  // says so where it is a file
+    // What was there before: this says so where it is a file. What was made is not made again, should it be renamed.
+    if (made_.empty() || made_.back() != path) make_folder(path);
   } catch (...) {
     remove_empty();
     throw;
