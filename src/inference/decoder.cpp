@@ -148,6 +148,7 @@ void Decoder::prefill_split(long T, long sequence) {
 void Decoder::set_chunk_position(CachedForward::Chunk& chunk, long first) const {
   chunk.first = first;
   chunk.position = first;
+  if (plan_.rope_cos.empty()) return;  // no rotary positions
   chunk.rope_cos = plan_.rope_cos.data() + first * (plan_.head_size / 2);
   chunk.rope_sin = plan_.rope_sin.data() + first * (plan_.head_size / 2);
 }
