@@ -183,8 +183,8 @@ class CpuEngine : public Engine {
       const ParameterGroup& group = arena_.groups()[g];
       const torch::Tensor& gradients = group.gradients;
       std::vector<AlignedFloats>& own = own_gradients_[thread];
-      if (thread > 0 && own.size() <= g) own.emplace_back(group.row_sparse ? 0 : gradients.numel());
-      if (group.row_sparse)
+      if (thread > 0 && own.size() <= g) own.emplace_back(group.table ? 0 : gradients.numel());
+      if (group.table)
         buffers.push_back(nullptr);
       else
         buffers.push_back(thread == 0 ? gradients.mutable_data_ptr<float>() : own[g].data());
@@ -209,7 +209,7 @@ class CpuEngine : public Engine {
   }
 
   double sum_group(std::size_t g, std::int64_t thread) {
-    if (arena_.groups()[g].row_sparse) return 0;
+    if (arena_.groups()[g].table) return 0;
     const torch::Tensor& gradients = arena_.groups()[g].gradients;
     const Range range = range_of(gradients.numel(), threads_, thread);
     std::vector<const float*> others;
@@ -245,7 +245,7 @@ std::string reason_against(const ParameterArena& arena, const TrainConfig& train
                : "train.dtype = bfloat16 on a processor without AVX512_BF16";
   for (const ParameterGroup& group : arena.groups()) {
     if (!group.values.is_cpu()) return "device " + group.values.device().str();
-    if (group.row_sparse && !group.slots.front().name.starts_with("transformer.ngram."))
+    if (group.table && !group.slots.front().name.starts_with("transformer.ngram."))
       return "train.groups: optimizer = " + std::string(enum_name(group.rule)) + " of " + group.slots.front().name;
   }
   return {};
@@ -273,7 +273,7 @@ std::optional<Plan> plan_for(const LanguageModel& model, const ParameterArena& a
   }
   if (train.dtype == Dtype::bfloat16) plan->bf16 = cpu::bf16_kernels();
   for (cpu::TablePlan& table : plan->tables)
-    table.row_sparse = arena.groups()[static_cast<std::size_t>(table.weight.group)].row_sparse;
+    table.sparse = arena.groups()[static_cast<std::size_t>(table.weight.group)].table.has_value();
   return plan;
 }
 

@@ -31,7 +31,7 @@ ExitCode code_to_pass_on(int code) {
 }  // namespace
 
 std::string error_of(const ChildProcess& child, int code) {
-  const std::string said = child.errors();
+  const std::string said = child.kept_output();
   const std::size_t begin = said.rfind(prefix);
   if (begin == std::string::npos || (begin > 0 && said[begin - 1] != '\n')) return "it " + how_it_ended(code);
   const std::size_t line = begin + prefix.size();

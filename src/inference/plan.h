@@ -38,10 +38,10 @@ struct LinearPlan {
   std::int64_t packed_forward = 0, packed_backward = 0;
 };
 
-/// One table of n-grams. Its gradient is the rows' own, ParameterGroup::row_gradient, where its group is row-sparse.
+/// One table of n-grams. Its gradient is the rows' own, SparseTable::gradient, where it is sparse.
 struct TablePlan {
   Parameter weight;
-  bool row_sparse = false;
+  bool sparse = false;
 };
 
 struct NormPlan {

@@ -21,7 +21,7 @@ std::vector<torch::Tensor> copies_of(const std::vector<torch::Tensor>& buffers) 
 std::vector<torch::Tensor> weights_of(const ParameterArena& arena) {
   std::vector<torch::Tensor> weights;
   for (const ParameterGroup& group : arena.groups())
-    weights.push_back(group.row_sparse ? torch::Tensor() : group.values.clone());
+    weights.push_back(group.table ? torch::Tensor() : group.values.clone());
   return weights;
 }
 

@@ -25,9 +25,11 @@ Rates rates(const ParameterGroup& group, std::int64_t step, const UpdateContext&
 }
 
 void sparse_adam_on_cpu(ParameterGroup& group, std::int64_t step, const UpdateContext& context) {
-  const Tensor rows = group.row_gradient.rows.contiguous(), gradients = group.row_gradient.values.contiguous();
+  const SparseTable& table = *group.table;
+  const Tensor rows = table.gradient.rows.contiguous(), gradients = table.gradient.values.contiguous();
   const TouchedRows touched({rows.const_data_ptr<std::int64_t>(), static_cast<std::size_t>(rows.numel())});
-  if (has_snapshot(group)) keep_for_snapshots(group, torch::tensor(touched.distinct(), torch::kInt64));
+  if (table.has_snapshot())
+    table.keep_for_snapshots(torch::tensor(touched.distinct(), torch::kInt64), group.values, group.moment2);
   const Rates by = rates(group, step, context);
   const SparseAdamFactors factors{.beta2 = static_cast<float>(context.beta2),
                                   .eps = static_cast<float>(context.eps),
@@ -37,11 +39,11 @@ void sparse_adam_on_cpu(ParameterGroup& group, std::int64_t step, const UpdateCo
   float* const moment = group.moment2.mutable_data_ptr<float>();
   const float* const g = gradients.const_data_ptr<float>();
   constexpr std::int64_t floats_worth_a_thread = 1 << 14;
-  const std::int64_t worth = (touched.size() * group.width() + floats_worth_a_thread - 1) / floats_worth_a_thread;
+  const std::int64_t worth = (touched.size() * table.width() + floats_worth_a_thread - 1) / floats_worth_a_thread;
   const auto threads = std::min<std::int64_t>(at::get_num_threads(), worth);
   cpu::on_threads(static_cast<int>(threads), [&](int thread) {
     const std::int64_t begin = touched.size() * thread / threads, end = touched.size() * (thread + 1) / threads;
-    update_rows(touched, begin, end, values, moment, g, group.width(), factors);
+    update_rows(touched, begin, end, values, moment, g, table.width(), factors);
   });
 }
 
@@ -72,10 +74,11 @@ Tensor summed_by_row(const Tensor& occurring, const Tensor& places, std::int64_t
 }  // namespace
 
 void sparse_adam_by_operations(ParameterGroup& group, std::int64_t step, const UpdateContext& context) {
-  const auto [rows, places, counts] = at::_unique2(group.row_gradient.rows, /*sorted=*/true, /*return_inverse=*/true);
-  const Tensor gradient = summed_by_row(group.row_gradient.values, places, rows.size(0));
-  keep_for_snapshots(group, rows);
-  Tensor values = group.as_table(group.values), moment = group.as_table(group.moment2);
+  const SparseTable& table = *group.table;
+  const auto [rows, places, counts] = at::_unique2(table.gradient.rows, /*sorted=*/true, /*return_inverse=*/true);
+  const Tensor gradient = summed_by_row(table.gradient.values, places, rows.size(0));
+  table.keep_for_snapshots(rows, group.values, group.moment2);
+  Tensor values = table.shaped(group.values), moment = table.shaped(group.moment2);
   const Tensor v = moment.index_select(0, rows).mul_(context.beta2).addcmul_(gradient, gradient, 1 - context.beta2);
   moment.index_copy_(0, rows, v);
   const Rates by = rates(group, step, context);
@@ -84,7 +87,7 @@ void sparse_adam_by_operations(ParameterGroup& group, std::int64_t step, const U
 }
 
 void sparse_adam(ParameterGroup& group, std::int64_t step, const UpdateContext& context) {
-  if (!group.row_gradient.rows.defined()) return;
+  if (!group.table->gradient.rows.defined()) return;
   if (group.values.is_cpu())
     sparse_adam_on_cpu(group, step, context);
   else

@@ -6,7 +6,7 @@
 
 namespace chargpt {
 
-/// One update of the rows in group.row_gradient, g being the sum over a row's occurrences:
+/// One update of the rows in group.table->gradient, g being the sum over a row's occurrences:
 /// v = beta2 v + (1 - beta2) g^2; w -= rate * weight_decay * w + rate * sqrt(1 - beta2^step) * g / (sqrt(v) + eps).
 /// The gradient is not clipped: a table's rows know nothing of each other, and the second moment sets their scale.
 /// On the CPU the same bits for any number of threads.

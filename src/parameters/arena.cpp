@@ -76,7 +76,7 @@ torch::nn::EmbeddingImpl* embedding_of(const LanguageModel& model, const torch::
   return nullptr;
 }
 
-/// Turns a table into a row-sparse group: its memory stays where it is, and its layer gives sparse gradients.
+/// Turns a table into a group: its memory stays where it is, and its layer gives sparse gradients.
 void adopt_table(ParameterGroup& group, const NamedParameter& table, const LanguageModel& model) {
   torch::nn::EmbeddingImpl* const embedding = embedding_of(model, table.tensor);
   if (!embedding)
@@ -84,9 +84,7 @@ void adopt_table(ParameterGroup& group, const NamedParameter& table, const Langu
                                      std::string(enum_name(group.rule)) + ", which is for tables looked up by row; " +
                                      table.name + " is none; let the pattern match tables only");
   embedding->options.sparse(true);
-  group.row_sparse = true;
-  group.parameter = table.tensor;
-  group.parameter.mutable_grad().reset();
+  group.table.emplace(table.tensor);
   group.values = table.tensor.detach().view({-1});
   group.slots.push_back({table.name, table.tensor.sizes().vec(), 0, table.tensor.numel()});
 }
@@ -151,28 +149,20 @@ std::int64_t ParameterArena::numel() const {
 }
 
 void ParameterArena::zero_gradients() {
-  for (ParameterGroup& group : groups_) {
-    if (!group.row_sparse) {
+  for (ParameterGroup& group : groups_)
+    if (group.table)
+      group.table->clear_gradient();
+    else
       group.gradients.zero_();
-      continue;
-    }
-    group.row_gradient = {};
-    group.parameter.mutable_grad().reset();
-  }
 }
 
 void ParameterArena::collect_row_gradients() {
-  for (ParameterGroup& group : groups_) {
-    if (!group.row_sparse || !group.parameter.grad().defined()) continue;
-    const torch::Tensor gradient = group.parameter.grad();
-    if (!gradient.is_sparse())
+  for (ParameterGroup& group : groups_)
+    if (group.table && !group.table->take_gradient_of_autograd())
       throw Error(ExitCode::usage, "train.groups: \"" + group.name + "\" has optimizer = " +
                                        std::string(enum_name(group.rule)) + ", but " + group.slots.front().name +
                                        " is more than a table: all its rows have gradients (the head uses it where "
                                        "model.tie_weights = true)");
-    group.row_gradient = {gradient._indices()[0], gradient._values()};
-    group.parameter.mutable_grad().reset();
-  }
 }
 
 namespace {
@@ -187,7 +177,7 @@ torch::Tensor norm_of_norms(std::vector<torch::Tensor> norms, const torch::Devic
 torch::Tensor ParameterArena::gradient_norm() const {
   std::vector<torch::Tensor> norms;
   for (const ParameterGroup& group : groups_)
-    if (!group.row_sparse) norms.push_back(at::linalg_vector_norm(group.gradients));
+    if (!group.table) norms.push_back(at::linalg_vector_norm(group.gradients));
   return norm_of_norms(std::move(norms), device_);
 }
 
@@ -195,7 +185,8 @@ torch::Tensor ParameterArena::row_gradient_norm() const {
   std::vector<torch::Tensor> norms;
   const void* counted = nullptr;  // tables that are summed share one gradient
   for (const ParameterGroup& group : groups_) {
-    const torch::Tensor& values = group.row_gradient.values;
+    if (!group.table) continue;
+    const torch::Tensor& values = group.table->gradient.values;
     if (!values.defined() || values.const_data_ptr() == counted) continue;
     norms.push_back(at::linalg_vector_norm(values));
     counted = values.const_data_ptr();
@@ -220,7 +211,7 @@ torch::Tensor ParameterArena::parameter(const std::string& name) const {
 
 void start_moments(ParameterGroup& group) {
   const auto zeros = [&] {
-    return group.row_sparse ? lazy_zeros(group.values.sizes(), group.values.device()) : torch::zeros_like(group.values);
+    return group.table ? lazy_zeros(group.values.sizes(), group.values.device()) : torch::zeros_like(group.values);
   };
   const MomentsKept kept = moments_kept(group.rule);
   if (kept.first && !group.moment1.defined()) group.moment1 = zeros();

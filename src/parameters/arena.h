@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,7 +15,7 @@
 #include "checkpoint/safetensors.h"
 #include "config/config.h"
 #include "model/language_model.h"
-#include "parameters/row_journal.h"
+#include "parameters/sparse_table.h"
 
 namespace chargpt {
 
@@ -25,12 +26,6 @@ struct ParameterSlot {
   std::int64_t offset = 0;  ///< in elements
   std::int64_t numel = 0;
   std::int64_t stacked = 1;  ///< equal matrices one above the other that are one each to a rule for matrices
-};
-
-/// What a step asks of a table's rows: those it touched and their gradients.
-struct RowGradient {
-  torch::Tensor rows;    ///< (n,) int64 in any order, may repeat; undefined: no row was touched
-  torch::Tensor values;  ///< (n, width) float32: a row's gradient is the sum over its occurrences
 };
 
 /// The slot's part of a flat buffer, in its own shape: a view.
@@ -44,35 +39,19 @@ struct ParameterGroup {
   UpdateRule rule = UpdateRule::adamw;
   double momentum = 0.95;  ///< of muon
   std::vector<ParameterSlot> slots{};
-  torch::Tensor values{}, gradients{};  ///< (size,); no gradients in a row-sparse group
+  torch::Tensor values{}, gradients{};  ///< (size,); no gradients where there is a table
   torch::Tensor moment1{}, moment2{};   ///< (size,) where the rule keeps them; undefined until the first update
-
-  /// One table, in memory of its own: a step reads and writes the rows that `row_gradient` names and no others. The
-  /// engine fills `row_gradient` in each step; an engine of autograd by collect_row_gradients().
-  bool row_sparse = false;
-  RowGradient row_gradient{};
-  torch::Tensor parameter{};                          ///< the model's own, where autograd leaves its gradient
-  std::vector<std::weak_ptr<RowJournal>> journals{};  ///< of the snapshots that are still held
-
-  std::int64_t width() const { return slots.front().shape.back(); }
-  /// `buffer` of a row-sparse group as the table it is: (rows, width).
-  torch::Tensor as_table(const torch::Tensor& buffer) const { return buffer.view({-1, width()}); }
+  /// A group of a rule for touched rows is one table, in memory of its own, with the gradients of its rows.
+  std::optional<SparseTable> table{};
 };
 
 /// Makes the moments that the group's rule keeps, zero, where there are none yet.
 void start_moments(ParameterGroup& group);
 
-/// Whether a snapshot of this row-sparse group is held; and what whoever changes rows of it (int64, distinct) must call
-/// first, so that snapshots keep what the rows were.
-bool has_snapshot(const ParameterGroup& group);
-void keep_for_snapshots(const ParameterGroup& group, const torch::Tensor& rows);
-/// The same before all rows of a table change; nothing to do for other groups.
-void keep_all_for_snapshots(ParameterGroup& group);
-
 /// Values, moments and update count at one moment: what measuring steps needs to leave no trace. Of tables it keeps
 /// the rows that were changed since, so that taking one costs nothing and holding one a little in each update.
 struct ArenaSnapshot {
-  std::vector<torch::Tensor> values, moment1, moment2;  ///< one per group; undefined for row-sparse ones
+  std::vector<torch::Tensor> values, moment1, moment2;  ///< one per group; undefined for tables
   std::vector<std::shared_ptr<RowJournal>> journals;    ///< one per group; null for others
   std::int64_t updates = 0;
 };
@@ -81,8 +60,8 @@ class ParameterArena {
  public:
   /// Moves the model's parameters into groups (train.groups first, the rest by model.decay) and makes them views of the
   /// buffers. The model must already be on its device. Every parameter is in exactly one group; groups without one are
-  /// left out; each parameter of a row-sparse rule is a group of its own. Error usage for a pattern that is not a
-  /// regular expression, or that matches no parameter left by those before it, and for a row-sparse rule on what is no
+  /// left out; each parameter of a rule for rows is a group of its own. Error usage for a pattern that is not a
+  /// regular expression, or that matches no parameter left by those before it, and for a rule for rows on what is no
   /// embedding's weight.
   /// A group takes what its pattern matches and its rule can update: muon matrices, so that "\\.h\\." may match gains
   /// too.
@@ -98,8 +77,8 @@ class ParameterArena {
   void count_update() { ++updates_; }
 
   void zero_gradients();
-  /// After backward: hands the tables' sparse gradients from autograd to `row_gradient`. Error usage where a table was
-  /// also used as a matrix, so that its gradient has every row.
+  /// After backward: hands autograd's sparse gradients to the tables. Error usage where a table was also used as a
+  /// matrix, so that its gradient has every row.
   void collect_row_gradients();
   /// L2 norm over all gradients but those of tables, a 0-d tensor on the device: what clipping goes by.
   torch::Tensor gradient_norm() const;

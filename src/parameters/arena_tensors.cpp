@@ -23,15 +23,15 @@ void append_slots(const ParameterGroup& group, const torch::Tensor& buffer, cons
     views.push_back(view_of(prefix + slot.name, slot_of(storage.back(), slot)));
 }
 
-/// `buffer` of a row-sparse group; only the rows that are not zero, where that is less.
+/// `buffer` of a table; only the rows that are not zero, where that is less.
 void append_table(const ParameterGroup& group, const torch::Tensor& buffer, const std::string& prefix,
                   std::vector<torch::Tensor>& storage, std::vector<TensorView>& views) {
   const std::string name = prefix + group.slots.front().name;
-  const torch::Tensor table = group.as_table(buffer).cpu();
+  const torch::Tensor table = group.table->shaped(buffer).cpu();
   const TensorView whole = view_of(name, table);
-  const auto row_bytes = static_cast<std::size_t>(group.width()) * sizeof(float);
+  const auto row_bytes = static_cast<std::size_t>(group.table->width()) * sizeof(float);
   const std::vector<std::int64_t> rows = nonzero_rows(whole.bytes, row_bytes);
-  if (!worth_packing(std::ssize(rows), table.size(0), group.width())) {
+  if (!worth_packing(std::ssize(rows), table.size(0), table.size(1))) {
     storage.push_back(table);
     views.push_back(whole);
     return;
@@ -44,10 +44,18 @@ void append_table(const ParameterGroup& group, const torch::Tensor& buffer, cons
 
 void append(const ParameterGroup& group, const torch::Tensor& buffer, const std::string& prefix,
             std::vector<torch::Tensor>& storage, std::vector<TensorView>& views) {
-  if (group.row_sparse)
+  if (group.table)
     append_table(group, buffer, prefix, storage, views);
   else
     append_slots(group, buffer, prefix, storage, views);
+}
+
+/// Before all of a group's weights or moments change.
+void keep_all_for_snapshots(ParameterGroup& group) {
+  if (!group.table || !group.table->has_snapshot()) return;
+  start_moments(group);
+  const auto options = torch::TensorOptions().dtype(torch::kInt64).device(group.values.device());
+  group.table->keep_for_snapshots(torch::arange(group.table->rows(), options), group.values, group.moment2);
 }
 
 std::span<std::byte> bytes_of(const ParameterSlot& slot, torch::Tensor& buffer) {

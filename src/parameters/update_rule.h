@@ -13,7 +13,7 @@ struct MomentsKept {
   bool first = false, second = false;
 };
 MomentsKept moments_kept(UpdateRule rule);
-/// The rule reads the gradients of touched rows, ParameterGroup::row_gradient.
+/// The rule reads the gradients of touched rows, SparseTable::gradient.
 bool is_row_sparse(UpdateRule rule);
 
 /// The rule can update parameters of so many dimensions.

@@ -27,8 +27,8 @@ std::vector<GradientNorm> gradient_norms(const ParameterArena& arena) {
   const torch::NoGradGuard no_grad;
   std::vector<GradientNorm> norms;
   for (const ParameterGroup& group : arena.groups()) {
-    if (group.row_sparse && group.row_gradient.values.defined())
-      norms.push_back({group.slots.front().name, norm_of(group.row_gradient.values)});
+    if (group.table && group.table->gradient.values.defined())
+      norms.push_back({group.slots.front().name, norm_of(group.table->gradient.values)});
     if (!group.gradients.defined()) continue;
     for (const ParameterSlot& slot : group.slots)
       norms.push_back({slot.name, norm_of(group.gradients.narrow(0, slot.offset, slot.numel))});

@@ -45,9 +45,9 @@ struct Worst {
 
 /// Of a group as it lies in the buffer; of a table, the sums of its rows.
 torch::Tensor dense_gradients(const ParameterGroup& group) {
-  if (!group.row_sparse) return group.gradients;
-  const torch::Tensor table = torch::zeros_like(group.as_table(group.values));
-  return table.index_add(0, group.row_gradient.rows, group.row_gradient.values).view(-1);
+  if (!group.table) return group.gradients;
+  const torch::Tensor table = torch::zeros_like(group.table->shaped(group.values));
+  return table.index_add(0, group.table->gradient.rows, group.table->gradient.values).view(-1);
 }
 
 Worst worst_gradient(const ParameterArena& expected, const ParameterArena& got) {

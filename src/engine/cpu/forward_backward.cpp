@@ -90,12 +90,12 @@ void ForwardBackward::ngram_backward(const BatchSlice& chunk) {
       add_row_gradients(chunk, i, dx_, ld);
 }
 
-/// dy (rows, width): for each token, the gradient of its row of one table. Added to that row, or, of a row-sparse
+/// dy (rows, width): for each token, the gradient of its row of one table. Added to that row, or, of a sparse
 /// table, left as it is for whoever sums the tokens of a row.
 void ForwardBackward::add_row_gradients(const BatchSlice& chunk, std::size_t table, const float* dy, long lddy) {
   const long W = plan_.ngram_width;
   const std::int64_t first = chunk.first * chunk.windows.T;
-  if (plan_.tables[table].row_sparse) {
+  if (plan_.tables[table].sparse) {
     float* const to = chunk.row_gradients[table];
     return to != nullptr ? k_.copy(rows_, W, dy, lddy, to + first * W, W) : void();
   }
@@ -192,7 +192,7 @@ void ForwardBackward::begin(const WeightPointers& weights, std::span<float* cons
   if (!plan_.tied) clear(plan_.wte);  // a tied one is written by the head's matmul, before the embedding adds to it
   clear(plan_.wpe);
   for (const TablePlan& table : plan_.tables)
-    if (!table.row_sparse) clear(table.weight);
+    if (!table.sparse) clear(table.weight);
   for (const BlockPlan& block : plan_.blocks)
     for (const Parameter* p :
          {&block.ln_1.gain, &block.ln_1.bias, &block.conv_1, &block.ln_2.gain, &block.ln_2.bias, &block.conv_2})

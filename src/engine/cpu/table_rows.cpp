@@ -35,7 +35,7 @@ void TableRows::reserve_gradients() {
   for (std::size_t batch = 0; batch + 1 < first_tokens_.size(); ++batch) {
     bool taken = false;
     for (std::size_t table = 0; table < plan_.tables.size(); ++table) {
-      const bool leaves = plan_.tables[table].row_sparse && (projected || !taken);
+      const bool leaves = plan_.tables[table].sparse && (projected || !taken);
       taken = taken || leaves;
       gradient_places_.push_back(
           leaves ? gradients_of(table).mutable_data_ptr<float>() + first_tokens_[batch] * plan_.ngram_width : nullptr);
@@ -54,8 +54,8 @@ std::span<float> TableRows::all_gradients() const {
 
 void TableRows::give_gradients_to(ParameterArena& arena) const {
   for (std::size_t table = 0; table < plan_.tables.size(); ++table)
-    if (plan_.tables[table].row_sparse)
-      arena.groups()[static_cast<std::size_t>(plan_.tables[table].weight.group)].row_gradient = {
+    if (plan_.tables[table].sparse)
+      arena.groups()[static_cast<std::size_t>(plan_.tables[table].weight.group)].table->gradient = {
           .rows = rows_[table], .values = gradients_of(table)};
 }
 

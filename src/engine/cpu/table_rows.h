@@ -26,7 +26,7 @@ class TableRows {
   std::span<const std::int64_t* const> rows(std::size_t micro_batch) const { return of(row_places_, micro_batch); }
   std::span<float* const> gradients(std::size_t micro_batch) const { return of(gradient_places_, micro_batch); }
 
-  /// The gradients of rows of row-sparse groups, one behind the other.
+  /// The gradients of rows of sparse tables, one behind the other.
   std::span<float> all_gradients() const;
   /// Names the rows and their gradients to the groups.
   void give_gradients_to(ParameterArena& arena) const;
