@@ -176,7 +176,7 @@ class PlanTest(ProgramTest):
     def test_a_learning_rate_that_groups_override(self):
         err = self.plan("default", "--learning_rate", "1e-12").err
         self.assertIn("train.learning_rate = 1e-12 (--learning_rate) applies to no parameter: the groups of train.groups have their own "
-                      "(\"wte|lm_head\" 0.01, \"\\.h\\.\" 0.01); --groups changes them", err)
+                      "(\"conv_\" 0.1, \"wte|lm_head\" 0.01, \"\\.h\\.\" 0.01); --groups changes them", err)
         self.write("mine.json", json.dumps({"extends": "nanogpt-cpu", "train": {"groups": [{"match": "wte", "weight_decay": 0}]}}))
         self.assertEqual(self.plan("mine.json").err, "")
         err = self.plan("mine.json", "--weight_decay", "0.5").err
