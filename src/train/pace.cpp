@@ -50,6 +50,17 @@ double seconds_of_steps(std::int64_t steps, const Pace& pace, std::int64_t eval_
   return static_cast<double>(steps) * seconds_per_step_in_all(pace, eval_interval) + seconds_around_the_steps(pace);
 }
 
+double measured_seconds_per_step(const std::function<double(std::int64_t)>& timed_step, double seconds,
+                                 std::int64_t most_steps) {
+  constexpr double cold =
+      4;  // times as long as the others the first may take: it touches its memory for the first time
+  const double warm_up = timed_step(0);
+  double spent = 0;
+  std::int64_t steps = 0;
+  while (steps < most_steps && (steps == 0 ? warm_up / cold : spent) < seconds) spent += timed_step(++steps);
+  return steps == 0 ? warm_up : spent / static_cast<double>(steps);
+}
+
 PaceMeter::PaceMeter(const Config& config, std::int64_t vocab_size, Learner& learner, const Evaluator& evaluator,
                      const RunClock& clock, const EventEmitter& emitter)
     : config_(config),
@@ -86,17 +97,13 @@ std::int64_t PaceMeter::val_windows() const {
 
 double PaceMeter::seconds_per_step(std::int64_t step, double seconds, std::int64_t most_steps) {
   const Heartbeat measured = emitter_.heartbeat("measuring");
-  const auto one = [&](std::int64_t at) {
+  const auto timed_step = [&](std::int64_t after) {
     const double begun = clock_.now();
-    learner_.make_step(at, measured);
+    learner_.make_step(step + after, measured);
     synchronize(learner_.device);
     return clock_.now() - begun;
   };
-  const double warm_up = one(step);
-  double spent = 0;
-  std::int64_t steps = 0;
-  while (steps < most_steps && (steps == 0 ? warm_up : spent) < seconds) spent += one(step + ++steps);
-  return steps == 0 ? warm_up : spent / static_cast<double>(steps);
+  return measured_seconds_per_step(timed_step, seconds, most_steps);
 }
 
 /// In batches of as many tokens as evaluations take at once; the second, as the first warms up.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "config/config.h"
 
@@ -46,6 +47,11 @@ std::int64_t steps_of_seconds(double seconds, const Pace& pace, std::int64_t eva
 /// The inverse: seconds of `steps` more steps with their evaluations and saves.
 double seconds_of_steps(std::int64_t steps, const Pace& pace, std::int64_t eval_interval);
 
+/// The mean of steps for about `seconds`, no more than `most_steps`, after one that warms up; that one alone if it took
+/// several times as long. timed_step makes the step so many after the first, and returns its seconds.
+double measured_seconds_per_step(const std::function<double(std::int64_t)>& timed_step, double seconds,
+                                 std::int64_t most_steps);
+
 /// Measures by steps and evaluations that leave no trace.
 class PaceMeter {
  public:
@@ -53,8 +59,8 @@ class PaceMeter {
   PaceMeter(const Config& config, std::int64_t vocab_size, Learner& learner, const Evaluator& evaluator,
             const RunClock& clock, const EventEmitter& emitter);
 
-  /// Steps from `step` on for about `seconds`, no more than `most_steps`, after one that warms up; only that one if
-  /// it has used them up. Interrupted if the run is to stop: weights and moments are as before in any case.
+  /// By measured_seconds_per_step, of the steps from `step` on. Interrupted if the run is to stop: weights and moments
+  /// are as before in any case.
   Pace measure(std::int64_t step, double seconds, std::int64_t most_steps);
   /// Measures again what depends on eval.eval_iters.
   void measure_evaluation(Pace& pace);

@@ -206,3 +206,22 @@ TEST_CASE("schedules that cannot be meant are pointed out") {
   train.lr_schedule = LrSchedule::constant;
   CHECK(schedule_warnings(train).size() == 1);
 }
+
+TEST_CASE("a cold first step is no measure of a run's pace, unless another would take too long") {
+  int made = 0;
+  const auto cold_then = [&](double first, double others) {
+    made = 0;
+    return [&made, first, others](std::int64_t after) {
+      REQUIRE(after == made++);
+      return after == 0 ? first : others;
+    };
+  };
+  CHECK(measured_seconds_per_step(cold_then(3.5, 0.5), 3, 1000) == Approx(0.5));
+  CHECK(made == 1 + 6);
+  CHECK(measured_seconds_per_step(cold_then(3.5, 3.5), 3, 1000) == Approx(3.5));
+  CHECK(made == 1 + 1);
+  CHECK(measured_seconds_per_step(cold_then(20, 0.5), 3, 1000) == Approx(20));
+  CHECK(made == 1);
+  CHECK(measured_seconds_per_step(cold_then(0.5, 0.25), 3, 2) == Approx(0.25));
+  CHECK(made == 1 + 2);
+}
