@@ -19,9 +19,17 @@ import tempfile
 from marked_part import write_part
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-ADAMW_EMBEDDING = {"match": "wte|lm_head", "learning_rate": 1e-2, "weight_decay": 0.1}
-MUON = {"match": "\\.h\\.", "learning_rate": 1e-2, "weight_decay": 0.0, "optimizer": "muon"}
+CONVOLUTIONS = {"match": "conv_", "learning_rate": 0.1, "weight_decay": 0.0}
+EMBEDDING = {"match": "wte|lm_head", "learning_rate": 1e-2, "weight_decay": 0.1}
+MUON = {"match": "\\.h\\.", "learning_rate": 1e-2, "weight_decay": 0.1, "optimizer": "muon"}
 TABLES = {"match": "ngram\\.", "learning_rate": 1e-2, "weight_decay": 0.0, "optimizer": "sparse_adam"}
+NO_CONVOLUTION = {"conv_places": []}
+NO_TABLES = {"ngram_orders": [], "ngram_rows": [], "ngram_size": 0}
+
+
+def change(model, *groups):
+    return {"model": model, "train": {"groups": list(groups)}}
+
 
 COMMON = {
     "learned positions, not rotary": {"model": {"position": "learned"}},
@@ -36,19 +44,30 @@ COMMON = {
 }
 VARIANTS = {
     "default": COMMON | {
-        "AdamW, not Muon": {"train": {"groups": [ADAMW_EMBEDDING]}},
-        "embedding and head at the others' rate": {"train": {"groups": [{**ADAMW_EMBEDDING, "learning_rate": 2e-3}, MUON]}},
+        "no convolution": change(NO_CONVOLUTION, EMBEDDING, MUON),
+        "a convolution before attention too": {"model": {"conv_places": ["attention", "mlp"]}},
+        "no decay of Muon's matrices": change({}, CONVOLUTIONS, EMBEDDING, {**MUON, "weight_decay": 0.0}),
+        "AdamW, not Muon": change({}, CONVOLUTIONS, EMBEDDING),
+        "embedding and head at the others' rate": change({}, CONVOLUTIONS, {**EMBEDDING, "learning_rate": 2e-3}, MUON),
+        "convolutions at the others' rate": change({}, {**CONVOLUTIONS, "learning_rate": 2e-3}, EMBEDDING, MUON),
         "3 layers of 96, not 6 of 64": {"model": {"n_layer": 3, "n_head": 3, "n_embd": 96}},
     },
     "quick": COMMON | {
-        "no tables": {"model": {"ngram_orders": [], "ngram_rows": [], "ngram_size": 0}, "train": {"groups": [ADAMW_EMBEDDING]}},
+        "no convolution": change(NO_CONVOLUTION, EMBEDDING, TABLES),
+        "no tables": change(NO_TABLES, CONVOLUTIONS, EMBEDDING),
+        "neither tables nor convolution": change(NO_TABLES | NO_CONVOLUTION, EMBEDDING),
         "tables of 2 characters alone": {"model": {"ngram_orders": [2], "ngram_rows": [4290]}},
         "tables of 2 and 3": {"model": {"ngram_orders": [2, 3], "ngram_rows": [4290, 16384]}},
         "tables of 2, 3 and 4": {"model": {"ngram_orders": [2, 3, 4], "ngram_rows": [4290, 16384, 65536]}},
         "rows as wide as the model": {"model": {"ngram_size": 0}},
-        "tables at the others' rate": {"train": {"groups": [ADAMW_EMBEDDING, {**TABLES, "learning_rate": 2e-3}]}},
-        "embedding and head at the others' rate": {"train": {"groups": [{**ADAMW_EMBEDDING, "learning_rate": 2e-3}, TABLES]}},
-        "Muon in the blocks": {"train": {"groups": [ADAMW_EMBEDDING, TABLES, MUON]}},
+        "tables at the others' rate": change({}, CONVOLUTIONS, EMBEDDING, {**TABLES, "learning_rate": 2e-3}),
+        "embedding and head at the others' rate": change({}, CONVOLUTIONS, {**EMBEDDING, "learning_rate": 2e-3}, TABLES),
+        "Muon in the blocks": change({}, CONVOLUTIONS, EMBEDDING, TABLES, MUON),
+    },
+    "minute-tables": {
+        "no convolution": change(NO_CONVOLUTION, EMBEDDING, TABLES, MUON),
+        "no tables": change(NO_TABLES, CONVOLUTIONS, EMBEDDING, MUON),
+        "neither tables nor convolution": change(NO_TABLES | NO_CONVOLUTION, EMBEDDING, MUON),
     },
 }  # fmt: skip
 
@@ -56,9 +75,9 @@ VARIANTS = {
 def write_configs(preset, folder):
     """File name -> what was changed."""
     names = {}
-    for number, (what, change) in enumerate(VARIANTS[preset].items(), 1):
+    for number, (what, changed) in enumerate(VARIANTS[preset].items(), 1):
         name = f"without-{number:02}"
-        (folder / f"{name}.json").write_text(json.dumps({"extends": preset} | change))
+        (folder / f"{name}.json").write_text(json.dumps({"extends": preset} | changed))
         names[name] = what
     return names
 
