@@ -72,6 +72,12 @@ std::int64_t physical_memory() {
   return std::min(machine, of_cgroup("memory.max").value_or(machine));
 }
 
+std::int64_t resident_memory() {
+  std::ifstream in("/proc/self/statm");  // in pages
+  std::int64_t all = 0, resident = 0;
+  return in >> all >> resident ? resident * static_cast<std::int64_t>(sysconf(_SC_PAGE_SIZE)) : 0;
+}
+
 std::int64_t free_memory() {
   const std::int64_t machine = bytes_of_pages(_SC_AVPHYS_PAGES);
   const auto limit = of_cgroup("memory.max"), used = of_cgroup("memory.current");

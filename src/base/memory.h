@@ -16,7 +16,10 @@ std::optional<Error> as_memory_error(const std::exception& failure);
 /// Bytes of main memory this process may use: the machine's, capped by the cgroup's limit.
 std::int64_t physical_memory();
 
-/// Those of them that nothing uses now, files kept in memory counted as used.
+/// Bytes that this process has in main memory now, files mapped into it included.
+std::int64_t resident_memory();
+
+/// Bytes of physical_memory() that nothing uses now, files kept in memory counted as used.
 std::int64_t free_memory();
 
 }  // namespace chargpt

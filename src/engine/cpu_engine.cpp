@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -232,12 +233,6 @@ class CpuEngine : public Engine {
   std::vector<double> losses_, squares_;                   ///< by thread
 };
 
-std::string reason_against(const ModelConfig& config) {
-  if (config.type != "gpt") return "model.type = " + config.type;
-  if (config.norm_place != NormPlace::pre) return "model.norm_place = " + std::string(enum_name(config.norm_place));
-  return {};
-}
-
 std::string reason_against(const ParameterArena& arena, const TrainConfig& train) {
   if (train.dtype == Dtype::bfloat16 && cpu::bf16_kernels() == nullptr)
     return cpu::instruction_set() < cpu::processor_instruction_set()
@@ -261,7 +256,7 @@ cpu::Parameter find(const ParameterArena& arena, const std::string& name) {
 /// None, and then `why_not` says which option it is: "model.norm_place = post".
 std::optional<Plan> plan_for(const LanguageModel& model, const ParameterArena& arena, const TrainConfig& train,
                              std::string& why_not) {
-  why_not = reason_against(model.config());
+  why_not = cpu_engine_lacks(model.config());
   if (why_not.empty()) why_not = reason_against(arena, train);
   if (!why_not.empty()) return std::nullopt;
   const auto found = [&arena](const std::string& name, const auto& /*shape*/) { return find(arena, name); };
@@ -284,6 +279,39 @@ std::unique_ptr<Engine> make_cpu_engine(LanguageModel& model, ParameterArena& ar
   std::optional<Plan> plan = plan_for(model, arena, train, why_not);
   if (!plan) return nullptr;
   return std::make_unique<CpuEngine>(arena, std::move(*plan));
+}
+
+std::string cpu_engine_lacks(const ModelConfig& config) {
+  if (config.type != "gpt") return "model.type = " + config.type;
+  if (config.norm_place != NormPlace::pre) return "model.norm_place = " + std::string(enum_name(config.norm_place));
+  return {};
+}
+
+CpuEngineMemory cpu_engine_memory(const Config& config, std::int64_t vocab_size, std::int64_t dense_parameters,
+                                  std::int64_t threads) {
+  ModelConfig model = config.model;
+  model.block_size = 1;  // the plan's tables of positions are not what is counted, and may be large
+  const auto anywhere = [](const std::string& /*name*/, const std::vector<std::int64_t>& shape) {
+    return cpu::Parameter{.group = 0,
+                          .numel = std::reduce(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies())};
+  };
+  std::optional<Plan> plan =
+      cpu::plan_of(model, vocab_size, anywhere, std::nullopt, cpu::Packing::both, cpu::kernels());
+  TORCH_CHECK(plan, "a model of any options has a plan");
+  if (config.train.dtype == Dtype::bfloat16) plan->bf16 = cpu::bf16_kernels();
+  constexpr std::int64_t scored_tokens = 4096;  // at once, as evaluate/split_loss.cpp cuts a split
+  const std::int64_t T = config.model.block_size, B = config.train.batch_size;
+  const auto bytes = [](std::int64_t floats) { return static_cast<double>(AlignedFloats::bytes_of(floats)); };
+  const auto of_threads = [&](auto&& pass, std::int64_t windows) {  // of those that have a window
+    return static_cast<double>(std::min(threads, windows)) *
+           bytes(pass.count_buffers((windows + threads - 1) / threads, T));
+  };
+  const auto tokens = static_cast<double>(B) * static_cast<double>(T * config.train.gradient_accumulation_steps);
+  const double rows = tokens * static_cast<double>(plan->tables.size()) * static_cast<double>(plan->ngram_width);
+  const double gradients = static_cast<double>(std::min(threads, B) - 1) * bytes(dense_parameters);
+  return {.training = of_threads(ForwardBackward(*plan, cpu::kernels()), B) + gradients + sizeof(float) * rows,
+          .scoring = of_threads(Forward(*plan, cpu::kernels()), std::max<std::int64_t>(1, scored_tokens / T)),
+          .packed = bytes(plan->packed_floats)};
 }
 
 }  // namespace chargpt

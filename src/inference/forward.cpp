@@ -71,17 +71,21 @@ std::int64_t Forward::sequences_at_once(std::int64_t count, std::int64_t T) {
   return (count + chunks - 1) / chunks;
 }
 
-void Forward::prepare(std::int64_t sequences, std::int64_t T) {
-  const std::int64_t at_once = std::min(sequences, max_sequences(T));
-  if (at_once <= sequences_ && T == T_) return;
-  sequences_ = at_once;
+std::int64_t Forward::count_buffers(std::int64_t sequences, std::int64_t T) {
+  sequences_ = std::min(sequences, max_sequences(T));
   T_ = T;
-  inputs_.resize(static_cast<std::size_t>(at_once * T));
-  targets_.resize(inputs_.size());
   BumpAllocator count{.base = nullptr, .slack = k_.slack};
   allocate_buffers(count);
+  return count.used;
+}
+
+void Forward::prepare(std::int64_t sequences, std::int64_t T) {
+  if (std::min(sequences, max_sequences(T)) <= sequences_ && T == T_) return;
+  const std::int64_t floats = count_buffers(sequences, T);
+  inputs_.resize(static_cast<std::size_t>(sequences_ * T));
+  targets_.resize(inputs_.size());
   memory_ = AlignedFloats();
-  memory_ = AlignedFloats(count.used);
+  memory_ = AlignedFloats(floats);
   BumpAllocator memory{.base = memory_.data(), .slack = k_.slack};
   allocate_buffers(memory);
 }

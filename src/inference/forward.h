@@ -64,6 +64,8 @@ class Forward {
 
   /// Makes room for slices of up to `sequences` sequences of T tokens.
   void prepare(std::int64_t sequences, std::int64_t T);
+  /// How many floats that room would be.
+  std::int64_t count_buffers(std::int64_t sequences, std::int64_t T);
   /// Losses of each token, nats: (count, T). In float32, without dropout.
   void losses(const WeightPointers& weights, const BatchSlice& slice, float* losses);
 

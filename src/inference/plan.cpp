@@ -37,8 +37,8 @@ class Finder {
     if (packing_ == Packing::both) layer.packed_backward = place_of_packed(layer.out, layer.in);
     return layer;
   }
-  /// Nothing is missing, and these are all `numel` numbers of the model.
-  bool found_all(std::int64_t numel) const { return complete_ && numel_ == numel; }
+  /// Nothing is missing, and these are all `numel` numbers of the model, if it is known how many it has.
+  bool found_all(std::optional<std::int64_t> numel) const { return complete_ && numel_ == numel.value_or(numel_); }
   std::int64_t packed_floats() const { return packed_ + kernels_.slack; }
 
  private:
@@ -215,7 +215,7 @@ void read_parameters(Plan& plan, const ModelConfig& config, Finder& finder) {
 }  // namespace
 
 std::optional<Plan> plan_of(const ModelConfig& config, std::int64_t vocab_size, const FindParameter& find,
-                            std::int64_t numel, Packing packing, const Kernels& kernels) {
+                            std::optional<std::int64_t> numel, Packing packing, const Kernels& kernels) {
   Plan plan;
   plan.packing = packing;
   read_sizes(plan, config, vocab_size);

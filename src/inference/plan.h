@@ -106,10 +106,10 @@ struct Plan {
 };
 
 /// The plan of a model of these options whose parameters are those that `find` finds, `numel` numbers in all; none
-/// where a parameter is missing, of another size, or one more is there than the options ask for. `config` must pass
-/// check_model_config().
+/// where a parameter is missing, of another size, or one more is there than the options ask for. Without `numel` any
+/// number of them will do. `config` must pass check_model_config().
 std::optional<Plan> plan_of(const ModelConfig& config, std::int64_t vocab_size, const FindParameter& find,
-                            std::int64_t numel, Packing packing, const Kernels& kernels);
+                            std::optional<std::int64_t> numel, Packing packing, const Kernels& kernels);
 
 /// What is added to the embedding of each position, (block_size, C): learned or sinusoidal vectors; null where there
 /// are none.

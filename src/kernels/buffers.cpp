@@ -11,6 +11,11 @@ namespace {
 
 constexpr std::int64_t huge_page = 2 * 1024 * 1024 / sizeof(float);  ///< floats
 
+/// Floats that a piece of `count` begins and ends at a multiple of.
+std::int64_t unit_of(std::int64_t count) {
+  return count >= huge_page ? huge_page : cache_line;
+}
+
 }  // namespace
 
 long row_stride(long width) {
@@ -26,15 +31,17 @@ long vnni_stride(long width) {
   return 2 * row_stride(rounded_up(width, 2 * cache_line));
 }
 
+std::int64_t AlignedFloats::bytes_of(std::int64_t count) {
+  return rounded_up(count, unit_of(count)) * static_cast<std::int64_t>(sizeof(float));
+}
+
 AlignedFloats::AlignedFloats(std::int64_t count) {
   if (count == 0) return;
-  const bool large = count >= huge_page;
-  const std::int64_t unit = large ? huge_page : cache_line;
-  const auto bytes = static_cast<std::size_t>(rounded_up(count, unit)) * sizeof(float);
-  data_.reset(static_cast<float*>(std::aligned_alloc(static_cast<std::size_t>(unit) * sizeof(float), bytes)));
+  const auto bytes = static_cast<std::size_t>(bytes_of(count));
+  data_.reset(static_cast<float*>(std::aligned_alloc(static_cast<std::size_t>(unit_of(count)) * sizeof(float), bytes)));
   if (!data_) throw std::bad_alloc();
 #ifdef MADV_HUGEPAGE
-  if (large)
+  if (count >= huge_page)
     madvise(data_.get(), bytes, MADV_HUGEPAGE);  // a wish: without it only the translation of addresses is slower
 #endif
   std::memset(data_.get(), 0, bytes);

@@ -25,6 +25,8 @@ long vnni_stride(long width);
 class AlignedFloats {
  public:
   explicit AlignedFloats(std::int64_t count = 0);
+  /// What `count` floats take: large ones whole huge pages.
+  static std::int64_t bytes_of(std::int64_t count);
   float* data() const { return data_.get(); }
 
  private:

@@ -20,7 +20,7 @@ struct PlanEvent {
   std::string length_set_by = {};               ///< the option that determined max_iters: "train.max_epochs", …
   std::vector<std::string> longer_limits = {};  ///< the other limits that were set and are longer
   double epochs = 0;
-  std::int64_t memory_bytes = 0;          ///< estimated peak of weights, moments and activations
+  std::int64_t memory_bytes = 0;          ///< estimated peak of the process, or of a device that is not the CPU
   std::int64_t disk_bytes = 0;            ///< of the checkpoints kept
   std::optional<double> seconds;          ///< estimated from a few measured steps
   bool leaks = false;                     ///< the model sees its own targets; its loss means nothing

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "engine/cpu_engine.h"
 #include "inference/dimensions.h"
 #include "inference/ngram_rows.h"
 #include "parameters/group_patterns.h"
@@ -32,6 +33,18 @@ double floats_per_layer(const ModelConfig& model) {
   return (10 + convolutions) * width + 3 * hidden + scores;
 }
 
+double of_autograd(const Config& config, const RunSize& run) {
+  const double tokens = static_cast<double>(config.train.batch_size) * static_cast<double>(config.model.block_size);
+  const double layers = static_cast<double>(config.model.n_layer) * floats_per_layer(config.model);
+  return bytes_per_float * tokens * (layers + 3 * static_cast<double>(run.vocab_size));
+}
+
+double of_cpu_engine(const Config& config, const RunSize& run, double dense_parameters) {
+  const CpuEngineMemory memory =
+      cpu_engine_memory(config, run.vocab_size, static_cast<std::int64_t>(dense_parameters), run.threads);
+  return memory.training + memory.scoring + memory.packed;
+}
+
 /// Parameters in tables of which a step touches few rows.
 double row_sparse_parameters(const Config& config, std::int64_t vocab_size) {
   double count = 0;
@@ -53,17 +66,14 @@ std::string gigabytes(std::int64_t bytes) {
 
 }  // namespace
 
-std::int64_t memory_estimate(const Config& config, std::int64_t vocab_size, std::int64_t parameters) {
-  const double tokens = static_cast<double>(config.train.batch_size) * static_cast<double>(config.model.block_size);
-  const double layers = static_cast<double>(config.model.n_layer) * floats_per_layer(config.model);
-  const double activations = tokens * (layers + 3 * static_cast<double>(vocab_size));
+std::int64_t memory_estimate(const Config& config, const RunSize& run) {
   const bool rolls_back = config.train.on_nonfinite == OnNonfinite::rollback, averages = config.train.ema > 0;
   // a rollback point is a copy; while the averages are evaluated, the trained weights are put aside
   const double rows = (rolls_back ? 7 : 4) + (averages ? 2 : 0) + (averages && rolls_back ? 1 : 0);
-  const double tables = row_sparse_parameters(config, vocab_size);
-  const double dense = static_cast<double>(parameters) - tables;
-  const double kept = rows * dense + (rolls_back ? 4 : 2) * tables;
-  return whole_bytes(bytes_per_float * (kept + activations));
+  const double tables = row_sparse_parameters(config, run.vocab_size);
+  const double dense = static_cast<double>(run.parameters) - tables;
+  const double kept = bytes_per_float * (rows * dense + (rolls_back ? 4 : 2) * tables);
+  return whole_bytes(kept + (run.cpu_engine ? of_cpu_engine(config, run, dense) : of_autograd(config, run)));
 }
 
 std::int64_t disk_estimate(const Config& config, std::int64_t vocab_size, std::int64_t parameters) {

@@ -7,11 +7,17 @@
 
 namespace chargpt {
 
-/// Bytes at the peak of a step: weights, gradients and two moments in float32 (of n-gram tables by touched rows:
-/// weights and one moment; weights and moments twice if a rollback may need them; with train.ema averaged weights,
-/// but of such tables), and what autograd keeps of one micro-batch: per token some 18 rows of n_embd and the
-/// feed-forward's hidden row per layer, and three rows of logits.
-std::int64_t memory_estimate(const Config& config, std::int64_t vocab_size, std::int64_t parameters);
+/// What beside the config a run's memory depends on.
+struct RunSize {
+  std::int64_t vocab_size = 0, parameters = 0, threads = 1;
+  bool cpu_engine = false;  ///< the CPU engine trains it, not autograd
+};
+
+/// Bytes at the peak of training, beside what the process has before: weights, gradients and two moments in float32 (of
+/// n-gram tables by touched rows: weights and one moment; weights and moments twice if a rollback may need them; with
+/// train.ema averaged weights, but of such tables), and what the engine computes in. Autograd keeps of one micro-batch,
+/// per token, some 18 rows of n_embd and the feed-forward's hidden row per layer, and three rows of logits.
+std::int64_t memory_estimate(const Config& config, const RunSize& run);
 
 /// Bytes of the checkpoints kept (train.keep of them, the best, and what a rollback returns to): weights, two moments
 /// and averaged weights in float32 (of such tables weights and one moment, and less by the rows that no n-gram of the

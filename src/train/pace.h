@@ -24,8 +24,9 @@ struct Pace {
 
 /// Work that follows a run and must also fit into train.max_seconds.
 struct ClosingWork {
-  double validations = 0;  ///< passes over the whole validation split
-  double seconds = 0;      ///< of everything else
+  double validations = 0;   ///< passes over the whole validation split
+  double seconds = 0;       ///< of everything else
+  std::int64_t memory = 0;  ///< bytes at most, beside what the run holds until the process ends
 };
 
 /// The closing work that `max_seconds` leaves time for: all of it or, if its validations would take more than a fifth,

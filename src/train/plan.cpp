@@ -70,7 +70,6 @@ PlanEvent plan_of(const ResolvedConfig& resolved, const Corpus& corpus, const Le
   std::erase(plan.longer_limits, plan.length_set_by);
   plan.epochs = static_cast<double>(state.max_iters) * static_cast<double>(plan.tokens_per_step) /
                 static_cast<double>(plan.train_tokens);
-  plan.memory_bytes = memory_estimate(config, plan.vocab_size, plan.parameters);
   plan.disk_bytes = disk_estimate(config, plan.vocab_size, plan.parameters);
   plan.leaks = learner.model->leaks();
   plan.notices = notices_of(resolved, learner, state.threads);

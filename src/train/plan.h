@@ -13,7 +13,7 @@
 
 namespace chargpt {
 
-/// Sizes, epochs, memory, disk, and a notice wherever an option and the machine disagree. `config` with its length
+/// Sizes, epochs, disk, and a notice wherever an option and the machine disagree. `config` with its length
 /// settled.
 PlanEvent plan_of(const ResolvedConfig& config, const Corpus& corpus, const Learner& learner, const RunState& state);
 

@@ -10,6 +10,7 @@
 #include "base/line_of.h"
 #include "base/memory.h"
 #include "config/changed_options.h"
+#include "engine/cpu_engine.h"
 #include "engine/device.h"
 #include "inference/model_types.h"
 #include "learner/learner.h"
@@ -31,15 +32,23 @@ namespace {
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
-/// What can be refused before anything large is allocated.
-ResolvedConfig checked(ResolvedConfig config, const Corpus& corpus, const torch::Device& device) {
-  check_model_config(config.config.model);
-  check_splits(corpus, config.config.model.block_size);
+/// What can be refused is refused before anything large is allocated. Bytes of the process at its peak or, of a run on
+/// another device, of that device.
+std::int64_t checked_memory(const Config& config, const Corpus& corpus, const torch::Device& device,
+                            std::int64_t threads, const TrainerOptions& options) {
+  check_model_config(config.model);
+  check_splits(corpus, config.model.block_size);
   const std::int64_t vocab_size = corpus.vocabulary().size();
-  const std::int64_t estimate =
-      memory_estimate(config.config, vocab_size, count_parameters(config.config.model, vocab_size));
-  if (device.is_cpu()) check_memory(config.config, estimate, physical_memory());
-  return config;
+  const std::int64_t training = memory_estimate(
+      config,
+      {.vocab_size = vocab_size,
+       .parameters = count_parameters(config.model, vocab_size),
+       .threads = threads,
+       .cpu_engine = device.is_cpu() && options.engine != "autograd" && cpu_engine_lacks(config.model).empty()});
+  if (!device.is_cpu()) return training;
+  check_memory(config, training, physical_memory());
+  constexpr std::int64_t first_operations = 14'000'000;  // what they touch of LibTorch's code, measured
+  return resident_memory() + first_operations + training + options.closing.memory;
 }
 
 }  // namespace
@@ -72,6 +81,7 @@ struct Trainer::Impl {
   const std::int64_t threads;
   const torch::Device device;
   const Corpus corpus;
+  const std::int64_t memory_bytes;  ///< estimated
   RunClock clock;
   RunLength length;
   RunState state;
@@ -91,9 +101,9 @@ Trainer::Impl::Impl(ResolvedConfig config, Corpus corpus_in, const TrainerOption
     : threads(set_threads(options.threads)),
       device(choose_device(options.device)),
       corpus(std::move(corpus_in)),
+      memory_bytes(checked_memory(config.config, corpus, device, threads, options)),
       clock(options.clock, options.process_started),
-      length(checked(std::move(config), corpus, device), corpus.train().size(), options.closing, options.settled,
-             clock),
+      length(std::move(config), corpus.train().size(), options.closing, options.settled, clock),
       emitter(clock, state, options.stop),
       learner(settings(), corpus, device, options.engine),
       evaluator(settings(), corpus, learner, emitter),
@@ -149,6 +159,7 @@ PlanEvent Trainer::Impl::plan(bool measure) {
   settle_length();
   PlanEvent event = plan_of(length.config(), corpus, learner, state);
   event.run = folder.known_path().string();
+  event.memory_bytes = memory_bytes;
   event.notices.insert(event.notices.begin(), notices.begin(), notices.end());
   if (measure) event.seconds = length.expected_seconds(meter, state.step);
   planned = event;

@@ -15,6 +15,7 @@
 #include "cli/process.h"
 #include "cli/signals.h"
 #include "generate/generate.h"
+#include "inference/model_types.h"
 #include "report/format.h"
 #include "report/log.h"
 
@@ -41,6 +42,13 @@ double seconds_of_baselines(const Corpus& corpus) {
   const double scale = static_cast<double>(corpus.train().size() + corpus.val().size()) /
                        static_cast<double>(part.train().size() + part.val().size());
   return (steady_seconds() - begun) * scale * slower_when_longer;
+}
+
+/// Bytes of the best checkpoint, loaded anew, and of the baselines: 21 to 37 for each token of four texts.
+std::int64_t memory_of_result(const Config& config, const Corpus& corpus) {
+  constexpr std::int64_t bytes_per_token = 28, most_tokens = 10'000'000, bytes_per_parameter = 4;
+  return bytes_per_parameter * count_parameters(config.model, corpus.vocabulary().size()) +
+         bytes_per_token * std::min(most_tokens, corpus.all().size());
 }
 
 /// Thrown when train.max_seconds is up.
@@ -150,11 +158,13 @@ void print(const Result& result, const std::string& sample, const std::filesyste
 }  // namespace
 
 ClosingWork work_after_a_run(const Config& config, const Corpus& corpus) {
+  ClosingWork work{.memory = memory_of_result(config, corpus)};
   const double most = config.train.max_seconds;
-  if (most == 0) return {};
+  if (most == 0) return work;
   const double baselines = seconds_of_baselines(corpus);
-  return {.validations = validations(config),
-          .seconds = seconds_of_the_rest + (baselines <= most_for_baselines * most ? baselines : 0)};
+  work.validations = validations(config);
+  work.seconds = seconds_of_the_rest + (baselines <= most_for_baselines * most ? baselines : 0);
+  return work;
 }
 
 void print_result(const Trainer& trainer, const std::filesystem::path& run, const TrainingArguments& arguments,

@@ -69,6 +69,18 @@ class TrainTest(ProgramTest):
             self.assertIn(key, plan)
         self.assertEqual(list(self.folder.iterdir()), [])
 
+    def test_the_estimate_of_memory_is_within_15_percent_of_the_peak(self):
+        for preset, threads in (("default", 1), ("nanogpt-cpu", 16), ("quick", 2)):
+            with self.subTest(preset=preset, threads=threads):
+                training = ["train", preset, "--engine", "cpu", "--threads", threads, "--max_iters", 1, "--text", SAMPLE_TEXT]
+                estimate = self.succeed(*training, "--dry-run", "--json").json["memory_bytes"]
+                process = subprocess.Popen(command(*training), cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                _, status, usage = os.wait4(process.pid, 0)
+                process.returncode = os.waitstatus_to_exitcode(status)
+                self.assertEqual(process.returncode, 0)
+                peak = usage.ru_maxrss * 1024
+                self.assertLess(abs(estimate / peak - 1), 0.15, f"{estimate} estimated, {peak} at the peak")
+
     def test_dry_run_refuses_an_occupied_folder_as_the_run_would(self):
         self.train("r", "ladder/bigram", 1)
         (self.folder / "photos").mkdir()

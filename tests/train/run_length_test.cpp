@@ -131,21 +131,46 @@ TEST_CASE("an evaluation takes a tenth of the time at most") {
   CHECK(evaluated_batches(0, pace, 1000, 10) == 1);
 }
 
-TEST_CASE("memory is four rows of parameters and what a micro-batch keeps") {
+TEST_CASE("by autograd memory is four rows of parameters and what a micro-batch keeps") {
   Config config;
   config.model.n_layer = 1;
   config.model.n_embd = 10;
   config.model.block_size = 4;
   config.train.batch_size = 2;
+  const RunSize run{.vocab_size = 65, .parameters = 1000};
   // per token: 10 * 10 of attention and sums, 3 * 40 of the feed-forward, 3 * 65 of logits
-  CHECK(memory_estimate(config, 65, 1000) == 4 * (4 * 1000 + 8 * (100 + 120 + 3 * 65)));
+  CHECK(memory_estimate(config, run) == 4 * (4 * 1000 + 8 * (100 + 120 + 3 * 65)));
   config.train.ema = 0.999;  // the averages, and the trained weights beside them while those are evaluated
-  CHECK(memory_estimate(config, 65, 1000) == 4 * (6 * 1000 + 8 * (100 + 120 + 3 * 65)));
+  CHECK(memory_estimate(config, run) == 4 * (6 * 1000 + 8 * (100 + 120 + 3 * 65)));
+}
+
+TEST_CASE("an estimate of memory does not wrap around") {
+  Config config;
   config.model.n_layer = 1000;
   config.model.n_embd = 65536;
   config.model.block_size = 1048576;
   config.train.batch_size = 1048576;
-  CHECK(memory_estimate(config, 1114112, std::int64_t{1} << 60) > 0);
+  for (const bool cpu_engine : {false, true})
+    for (const std::int64_t threads : {1, 1000})
+      CHECK(memory_estimate(config, {.vocab_size = 1114112,
+                                     .parameters = std::int64_t{1} << 60,
+                                     .threads = threads,
+                                     .cpu_engine = cpu_engine}) > std::int64_t{1} << 50);
+}
+
+TEST_CASE("on the CPU engine each thread that has windows takes memory of its own, and all but the first gradients") {
+  Config config;
+  config.train.batch_size = 3;
+  const auto with = [&config](std::int64_t threads, std::int64_t parameters) {
+    return memory_estimate(config,
+                           {.vocab_size = 65, .parameters = parameters, .threads = threads, .cpu_engine = true});
+  };
+  const std::int64_t large = std::int64_t{1} << 19;  // whole huge pages
+  CHECK(with(1, 2 * large) - with(1, large) == 4 * 4 * large);
+  CHECK(with(2, 2 * large) - with(2, large) == 4 * 5 * large);
+  CHECK(with(3, 2 * large) - with(3, large) == 4 * 6 * large);
+  CHECK(with(64, 2 * large) - with(64, large) == 4 * 6 * large);
+  CHECK(with(2, 0) > with(1, 0));
 }
 
 TEST_CASE("disk is weights and two moments for each checkpoint kept and the best") {
@@ -161,15 +186,17 @@ TEST_CASE("n-gram tables by touched rows need one moment and no gradient, others
   config.model.ngram_orders = {2, 3};
   config.model.ngram_rows = {100, 50};
   config.model.ngram_size = 10;
-  const std::int64_t all = 10'000, dense = memory_estimate(config, 65, all);
+  const std::int64_t all = 10'000;
+  const RunSize run{.vocab_size = 65, .parameters = all};
+  const std::int64_t dense = memory_estimate(config, run);
   config.train.keep = 1;
   config.train.groups = {
       {.match = "ngram.3", .learning_rate = 1, .weight_decay = 0, .optimizer = UpdateRule::sparse_adam, .momentum = 0},
       {.match = "ngram", .learning_rate = 1, .weight_decay = 0, .optimizer = UpdateRule::adamw, .momentum = 0}};
-  CHECK(dense - memory_estimate(config, 65, all) == 4 * 2 * 500);
+  CHECK(dense - memory_estimate(config, run) == 4 * 2 * 500);
   CHECK(disk_estimate(config, 65, all) == 4 * 2 * (3 * all - 500));
   config.train.groups.erase(config.train.groups.begin());
-  CHECK(memory_estimate(config, 65, all) == dense);
+  CHECK(memory_estimate(config, run) == dense);
 }
 
 TEST_CASE("a step far beyond the memory is refused with what to lower") {

@@ -359,7 +359,8 @@ TEST_CASE("what cannot work is refused before anything is made") {
   config = small_config();
   config.config.train.batch_size = 1048576;
   config.config.train.max_iters = 1;
-  config.config.model.n_embd = 4096;
+  config.config.model.n_embd = 65536;
+  config.config.model.n_layer = 100;
   CHECK_THROWS_WITH(SmallRun(config), Catch::Contains("lower train.batch_size = 1048576"));
 }
 

@@ -16,6 +16,7 @@ class ForwardBackward : private Forward {
  public:
   ForwardBackward(const Plan& plan, const Kernels& kernels) : Forward(plan, kernels, /*for_backward=*/true) {}
 
+  using Forward::count_buffers;
   using Forward::prepare;
   /// Before the first slice of a step. `gradients`: by group; only what a slice touches is written.
   void begin(const WeightPointers& weights, std::span<float* const> gradients);

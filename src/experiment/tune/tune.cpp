@@ -8,6 +8,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "engine/cpu_engine.h"
+#include "engine/device.h"
 #include "inference/model_types.h"
 #include "learner/step.h"
 #include "report/format.h"
@@ -83,8 +85,11 @@ class Search {
   }
 
   std::int64_t memory_of(const Config& config) const {
-    const std::int64_t vocab_size = corpus_.vocabulary().size();
-    return memory_estimate(config, vocab_size, count_parameters(config.model, vocab_size));
+    const std::int64_t vocab_size = corpus_.vocabulary().size(), threads = options_.trainer.threads;
+    return resident_ + memory_estimate(config, {.vocab_size = vocab_size,
+                                                .parameters = count_parameters(config.model, vocab_size),
+                                                .threads = threads > 0 ? threads : physical_cores(),
+                                                .cpu_engine = cpu_engine_lacks(config.model).empty()});
   }
 
   bool allowed(const Config& config) const {
@@ -275,8 +280,9 @@ class Search {
   double begun_;
   ResolvedConfig given_;
   Corpus corpus_;
-  double overhead_ = 0;  ///< seconds of a training beside its own time
-  std::string pattern_;  ///< of embedding and head, where the model has them by those names
+  std::int64_t resident_ = resident_memory();  ///< at the start
+  double overhead_ = 0;                        ///< seconds of a training beside its own time
+  std::string pattern_;                        ///< of embedding and head, where the model has them by those names
   Tuning tuning_;
 };
 
