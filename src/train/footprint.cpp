@@ -84,13 +84,18 @@ std::int64_t disk_estimate(const Config& config, std::int64_t vocab_size, std::i
   return whole_bytes(bytes_per_float * kept * (static_cast<double>(config.train.keep) + beside));
 }
 
-void check_memory(const Config& config, std::int64_t estimate, std::int64_t available) {
-  if (estimate / 2 <= available) return;
-  throw Error(ExitCode::memory, "a step needs about " + gigabytes(estimate) + " of memory and there are " +
-                                    gigabytes(available) +
-                                    "; lower train.batch_size = " + std::to_string(config.train.batch_size) +
-                                    " (and raise train.gradient_accumulation_steps), model.block_size = " +
-                                    std::to_string(config.model.block_size) + " or the model's size");
+void check_memory(const Config& config, const RunSize& run, std::int64_t available) {
+  const std::int64_t estimate = memory_estimate(config, run);
+  if (static_cast<double>(estimate) / (run.cpu_engine ? 1.15 : 2) <= static_cast<double>(available)) return;
+  const auto option = [](const char* name, std::int64_t value) { return name + (" = " + std::to_string(value)); };
+  // the CPU engine takes one window a thread, however many are in a batch
+  const std::string first = run.cpu_engine ? "--threads " + std::to_string(run.threads)
+                                           : option("train.batch_size", config.train.batch_size) +
+                                                 " (and raise train.gradient_accumulation_steps)";
+  throw Error(ExitCode::memory,
+              "training needs about " + gigabytes(estimate) + " of memory and there are " + gigabytes(available) +
+                  "; lower " + first + ", " + option("model.block_size", config.model.block_size) + ", " +
+                  option("model.n_embd", config.model.n_embd) + " or " + option("model.n_layer", config.model.n_layer));
 }
 
 }  // namespace chargpt

@@ -24,8 +24,8 @@ std::int64_t memory_estimate(const Config& config, const RunSize& run);
 /// text has).
 std::int64_t disk_estimate(const Config& config, std::int64_t vocab_size, std::int64_t parameters);
 
-/// Error memory, naming batch_size and block_size, if the estimate is more than twice `available` bytes: an estimate
-/// may be off by half, but such a run would be killed without a word.
-void check_memory(const Config& config, std::int64_t estimate, std::int64_t available);
+/// Error memory, naming what would lower it, if the estimate is well above `available` bytes, where such a run would be
+/// killed without a word. Of the CPU engine it is within 15 %, of autograd perhaps off by half.
+void check_memory(const Config& config, const RunSize& run, std::int64_t available);
 
 }  // namespace chargpt

@@ -39,14 +39,14 @@ std::int64_t checked_memory(const Config& config, const Corpus& corpus, const to
   check_model_config(config.model);
   check_splits(corpus, config.model.block_size);
   const std::int64_t vocab_size = corpus.vocabulary().size();
-  const std::int64_t training = memory_estimate(
-      config,
-      {.vocab_size = vocab_size,
-       .parameters = count_parameters(config.model, vocab_size),
-       .threads = threads,
-       .cpu_engine = device.is_cpu() && options.engine != "autograd" && cpu_engine_lacks(config.model).empty()});
+  const RunSize run{
+      .vocab_size = vocab_size,
+      .parameters = count_parameters(config.model, vocab_size),
+      .threads = threads,
+      .cpu_engine = device.is_cpu() && options.engine != "autograd" && cpu_engine_lacks(config.model).empty()};
+  const std::int64_t training = memory_estimate(config, run);
   if (!device.is_cpu()) return training;
-  check_memory(config, training, physical_memory());
+  check_memory(config, run, physical_memory());
   constexpr std::int64_t first_operations = 14'000'000;  // what they touch of LibTorch's code, measured
   return resident_memory() + first_operations + training + options.closing.memory;
 }

@@ -199,12 +199,25 @@ TEST_CASE("n-gram tables by touched rows need one moment and no gradient, others
   CHECK(memory_estimate(config, run) == dense);
 }
 
-TEST_CASE("a step far beyond the memory is refused with what to lower") {
+TEST_CASE("what is beyond the memory is refused with what to lower") {
   Config config;
-  CHECK_NOTHROW(check_memory(config, 2'000, 1'000));
-  CHECK_THROWS_WITH(check_memory(config, 64'000'000'000, 8'000'000'000),
-                    "a step needs about 64 GB of memory and there are 8 GB; lower train.batch_size = 12 (and raise "
-                    "train.gradient_accumulation_steps), model.block_size = 64 or the model's size");
+  RunSize run{.vocab_size = 65, .parameters = 1'000'000'000};
+  const auto check = [&](double of_estimate) {
+    check_memory(config, run,
+                 static_cast<std::int64_t>(of_estimate * static_cast<double>(memory_estimate(config, run))));
+  };
+  CHECK_NOTHROW(check(0.51));
+  CHECK_THROWS_WITH(
+      check(0.49),
+      "training needs about 16 GB of memory and there are 7.86 GB; lower train.batch_size = 12 (and raise "
+      "train.gradient_accumulation_steps), model.block_size = 64, model.n_embd = 128 or model.n_layer = 4");
+  run.threads = 4;
+  run.cpu_engine = true;
+  CHECK_NOTHROW(check(0.88));
+  CHECK_THROWS_WITH(
+      check(0.86),
+      "training needs about 28 GB of memory and there are 24.1 GB; lower --threads 4, model.block_size = 64, "
+      "model.n_embd = 128 or model.n_layer = 4");
 }
 
 TEST_CASE("what a resumed run has changed is named") {
