@@ -3,9 +3,13 @@
 
 #include <stdlib.h>
 
+#include <cstddef>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace chargpt {
 
@@ -24,6 +28,18 @@ class TestFolder {
   TestFolder& operator=(const TestFolder&) = delete;
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
+
+  /// Writes a file, and the folders it lies in, and returns its path.
+  std::string write(const std::string& name, std::string_view bytes) const {
+    const std::filesystem::path file = path_ / name;
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream(file, std::ios::binary) << bytes;
+    return file.string();
+  }
+
+  std::size_t entries() const {
+    return std::distance(std::filesystem::directory_iterator(path_), std::filesystem::directory_iterator());
+  }
 
  private:
   std::filesystem::path path_;

@@ -67,20 +67,4 @@ std::vector<std::string> changed_training(const Config& then, const Config& now)
   return lines;
 }
 
-std::vector<std::string> schedule_warnings(const TrainConfig& train) {
-  std::vector<std::string> lines;
-  if (train.warmup_iters >= train.max_iters && train.max_iters > 0)
-    lines.push_back(line_of("train.warmup_iters = ", train.warmup_iters, " is not below the run's ", train.max_iters,
-                            " steps: the learning rate never reaches its peak"));
-  if (train.lr_schedule == LrSchedule::constant) return lines;
-  if (train.lr_decay_iters > train.max_iters)
-    lines.push_back(
-        line_of("train.lr_decay_iters = ", train.lr_decay_iters, " is beyond the run's ", train.max_iters,
-                " steps: the learning rate never comes down to min_lr (0 makes the decay follow the run's length)"));
-  if (train.min_lr > train.learning_rate)
-    lines.push_back(line_of("train.min_lr = ", train.min_lr, " is above train.learning_rate = ", train.learning_rate,
-                            ": the learning rate rises"));
-  return lines;
-}
-
 }  // namespace chargpt

@@ -31,8 +31,4 @@ std::vector<std::string> differing_conditions(const RunConditions& then, const R
 /// training.
 std::vector<std::string> changed_training(const Config& then, const Config& now);
 
-/// Options of a schedule that can hardly be intended: warm-up longer than the run, decay that ends after it, a rate
-/// that rises.
-std::vector<std::string> schedule_warnings(const TrainConfig& train);
-
 }  // namespace chargpt

@@ -1,10 +1,12 @@
 #include "train/idle_options.h"
-#include "train/run_length.h"
 
 #include <algorithm>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <sstream>
+
+#include "base/line_of.h"
+#include "train/run_length.h"
 
 namespace chargpt {
 namespace {
@@ -135,6 +137,22 @@ std::vector<std::string> overridden_by_groups(const ResolvedConfig& resolved, co
   };
   tell("train.learning_rate", train.learning_rate, &GroupConfig::learning_rate);
   tell("train.weight_decay", train.weight_decay, &GroupConfig::weight_decay);
+  return lines;
+}
+
+std::vector<std::string> schedule_warnings(const TrainConfig& train) {
+  std::vector<std::string> lines;
+  if (train.warmup_iters >= train.max_iters && train.max_iters > 0)
+    lines.push_back(line_of("train.warmup_iters = ", train.warmup_iters, " is not below the run's ", train.max_iters,
+                            " steps: the learning rate never reaches its peak"));
+  if (train.lr_schedule == LrSchedule::constant) return lines;
+  if (train.lr_decay_iters > train.max_iters)
+    lines.push_back(
+        line_of("train.lr_decay_iters = ", train.lr_decay_iters, " is beyond the run's ", train.max_iters,
+                " steps: the learning rate never comes down to min_lr (0 makes the decay follow the run's length)"));
+  if (train.min_lr > train.learning_rate)
+    lines.push_back(line_of("train.min_lr = ", train.min_lr, " is above train.learning_rate = ", train.learning_rate,
+                            ": the learning rate rises"));
   return lines;
 }
 

@@ -2,7 +2,6 @@
 
 #include "base/line_of.h"
 #include "engine/device.h"
-#include "train/conditions.h"
 #include "train/evaluator.h"
 #include "train/footprint.h"
 #include "train/idle_options.h"

@@ -13,28 +13,12 @@
 
 #include "base/error.h"
 #include "test.h"
+#include "test_folder.h"
 
 namespace chargpt {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// An empty folder that is gone afterwards.
-class Folder {
- public:
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "chargpt-files-XXXXXX").string();
-    REQUIRE(::mkdtemp(name.data()) != nullptr);
-    path_ = name;
-  }
-  ~Folder() { fs::remove_all(path_); }
-  fs::path operator/(const char* name) const { return path_ / name; }
-  std::size_t entries() const { return std::distance(fs::directory_iterator(path_), fs::directory_iterator()); }
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 /// Code and line of the Error that `action` ends with.
 template <class Action>
@@ -50,7 +34,7 @@ std::pair<ExitCode, std::string> error_of(Action&& action) {
 using Failure = std::pair<ExitCode, std::string>;
 
 TEST_CASE("what is written is read back, every byte") {
-  const Folder folder;
+  const TestFolder folder;
   std::string bytes(200000, '\0');
   for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * 31 >> 3);
   write_file_atomically(folder / "f", bytes);
@@ -62,7 +46,7 @@ TEST_CASE("what is written is read back, every byte") {
 }
 
 TEST_CASE("a file that is not there, a folder and a file above the limit are named") {
-  const Folder folder;
+  const TestFolder folder;
   const std::string base = folder.path().string();
   CHECK(error_of([&] { read_file(folder / "no"); }) == Failure{ExitCode::missing, base + "/no does not exist"});
   CHECK(error_of([&] { read_file(folder.path()); }) ==
@@ -78,7 +62,7 @@ TEST_CASE("an endless file is read no further than the limit") {
 }
 
 TEST_CASE("a write that fails leaves the old file and nothing else") {
-  const Folder folder;
+  const TestFolder folder;
   fs::create_directory(folder / "taken");
   const std::string base = folder.path().string();
   CHECK(error_of([&] { write_file_atomically(folder / "taken", "x"); }) ==
@@ -89,7 +73,7 @@ TEST_CASE("a write that fails leaves the old file and nothing else") {
 }
 
 TEST_CASE("a file or link of somebody else's that has a temporary file's name is neither written to nor followed") {
-  const Folder folder;
+  const TestFolder folder;
   write_file_atomically(folder / "elsewhere", "mine");
   const auto temporary = [&](int number) {
     return folder / (".f.tmp-" + std::to_string(::getpid()) + "-" + std::to_string(number)).c_str();
@@ -104,7 +88,7 @@ TEST_CASE("a file or link of somebody else's that has a temporary file's name is
 }
 
 TEST_CASE("readers see the old or the new file, never a part") {
-  const Folder folder;
+  const TestFolder folder;
   const std::string a(100000, 'a'), b(100000, 'b');
   write_file_atomically(folder / "f", a);
   std::thread writer([&] {
@@ -120,7 +104,7 @@ TEST_CASE("readers see the old or the new file, never a part") {
 }
 
 TEST_CASE("what a descriptor takes is counted, where it stands or at an offset") {
-  const Folder folder;
+  const TestFolder folder;
   const auto bytes = [](std::string_view text) { return std::as_bytes(std::span(text)); };
   const int file = ::open((folder / "f").c_str(), O_RDWR | O_CREAT, 0666);
   CHECK(write_all(file, bytes("abc")) == 3);
@@ -140,7 +124,7 @@ TEST_CASE("crc64 gives xz's check value and can be continued") {
 }
 
 TEST_CASE("a mapped file shows its bytes and can be moved") {
-  const Folder folder;
+  const TestFolder folder;
   write_file_atomically(folder / "f", "abc");
   write_file_atomically(folder / "empty", "");
   MappedFile file(folder / "f");
@@ -153,7 +137,7 @@ TEST_CASE("a mapped file shows its bytes and can be moved") {
 }
 
 TEST_CASE("of what the program keeps only regular files are read and mapped, and nothing is waited for") {
-  const Folder folder;
+  const TestFolder folder;
   const std::string base = folder.path().string();
   REQUIRE(::mkfifo((base + "/pipe").c_str(), 0600) == 0);
   const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);

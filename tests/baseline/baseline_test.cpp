@@ -9,19 +9,10 @@
 #include "base/random.h"
 #include "needs_text.h"
 #include "test.h"
+#include "tinyshakespeare.h"
 
 namespace chargpt {
 namespace {
-
-/// scripts/get_text.sh fetches it.
-const Corpus& tinyshakespeare() {
-  static const Corpus corpus = [] {
-    DataConfig data;
-    data.text = {tinyshakespeare_path()};
-    return load_corpus(data);
-  }();
-  return corpus;
-}
 
 std::vector<double> losses_in_windows_of(std::int64_t block_size) {
   const Corpus& corpus = tinyshakespeare();

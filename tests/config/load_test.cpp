@@ -7,31 +7,12 @@
 
 #include "failure.h"
 #include "test.h"
+#include "test_folder.h"
 
 namespace chargpt {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// A folder of config files that is gone afterwards.
-class Folder {
- public:
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "chargpt-config-XXXXXX").string();
-    REQUIRE(::mkdtemp(name.data()) != nullptr);
-    path_ = name;
-  }
-  ~Folder() { fs::remove_all(path_); }
-  std::string write(const std::string& name, const std::string& text) const {
-    fs::create_directories((path_ / name).parent_path());
-    std::ofstream(path_ / name) << text;
-    return (path_ / name).string();
-  }
-  std::string operator/(const std::string& name) const { return (path_ / name).string(); }
-
- private:
-  fs::path path_;
-};
 
 ResolvedConfig parse(std::string_view text, std::vector<Override> overrides = {}) {
   return parse_config(text, "mine.json", ".", overrides);
@@ -69,7 +50,7 @@ TEST_CASE("an empty config is the defaults, under the file's name") {
 }
 
 TEST_CASE("flags win over the file, the file over what it extends, that over the defaults") {
-  const Folder folder;
+  const TestFolder folder;
   folder.write("base.json", R"({"name": "base", "model": {"n_layer": 1, "n_head": 2,
     "n_embd": 30}})");
   const std::string mine = folder.write("mine.json", R"({
@@ -83,7 +64,7 @@ TEST_CASE("flags win over the file, the file over what it extends, that over the
   CHECK(resolved.config.model.block_size == 64);
   CHECK(resolved.origin.at("model.n_layer") == "--n_layer");
   CHECK(resolved.origin.at("model.n_head") == mine + ":3");
-  CHECK(resolved.origin.at("model.n_embd") == folder / "base.json:2");
+  CHECK(resolved.origin.at("model.n_embd") == (folder / "base.json:2").string());
   CHECK(resolved.origin.at("model.block_size") == "default");
   CHECK(resolved.config.name == "mine");  // not the base's
 }
@@ -100,15 +81,15 @@ TEST_CASE("a file can extend a preset, and a preset another beside it") {
 }
 
 TEST_CASE("what extends leads to must exist and end") {
-  const Folder folder;
+  const TestFolder folder;
   const std::string a = folder.write("a.json", "{\n\"extends\": \"sub/b.json\"}");
   const std::string b = folder.write("sub/b.json", R"({"extends": "../a.json"})");
   CHECK(
       failure_of([&] { load_config(a); }) ==
       Failure{ExitCode::usage, b + ":1: extends = \"../a.json\" leads back to " + a + ", which is already being read"});
   CHECK(failure_of([&] { load_config(folder.write("c.json", R"({"extends": "no.json"})")); }) ==
-        Failure{ExitCode::missing, folder / "c.json" + ":1: extends = \"no.json\" is neither a file (" +
-                                       (folder / "no.json") + ") nor a preset"});
+        Failure{ExitCode::missing, (folder / "c.json").string() + ":1: extends = \"no.json\" is neither a file (" +
+                                       (folder / "no.json").string() + ") nor a preset"});
   CHECK(failure_of([&] { parse(R"({"extends": "nanogpt_cpu"})"); }) ==
         Failure{ExitCode::missing,
                 "mine.json:1: extends = \"nanogpt_cpu\" is neither a file nor a preset; did you mean nanogpt-cpu?"});
@@ -116,7 +97,7 @@ TEST_CASE("what extends leads to must exist and end") {
   for (int i = 0; i < 40; ++i)
     folder.write(std::to_string(i) + ".json", "{\"extends\": \"" + std::to_string(i + 1) + ".json\"}");
   CHECK(failure_of([&] { load_config(folder / "0.json"); }).line ==
-        folder / "31.json" + ":1: extends = \"32.json\" makes a chain of more than 32 files, the limit");
+        (folder / "31.json").string() + ":1: extends = \"32.json\" makes a chain of more than 32 files, the limit");
 }
 
 TEST_CASE("a config that is not there is named, with the nearest preset") {
@@ -127,11 +108,12 @@ TEST_CASE("a config that is not there is named, with the nearest preset") {
   CHECK(failure_of([] { load_config("something"); }) ==
         Failure{ExitCode::missing, "something is neither a preset nor a file; chargpt configs lists the presets"});
   CHECK(failure_of([] { load_config("no/such.json"); }) == Failure{ExitCode::missing, "no/such.json does not exist"});
-  const Folder folder;
+  const TestFolder folder;
   folder.write("run/config.json", "{}");
   CHECK(failure_of([&] { load_config(folder / "run"); }) ==
-        Failure{ExitCode::usage, folder / "run" + " is a run, not a config; chargpt resume " + (folder / "run") +
-                                     " goes on with it, and its config is " + (folder / "run/config.json")});
+        Failure{ExitCode::usage, (folder / "run").string() + " is a run, not a config; chargpt resume " +
+                                     (folder / "run").string() + " goes on with it, and its config is " +
+                                     (folder / "run/config.json").string()});
   folder.write("run/checkpoints/step-00000001/MANIFEST.json", "{}");
   const std::string checkpoint = folder / "run/checkpoints/step-00000001";
   CHECK(failure_of([&] { load_config(checkpoint); }) ==
@@ -140,8 +122,8 @@ TEST_CASE("a config that is not there is named, with the nearest preset") {
                                      " starts a new run from its weights"});
   folder.write("texts/a.txt", "a");
   CHECK(failure_of([&] { load_config(folder / "texts"); }) ==
-        Failure{ExitCode::usage,
-                folder / "texts" + " is a folder, not a config; give texts with --text FILE, once per file"});
+        Failure{ExitCode::usage, (folder / "texts").string() +
+                                     " is a folder, not a config; give texts with --text FILE, once per file"});
   const std::string huge = folder.write("huge.json", std::string((1 << 20) + 1, ' '));
   CHECK(failure_of([&] { load_config(huge); }) ==
         Failure{ExitCode::data, huge + " is larger than 1048576 bytes, the limit here"});
@@ -321,7 +303,7 @@ TEST_CASE("a flag takes a word of its option's type, or JSON") {
 }
 
 TEST_CASE("a text, an archive or weights in place of a config are called what they are") {
-  const Folder folder;
+  const TestFolder folder;
   const auto complaint = [&](const std::string& name, std::string_view content) {
     const std::string path = folder.write(name, std::string(content));
     const Failure failure = failure_of([&] { load_config(path); });

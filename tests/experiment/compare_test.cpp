@@ -11,11 +11,11 @@
 #include "base/random.h"
 #include "evaluate/split_loss.h"
 #include "experiment/compare/comparison_report.h"
-#include "folder.h"
 #include "learner/schedule.h"
 #include "run/checkpoints.h"
 #include "run/run_lock.h"
 #include "test.h"
+#include "test_folder.h"
 
 namespace chargpt {
 namespace {
@@ -155,7 +155,7 @@ class StopAtEnd : public Listener {
 }  // namespace
 
 TEST_CASE("a comparison trains every config with every seed and ranks them") {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const std::string text = text_file(folder.path(), "text");
   ResolvedConfig untrained = config_of("untrained", text), trained = config_of("trained", text);
   untrained.config.train.learning_rate = 0;
@@ -186,7 +186,7 @@ TEST_CASE("a comparison trains every config with every seed and ranks them") {
 }
 
 TEST_CASE("the weights scored are those that the run ended with, however good it once was") {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   ResolvedConfig config = config_of("unstable", text_file(folder.path(), "text"));
   config.config.train.max_iters = 40;
   config.config.train.warmup_iters = 40;  // the rate rises to the end, far above what is good
@@ -204,7 +204,7 @@ TEST_CASE("the weights scored are those that the run ended with, however good it
 }
 
 TEST_CASE("a comparison started again reuses every run that ended") {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const ResolvedConfig config = config_of("a", text_file(folder.path(), "text"));
   Record first, again, more;
   const Comparison before = compare({config}, options_for(folder.path() / "out"), first.hooks());
@@ -217,7 +217,7 @@ TEST_CASE("a comparison started again reuses every run that ended") {
 }
 
 TEST_CASE("a comparison that was stopped goes on to the same figures") {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const std::string text = text_file(folder.path(), "text");
   ResolvedConfig config = config_of("gpt", text, "gpt");
   config.config.model.dropout = 0.1;
@@ -253,7 +253,7 @@ TEST_CASE("a comparison that was stopped goes on to the same figures") {
 }
 
 TEST_CASE("damaged losses are made again from the run's checkpoint") {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const ResolvedConfig config = config_of("a", text_file(folder.path(), "text"));
   const Comparison before = compare({config}, options_for(folder.path() / "out", 1));
   std::ofstream(folder.path() / "out" / "a-seed50" / "val_losses.f32") << "short";
@@ -265,7 +265,7 @@ TEST_CASE("damaged losses are made again from the run's checkpoint") {
 }
 
 TEST_CASE("a folder that holds a run of other options is refused before anything is trained") {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const std::string text = text_file(folder.path(), "text");
   ResolvedConfig config = config_of("a", text);
   compare({config}, options_for(folder.path() / "out", 1));
@@ -282,7 +282,7 @@ TEST_CASE("a folder that holds a run of other options is refused before anything
 }
 
 TEST_CASE("a run in use by another process is refused") {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const ResolvedConfig config = config_of("a", text_file(folder.path(), "text"));
   fs::create_directories(folder.path() / "out" / "a-seed50");
   const RunLock lock(folder.path() / "out" / "a-seed50");
@@ -290,7 +290,7 @@ TEST_CASE("a run in use by another process is refused") {
 }
 
 TEST_CASE("configs of different texts, units or splits do not compare") {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const std::string text = text_file(folder.path(), "text"), other = text_file(folder.path(), "other", 2);
   const std::string copy = text_file(folder.path(), "copy");
   const auto code_with = [&](const ResolvedConfig& second) {
@@ -308,7 +308,7 @@ TEST_CASE("configs of different texts, units or splits do not compare") {
 }
 
 TEST_CASE("options that cannot be meant are refused") {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const ResolvedConfig config = config_of("a", text_file(folder.path(), "text"));
   const auto code_with = [&](auto change) {
     CompareOptions options = options_for(folder.path() / "out", 1);
@@ -326,7 +326,7 @@ TEST_CASE("options that cannot be meant are refused") {
 }
 
 TEST_CASE("one length and one first seed take the place of every config's own") {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const std::string text = text_file(folder.path(), "text");
   ResolvedConfig a = config_of("a", text), b = config_of("b", text);
   b.config.train.seed = 7;
@@ -345,7 +345,7 @@ TEST_CASE("one length and one first seed take the place of every config's own") 
 }
 
 TEST_CASE("a length in seconds is kept by a comparison that is started again") {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const ResolvedConfig config = config_of("a", text_file(folder.path(), "text"));
   CompareOptions options = options_for(folder.path() / "out", 1);
   options.max_seconds = 2;
@@ -360,7 +360,7 @@ TEST_CASE("a length in seconds is kept by a comparison that is started again") {
 }
 
 TEST_CASE("a comparison by seconds that was broken off keeps the length it had settled") {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const ResolvedConfig config = config_of("a", text_file(folder.path(), "text"));
   CompareOptions options = options_for(folder.path() / "out", 1);
   options.max_seconds = 4;
@@ -392,7 +392,7 @@ TEST_CASE("a comparison by seconds that was broken off keeps the length it had s
 }
 
 TEST_CASE("seeds of one config share the length that the first has settled, other configs have their own") {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const std::string text = text_file(folder.path(), "text");
   ResolvedConfig slow = config_of("slow", text);
   slow.config.train.gradient_accumulation_steps = 8;
@@ -419,7 +419,7 @@ TEST_CASE("seeds of one config share the length that the first has settled, othe
 }
 
 TEST_CASE("a stop while the best weights are scored is noticed, and the repeated comparison scores them") {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const ResolvedConfig config = config_of("a", text_file(folder.path(), "text"));
   CompareOptions options = options_for(folder.path() / "out", 1);
   std::atomic<bool> stop = false;
@@ -436,7 +436,7 @@ TEST_CASE("a stop while the best weights are scored is noticed, and the repeated
 }
 
 TEST_CASE("configs of one name, and of names with a slash, get folders of their own") {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const std::string text = text_file(folder.path(), "text");
   Record record;
   const Comparison comparison = compare({config_of("ladder/a", text), config_of("ladder/a", text)},
@@ -447,7 +447,7 @@ TEST_CASE("configs of one name, and of names with a slash, get folders of their 
 }
 
 TEST_CASE("a run that diverges is listed and the others go on") {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const std::string text = text_file(folder.path(), "text");
   ResolvedConfig diverging = config_of("diverging", text, "gpt");
   diverging.config.train.learning_rate = 1000;
@@ -463,7 +463,7 @@ TEST_CASE("a run that diverges is listed and the others go on") {
 }
 
 TEST_CASE("a model that sees its own targets is compared but not ranked") {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const std::string text = text_file(folder.path(), "text");
   ResolvedConfig leaking = config_of("leaking", text, "average");
   leaking.config.model.causal = false;
@@ -474,7 +474,7 @@ TEST_CASE("a model that sees its own targets is compared but not ranked") {
 }
 
 TEST_CASE("several trainings at once exclude a length in seconds and say why") {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   ResolvedConfig config = config_of("timed", text_file(folder.path(), "text"));
   CompareOptions options = options_for(folder.path() / "out");
   options.jobs = 2;
@@ -487,7 +487,7 @@ TEST_CASE("several trainings at once exclude a length in seconds and say why") {
 }
 
 TEST_CASE("one run of a comparison alone is left for the whole to reuse") {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const std::string text = text_file(folder.path(), "text");
   CompareOptions options = options_for(folder.path() / "out");
   options.jobs = 2;
@@ -521,7 +521,7 @@ RunStarter shell(std::function<std::string(std::int64_t)> script) {
 }
 
 TEST_CASE("the error of a run that is a process of its own is passed on under its name") {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const ResolvedConfig config = config_of("a", text_file(folder.path(), "text"));
   CompareOptions options = options_for(folder.path() / "out");
   options.jobs = 2;
@@ -539,7 +539,7 @@ TEST_CASE("the error of a run that is a process of its own is passed on under it
 }
 
 TEST_CASE("a run that diverges in a process of its own is listed with what it said") {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const ResolvedConfig config = config_of("a", text_file(folder.path(), "text"));
   CompareOptions options = options_for(folder.path() / "out");
   options.jobs = 2;
@@ -550,7 +550,7 @@ TEST_CASE("a run that diverges in a process of its own is listed with what it sa
 }
 
 TEST_CASE("stopped, a comparison asks its processes to stop and waits for them") {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const ResolvedConfig config = config_of("a", text_file(folder.path(), "text"));
   std::atomic<bool> stop = false;
   CompareOptions options = options_for(folder.path() / "out");

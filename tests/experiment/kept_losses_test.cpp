@@ -4,8 +4,8 @@
 #include <fstream>
 
 #include "base/files.h"
-#include "folder.h"
 #include "test.h"
+#include "test_folder.h"
 
 namespace chargpt {
 namespace {
@@ -34,7 +34,7 @@ std::string problem_of(const std::filesystem::path& run) {
 }  // namespace
 
 TEST_CASE("losses that an earlier program kept are those of a run's best weights") {
-  const TemporaryFolder run;
+  const TestFolder run;
   keep_losses(run.path(), example());
   std::string header = read_file(run.path() / "val_losses.json"), problem;
   header.replace(header.find("\"version\": 2"), 12, "\"version\": 1");
@@ -48,7 +48,7 @@ TEST_CASE("losses that an earlier program kept are those of a run's best weights
 }
 
 TEST_CASE("kept losses come back as they were") {
-  const TemporaryFolder run;
+  const TestFolder run;
   keep_losses(run.path(), example());
   std::string problem;
   const auto kept = kept_losses(run.path(), problem);
@@ -68,19 +68,19 @@ TEST_CASE("kept losses come back as they were") {
 }
 
 TEST_CASE("the losses are plain little-endian float32 in the order of the text") {
-  const TemporaryFolder run;
+  const TestFolder run;
   keep_losses(run.path(), example());
   using namespace std::string_literals;
   CHECK(read_file(run.path() / "val_losses.f32") == "\0\0\x80\x3F\0\0\x20\x40\0\0\x50\x40"s);
 }
 
 TEST_CASE("a folder without kept losses is no problem") {
-  const TemporaryFolder run;
+  const TestFolder run;
   CHECK(problem_of(run.path()).empty());
 }
 
 TEST_CASE("damaged losses are named, not used") {
-  const TemporaryFolder run;
+  const TestFolder run;
   keep_losses(run.path(), example());
   const std::string losses = read_file(run.path() / "val_losses.f32"),
                     header = read_file(run.path() / "val_losses.json");

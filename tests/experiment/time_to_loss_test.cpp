@@ -2,8 +2,8 @@
 #include "experiment/time_to_loss/time_to_loss.h"
 
 #include "base/error.h"
-#include "folder.h"
 #include "test.h"
+#include "test_folder.h"
 
 namespace chargpt {
 namespace {
@@ -48,7 +48,7 @@ std::pair<ExitCode, std::string> failure_of(const TimeToLossOptions& options, st
 }  // namespace
 
 TEST_CASE("a run is ended at the target, unless the whole curve is wanted") {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   TimeToLossOptions options = options_for(folder.path() / "stopped", first_rows + at_target, "exec sleep 60");
   options.seeds = 2;
   std::vector<std::string> told;
@@ -70,7 +70,7 @@ TEST_CASE("a run is ended at the target, unless the whole curve is wanted") {
 }
 
 TEST_CASE("a run that ends above the target, and one that diverges, never reached it") {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const TimesToLoss ended = time_to_loss({config_of("a")}, options_for(folder.path() / "a", first_rows, "exit 0"));
   CHECK(ended.configs[0].times_reached() == 0);
   CHECK(ended.configs[0].runs[0].failure.empty());
@@ -80,7 +80,7 @@ TEST_CASE("a run that ends above the target, and one that diverges, never reache
 }
 
 TEST_CASE("a run that fails is an error under its name") {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const auto [code, line] = failure_of(
       options_for(folder.path(), first_rows, "echo 'chargpt: error: no such text' >&2; exit 66"), {config_of("a")});
   CHECK(code == ExitCode::missing);
@@ -88,7 +88,7 @@ TEST_CASE("a run that fails is an error under its name") {
 }
 
 TEST_CASE("what cannot be measured is refused") {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const TimeToLossOptions options = options_for(folder.path(), first_rows, "exit 0");
   CHECK(failure_of(options, {}).first == ExitCode::usage);
   TimeToLossOptions no_target = options;
@@ -102,7 +102,7 @@ TEST_CASE("what cannot be measured is refused") {
 }
 
 TEST_CASE("stopped, the run under way is ended and nothing is reported") {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   TimeToLossOptions options = options_for(folder.path(), first_rows, "exec sleep 60");
   const std::atomic<bool> stop = true;
   options.stop = &stop;

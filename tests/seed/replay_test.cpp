@@ -23,6 +23,7 @@
 #include "source_path.h"
 #include "teaching_models.h"
 #include "text/corpus.h"
+#include "tinyshakespeare.h"
 #include "windows_of.h"
 
 namespace chargpt::seed {
@@ -41,17 +42,8 @@ const nlohmann::json& golden() {
   return parsed;
 }
 
-const Corpus& corpus() {
-  static const Corpus loaded = [] {
-    DataConfig data;
-    data.text = {tinyshakespeare_path()};
-    return load_corpus(data);
-  }();
-  return loaded;
-}
-
 std::int64_t vocab_size() {
-  return corpus().vocabulary().size();
+  return tinyshakespeare().vocabulary().size();
 }
 
 /// The notebook's stream and what it draws from it, beside first weights.
@@ -61,13 +53,14 @@ class Notebook {
   const at::Generator& generator() const { return generator_; }
 
   torch::Tensor offsets(std::int64_t count) {
-    return torch::randint(corpus().train().size() - block_size, {count}, generator_, torch::kInt64);
+    return torch::randint(tinyshakespeare().train().size() - block_size, {count}, generator_, torch::kInt64);
   }
 
   static WindowBatch windows_at(const torch::Tensor& offsets) {
     torch::Tensor ids = torch::empty({offsets.numel(), block_size + 1}, torch::kInt64);
     for (std::int64_t row = 0; row < offsets.numel(); ++row)
-      corpus().train().copy(offsets[row].item<std::int64_t>(), block_size + 1, ids[row].data_ptr<std::int64_t>());
+      tinyshakespeare().train().copy(offsets[row].item<std::int64_t>(), block_size + 1,
+                                     ids[row].data_ptr<std::int64_t>());
     return windows_of(ids);
   }
 
@@ -238,7 +231,7 @@ void check_first_losses(Notebook& notebook, LanguageModel& model, const std::str
 
 /// Figures of a trained model over a whole split; no draw from the notebook's stream.
 SplitLoss validation_loss(LanguageModel& model, const std::string& rung) {
-  return split_loss(Training(model, rung).engine(), corpus().val(), block_size);
+  return split_loss(Training(model, rung).engine(), tinyshakespeare().val(), block_size);
 }
 
 /// Over the windows that the vectors' figures were measured on: 20,000, one every six windows' length from the start.
@@ -314,7 +307,7 @@ VECTOR_CASE(B05_untrained_sample_seed_1337, "the untrained model's hundred chara
   auto model = draw_model(notebook, "bigram");
   const auto ids = notebook.sample(*model, v.value("new_tokens").get<std::int64_t>());
   CHECK(ids == v.expected("ids").get<std::vector<std::int64_t>>());
-  CHECK(corpus().vocabulary().decode(ids) == v.expected("text").get<std::string>());
+  CHECK(tinyshakespeare().vocabulary().decode(ids) == v.expected("text").get<std::string>());
 }
 
 TEST_CASE("the bigram model's first hundred losses are PyTorch's") {
@@ -367,7 +360,7 @@ TEST_CASE("B20_train_bigram: what counting single characters and pairs gives on 
     split.copy(0, split.size(), ids.data_ptr<std::int64_t>());
     return ids;
   };
-  const auto train = ids_of(corpus().train()), val = ids_of(corpus().val());
+  const auto train = ids_of(tinyshakespeare().train()), val = ids_of(tinyshakespeare().val());
   const std::int64_t V = vocab_size();
   const auto pairs_of = [V](const torch::Tensor& ids) {  // (n) -> (n - 1)
     return ids.slice(0, 0, ids.size(0) - 1) * V + ids.slice(0, 1);
@@ -467,7 +460,7 @@ struct TrainedTransformer {
     Training training(*model, "transformer");
     losses = training.run(notebook, 8500);
     train_loss_at_8500 = train_loss(training.engine());
-    val_loss_at_8500 = split_loss(training.engine(), corpus().val(), block_size);
+    val_loss_at_8500 = split_loss(training.engine(), tinyshakespeare().val(), block_size);
     for (const double loss : training.run(notebook, 1500)) losses.push_back(loss);
   }
 };

@@ -14,6 +14,8 @@
 #include "base/utf8.h"
 #include "failure.h"
 #include "source_path.h"
+#include "test.h"
+#include "test_folder.h"
 #include "text/id_cache.h"
 #include "text/sample_text.h"
 
@@ -126,9 +128,9 @@ TEST_CASE("a fraction is taken as the decimal number it was written as") {
 }
 
 TEST_CASE("several files are joined in their order, each without its byte order mark") {
-  const Folder folder;
-  const std::string one = folder.file("one.txt", "\xEF\xBB\xBFs\xC3\xA9\r\n"),
-                    two = folder.file("two.txt", "\xEF\xBB\xBFt\xEF\xBB\xBF"), none = folder.file("none.txt", "");
+  const TestFolder folder;
+  const std::string one = folder.write("one.txt", "\xEF\xBB\xBFs\xC3\xA9\r\n"),
+                    two = folder.write("two.txt", "\xEF\xBB\xBFt\xEF\xBB\xBF"), none = folder.write("none.txt", "");
   const Corpus corpus = load_corpus(with_text({two, none, one}));
   CHECK(text_of(corpus) == "t\xEF\xBB\xBFs\xC3\xA9\r\n");
   CHECK(corpus.notices() ==
@@ -136,9 +138,9 @@ TEST_CASE("several files are joined in their order, each without its byte order 
 }
 
 TEST_CASE("any bytes are a text in units of bytes") {
-  const Folder folder;
+  const TestFolder folder;
   const std::string bytes("\xFF\x00\x80z\r\n", 6);
-  const Corpus corpus = load_corpus(in_bytes(with_text({folder.file("any", bytes)})));
+  const Corpus corpus = load_corpus(in_bytes(with_text({folder.write("any", bytes)})));
   CHECK(corpus.vocabulary() == Vocabulary::of_bytes());
   CHECK(ids_of(corpus.all()) == Ids{255, 0, 128, 'z', '\r', '\n'});
 }
@@ -186,8 +188,8 @@ TEST_CASE("a text that only begins like another kind of file is a text") {
 }
 
 TEST_CASE("in units of bytes any kind of file is taken, with a notice of what it is") {
-  const Folder folder;
-  const std::string name = folder.file("any", std::string("\x1F\x8B\x08\0 ", 5));
+  const TestFolder folder;
+  const std::string name = folder.write("any", std::string("\x1F\x8B\x08\0 ", 5));
   const Corpus corpus = load_corpus(in_bytes(with_text({name})));
   CHECK(corpus.all().size() == 5);
   CHECK(corpus.notices() == std::vector{name + " is a gzip archive: the model learns its bytes as they are"});
@@ -198,14 +200,14 @@ TEST_CASE("the sample inside the program is data/sample.txt, alone or joined wit
   CHECK((sample_text() == text));
   const auto from_file = load_corpus(with_text({source_path("/data/sample.txt")}));
   CHECK(load_corpus(with_text({"builtin:sample"})).fingerprint() == from_file.fingerprint());
-  const Folder folder;
-  const Corpus joined = load_corpus(with_text({folder.file("one", "THE"), "builtin:sample"}));
+  const TestFolder folder;
+  const Corpus joined = load_corpus(with_text({folder.write("one", "THE"), "builtin:sample"}));
   CHECK(joined.all().size() == from_file.all().size() + 3);
 }
 
 TEST_CASE("the reading of a large text is followed to its end") {
-  const Folder folder;
-  const std::string name = folder.file("text", std::string(std::size_t{3} << 20, 'a') + "bc");
+  const TestFolder folder;
+  const std::string name = folder.write("text", std::string(std::size_t{3} << 20, 'a') + "bc");
   const std::uint64_t both_passes = 2 * ((std::uint64_t{3} << 20) + 2);
   std::vector<std::uint64_t> seen;
   load_corpus(with_text({name}), {}, {}, 0, [&](std::uint64_t done, std::uint64_t of) {
@@ -221,8 +223,8 @@ TEST_CASE("an empty text is refused") {
   CHECK(refusal_of("") == data_error("mine.txt is empty; a text needs characters to learn from"));
   CHECK(refusal_of("\xEF\xBB\xBF") == data_error("mine.txt is empty; a text needs characters to learn from"));
   CHECK(refusal_of("", in_bytes({})) == data_error("mine.txt is empty; a text needs characters to learn from"));
-  const Folder folder;
-  const std::string one = folder.file("one", ""), two = folder.file("two", "");
+  const TestFolder folder;
+  const std::string one = folder.write("one", ""), two = folder.write("two", "");
   CHECK(error_of([&] {
           load_corpus(with_text({one, two}));
         }) == data_error(one + ", " + two + " are empty; a text needs characters to learn from"));
@@ -240,7 +242,7 @@ TEST_CASE("files that are not there, or no files, are refused by name") {
       std::pair(ExitCode::missing,
                 std::string("/no/tinyshakespeare.txt does not exist; scripts/get_text.sh of a checkout fetches it, and "
                             "--text builtin:sample is a small text built into the program")));
-  const Folder folder;
+  const TestFolder folder;
   CHECK(error_of([&] { load_corpus(with_text({folder.path().string()})); }) ==
         std::pair(ExitCode::io, "cannot read " + folder.path().string() + ": it is a folder; name a file"));
 }
@@ -321,12 +323,12 @@ TEST_CASE("any one byte changed in a text gives a corpus of that text or an erro
 // A limit of 0 bytes in memory makes any text a large one.
 
 TEST_CASE("a large text is the same read in pieces, through its cache or in memory") {
-  const Folder folder;
+  const TestFolder folder;
   std::string text = "\xEF\xBB\xBF";
   RandomStream random(4, Purpose::windows);
   // Pieces of a megabyte end inside characters of every length.
   while (text.size() < (std::size_t{5} << 19)) append_utf8(U"aé汉😀\n"[random.below(5)], text);
-  const DataConfig data = with_text({folder.file("text", text), folder.file("more", "ζ")});
+  const DataConfig data = with_text({folder.write("text", text), folder.write("more", "ζ")});
   const fs::path cache = folder.path() / "cache";
   const Corpus in_memory = load_corpus(data);
   for (const Corpus& corpus :
@@ -342,11 +344,11 @@ TEST_CASE("a large text is the same read in pieces, through its cache or in memo
 }
 
 TEST_CASE("a large text is refused with the place in the file, not in the piece") {
-  const Folder folder;
+  const TestFolder folder;
   std::string text((std::size_t{1} << 20) + 10, 'a');
   text[100] = text[(std::size_t{1} << 20) - 5] = '\n';
-  const std::string bad = folder.file("bad", text + "\xE9 "), cut = folder.file("cut", text + "\xE2\x82"),
-                    nul = folder.file("nul", text + '\0');
+  const std::string bad = folder.write("bad", text + "\xE9 "), cut = folder.write("cut", text + "\xE2\x82"),
+                    nul = folder.write("nul", text + '\0');
   const auto refusal = [](const std::string& name) {
     return error_of([&] { load_corpus(with_text({name}), {}, {}, 0); });
   };
@@ -362,8 +364,8 @@ TEST_CASE("a large text is refused with the place in the file, not in the piece"
 }
 
 TEST_CASE("a large text with unknown or too many characters leaves no cache behind") {
-  const Folder folder;
-  const DataConfig data = with_text({folder.file("text", "abcx")});
+  const TestFolder folder;
+  const DataConfig data = with_text({folder.write("text", "abcx")});
   const fs::path cache = folder.path() / "cache";
   CHECK(error_of([&] { load_corpus(data, cache, corpus_of("abc").vocabulary(), 0); }).first == ExitCode::data);
   CHECK(!fs::exists(cache));
@@ -382,8 +384,8 @@ struct CachedText {
   }
   Corpus load() const { return load_corpus(with_text({name}), folder.path() / "cache", {}, 0); }
 
-  Folder folder;
-  std::string name = folder.file("text", "some cached text");
+  TestFolder folder;
+  std::string name = folder.write("text", "some cached text");
   fs::path path;
   std::string bytes;
 };
@@ -399,9 +401,9 @@ TEST_CASE("a cache is used as long as the text stays as it was") {
 }
 
 TEST_CASE("a run's cache is good after its text was renamed, and there is never more than one") {
-  const Folder folder;
+  const TestFolder folder;
   const fs::path cache = folder.path() / "cache";
-  const std::string name = folder.file("text", "some cached text"), other = folder.file("other", "other text");
+  const std::string name = folder.write("text", "some cached text"), other = folder.write("other", "other text");
   const Vocabulary vocabulary = corpus_of("some cached text other").vocabulary();
   const auto load = [&](const std::string& text) {
     return text_of(load_corpus(with_text({text}), cache, vocabulary, 0));
@@ -420,10 +422,10 @@ TEST_CASE("a run's cache is good after its text was renamed, and there is never 
 TEST_CASE("a cache of an older text is replaced") {
   const CachedText cached;
   const auto written = fs::last_write_time(cached.name);
-  cached.folder.file("text", "same cached text");
+  cached.folder.write("text", "same cached text");
   fs::last_write_time(cached.name, written);  // even with the old time: the ends differ
   CHECK(text_of(cached.load()) == "same cached text");
-  cached.folder.file("text", "longer cached text");
+  cached.folder.write("text", "longer cached text");
   CHECK(text_of(cached.load()) == "longer cached text");
   CHECK(std::distance(fs::directory_iterator(cached.folder.path() / "cache"), fs::directory_iterator()) == 1);
 }
@@ -431,7 +433,7 @@ TEST_CASE("a cache of an older text is replaced") {
 TEST_CASE("a cache cut at any byte is rebuilt") {
   const CachedText cached;
   for (std::size_t length = 0; length < cached.bytes.size(); ++length) {
-    cached.folder.file("cache/" + cached.path.filename().string(), std::string_view(cached.bytes).substr(0, length));
+    cached.folder.write("cache/" + cached.path.filename().string(), std::string_view(cached.bytes).substr(0, length));
     CHECK(text_of(cached.load()) == "some cached text");
     CHECK(read_file(cached.path) == cached.bytes);
   }
@@ -443,7 +445,7 @@ TEST_CASE("a cache with any byte changed is rebuilt, or the byte was padding") {
     for (const int flip : {0x01, 0x80, 0xFF}) {
       std::string changed = cached.bytes;
       changed[at] = static_cast<char>(changed[at] ^ flip);
-      cached.folder.file("cache/" + cached.path.filename().string(), changed);
+      cached.folder.write("cache/" + cached.path.filename().string(), changed);
       CHECK(text_of(cached.load()) == "some cached text");
     }
 }
@@ -451,9 +453,9 @@ TEST_CASE("a cache with any byte changed is rebuilt, or the byte was padding") {
 TEST_CASE("what a killed process left of a cache is removed once it is old") {
   const CachedText cached;
   const std::string name = "cache/" + cached.path.filename().string() + ".tmp-1";
-  const std::string left = cached.folder.file(name, "half"), fresh = cached.folder.file(name + "2", "half");
+  const std::string left = cached.folder.write(name, "half"), fresh = cached.folder.write(name + "2", "half");
   fs::last_write_time(left, fs::last_write_time(left) - std::chrono::hours(2));
-  cached.folder.file("text", "some other text");
+  cached.folder.write("text", "some other text");
   cached.load();
   CHECK(!fs::exists(left));
   CHECK(fs::exists(fresh));
@@ -461,19 +463,19 @@ TEST_CASE("what a killed process left of a cache is removed once it is old") {
 
 TEST_CASE("a cache is not written through a link that has its temporary file's name") {
   const CachedText cached;
-  const std::string elsewhere = cached.folder.file("elsewhere", "mine");
+  const std::string elsewhere = cached.folder.write("elsewhere", "mine");
   const fs::path link = cached.path.native() + ".tmp-" + std::to_string(::getpid());
   fs::create_symlink(elsewhere, link);
-  cached.folder.file("text", "some other text");
+  cached.folder.write("text", "some other text");
   CHECK(text_of(cached.load()) == "some other text");
   CHECK(read_file(elsewhere) == "mine");
   CHECK(fs::is_symlink(link));
 }
 
 TEST_CASE("where no cache can be written, the ids are kept in memory, with a notice that names the place") {
-  const Folder folder;
-  const std::string occupied = folder.file("cache", "a file, not a folder");
-  const Corpus corpus = load_corpus(with_text({folder.file("text", "abc")}), occupied, {}, 0);
+  const TestFolder folder;
+  const std::string occupied = folder.write("cache", "a file, not a folder");
+  const Corpus corpus = load_corpus(with_text({folder.write("text", "abc")}), occupied, {}, 0);
   CHECK(text_of(corpus) == "abc");
   REQUIRE(corpus.notices().size() == 1);
   const std::string notice = corpus.notices().front();
@@ -517,9 +519,9 @@ TEST_CASE("caches live in CHARGPT_CACHE, or where the user's programs keep their
 }
 
 TEST_CASE("the oldest caches make room for a new one, and nothing else does") {
-  const Folder folder;
+  const TestFolder folder;
   const Vocabulary vocabulary = corpus_of("ab").vocabulary();
-  const std::string stranger = folder.file("ids-mine.bin", std::string(5000, 'x'));
+  const std::string stranger = folder.write("ids-mine.bin", std::string(5000, 'x'));
   const auto write = [&](char digit, std::uint64_t most_bytes) {
     const fs::path path = folder.path() / ("ids-000000000000000" + std::string(1, digit) + ".bin");
     const std::vector<std::byte> ids(1000);
@@ -540,7 +542,7 @@ TEST_CASE("the oldest caches make room for a new one, and nothing else does") {
 }
 
 TEST_CASE("of a pipe it is told how much was read, also while nothing comes") {
-  const Folder folder;
+  const TestFolder folder;
   const std::string pipe = (folder.path() / "pipe").string();
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
   std::atomic<int> calls = 0;
@@ -569,7 +571,7 @@ TEST_CASE("of a pipe it is told how much was read, also while nothing comes") {
 }
 
 TEST_CASE("a text from a pipe is read once and held") {
-  const Folder folder;
+  const TestFolder folder;
   const std::string pipe = (folder.path() / "pipe").string();
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
   std::thread writer([&] { std::ofstream(pipe) << "from a pipe"; });
@@ -578,8 +580,8 @@ TEST_CASE("a text from a pipe is read once and held") {
 }
 
 TEST_CASE("a pipe beside a large text is held in memory and never cached") {
-  const Folder folder;
-  const std::string pipe = (folder.path() / "pipe").string(), large = folder.file("large", std::string(100, 'x'));
+  const TestFolder folder;
+  const std::string pipe = (folder.path() / "pipe").string(), large = folder.write("large", std::string(100, 'x'));
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
   std::thread writer([&] { std::ofstream(pipe) << "yz"; });
   CHECK(text_of(load_corpus(with_text({large, pipe}), folder.path() / "cache", {}, 50)) ==

@@ -2,6 +2,8 @@
 
 #include "base/files.h"
 #include "failure.h"
+#include "test.h"
+#include "test_folder.h"
 
 namespace chargpt {
 namespace {
@@ -14,7 +16,7 @@ class Project {
   Project() {
     fs::create_directories(run());
     fs::create_directories(root() / "data");
-    folder_.file("project/data/text.txt", text_);
+    folder_.write("project/data/text.txt", text_);
     fs::current_path(root());
     keep_text_place(run(), data_.text);
   }
@@ -22,8 +24,8 @@ class Project {
 
   fs::path root() const { return folder_.path() / "project"; }
   fs::path run() const { return root() / "runs/mine"; }
-  void write(const std::string& name, std::string_view text) const { folder_.file(name, text); }
-  const Folder& folder() const { return folder_; }
+  void write(const std::string& name, std::string_view text) const { folder_.write(name, text); }
+  const TestFolder& folder() const { return folder_; }
 
   /// What find_text reads for a run that lies at `run`, where `text` is what its config says.
   TextNames found(const fs::path& run, const TextNames& text, bool named = false) {
@@ -34,7 +36,7 @@ class Project {
 
  private:
   const fs::path before_ = fs::current_path();
-  Folder folder_;
+  TestFolder folder_;
   const std::string text_ = "a text to tell from others";
   DataConfig data_ = [] {
     DataConfig data;

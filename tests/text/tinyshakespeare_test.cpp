@@ -1,22 +1,15 @@
 // The worked examples of the teaching notebook on its text; scripts/get_text.sh fetches it.
+#include "tinyshakespeare.h"
 #include "base/files.h"
 #include "failure.h"
 #include "needs_text.h"
+#include "test.h"
 #include "text/corpus.h"
 
 namespace chargpt {
 namespace {
 
 using Ids = std::vector<std::int64_t>;
-
-const Corpus& tinyshakespeare() {
-  static const Corpus corpus = [] {
-    DataConfig data;
-    data.text = {tinyshakespeare_path()};
-    return load_corpus(data);
-  }();
-  return corpus;
-}
 
 Ids window(std::int64_t begin, std::int64_t count) {
   Ids ids(static_cast<std::size_t>(count));

@@ -4,6 +4,7 @@
 
 #include "base/random.h"
 #include "failure.h"
+#include "test.h"
 #include "text/corpus.h"
 #include "text/symbol_index.h"
 

@@ -53,7 +53,7 @@ TEST_CASE("averaging weights changes no bit of the training") {
 }
 
 TEST_CASE("the averaged weights' loss is that of the weights saved, and the better of the two losses is the best") {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   SmallRun run(averaged_config(), folder.path());
   run.trainer.run();
   const EvalEvent& last = run.recorder->evaluations.back();
@@ -76,7 +76,7 @@ TEST_CASE("the averaged weights' loss is that of the weights saved, and the bett
 }
 
 TEST_CASE("averaged weights resume bit for bit") {
-  const TemporaryFolder whole_folder, folder;
+  const TestFolder whole_folder, folder;
   SmallRun whole(averaged_config(), whole_folder.path()), first(averaged_config(), folder.path(), 7);
   whole.trainer.run();
   REQUIRE(first.trainer.run() == Ending::stopped);
@@ -92,7 +92,7 @@ TEST_CASE("a rollback takes the averages back too") {
   ResolvedConfig config = averaged_config();
   config.config.train.on_nonfinite = OnNonfinite::rollback;
   config.config.train.keep = 10;
-  const TemporaryFolder folder;
+  const TestFolder folder;
   SmallRun run(config, folder.path());
   run.trainer.add_listener(std::make_shared<Poisoner>(run.trainer.arena(), 11));
   CHECK(run.trainer.run() == Ending::finished);
@@ -104,7 +104,7 @@ TEST_CASE("a rollback takes the averages back too") {
 }
 
 TEST_CASE("averaging can begin when a run is resumed, and says so") {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   SmallRun first(small_config(), folder.path(), 7);
   first.trainer.run();
   CHECK_FALSE(last_checkpoint(folder.path()).averaged);
@@ -116,7 +116,7 @@ TEST_CASE("averaging can begin when a run is resumed, and says so") {
 }
 
 TEST_CASE("averaged weights that are asked for and not there are an error") {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   SmallRun run(small_config(), folder.path());
   run.trainer.run();
   try {

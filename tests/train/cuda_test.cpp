@@ -57,7 +57,7 @@ void dropout_trains() {
 }
 
 void bfloat16_trains_resumes_and_samples() {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const ResolvedConfig config = wider_config(Dtype::bfloat16);
   SmallRun first = gpu_run(config, folder.path(), 8);
   CHECK(first.trainer.run() == Ending::stopped);
@@ -70,7 +70,7 @@ void bfloat16_trains_resumes_and_samples() {
 }
 
 void a_gpu_run_goes_on_on_the_cpu() {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   SmallRun gpu = gpu_run(wider_config(Dtype::float32), folder.path(), 8);
   gpu.trainer.run();
   SmallRun cpu(wider_config(Dtype::float32), folder.path()), whole(wider_config(Dtype::float32));
@@ -82,7 +82,7 @@ void a_gpu_run_goes_on_on_the_cpu() {
 }
 
 void a_cpu_run_goes_on_on_a_gpu() {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   SmallRun cpu(wider_config(Dtype::float32), folder.path(), 8), whole(wider_config(Dtype::float32));
   cpu.trainer.run();
   SmallRun gpu = gpu_run(wider_config(Dtype::float32), folder.path());
@@ -95,7 +95,7 @@ void a_cpu_run_goes_on_on_a_gpu() {
 
 /// A run on a GPU, again, and stopped and resumed.
 void check_repeats_and_resumes(const ResolvedConfig& config) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   SmallRun whole = gpu_run(config), again = gpu_run(config), first = gpu_run(config, folder.path(), 8);
   whole.trainer.run();
   again.trainer.run();

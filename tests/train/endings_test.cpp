@@ -63,7 +63,7 @@ std::vector<std::pair<std::int64_t, std::string>> texts_of(const std::vector<Sam
 void check_repeats(const ResolvedConfig& config, const std::string& work, std::int64_t step,
                    const TrainerOptions& options = by_engine(tested_engine())) {
   INFO(work << " at step " << step << ", engine " << options.engine << ", threads " << options.threads);
-  const TemporaryFolder folder, whole_folder;
+  const TestFolder folder, whole_folder;
   TrainerOptions kept_options = options, whole_options = options;
   kept_options.run = folder.path();
   whole_options.run = whole_folder.path();
@@ -158,7 +158,7 @@ TEST_CASE("an evaluation or a sample that a stop has dropped is done again, with
 }
 
 TEST_CASE("a stop while the length is measured has begun nothing, and leaves weights as they were") {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   SmallRun run(timed_config(10), in_folder(folder.path()));
   run.recorder->stop = true;
   std::vector<torch::Tensor> before;
@@ -171,7 +171,7 @@ TEST_CASE("a stop while the length is measured has begun nothing, and leaves wei
 }
 
 TEST_CASE("a run says why it ended, in its last event and in its last checkpoint") {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   SmallRun finished(small_config(), folder.path());
   finished.trainer.run();
   REQUIRE(finished.recorder->ends.size() == 1);
@@ -179,7 +179,7 @@ TEST_CASE("a run says why it ended, in its last event and in its last checkpoint
   CHECK(finished.recorder->ends[0].step == 12);
   CHECK(last_checkpoint(folder.path()).state.ended == Ending::finished);
 
-  const TemporaryFolder another;
+  const TestFolder another;
   SmallRun stopped(small_config(), another.path(), 7);
   stopped.trainer.run();
   CHECK(stopped.recorder->ends.at(0).ended == Ending::stopped);
@@ -201,7 +201,7 @@ TEST_CASE("a run says why it ended, in its last event and in its last checkpoint
 }
 
 TEST_CASE("patience is told, stays at its end, and starts over with more steps or another patience") {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   ResolvedConfig config = small_config();
   config.config.train.max_iters = 400;
   config.config.train.learning_rate = config.config.train.min_lr = 0;  // nothing improves on the first evaluation
@@ -213,7 +213,7 @@ TEST_CASE("patience is told, stays at its end, and starts over with more steps o
   CHECK(last_checkpoint(folder.path()).state.ended == Ending::patience);
 
   const auto updates_of_resumed = [&](std::int64_t max_iters, std::int64_t patience) {
-    const TemporaryFolder unsaved;
+    const TestFolder unsaved;
     config.config.train.max_iters = max_iters;
     config.config.train.patience = patience;
     SmallRun resumed(config, unsaved.path());
@@ -231,7 +231,7 @@ TEST_CASE("patience is told, stays at its end, and starts over with more steps o
 
 TEST_CASE(
     "max_seconds is fixed as a number of steps that end in time, evaluations, saves and what follows counted in") {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const auto clock = std::make_shared<FakeClock>();
   const double begun = clock->seconds();
   const ClosingWork closing{.validations = 1, .seconds = 5};
@@ -257,7 +257,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a machine that turns slow ends the run by seconds, evaluated and saved in time") {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const auto clock = std::make_shared<FakeClock>();
   const double begun = clock->seconds();
   clock->slow_from = 20;
@@ -288,7 +288,7 @@ TEST_CASE("a machine that turns slow ends the run by seconds, evaluated and save
 }
 
 TEST_CASE("where max_seconds are over before the first update one is made, of a part evaluated, and that is said") {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const auto clock = std::make_shared<FakeClock>();
   TrainerOptions options = in_folder(folder.path());
   options.process_started = clock->seconds() - 20;
@@ -312,7 +312,7 @@ TEST_CASE("a length that another run has settled is taken as it is") {
 }
 
 TEST_CASE("what may take long tells how far it has come") {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   SmallRun run(large_steps(), folder.path());
   run.trainer.run();
   CHECK(run.recorder->works == std::set<std::string>{"evaluating", "measuring", "sampling", "saving", "updating"});

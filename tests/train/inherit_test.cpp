@@ -38,7 +38,7 @@ void check_rows_by_symbol(const torch::Tensor& got, const torch::Tensor& old, co
 }  // namespace
 
 TEST_CASE("a grown vocabulary: rows of embedding, head and head's bias follow their symbols, new ones stay fresh") {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   ResolvedConfig config = small_config();
   config.config.model.tie_weights = false;
   config.config.model.bias = true;
@@ -61,7 +61,7 @@ TEST_CASE("a grown vocabulary: rows of embedding, head and head's bias follow th
 }
 
 TEST_CASE("the same vocabulary takes over every weight, and the optimizer starts afresh") {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const Checkpoint checkpoint = finished_run(small_config(), folder.path());
   SmallRun tuned(small_config());
   tuned.trainer.init_from(checkpoint);
@@ -85,7 +85,7 @@ ResolvedConfig config_with_tables() {
 }
 
 TEST_CASE("n-gram tables, of which few rows are stored, are taken over with the vocabulary they number") {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const ResolvedConfig config = config_with_tables();
   SmallRun run(config, folder.path());
   run.trainer.run();
@@ -104,7 +104,7 @@ TEST_CASE("n-gram tables, of which few rows are stored, are taken over with the 
 }
 
 TEST_CASE("a model that is not the same is refused with the options that differ") {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const Checkpoint checkpoint = finished_run(small_config(), folder.path());
   ResolvedConfig longer = small_config(), deeper = small_config(), shallower = small_config();
   longer.config.model.block_size = 16;
@@ -119,7 +119,7 @@ TEST_CASE("a model that is not the same is refused with the options that differ"
 }
 
 TEST_CASE("units that differ and texts without a shared symbol are refused") {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const Checkpoint checkpoint = finished_run(small_config(), folder.path());
   SmallRun other(small_config(), {}, -1, small_corpus(formula_text(1500, "0123456789")));
   CHECK_THROWS_WITH(other.trainer.init_from(checkpoint), Catch::Contains("shares no symbol with this text"));

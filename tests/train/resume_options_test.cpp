@@ -154,7 +154,7 @@ void add(Figures& figures, const SmallRun& run) {
 
 /// Of the whole run, or of one that is stopped after step `stop_at` and resumed in a new trainer.
 Figures figures_of(const ResolvedConfig& config, std::int64_t threads, std::int64_t stop_at = -1) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   const auto corpus = [&] { return corpus_from_text(formula_text(1200), config.config.data, "a text"); };
   Figures figures;
   if (stop_at >= 0) {

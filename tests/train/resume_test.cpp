@@ -18,7 +18,7 @@ namespace {
 
 /// Stops after step `stop_at`, goes on in a new trainer, and compares with a run that was not stopped.
 void check_resumes_exactly(const ResolvedConfig& config, std::int64_t stop_at) {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   SmallRun whole(config);
   whole.trainer.run();
   SmallRun first(config, folder.path(), stop_at);
@@ -37,7 +37,7 @@ void check_resumes_exactly(const ResolvedConfig& config, std::int64_t stop_at) {
 }  // namespace
 
 TEST_CASE("a run that goes on has all of its progress again, whatever that consists of") {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   ResolvedConfig config = small_config();
   config.config.train.on_nonfinite = OnNonfinite::rollback;
   config.config.train.ema = 0.9;
@@ -91,7 +91,7 @@ TEST_CASE("every update rule resumes bit for bit, tables of which few rows are s
 }
 
 TEST_CASE("a checkpoint holds the moments that the rules keep, and of tables the rows that are not zero") {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   ResolvedConfig config = small_config();
   config.config.model.ngram_orders = {3};
   config.config.model.ngram_rows = {4000};
@@ -136,7 +136,7 @@ TEST_CASE("resuming at an evaluated step, and at step 1, is exact too") {
 }
 
 TEST_CASE("a run stopped before its first step starts again from it") {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   SmallRun stopped(small_config(), folder.path());
   stopped.recorder->stop = true;
   CHECK(stopped.trainer.run() == Ending::stopped);
@@ -148,7 +148,7 @@ TEST_CASE("a run stopped before its first step starts again from it") {
 }
 
 TEST_CASE("groups of their own, and max_iters raised on resume, go on") {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   ResolvedConfig config = small_config();
   config.config.train.groups = {
       {.match = "wte", .learning_rate = 2e-2, .weight_decay = 0, .optimizer = UpdateRule::adamw}};
@@ -163,7 +163,7 @@ TEST_CASE("groups of their own, and max_iters raised on resume, go on") {
 }
 
 TEST_CASE("a finished run that is resumed does nothing") {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   SmallRun first(small_config(), folder.path());
   first.trainer.run();
   SmallRun second(small_config(), folder.path());
@@ -174,7 +174,7 @@ TEST_CASE("a finished run that is resumed does nothing") {
 }
 
 TEST_CASE("another text is refused") {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   SmallRun first(small_config(), folder.path());
   first.trainer.run();
   std::string text = formula_text(1200);
@@ -216,7 +216,7 @@ TEST_CASE("a run goes on with its own device, engine and number of threads where
 }
 
 TEST_CASE("other conditions are announced, and seconds add up over processes") {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   SmallRun first(small_config(), folder.path(), 6);
   first.trainer.run();
   Checkpoint checkpoint = last_checkpoint(folder.path());

@@ -87,7 +87,7 @@ TEST_CASE("an update that is not finite goes back to the weights and moments of 
 }
 
 TEST_CASE("a run that is rolled back goes on to its end, and its windows are those of the step") {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   PoisonedRun run(careful_config(), folder.path(), {14});
   CHECK(run.trainer.run() == Ending::finished);
   SmallRun undisturbed(careful_config());
@@ -103,7 +103,7 @@ TEST_CASE("a run that is rolled back goes on to its end, and its windows are tho
 }
 
 TEST_CASE("weights that an evaluation finds not finite go back too, and are not saved") {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   PoisonedRun run(careful_config(), folder.path(), {12, 13});
   CHECK(run.trainer.run() == Ending::finished);
   CHECK(run.recorder->noticed("the validation loss after 12 steps is "));
@@ -159,7 +159,7 @@ void check_resumes_exactly(const ResolvedConfig& config) {
   const std::int64_t last = whole.trainer.state().step;
   for (const std::int64_t stop_at : {last - 1, last / 2, last / 3}) {
     INFO("stopped at " << stop_at << " of " << last << "; " << end);
-    const TemporaryFolder folder;
+    const TestFolder folder;
     SmallRun first(config, folder.path(), stop_at);
     REQUIRE(first.trainer.run() == Ending::stopped);
     SmallRun second(config, folder.path());
@@ -202,7 +202,7 @@ TEST_CASE("the same with a table of which a step touches few rows, and orthogona
 }
 
 TEST_CASE("where the checkpoint that a rollback returns to is gone, resuming says so") {
-  const TemporaryFolder folder;
+  const TestFolder folder;
   SmallRun first(careful_config(), folder.path(), 14);
   REQUIRE(first.trainer.run() == Ending::stopped);
   const std::vector<std::filesystem::path> kept = list_checkpoints(folder.path());

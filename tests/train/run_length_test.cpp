@@ -4,6 +4,7 @@
 #include "config/changed_options.h"
 #include "train/conditions.h"
 #include "train/footprint.h"
+#include "train/idle_options.h"
 
 #include "test.h"
 

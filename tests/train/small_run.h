@@ -13,27 +13,10 @@
 #include "model/registry.h"
 #include "run/checkpoints.h"
 #include "test.h"
+#include "test_folder.h"
 #include "train/trainer.h"
 
 namespace chargpt {
-
-/// A folder that goes when it does.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    static int count = 0;
-    path_ = std::filesystem::temp_directory_path() /
-            ("chargpt-train-" + std::to_string(getpid()) + "-" + std::to_string(count++));
-    std::filesystem::create_directories(path_);
-  }
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 /// What `--engine` names in these tests: `auto`, which is cpu, but where $CHARGPT_ENGINE says another.
 inline std::string tested_engine() {
