@@ -25,5 +25,8 @@ void add_eval(Options& options);
 void add_configs(Options& options);
 void add_inspect(Options& options);
 void add_runs(Options& options);
+void add_page(Options& options);
+void add_score(Options& options);
+void add_attention(Options& options);
 
 }  // namespace chargpt

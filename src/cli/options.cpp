@@ -162,8 +162,13 @@ Option& Options::keep(CLI::Option& parsed, OptionText text) {
 template <class Value>
 Option& Options::bind(const std::string& name, Value& value, const std::string& help) {
   CLI::Option& parsed = *app_->add_option(name, value);
-  Option& option =
-      keep(parsed, {.name = name, .value = parsed.get_type_name(), .standard = parsed.get_default_str(), .help = help});
+  const std::size_t comma = name.find(',');
+  const bool has_letter = comma != std::string::npos;
+  Option& option = keep(parsed, {.name = has_letter ? name.substr(comma + 1) : name,
+                                 .letter = has_letter ? name.substr(0, comma) : "",
+                                 .value = parsed.get_type_name(),
+                                 .standard = parsed.get_default_str(),
+                                 .help = help});
   if constexpr (std::is_arithmetic_v<Value>)
     parsed.check([&option](const std::string& given) { return option.refusal<Value>(given); });
   return option;

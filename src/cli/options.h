@@ -71,9 +71,9 @@ class Option {
   bool above_zero_ = false;
 };
 
-/// All options of a command, in the order of --help. A name that begins with "--" is an option's, any other one a
-/// positional argument's; `-` and `_` in it are the same on the command line. What an option is bound to must live
-/// until the command has run; its value at declaration is the default.
+/// All options of a command, in the order of --help. A name that begins with "--" is an option's ("-o,--output": with a
+/// letter for short), any other one a positional argument's; `-` and `_` in it are the same on the command line. What
+/// an option is bound to must live until the command has run; its value at declaration is the default.
 class Options {
  public:
   explicit Options(const std::string& command);

@@ -2,11 +2,11 @@
 
 #include <unistd.h>
 
-#include <cstdint>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/base64.h"
 #include "base/utf8.h"
 #include "report/escape.h"
 
@@ -18,18 +18,6 @@ namespace {
 std::string for_terminal(std::string text) {
   for (std::size_t at = 0; (at = text.find('\x7F', at)) != std::string::npos;) text.replace(at, 1, "\\u007f");
   return escape_for_terminal(text);
-}
-
-std::string base64(std::string_view bytes) {
-  constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  for (std::size_t at = 0; at < bytes.size(); at += 3) {
-    std::uint32_t group = 0;
-    for (std::size_t i = 0; i < 3; ++i)
-      group = group << 8 | (at + i < bytes.size() ? static_cast<unsigned char>(bytes[at + i]) : 0U);
-    for (std::size_t i = 0; i < 4; ++i) text += at + i > bytes.size() ? '=' : digits[group >> (18 - 6 * i) & 0x3F];
-  }
-  return text;
 }
 
 }  // namespace

@@ -15,8 +15,8 @@
 namespace chargpt {
 namespace {
 
-/// A forward pass whose attention weights are kept: computed anew from queries, keys and the statistics of each row's
-/// softmax, as in training's backward pass, since attention itself holds no more than a tile of them.
+/// A forward pass of one chunk whose attention weights are kept: computed anew from queries, keys and the statistics of
+/// each row's softmax, as in training's backward pass, since attention itself holds no more than a tile of them.
 class WatchedForward : private cpu::Forward {
  public:
   WatchedForward(const cpu::Plan& plan, std::int64_t T)
@@ -27,10 +27,18 @@ class WatchedForward : private cpu::Forward {
     prepare(1, T);
   }
 
-  AttentionWeights read(const cpu::WeightPointers& weights, const cpu::BatchSlice& window) {
+  void read(const cpu::WeightPointers& weights, const cpu::BatchSlice& window) {
     weights_ = &weights;
     forward(window);
-    return std::move(weights_of_window_);
+  }
+  AttentionWeights take_weights() { return std::move(weights_of_window_); }
+  std::vector<float> logits() const {
+    const auto V = static_cast<std::size_t>(plan_.vocab_size),
+               ld = static_cast<std::size_t>(cpu::row_stride(plan_.vocab_size));
+    std::vector<float> all;
+    for (std::size_t t = 0; t < static_cast<std::size_t>(rows_); ++t)
+      all.insert(all.end(), logits_ + t * ld, logits_ + t * ld + V);
+    return all;
   }
 
  private:
@@ -64,9 +72,7 @@ class WatchedForward : private cpu::Forward {
   cpu::AlignedFloats transposed_keys_;  ///< (hs, T)
 };
 
-}  // namespace
-
-AttentionWeights attention_weights(const InferenceModel& model, std::span<const std::int64_t> ids) {
+WatchedForward watched(const InferenceModel& model, std::span<const std::int64_t> ids) {
   const cpu::Plan& plan = model.plan();
   const std::int64_t T = std::ssize(ids);
   if (T < 1 || T > plan.block_size)
@@ -79,8 +85,20 @@ AttentionWeights attention_weights(const InferenceModel& model, std::span<const 
   WindowRows rows;
   cpu::AlignedFloats packed(plan.packed_floats);
   cpu::pack_weights(plan, model.values(), cpu::PackedType::float32, cpu::kernels(), 0, 1, packed.data());
-  return WatchedForward(plan, T).read({.values = model.values(), .packed = packed.data()},
-                                      {.windows = window, .rows = rows.find(plan.ngrams, plan.vocab_size, window)});
+  WatchedForward forward(plan, T);
+  forward.read({.values = model.values(), .packed = packed.data()},
+               {.windows = window, .rows = rows.find(plan.ngrams, plan.vocab_size, window)});
+  return forward;
+}
+
+}  // namespace
+
+AttentionWeights attention_weights(const InferenceModel& model, std::span<const std::int64_t> ids) {
+  return watched(model, ids).take_weights();
+}
+
+std::vector<float> window_logits(const InferenceModel& model, std::span<const std::int64_t> ids) {
+  return watched(model, ids).logits();
 }
 
 }  // namespace chargpt

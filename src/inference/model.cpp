@@ -88,6 +88,7 @@ void InferenceModel::read(const ParameterValues& values, const std::function<voi
     const float* const found = values(name, shape);
     if (found == nullptr) return {};
     values_.push_back(found);
+    names_.push_back(name);
     shapes_.push_back(shape);
     return {.group = static_cast<int>(values_.size()) - 1, .offset = 0, .numel = numel_of(shape)};
   };
@@ -124,6 +125,16 @@ InferenceModel::InferenceModel(const Checkpoint& checkpoint, Weights which)
 InferenceModel::InferenceModel(const ModelConfig& config, std::int64_t vocab_size, const ParameterValues& values)
     : config_(config), vocab_size_(vocab_size) {
   read(values, [] { throw Error(ExitCode::internal, "the model's parameters are not those of its options"); });
+}
+
+std::int64_t NamedParameter::numel() const {
+  return numel_of(shape);
+}
+
+std::vector<NamedParameter> InferenceModel::parameters() const {
+  std::vector<NamedParameter> all;
+  for (std::size_t i = 0; i < values_.size(); ++i) all.push_back({names_[i], shapes_[i], values_[i]});
+  return all;
 }
 
 void InferenceModel::round_matrices(Storage storage) {

@@ -40,6 +40,14 @@ using ParameterValues = std::function<const float*(const std::string& name, cons
 /// Error internal for an id that a model of `vocab_size` symbols does not have; `whose` begins its message.
 void check_ids(std::span<const std::int64_t> ids, std::int64_t vocab_size, const std::string& whose);
 
+/// A parameter by name, as it is in use: row-major.
+struct NamedParameter {
+  std::string name;  ///< "transformer.wte.weight"
+  std::vector<std::int64_t> shape;
+  const float* values = nullptr;
+  std::int64_t numel() const;
+};
+
 class InferenceModel {
  public:
   /// The weights of a checkpoint, which must outlive this object: they are read where its files are mapped. Errors:
@@ -58,6 +66,8 @@ class InferenceModel {
   const cpu::Plan& plan() const { return plan_; }
   /// By the groups of the plan.
   const std::vector<const float*>& values() const { return values_; }
+  /// All of them; of tied ones the first name.
+  std::vector<NamedParameter> parameters() const;
 
   /// Rounds every matrix, embeddings too, to nearest, ties to even; arithmetic stays float32.
   void round_matrices(Storage storage);
@@ -70,6 +80,7 @@ class InferenceModel {
   Weights weights_ = Weights::trained;
   cpu::Plan plan_;
   std::vector<const float*> values_;
+  std::vector<std::string> names_;                 ///< by group
   std::vector<std::vector<std::int64_t>> shapes_;  ///< by group
   std::vector<std::shared_ptr<void>> own_;         ///< what does not lie in a file as it is used
 };

@@ -95,8 +95,8 @@ enum class Part { run, samples, checkpoints, checkpoint };
 
 /// Whether files of that name are written there, under a temporary name first.
 bool is_written_whole(Part part, std::string_view name) {
-  constexpr std::array of_run{run_mark,    "config.json",     "metrics.jsonl", "figures.json",
-                              "text.json", "val_losses.json", "val_losses.f32"};
+  constexpr std::array of_run{run_mark,    "config.json",     "metrics.jsonl",  "figures.json",
+                              "text.json", "val_losses.json", "val_losses.f32", "page.html"};
   constexpr std::array pointers{"LATEST", "BEST"};
   if (part == Part::run) return is_among(of_run, name);
   if (part == Part::samples) return is_sample(name);

@@ -1,0 +1,157 @@
+// `chargpt attention RUN --prompt TEXT`: which characters each head looks at.
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/loaded_run.h"
+#include "cli/print_json.h"
+#include "cli/process.h"
+#include "inference/attention_weights.h"
+#include "inference/model_types.h"
+#include "report/heat_map.h"
+#include "report/log.h"
+#include "report/symbols.h"
+
+namespace chargpt {
+
+namespace {
+
+struct Arguments {
+  OutputArguments output;
+  ModelUse use;
+  std::string run, checkpoint, prompt, svg;
+  std::int64_t layer = 0, head = 0;
+};
+
+/// A window of the prompt, and its symbols as one column (or two) each.
+struct Window {
+  std::vector<std::int64_t> ids;
+  std::vector<std::string> symbols;
+};
+
+Window window_of(const Arguments& arguments, const LoadedRun& run) {
+  Window window{.ids = run.checkpoint.vocabulary.encode(arguments.prompt, "--prompt"), .symbols = {}};
+  if (window.ids.empty()) throw Error(ExitCode::usage, "--prompt is empty; attention needs at least one character");
+  const std::int64_t more = std::ssize(window.ids) - run.model->block_size();
+  if (more > 0) {
+    log_note("the prompt has " + std::to_string(window.ids.size()) + " characters and the model sees " +
+             std::to_string(run.model->block_size()) + ": only its last " + std::to_string(run.model->block_size()) +
+             " count");
+    window.ids.erase(window.ids.begin(), window.ids.begin() + more);
+  }
+  for (const std::int64_t id : window.ids)
+    window.symbols.push_back(visible_symbol(run.checkpoint.vocabulary.symbol(id)));
+  return window;
+}
+
+std::string name_of(std::int64_t layer, std::int64_t head) {
+  return "layer " + std::to_string(layer + 1) + " head " + std::to_string(head + 1);
+}
+
+/// One line for each head: what it looks at from the last character.
+void print_last_rows(const AttentionWeights& weights, const Window& window) {
+  const std::size_t columns = std::max<std::size_t>(terminal_columns(STDOUT_FILENO), 40);
+  const std::size_t indent = name_of(weights.layers - 1, weights.heads - 1).size() + 2;
+  std::size_t first = 0, width = 0;  // the last characters that fit
+  for (first = window.symbols.size(); first > 0; --first) {
+    width += display_width(window.symbols[first - 1]);
+    if (isatty(STDOUT_FILENO) != 0 && indent + width > columns) break;
+  }
+  std::printf("what each head looks at from the last character, to say what follows it:\n\n%*s",
+              static_cast<int>(indent), "");
+  for (std::size_t j = first; j < window.symbols.size(); ++j) std::fputs(window.symbols[j].c_str(), stdout);
+  std::printf("\n");
+  const auto T = static_cast<std::size_t>(weights.T);
+  for (std::int64_t layer = 0; layer < weights.layers; ++layer)
+    for (std::int64_t head = 0; head < weights.heads; ++head) {
+      const auto row = weights.of_head(layer, head).last(T);
+      std::printf("%-*s%s\n", static_cast<int>(indent), name_of(layer, head).c_str(),
+                  bars(row.subspan(first), std::span(window.symbols).subspan(first)).c_str());
+    }
+  std::printf("\nThe higher the block, the more weight. --layer and --head show what every character looks at.\n");
+}
+
+void print_matrix(const AttentionWeights& weights, const Window& window, std::int64_t layer, std::int64_t head) {
+  const auto T = static_cast<std::size_t>(weights.T);
+  std::printf("%s: each row is a character, and what it looks at\n\n   ", name_of(layer, head).c_str());
+  for (const std::string& symbol : window.symbols) std::fputs(symbol.c_str(), stdout);
+  std::printf("\n");
+  for (std::size_t i = 0; i < T; ++i) {
+    const auto row = weights.of_head(layer, head).subspan(i * T, T);
+    std::printf("%s%s%s\n", window.symbols[i].c_str(), display_width(window.symbols[i]) == 2 ? " " : "  ",
+                bars(row, window.symbols).c_str());
+  }
+}
+
+void print_as_json(const AttentionWeights& weights, const Window& window) {
+  nlohmann::ordered_json json = {{"symbols", window.symbols}, {"layers", weights.layers}, {"heads", weights.heads}};
+  const auto T = static_cast<std::size_t>(weights.T);
+  nlohmann::ordered_json layers = nlohmann::ordered_json::array();
+  for (std::int64_t layer = 0; layer < weights.layers; ++layer) {
+    nlohmann::ordered_json heads = nlohmann::ordered_json::array();
+    for (std::int64_t head = 0; head < weights.heads; ++head) {
+      nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+      for (std::size_t i = 0; i < T; ++i) rows.push_back(weights.of_head(layer, head).subspan(i * T, T));
+      heads.push_back(std::move(rows));
+    }
+    layers.push_back(std::move(heads));
+  }
+  json["weights"] = std::move(layers);
+  print_json(json, -1);
+}
+
+void write_svg(const std::string& path, const AttentionWeights& weights, const Window& window) {
+  std::vector<HeatMap> maps;
+  for (std::int64_t layer = 0; layer < weights.layers; ++layer)
+    for (std::int64_t head = 0; head < weights.heads; ++head)
+      maps.push_back({name_of(layer, head), weights.of_head(layer, head)});
+  const std::string picture = heat_maps_svg(maps, window.symbols, weights.heads);
+  if (std::filesystem::exists(path)) throw Error(ExitCode::busy, path + " exists; choose another name with --svg");
+  write_file_atomically(path, picture);
+  log_note("wrote " + path);
+}
+
+/// 1-based; 0 where it was not given.
+void check_place(const char* option, std::int64_t value, std::int64_t count) {
+  if (value > count)
+    throw Error(ExitCode::usage, std::string(option) + " " + std::to_string(value) + " is not there; the model has " +
+                                     std::to_string(count));
+}
+
+void run_attention(const Arguments& arguments) {
+  const LoadedRun run = load_run(arguments.run, arguments.checkpoint, arguments.use);
+  const Window window = window_of(arguments, run);
+  const AttentionWeights weights = attention_weights(*run.model, window.ids);
+  if (weights.layers == 0)
+    throw Error(ExitCode::usage, "a " + run.config().model.type + " model attends to nothing: it sees one character");
+  check_place("--layer", arguments.layer, weights.layers);
+  check_place("--head", arguments.head, weights.heads);
+  if (leaks(run.config().model)) log_note("this model leaks: every character looks at the whole window");
+  if (!arguments.svg.empty()) write_svg(arguments.svg, weights, window);
+  if (arguments.output.json) return print_as_json(weights, window);
+  if (arguments.layer == 0 && arguments.head == 0) return print_last_rows(weights, window);
+  print_matrix(weights, window, std::max<std::int64_t>(1, arguments.layer) - 1,
+               std::max<std::int64_t>(1, arguments.head) - 1);
+}
+
+}  // namespace
+
+void add_attention(Options& options) {
+  const auto arguments = std::make_shared<Arguments>();
+  options.add("RUN", arguments->run, "run folder, or one checkpoint folder in it").required();
+  options.add("--prompt", arguments->prompt, "the text to look at").required();
+  options.add("--layer", arguments->layer, "show one head whole: its layer, counted from 1").non_negative();
+  options.add("--head", arguments->head, "show one head whole: its number, counted from 1").non_negative();
+  options.add("--svg", arguments->svg, "also write a picture of all heads").value_name("FILE");
+  add_checkpoint_option(options, arguments->checkpoint);
+  add_weights_option(options, arguments->use.weights);
+  add_output_arguments(options, arguments->output);
+  on_parsed(options, arguments, run_attention);
+}
+
+}  // namespace chargpt

@@ -1,0 +1,298 @@
+// `chargpt score RUN [FILE|-]`: how much each character of a text surprises a model, and where that comes from.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <iostream>
+#include <iterator>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/loaded_run.h"
+#include "cli/print_json.h"
+#include "cli/print_text.h"
+#include "cli/run_text.h"
+#include "evaluate/text_score.h"
+#include "inference/attention_weights.h"
+#include "inference/model_types.h"
+#include "page/page.h"
+#include "page/text_page.h"
+#include "report/color.h"
+#include "report/format.h"
+#include "report/log.h"
+#include "report/surprise.h"
+#include "report/symbols.h"
+#include "report/table.h"
+#include "run/run_folder.h"
+
+namespace chargpt {
+
+namespace {
+
+struct Arguments {
+  OutputArguments output;
+  ModelUse use;
+  std::string run, checkpoint, file, html, unknown = "error";
+  std::int64_t show = 2000, candidates = 0;
+  bool csv = false;
+};
+
+/// What was scored, and all that is said of it.
+struct Score {
+  std::string name;
+  std::vector<std::int64_t> ids;
+  std::vector<float> losses;
+  double mean = 0;
+  std::vector<MeanLoss> by_context, by_class;
+  std::vector<LineLoss> lines;
+};
+
+UnknownPolicy unknown_policy(const std::string& name) {
+  if (name == "skip") return UnknownPolicy::skip;
+  return name == "replace" ? UnknownPolicy::replace : UnknownPolicy::error;
+}
+
+/// Of the file, of standard input, or of the run's own validation split.
+void read_text(const Arguments& arguments, const LoadedRun& run, Score& score) {
+  if (arguments.file.empty()) {
+    const Corpus corpus = text_of_run(run.checkpoint, run.config().data,
+                                      run_place(arguments.run, arguments.checkpoint).run, arguments.output)
+                              .corpus;
+    score.name = "the validation split";
+    score.ids.resize(static_cast<std::size_t>(corpus.val().size()));
+    corpus.val().copy(0, corpus.val().size(), score.ids.data());
+    return;
+  }
+  const bool piped = arguments.file == "-";
+  score.name = piped ? "standard input" : arguments.file;
+  const std::string text = piped ? std::string(std::istreambuf_iterator<char>(std::cin), {})
+                                 : read_file(arguments.file, std::uint64_t{1} << 30);
+  score.ids = run.checkpoint.vocabulary.encode(text, score.name, unknown_policy(arguments.unknown));
+  if (score.ids.empty()) throw Error(ExitCode::data, score.name + " has no characters to score");
+}
+
+Score measure(const Arguments& arguments, LoadedRun& run) {
+  Score score;
+  read_text(arguments, run, score);
+  const std::int64_t block_size = run.model->block_size();
+  const Vocabulary& vocabulary = run.checkpoint.vocabulary;
+  score.losses = text_losses(run.scorer(), score.ids, run.checkpoint.state.start_symbol, block_size);
+  score.mean =
+      std::accumulate(score.losses.begin(), score.losses.end(), 0.0) / static_cast<double>(score.losses.size());
+  score.by_context = losses_by_context(run.scorer(), score.ids, block_size);
+  score.by_class = losses_by_class(score.ids, score.losses, vocabulary);
+  score.lines = losses_by_line(score.ids, score.losses, vocabulary.id_of('\n'));
+  return score;
+}
+
+/// The most probable ids in place of each of `ids`, best first, by the same windows as text_losses().
+class Candidates {
+ public:
+  Candidates(const LoadedRun& run, const Score& score, std::int64_t count)
+      : run_(run), ids_(score.ids), count_(count), block_size_(run.model->block_size()) {}
+
+  nlohmann::ordered_json of(std::size_t index) {
+    const auto half = static_cast<std::size_t>(std::max<std::int64_t>(1, block_size_ / 2));
+    const auto block = static_cast<std::size_t>(block_size_);
+    const std::size_t begin = index < block ? 0 : (index - block) / half * half + half;
+    if (logits_.empty() || begin != begin_) read(begin);
+    const auto V = static_cast<std::size_t>(run_.model->vocab_size());
+    const std::span row = std::span(logits_).subspan((index - begin) * V, V);
+    return best_of(row);
+  }
+
+ private:
+  void read(std::size_t begin) {
+    begin_ = begin;
+    std::vector<std::int64_t> window;
+    if (begin == 0) window.push_back(run_.checkpoint.state.start_symbol);
+    for (std::size_t i = begin == 0 ? 0 : begin - 1; i + 1 < ids_.size() && std::ssize(window) < block_size_; ++i)
+      window.push_back(ids_[i]);
+    logits_ = window_logits(*run_.model, window);
+  }
+
+  nlohmann::ordered_json best_of(std::span<const float> logits) const {
+    std::vector<std::int64_t> ranked(logits.size());
+    std::iota(ranked.begin(), ranked.end(), 0);
+    const auto better = [&](std::int64_t a, std::int64_t b) {
+      const float of_a = logits[static_cast<std::size_t>(a)], of_b = logits[static_cast<std::size_t>(b)];
+      return of_a != of_b ? of_a > of_b : a < b;
+    };
+    const auto kept =
+        static_cast<std::ptrdiff_t>(std::min<std::size_t>(static_cast<std::size_t>(count_), ranked.size()));
+    std::partial_sort(ranked.begin(), ranked.begin() + kept, ranked.end(), better);
+    const double largest = logits[static_cast<std::size_t>(ranked.front())];
+    double sum = 0;
+    for (const float logit : logits) sum += std::exp(logit - largest);
+    nlohmann::ordered_json best = nlohmann::ordered_json::array();
+    for (std::ptrdiff_t i = 0; i < kept; ++i) {
+      const std::int64_t id = ranked[static_cast<std::size_t>(i)];
+      nlohmann::ordered_json one = {{"id", id}};
+      add_text(one, "character", run_.checkpoint.vocabulary.symbol(id));
+      one["log_probability"] = logits[static_cast<std::size_t>(id)] - largest - std::log(sum);
+      best.push_back(std::move(one));
+    }
+    return best;
+  }
+
+  const LoadedRun& run_;
+  std::span<const std::int64_t> ids_;
+  std::int64_t count_, block_size_;
+  std::size_t begin_ = 0;
+  std::vector<float> logits_;
+};
+
+nlohmann::ordered_json to_json(const std::vector<MeanLoss>& means) {
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  for (const MeanLoss& mean : means)
+    all.push_back({{"of", mean.of}, {"loss", mean.loss}, {"characters", mean.characters}});
+  return all;
+}
+
+void print_as_json(const Arguments& arguments, const LoadedRun& run, const Score& score) {
+  nlohmann::ordered_json json = {{"text", score.name},
+                                 {"characters", score.ids.size()},
+                                 {"loss", score.mean},
+                                 {"block_size", run.model->block_size()},
+                                 {"leaks", leaks(run.config().model)},
+                                 {"by_context", to_json(score.by_context)},
+                                 {"by_class", to_json(score.by_class)}};
+  Candidates candidates(run, score, arguments.candidates);
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  for (std::size_t i = 0; i < score.ids.size(); ++i) {
+    nlohmann::ordered_json one;
+    add_text(one, "character", run.checkpoint.vocabulary.symbol(score.ids[i]));
+    one["loss"] = score.losses[i];
+    if (arguments.candidates > 0) one["candidates"] = candidates.of(i);
+    all.push_back(std::move(one));
+  }
+  json["scores"] = std::move(all);
+  print_json(json, -1);
+}
+
+/// A field of RFC 4180.
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string field = "\"";
+  for (const char c : text) field += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return field + "\"";
+}
+
+void print_as_csv(const LoadedRun& run, const Score& score) {
+  std::string rows = "place,character,loss\n";
+  for (std::size_t i = 0; i < score.ids.size(); ++i)
+    rows += std::to_string(i) + "," + csv_field(run.checkpoint.vocabulary.symbol(score.ids[i])) + "," +
+            format_fixed(score.losses[i], 6) + "\n";
+  print_text(rows);
+}
+
+std::string decode(const LoadedRun& run, const Score& score, std::int64_t begin, std::int64_t end) {
+  return run.checkpoint.vocabulary.decode({score.ids.begin() + begin, score.ids.begin() + end});
+}
+
+std::vector<ScoredSymbol> symbols_of(const LoadedRun& run, const Score& score, std::int64_t begin, std::int64_t end) {
+  std::vector<ScoredSymbol> symbols;
+  for (std::int64_t i = begin; i < end; ++i)
+    symbols.push_back({run.checkpoint.vocabulary.symbol(score.ids[static_cast<std::size_t>(i)]),
+                       score.losses[static_cast<std::size_t>(i)]});
+  return symbols;
+}
+
+/// The lines of the first `show` characters, each after its mean loss.
+void print_lines(const Arguments& arguments, const LoadedRun& run, const Score& score, bool color) {
+  for (const LineLoss& line : score.lines) {
+    if (line.begin >= arguments.show) {
+      std::printf("... %s more characters; --show takes another number\n\n",
+                  format_count(std::ssize(score.ids) - line.begin).c_str());
+      return;
+    }
+    std::string shown = color ? colored_by_surprise(symbols_of(run, score, line.begin, line.end))
+                              : decode(run, score, line.begin, line.end);
+    while (shown.ends_with('\n') || shown.ends_with('\r')) shown.pop_back();
+    std::printf("%5s  ", format_fixed(line.loss, 2).c_str());
+    color ? void(std::fwrite(shown.data(), 1, shown.size(), stdout)) : print_text(shown);
+    std::printf("\n");
+  }
+  std::printf("\n");
+}
+
+/// The five lines of at least 10 characters with the highest mean.
+void print_worst_lines(const LoadedRun& run, const Score& score) {
+  std::vector<LineLoss> long_ones;
+  std::ranges::copy_if(score.lines, std::back_inserter(long_ones),
+                       [](const LineLoss& line) { return line.end - line.begin >= 10; });
+  if (long_ones.size() < 6) return;
+  std::ranges::stable_sort(long_ones, [](const LineLoss& a, const LineLoss& b) { return a.loss > b.loss; });
+  std::printf("hardest lines\n");
+  for (const LineLoss& line : std::span(long_ones).first(5)) {
+    std::string shown = decode(run, score, line.begin, std::min(line.end, line.begin + 200));
+    while (shown.ends_with('\n') || shown.ends_with('\r')) shown.pop_back();
+    std::printf("%5s  line %lld: ", format_fixed(line.loss, 2).c_str(), static_cast<long long>(line.number));
+    print_text(first_columns(shown, 60));
+    std::printf("\n");
+  }
+  std::printf("\n");
+}
+
+void print_means(const char* heading, const std::vector<MeanLoss>& means) {
+  if (means.empty()) return;
+  Table table({heading, "loss", "characters"});
+  for (const MeanLoss& mean : means) table.add({mean.of, format_fixed(mean.loss, 4), format_count(mean.characters)});
+  std::printf("%s\n", table.text().c_str());
+}
+
+void print_for_people(const Arguments& arguments, const LoadedRun& run, const Score& score) {
+  const bool color = choose_color(arguments.output.color, std::getenv("NO_COLOR"), isatty(STDOUT_FILENO) != 0);
+  if (leaks(run.config().model)) std::printf("%s\n", leaks_label);
+  print_lines(arguments, run, score, color);
+  print_worst_lines(run, score);
+  print_means("characters seen before", score.by_context);
+  print_means("kind", score.by_class);
+  std::printf("loss %s over %s characters of %s\n", format_loss(score.mean).c_str(),
+              format_count(std::ssize(score.ids)).c_str(), score.name.c_str());
+}
+
+void run_score(const Arguments& arguments) {
+  if (arguments.csv && arguments.output.json) throw Error(ExitCode::usage, "--csv and --json are both given; give one");
+  if (arguments.candidates > 0 && !arguments.output.json)
+    throw Error(ExitCode::usage, "--candidates needs --json, which holds them");
+  LoadedRun run = load_run(arguments.run, arguments.checkpoint, arguments.use);
+  const Score score = measure(arguments, run);
+  if (!arguments.html.empty()) {
+    write_page(arguments.html, text_page(score.name + ": " + format_fixed(score.mean, 4) + " nats per character",
+                                         symbols_of(run, score, 0, std::ssize(score.ids))));
+    log_note("wrote " + arguments.html);
+  }
+  if (arguments.output.json) return print_as_json(arguments, run, score);
+  if (arguments.csv) return print_as_csv(run, score);
+  print_for_people(arguments, run, score);
+}
+
+}  // namespace
+
+void add_score(Options& options) {
+  const auto arguments = std::make_shared<Arguments>();
+  options.add("RUN", arguments->run, "run folder, or one checkpoint folder in it").required();
+  options.add("FILE", arguments->file, "text to score, - for standard input (default: the run's validation split)");
+  options.add("--show", arguments->show, "characters to print, coloured by surprise where the terminal has colours")
+      .non_negative();
+  options.add("--html", arguments->html, "also write the coloured text as a web page").value_name("FILE");
+  options.flag("--csv", arguments->csv, "stdout is one row per character: place, character, loss");
+  options.add("--candidates", arguments->candidates, "with --json: the most probable characters at each place")
+      .non_negative();
+  options.add("--unknown", arguments->unknown, "what to do with characters the model has never seen")
+      .one_of({"error", "skip", "replace"});
+  add_checkpoint_option(options, arguments->checkpoint);
+  add_weights_option(options, arguments->use.weights);
+  options.add("--threads", arguments->use.threads, "threads; 0: one per physical core").non_negative();
+  add_output_arguments(options, arguments->output);
+  on_parsed(options, arguments, run_score);
+}
+
+}  // namespace chargpt

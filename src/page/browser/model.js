@@ -1,0 +1,386 @@
+// A trained model in plain JavaScript: weights, one step of the model, and the choice of the next character.
+// To be read along with any description of a GPT. Nothing here knows the page.
+//
+// Shapes: C channels (n_embd), V symbols, nh heads, hs features of a head, t the position of a token.
+"use strict";
+
+// ---- weights
+
+function bytesOfBase64(text) {
+  const raw = atob(text), bytes = new Uint8Array(raw.length);
+  for (let i = 0; i < raw.length; ++i) bytes[i] = raw.charCodeAt(i);
+  return bytes.buffer;
+}
+
+// IEEE 754 half precision: a sign, 5 bits of exponent, 10 of fraction.
+function floatOfHalf(half) {
+  const sign = half & 0x8000 ? -1 : 1, exponent = half >> 10 & 31, fraction = half & 1023;
+  if (exponent === 0) return sign * fraction * 2 ** -24;
+  if (exponent === 31) return fraction ? NaN : sign * Infinity;
+  return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
+}
+
+// The values of one tensor. int8: every row has a scale of its own. A tensor with `rows` holds those alone, all others
+// of it are zero: a table of n-grams, of which a text touches few.
+function readTensor(tensor, buffer) {
+  const width = tensor.shape[tensor.shape.length - 1];
+  const numel = tensor.rows ? tensor.rows * width : tensor.shape.reduce((a, b) => a * b, 1);
+  const read = {shape: tensor.shape, width};
+  if (tensor.type === "float32") {
+    read.values = new Float32Array(buffer, tensor.offset, numel);
+  } else if (tensor.type === "float16") {
+    read.values = Float32Array.from(new Uint16Array(buffer, tensor.offset, numel), floatOfHalf);
+  } else {
+    const scales = new Float32Array(buffer, tensor.scales, numel / width);
+    const integers = new Int8Array(buffer, tensor.offset, numel);
+    read.values = Float32Array.from(integers, (value, i) => value * scales[Math.floor(i / width)]);
+  }
+  if (tensor.rows) {
+    const numbers = new Uint32Array(buffer, tensor.row_numbers, tensor.rows);
+    read.places = new Map(Array.from(numbers, (row, place) => [row, place]));
+  }
+  return read;
+}
+
+// ---- arithmetic on vectors
+
+// The sum of W[at + i] x[i]. Four sums side by side: a processor need not wait for one addition to begin the next.
+function dot(W, at, x) {
+  const length = x.length, whole = length - length % 4;
+  let a = 0, b = 0, c = 0, d = 0, i = 0;
+  for (; i < whole; i += 4) {
+    a += W[at + i] * x[i];
+    b += W[at + i + 1] * x[i + 1];
+    c += W[at + i + 2] * x[i + 2];
+    d += W[at + i + 3] * x[i + 3];
+  }
+  for (; i < length; ++i) a += W[at + i] * x[i];
+  return a + b + (c + d);
+}
+
+// y = W x + b, W (out, in)
+function linear(weight, bias, x) {
+  const W = weight.values, columns = weight.width, rows = W.length / columns, y = new Float32Array(rows);
+  for (let row = 0; row < rows; ++row) y[row] = dot(W, row * columns, x) + (bias ? bias.values[row] : 0);
+  return y;
+}
+
+function add(x, y) {
+  for (let i = 0; i < x.length; ++i) x[i] += y[i];
+}
+
+function row(tensor, number) {
+  return tensor.values.subarray(number * tensor.width, (number + 1) * tensor.width);
+}
+
+// In place, over x[begin, end): divided by the root of the mean square.
+function rmsNorm(x, begin, end, eps) {
+  let sum = 0;
+  for (let i = begin; i < end; ++i) sum += x[i] * x[i];
+  const scale = 1 / Math.sqrt(sum / (end - begin) + eps);
+  for (let i = begin; i < end; ++i) x[i] *= scale;
+}
+
+function softmax(scores) {
+  const largest = scores.reduce((a, b) => Math.max(a, b), -Infinity);
+  const weights = Float64Array.from(scores, (score) => Math.exp(score - largest));
+  const sum = weights.reduce((a, b) => a + b, 0);
+  return weights.map((weight) => weight / sum);
+}
+
+// The complementary error function for z >= 0, by a rational Chebyshev fit (Numerical Recipes, erfcc: 1.2e-7 relative).
+function erfc(z) {
+  const t = 1 / (1 + z / 2);
+  const factors = [0.17087277, -0.82215223, 1.48851587, -1.13520398, 0.27886807, -0.18628806, 0.09678418, 0.37409196,
+                   1.00002368, -1.26551223];
+  return t * Math.exp(-z * z + factors.reduce((sum, factor) => sum * t + factor, 0));
+}
+
+const sigmoid = (x) => 1 / (1 + Math.exp(-x));
+const activations = {
+  gelu: (x) => x * (x < 0 ? erfc(-x / Math.SQRT2) / 2 : 1 - erfc(x / Math.SQRT2) / 2),
+  gelu_tanh: (x) => x * sigmoid(2 * Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3)),
+  relu: (x) => Math.max(x, 0),
+  relu2: (x) => Math.max(x, 0) ** 2,
+  swiglu: (x) => x * sigmoid(x),  // of the gate
+};
+
+// ---- n-grams: which row of a table belongs to the last n characters
+
+const BITS_64 = (1n << 64n) - 1n;
+
+// The finaliser of MurmurHash3.
+function mix(hash) {
+  hash = (hash ^ hash >> 33n) * 0xff51afd7ed558ccdn & BITS_64;
+  hash = (hash ^ hash >> 33n) * 0xc4ceb9fe1a85ec53n & BITS_64;
+  return hash ^ hash >> 33n;
+}
+
+// `ids` end with the current character; what is missing before them counts as id V.
+function ngramRow(table, V, ids) {
+  let hash = 0n, number = 0n, value = 1n;
+  for (let k = 0; k < table.order; ++k) {
+    const id = BigInt(k < ids.length ? ids[ids.length - 1 - k] : V);
+    hash = mix(hash ^ id + 1n);
+    number += id * value;
+    value *= BigInt(k === 0 ? V : V + 1);
+  }
+  return Number(table.numbered ? number : hash * BigInt(table.rows) >> 64n);
+}
+
+// ---- the model
+
+class Model {
+  // `data`: what the program wrote of it (config, symbols, tensors, base64 of the values).
+  constructor(data) {
+    this.config = data.config;
+    this.symbols = data.symbols;
+    this.V = data.vocab_size;
+    const buffer = bytesOfBase64(data.values);
+    this.tensors = {};
+    for (const tensor of data.tensors) this.tensors[tensor.name] = readTensor(tensor, buffer);
+    const config = this.config;
+    this.isTransformer = config.type === "gpt";
+    this.projects = this.isTransformer || config.type === "attention";
+    this.prefix = this.isTransformer ? "transformer." : "";
+    this.heads = this.projects ? config.n_head : 1;
+    this.headSize = this.projects ? config.head_size || config.n_embd / config.n_head : config.n_embd;
+    this.layers = this.isTransformer ? config.n_layer : config.type === "bigram" ? 0 : 1;
+    const divisor = {head: this.headSize, width: config.n_embd, none: 1}[config.attention_scale];
+    this.scoreScale = this.projects ? 1 / Math.sqrt(divisor) : 1;
+    this.tables = data.tables;
+  }
+
+  tensor(name) {
+    return this.tensors[name];
+  }
+
+  // wte[id] + position + rows of n-grams: (C). `ids` end with the token at position t.
+  embed(ids, t) {
+    const x = Float32Array.from(row(this.tensor(this.prefix + "wte.weight"), ids[ids.length - 1]));
+    const learned = this.tensor(this.prefix + "wpe.weight");
+    if (learned)
+      add(x, row(learned, t));
+    else if (this.projects && this.config.position === "sinusoidal")
+      for (let i = 0; i < x.length; ++i) {
+        const angle = t * 10000 ** (-2 * Math.floor(i / 2) / x.length);
+        x[i] += i % 2 === 0 ? Math.sin(angle) : Math.cos(angle);
+      }
+    if (this.tables.length > 0) this.addNgrams(x, ids);
+    return x;
+  }
+
+  addNgrams(x, ids) {
+    const projection = this.tensor("transformer.ngram_proj.weight");
+    const found = this.tables.map((table) => {
+      const tensor = this.tensor(table.parameter), number = ngramRow(table, this.V, ids);
+      if (!tensor.places) return row(tensor, number);
+      return tensor.places.has(number) ? row(tensor, tensor.places.get(number)) : new Float32Array(tensor.width);
+    });
+    if (!projection) return found.forEach((values) => add(x, values));
+    const joined = Float32Array.from(found.flatMap((values) => Array.from(values)));
+    add(x, linear(projection, this.tensor("transformer.ngram_proj.bias"), joined));
+  }
+
+  // Normalised by the gain and bias of that name: a new vector.
+  norm(name, x) {
+    const {norm, norm_eps} = this.config, y = Float32Array.from(x);
+    if (!this.isTransformer || norm === "none") return y;
+    if (norm === "layernorm") {
+      const mean = y.reduce((a, b) => a + b, 0) / y.length;
+      for (let i = 0; i < y.length; ++i) y[i] -= mean;
+    }
+    rmsNorm(y, 0, y.length, norm_eps);
+    const gain = this.tensor(name + ".weight"), bias = this.tensor(name + ".bias");
+    for (let i = 0; i < y.length; ++i) y[i] = y[i] * (gain ? gain.values[i] : 1) + (bias ? bias.values[i] : 0);
+    return y;
+  }
+
+  // x + sum over j of w_j x_(t-j): what the last tokens held in each channel. `seen`: the inputs so far, x the last.
+  convolve(name, x, seen) {
+    const weight = this.tensor(name + ".weight");
+    if (!weight) return x;
+    seen.push(Float32Array.from(x));
+    if (seen.length > weight.shape[0]) seen.shift();
+    const y = Float32Array.from(x);
+    for (let j = 0; j < seen.length; ++j) {
+      const w = row(weight, j), past = seen[seen.length - 1 - j];
+      for (let i = 0; i < y.length; ++i) y[i] += w[i] * past[i];
+    }
+    return y;
+  }
+
+  // Rotates feature pairs (i, i + hs/2) of each head by t base^(-2i/hs): products of queries and keys then depend on the
+  // distance of their positions.
+  rotate(x, t) {
+    const hs = this.headSize, half = hs / 2;
+    for (let head = 0; head < x.length; head += hs)
+      for (let i = 0; i < half; ++i) {
+        const angle = t * this.config.rope_base ** (-2 * i / hs), c = Math.cos(angle), s = Math.sin(angle);
+        const a = x[head + i], b = x[head + half + i];
+        x[head + i] = a * c - b * s;
+        x[head + half + i] = b * c + a * s;
+      }
+  }
+
+  // Query, key and value of a token, each (nh hs).
+  queryKeyValue(name, x, t) {
+    if (!this.projects) {  // average weighs all alike, masked by how alike tokens are
+      const own = Float32Array.from(x);
+      return [this.config.type === "average" ? new Float32Array(x.length) : own, own, own];
+    }
+    const qkv = linear(this.tensor(name + "attn.c_attn.weight"), this.tensor(name + "attn.c_attn.bias"), x);
+    const A = this.heads * this.headSize, q = qkv.slice(0, A), k = qkv.slice(A, 2 * A), v = qkv.slice(2 * A);
+    for (const part of [q, k]) {
+      if (this.config.qk_norm)
+        for (let head = 0; head < A; head += this.headSize)
+          rmsNorm(part, head, head + this.headSize, this.config.norm_eps);
+      if (this.config.position === "rope") this.rotate(part, t);
+    }
+    return [q, k, v];
+  }
+
+  // What the token takes from those it sees: softmax of q . k, times v. Returns the sum, and each head's weights.
+  attend(q, keys, values) {
+    const hs = this.headSize, out = new Float32Array(q.length), weights = [];
+    for (let head = 0; head < q.length; head += hs) {
+      const scores = keys.map((key) => {
+        let sum = 0;
+        for (let i = head; i < head + hs; ++i) sum += q[i] * key[i];
+        return sum * this.scoreScale;
+      });
+      const ofHead = softmax(scores);
+      for (let j = 0; j < values.length; ++j)
+        for (let i = head; i < head + hs; ++i) out[i] += ofHead[j] * values[j][i];
+      weights.push(Float32Array.from(ofHead));
+    }
+    return [out, weights];
+  }
+
+  // attention(x), (C), and the weights of its heads. `cache`: keys, values and inputs of the layer so far.
+  attention(name, x, t, cache) {
+    const input = this.convolve(name + "conv_1", x, cache.convolved_1);
+    const [q, k, v] = this.queryKeyValue(name, input, t);
+    cache.keys.push(k);
+    cache.values.push(v);
+    const [joined, weights] = this.attend(q, cache.keys, cache.values);
+    const projection = this.tensor(name + "attn.c_proj.weight");
+    return [projection ? linear(projection, this.tensor(name + "attn.c_proj.bias"), joined) : joined, weights];
+  }
+
+  // The feed-forward layer: wide, bent, and narrow again.
+  mlp(name, x, cache) {
+    const input = this.convolve(name + "conv_2", x, cache.convolved_2), f = activations[this.config.activation];
+    const hidden = linear(this.tensor(name + "mlp.c_fc.weight"), this.tensor(name + "mlp.c_fc.bias"), input);
+    const gateWeight = this.tensor(name + "mlp.c_gate.weight");
+    const gate = gateWeight && linear(gateWeight, this.tensor(name + "mlp.c_gate.bias"), input);
+    for (let i = 0; i < hidden.length; ++i) hidden[i] = gate ? hidden[i] * f(gate[i]) : f(hidden[i]);
+    return linear(this.tensor(name + "mlp.c_proj.weight"), this.tensor(name + "mlp.c_proj.bias"), hidden);
+  }
+
+  // One block for one token: x (C) changed in place. Returns the weights of the attention's heads.
+  block(layer, x, t, cache) {
+    const name = this.isTransformer ? `transformer.h.${layer}.` : "";
+    const after = this.config.norm_place === "post" && this.isTransformer;
+    const [attended, weights] = this.attention(name, after ? x : this.norm(name + "ln_1", x), t, cache);
+    if (this.isTransformer)
+      add(x, attended);
+    else
+      x.set(attended);
+    if (after) x.set(this.norm(name + "ln_1", x));
+    if (!this.isTransformer || !this.config.feed_forward) return weights;
+    add(x, this.mlp(name, after ? x : this.norm(name + "ln_2", x), cache));
+    if (after) x.set(this.norm(name + "ln_2", x));
+    return weights;
+  }
+
+  emptyCache() {
+    return Array.from({length: this.layers}, () => ({keys: [], values: [], convolved_1: [], convolved_2: []}));
+  }
+
+  // One token, the last of `ids`, at position t. Returns the logits of the next, (V), and attention[layer][head], the
+  // weights over the tokens whose keys the cache holds.
+  step(ids, t, caches) {
+    const x = this.embed(ids, t);
+    const attention = caches.map((cache, layer) => this.block(layer, x, t, cache));
+    const last = this.isTransformer && this.config.final_norm ? this.norm("transformer.ln_f", x) : x;
+    const head = this.tensor("lm_head.weight") || this.tensor(this.prefix + "wte.weight");
+    return {logits: linear(head, this.tensor("lm_head.bias"), last), attention};
+  }
+
+  // Only distances of positions matter: old tokens may go while the others stay as they are.
+  get slides() {
+    return this.projects && (this.config.position === "rope" || this.config.position === "none");
+  }
+}
+
+// ---- a text that grows
+
+// What a model has read, and what it expects next. When the window of block_size tokens is full: a model that slides
+// forgets the oldest token; of others the last half is read again (below 32 tokens all but the oldest), as the program
+// does by default.
+class Reader {
+  constructor(model) {
+    this.model = model;
+    this.clear();
+  }
+
+  clear() {
+    this.ids = [];     // of the window, and for a model that slides some before it
+    this.position = 0;
+    this.caches = this.model.emptyCache();
+  }
+
+  // Takes one more token in. Returns what Model.step does.
+  read(id) {
+    const {model} = this, block = model.config.block_size;
+    if (model.slides) {
+      for (const cache of this.caches)
+        if (cache.keys.length === block) cache.keys.shift(), cache.values.shift();
+    } else if (this.ids.length === block) {
+      const kept = block < 32 ? block - 1 : Math.floor(block / 2);
+      const again = kept > 0 ? this.ids.slice(-kept) : [];
+      this.clear();
+      again.forEach((old) => this.take(old));
+    }
+    return this.take(id);
+  }
+
+  take(id) {
+    this.ids.push(id);
+    if (this.ids.length > Math.max(this.model.config.block_size, 16)) this.ids.shift();
+    return this.model.step(this.ids, this.position++, this.caches);
+  }
+}
+
+// ---- the choice of the next character
+
+// A small generator of random numbers in [0, 1), the same for the same seed (mulberry32).
+function randomNumbers(seed) {
+  let state = seed >>> 0;
+  return () => {
+    state = state + 0x6d2b79f5 >>> 0;
+    let t = Math.imul(state ^ state >>> 15, state | 1);
+    t ^= t + Math.imul(t ^ t >>> 7, t | 61);
+    return ((t ^ t >>> 14) >>> 0) / 2 ** 32;
+  };
+}
+
+// Temperature 0 takes the most probable symbol, the first of equals. Else: logits divided by it, then the `topK` most
+// probable kept (0: all), then the fewest that hold the probability topP.
+function choose(logits, {temperature, topK, topP}, random) {
+  const ranked = Array.from(logits.keys()).sort((a, b) => logits[b] - logits[a] || a - b);
+  if (temperature === 0) return ranked[0];
+  const kept = topK > 0 ? ranked.slice(0, topK) : ranked;
+  const probabilities = softmax(kept.map((id) => logits[id] / temperature));
+  let sum = 0, count = 0;
+  while (count < kept.length && (count === 0 || sum < topP)) sum += probabilities[count++];
+  let left = random() * sum;
+  for (let i = 0; i < count; ++i) {
+    left -= probabilities[i];
+    if (left < 0) return kept[i];
+  }
+  return kept[count - 1];
+}
+
+if (typeof module !== "undefined") module.exports = {Model, Reader, softmax, choose, randomNumbers};

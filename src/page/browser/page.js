@@ -1,0 +1,419 @@
+// The page: what the run's files and its model say, drawn. Texts of a model, a prompt or a name are set as text, never
+// as markup.
+"use strict";
+
+const data = JSON.parse(document.getElementById("data").textContent);
+const content = document.getElementById("content");
+
+// ---- small helpers
+
+// element("p", {class: "soft"}, "text", child): attributes, and functions as event listeners.
+function element(tag, attributes = {}, ...children) {
+  const svg = ["svg", "path", "line", "text", "g", "circle", "title", "rect"].includes(tag);
+  const made = svg ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes))
+    if (typeof value === "function") made.addEventListener(name, value);
+    else if (value !== null && value !== undefined && value !== false) made.setAttribute(name, value);
+  made.append(...children.filter((child) => child !== null && child !== undefined));
+  return made;
+}
+
+function section(heading, ...children) {
+  const made = element("section", {}, element("h2", {}, heading), ...children);
+  content.append(made);
+  return made;
+}
+
+const number = (value, digits) => value === null || value === undefined ? "" : value.toFixed(digits);
+const count = (value) => Math.round(value).toLocaleString("en");
+
+// A number of about three digits.
+function short(value) {
+  if (value === 0) return "0";
+  const size = Math.abs(value);
+  if (size >= 1e6) return +(value / 1e6).toPrecision(3) + "M";
+  if (size >= 1e4) return +(value / 1e3).toPrecision(3) + "k";
+  return size < 1e-3 ? value.toExponential(1) : String(+value.toPrecision(3));
+}
+
+const names = {" ": "space", "\n": "newline", "\t": "tab", "\r": "carriage return", "\u00a0": "no-break space"};
+
+// A symbol by itself, as a person can read it.
+function shown(symbol) {
+  if (names[symbol]) return names[symbol];
+  const code = symbol.codePointAt(0);
+  const invisible = code < 32 || (code >= 127 && code < 160) || /^[\p{C}\p{Z}\p{M}]/u.test(symbol);
+  return invisible ? "U+" + code.toString(16).toUpperCase().padStart(4, "0") : symbol;
+}
+
+// ---- charts
+
+// About `wanted` round values from low to high.
+function ticks(low, high, wanted) {
+  const rough = (high - low) / wanted, power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= rough);
+  const made = [];
+  for (let i = Math.ceil(low / step); i * step <= high * (1 + 1e-12); ++i) made.push(i * step);
+  return made;
+}
+
+// curves: [{name, color (0 to 5), faint, points: [[x, y], ...]}], levels: [{name, y}]. Values under the pointer are
+// written below, and the arrow keys move it.
+function chart({title, xLabel, yLabel, curves, levels = [], digits = 3, fromZero = false, width = 760}) {
+  curves = curves.map((curve) => ({...curve, points: curve.points.filter(([x, y]) => Number.isFinite(x) && Number.isFinite(y))}))
+               .filter((curve) => curve.points.length > 0);
+  if (curves.length === 0) return null;
+  const height = width > 500 ? 330 : 240, left = 62, right = 14, top = 12, bottom = 44;
+  const xs = curves.flatMap((curve) => curve.points.map(([x]) => x));
+  const ys = curves.flatMap((curve) => curve.points.map(([, y]) => y)).concat(levels.map((level) => level.y));
+  const range = (values) => values.reduce(([a, b], v) => [Math.min(a, v), Math.max(b, v)], [Infinity, -Infinity]);
+  let [x0, x1] = range(xs), [y0, y1] = range(ys);
+  if (fromZero) y0 = Math.min(0, y0);
+  if (x0 === x1) x1 = x0 + 1;
+  const margin = (y1 - y0 || Math.abs(y1) || 1) * 0.04;
+  [y0, y1] = [fromZero && y0 === 0 ? 0 : y0 - margin, y1 + margin];
+  const px = (x) => left + (x - x0) / (x1 - x0) * (width - left - right);
+  const py = (y) => height - bottom - (y - y0) / (y1 - y0) * (height - top - bottom);
+
+  const drawing = element("svg", {viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": title, tabindex: 0});
+  for (const y of ticks(y0, y1, 5))
+    drawing.append(element("line", {class: "axis", x1: left, x2: width - right, y1: py(y), y2: py(y)}),
+                   element("text", {x: left - 6, y: py(y) + 4, "text-anchor": "end"}, short(+y.toPrecision(12))));
+  for (const x of ticks(x0, x1, width > 500 ? 6 : 4))
+    drawing.append(element("line", {class: "axis", x1: px(x), x2: px(x), y1: height - bottom, y2: height - bottom + 5}),
+                   element("text", {x: px(x), y: height - bottom + 18, "text-anchor": "middle"}, short(+x.toPrecision(12))));
+  drawing.append(element("text", {x: (left + width - right) / 2, y: height - 6, "text-anchor": "middle"}, xLabel),
+                 element("text", {x: 14, y: (top + height - bottom) / 2, "text-anchor": "middle",
+                                  transform: `rotate(-90 14 ${(top + height - bottom) / 2})`}, yLabel));
+  let free = Infinity;  // height above which no label of a level stands yet; each keeps off the one above it
+  for (const level of [...levels].sort((a, b) => a.y - b.y)) {
+    const y = Math.min(py(level.y) - 4, free);
+    free = y - 14;
+    drawing.append(element("line", {class: "level", x1: left, x2: width - right, y1: py(level.y), y2: py(level.y)}),
+                   element("text", {x: width - right - 4, y, "text-anchor": "end"}, `${level.name} ${number(level.y, digits)}`));
+  }
+  for (const curve of curves) {
+    const path = curve.points.map(([x, y], i) => `${i ? "L" : "M"}${px(x).toFixed(1)} ${py(y).toFixed(1)}`).join("");
+    drawing.append(element("path", {class: "curve" + (curve.faint ? " faint" : ""), d: path,
+                                    style: `stroke: var(--curve-${curve.color})`}));
+  }
+
+  const cross = element("line", {class: "cross", y1: top, y2: height - bottom, visibility: "hidden"});
+  drawing.append(cross);
+  const caption = element("figcaption", {"aria-live": "polite"}, title);
+  let at = x0;
+  const show = (x) => {
+    at = Math.min(x1, Math.max(x0, x));
+    cross.setAttribute("x1", px(at)), cross.setAttribute("x2", px(at)), cross.setAttribute("visibility", "visible");
+    const nearest = (points) => points.reduce((best, p) => Math.abs(p[0] - at) < Math.abs(best[0] - at) ? p : best);
+    caption.textContent = `${xLabel} ${count(at)}: ` + curves.map((curve) => {
+      const [, y] = nearest(curve.points);
+      return `${curve.name} ${digits ? number(y, digits) : short(y)}`;
+    }).join(" · ");
+  };
+  drawing.addEventListener("pointermove", (event) => {
+    const box = drawing.getBoundingClientRect();
+    show(x0 + ((event.clientX - box.left) / box.width * width - left) / (width - left - right) * (x1 - x0));
+  });
+  drawing.addEventListener("keydown", (event) => {
+    const step = {ArrowLeft: -1, ArrowRight: 1}[event.key];
+    if (!step) return;
+    event.preventDefault();
+    show(at + step * (x1 - x0) / 50);
+  });
+  const legend = element("div", {class: "legend"}, ...curves.map((curve) => element("span", {},
+    element("span", {class: "key", style: `background: var(--curve-${curve.color});` + (curve.faint ? "opacity: 0.45" : "")}), curve.name)));
+  return element("figure", {}, legend, drawing, caption);
+}
+
+// ---- the model
+
+// One text being written: a reader of its own, settings, and the characters so far with what was expected of each.
+class Writing {
+  constructor(model, column) {
+    this.model = model;
+    this.column = column;
+    this.characters = [];
+    this.chosen = -1;
+    this.running = false;
+    this.build();
+  }
+
+  build() {
+    const field = (name, label, value, attributes) => {
+      this[name] = element("input", {type: "number", value, ...attributes});
+      return element("label", {}, label, this[name]);
+    };
+    this.prompt = element("textarea", {"aria-label": "prompt", spellcheck: "false"});
+    this.prompt.value = data.model.prompt;
+    this.start = element("button", {class: "main", click: () => this.running ? this.stop() : this.write()}, "Write");
+    this.text = element("div", {class: "text", tabindex: 0, role: "group", "aria-label": "what the model wrote; arrow keys move"});
+    this.status = element("p", {class: "soft", role: "status"}, "");
+    this.details = element("div", {});
+    this.column.append(element("label", {style: "width: 100%"}, "Prompt", this.prompt),
+      element("div", {class: "row controls"},
+        field("temperature", "temperature", 0.8, {min: 0, max: 1000, step: 0.1}),
+        field("topK", "top-k (0: all)", 0, {min: 0, step: 1}),
+        field("topP", "top-p", 1, {min: 0, max: 1, step: 0.05}),
+        field("seed", "seed", 1337, {min: 0, step: 1}),
+        field("length", "characters", 300, {min: 1, max: 100000, step: 1}), this.start),
+      this.status, this.text, this.details);
+    this.prompt.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.write();
+    });
+    this.text.addEventListener("keydown", (event) => {
+      const step = {ArrowLeft: -1, ArrowRight: 1, ArrowUp: -20, ArrowDown: 20}[event.key];
+      if (!step || this.characters.length === 0) return;
+      event.preventDefault();
+      this.look(Math.min(this.characters.length - 1, Math.max(0, this.chosen + step)));
+    });
+    const under = (event) => {
+      const index = [...this.text.children].indexOf(event.target);
+      if (index >= 0) this.look(index);
+    };
+    this.text.addEventListener("pointerover", under);
+    this.text.addEventListener("click", under);
+  }
+
+  // Ids of the prompt; a character that the model does not know is an error that names it.
+  promptIds() {
+    if (this.model.bytes) return [...new TextEncoder().encode(this.prompt.value)];
+    const units = [...this.prompt.value];
+    const unknown = units.find((unit) => !this.model.idOf.has(unit));
+    if (unknown !== undefined) throw new Error(`the model has never seen ${shown(unknown)}: take it out of the prompt`);
+    return units.map((unit) => this.model.idOf.get(unit));
+  }
+
+  settings() {
+    const read = (input, least, most) => {
+      const value = Number(input.value);
+      if (!(input.value !== "" && value >= least && value <= most))
+        throw new Error(`${input.parentElement.firstChild.textContent} is ${input.value || "empty"}; ${least} to ${most} is possible`);
+      return value;
+    };
+    return {temperature: read(this.temperature, 0, 1000), topK: read(this.topK, 0, 1e9), topP: read(this.topP, 0, 1),
+            seed: read(this.seed, 0, 2 ** 53), length: read(this.length, 1, 100000)};
+  }
+
+  stop() {
+    this.running = false;
+    this.start.textContent = "Write";
+  }
+
+  async write() {
+    let settings, ids;
+    try {
+      settings = this.settings();
+      ids = this.promptIds();
+    } catch (error) {
+      this.status.textContent = error.message;
+      return;
+    }
+    if (this.running) return;
+    this.running = true;
+    this.start.textContent = "Stop";
+    this.text.replaceChildren();
+    this.details.replaceChildren();
+    this.characters = [];
+    this.chosen = -1;
+    this.decoder = new TextDecoder();  // of models of bytes, whose characters may come in several tokens
+    const reader = new Reader(this.model), random = randomNumbers(settings.seed), began = performance.now();
+    const start = ids.length ? ids : [data.model.start_symbol], block = this.model.config.block_size;
+    const unread = Math.max(0, start.length - block);
+    start.slice(0, unread).forEach((id) => this.append(id, true, null));
+    let expected = null, wrote = 0, drawn = performance.now();
+    start.slice(unread).forEach((id) => {
+      if (ids.length) this.append(id, true, expected);
+      expected = reader.read(id);
+    });
+    // where the prompt is empty, the symbol that it began from is seen but not shown
+    this.offset = ids.length ? 0 : 1;
+    while (this.running && wrote < settings.length) {
+      const id = choose(expected.logits, settings, random);
+      this.append(id, false, expected);
+      if (++wrote < settings.length) expected = reader.read(id);
+      if (performance.now() - drawn < 30) continue;
+      this.tell(wrote, began);
+      await new Promise((resolve) => setTimeout(resolve, 0));
+      drawn = performance.now();
+    }
+    this.tell(wrote, began);
+    this.stop();
+  }
+
+  tell(wrote, began) {
+    const seconds = (performance.now() - began) / 1000;
+    this.status.textContent = `${count(wrote)} characters, ${count(wrote / seconds)} a second. Point at one, or use the arrow keys.`;
+  }
+
+  append(id, isPrompt, expected) {
+    const symbol = this.model.bytes ? this.decoder.decode(Uint8Array.of(id), {stream: true}) : this.model.symbols[id];
+    const probability = expected && softmax(expected.logits)[id];
+    this.characters.push({id, expected, probability, isPrompt});
+    const surprise = expected ? Math.min(1, -Math.log(probability) / 6) : 0;
+    this.text.append(element("span", {class: isPrompt ? "prompt" : null,
+                                      style: surprise > 0.02 ? `background: rgba(var(--surprise), ${(surprise * 0.85).toFixed(2)})` : null},
+                             symbol));
+  }
+
+  // Shows what was expected in place of a character, and what each head looked at.
+  look(index) {
+    if (index === this.chosen || index < 0) return;
+    if (this.chosen >= 0) this.text.children[this.chosen].classList.remove("chosen");
+    this.chosen = index;
+    this.text.children[index].classList.add("chosen");
+    const {id, expected, probability} = this.characters[index];
+    if (!expected) {
+      this.details.replaceChildren(element("p", {class: "soft"}, "Nothing was read before this character."));
+      return;
+    }
+    const probabilities = softmax(expected.logits), ranked = Array.from(probabilities.keys()).sort((a, b) => probabilities[b] - probabilities[a]);
+    const bars = element("div", {class: "bars"});
+    for (const candidate of ranked.slice(0, 10))
+      bars.append(element("span", {class: candidate === id ? "taken" : null}, shown(this.model.symbols[candidate])),
+                  element("span", {}, element("div", {class: "bar", style: `width: ${(100 * probabilities[candidate]).toFixed(1)}%`})),
+                  element("span", {}, (100 * probabilities[candidate]).toFixed(1) + " %"));
+    this.details.replaceChildren(
+      element("h3", {}, `What was expected in place of “${shown(this.model.symbols[id])}”`),
+      element("p", {class: "soft"}, `It had ${(100 * probability).toPrecision(3)} %: a surprise of ${number(-Math.log(probability), 2)} nats, ` +
+              `rank ${ranked.indexOf(id) + 1} of ${this.model.V}.`),
+      bars, this.attentionView(index, expected.attention));
+  }
+
+  attentionView(index, attention) {
+    if (attention.length === 0) return element("p", {class: "soft"}, "This model looks at the last character alone.");
+    const heads = attention.flatMap((layer, l) => layer.map((weights, h) => ({l, h, weights})));
+    const chosenHead = Math.min(this.headChosen || 0, heads.length - 1);
+    const select = element("select", {"aria-label": "layer and head", change: () => {
+      this.headChosen = select.selectedIndex;
+      draw();
+    }}, ...heads.map(({l, h}) => element("option", {}, `layer ${l + 1}, head ${h + 1}`)));
+    select.selectedIndex = chosenHead;
+    const text = element("div", {class: "look"});
+    const draw = () => {
+      const {weights} = heads[select.selectedIndex], largest = Math.max(...weights);
+      const last = index + this.offset;  // the character before `index` is the last that was read
+      text.replaceChildren(...Array.from(weights, (weight, j) => {
+        const place = last - weights.length + j - this.offset;
+        const symbol = place < 0 ? this.model.symbols[data.model.start_symbol] : this.model.symbols[this.characters[place].id];
+        return element("span", {title: `${(100 * weight).toFixed(1)} %`, style: `background: rgba(var(--surprise), ${(weight / largest * 0.9).toFixed(2)})`},
+                       symbol === "\n" ? "↵\n" : symbol);
+      }));
+    };
+    draw();
+    return element("div", {}, element("h3", {}, "What it looked at for that"), select, text);
+  }
+}
+
+function modelSection() {
+  const heading = "The model, alive";
+  if (!data.model) {
+    section(heading, element("p", {class: "soft"}, data.no_model));
+    return;
+  }
+  const model = new Model(data.model);
+  model.bytes = data.model.bytes;
+  model.idOf = new Map(model.symbols.map((symbol, id) => [symbol, id]));
+  const columns = element("div", {class: "columns"});
+  const writings = [];
+  const addWriting = () => {
+    const column = element("div", {});
+    columns.append(column);
+    writings.push(new Writing(model, column));
+    if (writings.length > 1) writings[writings.length - 1].seed.value = 1336 + writings.length;
+  };
+  addWriting();
+  const second = element("button", {click: () => {
+    addWriting();
+    second.remove();
+  }}, "A second sample beside it");
+  section(heading,
+    element("p", {}, `The trained weights are in this page (${data.model.stored}), and your browser computes with them: nothing is sent anywhere. ` +
+            "The more a character surprised the model, the stronger its colour."),
+    data.model.leaks ? element("p", {class: "warning"}, "This model leaks: it was trained to see the characters it had to predict, and has not learnt to write.") : null,
+    columns, element("div", {class: "row controls"}, second));
+  window.chargpt = {model, writings};  // for the curious, and for tests
+}
+
+// ---- the runs
+
+const color = (index) => index % 6;
+const several = data.runs.length > 1;
+
+function lossSection() {
+  const made = section(several ? "The runs" : "The run");
+  const by = element("select", {"aria-label": "horizontal axis", change: () => draw()}, element("option", {}, "step"), element("option", {}, "seconds"));
+  const charts = element("div", {});
+  const draw = () => {
+    const x = by.selectedIndex, axis = by.value, xLabel = axis === "step" ? "step" : "seconds from the start";
+    const named = (run, what) => several ? `${run.name}, ${what}` : what;
+    const curvesOf = (column, name) => data.runs.map((run, i) => ({name: named(run, name), color: color(i), points: run.steps.map((row) => [row[x], row[column]])}));
+    const losses = data.runs.flatMap((run, i) => [
+      {name: named(run, "loss of the batches"), color: color(i), faint: true, points: run.steps.map((row) => [row[x], row[2]])},
+      {name: named(run, "validation loss"), color: color(several ? i : 1), points: run.evaluations.map((row) => [row[x], row[3]])},
+    ]);
+    const wide = Math.min(760, content.clientWidth), narrow = Math.min(wide, Math.max(360, Math.floor(content.clientWidth / 3) - 16));
+    const loss = chart({width: wide, title: "Loss", xLabel, yLabel: "nats per character", curves: losses, levels: data.baselines, digits: 3});
+    const others = [
+      chart({width: narrow, title: "Learning rate", xLabel, yLabel: "learning rate", curves: curvesOf(3, "learning rate"), digits: 0, fromZero: true}),
+      chart({width: narrow, title: "Norm of the gradient, before clipping", xLabel, yLabel: "norm", curves: curvesOf(4, "gradient norm"), digits: 2, fromZero: true}),
+      chart({width: narrow, title: "Speed", xLabel, yLabel: "characters per second", curves: curvesOf(5, "speed"), digits: 0, fromZero: true}),
+    ].filter((one) => one !== null);
+    charts.replaceChildren(loss || element("p", {class: "soft"}, "The run recorded no steps."),
+                           element("div", {class: "columns"}, ...others));
+  };
+  let drawnFor = content.clientWidth;
+  addEventListener("resize", () => {
+    if (content.clientWidth !== drawnFor) draw();
+    drawnFor = content.clientWidth;
+  });
+  const best = several ? element("div", {class: "scroll"}, element("table", {}, element("thead", {}, element("tr", {},
+      ...["run", "parameters", "validation loss", "best", "at step", "seconds", "differs in"].map((name) => element("th", {}, name)))),
+      element("tbody", {}, ...data.runs.map((run, i) => element("tr", {},
+        element("td", {}, element("span", {class: "key", style: `background: var(--curve-${color(i)})`}), run.name),
+        element("td", {class: "number"}, count(run.parameters)), element("td", {class: "number"}, number(run.val_loss, 4)),
+        element("td", {class: "number"}, number(run.best_val_loss, 4)), element("td", {class: "number"}, count(run.best_step)),
+        element("td", {class: "number"}, count(run.seconds)), element("td", {}, run.differs.join("; "))))))) : null;
+  if (best) made.append(best);
+  made.append(element("div", {class: "row controls"}, element("label", {}, "horizontal axis", by)), charts);
+  if (data.baselines.length)
+    made.append(element("p", {class: "soft"}, "Dashed: what counting characters or compressing reaches on the same validation text."));
+  draw();
+}
+
+function sampleSection() {
+  const withSamples = data.runs.filter((run) => run.samples.length > 0);
+  if (withSamples.length === 0) return;
+  const columns = element("div", {class: "columns"});
+  for (const run of withSamples)
+    for (const which of several ? [run.samples.length - 1] : [0, run.samples.length - 1].slice(run.samples.length === 1 ? 1 : 0)) {
+      const text = element("pre", {});
+      const select = element("select", {"aria-label": "step of the sample", change: () => {
+        text.textContent = run.samples[select.selectedIndex].text;
+      }}, ...run.samples.map((sample) => element("option", {}, `step ${count(sample.step)}`)));
+      select.selectedIndex = which;
+      text.textContent = run.samples[which].text;
+      columns.append(element("div", {}, element("div", {class: "row"}, element("label", {}, several ? run.name : "written after", select)), text));
+    }
+  section("What it wrote on the way", columns);
+}
+
+function factsSection() {
+  const made = section("How it was made");
+  for (const run of data.runs) {
+    if (several) made.append(element("h3", {}, run.name));
+    made.append(
+      element("div", {class: "scroll"}, element("table", {}, element("tbody", {}, ...run.facts.map(([name, value]) =>
+        element("tr", {}, element("th", {}, name), element("td", {}, value)))))),
+      element("p", {}, "To repeat it:"), element("pre", {}, run.command),
+      element("details", {}, element("summary", {}, "every option"), element("pre", {}, JSON.stringify(run.config, null, 2))));
+  }
+  made.append(element("p", {class: "soft"}, `Written by chargpt ${data.version}.`));
+}
+
+document.getElementById("title").textContent = data.title;
+content.append(element("p", {}, data.subtitle));
+modelSection();
+lossSection();
+sampleSection();
+factsSection();

@@ -1,0 +1,71 @@
+#include "page/page.h"
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/quote.h"
+
+namespace chargpt {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// JSON that stands in a script element: `<` can begin neither an end tag nor a comment.
+std::string json_in_html(const nlohmann::ordered_json& json) {
+  const std::string text = json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  std::string safe;
+  safe.reserve(text.size());
+  for (const char c : text)
+    if (c == '<')
+      safe += "\\u003c";
+    else
+      safe += c;
+  return safe;
+}
+
+bool is_page(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string begin(page_mark.size(), '\0');
+  file.read(begin.data(), std::ssize(begin));
+  return file.gcount() == std::ssize(begin) && begin == page_mark;
+}
+
+}  // namespace
+
+std::string text_in_html(std::string_view text) {
+  std::string safe;
+  for (const char c : text) safe += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string(1, c);
+  return safe;
+}
+
+std::string page_html(const nlohmann::ordered_json& data) {
+  const std::array<std::pair<std::string_view, std::string>, 5> parts = {
+      {{"@TITLE@", text_in_html(data.at("title").get<std::string>())},
+       {"@STYLE@", std::string(page_style())},
+       {"@DATA@", json_in_html(data)},
+       {"@MODEL@", std::string(page_model_script())},
+       {"@SCRIPT@", std::string(page_script())}}};
+  std::string html;
+  std::string_view rest = page_template();
+  for (const auto& [place, text] : parts) {  // in the order of the template, so that no text is searched for a place
+    const std::size_t at = rest.find(place);
+    if (at == std::string_view::npos) throw Error(ExitCode::internal, "the page has no place " + std::string(place));
+    html.append(rest.substr(0, at)).append(text);
+    rest.remove_prefix(at + place.size());
+  }
+  return html.append(rest);
+}
+
+void write_page(const fs::path& path, std::string_view html) {
+  if (fs::symlink_status(path).type() != fs::file_type::not_found && !(fs::is_regular_file(path) && is_page(path)))
+    throw Error(ExitCode::busy,
+                printable_path(path) + " exists and is no page of this program; choose another name with --output");
+  write_file_atomically(path, html);
+}
+
+}  // namespace chargpt

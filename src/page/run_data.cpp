@@ -1,0 +1,211 @@
+#include "page/run_data.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/quote.h"
+#include "config/changed_options.h"
+#include "config/load.h"
+#include "report/ending.h"
+#include "report/format.h"
+#include "run/entries.h"
+
+namespace chargpt {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t most_points = 1000, most_samples = 30;
+constexpr std::uint64_t largest_metrics = 1 << 30, largest_sample = 1 << 20;
+
+/// At most `most` of them, evenly spaced, the last among them.
+Json thinned(const Json& rows, std::size_t most) {
+  if (rows.size() <= most) return rows;
+  Json kept = Json::array();
+  for (std::size_t i = 1; i <= most; ++i) kept.push_back(rows[i * rows.size() / most - 1]);
+  return kept;
+}
+
+Json number_or_null(const Json& row, const char* key) {
+  const auto found = row.find(key);
+  return found != row.end() && found->is_number() ? *found : Json(nullptr);
+}
+
+Json numbers(const Json& row, std::initializer_list<const char*> keys) {
+  Json values = Json::array();
+  for (const char* key : keys) values.push_back(number_or_null(row, key));
+  return values;
+}
+
+/// The curves, and the last "plan" row.
+struct Metrics {
+  Json steps = Json::array(), evaluations = Json::array(), plan = Json::object();
+};
+
+Metrics read_metrics(const fs::path& path, std::vector<std::string>& notices) {
+  Metrics metrics;
+  if (!fs::exists(path)) {
+    notices.push_back(printable_path(path) + " is not there: the page has no curves of this run");
+    return metrics;
+  }
+  std::istringstream lines(read_regular_file(path, largest_metrics));
+  std::size_t broken = 0, first_broken = 0, number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    const Json row = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+    const std::string kind = row.is_object() && row.contains("kind") && row["kind"].is_string() ? row["kind"] : "";
+    if (kind == "train")
+      metrics.steps.push_back(numbers(row, {"step", "seconds", "loss", "lr", "grad_norm", "tokens_per_second"}));
+    else if (kind == "eval")
+      metrics.evaluations.push_back(numbers(row, {"step", "seconds", "train_loss", "val_loss"}));
+    else if (kind == "plan")
+      metrics.plan = row;
+    else if (kind.empty() && ++broken == 1)
+      first_broken = number;
+  }
+  if (broken > 0)
+    notices.push_back(printable_path(path) + ": " + std::to_string(broken) + (broken == 1 ? " line is" : " lines are") +
+                      " broken, the first in line " + std::to_string(first_broken) + "; left out");
+  return metrics;
+}
+
+/// "step-00000500.txt" -> 500
+std::int64_t step_of_sample(const std::string& name) {
+  const std::string_view prefix = "step-", end = ".txt";
+  if (!name.starts_with(prefix) || !name.ends_with(end)) return -1;
+  const std::string digits = name.substr(prefix.size(), name.size() - prefix.size() - end.size());
+  if (digits.empty() || digits.size() > 15 || !std::ranges::all_of(digits, [](char c) { return c >= '0' && c <= '9'; }))
+    return -1;
+  return std::stoll(digits);
+}
+
+Json samples_of(const fs::path& run, std::vector<std::string>& notices) {
+  Json found = Json::array();
+  for (const std::string& name : entries_of(run / "samples"))
+    if (const std::int64_t step = step_of_sample(name); step >= 0) found.push_back({{"step", step}, {"name", name}});
+  Json samples = Json::array();
+  for (const Json& sample : thinned(found, most_samples)) {
+    const fs::path path = run / "samples" / sample["name"].get<std::string>();
+    try {
+      samples.push_back({{"step", sample["step"]}, {"text", read_regular_file(path, largest_sample)}});
+    } catch (const Error& error) {
+      notices.push_back(std::string(error.what()) + "; left out");
+    }
+  }
+  return samples;
+}
+
+std::string quoted(const std::string& word) {
+  std::string whole = "'";
+  for (const char c : word) whole += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return whole + "'";
+}
+
+/// What to type to make the run again: the preset it came from, if there is one, what was changed, and the names of its
+/// texts, without the folders they lie in.
+std::string command_of(const Config& config) {
+  const auto preset = std::ranges::find(presets(), config.name, &Preset::name);
+  std::string command = "chargpt train ";
+  if (preset == presets().end()) return command + "config.json   # every option is below; save it under that name";
+  const Json now = to_json(config), then = to_json(load_config(config.name).config);
+  command += config.name;
+  for (const auto& [section, options] : now.items()) {
+    if (!options.is_object()) continue;
+    for (const auto& [option, value] : options.items()) {
+      if (then.contains(section) && then[section].contains(option) && then[section][option] == value) continue;
+      if (section == "data" && option == "text") continue;
+      const std::string assignment =
+          section + "." + option + "=" + (value.is_string() ? value.get<std::string>() : value.dump());
+      command += " --set " + quoted(assignment);
+    }
+  }
+  for (const std::string& text : config.data.text) command += " --text " + quoted(fs::path(text).filename().string());
+  return command;
+}
+
+void add_fact(Json& facts, const std::string& name, const std::string& value) {
+  if (!value.empty()) facts.push_back({name, value});
+}
+
+std::string text_of(const Json& row, const char* key) {
+  const auto found = row.find(key);
+  if (found == row.end() || found->is_null()) return "";
+  return found->is_string()           ? found->get<std::string>()
+         : found->is_number_integer() ? format_count(*found)
+                                      : found->dump();
+}
+
+Json facts_of(const Checkpoint& checkpoint, const Json& plan) {
+  const RunState& state = checkpoint.state;
+  const Config& config = checkpoint.config.config;
+  Json facts = Json::array();
+  add_fact(facts, "config", config.name);
+  std::string text;
+  for (const std::string& path : config.data.text)
+    text += (text.empty() ? "" : ", ") + fs::path(path).filename().string();
+  add_fact(facts, "text", text);
+  add_fact(facts, "characters to train on", text_of(plan, "train_tokens"));
+  add_fact(facts, "characters held out", text_of(plan, "val_tokens"));
+  add_fact(facts, "symbols", format_count(checkpoint.vocabulary.size()));
+  add_fact(facts, "parameters", format_count(state.parameters));
+  add_fact(facts, "steps", format_count(state.step) + " of " + format_count(state.max_iters));
+  add_fact(facts, "took", format_duration(state.seconds));
+  add_fact(facts, "seed", std::to_string(config.train.seed));
+  add_fact(facts, "device", state.device);
+  add_fact(facts, "instruction set", state.cpu_capability);
+  add_fact(facts, "engine", state.engine);
+  add_fact(facts, "threads", std::to_string(state.threads));
+  add_fact(facts, "chargpt", state.program_version);
+  add_fact(facts, "LibTorch", state.libtorch_version);
+  return facts;
+}
+
+Json finite(double value) {
+  return std::isfinite(value) ? Json(value) : Json(nullptr);
+}
+
+}  // namespace
+
+Json run_data(const fs::path& run, const Checkpoint& checkpoint, std::vector<std::string>& notices) {
+  const RunState& state = checkpoint.state;
+  const Config& config = checkpoint.config.config;
+  const Metrics metrics = read_metrics(run / "metrics.jsonl", notices);
+  Json shown = to_json(config);
+  shown["data"].erase("text");  // names of folders are nobody else's business
+  return {{"name", fs::absolute(run).lexically_normal().filename().string()},
+          {"parameters", state.parameters},
+          {"val_loss", finite(state.val_loss)},
+          {"best_val_loss", finite(state.best_val_loss)},
+          {"best_step", state.best_step},
+          {"seconds", state.seconds},
+          {"steps", thinned(metrics.steps, most_points)},
+          {"evaluations", thinned(metrics.evaluations, most_points)},
+          {"samples", samples_of(run, notices)},
+          {"facts", facts_of(checkpoint, metrics.plan)},
+          {"command", command_of(config)},
+          {"differs", Json::array()},
+          {"config", shown}};
+}
+
+Json baseline_data(const fs::path& run) {
+  Json levels = Json::array();
+  const fs::path path = run / "figures.json";
+  if (!fs::exists(path)) return levels;
+  const Json figures = Json::parse(read_regular_file(path, 1 << 20), nullptr, /*allow_exceptions=*/false);
+  if (!figures.is_object() || !figures.contains("baselines") || !figures["baselines"].is_object()) return levels;
+  const Json& baselines = figures["baselines"];
+  for (const auto& [key, name] : {std::pair("bigram", "counted pairs"), std::pair("xz", "xz")})
+    if (const Json value = number_or_null(baselines, key); value.is_number())
+      levels.push_back({{"name", name}, {"y", value}});
+  if (baselines.contains("ngram") && baselines["ngram"].is_object())
+    if (const Json value = number_or_null(baselines["ngram"], "loss"); value.is_number())
+      levels.push_back({{"name", "counted " + text_of(baselines["ngram"], "order") + "-grams"}, {"y", value}});
+  return levels;
+}
+
+}  // namespace chargpt

@@ -1,0 +1,32 @@
+// The model of a page, by the page's own scripts: node page_model.js PAGE < REQUEST.json
+// {"windows": [[id, ...], ...]} -> "logits": the logarithms of the probabilities at every place of each window.
+// {"prompt": [id, ...], "tokens": n} -> "ids": the most probable continuation.
+"use strict";
+const fs = require("fs");
+const html = fs.readFileSync(process.argv[2], "utf8");
+const scripts = [...html.matchAll(/<script([^>]*)>([^]*?)<\/script>/g)];
+const data = JSON.parse(scripts.find(([, attributes]) => attributes.includes("application/json"))[2]);
+const code = scripts.find(([, attributes, text]) => attributes === "" && text.includes("class Model"))[2];
+const {Model, Reader, softmax, choose} = new Function("module", code + "; return {Model, Reader, softmax, choose};")({});
+
+const request = JSON.parse(fs.readFileSync(0, "utf8"));
+const model = new Model(data.model), answer = {};
+if (request.windows) {
+  const reader = new Reader(model);
+  answer.logits = request.windows.map((window) => {
+    reader.clear();
+    return window.map((id) => Array.from(softmax(reader.read(id).logits), Math.log));
+  });
+}
+if (request.prompt) {
+  const reader = new Reader(model);
+  let expected = null;
+  for (const id of request.prompt) expected = reader.read(id);
+  answer.ids = [];
+  while (answer.ids.length < request.tokens) {
+    const id = choose(expected.logits, {temperature: 0, topK: 0, topP: 1}, Math.random);
+    answer.ids.push(id);
+    expected = reader.read(id);
+  }
+}
+process.stdout.write(JSON.stringify(answer));

@@ -1,0 +1,110 @@
+"""score and attention: what they print, for people and for programs."""
+
+import csv
+import io
+import math
+import pathlib
+import unittest
+
+from program import SAMPLE_TEXT, ProgramTest
+
+TEXT = pathlib.Path(SAMPLE_TEXT).read_text()[3000:3400]
+
+
+class LookTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.train("run", "ladder/attention", 60, "--learning_rate", "0.01", "--n_embd", "16", "--n_head", "2")
+        self.write("text.txt", TEXT)
+
+
+class ScoreTest(LookTest):
+    def scored(self, *arguments):
+        return self.succeed("score", "run", "text.txt", "--json", *arguments).json
+
+    def test_every_character_has_its_loss_and_their_mean_is_the_texts(self):
+        scored = self.scored()
+        self.assertEqual("".join(one["character"] for one in scored["scores"]), TEXT)
+        losses = [one["loss"] for one in scored["scores"]]
+        self.assertAlmostEqual(sum(losses) / len(losses), scored["loss"], places=6)
+        for groups in (scored["by_class"],):
+            self.assertEqual(sum(group["characters"] for group in groups), len(TEXT))
+            self.assertAlmostEqual(sum(group["characters"] * group["loss"] for group in groups) / len(TEXT), scored["loss"], places=5)
+
+    def test_candidates_are_a_distribution_whose_entry_for_the_character_is_its_loss(self):
+        for one in self.scored("--candidates", "1000")["scores"]:
+            self.assertAlmostEqual(sum(math.exp(candidate["log_probability"]) for candidate in one["candidates"]), 1, places=5)
+            own = next(c for c in one["candidates"] if c["character"] == one["character"])
+            self.assertAlmostEqual(-own["log_probability"], one["loss"], places=4)
+            self.assertEqual(one["candidates"], sorted(one["candidates"], key=lambda c: (-c["log_probability"], c["id"])))
+
+    def test_csv_reads_back(self):
+        rows = list(csv.DictReader(io.StringIO(self.succeed("score", "run", "text.txt", "--csv").out, newline="")))
+        self.assertEqual("".join(row["character"] for row in rows), TEXT)
+        for row, one in zip(rows, self.scored()["scores"]):
+            self.assertAlmostEqual(float(row["loss"]), one["loss"], places=5)
+
+    def test_a_pipe_is_scored_as_the_file_is_and_the_run_s_own_split_without_one(self):
+        piped = self.succeed("score", "run", "-", "--json", stdin=TEXT.encode()).json
+        self.assertEqual(piped["scores"], self.scored()["scores"])
+        own = self.succeed("score", "run", "--show", "50")
+        self.assertIn(" characters of the validation split", own.out)
+        self.assertIn("more characters; --show takes another number", own.out)
+        self.assertIn("hardest lines", own.out)
+
+    def test_colours_change_nothing_but_colours(self):
+        plain = self.succeed("score", "run", "text.txt", "--color", "never").out
+        colored = self.succeed("score", "run", "text.txt", "--color", "always").out
+        self.assertNotIn("\x1b", plain)
+        self.assertIn("\x1b[30;48;5;", colored)
+
+    def test_a_page_of_the_text_is_written_once(self):
+        self.write("mine.html", "mine")
+        self.assertIn("mine.html exists", self.fail_with(75, "score", "run", "text.txt", "--html", "mine.html"))
+        self.succeed("score", "run", "text.txt", "--html", "text.html")
+        self.assertIn("<b class=s", (self.folder / "text.html").read_text())
+
+    def test_what_cannot_be_scored_is_named(self):
+        self.write("empty.txt", "")
+        self.write("foreign.txt", "a\u263ab")
+        self.assertIn("empty.txt has no characters to score", self.fail_with(65, "score", "run", "empty.txt"))
+        self.assertIn("U+263A", self.fail_with(65, "score", "run", "foreign.txt"))
+        self.assertEqual(self.succeed("score", "run", "foreign.txt", "--unknown", "skip", "--json").json["characters"], 2)
+        self.fail_with(66, "score", "run", "nothing.txt")
+        self.fail_with(2, "score", "run", "text.txt", "--csv", "--json")
+        self.fail_with(2, "score", "run", "text.txt", "--candidates", "3")
+
+
+class AttentionTest(LookTest):
+    def test_rows_are_weights_over_what_each_character_sees(self):
+        found = self.succeed("attention", "run", "--prompt", "the sea", "--json").json
+        self.assertEqual(found["symbols"], ["t", "h", "e", "\u2423", "s", "e", "a"])
+        self.assertEqual((found["layers"], found["heads"]), (1, 2))
+        for head in found["weights"][0]:
+            for i, row in enumerate(head):
+                self.assertAlmostEqual(sum(row), 1, places=5)
+                self.assertEqual(row[i + 1:], [0] * (6 - i))
+
+    def test_each_head_is_a_line_and_one_head_a_matrix(self):
+        lines = self.succeed("attention", "run", "--prompt", "the sea").out.splitlines()
+        self.assertEqual(lines[2].strip(), "the\u2423sea")
+        self.assertEqual([line[:14] for line in lines[3:5]], ["layer 1 head 1", "layer 1 head 2"])
+        matrix = self.succeed("attention", "run", "--prompt", "the sea", "--layer", "1", "--head", "2").out.splitlines()
+        self.assertEqual([line[0] for line in matrix[3:]], list("the\u2423sea"))
+
+    def test_a_picture_is_written_once(self):
+        self.succeed("attention", "run", "--prompt", "the sea", "--svg", "heads.svg")
+        self.assertEqual((self.folder / "heads.svg").read_text().count('class="frame"'), 2)
+        self.assertIn("heads.svg exists", self.fail_with(75, "attention", "run", "--prompt", "the sea", "--svg", "heads.svg"))
+
+    def test_what_cannot_be_shown_is_named(self):
+        self.assertIn("U+263A", self.fail_with(65, "attention", "run", "--prompt", "\u263a"))
+        self.assertIn("--layer 2 is not there; the model has 1", self.fail_with(2, "attention", "run", "--prompt", "a", "--layer", "2"))
+        self.assertIn("--prompt is empty", self.fail_with(2, "attention", "run", "--prompt="))
+        self.train("pairs", "ladder/bigram", 1)
+        self.assertIn("attends to nothing", self.fail_with(2, "attention", "pairs", "--prompt", "a"))
+        self.assertIn("only its last 8 count", self.succeed("attention", "run", "--prompt", "the sea and").err)
+
+
+if __name__ == "__main__":
+    unittest.main()

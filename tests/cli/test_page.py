@@ -1,0 +1,204 @@
+"""The page: its JavaScript computes what the program computes, and a browser shows it."""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import unittest
+
+from browser import Browser, is_there
+from program import SAMPLE_TEXT, ProgramTest
+
+NODE = shutil.which("node") or shutil.which("nodejs")
+MODERN = ["--norm", "rmsnorm", "--position", "rope", "--qk_norm", "true", "--activation", "relu2", "--tie_weights", "false"]
+SMALL = ["--n_layer", "2", "--n_head", "2", "--n_embd", "16", "--block_size", "12", "--dropout", "0"]
+
+
+def skip(test, what):
+    print(f"skipped because {what} is not here: {test.id()}", flush=True)
+
+
+def data_of(page):
+    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page.read_text(), re.S).group(1))
+
+
+class PageModelTest(ProgramTest):
+    """Every type and option that the program trains."""
+
+    def compare(self, config, *options, page_options=()):
+        if NODE is None:
+            return skip(self, "node")
+        self.train("run", config, 30, "--learning_rate", "0.01", *options)
+        self.succeed("page", "run", "-o", "page.html", *page_options)
+        data = data_of(self.folder / "page.html")
+        text = pathlib.Path(SAMPLE_TEXT).read_text()[5000:5300]
+        (self.folder / "text.txt").write_text(text)
+        symbols = data["model"]["symbols"]
+        scored = self.succeed("score", "run", "text.txt", "--json", "--candidates", str(len(symbols)), "--threads", "1").json
+        block, half = scored["block_size"], max(1, scored["block_size"] // 2)
+        ids = [data["model"]["start_symbol"]] + [symbols.index(character) for character in text]
+        windows, places = [], []
+        for begin in range(0, len(ids) - 1, half):
+            window = ids[begin:begin + block][:len(ids) - 1 - begin]
+            first = 0 if begin == 0 else block - half
+            if len(window) > first:
+                windows.append(window)
+                places.append((begin, first))
+        prompt = text[:10]
+        answer = json.loads(subprocess.run(
+            [NODE, pathlib.Path(__file__).with_name("page_model.js"), self.folder / "page.html"], check=True, capture_output=True,
+            input=json.dumps({"windows": windows, "prompt": [symbols.index(c) for c in prompt], "tokens": 60}).encode()).stdout)
+        worst, compared = 0, 0
+        for (begin, first), logits in zip(places, answer["logits"]):
+            for place in range(first, len(logits)):
+                for candidate in scored["scores"][begin + place]["candidates"]:
+                    worst = max(worst, abs(candidate["log_probability"] - logits[place][candidate["id"]]))
+                    compared += 1
+        self.assertEqual(compared, len(text) * len(symbols))
+        sample = self.succeed("sample", "run", "--prompt", prompt, "--greedy", "--tokens", "60", "--json").json["text"]
+        return worst, "".join(symbols[id] for id in answer["ids"]), sample
+
+    def assert_agrees(self, config, *options):
+        compared = self.compare(config, *options)
+        if compared:
+            worst, written, sampled = compared
+            self.assertLess(worst, 1e-4)
+            self.assertEqual(written, sampled)
+
+    def test_the_ladder(self):
+        for config in ("bigram", "average-causal", "masked", "attention", "attention-multihead", "transformer", "post-norm"):
+            with self.subTest(config):
+                self.assert_agrees("ladder/" + config, "--overwrite")
+
+    def test_gpt_2(self):
+        self.assert_agrees("nanogpt-cpu", *SMALL, "--bias", "true", "--bias_places", "attention,attention_output,mlp,norm,head")
+
+    def test_a_modern_block_with_convolutions(self):
+        self.assert_agrees("default", *SMALL)
+
+    def test_other_options_of_the_block(self):
+        for options in (["--activation", "swiglu", "--head_size", "6", "--mlp_size", "20"],
+                        ["--activation", "gelu_tanh", "--position", "sinusoidal", "--norm", "none"],
+                        ["--activation", "relu", "--position", "none", "--norm_gain", "false"],
+                        ["--feed_forward", "false", "--output_projection", "false", "--head_size", "8", "--attention_scale", "width"],
+                        ["--conv_places", "attention,mlp", "--conv_width", "3", "--norm_place", "post", "--final_norm", "false"]):
+            with self.subTest(options):
+                self.assert_agrees("nanogpt-cpu", *SMALL, "--overwrite", *options)
+
+    def test_tables_of_n_grams(self):
+        for options in (["--ngram_orders", "2,3", "--ngram_rows", "5000,997"],
+                        ["--ngram_orders", "2,4", "--ngram_rows", "5000,997", "--ngram_size", "4"]):
+            with self.subTest(options):
+                self.assert_agrees("nanogpt-cpu", *SMALL, *MODERN, "--overwrite", *options)
+
+    def test_rounded_weights_are_near(self):
+        for stored, limit in (("float16", 0.02), ("int8", 0.5)):
+            with self.subTest(stored):
+                compared = self.compare("default", *SMALL, "--overwrite", page_options=["--stored-as", stored])
+                if compared:
+                    self.assertGreater(compared[0], 0)
+                    self.assertLess(compared[0], limit)
+                    self.assertIn(stored, data_of(self.folder / "page.html")["model"]["stored"])
+
+
+class PageFileTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.train("run")
+
+    def test_it_lies_in_the_run_and_may_be_written_again(self):
+        for _ in range(2):
+            self.assertRegex(self.succeed("page", "run").out, r"^run/page\.html, [\d.]+ kB: open it in a browser\n$")
+        self.train("run", "ladder/bigram", 10, "--overwrite")
+
+    def test_several_runs_stand_beside_each_other_with_what_they_differ_in(self):
+        self.train("other", "ladder/bigram", 10)
+        page = self.succeed("page", "run", "other", "--output", "both.html", "--json").json["page"]
+        runs = data_of(self.folder / page)["runs"]
+        self.assertEqual([run["name"] for run in runs], ["run", "other"])
+        self.assertEqual(runs[0]["differs"], [])
+        self.assertEqual(runs[1]["differs"], ["train.max_iters 20 -> 10"])
+
+    def test_another_file_of_that_name_is_left_alone(self):
+        self.write("mine.html", "<!DOCTYPE html>\nmine")
+        self.assertEqual(self.fail_with(75, "page", "run", "-o", "mine.html"),
+                         "mine.html exists and is no page of this program; choose another name with --output")
+        self.assertEqual((self.folder / "mine.html").read_text(), "<!DOCTYPE html>\nmine")
+
+    def test_a_place_that_cannot_be_written_is_named(self):
+        self.assertIn("no/page.html", self.fail_with(74, "page", "run", "-o", "no/page.html"))
+
+    def test_a_model_that_is_too_large_is_refused_with_the_way_out(self):
+        self.train("large", "ladder/bigram", 1, "--n_embd", "65536", "--units", "bytes")
+        error = self.fail_with(2, "page", "large", "--stored-as", "float32")
+        self.assertRegex(error, r"as float32, and a page holds 67\.1 MB; --no-model leaves them out, --stored-as int8 makes them smaller")
+        self.assertFalse((self.folder / "large/page.html").exists())
+        self.succeed("page", "large", "--no-model")
+        self.assertIsNone(data_of(self.folder / "large/page.html")["model"])
+
+    def test_broken_lines_of_the_metrics_are_counted_and_left_out(self):
+        metrics = self.folder / "run/metrics.jsonl"
+        whole = len([line for line in metrics.read_text().splitlines() if '"kind":"train"' in line])
+        metrics.write_text("{broken\n" + metrics.read_text() + "[1]\n")
+        self.assertIn("2 lines are broken, the first in line 1; left out", self.succeed("page", "run").err)
+        self.assertEqual(len(data_of(self.folder / "run/page.html")["runs"][0]["steps"]), whole)
+
+    def test_texts_are_never_markup(self):
+        self.write("text.txt", "</script><b>&amp;<!--" * 300)
+        self.train("run", "ladder/bigram", 10, "--overwrite", "--text", "text.txt")
+        html = (self.folder / self.succeed("page", "run", "--prompt", "</script>", "--json").json["page"]).read_text()
+        self.assertEqual(html.count("</script>"), 3)
+        self.assertNotIn("<b>", html)
+        self.assertEqual(data_of(self.folder / "run/page.html")["model"]["prompt"], "</script>")
+
+    def test_a_prompt_with_unknown_characters_is_refused(self):
+        self.assertIn("U+263A", self.fail_with(65, "page", "run", "--prompt", "☺"))
+
+    def test_a_run_without_a_checkpoint_is_named(self):
+        shutil.rmtree(self.folder / "run/checkpoints")
+        self.fail_with(66, "page", "run")
+
+
+class BrowserTest(ProgramTest):
+    """What a person does: opens the file, types, reads, points."""
+
+    def browser(self, **options):
+        browser = Browser(**options)
+        self.addCleanup(browser.close)
+        return browser
+
+    def test_a_page_opens_from_disk_and_writes_what_the_program_writes(self):
+        if not is_there():
+            return skip(self, "chromium with chromedriver")
+        self.train("run", "default", 60, *SMALL, "--eval_interval", "20")
+        self.succeed("page", "run")
+        greedy = self.succeed("sample", "run", "--prompt", "The sea", "--greedy", "--tokens", "80", "--json").json["text"]
+        browser = self.browser()
+        browser.open(self.folder / "run/page.html")
+        for selector, text in (("textarea", "The sea"), ("label:nth-of-type(1) input", "0")):
+            place = browser.element(selector)
+            browser.call("POST", place + "/clear", {})
+            browser.call("POST", place + "/value", {"text": text})
+        browser.run("chargpt.writings[0].length.value = 80")
+        browser.call("POST", browser.element("button.main") + "/click", {})
+        browser.wait_for("return !chargpt.writings[0].running && chargpt.writings[0].characters.length === 87")
+        self.assertEqual(browser.run("return document.querySelector('.text').textContent"), "The sea" + greedy)
+        browser.run("chargpt.writings[0].look(20)")
+        self.assertEqual(browser.run("return document.querySelectorAll('.bars .bar').length"), 10)
+        self.assertEqual(browser.run("return document.querySelectorAll('svg').length"), 4)
+        self.assertEqual(browser.run("return document.documentElement.scrollWidth <= window.innerWidth"), True)
+        self.assertEqual(browser.call("POST", "/se/log", {"type": "browser"}), [])
+        if folder := os.environ.get("CHARGPT_SCREENSHOTS"):
+            for name, width, dark in (("light", 1200, False), ("dark", 1200, True), ("narrow", 390, False)):
+                other = self.browser(width=width, dark=dark)
+                other.open(self.folder / "run/page.html")
+                other.run("chargpt.writings[0].prompt.value = 'The sea'; chargpt.writings[0].write()")
+                other.wait_for("return chargpt.writings[0].characters.length > 0 && !chargpt.writings[0].running")
+                other.run("chargpt.writings[0].look(40)")
+                other.screenshot(pathlib.Path(folder, name + ".png"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,65 @@
+// Losses of a text and what they are grouped by, with a scorer whose loss is the number of characters it saw.
+#include "evaluate/text_score.h"
+
+#include "base/error.h"
+#include "test.h"
+
+namespace chargpt {
+namespace {
+
+using Ids = std::vector<std::int64_t>;
+
+/// The loss of a target: how many tokens were seen before it, plus a hundredth of the first of them.
+class CountingScorer : public WindowScorer {
+ public:
+  void score(const WindowBatch& windows, std::span<float> losses) override {
+    for (std::int64_t b = 0; b < windows.B(); ++b)
+      for (std::int64_t t = 0; t < windows.T; ++t)
+        losses[static_cast<std::size_t>(b * windows.T + t)] =
+            static_cast<float>(t + 1) +
+            static_cast<float>(windows.tokens[windows.starts[static_cast<std::size_t>(b)]]) / 100;
+  }
+};
+
+TEST_CASE("a text's characters are predicted from the start symbol on, then from half a window at least") {
+  CountingScorer scorer;
+  const std::vector<float> losses = text_losses(scorer, Ids{1, 2, 3, 4, 5, 6, 7}, 9, 4);
+  // windows begin at the start symbol, at 2 and at 4
+  CHECK(losses == std::vector<float>{1.09F, 2.09F, 3.09F, 4.09F, 3.02F, 4.02F, 3.04F});
+  CHECK(text_losses(scorer, Ids{1}, 9, 4) == std::vector<float>{1.09F});
+  CHECK_THROWS_AS(text_losses(scorer, Ids{}, 9, 4), Error);
+}
+
+TEST_CASE("losses by context are means over windows, in ranges that end at powers of two") {
+  CountingScorer scorer;
+  const std::vector<MeanLoss> means = losses_by_context(scorer, Ids(13, 0), 6);
+  REQUIRE(means.size() == 4);
+  CHECK(means[0].of == "1");
+  CHECK(means[1].of == "2");
+  CHECK(means[2].of == "3 to 4");
+  CHECK(means[3].of == "5 to 6");
+  CHECK(means[2].loss == 3.5);
+  CHECK(means[3].loss == 5.5);
+  CHECK(means[3].characters == 4);
+  CHECK(losses_by_context(scorer, Ids(6, 0), 6).empty());
+}
+
+TEST_CASE("losses by kind of character and by line") {
+  const Vocabulary vocabulary = Vocabulary::of_characters({U'\n', U' ', U'!', U'7', U'A', U'b', U'é'});
+  const Ids ids = {4, 5, 5, 0, 6, 1};  // "Abb\né "
+  const std::vector<float> losses = {1, 2, 4, 8, 16, 32};
+  std::vector<std::string> kinds;
+  for (const MeanLoss& mean : losses_by_class(ids, losses, vocabulary)) kinds.push_back(mean.of);
+  CHECK(kinds ==
+        std::vector<std::string>{"small letters", "capital letters", "spaces", "line ends", "other characters"});
+  CHECK(losses_by_class(ids, losses, vocabulary).front().loss == 3);
+  const std::vector<LineLoss> lines = losses_by_line(ids, losses, 0);
+  REQUIRE(lines.size() == 2);
+  CHECK(lines[0].end == 4);
+  CHECK(lines[0].loss == 3.75);
+  CHECK(lines[1].number == 2);
+  CHECK(lines[1].loss == 24);
+}
+
+}  // namespace
+}  // namespace chargpt

@@ -1,0 +1,50 @@
+// Colours by surprise, blocks and pictures of weights.
+#include "report/heat_map.h"
+#include "report/surprise.h"
+#include "test.h"
+
+namespace chargpt {
+namespace {
+
+TEST_CASE("surprise is coloured from half a chance on, and colours change only where the level does") {
+  CHECK(colored_by_surprise({{"a", 0.1}, {"b", 0.69}}) == "ab");
+  CHECK(colored_by_surprise({{"a", 1}, {"b", 1.5}, {"c", 9}, {"d", 0}}) ==
+        "\x1b[30;48;5;229mab\x1b[30;48;5;203mc\x1b[0md");
+  CHECK(colored_by_surprise({{"a", 2}}) == "\x1b[30;48;5;222ma\x1b[0m");
+  CHECK(colored_by_surprise({{"\x1b", 0}}) == "\\x1b");
+}
+
+TEST_CASE("in HTML symbols are text, never markup") {
+  CHECK(marked_by_surprise({{"<", 0}, {"&", 3.5}}) == "&lt;<b class=s3 title=\"3.50\">&amp;</b>");
+}
+
+TEST_CASE("weights are blocks by their share of the largest, as wide as their symbols") {
+  const std::vector<std::string> symbols = {"a", "字", "c"};
+  const std::vector<float> weights = {0.5F, 0.25F, 0};
+  CHECK(bars(weights, symbols) == "█▄▄ ");
+  CHECK(bars({}, {}).empty());
+}
+
+TEST_CASE("invisible symbols are shown as signs") {
+  CHECK(visible_symbol(" ") == "␣");
+  CHECK(visible_symbol("\n") == "↵");
+  CHECK(visible_symbol("\x1b") == "·");
+  CHECK(visible_symbol("x") == "x");
+}
+
+TEST_CASE("a picture has a frame for each map, a square for each weight worth showing, and no markup from symbols") {
+  const std::vector<float> weights = {1, 0, 0.4F, 0.6F};
+  const std::vector<std::string> symbols = {"<", "b"};
+  const std::string picture = heat_maps_svg({{"layer 1 head 1", weights}, {"layer 1 head 2", weights}}, symbols, 2);
+  const auto count = [&](const std::string& part) {
+    std::size_t found = 0;
+    for (std::size_t at = 0; (at = picture.find(part, at)) != std::string::npos; ++at) ++found;
+    return found;
+  };
+  CHECK(count("opacity=") == 6);
+  CHECK(count("<rect class=\"frame\"") == 2);
+  CHECK(count("&lt;") == 4);
+}
+
+}  // namespace
+}  // namespace chargpt
