@@ -1,5 +1,5 @@
-// A trained model as the page's JavaScript reads it (page/browser/model.js): options, symbols, and its weights in base64.
-// Knows no run and no page.
+// A trained model as the page's JavaScript reads it (page/browser/model.js): options, symbols, and its weights in
+// base64. Knows no run and no page.
 #pragma once
 
 #include <cstdint>
