@@ -16,6 +16,8 @@ constexpr Command table[] = {
      add_sample},
     {"eval", "Measure", "measure the exact loss of a whole split, with interval and baselines",
      "chargpt eval runs/default-1", add_eval},
+    {"audit", "Measure", "tell whether a model writes or recites its training text", "chargpt audit runs/default-1",
+     add_audit},
     {"bench", "Measure",
      "measure the speed of a training step, of its matmuls or of sampling, or seconds to a target loss",
      "chargpt bench train nanogpt-cpu, or chargpt bench learn default nanogpt-cpu --target 1.898", nullptr},

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <string>
 
+#include "cli/process.h"
 #include "report/escape.h"
 
 namespace chargpt {
@@ -17,6 +18,10 @@ void print_text(std::string_view text) {
   }
   const std::string shown = escape_for_terminal(text);
   std::fwrite(shown.data(), 1, shown.size(), stdout);
+}
+
+void print_table(const Table& table) {
+  std::fputs(table.text(terminal_columns(STDOUT_FILENO)).c_str(), stdout);
 }
 
 }  // namespace chargpt

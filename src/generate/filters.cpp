@@ -139,6 +139,20 @@ std::int64_t most_probable(std::span<const float> logits) {
   return first_in_rank(logits);
 }
 
+std::vector<Candidate> best_candidates(std::span<const float> logits, std::int64_t count) {
+  require_usable(logits);
+  std::vector<std::int64_t> ids(logits.size());
+  std::iota(ids.begin(), ids.end(), 0);
+  const auto kept = std::min<std::ptrdiff_t>(count, std::ssize(ids));
+  std::partial_sort(ids.begin(), ids.begin() + kept, ids.end(), Ranks{logits});
+  const float top = largest(logits);
+  const double log_total = std::log(total_weight(logits, top));
+  std::vector<Candidate> best;
+  for (const std::int64_t id : std::span(ids).first(static_cast<std::size_t>(kept)))
+    best.push_back({id, static_cast<double>(logits[static_cast<std::size_t>(id)]) - top - log_total});
+  return best;
+}
+
 std::int64_t draw(std::span<const float> logits, RandomStream& random) {
   require_usable(logits);
   std::vector<double> weights(logits.size());

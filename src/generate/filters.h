@@ -28,6 +28,13 @@ void keep_min_p(std::span<float> logits, double p);
 
 /// First in rank. Error internal where every symbol is removed.
 std::int64_t most_probable(std::span<const float> logits);
+/// A symbol, and the logarithm of its probability by softmax(logits).
+struct Candidate {
+  std::int64_t id = 0;
+  double log_probability = 0;
+};
+/// The first `count` in rank, or all.
+std::vector<Candidate> best_candidates(std::span<const float> logits, std::int64_t count);
 /// Draws from softmax(logits) with one uniform number. Errors: internal where every symbol is removed, diverged where a
 /// logit is NaN or +inf.
 std::int64_t draw(std::span<const float> logits, RandomStream& random);

@@ -55,8 +55,10 @@ class DecodedLogits : public NextLogits {
 /// A batch of samples of one prompt. Nothing is allocated after the first token.
 class Samples {
  public:
-  Samples(NextLogits& logits, const SampleConfig& sample, std::uint64_t seed, std::int64_t vocab_size)
+  Samples(NextLogits& logits, const SampleConfig& sample, std::uint64_t seed, std::int64_t vocab_size,
+          const LogitsCallback& on_logits)
       : logits_(logits),
+        on_logits_(on_logits),
         tokens_(sample.tokens),
         seed_(seed),
         vocab_size_(static_cast<std::size_t>(vocab_size)),
@@ -87,9 +89,11 @@ class Samples {
   /// One more id for each sample. How many go on: their rows and ids are the first of rows_ and ids_, they themselves
   /// the first of samples_.
   std::size_t draw(const NextLogits::Rows& logits, const TokenCallback& on_token) {
-    for (std::size_t row = 0; row < samples_.size(); ++row)
-      ids_[row] = sampler_.choose({logits.first + static_cast<std::int64_t>(row) * logits.stride, vocab_size_},
-                                  samples_[row].random);
+    for (std::size_t row = 0; row < samples_.size(); ++row) {
+      const std::span of_row(logits.first + static_cast<std::int64_t>(row) * logits.stride, vocab_size_);
+      if (on_logits_) on_logits_(samples_[row].index, of_row);
+      ids_[row] = sampler_.choose(of_row, samples_[row].random);
+    }
     std::size_t left = 0;
     for (std::size_t row = 0; row < samples_.size(); ++row) {
       if (!on_token(samples_[row].index, ids_[row])) continue;
@@ -102,6 +106,7 @@ class Samples {
   }
 
   NextLogits& logits_;
+  const LogitsCallback& on_logits_;
   std::int64_t tokens_;
   std::uint64_t seed_;
   std::size_t vocab_size_;
@@ -141,10 +146,10 @@ std::unique_ptr<NextLogits> next_logits(const InferenceModel& model, const Decod
 
 void generate(NextLogits& logits, std::int64_t vocab_size, std::int64_t block_size,
               const std::vector<std::int64_t>& prompt, const SampleConfig& sample, std::uint64_t seed,
-              const TokenCallback& on_token) {
+              const TokenCallback& on_token, const LogitsCallback& on_logits) {
   check_prompt(prompt, vocab_size);
   if (sample.tokens == 0) return;
-  Samples samples(logits, sample, seed, vocab_size);
+  Samples samples(logits, sample, seed, vocab_size, on_logits);
   const std::int64_t at_once = logits.at_once();
   for (std::int64_t first = 0; first < sample.num_samples; first += at_once)
     samples.run(first_window(prompt, block_size), first, std::min(at_once, sample.num_samples - first), on_token);

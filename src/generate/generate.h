@@ -14,6 +14,8 @@ namespace chargpt {
 
 /// Called for each new token of sample `index` (0-based) in order of generation; returning false ends that sample.
 using TokenCallback = std::function<bool(std::int64_t index, std::int64_t id)>;
+/// Called with the logits (V) that the next token of sample `index` will be drawn from, before anything is filtered.
+using LogitsCallback = std::function<void(std::int64_t index, std::span<const float> logits)>;
 
 /// What a sequence of block_size tokens loses when it grows.
 /// full: its first token, as in nanoGPT; what is left is run again from position 0 for each character.
@@ -69,6 +71,6 @@ std::unique_ptr<NextLogits> next_logits(const InferenceModel& model, const Decod
 /// have; diverged for logits that are not numbers.
 void generate(NextLogits& logits, std::int64_t vocab_size, std::int64_t block_size,
               const std::vector<std::int64_t>& prompt, const SampleConfig& sample, std::uint64_t seed,
-              const TokenCallback& on_token);
+              const TokenCallback& on_token, const LogitsCallback& on_logits = {});
 
 }  // namespace chargpt

@@ -10,8 +10,10 @@
 namespace chargpt {
 namespace {
 
+constexpr std::size_t widest_word = 24;  ///< longer ones are cut where there is no room
+
 struct Column {
-  std::size_t width = 0;
+  std::size_t width = 0, least = 0;
   bool figures = true;  ///< every cell is a number, or empty
   bool used = false;
 };
@@ -25,16 +27,85 @@ bool is_figure(const std::string& cell) {
   return i < cell.size() && std::isdigit(static_cast<unsigned char>(cell[i])) != 0;
 }
 
-std::string line(const std::vector<std::string>& cells, const std::vector<Column>& columns) {
-  std::string out;
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    const std::string cell = i < cells.size() ? cells[i] : std::string();
-    const std::string gap(columns[i].width - display_width(cell), ' ');
-    if (i > 0) out += "  ";
-    out += columns[i].figures ? gap + cell : cell + gap;
+/// Where a cell may be broken: after a space, a comma or a slash.
+std::vector<std::string> words_of(const std::string& cell) {
+  std::vector<std::string> words(1);
+  for (const char c : cell) {
+    words.back() += c;
+    if (c == ' ' || c == ',' || c == '/') words.emplace_back();
   }
-  out.erase(out.find_last_not_of(' ') + 1);
-  return out + "\n";
+  return words;
+}
+
+std::string without_end_spaces(std::string text) {
+  text.erase(text.find_last_not_of(' ') + 1);
+  return text;
+}
+
+std::size_t longest_word(const std::string& cell) {
+  std::size_t longest = 0;
+  for (const std::string& word : words_of(cell)) longest = std::max(longest, display_width(without_end_spaces(word)));
+  return longest;
+}
+
+/// The cell in lines of at most `width`; a longer word is cut.
+std::vector<std::string> lines_of(const std::string& cell, std::size_t width) {
+  if (display_width(cell) <= width) return {cell};
+  std::vector<std::string> lines(1);
+  for (std::string word : words_of(cell)) {
+    if (display_width(lines.back()) + display_width(without_end_spaces(word)) > width && !lines.back().empty())
+      lines.emplace_back();
+    while (display_width(without_end_spaces(word)) > width) {
+      const std::string fits(first_columns(word, width));
+      if (fits.empty()) break;  // a symbol of two columns in one
+      lines.back() += fits;
+      word.erase(0, fits.size());
+      lines.emplace_back();
+    }
+    lines.back() += word;
+  }
+  for (std::string& line : lines) line = without_end_spaces(std::move(line));
+  if (lines.size() > 1 && lines.back().empty()) lines.pop_back();
+  return lines;
+}
+
+std::string line(const std::vector<std::string>& cells, const std::vector<Column>& columns) {
+  std::vector<std::vector<std::string>> wrapped;
+  std::size_t height = 1;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    wrapped.push_back(lines_of(i < cells.size() ? cells[i] : std::string(), columns[i].width));
+    height = std::max(height, wrapped.back().size());
+  }
+  std::string out;
+  for (std::size_t row = 0; row < height; ++row) {
+    std::string whole;
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      const std::string cell = row < wrapped[i].size() ? wrapped[i][row] : std::string();
+      const std::size_t width = display_width(cell);
+      const std::string gap(columns[i].width - std::min(width, columns[i].width), ' ');
+      if (i > 0) whole += "  ";
+      whole += columns[i].figures ? gap + cell : cell + gap;
+    }
+    out += without_end_spaces(std::move(whole)) + "\n";
+  }
+  return out;
+}
+
+std::size_t whole_width(const std::vector<Column>& columns) {
+  std::size_t width = columns.empty() ? 0 : 2 * (columns.size() - 1);
+  for (const Column& column : columns) width += column.width;
+  return width;
+}
+
+/// Takes from the widest column that may still give, until all fit or none may.
+void shrink(std::vector<Column>& columns, std::size_t limit) {
+  while (whole_width(columns) > limit) {
+    Column* widest = nullptr;
+    for (Column& column : columns)
+      if (column.width > column.least && (widest == nullptr || column.width > widest->width)) widest = &column;
+    if (widest == nullptr) return;
+    --widest->width;
+  }
 }
 
 }  // namespace
@@ -46,19 +117,25 @@ void Table::add(std::vector<std::string> cells) {
   rows_.push_back(std::move(cells));
 }
 
-std::string Table::text() const {
+std::string Table::text(std::size_t limit) const {
   std::size_t count = headings_.size();
   for (const auto& row : rows_) count = std::max(count, row.size());
   std::vector<Column> columns(count);
-  for (std::size_t i = 0; i < headings_.size(); ++i) columns[i].width = display_width(headings_[i]);
+  const auto measure = [&](std::size_t i, const std::string& cell, bool figure) {
+    columns[i].width = std::max(columns[i].width, display_width(cell));
+    columns[i].least =
+        std::max(columns[i].least, figure ? display_width(cell) : std::min(longest_word(cell), widest_word));
+  };
+  for (std::size_t i = 0; i < headings_.size(); ++i) measure(i, headings_[i], false);
   for (const auto& row : rows_) {
     for (std::size_t i = 0; i < row.size(); ++i) {
-      columns[i].width = std::max(columns[i].width, display_width(row[i]));
+      measure(i, row[i], is_figure(row[i]) && row[i].find(' ') == std::string::npos);
       columns[i].figures = columns[i].figures && is_figure(row[i]);
       columns[i].used = columns[i].used || !row[i].empty();
     }
   }
   for (Column& column : columns) column.figures = column.figures && column.used;
+  if (limit > 0) shrink(columns, limit);
   std::string out = headings_.empty() ? "" : line(headings_, columns);
   for (const auto& row : rows_) out += line(row, columns);
   return out;

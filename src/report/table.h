@@ -1,6 +1,7 @@
 // Rows of cells as aligned plain text. Does not know what the cells mean.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -15,8 +16,10 @@ class Table {
   explicit Table(std::vector<std::string> headings = {});
   /// Missing cells at the end are empty.
   void add(std::vector<std::string> cells);
-  /// Each line ends with a newline and has no spaces at its end.
-  std::string text() const;
+  /// Each line ends with a newline and has no spaces at its end. Wider than `limit` columns (0: none), headings and
+  /// cells are broken at spaces, commas and slashes, words of more than 24 columns anywhere, the widest column first;
+  /// numbers stay whole.
+  std::string text(std::size_t limit = 0) const;
 
  private:
   std::vector<std::string> headings_;

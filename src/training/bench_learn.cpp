@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "cli/failure.h"
+#include "cli/print_text.h"
 #include "cli/process.h"
 #include "cli/run_text.h"
 #include "cli/signals.h"
@@ -74,7 +75,7 @@ void print(const LearnArguments& arguments, const TimesToLoss& learned, const nl
     std::printf("%s\n", json.dump(2).c_str());
     return;
   }
-  std::fputs(to_table(learned.configs).text().c_str(), stdout);
+  print_table(to_table(learned.configs));
   std::printf(
       "seconds from process start to a loss of %s or less on the whole validation split, including start-up, "
       "evaluations "

@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "cli/failure.h"
 #include "cli/print_json.h"
+#include "cli/print_text.h"
 #include "cli/process.h"
 #include "cli/run_text.h"
 #include "cli/signals.h"
@@ -130,7 +131,7 @@ void run_compare(const Arguments& arguments) {
   if (arguments.output.json)
     print_json(to_json(comparison));
   else
-    std::fputs(to_table(comparison).text().c_str(), stdout);
+    print_table(to_table(comparison));
   for (const std::string& remark : remarks(comparison)) log_note(remark);
   log_note("saved in " + folder.path().string());
 }

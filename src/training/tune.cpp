@@ -1,6 +1,7 @@
 // `chargpt tune CONFIG --minutes M`: a better config for the time available.
 #include "experiment/tune/tune.h"
 #include "cli/print_json.h"
+#include "cli/print_text.h"
 
 #include <cstdio>
 #include <memory>
@@ -54,10 +55,12 @@ void run_tune(const Arguments& arguments) {
   write_file_atomically(out / "tune.json", json.dump(2) + "\n");
   if (arguments.output.json)
     print_json(json);
-  else
+  else {
+    print_table(to_table(tuning));
     std::printf(
-        "%s%s\nlosses are on a held-out part of the train split; the search did not look at the validation split\n",
-        to_table(tuning).text().c_str(), json["verdict"].get<std::string>().c_str());
+        "%s\nlosses are on a held-out part of the train split; the search did not look at the validation split\n",
+        json["verdict"].get<std::string>().c_str());
+  }
   log_note("chargpt train " + (out / "tuned.json").string() + " trains the config it found");
 }
 

@@ -75,6 +75,38 @@ class ScoreTest(LookTest):
         self.fail_with(2, "score", "run", "text.txt", "--candidates", "3")
 
 
+class SampleProbabilitiesTest(LookTest):
+    def test_each_character_stands_with_the_most_probable_ones(self):
+        sample = self.succeed("sample", "run", "--tokens", "30", "--probabilities", "200", "--json").json
+        self.assertEqual("".join(place["character"] for place in sample["probabilities"]), sample["text"])
+        for place in sample["probabilities"]:
+            self.assertAlmostEqual(sum(one["probability"] for one in place["candidates"]), 1, places=5)
+        plain = self.succeed("sample", "run", "--tokens", "30", "--json").json
+        self.assertEqual(plain["text"], sample["text"])
+        greedy = self.succeed("sample", "run", "--tokens", "5", "--probabilities", "3", "--greedy").out.splitlines()[-5:]
+        for line in greedy:
+            self.assertRegex(line, r"^(.)   of  \1 [\d.]+ %  . [\d.]+ %  . [\d.]+ %$")
+
+
+class InteractiveTest(LookTest):
+    def test_each_line_goes_on_from_those_before(self):
+        lines = b"the sea\na boat\n"
+        said = self.succeed("sample", "run", "--interactive", "--tokens", "20", "--greedy", stdin=lines).out
+        first = self.succeed("sample", "run", "--prompt", "\nthe sea\n", "--tokens", "20", "--greedy", "--json").json["text"]
+        self.assertTrue(said.startswith(first))
+        second = self.succeed("sample", "run", "--prompt", "\nthe sea\n" + first + "a boat\n", "--tokens", "20", "--greedy", "--json").json
+        self.assertEqual(said[len(first):].lstrip("\n").rstrip("\n"), second["text"].lstrip("\n").rstrip("\n"))
+
+    def test_a_line_with_unknown_characters_is_named_and_left_out(self):
+        outcome = self.succeed("sample", "run", "--interactive", "--tokens", "5", stdin="\u263a\nthe\n".encode())
+        self.assertIn("U+263A", outcome.err)
+        self.assertTrue(outcome.out)
+
+    def test_other_prompts_and_forms_are_refused(self):
+        for more in (["--prompt", "a"], ["--json"], ["--probabilities", "2"], ["--num_samples", "2"]):
+            self.assertIn("--interactive", self.fail_with(2, "sample", "run", "--interactive", *more))
+
+
 class AttentionTest(LookTest):
     def test_rows_are_weights_over_what_each_character_sees(self):
         found = self.succeed("attention", "run", "--prompt", "the sea", "--json").json
@@ -104,6 +136,38 @@ class AttentionTest(LookTest):
         self.train("pairs", "ladder/bigram", 1)
         self.assertIn("attends to nothing", self.fail_with(2, "attention", "pairs", "--prompt", "a"))
         self.assertIn("only its last 8 count", self.succeed("attention", "run", "--prompt", "the sea and").err)
+
+
+class AuditTest(ProgramTest):
+    def test_a_model_that_has_learnt_its_text_by_heart_is_told_from_one_that_has_not(self):
+        self.write("short.txt", pathlib.Path(SAMPLE_TEXT).read_text()[:1500])
+        shape = ["--n_layer", "2", "--n_embd", "64", "--block_size", "32", "--dropout", "0", "--eval_interval", "1000", "--sample_tokens", "0"]
+        self.train("parrot", "default", 600, "--text", "short.txt", "--max_epochs", "0", *shape)
+        recites = self.succeed("audit", "parrot", "--checkpoint", "last", "--samples", "4", "--tokens", "400", "--json").json
+        self.assertGreater(recites["copied_share"], 0.5)
+        self.assertIn("It mostly recites", recites["verdict"])
+        self.assertGreater(recites["val_loss"] - recites["train_loss"], 1)
+        text = (self.folder / "short.txt").read_text()
+        place = recites["longest"]["place"]
+        self.assertEqual(text[place:place + recites["longest"]["characters"]], recites["longest"]["text"])
+        self.assertEqual(recites["longest"]["line"], text[:place].count("\n") + 1)
+
+        self.train("healthy", "default", 100, *shape)
+        shown = self.succeed("audit", "healthy", "--samples", "4", "--tokens", "400").out
+        self.assertIn("It writes text of its own", shown)
+        self.assertLess(max(len(line) for line in shown.splitlines()), 81)
+
+    def test_validation_text_that_stands_in_the_train_split_is_named(self):
+        part = pathlib.Path(SAMPLE_TEXT).read_text()[:2000]
+        self.write("twice.txt", part + part[:222])
+        self.train("run", "ladder/bigram", 10, "--text", "twice.txt")
+        self.assertRegex(self.succeed("audit", "run").out, r"\d+\.\d % of the validation split stands in the train split too")
+
+    def test_a_text_that_is_gone_is_named(self):
+        self.write("text.txt", TEXT * 4)
+        self.train("run", "ladder/bigram", 10, "--text", "text.txt")
+        (self.folder / "text.txt").unlink()
+        self.assertIn("text.txt", self.fail_with(66, "audit", "run"))
 
 
 if __name__ == "__main__":

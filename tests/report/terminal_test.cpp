@@ -67,6 +67,29 @@ TEST_CASE("a table aligns words to the left and figures to the right") {
         "ladder/日本          65\n");
 }
 
+TEST_CASE("a table too wide for its place breaks headings and words, never numbers") {
+  Table table({"option", "best val loss", "where it comes from"});
+  table.add({"model.bias_places", "1.4961", "attention, attention_output, mlp, norm"});
+  table.add({"b", "12", "preset nanogpt-cpu"});
+  const std::string wide =
+      "option             best val loss  where it comes from\n"
+      "model.bias_places         1.4961  attention, attention_output, mlp, norm\n"
+      "b                             12  preset nanogpt-cpu\n";
+  CHECK(table.text() == wide);
+  CHECK(table.text(80) == wide);
+  CHECK(table.text(46) ==
+        "option             best val  where it comes\n"
+        "                       loss  from\n"
+        "model.bias_places    1.4961  attention,\n"
+        "                             attention_output,\n"
+        "                             mlp, norm\n"
+        "b                        12  preset\n"
+        "                             nanogpt-cpu\n");
+  Table long_word;
+  long_word.add({"digest", std::string(60, 'f')});
+  CHECK(long_word.text(40) == "digest  " + std::string(32, 'f') + "\n        " + std::string(28, 'f') + "\n");
+}
+
 TEST_CASE("a table without headings or rows is allowed") {
   CHECK(Table().text().empty());
   CHECK(Table({"a", "b"}).text() == "a  b\n");

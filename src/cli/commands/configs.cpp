@@ -7,6 +7,7 @@
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/print_json.h"
+#include "cli/print_text.h"
 #include "config/expected.h"
 #include "config/load.h"
 #include "inference/model_types.h"
@@ -87,11 +88,12 @@ void list_presets(bool json) {
     table.add({row["name"].get<std::string>(), row["type"].get<std::string>(), row["parameters"].dump(),
                row["block_size"].dump(), row["batch_size"].dump(), row["length"].get<std::string>(),
                expected_loss(row["expected"]), expected_seconds(row["expected"])});
-  std::printf(
-      "%s\nparameters for 65 symbols; expected: on the validation split of tinyshakespeare, ± 95 %% over seeds on that "
-      "very "
-      "text, on the machine that configs/README.md names\nchargpt inspect NAME shows every option of a preset\n",
-      table.text().c_str());
+  print_table(table);
+  std::fputs(
+      "\nparameters for 65 symbols; expected: on the validation split of tinyshakespeare,\n"
+      "± 95 % over seeds on that very text, on the machine that configs/README.md names\n"
+      "chargpt inspect NAME shows every option of a preset\n",
+      stdout);
 }
 
 /// Its comments are not JSON.

@@ -10,6 +10,7 @@
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/print_json.h"
+#include "cli/print_text.h"
 #include "report/format.h"
 #include "report/table.h"
 #include "run/checkpoints.h"
@@ -100,7 +101,7 @@ void print_options(const Json& json) {
     table.add(
         {key, plain(json.at("config").at(key.substr(0, dot)).at(key.substr(dot + 1))), origin.get<std::string>()});
   }
-  std::fputs(table.text().c_str(), stdout);
+  print_table(table);
 }
 
 void print_text(const Json& json) {
@@ -112,7 +113,9 @@ void print_text(const Json& json) {
     Table table({"tensor", "shape", "dtype"});
     for (const Json& tensor : json["tensors"])
       table.add({plain(tensor["name"]), tensor["shape"].dump(), plain(tensor["dtype"])});
-    std::printf("\n%s\n", table.text().c_str());
+    std::printf("\n");
+    print_table(table);
+    std::printf("\n");
   }
   if (json.contains("origin")) print_options(json);
 }

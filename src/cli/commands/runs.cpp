@@ -11,6 +11,7 @@
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/print_json.h"
+#include "cli/print_text.h"
 #include "report/format.h"
 #include "report/metrics.h"
 #include "report/table.h"
@@ -107,7 +108,7 @@ void print_table(const std::vector<Row>& rows) {
                format_fixed(row.state.best_val_loss, 4), std::to_string(row.state.best_step),
                format_duration(row.state.seconds)});
   }
-  std::fputs(table.text().c_str(), stdout);
+  print_table(table);
 }
 
 void run_runs(const Arguments& arguments) {

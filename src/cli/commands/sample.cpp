@@ -1,5 +1,8 @@
 // `chargpt sample RUN`: streams text written by a trained model.
+#include <unistd.h>
+
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <iostream>
 #include <iterator>
@@ -16,9 +19,12 @@
 #include "cli/loaded_run.h"
 #include "cli/print_json.h"
 #include "cli/print_text.h"
+#include "generate/filters.h"
 #include "generate/generate.h"
 #include "generate/stop.h"
 #include "inference/model_types.h"
+#include "report/format.h"
+#include "report/heat_map.h"
 #include "report/log.h"
 
 namespace chargpt {
@@ -33,8 +39,8 @@ struct Arguments {
   const Option *seed_option = nullptr, *prompt_option = nullptr, *file_option = nullptr;  ///< whether they were given
   Context context = Context::automatic;
   std::vector<std::string> stop;
-  std::int64_t seed = 1337;
-  bool greedy = false, no_cache = false;
+  std::int64_t seed = 1337, probabilities = 0;
+  bool greedy = false, no_cache = false, interactive = false;
 };
 
 std::string read_standard_input() {
@@ -111,7 +117,43 @@ class SampleText {
   std::int64_t tokens_ = 0;
 };
 
-void print_samples(const Arguments& arguments, const std::string& prompt, const std::vector<SampleText>& samples) {
+/// With --probabilities: what the model expected in place of each character of a sample.
+struct Expected {
+  std::vector<Candidate> candidates;
+  std::int64_t id = 0;
+};
+using Expectations = std::vector<std::vector<Expected>>;  ///< by sample
+
+/// One line for each character: itself, its probability, and the most probable ones.
+void print_expectations(const Vocabulary& vocabulary, const std::vector<Expected>& all) {
+  const auto percent = [](double log_probability) { return format_fixed(100 * std::exp(log_probability), 1) + " %"; };
+  for (const Expected& expected : all) {
+    std::string line = visible_symbol(vocabulary.symbol(expected.id)) + "   of";
+    for (const Candidate& candidate : expected.candidates)
+      line += "  " + visible_symbol(vocabulary.symbol(candidate.id)) + " " + percent(candidate.log_probability);
+    print_text(line + "\n");
+  }
+}
+
+nlohmann::ordered_json to_json(const Vocabulary& vocabulary, const std::vector<Expected>& all) {
+  nlohmann::ordered_json places = nlohmann::ordered_json::array();
+  for (const Expected& expected : all) {
+    nlohmann::ordered_json place, candidates = nlohmann::ordered_json::array();
+    add_text(place, "character", vocabulary.symbol(expected.id));
+    for (const Candidate& candidate : expected.candidates) {
+      nlohmann::ordered_json one;
+      add_text(one, "character", vocabulary.symbol(candidate.id));
+      one["probability"] = std::exp(candidate.log_probability);
+      candidates.push_back(std::move(one));
+    }
+    place["candidates"] = std::move(candidates);
+    places.push_back(std::move(place));
+  }
+  return places;
+}
+
+void print_samples(const Arguments& arguments, const std::string& prompt, const std::vector<SampleText>& samples,
+                   const Vocabulary& vocabulary, const Expectations& expectations) {
   for (std::size_t i = 0; i < samples.size(); ++i) {
     if (arguments.output.json) {
       nlohmann::ordered_json line = {{"sample", i}};
@@ -119,11 +161,13 @@ void print_samples(const Arguments& arguments, const std::string& prompt, const 
       add_text(line, "text", samples[i].text());
       line["tokens"] = samples[i].tokens();
       line["seed"] = arguments.seed;
+      if (arguments.probabilities > 0) line["probabilities"] = to_json(vocabulary, expectations[i]);
       print_json(line, /*indent=*/-1);
       continue;
     }
     if (i > 0) print_text("---\n" + prompt + samples[i].text());
     print_text("\n");
+    if (arguments.probabilities > 0) print_expectations(vocabulary, expectations[i]);
   }
 }
 
@@ -153,27 +197,85 @@ SampleConfig sample_options(const Arguments& arguments, const LoadedRun& run) {
   return sample;
 }
 
+/// A conversation: each line of standard input, its end included, goes on from all that was said before, as far as the
+/// model sees, and the model answers until a stop string, or as many characters as asked for. Turn i draws from the
+/// stream of seed + i.
+void converse(const Arguments& arguments, LoadedRun& run, const SampleConfig& sample) {
+  const bool at_terminal = isatty(STDIN_FILENO) != 0;
+  const Vocabulary& vocabulary = run.checkpoint.vocabulary;
+  const std::unique_ptr<NextLogits> logits =
+      run.next_logits({.context = arguments.context, .storage = arguments.use.storage, .rerun = arguments.no_cache});
+  std::vector<std::int64_t> said = {run.checkpoint.state.start_symbol};
+  if (at_terminal) log_note("each line goes on from those before; Ctrl-D ends");
+  std::string line;
+  for (std::uint64_t turn = 0;; ++turn) {
+    if (at_terminal) std::fputs("> ", stdout);
+    std::fflush(stdout);
+    if (!std::getline(std::cin, line)) break;
+    try {
+      const std::vector<std::int64_t> ids =
+          vocabulary.encode(line + "\n", "the line", unknown_policy(arguments.unknown));
+      said.insert(said.end(), ids.begin(), ids.end());
+    } catch (const Error& error) {
+      log_warning(error.what());
+      continue;
+    }
+    SampleText text(arguments.stop, /*live=*/true);
+    generate(*logits, run.model->vocab_size(), run.model->block_size(), said, sample,
+             static_cast<std::uint64_t>(arguments.seed) + turn, [&](std::int64_t, std::int64_t id) {
+               said.push_back(id);
+               return text.add(vocabulary.symbol(id));
+             });
+    text.finish();
+    if (!text.text().ends_with('\n')) print_text("\n");
+    const auto most = static_cast<std::ptrdiff_t>(run.model->block_size());
+    if (std::ssize(said) > most) said.erase(said.begin(), said.end() - most);
+  }
+  if (at_terminal) print_text("\n");
+}
+
+void check_interactive(const Arguments& arguments, const SampleConfig& sample) {
+  if (!arguments.interactive) return;
+  if (arguments.prompt_option->given() || arguments.file_option->given() || !arguments.dash.empty())
+    throw Error(ExitCode::usage, "--interactive reads its prompts line by line; leave out the other prompt");
+  if (arguments.output.json || arguments.probabilities > 0 || sample.num_samples > 1)
+    throw Error(ExitCode::usage,
+                "--interactive goes with neither --json nor --probabilities nor more than one sample; leave them out");
+}
+
 void run_sample(const Arguments& arguments) {
   LoadedRun run = load_run(arguments.run, arguments.checkpoint, arguments.use);
   const SampleConfig sample = sample_options(arguments, run);
+  check_interactive(arguments, sample);
   if (leaks(run.config().model))
     log_note("this model leaks: it was trained to see the symbols it had to predict, and has not learnt to write");
+  if (arguments.interactive) return converse(arguments, run, sample);
   std::string prompt;
   const std::vector<std::int64_t> ids = prompt_ids(arguments, run, prompt);
 
   std::vector<SampleText> samples;
   for (std::int64_t i = 0; i < sample.num_samples; ++i)
     samples.emplace_back(arguments.stop, i == 0 && !arguments.output.json);
+  Expectations expectations(samples.size());
+  const LogitsCallback collect = [&](std::int64_t index, std::span<const float> logits) {
+    expectations[static_cast<std::size_t>(index)].push_back({best_candidates(logits, arguments.probabilities), 0});
+  };
+  const LogitsCallback on_logits = arguments.probabilities > 0 ? collect : LogitsCallback();
   if (!arguments.output.json) print_text(prompt);
   const double start = steady_seconds();
   const std::unique_ptr<NextLogits> logits =
       run.next_logits({.context = arguments.context, .storage = arguments.use.storage, .rerun = arguments.no_cache});
-  generate(*logits, run.model->vocab_size(), run.model->block_size(), ids, sample,
-           static_cast<std::uint64_t>(arguments.seed), [&](std::int64_t index, std::int64_t id) {
-             return samples[static_cast<std::size_t>(index)].add(run.checkpoint.vocabulary.symbol(id));
-           });
+  generate(
+      *logits, run.model->vocab_size(), run.model->block_size(), ids, sample,
+      static_cast<std::uint64_t>(arguments.seed),
+      [&](std::int64_t index, std::int64_t id) {
+        const auto sample_index = static_cast<std::size_t>(index);
+        if (arguments.probabilities > 0) expectations[sample_index].back().id = id;
+        return samples[sample_index].add(run.checkpoint.vocabulary.symbol(id));
+      },
+      on_logits);
   for (SampleText& text : samples) text.finish();
-  print_samples(arguments, prompt, samples);
+  print_samples(arguments, prompt, samples, run.checkpoint.vocabulary, expectations);
   std::int64_t tokens = 0;
   for (const SampleText& text : samples) tokens += text.tokens();
   const double seconds = steady_seconds() - start;
@@ -199,6 +301,13 @@ void add_sample(Options& options) {
   arguments->seed_option =
       &options.add("--seed", arguments->seed, "seed of the random draws; sample i has its own stream (seed, i)")
            .non_negative();
+  options
+      .add("--probabilities", arguments->probabilities,
+           "after each sample: this many of the most probable characters in place of each one, as the model has them, "
+           "before temperature and filters")
+      .non_negative();
+  options.flag("--interactive", arguments->interactive,
+               "read prompts line by line from standard input and go on from all that was said before");
   add_context_option(options, arguments->context);
   add_storage_option(options, arguments->use.storage);
   options.flag("--no-cache", arguments->no_cache, "run the whole context again for each character (same text, slower)");

@@ -19,6 +19,7 @@
 #include "cli/print_text.h"
 #include "cli/run_text.h"
 #include "evaluate/text_score.h"
+#include "generate/filters.h"
 #include "inference/attention_weights.h"
 #include "inference/model_types.h"
 #include "page/page.h"
@@ -118,24 +119,11 @@ class Candidates {
   }
 
   nlohmann::ordered_json best_of(std::span<const float> logits) const {
-    std::vector<std::int64_t> ranked(logits.size());
-    std::iota(ranked.begin(), ranked.end(), 0);
-    const auto better = [&](std::int64_t a, std::int64_t b) {
-      const float of_a = logits[static_cast<std::size_t>(a)], of_b = logits[static_cast<std::size_t>(b)];
-      return of_a != of_b ? of_a > of_b : a < b;
-    };
-    const auto kept =
-        static_cast<std::ptrdiff_t>(std::min<std::size_t>(static_cast<std::size_t>(count_), ranked.size()));
-    std::partial_sort(ranked.begin(), ranked.begin() + kept, ranked.end(), better);
-    const double largest = logits[static_cast<std::size_t>(ranked.front())];
-    double sum = 0;
-    for (const float logit : logits) sum += std::exp(logit - largest);
     nlohmann::ordered_json best = nlohmann::ordered_json::array();
-    for (std::ptrdiff_t i = 0; i < kept; ++i) {
-      const std::int64_t id = ranked[static_cast<std::size_t>(i)];
-      nlohmann::ordered_json one = {{"id", id}};
-      add_text(one, "character", run_.checkpoint.vocabulary.symbol(id));
-      one["log_probability"] = logits[static_cast<std::size_t>(id)] - largest - std::log(sum);
+    for (const Candidate& candidate : best_candidates(logits, count_)) {
+      nlohmann::ordered_json one = {{"id", candidate.id}};
+      add_text(one, "character", run_.checkpoint.vocabulary.symbol(candidate.id));
+      one["log_probability"] = candidate.log_probability;
       best.push_back(std::move(one));
     }
     return best;
@@ -244,7 +232,8 @@ void print_means(const char* heading, const std::vector<MeanLoss>& means) {
   if (means.empty()) return;
   Table table({heading, "loss", "characters"});
   for (const MeanLoss& mean : means) table.add({mean.of, format_fixed(mean.loss, 4), format_count(mean.characters)});
-  std::printf("%s\n", table.text().c_str());
+  print_table(table);
+  std::printf("\n");
 }
 
 void print_for_people(const Arguments& arguments, const LoadedRun& run, const Score& score) {

@@ -1,0 +1,175 @@
+#include "evaluate/copied_text.h"
+
+#include <algorithm>
+#include <limits>
+#include <unordered_map>
+
+namespace chargpt {
+namespace {
+
+/// A state stands for stretches that end at the same places of the texts, from one longer than its link's longest to
+/// `length`.
+struct State {
+  std::int64_t length = 0;
+  std::int32_t link = -1;
+  std::int64_t found = 0;  ///< the longest of its stretches seen in the source
+  std::int64_t found_end = std::numeric_limits<std::int64_t>::max();  ///< where that ended for the first time
+};
+
+class SuffixAutomaton {
+ public:
+  SuffixAutomaton() : states_(1) {}
+
+  void append(std::int64_t id) {
+    const std::int32_t current = add({.length = states_[at(last_)].length + 1});
+    std::int32_t state = last_;
+    for (; state != -1 && !has_next(state, id); state = states_[at(state)].link) set_next(state, id, current);
+    states_[at(current)].link = state == -1 ? 0 : target(state, id);
+    last_ = current;
+  }
+
+  /// The state of all that has been appended.
+  std::int32_t last() const { return last_; }
+
+  /// Reads a source: marks of each state the longest stretch that occurs there.
+  void read(TokenView source) {
+    std::int32_t state = 0;
+    std::int64_t length = 0;
+    std::vector<std::int64_t> chunk(1 << 16);
+    for (std::int64_t begin = 0; begin < source.size(); begin += std::ssize(chunk)) {
+      const std::int64_t count = std::min(std::ssize(chunk), source.size() - begin);
+      source.copy(begin, count, chunk.data());
+      for (std::int64_t i = 0; i < count; ++i) {
+        const std::int64_t id = chunk[static_cast<std::size_t>(i)];
+        while (state != 0 && !has_next(state, id)) {
+          state = states_[at(state)].link;
+          length = states_[at(state)].length;
+        }
+        if (!has_next(state, id)) continue;
+        state = next(state, id);
+        mark(state, ++length, begin + i + 1);
+      }
+    }
+    spread();
+  }
+
+  /// The longest stretch that ends where `state` does and occurs in the source; where it ended there at first.
+  std::pair<std::int64_t, std::int64_t> found(std::int32_t state) const {
+    while (state > 0 && states_[at(state)].found == 0) state = states_[at(state)].link;
+    return state <= 0 ? std::pair<std::int64_t, std::int64_t>(0, 0)
+                      : std::pair(states_[at(state)].found, states_[at(state)].found_end);
+  }
+
+ private:
+  static std::size_t at(std::int32_t state) { return static_cast<std::size_t>(state); }
+  static std::uint64_t key(std::int32_t state, std::int64_t id) {
+    return static_cast<std::uint64_t>(state) << 32 | static_cast<std::uint64_t>(id);
+  }
+  std::int32_t add(const State& state) {
+    states_.push_back(state);
+    outgoing_.emplace_back();
+    return static_cast<std::int32_t>(states_.size()) - 1;
+  }
+  bool has_next(std::int32_t state, std::int64_t id) const { return next_.contains(key(state, id)); }
+  std::int32_t next(std::int32_t state, std::int64_t id) const { return next_.find(key(state, id))->second; }
+  void set_next(std::int32_t state, std::int64_t id, std::int32_t to) {
+    if (next_.insert_or_assign(key(state, id), to).second) outgoing_[at(state)].push_back(id);
+  }
+
+  /// The state that `id` leads to, split where it also stands for longer stretches.
+  std::int32_t target(std::int32_t state, std::int64_t id) {
+    const std::int32_t old = next(state, id);
+    const std::int64_t length = states_[at(state)].length + 1;
+    if (states_[at(old)].length == length) return old;
+    const std::int32_t clone = add({.length = length, .link = states_[at(old)].link});
+    const std::vector<std::int64_t> ids = outgoing_[at(old)];
+    for (const std::int64_t each : ids) set_next(clone, each, next(old, each));
+    for (; state != -1 && has_next(state, id) && next(state, id) == old; state = states_[at(state)].link)
+      set_next(state, id, clone);
+    states_[at(old)].link = clone;
+    return clone;
+  }
+
+  void mark(std::int32_t state, std::int64_t length, std::int64_t end) {
+    State& marked = states_[at(state)];
+    if (length <= marked.found) return;
+    marked.found = length;
+    marked.found_end = end;
+  }
+
+  /// Whatever holds a stretch holds the shorter ones of its links, whole.
+  void spread() {
+    std::vector<std::int32_t> order;
+    for (std::int32_t state = 1; state < static_cast<std::int32_t>(states_.size()); ++state) order.push_back(state);
+    std::ranges::sort(order,
+                      [this](std::int32_t a, std::int32_t b) { return states_[at(a)].length > states_[at(b)].length; });
+    for (const std::int32_t state : order) {
+      const State& from = states_[at(state)];
+      if (from.found == 0 || from.link <= 0) continue;
+      mark(from.link, states_[at(from.link)].length, from.found_end);
+    }
+  }
+
+  std::vector<State> states_;
+  std::vector<std::vector<std::int64_t>> outgoing_{1};  ///< ids with a next state
+  std::unordered_map<std::uint64_t, std::int32_t> next_;
+  std::int32_t last_ = 0;
+};
+
+}  // namespace
+
+CopiedText copied_text(std::span<const std::vector<std::int64_t>> texts, TokenView source) {
+  SuffixAutomaton automaton;
+  std::vector<std::int32_t> states;
+  std::int64_t separator = std::int64_t{1} << 31;  // no id; each stands once, so that no stretch spans two texts
+  for (const std::vector<std::int64_t>& text : texts) {
+    for (const std::int64_t id : text) {
+      automaton.append(id);
+      states.push_back(automaton.last());
+    }
+    automaton.append(separator++);
+  }
+  automaton.read(source);
+  CopiedText copied;
+  std::size_t place = 0;
+  for (std::size_t text = 0; text < texts.size(); ++text) {
+    for (std::size_t i = 0; i < texts[text].size(); ++i, ++place) {
+      const auto [length, end] = automaton.found(states[place]);
+      copied.match.push_back(length);
+      if (length <= copied.longest) continue;
+      copied.longest = length;
+      copied.text = static_cast<std::int64_t>(text);
+      copied.begin = static_cast<std::int64_t>(i) + 1 - length;
+      copied.source_begin = end - length;
+    }
+    copied.ends.push_back(place);
+  }
+  return copied;
+}
+
+double CopiedText::new_share(std::int64_t length) const {
+  std::int64_t all = 0, fresh = 0;
+  std::size_t begin = 0;
+  for (const std::size_t end : ends) {
+    for (std::size_t i = begin + static_cast<std::size_t>(length) - 1; i < end; ++i) {
+      ++all;
+      fresh += match[i] < length;
+    }
+    begin = end;
+  }
+  return all == 0 ? 0 : static_cast<double>(fresh) / static_cast<double>(all);
+}
+
+double CopiedText::copied_share(std::int64_t length) const {
+  std::int64_t covered = 0, left = 0;  // left: tokens before the current one that a stretch still reaches back to
+  for (std::size_t i = match.size(); i-- > 0;) {
+    if (match[i] >= length) left = std::max(left, match[i]);
+    if (left > 0) {
+      ++covered;
+      --left;
+    }
+  }
+  return match.empty() ? 0 : static_cast<double>(covered) / static_cast<double>(match.size());
+}
+
+}  // namespace chargpt
