@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::size_t widest_word = 24;  ///< longer ones are cut where there is no room
 
+constexpr std::size_t widest_figure = 14;  ///< "1.4961 ± 0.005", "1 min 50 s"; what is longer has words to break at
+
 struct Column {
   std::size_t width = 0, least = 0;
   bool figures = true;  ///< every cell is a number, or empty
@@ -129,7 +131,7 @@ std::string Table::text(std::size_t limit) const {
   for (std::size_t i = 0; i < headings_.size(); ++i) measure(i, headings_[i], false);
   for (const auto& row : rows_) {
     for (std::size_t i = 0; i < row.size(); ++i) {
-      measure(i, row[i], is_figure(row[i]) && row[i].find(' ') == std::string::npos);
+      measure(i, row[i], is_figure(row[i]) && display_width(row[i]) <= widest_figure);
       columns[i].figures = columns[i].figures && is_figure(row[i]);
       columns[i].used = columns[i].used || !row[i].empty();
     }

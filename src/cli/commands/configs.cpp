@@ -1,4 +1,6 @@
 // `chargpt configs`: the presets with what to expect of them, and the schema of a config file.
+#include <unistd.h>
+
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -8,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/print_json.h"
 #include "cli/print_text.h"
+#include "cli/process.h"
 #include "config/expected.h"
 #include "config/load.h"
 #include "inference/model_types.h"
@@ -83,11 +86,17 @@ void list_presets(bool json) {
     print_json(rows);
     return;
   }
-  Table table({"preset", "type", "parameters", "block", "batch", "length", "expected loss", "time"});
+  const std::size_t columns = terminal_columns(STDOUT_FILENO);
+  const bool narrow = columns > 0 && columns < 120;  // then what inspect shows too is left out
+  const auto shown = [&](std::vector<std::string> cells) {
+    if (narrow) cells.erase(cells.begin() + 1), cells.erase(cells.begin() + 2, cells.begin() + 4);
+    return cells;
+  };
+  Table table(shown({"preset", "type", "parameters", "block", "batch", "length", "expected loss", "time"}));
   for (const auto& row : rows)
-    table.add({row["name"].get<std::string>(), row["type"].get<std::string>(), row["parameters"].dump(),
-               row["block_size"].dump(), row["batch_size"].dump(), row["length"].get<std::string>(),
-               expected_loss(row["expected"]), expected_seconds(row["expected"])});
+    table.add(shown({row["name"].get<std::string>(), row["type"].get<std::string>(), row["parameters"].dump(),
+                     row["block_size"].dump(), row["batch_size"].dump(), row["length"].get<std::string>(),
+                     expected_loss(row["expected"]), expected_seconds(row["expected"])}));
   print_table(table);
   std::fputs(
       "\nparameters for 65 symbols; expected: on the validation split of tinyshakespeare,\n"

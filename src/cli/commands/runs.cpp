@@ -1,4 +1,6 @@
 // `chargpt runs [DIR]`: the runs of a folder, best loss first.
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -12,6 +14,7 @@
 #include "cli/commands.h"
 #include "cli/print_json.h"
 #include "cli/print_text.h"
+#include "cli/process.h"
 #include "report/format.h"
 #include "report/metrics.h"
 #include "report/table.h"
@@ -97,16 +100,21 @@ nlohmann::ordered_json to_json(const std::vector<Row>& rows) {
 }
 
 void print_table(const std::vector<Row>& rows) {
-  Table table({"run", "config", "type", "parameters", "step", "ended", "best val loss", "at step", "time"});
+  const std::size_t columns = terminal_columns(STDOUT_FILENO);
+  const auto shown = [&](std::vector<std::string> cells) {
+    if (columns > 0 && columns < 100) cells.erase(cells.begin() + 2);  // the type, which the config tells
+    return cells;
+  };
+  Table table(shown({"run", "config", "type", "parameters", "step", "ended", "best val loss", "at step", "time"}));
   for (const Row& row : rows) {
     if (!row.problem.empty()) {
-      table.add({row.name, row.problem, "", "", "", "", "", "", ""});
+      table.add(shown({row.name, row.problem, "", "", "", "", "", "", ""}));
       continue;
     }
-    table.add({row.name, row.config.name, row.config.model.type, std::to_string(row.state.parameters),
-               std::to_string(row.state.step) + "/" + std::to_string(row.state.max_iters), row.ended,
-               format_fixed(row.state.best_val_loss, 4), std::to_string(row.state.best_step),
-               format_duration(row.state.seconds)});
+    table.add(shown({row.name, row.config.name, row.config.model.type, std::to_string(row.state.parameters),
+                     std::to_string(row.state.step) + "/" + std::to_string(row.state.max_iters), row.ended,
+                     format_fixed(row.state.best_val_loss, 4), std::to_string(row.state.best_step),
+                     format_duration(row.state.seconds)}));
   }
   print_table(table);
 }

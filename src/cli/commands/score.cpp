@@ -243,7 +243,7 @@ void print_for_people(const Arguments& arguments, const LoadedRun& run, const Sc
   print_worst_lines(run, score);
   print_means("characters seen before", score.by_context);
   print_means("kind", score.by_class);
-  std::printf("loss %s over %s characters of %s\n", format_loss(score.mean).c_str(),
+  std::printf("loss %s: %s characters of %s\n", format_loss(score.mean).c_str(),
               format_count(std::ssize(score.ids)).c_str(), score.name.c_str());
 }
 
