@@ -23,6 +23,8 @@ constexpr Command table[] = {
      "chargpt bench train nanogpt-cpu, or chargpt bench learn default nanogpt-cpu --target 1.898", nullptr},
     {"score", "Look", "colour a text by how much each character surprises a model",
      "chargpt score runs/default-1 my.txt", add_score},
+    {"explain", "Look", "walk one text through a model, operation by operation",
+     "chargpt explain runs/default-1 --prompt 'First Cit'", add_explain},
     {"attention", "Look", "show which characters each head looks at",
      "chargpt attention runs/default-1 --prompt 'First Citizen:'", add_attention},
     {"page", "Look", "write one web page of runs, with their model in it", "chargpt page runs/default-1", add_page},

@@ -27,6 +27,7 @@ void add_inspect(Options& options);
 void add_runs(Options& options);
 void add_page(Options& options);
 void add_score(Options& options);
+void add_explain(Options& options);
 void add_audit(Options& options);
 void add_attention(Options& options);
 

@@ -63,8 +63,7 @@ std::string page_html(const nlohmann::ordered_json& data) {
 
 void write_page(const fs::path& path, std::string_view html) {
   if (fs::symlink_status(path).type() != fs::file_type::not_found && !(fs::is_regular_file(path) && is_page(path)))
-    throw Error(ExitCode::busy,
-                printable_path(path) + " exists and is no page of this program; choose another name with --output");
+    throw Error(ExitCode::busy, printable_path(path) + " exists and is no page of this program; choose another name");
   write_file_atomically(path, html);
 }
 

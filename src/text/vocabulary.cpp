@@ -161,7 +161,7 @@ std::string Vocabulary::decode(const std::vector<std::int64_t>& ids) const {
 }
 
 std::vector<std::int64_t> Vocabulary::encode(std::string_view text, const std::string& what,
-                                             UnknownPolicy policy) const {
+                                             std::optional<UnknownPolicy> policy) const {
   std::vector<std::int64_t> ids;
   ids.reserve(text.size());
   if (units_ == Units::bytes) {
@@ -176,7 +176,7 @@ std::vector<std::int64_t> Vocabulary::encode(std::string_view text, const std::s
     const std::int32_t id = index[code_point];
     if (id >= 0) {
       ids.push_back(id);
-    } else if (policy == UnknownPolicy::error) {
+    } else if (!policy || policy == UnknownPolicy::error) {
       unknown.note(code_point, position);
     } else if (policy == UnknownPolicy::replace) {
       ids.push_back(replacement);
@@ -184,7 +184,8 @@ std::vector<std::int64_t> Vocabulary::encode(std::string_view text, const std::s
     ++position;
   });
   if (used < text.size()) throw Error(ExitCode::data, bad_prompt(text, used, what));
-  if (!unknown.empty()) throw Error(ExitCode::data, unknown.message(what, "leave them out, or --unknown skip"));
+  if (!unknown.empty())
+    throw Error(ExitCode::data, unknown.message(what, policy ? "leave them out, or --unknown skip" : "leave them out"));
   return ids;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,10 +32,10 @@ class Vocabulary {
   std::string symbol(std::int64_t id) const;
   std::string decode(const std::vector<std::int64_t>& ids) const;
   /// Ids of a UTF-8 text. Unknown characters: Error data naming up to three of them, with code point and character
-  /// position (0-based), or left out, or replaced by '?' (else ' ', else id 0). `what` names the text in the message
-  /// ("--prompt").
+  /// position (0-based), or left out, or replaced by '?' (else ' ', else id 0); the message advises `--unknown skip`
+  /// where the caller has such an option and so names a policy. `what` names the text ("--prompt").
   std::vector<std::int64_t> encode(std::string_view text, const std::string& what,
-                                   UnknownPolicy policy = UnknownPolicy::error) const;
+                                   std::optional<UnknownPolicy> policy = {}) const;
   /// -1 if unknown. For a byte vocabulary the id of that byte value.
   std::int64_t id_of(char32_t code_point) const;
   /// In id order; empty for bytes.

@@ -1,10 +1,13 @@
-"""score and attention: what they print, for people and for programs."""
+"""score, attention, explain and audit: what they print, for people and for programs."""
 
+import base64
 import csv
 import io
 import math
 import pathlib
+import re
 import unittest
+import zlib
 
 from program import SAMPLE_TEXT, ProgramTest
 
@@ -130,12 +133,116 @@ class AttentionTest(LookTest):
         self.assertIn("heads.svg exists", self.fail_with(75, "attention", "run", "--prompt", "the sea", "--svg", "heads.svg"))
 
     def test_what_cannot_be_shown_is_named(self):
-        self.assertIn("U+263A", self.fail_with(65, "attention", "run", "--prompt", "\u263a"))
+        self.assertRegex(self.fail_with(65, "attention", "run", "--prompt", "\u263a"), r"U\+263A.*; leave them out$")
         self.assertIn("--layer 2 is not there; the model has 1", self.fail_with(2, "attention", "run", "--prompt", "a", "--layer", "2"))
         self.assertIn("--prompt is empty", self.fail_with(2, "attention", "run", "--prompt="))
         self.train("pairs", "ladder/bigram", 1)
         self.assertIn("attends to nothing", self.fail_with(2, "attention", "pairs", "--prompt", "a"))
         self.assertIn("only its last 8 count", self.succeed("attention", "run", "--prompt", "the sea and").err)
+
+
+def softmax(scores):
+    weights = [math.exp(score - max(scores)) for score in scores]
+    return [weight / sum(weights) for weight in weights]
+
+
+class ExplainTest(ProgramTest):
+    """Each figure from those before it, by arithmetic of the test's own."""
+
+    def walk(self, run, prompt="the sea"):
+        found = self.succeed("explain", run, "--prompt", prompt, "--json").json
+        operations = {}
+        for operation in found["operations"]:
+            width = operation["shape"][-1]
+            rows = [operation["values"][i:i + width] for i in range(0, len(operation["values"]), width)]
+            self.assertEqual([len(rows), width], operation["shape"])
+            operations.setdefault((operation["layer"], operation["name"]), rows)
+        return operations, found
+
+    def assert_close(self, ours, theirs, margin=1e-4):
+        self.assertEqual(len(ours), len(theirs))
+        for a, b in zip(ours, theirs):
+            self.assertAlmostEqual(a, b, delta=margin)
+
+    def test_attention_is_queries_keys_scores_weights_and_sums(self):
+        self.train("run", "ladder/attention-multihead", 60, "--learning_rate", "0.01")
+        walk, found = self.walk("run")
+        queries, keys, values = (walk[0, name] for name in ("queries", "keys", "values"))
+        scores, weights, heads = walk[0, "scores of the last token"], walk[0, "weights of the last token"], walk[0, "heads"]
+        hs = len(queries[0]) // len(scores)
+        for head, (of_head, row) in enumerate(zip(scores, weights)):
+            part = slice(head * hs, (head + 1) * hs)
+            self.assert_close(of_head, [sum(a * b for a, b in zip(queries[-1][part], key[part])) / math.sqrt(hs) for key in keys])
+            self.assert_close(row, softmax(of_head))
+            self.assert_close(heads[-1][part], [sum(w * value[part][i] for w, value in zip(row, values)) for i in range(hs)])
+        self.assert_close(walk[None, "input of the first block"][3],
+                          [a + b for a, b in zip(walk[None, "token embedding"][3], walk[None, "position embedding"][3])])
+        self.assert_close(walk[None, "probabilities of the next character"][0], softmax(walk[None, "logits"][-1]))
+        parameters = self.succeed("inspect", "run", "--json").json["parameters"]
+        self.assertEqual(sum(operation["parameters"] for operation in found["operations"]), parameters)
+        attention = self.succeed("attention", "run", "--prompt", "the sea", "--json").json["weights"]
+        for head, row in enumerate(weights):
+            self.assert_close(row, attention[0][head][-1])
+
+    def test_the_parameters_of_all_operations_are_the_model_s(self):
+        for config in ("ladder/bigram", "ladder/masked", "ladder/post-norm", "default", "quick-plain"):
+            with self.subTest(config):
+                self.train("run", config, 2, "--overwrite")
+                operations = self.succeed("explain", "run", "--prompt", "the", "--json").json["operations"]
+                self.assertEqual(sum(operation["parameters"] for operation in operations),
+                                 self.succeed("inspect", "run", "--json").json["parameters"])
+
+    def test_each_kind_of_model_has_its_lesson(self):
+        for config, lesson in (("bigram", "No operation looks back"), ("average", "Rows 1 to 6 of 7 see their own target: the model leaks"),
+                               ("average-causal", "none sees its target"), ("masked", "A character's score with itself"),
+                               ("attention", "sum to 1"), ("transformer", "layer 3, the same operations")):
+            with self.subTest(config):
+                self.train("run", "ladder/" + config, 20, "--overwrite")
+                shown = self.succeed("explain", "run", "--prompt", "the sea").out
+                self.assertIn(lesson, shown)
+                self.assertLessEqual(max(map(len, shown.splitlines())), 80)
+
+    def test_a_page_shows_each_matrix_and_its_numbers(self):
+        self.write("marked.txt", pathlib.Path(SAMPLE_TEXT).read_text() + "a<b>\n")
+        self.train("run", "ladder/attention-multihead", 20, "--text", "marked.txt")
+        self.succeed("explain", "run", "--prompt", "a<b", "--page", "walk.html")
+        html = (self.folder / "walk.html").read_text()
+        self.assertIn("a&lt;b, walked through", html)
+        operations = self.succeed("explain", "run", "--prompt", "a<b", "--json").json["operations"]
+        pictures = [base64.b64decode(data) for data in re.findall(r'src="data:image/png;base64,([^"]*)"', html)]
+        self.assertEqual(len(pictures), len(operations))
+        for picture, operation in zip(pictures, operations):
+            self.assert_shows(picture, operation["shape"], operation["values"])
+        self.succeed("explain", "run", "--prompt", "a<b", "--page", "walk.html")
+        self.write("mine.html", "mine")
+        self.assertIn("mine.html exists and is no page of this program", self.fail_with(75, "explain", "run", "--prompt", "a", "--page", "mine.html"))
+
+    def assert_shows(self, png, shape, values):
+        """RGBA, blue below zero, opaque as far as the number is from zero."""
+        self.assertEqual(png[:8], b"\x89PNG\r\n\x1a\n")
+        at, chunks = 8, {}
+        while at < len(png):
+            length, kind = int.from_bytes(png[at:at + 4], "big"), png[at + 4:at + 8]
+            chunks[kind] = png[at + 8:at + 8 + length]
+            self.assertEqual(zlib.crc32(kind + chunks[kind]), int.from_bytes(png[at + 8 + length:at + 12 + length], "big"))
+            at += 12 + length
+        self.assertEqual(chunks[b"IHDR"], shape[1].to_bytes(4, "big") + shape[0].to_bytes(4, "big") + bytes([8, 6, 0, 0, 0]))
+        rows, pixels = zlib.decompress(chunks[b"IDAT"]), []
+        for row in range(shape[0]):
+            line = rows[row * (1 + 4 * shape[1]):(row + 1) * (1 + 4 * shape[1])]
+            self.assertEqual(line[0], 0)
+            pixels += [line[i:i + 4] for i in range(1, len(line), 4)]
+        largest = max(map(abs, values))
+        for pixel, value in zip(pixels, values, strict=True):
+            self.assertAlmostEqual(pixel[3], 255 * abs(value) / largest, delta=0.51)
+            self.assertEqual(pixel[2] > pixel[0], value < 0)
+
+    def test_the_last_numbers_are_what_sample_draws_from(self):
+        self.train("run", "default", 20)
+        operations = self.succeed("explain", "run", "--prompt", "the sea", "--json").json["operations"]
+        best = max(operations[-1]["values"])
+        sample = self.succeed("sample", "run", "--prompt", "the sea", "--tokens", "1", "--greedy", "--probabilities", "1", "--json").json
+        self.assertAlmostEqual(best, sample["probabilities"][0]["candidates"][0]["probability"], places=5)
 
 
 class AuditTest(ProgramTest):

@@ -124,7 +124,7 @@ class PageFileTest(ProgramTest):
     def test_another_file_of_that_name_is_left_alone(self):
         self.write("mine.html", "<!DOCTYPE html>\nmine")
         self.assertEqual(self.fail_with(75, "page", "run", "-o", "mine.html"),
-                         "mine.html exists and is no page of this program; choose another name with --output")
+                         "mine.html exists and is no page of this program; choose another name")
         self.assertEqual((self.folder / "mine.html").read_text(), "<!DOCTYPE html>\nmine")
 
     def test_a_place_that_cannot_be_written_is_named(self):

@@ -58,7 +58,7 @@ TEST_CASE("a byte vocabulary has every byte, each its own id") {
 
 TEST_CASE("unknown characters are named with number, place and count") {
   const auto message = [](const char* text, const char* what) {
-    return error_of([&] { letters().encode(text, what); });
+    return error_of([&] { letters().encode(text, what, UnknownPolicy::error); });
   };
   CHECK(message("a b c ☺bcé", "--prompt") ==
         data_error("--prompt has 2 characters that the model has never seen: '☺' (U+263A) at 6, 'é' (U+00E9) at 9; "
@@ -69,6 +69,8 @@ TEST_CASE("unknown characters are named with number, place and count") {
   CHECK(message("zazzyxwv", "story.txt") ==
         data_error("story.txt has 5 characters that the model has never seen: 'z' (U+007A) at 0 (3 times), "
                    "'y' (U+0079) at 4, 'x' (U+0078) at 5 and 2 more; leave them out, or --unknown skip"));
+  CHECK(error_of([] { letters().encode("x", "--prompt"); }) ==  // of a command without --unknown
+        data_error("--prompt has 1 character that the model has never seen: 'x' (U+0078) at 0; leave them out"));
 }
 
 TEST_CASE("unknown characters are left out or replaced where asked") {

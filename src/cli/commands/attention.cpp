@@ -11,6 +11,7 @@
 #include "cli/loaded_run.h"
 #include "cli/print_json.h"
 #include "cli/process.h"
+#include "cli/prompt_window.h"
 #include "inference/attention_weights.h"
 #include "inference/model_types.h"
 #include "report/heat_map.h"
@@ -28,33 +29,12 @@ struct Arguments {
   std::int64_t layer = 0, head = 0;
 };
 
-/// A window of the prompt, and its symbols as one column (or two) each.
-struct Window {
-  std::vector<std::int64_t> ids;
-  std::vector<std::string> symbols;
-};
-
-Window window_of(const Arguments& arguments, const LoadedRun& run) {
-  Window window{.ids = run.checkpoint.vocabulary.encode(arguments.prompt, "--prompt"), .symbols = {}};
-  if (window.ids.empty()) throw Error(ExitCode::usage, "--prompt is empty; attention needs at least one character");
-  const std::int64_t more = std::ssize(window.ids) - run.model->block_size();
-  if (more > 0) {
-    log_note("the prompt has " + std::to_string(window.ids.size()) + " characters and the model sees " +
-             std::to_string(run.model->block_size()) + ": only its last " + std::to_string(run.model->block_size()) +
-             " count");
-    window.ids.erase(window.ids.begin(), window.ids.begin() + more);
-  }
-  for (const std::int64_t id : window.ids)
-    window.symbols.push_back(visible_symbol(run.checkpoint.vocabulary.symbol(id)));
-  return window;
-}
-
 std::string name_of(std::int64_t layer, std::int64_t head) {
   return "layer " + std::to_string(layer + 1) + " head " + std::to_string(head + 1);
 }
 
 /// One line for each head: what it looks at from the last character.
-void print_last_rows(const AttentionWeights& weights, const Window& window) {
+void print_last_rows(const AttentionWeights& weights, const PromptWindow& window) {
   const std::size_t columns = std::max<std::size_t>(terminal_columns(STDOUT_FILENO), 40);
   const std::size_t indent = name_of(weights.layers - 1, weights.heads - 1).size() + 2;
   std::size_t first = 0, width = 0;  // the last characters that fit
@@ -76,7 +56,7 @@ void print_last_rows(const AttentionWeights& weights, const Window& window) {
   std::printf("\nThe higher the block, the more weight. --layer and --head show what every character looks at.\n");
 }
 
-void print_matrix(const AttentionWeights& weights, const Window& window, std::int64_t layer, std::int64_t head) {
+void print_matrix(const AttentionWeights& weights, const PromptWindow& window, std::int64_t layer, std::int64_t head) {
   const auto T = static_cast<std::size_t>(weights.T);
   std::printf("%s: each row is a character, and what it looks at\n\n   ", name_of(layer, head).c_str());
   for (const std::string& symbol : window.symbols) std::fputs(symbol.c_str(), stdout);
@@ -88,7 +68,7 @@ void print_matrix(const AttentionWeights& weights, const Window& window, std::in
   }
 }
 
-void print_as_json(const AttentionWeights& weights, const Window& window) {
+void print_as_json(const AttentionWeights& weights, const PromptWindow& window) {
   nlohmann::ordered_json json = {{"symbols", window.symbols}, {"layers", weights.layers}, {"heads", weights.heads}};
   const auto T = static_cast<std::size_t>(weights.T);
   nlohmann::ordered_json layers = nlohmann::ordered_json::array();
@@ -105,7 +85,7 @@ void print_as_json(const AttentionWeights& weights, const Window& window) {
   print_json(json, -1);
 }
 
-void write_svg(const std::string& path, const AttentionWeights& weights, const Window& window) {
+void write_svg(const std::string& path, const AttentionWeights& weights, const PromptWindow& window) {
   std::vector<HeatMap> maps;
   for (std::int64_t layer = 0; layer < weights.layers; ++layer)
     for (std::int64_t head = 0; head < weights.heads; ++head)
@@ -125,7 +105,7 @@ void check_place(const char* option, std::int64_t value, std::int64_t count) {
 
 void run_attention(const Arguments& arguments) {
   const LoadedRun run = load_run(arguments.run, arguments.checkpoint, arguments.use);
-  const Window window = window_of(arguments, run);
+  const PromptWindow window = prompt_window(run, arguments.prompt);
   const AttentionWeights weights = attention_weights(*run.model, window.ids);
   if (weights.layers == 0)
     throw Error(ExitCode::usage, "a " + run.config().model.type + " model attends to nothing: it sees one character");

@@ -1,0 +1,316 @@
+// `chargpt explain RUN --prompt TEXT`: one window walked through a model, operation by operation.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string_view>
+
+#include "base/error.h"
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/loaded_run.h"
+#include "cli/print_json.h"
+#include "cli/print_text.h"
+#include "cli/prompt_window.h"
+#include "inference/attention_weights.h"
+#include "inference/dimensions.h"
+#include "inference/walk.h"
+#include "page/page.h"
+#include "page/walk_page.h"
+#include "report/format.h"
+#include "report/heat_map.h"
+#include "report/log.h"
+#include "report/symbols.h"
+
+namespace chargpt {
+
+namespace {
+
+constexpr const char *scores_name = "scores of the last token", *weights_name = "weights of the last token",
+                     *probabilities_name = "probabilities of the next character";
+
+struct Arguments {
+  OutputArguments output;
+  ModelUse use;
+  std::string run, checkpoint, prompt, page;
+  bool all = false;
+};
+
+std::string shape_text(const Operation& operation) {
+  std::string text;
+  for (const std::int64_t size : operation.shape) text += (text.empty() ? "" : " x ") + std::to_string(size);
+  return text;
+}
+
+bool is_named(const Operation& operation, const char* name) {
+  return operation.name == name;
+}
+
+std::span<const float> last_row(const Operation& operation) {
+  const auto width = static_cast<std::size_t>(operation.shape.back());
+  return std::span(operation.values).last(width);
+}
+
+std::string signed_number(float value) {
+  return (value < 0 ? "" : "+") + format_fixed(value, 3);
+}
+
+/// The first numbers of the last token's row, and how large they are.
+void print_numbers(const Operation& operation, const PromptWindow& window) {
+  const auto row = last_row(operation);
+  double squares = 0;
+  for (const float value : row) squares += double{value} * value;
+  std::string line = "    " + window.symbols.back() + ":";
+  for (const float value : row.first(std::min<std::size_t>(5, row.size()))) line += " " + signed_number(value);
+  if (row.size() > 5) line += " ...";
+  std::printf("%s   root mean square %s\n", line.c_str(),
+              format_fixed(std::sqrt(squares / static_cast<double>(row.size())), 3).c_str());
+}
+
+/// One line a head, under the characters.
+void print_weights(const Operation& operation, const PromptWindow& window) {
+  const std::size_t T = window.symbols.size(), first = T > 60 ? T - 60 : 0;
+  std::printf("            ");
+  for (std::size_t j = first; j < T; ++j) std::fputs(window.symbols[j].c_str(), stdout);
+  std::printf("\n");
+  for (std::int64_t head = 0; head < operation.shape.front(); ++head) {
+    const auto row = std::span(operation.values).subspan(static_cast<std::size_t>(head) * T, T);
+    std::printf("    head %-2lld %s\n", static_cast<long long>(head + 1),
+                (" " + bars(row.subspan(first), std::span(window.symbols).subspan(first))).c_str());
+  }
+}
+
+void print_scores(const Operation& operation, const PromptWindow& window) {
+  const std::size_t T = window.symbols.size(), first = T > 6 ? T - 6 : 0;
+  for (std::int64_t head = 0; head < operation.shape.front(); ++head) {
+    const auto row = std::span(operation.values).subspan(static_cast<std::size_t>(head) * T, T);
+    std::string line = "    head " + std::to_string(head + 1) + ":" + (first > 0 ? " ..." : "");
+    for (std::size_t j = first; j < T; ++j) line += "  " + window.symbols[j] + " " + signed_number(row[j]);
+    std::printf("%s\n", line.c_str());
+  }
+}
+
+void print_probabilities(const Operation& operation, const Vocabulary& vocabulary) {
+  const auto row = last_row(operation);
+  std::vector<std::size_t> ids(row.size());
+  for (std::size_t id = 0; id < ids.size(); ++id) ids[id] = id;
+  const auto kept = std::min<std::ptrdiff_t>(5, std::ssize(ids));
+  std::partial_sort(ids.begin(), ids.begin() + kept, ids.end(),
+                    [&](std::size_t a, std::size_t b) { return row[a] != row[b] ? row[a] > row[b] : a < b; });
+  for (std::ptrdiff_t i = 0; i < kept; ++i) {
+    const std::size_t id = ids[static_cast<std::size_t>(i)];
+    std::string bar;
+    for (int column = 0; column < static_cast<int>(std::lround(40 * row[id])); ++column) bar += "█";
+    std::printf("    %s %6s %%  %s\n", visible_symbol(vocabulary.symbol(static_cast<std::int64_t>(id))).c_str(),
+                format_fixed(100 * row[id], 1).c_str(), bar.c_str());
+  }
+}
+
+/// Of the weights that a character gives itself, the least of all rows.
+double least_own_weight(const AttentionWeights& weights) {
+  double least = 1;
+  for (std::int64_t t = 0; t < weights.T; ++t)
+    least = std::min<double>(least, weights.of_head(0, 0)[static_cast<std::size_t>(t * (weights.T + 1))]);
+  return least;
+}
+
+/// What a learner should see in the weights of this kind of model.
+std::string lesson(const ModelConfig& model, const AttentionWeights& weights) {
+  const std::string T = std::to_string(weights.T);
+  if (model.type == "average" && !model.causal)
+    return "Nothing is masked: row t is the mean of the whole window, character t + 1 included." +
+           (weights.T == 1 ? std::string()
+                           : " Rows 1 to " + std::to_string(weights.T - 1) + " of " + T +
+                                 " see their own target: the model leaks.");
+  if (model.type == "average")
+    return "Row t is the mean of the characters up to t: none sees its target, and their order is lost.";
+  if (model.type == "masked")
+    return "A character's score with itself, x · x, is a sum of squares and so nearly always the highest: each of "
+           "the " +
+           T + " gives itself at least " + format_fixed(100 * least_own_weight(weights), 1) + " % of its weight.";
+  return "Each head weighs the characters up to its own; its weights sum to 1.";
+}
+
+/// Lines of at most 80 columns.
+void print_wrapped(const std::string& text, const std::string& indent) {
+  std::string line;
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    if (!line.empty() && indent.size() + display_width(line) + 1 + display_width(word) > 80) {
+      std::printf("%s%s\n", indent.c_str(), line.c_str());
+      line.clear();
+    }
+    line += (line.empty() ? "" : " ") + word;
+  }
+  std::printf("%s%s\n", indent.c_str(), line.c_str());
+}
+
+std::string article(const std::string& word) {
+  return (std::string_view("aeiou").find(word.front()) == std::string_view::npos ? "a " : "an ") + word;
+}
+
+std::string introduction(const LoadedRun& run, const PromptWindow& window) {
+  const ModelConfig& model = run.config().model;
+  const std::string T = std::to_string(window.ids.size());
+  std::string text = T + (window.ids.size() == 1 ? " character walks" : " characters walk") + " through " +
+                     article(model.type) + " model, one row each: T = " + T + ", C = " + std::to_string(model.n_embd) +
+                     " channels";
+  if (run.model->plan().qkv_source == cpu::QkvSource::projected)
+    text += ", nh = " + std::to_string(model.n_head) + " heads of hs = " + std::to_string(head_width(model));
+  return text + ", V = " + std::to_string(run.model->vocab_size()) + " symbols.";
+}
+
+/// Of the blocks after the first only what goes on from them, unless all are asked for.
+bool is_shown(const Arguments& arguments, const Operation& operation, const std::vector<Operation>& all,
+              std::size_t at) {
+  if (arguments.all || operation.layer < 1) return true;
+  return at + 1 == all.size() || all[at + 1].layer != operation.layer;
+}
+
+std::string part_name(const Arguments& arguments, const std::vector<Operation>& all, std::size_t at) {
+  const std::int64_t layer = all[at].layer;
+  if (layer >= 0)
+    return "layer " + std::to_string(layer + 1) + (layer > 0 && !arguments.all ? ", the same operations" : "");
+  const bool after = std::ranges::any_of(std::span(all).first(at), [](const Operation& o) { return o.layer >= 0; });
+  return after ? "after the last layer" : "";
+}
+
+std::string sizes_text(const Operation& operation) {
+  std::string text = shape_text(operation);
+  if (operation.parameters > 0) text += ", " + format_count(operation.parameters) + " parameters";
+  return text;
+}
+
+constexpr const char* no_look_back =
+    "No operation looks back: the rows before the last have no part in its probabilities.";
+
+void print_for_people(const Arguments& arguments, const LoadedRun& run, const PromptWindow& window,
+                      const std::vector<Operation>& operations, const AttentionWeights& weights) {
+  std::string text, part;
+  for (const std::string& symbol : window.symbols) text += symbol;
+  std::printf("%s\n", text.c_str());
+  print_wrapped(introduction(run, window), "");
+  print_wrapped("Of each operation: shape, formula, and the first numbers of its last row.", "");
+  std::printf("\n");
+  for (std::size_t at = 0; at < operations.size(); ++at) {
+    const Operation& operation = operations[at];
+    if (!is_shown(arguments, operation, operations, at)) continue;
+    if (part_name(arguments, operations, at) != part) {
+      part = part_name(arguments, operations, at);
+      std::printf("\n%s\n", part.c_str());
+    }
+    std::printf("  %-34s %s\n    %s\n", operation.name.c_str(), sizes_text(operation).c_str(),
+                operation.formula.c_str());
+    if (is_named(operation, weights_name)) {
+      print_weights(operation, window);
+      print_wrapped(lesson(run.config().model, weights), "    ");
+    } else if (is_named(operation, scores_name))
+      print_scores(operation, window);
+    else if (is_named(operation, probabilities_name))
+      print_probabilities(operation, run.checkpoint.vocabulary);
+    else
+      print_numbers(operation, window);
+  }
+  if (weights.layers == 0) {
+    std::printf("\n");
+    print_wrapped(no_look_back, "");
+  }
+}
+
+std::string picture_of_heads(const AttentionWeights& weights, std::int64_t layer, const PromptWindow& window) {
+  std::vector<HeatMap> maps;
+  for (std::int64_t head = 0; head < weights.heads; ++head)
+    maps.push_back({"head " + std::to_string(head + 1), weights.of_head(layer, head)});
+  return heat_maps_svg(maps, window.symbols, std::min<std::int64_t>(4, weights.heads));
+}
+
+std::vector<std::string> row_labels(const Operation& operation, const PromptWindow& window) {
+  if (is_named(operation, probabilities_name)) return {window.symbols.back()};
+  if (!is_named(operation, scores_name) && !is_named(operation, weights_name)) return window.symbols;
+  std::vector<std::string> labels;
+  for (std::int64_t head = 0; head < operation.shape.front(); ++head)
+    labels.push_back("head " + std::to_string(head + 1));
+  return labels;
+}
+
+std::vector<std::string> column_labels(const Operation& operation, const PromptWindow& window,
+                                       const Vocabulary& vocabulary) {
+  if (is_named(operation, scores_name) || is_named(operation, weights_name)) return window.symbols;
+  std::vector<std::string> labels;
+  if (operation.shape.back() == vocabulary.size() && vocabulary.size() <= 100)
+    for (std::int64_t id = 0; id < vocabulary.size(); ++id) labels.push_back(visible_symbol(vocabulary.symbol(id)));
+  return labels;
+}
+
+std::string page_of(const Arguments& arguments, const LoadedRun& run, const PromptWindow& window,
+                    const std::vector<Operation>& operations, const AttentionWeights& weights) {
+  std::string text;
+  for (const std::string& symbol : window.symbols) text += symbol;
+  std::vector<WalkStep> steps;
+  for (std::size_t at = 0; at < operations.size(); ++at) {
+    const Operation& operation = operations[at];
+    if (!is_shown(arguments, operation, operations, at)) continue;
+    WalkStep step{.part = part_name(arguments, operations, at),
+                  .name = operation.name,
+                  .formula = operation.formula,
+                  .sizes = sizes_text(operation),
+                  .remark = {},
+                  .rows = row_labels(operation, window),
+                  .columns = column_labels(operation, window, run.checkpoint.vocabulary),
+                  .values = operation.values,
+                  .attention = {}};
+    if (is_named(operation, weights_name)) {
+      step.remark = lesson(run.config().model, weights) + " All rows:";
+      step.attention = picture_of_heads(weights, operation.layer, window);
+    }
+    if (at + 1 == operations.size() && weights.layers == 0) step.remark = no_look_back;
+    steps.push_back(std::move(step));
+  }
+  return walk_page(text + ", walked through " + run.config().name, introduction(run, window), steps);
+}
+
+void print_as_json(const PromptWindow& window, const std::vector<Operation>& operations) {
+  nlohmann::ordered_json json = {{"symbols", window.symbols}, {"ids", window.ids}};
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  for (const Operation& operation : operations)
+    all.push_back(
+        {{"layer", operation.layer < 0 ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(operation.layer)},
+         {"name", operation.name},
+         {"formula", operation.formula},
+         {"shape", operation.shape},
+         {"parameters", operation.parameters},
+         {"values", operation.values}});
+  json["operations"] = std::move(all);
+  print_json(json, -1);
+}
+
+void run_explain(const Arguments& arguments) {
+  const LoadedRun run = load_run(arguments.run, arguments.checkpoint, arguments.use);
+  const PromptWindow window = prompt_window(run, arguments.prompt);
+  const std::vector<Operation> operations = walk(*run.model, window.ids);
+  const AttentionWeights weights = attention_weights(*run.model, window.ids);
+  if (!arguments.page.empty()) {
+    write_page(arguments.page, page_of(arguments, run, window, operations, weights));
+    log_note("wrote " + arguments.page);
+  }
+  if (arguments.output.json) return print_as_json(window, operations);
+  if (arguments.page.empty()) print_for_people(arguments, run, window, operations, weights);
+}
+
+}  // namespace
+
+void add_explain(Options& options) {
+  const auto arguments = std::make_shared<Arguments>();
+  options.add("RUN", arguments->run, "run folder, or one checkpoint folder in it").required();
+  options.add("--prompt", arguments->prompt, "the text to walk through the model").required();
+  options.add("--page", arguments->page, "a web page instead, each matrix as a picture").value_name("FILE");
+  options.flag("--all", arguments->all, "every operation of every layer, not only of the first");
+  add_checkpoint_option(options, arguments->checkpoint);
+  add_weights_option(options, arguments->use.weights);
+  add_output_arguments(options, arguments->output);
+  on_parsed(options, arguments, run_explain);
+}
+
+}  // namespace chargpt

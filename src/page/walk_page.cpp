@@ -1,0 +1,83 @@
+#include "page/walk_page.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/base64.h"
+#include "page/matrix_picture.h"
+#include "page/page.h"
+#include "report/format.h"
+
+namespace chargpt {
+namespace {
+
+constexpr const char* style = R"(:root { color-scheme: light dark; --line: #8884 }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 1rem auto; padding: 0 1rem }
+h1 { font-size: 1.4rem } h2 { font-size: 1.15rem; border-bottom: 1px solid var(--line); margin: 2rem 0 .5rem }
+h3 { font-size: 1rem; margin: 1.4rem 0 0 } p { margin: .2rem 0 } .soft { opacity: .7; font-size: .9rem }
+code { font: 15px ui-monospace, monospace } section { break-inside: avoid }
+table { border-collapse: collapse; font: 13px/18px ui-monospace, monospace; width: max-content; max-width: 100% }
+.scroll { overflow-x: auto } td { padding: 0 } td.label { padding-right: .6rem; white-space: pre; text-align: right }
+img { image-rendering: pixelated; display: block; width: 100%; border: 1px solid var(--line) }
+.columns { display: flex; padding: 0 1px } .columns span { flex: 1; text-align: center; white-space: pre; min-width: 0 }
+svg { max-width: 100%; height: auto; max-height: 24rem }
+)";
+
+constexpr int row_height = 18;  // of a label, in CSS pixels
+
+/// Square cells where there are few; else as wide as the page.
+std::int64_t picture_width(std::int64_t columns) {
+  return std::min<std::int64_t>(columns * row_height, 840);
+}
+
+std::string number(double value) {
+  return format_fixed(value, std::abs(value) < 10 ? 3 : 1);
+}
+
+std::string picture(const WalkStep& step) {
+  const std::int64_t columns = std::ssize(step.values) / std::ssize(step.rows);
+  const auto [smallest, largest] = std::ranges::minmax(step.values);
+  const std::string range = number(smallest) + " to " + number(largest);
+  std::string html = "<div class=scroll><table>";
+  if (!step.columns.empty()) {
+    html += "<tr><td></td><td><div class=columns>";
+    for (const std::string& label : step.columns) html += "<span>" + text_in_html(label) + "</span>";
+    html += "</div></td></tr>";
+  }
+  for (std::size_t row = 0; row < step.rows.size(); ++row) {
+    html += "<tr><td class=label>" + text_in_html(step.rows[row]) + "</td>";
+    if (row == 0)
+      html += "<td rowspan=" + std::to_string(step.rows.size()) + "><img alt=\"" + std::to_string(step.rows.size()) +
+              " by " + std::to_string(columns) + " numbers, " + range +
+              "\" style=\"width: " + std::to_string(picture_width(columns)) +
+              "px; max-width: 100%; height: " + std::to_string(row_height * std::ssize(step.rows)) +
+              "px\" src=\"data:image/png;base64," + base64(matrix_png(step.values, columns)) + "\"></td>";
+    html += "</tr>";
+  }
+  return html + "</table></div>\n<p class=soft>" + range + "</p>\n";
+}
+
+}  // namespace
+
+std::string walk_page(const std::string& title, const std::string& introduction, const std::vector<WalkStep>& steps) {
+  const std::string heading = text_in_html(title);
+  std::string html =
+      std::string(page_mark) + "<html lang=\"en\">\n<meta charset=\"utf-8\">\n" +
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n" +
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src "
+      "data:\">\n<title>" +
+      heading + "</title>\n<style>\n" + style + "</style>\n<h1>" + heading + "</h1>\n<p>" + text_in_html(introduction) +
+      " Blue is below zero, orange above; the strongest colour is the number farthest from " + "zero.</p>\n";
+  std::string part;
+  for (const WalkStep& step : steps) {
+    if (step.part != part) html += "<h2>" + text_in_html(step.part) + "</h2>\n";
+    part = step.part;
+    html += "<section><h3>" + text_in_html(step.name) + "</h3>\n<p><code>" + text_in_html(step.formula) +
+            "</code> <span class=soft>" + text_in_html(step.sizes) + "</span></p>\n" + picture(step);
+    if (!step.remark.empty()) html += "<p>" + text_in_html(step.remark) + "</p>\n";
+    html += step.attention + "</section>\n";
+  }
+  return html + "</html>\n";
+}
+
+}  // namespace chargpt

@@ -1,0 +1,51 @@
+// The walk through a window ends where scoring does, for every model; tests/cli checks its steps by their own
+// arithmetic.
+#include "inference/walk.h"
+
+#include <functional>
+#include <numeric>
+#include <vector>
+
+#include "base/error.h"
+#include "inference/attention_weights.h"
+#include "inference/drawn_weights.h"
+#include "inference/variants.h"
+#include "test.h"
+
+namespace chargpt {
+namespace {
+
+using Ids = std::vector<std::int64_t>;
+
+TEST_CASE("a walk's logits are those of the window, and every parameter is counted once") {
+  for (const auto& [name, config] : all_variants()) {
+    INFO(name);
+    DrawnWeights drawn(config);
+    const InferenceModel model(config, test_vocab, std::ref(drawn));
+    const Ids ids = {1, 5, 2, 5};
+    const std::vector<Operation> operations = walk(model, ids);
+    REQUIRE(operations.size() >= 3);
+    const Operation &logits = operations[operations.size() - 2], &probabilities = operations.back();
+    CHECK(logits.name == "logits");
+    CHECK(logits.values == window_logits(model, ids));
+    CHECK(std::accumulate(probabilities.values.begin(), probabilities.values.end(), 0.0) == Approx(1));
+    std::int64_t parameters = 0;
+    for (const Operation& operation : operations) {
+      parameters += operation.parameters;
+      CHECK(std::ssize(operation.values) == operation.shape[0] * operation.shape[1]);
+    }
+    CHECK(parameters == count_parameters(config, test_vocab));
+  }
+}
+
+TEST_CASE("a walk of no ids, too many or unknown ones is an error") {
+  const ModelConfig config = small_config();
+  DrawnWeights drawn(config);
+  const InferenceModel model(config, test_vocab, std::ref(drawn));
+  CHECK_THROWS_AS(walk(model, Ids{}), Error);
+  CHECK_THROWS_AS(walk(model, Ids(9, 0)), Error);
+  CHECK_THROWS_AS(walk(model, Ids{test_vocab}), Error);
+}
+
+}  // namespace
+}  // namespace chargpt
