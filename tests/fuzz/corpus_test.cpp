@@ -14,6 +14,17 @@ namespace {
 
 const fs::path corpus = source_path("/tests/fuzz/corpus");
 
+/// Places of a file from one that is damaged to the next. With sanitizers a reader takes 20 times as long, and long
+/// files repeat themselves.
+std::size_t stride([[maybe_unused]] const std::string& file) {
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+  return file.size() > 1000 ? 5 : 1;
+#endif
+#endif
+  return 1;
+}
+
 }  // namespace
 
 TEST_CASE("every reader gets through every file of the corpus, its own and the others'") {
@@ -35,7 +46,7 @@ TEST_CASE("every reader gets through every truncation of its files, and every by
     for (const auto& entry : fs::directory_iterator(corpus / target.name)) {
       CAPTURE(entry.path().string());
       const std::string whole = read_file(entry.path());
-      for (std::size_t at = 0; at < whole.size(); ++at) {
+      for (std::size_t at = 0; at < whole.size(); at += stride(whole)) {
         CHECK_NOTHROW(target.read(whole.substr(0, at)));
         std::string changed = whole;
         changed[at] = static_cast<char>(changed[at] ^ (1 << (at % 8)));
