@@ -68,7 +68,7 @@ class PageModelTest(ProgramTest):
             self.assertEqual(written, sampled)
 
     def test_the_ladder(self):
-        for config in ("bigram", "average-causal", "masked", "attention", "attention-multihead", "transformer", "post-norm"):
+        for config in ("bigram", "average", "average-causal", "masked", "attention", "attention-multihead", "transformer", "post-norm"):
             with self.subTest(config):
                 self.assert_agrees("ladder/" + config, "--overwrite")
 
