@@ -16,6 +16,7 @@
 
 #include "base/child_process.h"
 #include "base/clock.h"
+#include "report/color.h"
 
 namespace chargpt {
 
@@ -40,6 +41,10 @@ std::optional<double> seconds_since_launch() {
 std::size_t terminal_columns(int descriptor) {
   struct winsize size {};
   return ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+bool shows_utf8() {
+  return names_utf8(std::getenv("LC_ALL"), std::getenv("LC_CTYPE"), std::getenv("LANG"));
 }
 
 // Field 22 of /proc/self/stat is the start in clock ticks since boot (proc(5)); the fields begin after the name's last
