@@ -26,6 +26,8 @@ constexpr Command table[] = {
     {"attention", "Look", "show which characters each head looks at",
      "chargpt attention runs/default-1 --prompt 'First Citizen:'", add_attention},
     {"page", "Look", "write one web page of runs, with their model in it", "chargpt page runs/default-1", add_page},
+    {"watch", "Look", "draw the curves of a run in the terminal while it trains", "chargpt watch runs/default-1",
+     add_watch},
     {"runs", "Look", "list the runs of a folder", "chargpt runs", add_runs},
     {"inspect", "Look", "describe a run, a checkpoint, a config or a text", "chargpt inspect nanogpt-cpu", add_inspect},
     {"configs", "Look", "list the presets, or print the schema of a config", "chargpt configs --schema", add_configs},

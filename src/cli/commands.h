@@ -29,5 +29,6 @@ void add_page(Options& options);
 void add_score(Options& options);
 void add_audit(Options& options);
 void add_attention(Options& options);
+void add_watch(Options& options);
 
 }  // namespace chargpt

@@ -38,9 +38,14 @@ std::optional<double> seconds_since_launch() {
 
 }  // namespace
 
-std::size_t terminal_columns(int descriptor) {
+TerminalSize terminal_size(int descriptor) {
   struct winsize size {};
-  return ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+  if (ioctl(descriptor, TIOCGWINSZ, &size) != 0) return {};
+  return {.columns = size.ws_col, .rows = size.ws_row};
+}
+
+std::size_t terminal_columns(int descriptor) {
+  return terminal_size(descriptor).columns;
 }
 
 bool shows_utf8() {

@@ -12,6 +12,12 @@
 
 namespace chargpt {
 
+/// Of the terminal behind the descriptor; 0 if it is not a terminal.
+struct TerminalSize {
+  std::size_t columns = 0, rows = 0;
+};
+TerminalSize terminal_size(int descriptor);
+
 /// Columns of the terminal behind the descriptor; 0 if it is not a terminal.
 std::size_t terminal_columns(int descriptor);
 
