@@ -1,34 +1,11 @@
 """inspect: what a config changes and what a text is made of, for people and for programs."""
 
-import fcntl
 import json
-import os
 import pathlib
-import pty
-import struct
-import subprocess
-import termios
 import unicodedata
 import unittest
 
-from program import PROGRAM, SAMPLE_TEXT, ProgramTest
-
-
-def on_a_terminal(folder, columns, *arguments):
-    """Lines that the program prints on a terminal of that width."""
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    process = subprocess.Popen([PROGRAM, *map(str, arguments)], cwd=folder, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs)
-    os.close(theirs)
-    shown = b""
-    try:
-        while piece := os.read(ours, 65536):
-            shown += piece
-    except OSError:  # the other end is closed
-        pass
-    os.close(ours)
-    assert process.wait(timeout=60) == 0, shown
-    return shown.decode().replace("\r\n", "\n").splitlines()
+from program import SAMPLE_TEXT, ProgramTest
 
 
 class ConfigTest(ProgramTest):
@@ -66,7 +43,7 @@ class ConfigTest(ProgramTest):
     def test_it_fits_its_terminal(self):
         for what in (["mine.json"], ["mine.json", "--all"], ["minute-tables", "--all"], [SAMPLE_TEXT]):
             for columns in (60, 80, 120):
-                lines = on_a_terminal(self.folder, columns, "inspect", *what)
+                lines = self.lines_at(columns, "inspect", *what)
                 self.assertLessEqual(max(map(len, lines)), columns, what)
 
 

@@ -1,16 +1,10 @@
 """runs: lists of runs by text, and what tells runs apart."""
 
 import datetime
-import fcntl
-import os
 import pathlib
-import pty
-import struct
-import subprocess
-import termios
 import unittest
 
-from program import PROGRAM, SAMPLE_TEXT, ProgramTest
+from program import SAMPLE_TEXT, ProgramTest
 
 
 class RunsTest(ProgramTest):
@@ -24,22 +18,6 @@ class RunsTest(ProgramTest):
         self.train("other", "ladder/bigram", 10, "--text", "other.txt")
         self.train("leaking", "ladder/average", 60)
 
-    def at_width(self, columns, *arguments):
-        """What the program prints on a terminal of that width."""
-        ours, theirs = pty.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-        process = subprocess.Popen([PROGRAM, *arguments], cwd=self.folder, stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.DEVNULL)
-        os.close(theirs)
-        shown = b""
-        try:
-            while piece := os.read(ours, 65536):
-                shown += piece
-        except OSError:  # the other end is closed
-            pass
-        os.close(ours)
-        self.assertEqual(process.wait(timeout=60), 0, shown)
-        return shown.decode().replace("\r\n", "\n").splitlines()
-
     def test_runs_stand_by_text_best_first_and_leaking_ones_last(self):
         self.train_others()
         lines = self.succeed("runs", ".").out.splitlines()
@@ -52,7 +30,7 @@ class RunsTest(ProgramTest):
     def test_a_list_fits_its_terminal(self):
         self.train_others()
         for columns in (60, 80, 120):
-            lines = self.at_width(columns, "runs", ".")
+            lines = self.lines_at(columns, "runs", ".")
             self.assertLessEqual(max(map(len, lines)), columns)
             self.assertIn("finished", "".join(lines))
             self.assertIn(str(datetime.date.today().year), "".join(lines))
@@ -79,7 +57,7 @@ class RunsTest(ProgramTest):
     def test_differences_fit_their_terminal_and_losses_of_different_texts_are_not_to_be_compared(self):
         self.train_others()
         for columns in (60, 80, 120):
-            lines = self.at_width(columns, "runs", "long", "other", "leaking")
+            lines = self.lines_at(columns, "runs", "long", "other", "leaking")
             self.assertLessEqual(max(map(len, lines)), columns)
             self.assertEqual(lines[-1], "do not compare the losses.")
 
