@@ -101,6 +101,11 @@ class WatchTest(ProgramTest):
         self.assertEqual(self.succeed("watch", "run", "--json").json["broken_lines"], 1)
         self.assertIn("run/metrics.jsonl: 1 line is broken, the first in line 1; left out", self.succeed("watch", "run").out)
 
+    def test_a_run_without_metrics_says_so(self):
+        (self.folder / "run/metrics.jsonl").unlink()
+        self.assertIn("run/metrics.jsonl tells of no step", self.succeed("watch", "run").out)
+        self.assertEqual(self.succeed("watch", "run", "--json").json["train"], [])
+
     def test_what_is_no_run_is_named_as_by_other_commands(self):
         self.assertEqual(self.fail_with(66, "watch", "rum"), self.fail_with(66, "sample", "rum"))
         (self.folder / "photos").mkdir()

@@ -150,7 +150,10 @@ std::string picture(const Watched& watched, const Canvas& canvas) {
   const auto lines = static_cast<std::size_t>(std::ranges::count(text + below, '\n')) + 2;
   drawing.rows = canvas.rows > lines ? canvas.rows - lines : 0;
   const std::string chart = terminal_chart(drawn_curves(watched), drawing);
-  if (chart.empty()) return text + "no step is recorded yet\n" + below;
+  if (chart.empty() && watched.running) return text + "no step is recorded yet\n" + below;
+  if (chart.empty())
+    return text + wrapped(printable_path(watched.run / "metrics.jsonl") + " tells of no step", 0, canvas.columns) +
+           below;
   return text + "\nnats per token, by step\n" + chart + below;
 }
 
