@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -146,6 +147,19 @@ std::string read_regular_file(const std::filesystem::path& path, std::uint64_t m
   const Descriptor file(open_to_read(path, O_NONBLOCK));
   status_of_regular(file, path);
   return read_all(file, max_bytes, path);
+}
+
+FileStretch read_stretch(const std::filesystem::path& path, std::uint64_t offset, std::uint64_t most) {
+  const Descriptor file(open_to_read(path, O_NONBLOCK));
+  const struct stat status = status_of_regular(file, path);
+  FileStretch stretch{.identity = status.st_ino, .size = static_cast<std::uint64_t>(status.st_size), .bytes = {}};
+  if (offset >= stretch.size) return stretch;
+  if (::lseek(file.number(), static_cast<off_t>(offset), SEEK_SET) < 0) fail("read", path, errno);
+  stretch.bytes.resize(std::min(most, stretch.size - offset));
+  std::size_t done = 0;
+  while (const std::size_t count = read_some(file, std::span(stretch.bytes).subspan(done), path)) done += count;
+  stretch.bytes.resize(done);
+  return stretch;
 }
 
 void write_file_atomically(const std::filesystem::path& path, std::string_view bytes) {

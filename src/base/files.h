@@ -18,6 +18,14 @@ std::string read_file(const std::filesystem::path& path, std::uint64_t max_bytes
 /// without end. Error data, without waiting, where it is a folder, pipe, socket or device.
 std::string read_regular_file(const std::filesystem::path& path, std::uint64_t max_bytes = UINT64_MAX);
 
+/// A stretch of a file that may be growing, and which file it is of: another identity is another file of the same name.
+struct FileStretch {
+  std::uint64_t identity = 0, size = 0;
+  std::string bytes;
+};
+/// At most `most` bytes from `offset` on. Errors as read_regular_file.
+FileStretch read_stretch(const std::filesystem::path& path, std::uint64_t offset, std::uint64_t most);
+
 /// Temp file in the same folder, write, fsync, rename over path, fsync the folder. Afterwards the old or the new file
 /// is there, whole.
 void write_file_atomically(const std::filesystem::path& path, std::string_view bytes);

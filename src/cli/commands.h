@@ -30,5 +30,6 @@ void add_score(Options& options);
 void add_explain(Options& options);
 void add_audit(Options& options);
 void add_attention(Options& options);
+void add_watch(Options& options);
 
 }  // namespace chargpt

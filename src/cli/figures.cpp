@@ -10,6 +10,7 @@
 #include "inference/model_types.h"
 #include "report/format.h"
 #include "report/table.h"
+#include "report/wrap.h"
 
 namespace chargpt {
 
@@ -191,7 +192,7 @@ nlohmann::ordered_json to_json(const Figures& figures) {
   return json;
 }
 
-std::string to_text(const Figures& figures) {
+std::string to_text(const Figures& figures, std::size_t width) {
   const std::string per = figures.units == Units::bytes ? "/byte" : "/char";
   Table table({"", "nats" + per, "bits" + per});
   add_row(table, model_row(figures), figures.loss);
@@ -199,8 +200,10 @@ std::string to_text(const Figures& figures) {
     add_row(table, figures.scored.stride > 0 ? "  in windows of 64, no overlap" : "  in windows of 64",
             *figures.loss_windows_64);
   if (figures.baselines) add_baselines(table, figures);
-  return table.text() + interval_line(figures.ci95) + "perplexity " + format_fixed(std::exp(figures.loss), 2) + "; " +
-         scored_line(figures) + baseline_lines(figures) + shared_line(figures) + verdict(figures);
+  const std::string sentences = interval_line(figures.ci95) + "perplexity " + format_fixed(std::exp(figures.loss), 2) +
+                                "; " + scored_line(figures) + baseline_lines(figures) + shared_line(figures) +
+                                verdict(figures);
+  return table.text(width) + wrapped_lines(sentences, width);
 }
 
 }  // namespace chargpt

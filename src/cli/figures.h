@@ -46,7 +46,8 @@ Figures measure(WindowScorer& scorer, const ModelConfig& model, const Corpus* tr
 
 /// interface of `eval --json`.
 nlohmann::ordered_json to_json(const Figures& figures);
-/// A few lines for people: the loss beside what counting and compressing reach.
-std::string to_text(const Figures& figures);
+/// A few lines for people: the loss beside what counting and compressing reach. No wider than `width` columns (0: as
+/// wide as they are), as far as the table's numbers allow.
+std::string to_text(const Figures& figures, std::size_t width = 0);
 
 }  // namespace chargpt

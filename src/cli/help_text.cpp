@@ -3,11 +3,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <sstream>
 #include <vector>
 
 #include "cli/process.h"
-#include "report/symbols.h"
+#include "report/wrap.h"
 
 namespace chargpt {
 
@@ -19,25 +18,6 @@ constexpr std::size_t name_width = 28;
 std::size_t line_width() {
   const std::size_t columns = terminal_columns(STDOUT_FILENO);
   return columns == 0 ? 100 : std::clamp<std::size_t>(columns, 60, 120);
-}
-
-/// `text` broken between words, from column `indent` to `width`.
-std::string wrapped(const std::string& text, std::size_t indent, std::size_t width) {
-  std::string lines, word;
-  std::size_t used = indent;
-  std::istringstream words(text);
-  bool first_of_line = true;
-  while (words >> word) {
-    if (!first_of_line && used + 1 + display_width(word) > width) {
-      lines += "\n" + std::string(indent, ' ');
-      used = indent;
-      first_of_line = true;
-    }
-    lines += (first_of_line ? "" : " ") + word;
-    used += display_width(word) + (first_of_line ? 0 : 1);
-    first_of_line = false;
-  }
-  return lines + "\n";
 }
 
 std::string option_text(const OptionText& option, std::size_t width) {

@@ -16,6 +16,7 @@
 
 #include "base/child_process.h"
 #include "base/clock.h"
+#include "report/color.h"
 
 namespace chargpt {
 
@@ -37,9 +38,18 @@ std::optional<double> seconds_since_launch() {
 
 }  // namespace
 
-std::size_t terminal_columns(int descriptor) {
+TerminalSize terminal_size(int descriptor) {
   struct winsize size {};
-  return ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+  if (ioctl(descriptor, TIOCGWINSZ, &size) != 0) return {};
+  return {.columns = size.ws_col, .rows = size.ws_row};
+}
+
+std::size_t terminal_columns(int descriptor) {
+  return terminal_size(descriptor).columns;
+}
+
+bool shows_utf8() {
+  return names_utf8(std::getenv("LC_ALL"), std::getenv("LC_CTYPE"), std::getenv("LANG"));
 }
 
 // Field 22 of /proc/self/stat is the start in clock ticks since boot (proc(5)); the fields begin after the name's last

@@ -12,8 +12,17 @@
 
 namespace chargpt {
 
+/// Of the terminal behind the descriptor; 0 if it is not a terminal.
+struct TerminalSize {
+  std::size_t columns = 0, rows = 0;
+};
+TerminalSize terminal_size(int descriptor);
+
 /// Columns of the terminal behind the descriptor; 0 if it is not a terminal.
 std::size_t terminal_columns(int descriptor);
+
+/// Whether this process's locale is one of UTF-8.
+bool shows_utf8();
 
 /// When a process began (0: this one), in seconds of the steady clock, to a hundredth; 0 if the system does not
 /// say. A script that becomes this program (exec) after work of its own says when it did, in seconds since 1970, in

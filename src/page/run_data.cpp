@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string_view>
 
 #include "base/error.h"
@@ -12,6 +11,7 @@
 #include "config/load.h"
 #include "report/ending.h"
 #include "report/format.h"
+#include "report/metrics_reader.h"
 #include "run/entries.h"
 
 namespace chargpt {
@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t most_points = 1000, most_samples = 30;
-constexpr std::uint64_t largest_metrics = 1 << 30, largest_sample = 1 << 20;
+constexpr std::uint64_t largest_sample = 1 << 20;
 
 /// At most `most` of them, evenly spaced, the last among them.
 Json thinned(const Json& rows, std::size_t most) {
@@ -53,24 +53,18 @@ Metrics read_metrics(const fs::path& path, std::vector<std::string>& notices) {
     notices.push_back(printable_path(path) + " is not there: the page has no curves of this run");
     return metrics;
   }
-  std::istringstream lines(read_regular_file(path, largest_metrics));
-  std::size_t broken = 0, first_broken = 0, number = 0;
-  for (std::string line; std::getline(lines, line);) {
-    ++number;
-    const Json row = Json::parse(line, nullptr, /*allow_exceptions=*/false);
-    const std::string kind = row.is_object() && row.contains("kind") && row["kind"].is_string() ? row["kind"] : "";
+  MetricsReader reader(path);
+  const auto begin = [&] { metrics = Metrics(); };
+  reader.read(begin, [&](const Json& row) {
+    const std::string& kind = row["kind"].get_ref<const std::string&>();
     if (kind == "train")
       metrics.steps.push_back(numbers(row, {"step", "seconds", "loss", "lr", "grad_norm", "tokens_per_second"}));
     else if (kind == "eval")
       metrics.evaluations.push_back(numbers(row, {"step", "seconds", "train_loss", "val_loss"}));
     else if (kind == "plan")
       metrics.plan = row;
-    else if (kind.empty() && ++broken == 1)
-      first_broken = number;
-  }
-  if (broken > 0)
-    notices.push_back(printable_path(path) + ": " + std::to_string(broken) + (broken == 1 ? " line is" : " lines are") +
-                      " broken, the first in line " + std::to_string(first_broken) + "; left out");
+  });
+  if (reader.broken() > 0) notices.push_back(reader.complaint());
   return metrics;
 }
 

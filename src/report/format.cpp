@@ -74,6 +74,15 @@ std::string format_duration(double seconds) {
   return std::to_string(total / 86400) + " d " + std::to_string(total / 3600 % 24) + " h";
 }
 
+std::string format_clock(double seconds) {
+  constexpr double longest = 4 * 86400;
+  if (!std::isfinite(seconds) || seconds < 0 || seconds >= longest) return format_duration(seconds);
+  const auto total = static_cast<std::int64_t>(std::llround(seconds));
+  const std::string minutes_and_seconds = ":" + two_digits(total % 60);
+  if (total < 3600) return std::to_string(total / 60) + minutes_and_seconds;
+  return std::to_string(total / 3600) + ":" + two_digits(total / 60 % 60) + minutes_and_seconds;
+}
+
 std::string format_loss(double nats) {
   if (!std::isfinite(nats)) return format_fixed(nats, 4);
   const double perplexity = std::exp(nats);

@@ -23,6 +23,9 @@ std::string format_short(double value);
 /// finite.
 std::string format_duration(double seconds);
 
+/// "0:42", "3:20", "2:05:00"; from four days on as format_duration writes it, as it does what is no duration.
+std::string format_clock(double seconds);
+
 /// A loss in nats and what it amounts to: "1.6912 (2.440 bits, ppl 5.43)"; a loss that is not finite is printed alone.
 std::string format_loss(double nats);
 

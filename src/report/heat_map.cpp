@@ -7,16 +7,11 @@
 
 #include "base/utf8.h"
 #include "report/format.h"
+#include "report/sparkline.h"
 #include "report/symbols.h"
 
 namespace chargpt {
 namespace {
-
-constexpr std::array<std::string_view, 9> blocks = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-
-std::string_view block_of(double share) {
-  return blocks[static_cast<std::size_t>(std::clamp(share * 8.0 + 0.5, 0.0, 8.0))];
-}
 
 std::string escaped(std::string_view text) {
   std::string safe;

@@ -1,11 +1,13 @@
 #include "report/progress.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 #include <vector>
 
 #include "base/names.h"
 #include "report/escape.h"
+#include "report/fitted_line.h"
 #include "report/format.h"
 #include "report/symbols.h"
 #include "report/table.h"
@@ -30,14 +32,16 @@ std::string in_parentheses(const std::string& text) {
   return " (" + text + ")";
 }
 
-/// As many of the parts, from the first, as fit into `columns`; the first one in any case, cut if need be.
-std::string join_to_fit(const std::vector<std::string>& parts, std::size_t columns) {
-  std::string line(first_columns(parts[0], columns));
-  for (std::size_t i = 1; i < parts.size(); ++i) {
-    if (display_width(line) + 2 + display_width(parts[i]) > columns) break;
-    line += "  " + parts[i];
-  }
-  return line;
+constexpr std::size_t least_blocks = 4, some_blocks = 8, most_blocks = 40;
+
+std::string short_step_of(std::int64_t step, std::int64_t max_iters) {
+  return "step " + format_count(step) + (max_iters > 0 ? "/" + format_count(max_iters) : "");
+}
+
+/// "step   250 of 2,000": `text` with its count made as wide as max_iters, so that lines stand under one another.
+std::string aligned(std::string text, std::int64_t step, std::int64_t max_iters) {
+  const std::size_t width = format_count(max_iters).size(), used = format_count(step).size();
+  return text.insert(std::string_view("step ").size(), width > used ? width - used : 0, ' ');
 }
 
 std::string text_row(const PlanEvent& plan) {
@@ -68,7 +72,7 @@ void SmoothedValue::add(double value) {
   weight_ = (1 - rate_) * weight_ + rate_;
 }
 
-std::string plan_text(const PlanEvent& plan) {
+std::string plan_text(const PlanEvent& plan, std::size_t width) {
   Table table;
   table.add({"config", escape_for_terminal(plan.config)});
   if (!plan.run.empty()) table.add({"run", escape_for_terminal(plan.run)});
@@ -80,7 +84,7 @@ std::string plan_text(const PlanEvent& plan) {
   table.add({"memory", "about " + format_bytes(plan.memory_bytes)});
   table.add({"disk", "about " + format_bytes(plan.disk_bytes) + " of checkpoints"});
   if (plan.seconds) table.add({"time", "about " + format_duration(*plan.seconds)});
-  return table.text();
+  return table.text(width);
 }
 
 ProgressPrinter::ProgressPrinter(ProgressOptions options, Sink sink) : options_(options), sink_(std::move(sink)) {
@@ -92,13 +96,14 @@ void ProgressPrinter::on(const PlanEvent& event) {
   max_iters_ = event.max_iters;
   if (options_.quiet) return;
   finish();
-  sink_(plan_text(event));
+  sink_(plan_text(event, options_.is_terminal ? options_.width : 0));
 }
 
 void ProgressPrinter::on(const StepEvent& event) {
   if (!first_) first_ = event;
   max_iters_ = event.max_iters;
   loss_.add(event.loss);
+  losses_.add(event.loss);
   tokens_per_second_.add(event.tokens_per_second);
   if (options_.quiet) return;
   const double interval = options_.is_terminal ? options_.repaint_interval : options_.plain_interval;
@@ -115,13 +120,7 @@ void ProgressPrinter::on(const StepEvent& event) {
 void ProgressPrinter::on(const EvalEvent& event) {
   best_ = event.best_val_loss;
   if (options_.quiet) return;
-  std::string line = step_of(event.step, max_iters_) + "  val " + format_loss(event.val_loss);
-  if (event.leaks) line += in_parentheses(leaks_label);
-  if (!event.exact) line += " estimated";
-  if (event.averaged_val_loss) line += "  averaged " + format_fixed(*event.averaged_val_loss, 4);
-  if (event.train_loss) line += "  train " + format_fixed(*event.train_loss, 4);
-  line += event.best ? "  " + colored(green, "new best") : "  best " + format_fixed(event.best_val_loss, 4);
-  print_line(line + "  after " + format_duration(event.seconds));
+  print_line(eval_line(event));
   last_shown_ = event.seconds;
 }
 
@@ -161,12 +160,56 @@ void ProgressPrinter::finish() {
 }
 
 std::string ProgressPrinter::step_line(const StepEvent& event) const {
-  std::vector<std::string> parts = {step_of(event.step, event.max_iters) + percentage(event.step, event.max_iters)};
-  parts.push_back("loss " + format_fixed(loss_.value(), 4) + (leaks_ ? in_parentheses(leaks_label) : ""));
-  if (const auto left = seconds_left(event)) parts.push_back(format_duration(*left) + " left");
-  if (std::isfinite(best_)) parts.push_back("best val " + format_fixed(best_, 4));
-  parts.push_back(format_short(tokens_per_second_.value()) + " tokens/s");
-  return join_to_fit(parts, options_.is_terminal ? options_.width - 1 : std::string::npos);
+  const std::string loss = "loss " + format_fixed(loss_.value(), 4), best = format_fixed(best_, 4);
+  const auto left = seconds_left(event);
+  const std::vector<double> curve = losses_.means(most_blocks);
+  const bool drawn = options_.is_terminal && options_.utf8 && curve.size() >= least_blocks;
+  const auto room_for_curve = [&](std::size_t blocks) { return drawn ? std::string(blocks, '_') : ""; };
+  std::vector<LinePart> parts(6);
+  parts[0].forms = {{step_of(event.step, event.max_iters) + percentage(event.step, event.max_iters), 1},
+                    {short_step_of(event.step, event.max_iters)}};
+  parts[1].forms = {
+      {loss + (leaks_ ? in_parentheses(leaks_label) : ""), 2}, {loss + (leaks_ ? " (leaks)" : ""), 10}, {}};
+  if (std::isfinite(best_)) parts[2].forms = {{"best val " + best, 3}, {"best " + best, 8}};
+  parts[2].forms.emplace_back();
+  parts[3].forms = {{room_for_curve(some_blocks), 5}, {room_for_curve(least_blocks), 7}, {}};
+  parts[4].forms = {{format_short(tokens_per_second_.value()) + " tokens/s", 6}, {}};
+  if (left) parts[5].forms = {{format_duration(*left) + " left", 4}, {format_clock(*left) + " left", 9}};
+  parts[5].forms.emplace_back();
+  if (!options_.is_terminal) return joined_parts(forms_that_fit(parts, std::string::npos));
+  const std::size_t columns = options_.width - 1;
+  std::vector<std::string> texts = forms_that_fit(parts, columns);
+  if (std::string& blocks = texts[3]; !blocks.empty()) {
+    const std::size_t used = display_width(joined_parts(texts)), spare = columns - std::min(columns, used);
+    blocks = sparkline(losses_.means(std::min(most_blocks, blocks.size() + spare)));
+  }
+  return std::string(first_columns(joined_parts(texts), columns));
+}
+
+/// On a terminal as much as a line of it holds, each figure under that of the line before.
+std::string ProgressPrinter::eval_line(const EvalEvent& event) const {
+  const std::string bare = "val " + format_fixed(event.val_loss, 4), estimated = event.exact ? "" : " estimated";
+  const std::string whole = "val " + format_loss(event.val_loss), shortly = event.leaks ? " (leaks)" : "";
+  const std::string best = "best " + format_fixed(event.best_val_loss, 4);
+  std::string new_best = "new best";
+  if (options_.is_terminal) new_best.resize(std::max(new_best.size(), best.size()), ' ');
+  std::vector<LinePart> parts(6);
+  parts[0].forms = {{step_of(event.step, max_iters_), 1}, {short_step_of(event.step, max_iters_)}};
+  if (options_.is_terminal)
+    for (LinePart::Form& form : parts[0].forms) form.text = aligned(form.text, event.step, max_iters_);
+  parts[1].forms = {{whole + (event.leaks ? in_parentheses(leaks_label) : "") + estimated, 2},
+                    {whole + shortly + estimated, 4},
+                    {bare + shortly + estimated}};
+  if (event.averaged_val_loss) parts[2].forms = {{"averaged " + format_fixed(*event.averaged_val_loss, 4), 6}};
+  parts[2].forms.emplace_back();
+  if (event.train_loss) parts[3].forms = {{"train " + format_fixed(*event.train_loss, 4), 5}};
+  parts[3].forms.emplace_back();
+  parts[4].forms = {{event.best ? new_best : best, 7}, {}};
+  parts[5].forms = {{"after " + format_duration(event.seconds), 3}, {}};
+  std::vector<std::string> texts = forms_that_fit(parts, options_.is_terminal ? options_.width : std::string::npos);
+  if (event.best && !texts[4].empty())
+    texts[4].replace(0, std::string_view("new best").size(), colored(green, "new best"));
+  return joined_parts(texts);
 }
 
 /// By the mean time of a step in this process, evaluations and saving included.

@@ -10,12 +10,14 @@
 #include <string_view>
 
 #include "report/events.h"
+#include "report/sparkline.h"
 
 namespace chargpt {
 
 struct ProgressOptions {
   bool is_terminal = false;  ///< repaint one line; otherwise plain lines, at least `plain_interval` apart
   bool color = false;
+  bool utf8 = true;               ///< the terminal shows the blocks that a curve is drawn with
   std::size_t width = 80;         ///< columns of the terminal; 0: unknown, taken as 80
   bool quiet = false;             ///< nothing at all: errors go through the log
   bool verbose = false;           ///< also checkpoints and samples
@@ -52,6 +54,7 @@ class ProgressPrinter : public Listener {
 
  private:
   std::string step_line(const StepEvent& event) const;
+  std::string eval_line(const EvalEvent& event) const;
   std::optional<double> seconds_left(const StepEvent& event) const;
   void print_line(std::string_view line);
   void repaint(const std::string& line);
@@ -63,13 +66,15 @@ class ProgressPrinter : public Listener {
   std::int64_t max_iters_ = 0;
   double best_ = std::numeric_limits<double>::infinity();
   SmoothedValue loss_{0.05}, tokens_per_second_{0.05};
+  Series losses_;                     ///< of this process
   std::optional<StepEvent> first_;    ///< of this process: where the rate is measured from
   std::optional<double> last_shown_;  ///< seconds of the newest line
   double work_begun_ = 0;             ///< seconds
   bool painted_ = false;              ///< a line without a newline is on the terminal
 };
 
-/// The plan as a block of aligned lines; also what `--dry-run` shows.
-std::string plan_text(const PlanEvent& plan);
+/// The plan as a block of aligned lines, broken between words at `width` columns (0: nowhere); also what `--dry-run`
+/// shows.
+std::string plan_text(const PlanEvent& plan, std::size_t width = 0);
 
 }  // namespace chargpt

@@ -33,6 +33,7 @@ std::shared_ptr<ProgressPrinter> progress_printer(const OutputArguments& output)
   ProgressOptions options;
   options.is_terminal = isatty(STDERR_FILENO) != 0;
   options.color = choose_color(output.color, std::getenv("NO_COLOR"), options.is_terminal);
+  options.utf8 = shows_utf8();
   options.width = terminal_columns(STDERR_FILENO);
   options.quiet = output.quiet;
   options.verbose = output.verbose;

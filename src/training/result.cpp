@@ -1,5 +1,7 @@
 #include "training/result.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -143,7 +145,7 @@ Result result_of(const Trainer& trainer, LoadedRun& best, const std::filesystem:
   Figures figures = measure(best.scorer(), best.config().model, nullptr, best.config().data.units,
                             validation_of(corpus, best), heartbeat);
   figures.baselines = baselines_in_time(corpus, figures.block_size, remaining, run);
-  return {to_json(figures), to_text(figures)};
+  return {to_json(figures), to_text(figures, terminal_columns(STDOUT_FILENO))};
 }
 
 void print(const Result& result, const std::string& sample, const std::filesystem::path& run, bool as_json) {

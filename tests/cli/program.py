@@ -1,11 +1,15 @@
 """Drives the built program as a user would: command line in, stdout, stderr and exit code out."""
 
+import fcntl
 import json
 import os
 import pathlib
+import pty
 import shutil
+import struct
 import subprocess
 import tempfile
+import termios
 import unittest
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
@@ -69,6 +73,22 @@ class ProgramTest(unittest.TestCase):
         process = subprocess.run(command(*arguments), input=stdin, cwd=self.folder, env=environment, timeout=300,
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
         return Outcome(process)
+
+    def lines_at(self, columns, *arguments):
+        """What a command that succeeds prints on a terminal of that width."""
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        process = subprocess.Popen([PROGRAM, *map(str, arguments)], cwd=self.folder, stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.DEVNULL)
+        os.close(theirs)
+        shown = b""
+        try:
+            while piece := os.read(ours, 65536):
+                shown += piece
+        except OSError:  # the other end is closed
+            pass
+        os.close(ours)
+        self.assertEqual(process.wait(timeout=60), 0, shown)
+        return shown.decode().replace("\r\n", "\n").splitlines()
 
     def succeed(self, *arguments, **keywords):
         outcome = self.run_program(*arguments, **keywords)

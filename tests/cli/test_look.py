@@ -245,6 +245,17 @@ class ExplainTest(ProgramTest):
         self.assertAlmostEqual(best, sample["probabilities"][0]["candidates"][0]["probability"], places=5)
 
 
+class EvalTest(LookTest):
+    def test_figures_and_sentences_fit_the_terminal_and_say_what_they_say_elsewhere(self):
+        elsewhere = " ".join(self.succeed("eval", "run").out.split())
+        for columns in (60, 80, 120):
+            lines = self.lines_at(columns, "eval", "run")
+            self.assertLessEqual(max(map(len, lines)), columns)
+            self.assertEqual(" ".join(" ".join(lines).split()), elsewhere)
+
+
+
+
 class AuditTest(ProgramTest):
     def test_a_model_that_has_learnt_its_text_by_heart_is_told_from_one_that_has_not(self):
         self.write("short.txt", pathlib.Path(SAMPLE_TEXT).read_text()[:1500])

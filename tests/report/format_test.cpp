@@ -11,6 +11,15 @@ using namespace chargpt;
 constexpr double nan_value = std::numeric_limits<double>::quiet_NaN();
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
+TEST_CASE("a clock has minutes and seconds, and hours where there are any") {
+  CHECK(format_clock(0.4) == "0:00");
+  CHECK(format_clock(42) == "0:42");
+  CHECK(format_clock(200) == "3:20");
+  CHECK(format_clock(7500) == "2:05:00");
+  CHECK(format_clock(4 * 86400) == "4 d 0 h");
+  CHECK(format_clock(-1) == "unknown");
+}
+
 TEST_CASE("bytes are shown in decimal units with one digit") {
   CHECK(format_bytes(0) == "0 B");
   CHECK(format_bytes(999) == "999 B");

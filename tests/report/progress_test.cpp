@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "report/log.h"
 #include "report/sample_files.h"
+#include "report/symbols.h"
 #include "test.h"
 #include "test_folder.h"
 
@@ -112,7 +113,7 @@ TEST_CASE("without a terminal there is a line every few seconds and at each eval
   screen.printer.on(step(100, 5.4, 4.0));
   CHECK(screen.take().empty());
   screen.printer.on(step(101, 5.5, 4.0));
-  CHECK(screen.take() == "step 101 of 2,000 (5%)  loss 4.0000  1 min 35 s left  45.2k tokens/s\n");
+  CHECK(screen.take() == "step 101 of 2,000 (5%)  loss 4.0000  45.2k tokens/s  1 min 35 s left\n");
   screen.printer.on(eval(250, 1.9, 1.9, 12.5));
   CHECK(screen.take() == "step 250 of 2,000  val 1.9000 (2.741 bits, ppl 6.69)  train 1.8000  new best  after 13 s\n");
   screen.printer.on(eval(500, 2.0, 1.9, 17.4));
@@ -121,7 +122,7 @@ TEST_CASE("without a terminal there is a line every few seconds and at each eval
   screen.printer.on(step(1999, 22.3, 4.0));
   CHECK(screen.take().empty());
   screen.printer.on(step(2000, 100.5, 4.0));
-  CHECK(screen.take() == "step 2,000 of 2,000 (100%)  loss 4.0000  0.0 s left  best val 1.9000  45.2k tokens/s\n");
+  CHECK(screen.take() == "step 2,000 of 2,000 (100%)  loss 4.0000  best val 1.9000  45.2k tokens/s  0.0 s left\n");
 }
 
 TEST_CASE("on a terminal one line repaints itself and evaluations stay") {
@@ -131,13 +132,11 @@ TEST_CASE("on a terminal one line repaints itself and evaluations stay") {
   screen.printer.on(step(2, 0.55));
   CHECK(screen.take().empty());
   screen.printer.on(step(3, 0.61));
-  CHECK(screen.take() == "\rstep 3 of 2,000 (0%)  loss 2.5000  1 min 50 s left  45.2k tokens/s\x1b[K");
+  CHECK(screen.take() == "\rstep 3 of 2,000 (0%)  loss 2.5000  45.2k tokens/s  1 min 50 s left\x1b[K");
   screen.printer.on(eval(3, 1.9, 1.8, 12.5));
-  CHECK(screen.take() ==
-        "\r\x1b[Kstep 3 of 2,000  val 1.9000 (2.741 bits, ppl 6.69)  train 1.8000  best 1.8000  after 13 s\n");
+  CHECK(screen.take() == "\r\x1b[Kstep     3/2,000  val 1.9000 (2.741 bits, ppl 6.69)  train 1.8000  best 1.8000\n");
   screen.printer.on(step(4, 12.51));
-  CHECK(screen.take() ==
-        "\rstep 4 of 2,000 (0%)  loss 2.5000  2 h 13 min left  best val 1.8000\x1b[K");  // the rest is wider than 79
+  CHECK(screen.take() == "\rstep 4/2,000  loss 2.5000  best 1.8000  ▁▁▁▁  45.2k tokens/s  2:13:11 left\x1b[K");
   screen.printer.finish();
   CHECK(screen.take() == "\r\x1b[K");
   screen.printer.finish();
@@ -147,13 +146,66 @@ TEST_CASE("on a terminal one line repaints itself and evaluations stay") {
 TEST_CASE("a terminal is never written past its width") {
   Screen screen({.is_terminal = true, .width = 30});
   screen.printer.on(step(1000, 1));
-  CHECK(screen.take() == "\rstep 1,000 of 2,000 (50%)\x1b[K");
+  CHECK(screen.take() == "\rstep 1,000/2,000  loss 2.5000\x1b[K");
   Screen narrow({.is_terminal = true, .width = 10});
   narrow.printer.on(step(1000, 1));
   CHECK(narrow.take() == "\rstep 1,00\x1b[K");
   Screen unknown({.is_terminal = true, .width = 0});
   unknown.printer.on(step(1000, 1));
   CHECK(unknown.take() == "\rstep 1,000 of 2,000 (50%)  loss 2.5000  45.2k tokens/s\x1b[K");  // taken as 80
+}
+
+TEST_CASE("the repainted line tells at 60 columns how far, how good and how long, and at 120 all there is") {
+  const auto line_at = [](std::size_t width, bool utf8) {
+    Screen screen({.is_terminal = true, .utf8 = utf8, .width = width});
+    for (int i = 0; i < 20; ++i) screen.printer.on(step(1000 + i, i * 0.1, 3.0 - 0.1 * i));
+    screen.printer.on(eval(1019, 1.9, 1.8, 2));
+    screen.take();
+    screen.printer.on(step(1020, 2.2, 1.0));
+    return screen.take();
+  };
+  CHECK(line_at(40, true) == "\rstep 1,020/2,000  loss 1.8155\x1b[K");
+  CHECK(line_at(60, true) == "\rstep 1,020/2,000  loss 1.8155  best 1.8000  █▆▃▁  1:48 left\x1b[K");
+  CHECK(line_at(80, true) == "\rstep 1,020/2,000  loss 1.8155  best 1.8000  ██▇▆▅▃▂▁  45.2k tokens/s  1:48 left\x1b[K");
+  CHECK(line_at(120, true) ==
+        "\rstep 1,020 of 2,000 (51%)  loss 1.8155  best val 1.8000  ██████▇▇▆▆▅▅▄▄▄▃▃▂▂▁▁  45.2k tokens/s  1 min 48 s "
+        "left\x1b[K");
+  CHECK(line_at(80, false) ==
+        "\rstep 1,020/2,000  loss 1.8155  best val 1.8000  45.2k tokens/s  1 min 48 s left\x1b[K");
+  for (std::size_t width = 1; width < 140; ++width) {
+    const std::string line = line_at(width, true);
+    CHECK(display_width(line.substr(1, line.size() - 4)) < width);
+  }
+}
+
+TEST_CASE("an evaluation takes one line of any terminal and breaks no word") {
+  const auto line_at = [](std::size_t width, const EvalEvent& event) {
+    Screen screen({.is_terminal = true, .width = width});
+    screen.printer.on(plan());
+    screen.take();
+    screen.printer.on(event);
+    return screen.take();
+  };
+  const EvalEvent best = eval(250, 1.9, 1.9, 70), worse = eval(2000, 2.0, 1.9, 70);
+  CHECK(line_at(120, best) ==
+        "step   250 of 2,000  val 1.9000 (2.741 bits, ppl 6.69)  train 1.8000  new best     after 1 min 10 s\n");
+  CHECK(line_at(120, worse) ==
+        "step 2,000 of 2,000  val 2.0000 (2.885 bits, ppl 7.39)  train 1.8000  best 1.9000  after 1 min 10 s\n");
+  CHECK(line_at(80, best) == "step   250/2,000  val 1.9000 (2.741 bits, ppl 6.69)  train 1.8000  new best\n");
+  CHECK(line_at(80, worse) == "step 2,000/2,000  val 2.0000 (2.885 bits, ppl 7.39)  train 1.8000  best 1.9000\n");
+  CHECK(line_at(60, worse) == "step 2,000/2,000  val 2.0000  train 1.8000  best 1.9000\n");
+  EvalEvent averaged = worse;
+  averaged.averaged_val_loss = 1.95;
+  averaged.leaks = true;
+  CHECK(line_at(60, averaged) == "step 2,000/2,000  val 2.0000 (leaks)  best 1.9000\n");
+  CHECK(line_at(30, worse) == "step 2,000/2,000  val 2.0000\n");
+}
+
+TEST_CASE("the plan breaks between words where the terminal is narrow") {
+  Screen screen({.is_terminal = true, .width = 40});
+  screen.printer.on(plan());
+  CHECK(screen.take().find("text    65 symbols; 1,003,854 tokens to\n        train on, 111,540 to validate\n") !=
+        std::string::npos);
 }
 
 TEST_CASE("the loss of a model that sees its own targets is labelled wherever it stands") {

@@ -57,6 +57,14 @@ TEST_CASE("the flag decides about colour, then NO_COLOR, then the terminal") {
   CHECK(choose_color("auto", "", true));  // no-color.org: set and not empty
 }
 
+TEST_CASE("the first of the locale's variables that is set says whether a terminal shows UTF-8") {
+  CHECK(names_utf8(nullptr, nullptr, "en_US.UTF-8"));
+  CHECK(names_utf8("", "C.utf8", "C"));
+  CHECK_FALSE(names_utf8("C", "C.UTF-8", "C.UTF-8"));
+  CHECK_FALSE(names_utf8(nullptr, nullptr, "en_US.ISO-8859-1"));
+  CHECK_FALSE(names_utf8(nullptr, nullptr, nullptr));
+}
+
 TEST_CASE("a table aligns words to the left and figures to the right") {
   Table table({"preset", "parameters", "note"});
   table.add({"default", "1,234,567", "fast"});

@@ -1,4 +1,6 @@
 // `chargpt eval RUN`: the exact loss of a whole split.
+#include <unistd.h>
+
 #include <cstdio>
 #include <limits>
 #include <memory>
@@ -11,6 +13,7 @@
 #include "cli/figures.h"
 #include "cli/loaded_run.h"
 #include "cli/print_json.h"
+#include "cli/process.h"
 #include "cli/run_text.h"
 #include "report/log.h"
 #include "run/run_folder.h"
@@ -92,7 +95,7 @@ void run_eval(const Arguments& arguments) {
   const Figures figures = measure(run.scorer(), run.config().model, own ? &corpus : other.get(),
                                   run.config().data.units, scored_part(arguments, run, corpus, split, own));
   if (!arguments.output.json) {
-    std::fputs(to_text(figures).c_str(), stdout);
+    std::fputs(to_text(figures, terminal_columns(STDOUT_FILENO)).c_str(), stdout);
     return;
   }
   nlohmann::ordered_json json = to_json(figures);

@@ -1,20 +1,38 @@
 // `chargpt inspect PATH`: what a run, a checkpoint, a config or a text holds.
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <numeric>
+#include <optional>
+#include <utility>
 
 #include "base/error.h"
+#include "base/names.h"
 #include "base/quote.h"
+#include "base/utf8.h"
+#include "baseline/baseline.h"
+#include "baseline/shared_text.h"
 #include "checkpoint/checkpoint.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/print_json.h"
 #include "cli/print_text.h"
+#include "cli/process.h"
+#include "inference/model_types.h"
 #include "report/format.h"
+#include "report/symbols.h"
 #include "report/table.h"
+#include "report/wrap.h"
 #include "run/checkpoints.h"
 #include "text/corpus.h"
+#include "text/normal_form.h"
 #include "text/sample_text.h"
 
 namespace chargpt {
@@ -27,11 +45,61 @@ using Json = nlohmann::ordered_json;
 struct Arguments {
   OutputArguments output;
   std::string path, checkpoint;
-  bool verify = false;
+  bool verify = false, all = false;
 };
 
+/// The options that are not what the program would take if nobody set them, in the order of declaration.
+Json differing_from_defaults(const ResolvedConfig& resolved) {
+  const Json config = to_json(resolved.config), defaults = to_json(Config());
+  Json options = Json::array();
+  for (const OptionInfo& option : option_table()) {
+    const Json &value = config.at(option.section).at(option.name),
+               &standard = defaults.at(option.section).at(option.name);
+    if (value == standard) continue;
+    const std::string key = option.section + "." + option.name;
+    options.push_back({{"option", key},
+                       {"value", value},
+                       {"default", standard},
+                       {"from", resolved.origin.at(key)},
+                       {"help", option.help}});
+  }
+  return options;
+}
+
+Json describe_options(const ResolvedConfig& resolved) {
+  return {{"config", to_json(resolved.config)},
+          {"origin", resolved.origin},
+          {"differs_from_defaults", differing_from_defaults(resolved)}};
+}
+
+/// Symbols of the config's text; none if it is not there, cannot be used or takes long to read.
+std::optional<std::int64_t> symbols_of_text(const DataConfig& data) {
+  if (data.units == Units::bytes) return 256;
+  std::uintmax_t bytes = 0;
+  for (const std::string& path : data.text) {
+    std::error_code failed;
+    if (path == sample_text_name) continue;
+    if (!fs::is_regular_file(path, failed)) return std::nullopt;
+    bytes += fs::file_size(path, failed);
+    if (failed || bytes > most_bytes_in_memory) return std::nullopt;
+  }
+  try {
+    return load_corpus(data).vocabulary().size();
+  } catch (const Error&) {
+    return std::nullopt;  // training will say what is wrong with it
+  }
+}
+
 Json describe_config(const ResolvedConfig& resolved) {
-  return {{"kind", "config"}, {"config", to_json(resolved.config)}, {"origin", resolved.origin}};
+  constexpr std::int64_t usual_symbols = 65;  // of tinyshakespeare
+  const auto symbols = symbols_of_text(resolved.config.data);
+  Json json = {{"kind", "config"},
+               {"name", resolved.config.name},
+               {"parameters", count_parameters(resolved.config.model, symbols.value_or(usual_symbols))},
+               {"symbols", symbols.value_or(usual_symbols)},
+               {"symbols_from", symbols ? "text" : "assumed"}};
+  json.update(describe_options(resolved));
+  return json;
 }
 
 Json describe_checkpoint(const Arguments& arguments) {
@@ -60,7 +128,7 @@ Json describe_checkpoint(const Arguments& arguments) {
                {"threads", checkpoint.state.threads},
                {"notices", notices},
                {"tensors", tensors}};
-  json.update(describe_config(checkpoint.config), false);
+  json.update(describe_options(checkpoint.config));
   return json;
 }
 
@@ -73,17 +141,125 @@ void verify_all(const fs::path& path) {
       if (!file.problem.empty()) throw Error(ExitCode::data, (folder / file.name).string() + ": " + file.problem);
 }
 
+/// Of characters that one cannot see; empty for the others.
+std::string name_of_invisible(char32_t character) {
+  static const std::map<char32_t, std::string> names = {{0x09, "tab"},
+                                                        {0x0A, "line feed"},
+                                                        {0x0D, "carriage return"},
+                                                        {0x20, "space"},
+                                                        {0xA0, "no-break space"},
+                                                        {0xAD, "soft hyphen"},
+                                                        {0x2009, "thin space"},
+                                                        {0x200B, "zero width space"},
+                                                        {0x200C, "zero width non-joiner"},
+                                                        {0x200D, "zero width joiner"},
+                                                        {0x200E, "left-to-right mark"},
+                                                        {0x200F, "right-to-left mark"},
+                                                        {0x2028, "line separator"},
+                                                        {0x2029, "paragraph separator"},
+                                                        {0x202F, "narrow no-break space"},
+                                                        {0x3000, "ideographic space"},
+                                                        {0xFEFF, "byte order mark"}};
+  const auto found = names.find(character);
+  if (found != names.end()) return found->second;
+  if (is_control(character)) return "control character";
+  return display_width(utf8_of(character)) == 0 ? "combining or of no width" : "";
+}
+
+/// "U+0020"
+std::string code_point_name(char32_t character) {
+  std::array<char, 16> text{};
+  std::snprintf(text.data(), text.size(), "U+%04X", static_cast<unsigned>(character));
+  return text.data();
+}
+
+/// What one pass over the characters of a text finds.
+struct Counts {
+  std::vector<std::int64_t> of_symbol;  ///< by id
+  std::int64_t lf = 0, crlf = 0, cr = 0;
+  bool ends_in_line = false;  ///< the last line has no end
+  NormalFormCheck form;
+  std::int64_t lines() const { return lf + crlf + cr + (ends_in_line ? 1 : 0); }
+};
+
+Counts count(const Corpus& corpus) {
+  const Vocabulary& vocabulary = corpus.vocabulary();
+  Counts counts;
+  counts.of_symbol.resize(static_cast<std::size_t>(vocabulary.size()));
+  std::vector<char32_t> characters;
+  for (std::int64_t id = 0; id < vocabulary.size(); ++id)
+    characters.push_back(first_symbol(vocabulary.symbol(id)).code_point);
+  char32_t before = 0;
+  const TokenView text = corpus.all();
+  for (std::int64_t i = 0; i < text.size(); ++i) {
+    const auto id = static_cast<std::size_t>(text[i]);
+    ++counts.of_symbol[id];
+    const char32_t character = characters[id];
+    if (character == '\n') before == '\r' ? ++counts.crlf, --counts.cr : ++counts.lf;
+    if (character == '\r') ++counts.cr;
+    counts.form.add(character);
+    before = character;
+  }
+  counts.ends_in_line = before != '\n' && before != '\r';
+  return counts;
+}
+
+/// "LF", "CRLF", "CR", "none", or "mixed: 10 LF, 2 CRLF".
+std::string line_ends(const Counts& counts) {
+  std::vector<std::string> kinds, with_counts;
+  for (const auto& [name, number] :
+       {std::pair("LF", counts.lf), std::pair("CRLF", counts.crlf), std::pair("CR", counts.cr)}) {
+    if (number == 0) continue;
+    kinds.emplace_back(name);
+    with_counts.push_back(format_count(number) + " " + name);
+  }
+  return kinds.empty() ? "none" : kinds.size() == 1 ? kinds[0] : "mixed: " + joined(with_counts, ", ");
+}
+
+/// Most frequent first.
+Json symbol_counts(const Corpus& corpus, const Counts& counts) {
+  std::vector<std::int64_t> ids(counts.of_symbol.size());
+  std::iota(ids.begin(), ids.end(), 0);
+  const auto number_of = [&](std::int64_t id) { return counts.of_symbol[static_cast<std::size_t>(id)]; };
+  std::stable_sort(ids.begin(), ids.end(), [&](std::int64_t a, std::int64_t b) { return number_of(a) > number_of(b); });
+  Json symbols = Json::array();
+  for (const std::int64_t id : ids) {
+    const std::string symbol = corpus.vocabulary().symbol(id);
+    const char32_t character = first_symbol(symbol).code_point;
+    Json row = {{"symbol", symbol}, {"code_point", code_point_name(character)}, {"count", number_of(id)}};
+    if (const std::string name = name_of_invisible(character); !name.empty()) row["name"] = name;
+    symbols.push_back(row);
+  }
+  return symbols;
+}
+
 Json describe_text(const std::string& path) {
   DataConfig data;
   data.text = {path};
   const Corpus corpus = load_corpus(data);
-  return {{"kind", "text"},
-          {"path", path},
-          {"characters", corpus.all().size()},
-          {"symbols", corpus.vocabulary().size()},
-          {"train", corpus.train().size()},
-          {"val", corpus.val().size()},
-          {"notices", corpus.notices()}};
+  const Counts counts = count(corpus);
+  Json json = {{"kind", "text"},
+               {"path", path},
+               {"characters", corpus.all().size()},
+               {"symbols", corpus.vocabulary().size()},
+               {"train", corpus.train().size()},
+               {"val", corpus.val().size()},
+               {"notices", corpus.notices()},
+               {"lines", counts.lines()},
+               {"line_ends", line_ends(counts)},
+               {"nfc", counts.form.form() == NormalForm::unknown ? Json(nullptr)
+                                                                 : Json(counts.form.form() == NormalForm::composed)},
+               {"letters_before_marks_nfc_joins", counts.form.pairs()},
+               {"characters_nfc_may_change", counts.form.doubtful()},
+               {"symbol_counts", symbol_counts(corpus, counts)},
+               {"val_tokens_in_train", nullptr},
+               {"baselines", nullptr}};
+  if (corpus.val().size() < 2) return json;
+  const Baselines baselines =
+      compute_baselines(corpus, corpus.val(), {.length = corpus.val().size()}, /*validation=*/true);
+  json["val_tokens_in_train"] = baselines.shared;
+  json["baselines"] = to_json(baselines);
+  return json;
 }
 
 /// Includes names and notices of foreign files, so nothing that a terminal would obey may pass.
@@ -93,31 +269,151 @@ std::string plain(const Json& value) {
                    std::string::npos);
 }
 
-void print_options(const Json& json) {
-  Table table({"option", "value", "from"});
-  for (const auto& [key, origin] : json.at("origin").items()) {
-    const std::size_t dot = key.find('.');
-    if (dot == std::string::npos) continue;
-    table.add(
-        {key, plain(json.at("config").at(key.substr(0, dot)).at(key.substr(dot + 1))), origin.get<std::string>()});
+/// At most `width` columns of it (0: all); --json has it whole.
+std::string cut(const std::string& text, std::size_t width) {
+  if (width == 0 || display_width(text) <= width) return text;
+  return std::string(first_columns(text, width - 3)) + "...";
+}
+
+/// "model.n_layer = 6 (default 4)", and below it what the option does.
+void print_differing(const Json& options) {
+  constexpr std::size_t least = 16, most_for_default = 16;
+  const std::size_t columns = terminal_columns(STDOUT_FILENO);
+  for (const Json& option : options) {
+    const std::string key = option["option"].get<std::string>() + " = ", from = ", from " + plain(option["from"]);
+    const std::string standard = " (default " + cut(plain(option["default"]), columns == 0 ? 0 : most_for_default);
+    const std::size_t used = key.size() + display_width(standard) + 1;
+    const std::size_t room = columns == 0 ? 0 : std::max(least, columns - std::min(columns, used));
+    const std::string line = key + cut(plain(option["value"]), room) + standard;
+    const bool with_origin = columns == 0 || display_width(line + from) + 1 <= columns;
+    std::printf("%s%s)\n    %s", line.c_str(), with_origin ? from.c_str() : "",
+                wrapped(plain(option["help"]), 4, columns).c_str());
+  }
+}
+
+/// Those at their defaults, in the order of declaration.
+void print_other_options(const Json& json) {
+  constexpr std::size_t least = 12, most = 24;
+  const std::size_t columns = terminal_columns(STDOUT_FILENO);
+  const std::size_t width = columns == 0 ? most : std::clamp(columns / 4, least, most);
+  Table table({"option", "default", "what it is"});
+  for (const OptionInfo& option : option_table()) {
+    const std::string key = option.section + "." + option.name;
+    const auto& differing = json.at("differs_from_defaults");
+    if (std::ranges::any_of(differing, [&](const Json& one) { return one["option"] == key; })) continue;
+    table.add({key, cut(plain(json.at("config").at(option.section).at(option.name)), width), option.help});
   }
   print_table(table);
 }
 
-void print_text(const Json& json) {
+void print_options(const Json& json, bool all) {
+  const Json& differing = json.at("differs_from_defaults");
+  const std::size_t others = option_table().size() - differing.size();
+  if (!differing.empty()) std::printf("differs from the defaults:\n\n");
+  print_differing(differing);
+  if (all) {
+    std::printf("\nas the defaults:\n\n");
+    print_other_options(json);
+  } else {
+    std::printf("\n%zu other options are at their defaults; --all shows them\n", others);
+  }
+}
+
+void print_config(const Json& json) {
+  const std::string symbols = format_count(json["symbols"]) + " symbols";
+  std::printf("%-14s %s\n", "config", plain(json["name"]).c_str());
+  std::printf("%-14s %s, %s\n\n", "parameters", format_count(json["parameters"]).c_str(),
+              json["symbols_from"] == "text" ? ("with the " + symbols + " of its text").c_str()
+                                             : ("if its text has " + symbols).c_str());
+}
+
+void print_checkpoint(const Json& json) {
   for (const auto& [key, value] : json.items()) {
-    if (key == "config" || key == "origin" || key == "tensors" || key == "kind") continue;
+    if (value.is_object() || key == "differs_from_defaults" || key == "tensors" || key == "kind") continue;
     if (!value.empty()) std::printf("%-14s %s\n", key.c_str(), plain(value).c_str());
   }
-  if (json.contains("tensors")) {
-    Table table({"tensor", "shape", "dtype"});
-    for (const Json& tensor : json["tensors"])
-      table.add({plain(tensor["name"]), tensor["shape"].dump(), plain(tensor["dtype"])});
-    std::printf("\n");
-    print_table(table);
-    std::printf("\n");
+  Table table({"tensor", "shape", "dtype"});
+  for (const Json& tensor : json["tensors"])
+    table.add({plain(tensor["name"]), tensor["shape"].dump(), plain(tensor["dtype"])});
+  std::printf("\n");
+  print_table(table);
+  std::printf("\n");
+}
+
+std::string form_text(const Json& json) {
+  if (json["nfc"].is_null())
+    return "cannot say whether NFC: it holds " + format_count(json["characters_nfc_may_change"]) +
+           " combining marks or the like";
+  if (json["nfc"] == true) return "NFC (no character that NFC could change)";
+  const std::int64_t pairs = json["letters_before_marks_nfc_joins"];
+  return "not NFC: " + format_count(pairs) + (pairs == 1 ? " letter stands" : " letters stand") +
+         " before a mark that NFC joins with it";
+}
+
+std::string percent(double part) {
+  return format_fixed(100 * part, part < 0.1 ? 2 : 1) + " %";
+}
+
+std::string split_text(const Json& json) {
+  std::string text =
+      format_count(json["train"]) + " characters to train on, " + format_count(json["val"]) + " to validate";
+  if (!json["val_tokens_in_train"].is_number()) return text;
+  const auto shared = json["val_tokens_in_train"].get<double>(),
+             measured = json["baselines"]["measured_tokens"].get<double>();
+  return text + "; " + percent(shared / measured) + " of these also stand in the train split, in stretches of " +
+         std::to_string(shared_stretch) + " or more";
+}
+
+void print_symbols(const Json& json, bool all) {
+  constexpr std::size_t some = 12;
+  const Json& symbols = json["symbol_counts"];
+  Table table({"symbol", "", "count", "share"});
+  for (std::size_t i = 0; i < symbols.size() && (all || i < some); ++i) {
+    const Json& row = symbols[i];
+    const std::string name = row.value("name", std::string());
+    table.add({row["code_point"].get<std::string>(), name.empty() ? plain(row["symbol"]) : name,
+               format_count(row["count"]), percent(row["count"].get<double>() / json["characters"].get<double>())});
   }
-  if (json.contains("origin")) print_options(json);
+  print_table(table);
+  if (!all && symbols.size() > some) std::printf("and %zu rarer symbols; --all lists them\n", symbols.size() - some);
+}
+
+void print_baselines(const Json& baselines) {
+  Table table({"baseline, on the validation split", "nats/char", "bits/char"});
+  const auto add = [&](const std::string& name, const Json& loss) {
+    if (loss.is_number()) table.add({name, format_fixed(loss, 4), format_fixed(loss.get<double>() / std::log(2.0), 4)});
+  };
+  add("uniform", baselines["uniform"]);
+  for (const char* order : {"unigram", "bigram", "trigram"})
+    add("counted " + std::string(order) + "s", baselines.value(order, Json()));
+  if (baselines.contains("ngram") && baselines["ngram"].is_object())
+    add("counted " + baselines["ngram"]["order"].dump() + "-grams (best order)", baselines["ngram"]["loss"]);
+  add("gzip", baselines.value("gzip", Json()));
+  add("xz, knowing the train split", baselines.value("xz", Json()));
+  print_table(table);
+}
+
+void print_text_description(const Json& json, bool all) {
+  Table table;
+  table.add({"text", plain(json["path"])});
+  table.add(
+      {"characters", format_count(json["characters"]) + ", " + format_count(json["symbols"]) + " different ones"});
+  table.add({"lines", format_count(json["lines"]) + ", line ends: " + json["line_ends"].get<std::string>()});
+  table.add({"normal form", form_text(json)});
+  table.add({"split", split_text(json)});
+  for (const Json& notice : json["notices"]) table.add({"notice", plain(notice)});
+  print_table(table);
+  std::printf("\n");
+  print_symbols(json, all);
+  if (json["baselines"].is_null()) return;
+  std::printf("\n");
+  print_baselines(json["baselines"]);
+}
+
+void print_description(const Json& json, bool all) {
+  if (json["kind"] == "text") return print_text_description(json, all);
+  json["kind"] == "config" ? print_config(json) : print_checkpoint(json);
+  print_options(json, all);
 }
 
 bool is_text_file(const fs::path& path) {
@@ -151,7 +447,7 @@ void run_inspect(const Arguments& arguments) {
   if (arguments.output.json)
     print_json(json);
   else
-    print_text(json);
+    print_description(json, arguments.all);
 }
 
 }  // namespace
@@ -162,6 +458,7 @@ void add_inspect(Options& options) {
       .required();
   options.add("--checkpoint", arguments->checkpoint, "of a run: best, last or step-N (default last)");
   options.flag("--verify", arguments->verify, "check every file of every checkpoint against its manifest");
+  options.flag("--all", arguments->all, "also the options at their defaults; of a text, every symbol");
   add_output_arguments(options, arguments->output);
   on_parsed(options, arguments, run_inspect);
 }

@@ -1,25 +1,43 @@
-// `chargpt runs [DIR]`: the runs of a folder, best loss first.
+// `chargpt runs [DIR]`: the runs of a folder, by text, best loss first; `chargpt runs A B…`: in what runs differ, and
+// what came of it.
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
+#include <ctime>
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <sstream>
+#include <string_view>
+#include <tuple>
+#include <utility>
 
 #include "base/error.h"
+#include "base/names.h"
+#include "base/quote.h"
 #include "checkpoint/checkpoint.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/print_json.h"
 #include "cli/print_text.h"
 #include "cli/process.h"
+#include "config/changed_options.h"
+#include "inference/model_types.h"
 #include "report/format.h"
 #include "report/metrics.h"
+#include "report/symbols.h"
 #include "report/table.h"
 #include "run/checkpoints.h"
+#include "run/entries.h"
 #include "run/run_files.h"
+#include "run/run_folder.h"
 #include "run/run_lock.h"
 
 namespace chargpt {
@@ -30,7 +48,7 @@ namespace fs = std::filesystem;
 
 struct Arguments {
   OutputArguments output;
-  std::string folder = "runs";
+  std::vector<std::string> folders;
 };
 
 struct Row {
@@ -38,7 +56,9 @@ struct Row {
   std::string problem;  ///< why nothing else is known; empty if the rest is
   RunState state;
   Config config;
+  bool leaks = false;  ///< its loss means nothing
   std::string ended;
+  std::time_t begun = 0;  ///< 0: not known
 };
 
 /// The last word is that of metrics.jsonl: a signal, or weights that are not finite, may have ended the run after its
@@ -49,6 +69,21 @@ std::string ending_of(const fs::path& run, const RunState& state) {
   return std::string(enum_name(last == Ending::unknown ? state.ended : last));
 }
 
+/// By the name of its oldest TensorBoard file, events.out.tfevents.SECONDS.HOST, which a copy of the run keeps; else
+/// when it was last saved.
+std::time_t beginning_of(const fs::path& run, const fs::path& checkpoint) {
+  constexpr std::string_view prefix = "events.out.tfevents.";
+  std::time_t begun = 0;
+  for (const std::string& name : entries_of(run)) {
+    if (!name.starts_with(prefix)) continue;
+    const std::time_t seconds = std::strtoll(name.c_str() + prefix.size(), nullptr, 10);
+    if (seconds > 0 && (begun == 0 || seconds < begun)) begun = seconds;
+  }
+  struct stat status {};
+  if (begun == 0 && stat(checkpoint.c_str(), &status) == 0) begun = status.st_mtime;
+  return begun;
+}
+
 Row read_run(const fs::path& run) {
   Row row;
   row.name = run.filename().string();
@@ -57,7 +92,9 @@ Row read_run(const fs::path& run) {
     const Checkpoint checkpoint = load_checkpoint(run, "last", /*with_optimizer=*/false, notices);
     row.state = checkpoint.state;
     row.config = checkpoint.config.config;
+    row.leaks = leaks(row.config.model);
     row.ended = ending_of(run, row.state);
+    row.begun = beginning_of(run, checkpoint.path);
   } catch (const Error& error) {
     row.problem = error.what();
   }
@@ -72,63 +109,242 @@ std::vector<Row> read_runs(const fs::path& folder) {
   if (failed)
     throw Error(ExitCode::missing, folder.string() + ": " + failed.message() + "; chargpt train makes the first run");
   std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
-    return std::tie(a.state.best_val_loss, a.name) < std::tie(b.state.best_val_loss, b.name);
+    return std::tie(a.leaks, a.state.best_val_loss, a.name) < std::tie(b.leaks, b.state.best_val_loss, b.name);
   });
   return rows;
 }
 
+std::string time_text(std::time_t time, const char* form, bool local) {
+  struct tm parts {};
+  std::array<char, 32> text{};
+  if (time == 0 || (local ? localtime_r(&time, &parts) : gmtime_r(&time, &parts)) == nullptr) return "";
+  return {text.data(), std::strftime(text.data(), text.size(), form, &parts)};
+}
+
+/// "tinyshakespeare.txt"
+std::string text_names(const Config& config) {
+  std::vector<std::string> names;
+  for (const std::string& path : config.data.text) names.push_back(fs::path(path).filename().string());
+  return joined(names, " + ");
+}
+
+/// Losses of one group are of the same held-out part of the same text.
+std::string group_of(const Row& row) {
+  const DataConfig& data = row.config.data;
+  return text_names(row.config) + ": " + format_count(row.state.data.tokens) + " " +
+         std::string(enum_name(data.units)) + ", the last " + format_fixed(100 * data.val_fraction, 0) + " % held out";
+}
+
+nlohmann::ordered_json to_json(const Row& row) {
+  nlohmann::ordered_json object = {{"run", row.name}};
+  if (!row.problem.empty()) {
+    object["problem"] = row.problem;
+    return object;
+  }
+  object.update({{"config", row.config.name},
+                 {"type", row.config.model.type},
+                 {"parameters", row.state.parameters},
+                 {"step", row.state.step},
+                 {"max_iters", row.state.max_iters},
+                 {"ended", row.ended},
+                 {"best_val_loss", row.state.best_val_loss},
+                 {"best_step", row.state.best_step},
+                 {"seconds", row.state.seconds},
+                 {"begun", nullptr},
+                 {"text", row.config.data.text},
+                 {"text_tokens", row.state.data.tokens},
+                 {"val_fraction", row.config.data.val_fraction}});
+  if (row.begun != 0) object["begun"] = time_text(row.begun, "%Y-%m-%dT%H:%M:%SZ", /*local=*/false);
+  if (row.leaks) object["leaks"] = true;
+  return object;
+}
+
 nlohmann::ordered_json to_json(const std::vector<Row>& rows) {
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
-  for (const Row& row : rows) {
-    nlohmann::ordered_json object = {{"run", row.name}};
-    if (!row.problem.empty()) {
-      object["problem"] = row.problem;
-    } else {
-      object.update({{"config", row.config.name},
-                     {"type", row.config.model.type},
-                     {"parameters", row.state.parameters},
-                     {"step", row.state.step},
-                     {"max_iters", row.state.max_iters},
-                     {"ended", row.ended},
-                     {"best_val_loss", row.state.best_val_loss},
-                     {"best_step", row.state.best_step},
-                     {"seconds", row.state.seconds}});
-    }
-    json.push_back(object);
-  }
+  for (const Row& row : rows) json.push_back(to_json(row));
   return json;
 }
 
-void print_table(const std::vector<Row>& rows) {
-  const std::size_t columns = terminal_columns(STDOUT_FILENO);
-  const auto shown = [&](std::vector<std::string> cells) {
-    if (columns > 0 && columns < 100) cells.erase(cells.begin() + 2);  // the type, which the config tells
-    return cells;
-  };
-  Table table(shown({"run", "config", "type", "parameters", "step", "ended", "best val loss", "at step", "time"}));
-  for (const Row& row : rows) {
-    if (!row.problem.empty()) {
-      table.add(shown({row.name, row.problem, "", "", "", "", "", "", ""}));
-      continue;
-    }
-    table.add(shown({row.name, row.config.name, row.config.model.type, std::to_string(row.state.parameters),
-                     std::to_string(row.state.step) + "/" + std::to_string(row.state.max_iters), row.ended,
-                     format_fixed(row.state.best_val_loss, 4), std::to_string(row.state.best_step),
-                     format_duration(row.state.seconds)}));
+std::string loss_text(const Row& row) {
+  return format_fixed(row.state.best_val_loss, 4) + (row.leaks ? " (leaks)" : "");
+}
+
+std::string steps_text(const Row& row) {
+  return std::to_string(row.state.step) + "/" + std::to_string(row.state.max_iters);
+}
+
+struct Field {
+  std::string heading;
+  std::function<std::string(const Row& row)> value;
+  int worth = 0;  ///< those of the least are left out first
+};
+
+/// What a row tells, from left to right.
+std::vector<Field> fields() {
+  return {{"run", [](const Row& row) { return row.name; }, 9},
+          {"config", [](const Row& row) { return row.config.name; }, 4},
+          {"type", [](const Row& row) { return row.config.model.type; }, 1},
+          {"parameters", [](const Row& row) { return format_short(static_cast<double>(row.state.parameters)); }, 3},
+          {"step", steps_text, 6},
+          {"ended", [](const Row& row) { return row.ended; }, 8},
+          {"best val", loss_text, 9},
+          {"at step", [](const Row& row) { return std::to_string(row.state.best_step); }, 2},
+          {"time", [](const Row& row) { return format_duration(row.state.seconds); }, 5},
+          {"begun", [](const Row& row) { return time_text(row.begun, "%Y-%m-%d", /*local=*/true); }, 7}};
+}
+
+std::string table_of(const std::vector<const Row*>& rows, const std::vector<Field>& shown, std::size_t limit) {
+  std::vector<std::string> headings;
+  for (const Field& field : shown) headings.push_back(field.heading);
+  Table table(headings);
+  for (const Row* row : rows) {
+    std::vector<std::string> cells;
+    for (const Field& field : shown) cells.push_back(field.value(*row));
+    table.add(cells);
   }
-  print_table(table);
+  return table.text(limit);
+}
+
+bool fits(const std::string& text, std::size_t columns) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    if (display_width(line) > columns) return false;
+  return true;
+}
+
+/// On a terminal without the least important columns, if all together are wider.
+void print_group(const std::vector<const Row*>& rows) {
+  constexpr int indispensable = 6;
+  const std::size_t columns = terminal_columns(STDOUT_FILENO);
+  std::vector<Field> shown = fields();
+  while (columns > 0 && !fits(table_of(rows, shown, 0), columns)) {
+    const auto least = std::ranges::min_element(shown, {}, &Field::worth);
+    if (least->worth >= indispensable) break;
+    shown.erase(least);
+  }
+  std::fputs(table_of(rows, shown, columns).c_str(), stdout);
+}
+
+void print_list(const std::vector<Row>& rows) {
+  std::map<std::string, std::vector<const Row*>> groups;
+  for (const Row& row : rows)
+    if (row.problem.empty()) groups[group_of(row)].push_back(&row);
+  const char* gap = "";
+  for (const auto& [name, group] : groups) {
+    std::printf("%s%s\n", std::exchange(gap, "\n"), printable(name, std::string::npos).c_str());
+    print_group(group);
+  }
+  Table problems({"run", "problem"});
+  bool any = false;
+  for (const Row& row : rows) {
+    if (row.problem.empty()) continue;
+    problems.add({row.name, row.problem});
+    any = true;
+  }
+  if (any) {
+    std::fputs(gap, stdout);
+    print_table(problems);
+  }
+}
+
+/// Of runs that are named one by one: Error where one cannot be read.
+Row named_run(const std::string& path) {
+  const fs::path run = run_place(path, "").run;
+  if (!is_run(run)) {
+    std::vector<std::string> notices;
+    load_checkpoint(run, "last", /*with_optimizer=*/false, notices);
+  }
+  Row row = read_run(run);
+  if (!row.problem.empty()) throw Error(ExitCode::data, row.problem);
+  row.name = printable_path(run);
+  return row;
+}
+
+/// What an option is set to, in at most `width` columns: --json has it whole.
+std::string shown_value(const std::string& json, std::size_t width) {
+  const bool quoted = json.size() > 2 && json.front() == '"' && json.find('\\') == std::string::npos;
+  const std::string text = quoted ? json.substr(1, json.size() - 2) : json;
+  return display_width(text) <= width ? text : std::string(first_columns(text, width - 3)) + "...";
+}
+
+/// Columns for each of `runs` beside the names of the options.
+std::size_t value_width(const std::vector<DifferingOption>& options, std::size_t runs) {
+  constexpr std::size_t least = 10, most = 60;
+  const std::size_t columns = terminal_columns(STDOUT_FILENO);
+  if (columns == 0) return most;
+  std::size_t names = std::string_view("best val loss").size();
+  for (const DifferingOption& option : options) names = std::max(names, option.key.size());
+  return std::clamp(columns > names ? (columns - names) / runs - std::min<std::size_t>(2, (columns - names) / runs) : 0,
+                    least, most);
+}
+
+/// One column a run: the options that are not the same in all, then what came of it.
+void print_differences(const std::vector<Row>& rows, const std::vector<DifferingOption>& options) {
+  const std::size_t width = value_width(options, rows.size());
+  std::vector<std::string> headings{""};
+  for (const Row& row : rows) headings.push_back(shown_value(row.name, width));
+  Table table(headings);
+  const auto add = [&](const std::string& name, const std::function<std::string(const Row& row)>& value) {
+    std::vector<std::string> cells{name};
+    for (const Row& row : rows) cells.push_back(value(row));
+    table.add(cells);
+  };
+  for (const DifferingOption& option : options) {
+    std::vector<std::string> cells{option.key};
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      cells.push_back(shown_value(option.key == "data.text" ? text_names(rows[i].config) : option.values[i], width));
+    table.add(cells);
+  }
+  if (options.empty()) table.add({"every option", "the same"});
+  table.add({});
+  add("best val loss", loss_text);
+  add("at step", [](const Row& row) { return format_count(row.state.best_step); });
+  add("steps", steps_text);
+  add("ended", [](const Row& row) { return row.ended; });
+  add("parameters", [](const Row& row) { return format_count(row.state.parameters); });
+  add("time", [](const Row& row) { return format_duration(row.state.seconds); });
+  add("begun", [](const Row& row) { return time_text(row.begun, "%Y-%m-%d %H:%M", /*local=*/true); });
+  std::fputs(table.text(terminal_columns(STDOUT_FILENO)).c_str(), stdout);
+  if (std::ranges::any_of(rows, [&](const Row& row) { return group_of(row) != group_of(rows[0]); }))
+    std::printf("\nTheir texts or held-out parts differ:\ndo not compare the losses.\n");
+}
+
+void compare_runs(const Arguments& arguments) {
+  std::vector<Row> rows;
+  std::vector<Config> configs;
+  for (const std::string& folder : arguments.folders) {
+    rows.push_back(named_run(folder));
+    configs.push_back(rows.back().config);
+  }
+  const std::vector<DifferingOption> options = differing_options(configs);
+  if (!arguments.output.json) return print_differences(rows, options);
+  nlohmann::ordered_json differences = nlohmann::ordered_json::array();
+  for (const DifferingOption& option : options) {
+    nlohmann::ordered_json values = nlohmann::ordered_json::array();
+    for (const std::string& value : option.values) values.push_back(nlohmann::ordered_json::parse(value));
+    differences.push_back({{"option", option.key}, {"values", values}});
+  }
+  print_json({{"runs", to_json(rows)}, {"differences", differences}});
 }
 
 void run_runs(const Arguments& arguments) {
-  const std::vector<Row> rows = read_runs(arguments.folder);
-  arguments.output.json ? print_json(to_json(rows)) : print_table(rows);
+  if (arguments.folders.size() > 1) return compare_runs(arguments);
+  const std::string folder = arguments.folders.empty() ? "runs" : arguments.folders[0];
+  const std::vector<Row> rows = read_runs(folder);
+  if (rows.empty() && is_run(folder))
+    throw Error(ExitCode::usage,
+                printable_path(folder) +
+                    " is one run, and holds none; name a second run to compare it with, or chargpt inspect " +
+                    printable_path(folder) + " describes it");
+  arguments.output.json ? print_json(to_json(rows)) : print_list(rows);
 }
 
 }  // namespace
 
 void add_runs(Options& options) {
   const auto arguments = std::make_shared<Arguments>();
-  options.add("DIR", arguments->folder, "folder of runs");
+  options.add("DIR", arguments->folders,
+              "folder of runs (default runs); or two or more runs, to show in what they differ");
   add_output_arguments(options, arguments->output);
   on_parsed(options, arguments, run_runs);
 }

@@ -1,0 +1,266 @@
+// `chargpt watch RUN`: the curves of a running or ended run, in the terminal.
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "base/error.h"
+#include "base/quote.h"
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/failure.h"
+#include "cli/print_json.h"
+#include "cli/process.h"
+#include "cli/signals.h"
+#include "config/load.h"
+#include "page/run_data.h"
+#include "report/color.h"
+#include "report/fitted_line.h"
+#include "report/format.h"
+#include "report/log.h"
+#include "report/metrics_reader.h"
+#include "report/run_curves.h"
+#include "report/symbols.h"
+#include "report/terminal_chart.h"
+#include "report/wrap.h"
+#include "run/checkpoints.h"
+#include "run/run_files.h"
+#include "run/run_folder.h"
+#include "run/run_lock.h"
+
+namespace chargpt {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+struct Arguments {
+  OutputArguments output;
+  std::string run;
+  bool once = false;
+};
+
+/// A run as it stands.
+struct Watched {
+  fs::path run;
+  bool running = false;
+  RunCurves curves;
+  std::string complaint;  ///< of broken lines
+};
+
+/// Error missing, as every command says it, if there is no run.
+fs::path run_of(const std::string& argument) {
+  const fs::path run = run_place(argument, "").run;
+  std::vector<std::string> notices;
+  if (!is_run(run)) load_checkpoint(argument, "last", /*with_optimizer=*/false, notices);
+  return run;
+}
+
+/// Reads what is new. Whether a process works on the run is asked first: what it wrote at its end is then read too.
+class Watch {
+ public:
+  explicit Watch(const fs::path& run) : reader_(run / "metrics.jsonl") { watched_.run = run; }
+  const Watched& look() {
+    watched_.running = is_locked(watched_.run);
+    reader_.read([&] { watched_.curves = RunCurves(); }, [&](const Json& row) { watched_.curves.add(row); });
+    watched_.complaint = reader_.complaint();
+    return watched_;
+  }
+  std::int64_t broken() const { return reader_.broken(); }
+
+ private:
+  MetricsReader reader_;
+  Watched watched_;
+};
+
+/// The end with the limits that brought it, which only the config knows.
+EndEvent end_of(const Watched& watched) {
+  EndEvent end = watched.curves.end();
+  try {
+    const TrainConfig train = load_config((watched.run / "config.json").string()).config.train;
+    end.patience = train.patience;
+    end.max_seconds = train.max_seconds;
+  } catch (const Error& error) {
+    log_detail(error.what());
+  }
+  return end;
+}
+
+std::string state_text(const Watched& watched) {
+  if (watched.running) return "running";
+  if (watched.curves.end().ended != Ending::unknown) return why_ended(end_of(watched));
+  return "no process trains it, and none said why it ended; chargpt resume " + printable_path(watched.run) + " goes on";
+}
+
+std::string figures_text(const Watched& watched, std::size_t columns) {
+  const RunCurves& curves = watched.curves;
+  const std::string step = format_count(curves.step()), of = format_count(curves.max_iters());
+  const std::string loss = "loss " + format_fixed(curves.loss(), 4), best = format_fixed(curves.best_val_loss(), 4);
+  std::vector<LinePart> parts(5);
+  parts[0].forms = {{"step " + step + (curves.max_iters() > 0 ? " of " + of : ""), 2},
+                    {"step " + step + (curves.max_iters() > 0 ? "/" + of : "")}};
+  if (std::isfinite(curves.loss())) parts[1].forms = {{loss + (curves.leaks() ? " (leaks)" : ""), 9}};
+  if (std::isfinite(curves.best_val_loss()))
+    parts[2].forms = {{"best val " + best + " at step " + format_count(curves.best_step()), 1},
+                      {"best val " + best, 3},
+                      {"best " + best, 7}};
+  if (std::isfinite(curves.tokens_per_second()))
+    parts[3].forms = {{format_short(curves.tokens_per_second()) + " tokens/s", 5}};
+  const auto left = watched.running ? curves.seconds_left() : std::nullopt;
+  if (left)
+    parts[4].forms = {{format_duration(*left) + " left", 4}, {format_clock(*left) + " left", 8}};
+  else if (!watched.running)
+    parts[4].forms = {{"after " + format_duration(curves.seconds()), 4}};
+  for (std::size_t i = 1; i < parts.size(); ++i) parts[i].forms.emplace_back();
+  return std::string(first_columns(joined_parts(forms_that_fit(parts, columns)), columns));
+}
+
+std::vector<DrawnCurve> drawn_curves(const Watched& watched) {
+  DrawnCurve train{.curve = {"train", {}}, .as = DrawnCurve::As::line, .color = "36"};
+  DrawnCurve val{.curve = {"val", {}}, .as = DrawnCurve::As::marks, .color = "33"};
+  for (const RunCurves::Step& step : watched.curves.steps())
+    train.curve.points.emplace_back(static_cast<double>(step.step), step.loss);
+  for (const RunCurves::Evaluation& evaluation : watched.curves.evaluations())
+    val.curve.points.emplace_back(static_cast<double>(evaluation.step), evaluation.val_loss);
+  std::vector<DrawnCurve> curves{std::move(train), std::move(val)};
+  for (const Json& level : baseline_data(watched.run)) {
+    const double y = level["y"].get<double>();
+    curves.push_back({.curve = {level["name"].get<std::string>() + " " + format_fixed(y, 3), {{0, y}}},
+                      .as = DrawnCurve::As::level,
+                      .color = "2"});
+  }
+  return curves;
+}
+
+/// Lines of at most `canvas.columns`, as many as `canvas.rows` if there is a curve.
+std::string picture(const Watched& watched, const Canvas& canvas) {
+  std::string text = wrapped(printable_path(watched.run) + ": " + state_text(watched), 0, canvas.columns);
+  if (!watched.curves.steps().empty() || !watched.curves.evaluations().empty())
+    text += figures_text(watched, canvas.columns) + "\n";
+  std::string below = watched.complaint.empty() ? "" : wrapped(watched.complaint, 0, canvas.columns);
+  Canvas drawing = canvas;
+  const auto lines = static_cast<std::size_t>(std::ranges::count(text + below, '\n')) + 2;
+  drawing.rows = canvas.rows > lines ? canvas.rows - lines : 0;
+  const std::string chart = terminal_chart(drawn_curves(watched), drawing);
+  if (chart.empty() && watched.running) return text + "no step is recorded yet\n" + below;
+  if (chart.empty())
+    return text + wrapped(printable_path(watched.run / "metrics.jsonl") + " tells of no step", 0, canvas.columns) +
+           below;
+  return text + "\nnats per token, by step\n" + chart + below;
+}
+
+Canvas canvas_of(const Arguments& arguments, bool to_terminal) {
+  constexpr std::size_t usual_rows = 24, least_columns = 30, most_rows = 50;
+  Canvas canvas;
+  const TerminalSize size = terminal_size(STDOUT_FILENO);
+  if (size.columns > 0) canvas.columns = std::max(least_columns, size.columns);
+  canvas.rows = size.rows > 0 ? std::min(size.rows, most_rows) : usual_rows;
+  canvas.utf8 = shows_utf8();
+  canvas.color = choose_color(arguments.output.color, std::getenv("NO_COLOR"), to_terminal);
+  return canvas;
+}
+
+/// The terminal's other screen, without its cursor, for as long as this lives.
+class OtherScreen {
+ public:
+  OtherScreen() { std::fputs("\x1b[?1049h\x1b[?25l", stdout); }
+  ~OtherScreen() {
+    std::fputs("\x1b[?25h\x1b[?1049l", stdout);
+    std::fflush(stdout);
+  }
+  OtherScreen(const OtherScreen&) = delete;
+  OtherScreen& operator=(const OtherScreen&) = delete;
+
+  /// From the upper left, each line in place of what was there.
+  void show(const std::string& text) const {
+    std::string frame = "\x1b[H";
+    for (const char c : text.substr(0, text.size() - 1))
+      frame += c == '\n' ? std::string("\x1b[K\n") : std::string(1, c);
+    std::fputs((frame + "\x1b[K\x1b[J").c_str(), stdout);
+    std::fflush(stdout);
+  }
+};
+
+/// Until the run ends. Throws Stopped if a signal comes first.
+void watch_live(Watch& watch, const Arguments& arguments) {
+  const std::atomic<bool>& stop = stop_on_signals(/*quiet=*/true);
+  const OtherScreen screen;
+  while (true) {
+    const Watched& watched = watch.look();
+    if (!watched.running) return;
+    screen.show(picture(watched, canvas_of(arguments, true)));
+    for (int tenths = 0; tenths < 10 && !stop; ++tenths) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    if (stop) throw Stopped{stopping_signal()};
+    if (std::ferror(stdout) != 0) throw Error(ExitCode::io, "the terminal takes no more output");
+  }
+}
+
+Json finite(double value) {
+  return std::isfinite(value) ? Json(value) : Json(nullptr);
+}
+
+Json to_json(const Watched& watched, std::int64_t broken) {
+  const RunCurves& curves = watched.curves;
+  Json steps = Json::array(), evaluations = Json::array(), baselines = Json::array();
+  for (const RunCurves::Step& step : curves.steps())
+    steps.push_back({{"step", step.step}, {"seconds", finite(step.seconds)}, {"loss", finite(step.loss)}});
+  for (const RunCurves::Evaluation& evaluation : curves.evaluations())
+    evaluations.push_back({{"step", evaluation.step},
+                           {"seconds", finite(evaluation.seconds)},
+                           {"train_loss", finite(evaluation.train_loss)},
+                           {"val_loss", finite(evaluation.val_loss)}});
+  for (const Json& level : baseline_data(watched.run))
+    baselines.push_back({{"name", level["name"]}, {"loss", level["y"]}});
+  const bool best = std::isfinite(curves.best_val_loss());
+  const auto left = watched.running ? curves.seconds_left() : std::nullopt;
+  Json json = {{"run", watched.run.string()},
+               {"ended", watched.running ? "running" : std::string(enum_name(curves.end().ended))},
+               {"step", curves.step()},
+               {"max_iters", curves.max_iters()},
+               {"loss", finite(curves.loss())},
+               {"best_val_loss", finite(curves.best_val_loss())},
+               {"best_step", best ? Json(curves.best_step()) : Json(nullptr)},
+               {"tokens_per_second", finite(curves.tokens_per_second())},
+               {"seconds", curves.seconds()},
+               {"seconds_left", left ? Json(*left) : Json(nullptr)},
+               {"train", steps},
+               {"evaluations", evaluations},
+               {"baselines", baselines},
+               {"broken_lines", broken}};
+  if (curves.leaks()) json["leaks"] = true;
+  return json;
+}
+
+void run_watch(const Arguments& arguments) {
+  Watch watch(run_of(arguments.run));
+  const bool to_terminal = isatty(STDOUT_FILENO) != 0;
+  if (to_terminal && !arguments.once && !arguments.output.json) watch_live(watch, arguments);
+  const Watched& watched = watch.look();
+  if (arguments.output.json) {
+    if (!watched.complaint.empty()) log_note(watched.complaint);
+    return print_json(to_json(watched, watch.broken()));
+  }
+  Canvas canvas = canvas_of(arguments, to_terminal);
+  canvas.rows -= to_terminal ? 2 : 0;  // of the prompt that follows
+  std::fputs(picture(watched, canvas).c_str(), stdout);
+}
+
+}  // namespace
+
+void add_watch(Options& options) {
+  const auto arguments = std::make_shared<Arguments>();
+  options.add("RUN", arguments->run, "run folder").required();
+  options.flag("--once", arguments->once, "print the curves once, even while the run goes on");
+  add_output_arguments(options, arguments->output, "print the numbers once, as one JSON document");
+  on_parsed(options, arguments, run_watch);
+}
+
+}  // namespace chargpt

@@ -1,0 +1,62 @@
+#include "report/metrics_reader.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/quote.h"
+
+namespace chargpt {
+namespace {
+
+constexpr std::uint64_t most_at_once = 1 << 20;
+
+}  // namespace
+
+void MetricsReader::read(const std::function<void()>& begin, const Visit& visit) {
+  while (true) {
+    FileStretch stretch;
+    try {
+      stretch = read_stretch(path_, offset_, most_at_once);
+    } catch (const Error& error) {
+      if (error.code() != ExitCode::missing) throw;
+    }
+    if (!begun_ || stretch.identity != identity_ || stretch.size < offset_) {
+      const bool again = offset_ > 0;
+      forget();
+      identity_ = stretch.identity;
+      begun_ = true;
+      begin();
+      if (again) continue;
+    }
+    if (stretch.bytes.empty()) return;
+    offset_ += stretch.bytes.size();
+    unfinished_ += stretch.bytes;
+    std::size_t from = 0;
+    for (std::size_t end = 0; (end = unfinished_.find('\n', from)) != std::string::npos; from = end + 1)
+      take(unfinished_.substr(from, end - from), visit);
+    unfinished_.erase(0, from);
+  }
+}
+
+std::string MetricsReader::complaint() const {
+  if (broken_ == 0) return "";
+  return printable_path(path_) + ": " + std::to_string(broken_) + (broken_ == 1 ? " line is" : " lines are") +
+         " broken, the first in line " + std::to_string(first_broken_) + "; left out";
+}
+
+void MetricsReader::forget() {
+  offset_ = 0;
+  unfinished_.clear();
+  lines_ = broken_ = first_broken_ = 0;
+}
+
+void MetricsReader::take(const std::string& line, const Visit& visit) {
+  ++lines_;
+  const auto row = nlohmann::ordered_json::parse(line, nullptr, /*allow_exceptions=*/false);
+  const bool whole = row.is_object() && row.contains("kind") && row["kind"].is_string();
+  if (whole) return visit(row);
+  if (++broken_ == 1) first_broken_ = lines_;
+}
+
+}  // namespace chargpt

@@ -1,0 +1,16 @@
+// Text broken between words, so that it fits a terminal. Knows no terminal.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace chargpt {
+
+/// One paragraph in lines of at most `width` columns (0: one line), each after the first indented; the first begins at
+/// column `indent`, where something else stands before it. Ends with a newline. A word wider than a line stands alone.
+std::string wrapped(const std::string& text, std::size_t indent, std::size_t width);
+
+/// The same of every line of `text` by itself, which keeps its line ends.
+std::string wrapped_lines(const std::string& text, std::size_t width);
+
+}  // namespace chargpt

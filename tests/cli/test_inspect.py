@@ -1,0 +1,105 @@
+"""inspect: what a config changes and what a text is made of, for people and for programs."""
+
+import json
+import pathlib
+import unicodedata
+import unittest
+
+from program import SAMPLE_TEXT, ProgramTest
+
+
+class ConfigTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.write("mine.json", json.dumps({"data": {"text": SAMPLE_TEXT}, "model": {"n_layer": 2}, "train": {
+            "groups": [{"match": "wte|" + "a-very-long-name-of-a-parameter-" * 4, "learning_rate": 0.5}]}}))
+
+    def test_what_differs_comes_first_with_its_help_and_the_rest_when_asked(self):
+        shown = self.succeed("inspect", "mine.json").out
+        self.assertIn("model.n_layer = 2 (default 4, from mine.json:1)\n    transformer blocks (L)\n", shown)
+        self.assertNotIn("model.n_head", shown)
+        self.assertRegex(shown, r"\d+ other options are at their defaults; --all shows them\n$")
+        everything = self.succeed("inspect", "mine.json", "--all").out
+        self.assertRegex(everything, r"\nmodel\.n_head +4 +attention heads \(nh\)\n")
+        self.assertLess(everything.index("model.n_layer = 2"), everything.index("model.n_head"))
+
+    def test_parameters_are_those_of_its_text_or_of_a_usual_one(self):
+        told = self.succeed("inspect", "mine.json", "--json").json
+        self.train("run", "mine.json", 1)
+        self.assertEqual(told["parameters"], self.succeed("inspect", "run", "--json").json["parameters"])
+        self.assertEqual((told["symbols"], told["symbols_from"]), (69, "text"))
+        self.write("lost.json", '{"data": {"text": "lost.txt"}}')
+        self.assertEqual(self.succeed("inspect", "lost.json", "--json").json["symbols_from"], "assumed")
+        self.assertIn("if its text has 65 symbols", self.succeed("inspect", "lost.json").out)
+
+    def test_json_has_every_value_whole(self):
+        told = self.succeed("inspect", "mine.json", "--json").json
+        differing = {one["option"]: one for one in told["differs_from_defaults"]}
+        self.assertEqual(set(differing), {"data.text", "model.n_layer", "train.groups"})
+        self.assertEqual((differing["model.n_layer"]["value"], differing["model.n_layer"]["default"]), (2, 4))
+        self.assertEqual(differing["train.groups"]["value"][0]["match"], "wte|" + "a-very-long-name-of-a-parameter-" * 4)
+        self.assertEqual(told["origin"]["model.n_head"], "default")
+
+    def test_it_fits_its_terminal(self):
+        for what in (["mine.json"], ["mine.json", "--all"], ["minute-tables", "--all"], [SAMPLE_TEXT]):
+            for columns in (60, 80, 120):
+                lines = self.lines_at(columns, "inspect", *what)
+                self.assertLessEqual(max(map(len, lines)), columns, what)
+
+
+class TextTest(ProgramTest):
+    def test_symbols_are_counted_and_the_invisible_ones_named(self):
+        text = "a a\tb\n" * 20 + "\u00a0\n"
+        self.write("text.txt", text)
+        told = self.succeed("inspect", "text.txt", "--json").json
+        counts = {row["symbol"]: row["count"] for row in told["symbol_counts"]}
+        self.assertEqual(counts, {symbol: text.count(symbol) for symbol in set(text)})
+        names = {row["code_point"]: row.get("name") for row in told["symbol_counts"]}
+        self.assertEqual((names["U+0020"], names["U+0009"], names["U+000A"], names["U+00A0"], names["U+0061"]),
+                         ("space", "tab", "line feed", "no-break space", None))
+        self.assertRegex(self.succeed("inspect", "text.txt").out, r"U\+0020 +space +20 +16\.4 %")
+
+    def test_rare_symbols_are_listed_when_asked(self):
+        self.assertIn("and 57 rarer symbols; --all lists them", self.succeed("inspect", SAMPLE_TEXT).out)
+        shown = self.succeed("inspect", SAMPLE_TEXT, "--all").out
+        self.assertEqual(shown.count("U+00"), 69)
+
+    def test_line_ends_and_lines(self):
+        for content, ends, lines in (("a\nb\n", "LF", 2), ("a\r\nb\r\nc", "CRLF", 3), ("a\r\nb\n", "mixed: 1 LF, 1 CRLF", 2), ("ab", "none", 1), ("a\rb\r", "CR", 2)):
+            self.write("text.txt", content)
+            told = self.succeed("inspect", "text.txt", "--json").json
+            self.assertEqual((told["line_ends"], told["lines"]), (ends, lines))
+
+    def test_the_normal_form_is_never_told_wrongly(self):
+        told = {}
+        for name, first, last in (("Latin", 0x20, 0x2ff), ("marks", 0x300, 0x36f), ("Greek", 0x370, 0x3ff), ("Cyrillic", 0x400, 0x52f), ("Devanagari", 0x900, 0x97f),
+                                  ("Hangul", 0x1100, 0x11ff), ("Greek extended", 0x1f00, 0x1fff), ("symbols", 0x2190, 0x2bff), ("kana", 0x3041, 0x30ff),
+                                  ("ideographs", 0x4e00, 0x9fff), ("compatibility", 0xf900, 0xfaff), ("emoji", 0x1f300, 0x1f6ff)):
+            assigned = "".join(chr(c) for c in range(first, last + 1) if unicodedata.category(chr(c)) not in ("Cn", "Cc"))
+            for form, text in (("as it is", assigned), ("NFD", unicodedata.normalize("NFD", assigned)), ("NFC", unicodedata.normalize("NFC", assigned))):
+                self.write("text.txt", text)
+                nfc = self.succeed("inspect", "text.txt", "--json").json["nfc"]
+                told[name, form] = nfc
+                self.assertIn(nfc, (None, unicodedata.is_normalized("NFC", text)), (name, form))
+        self.assertEqual((told["Latin", "NFC"], told["Latin", "NFD"], told["Cyrillic", "NFD"], told["ideographs", "NFC"]), (True, False, False, True))
+
+    def test_baselines_are_those_of_eval_and_shared_text_is_told(self):
+        told = self.succeed("inspect", SAMPLE_TEXT, "--json").json
+        self.train("run", "ladder/bigram", 1)
+        baselines = self.succeed("eval", "run", "--json").json["baselines"]
+        for name in ("uniform", "unigram", "bigram", "trigram", "gzip", "xz"):
+            self.assertAlmostEqual(told["baselines"][name], baselines[name], places=9)
+        self.assertEqual(told["val_tokens_in_train"], 0)
+        part = pathlib.Path(SAMPLE_TEXT).read_text()[:2000]
+        self.write("twice.txt", part + part[:222])
+        self.assertGreater(self.succeed("inspect", "twice.txt", "--json").json["val_tokens_in_train"], 200)
+        self.assertRegex(self.succeed("inspect", "twice.txt").out.replace("\n", " "), r"\d+\.\d % of these also stand in the train split")
+
+    def test_a_text_too_short_to_split_is_described_without_baselines(self):
+        self.write("text.txt", "abc\n")
+        self.assertIsNone(self.succeed("inspect", "text.txt", "--json").json["baselines"])
+        self.assertIn("4, 4 different ones", self.succeed("inspect", "text.txt").out)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,145 @@
+"""watch: the curves of a run in the terminal, while it trains and afterwards."""
+
+import fcntl
+import json
+import os
+import pty
+import signal
+import struct
+import subprocess
+import termios
+import time
+import unittest
+
+from program import PROGRAM, QUICK, ProgramTest, last_wins
+
+UTF8 = {"LC_ALL": "C.UTF-8"}
+
+
+class WatchTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.train("run", "ladder/bigram", 60)
+
+    def watch_on_a_terminal(self, *arguments, columns=80, rows=24, environment=None):
+        """A watching process, and the terminal it draws on."""
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        process = subprocess.Popen([PROGRAM, "watch", *arguments], cwd=self.folder, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs,
+                                   env={**os.environ, **UTF8, **(environment or {})})
+        os.close(theirs)
+        self.addCleanup(os.close, ours)
+        return process, ours
+
+    def read_until(self, terminal, wanted=None):
+        """What appears until `wanted` does, or, without it, until the process has ended."""
+        shown = b""
+        try:
+            while wanted is None or wanted.encode() not in shown:
+                piece = os.read(terminal, 65536)
+                if not piece:
+                    break
+                shown += piece
+        except OSError:  # the other end is closed
+            pass
+        return shown.decode()
+
+    def endless(self, run):
+        process = subprocess.Popen([PROGRAM, *last_wins(["train", "ladder/bigram", "--run", run, "--max_iters", 10**7, *QUICK, "--quiet"])],
+                                   cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+        def end():
+            process.terminate()
+            process.wait(timeout=60)
+
+        self.addCleanup(end)
+        deadline = time.time() + 60
+        while '"eval"' not in self.metrics(run) and time.time() < deadline:
+            time.sleep(0.05)
+        return process
+
+    def metrics(self, run):
+        path = self.folder / run / "metrics.jsonl"
+        return path.read_text() if path.exists() else ""
+
+    def test_an_ended_run_is_drawn_once_with_its_end_and_its_baselines(self):
+        shown = self.succeed("watch", "run", env=UTF8).out
+        self.assertTrue(shown.startswith("run: finished: all 60 steps are done\nstep 60 of 60  loss "), shown)
+        for part in ("best val ", "tokens/s", "after ", "⣀⡠⠤ train   ● val", "nats per token, by step"):
+            self.assertIn(part, shown)
+        self.assertLessEqual(max(map(len, shown.splitlines())), 80)
+        self.assertNotIn("\x1b", shown)
+
+    def test_a_locale_without_utf8_gets_ascii(self):
+        shown = self.succeed("watch", "run", env={"LC_ALL": "C"}).out
+        self.assertTrue(shown.isascii())
+        self.assertIn("... train   o val", shown)
+
+    def test_colour_changes_nothing_but_colour(self):
+        colored = self.succeed("watch", "run", "--color", "always", env=UTF8).out
+        plain = self.succeed("watch", "run", "--color", "never", env=UTF8).out
+        self.assertIn("\x1b[36m", colored)
+        self.assertNotIn("\x1b", plain)
+
+    def test_json_has_the_figures_of_the_metrics(self):
+        rows = [json.loads(line) for line in self.metrics("run").splitlines()]
+        watched = self.succeed("watch", "run", "--json").json
+        self.assertEqual((watched["run"], watched["ended"], watched["step"], watched["max_iters"]), ("run", "finished", 60, 60))
+        self.assertEqual([(one["step"], one["loss"]) for one in watched["train"]], [(row["step"], row["loss"]) for row in rows if row["kind"] == "train"])
+        evaluations = [row for row in rows if row["kind"] == "eval"]
+        self.assertEqual([(one["step"], one["val_loss"]) for one in watched["evaluations"]], [(row["step"], row["val_loss"]) for row in evaluations])
+        self.assertEqual(watched["best_val_loss"], min(row["val_loss"] for row in evaluations))
+        self.assertEqual([one["name"] for one in watched["baselines"]][:2], ["counted pairs", "xz"])
+        self.assertIsNone(watched["seconds_left"])
+
+    def test_a_half_written_line_is_waited_for_and_a_broken_one_named(self):
+        path = self.folder / "run/metrics.jsonl"
+        whole = path.read_text()
+        path.write_text(whole + '{"kind":"tr')
+        self.assertEqual(self.succeed("watch", "run", "--json").json["broken_lines"], 0)
+        path.write_text("{broken\n" + whole)
+        self.assertEqual(self.succeed("watch", "run", "--json").json["broken_lines"], 1)
+        self.assertIn("run/metrics.jsonl: 1 line is broken, the first in line 1; left out", self.succeed("watch", "run").out)
+
+    def test_a_run_without_metrics_says_so(self):
+        (self.folder / "run/metrics.jsonl").unlink()
+        self.assertIn("run/metrics.jsonl tells of no step", self.succeed("watch", "run").out)
+        self.assertEqual(self.succeed("watch", "run", "--json").json["train"], [])
+
+    def test_what_is_no_run_is_named_as_by_other_commands(self):
+        self.assertEqual(self.fail_with(66, "watch", "rum"), self.fail_with(66, "sample", "rum"))
+        (self.folder / "photos").mkdir()
+        self.assertEqual(self.fail_with(66, "watch", "photos"), self.fail_with(66, "eval", "photos"))
+
+    def test_on_a_terminal_a_running_run_is_repainted_until_ctrl_c_and_the_screen_is_given_back(self):
+        self.endless("going")
+        process, terminal = self.watch_on_a_terminal("going", columns=60, rows=20)
+        shown = self.read_until(terminal, "● val")
+        shown += self.read_until(terminal, "● val")  # painted anew
+        self.assertIn("going: running", shown)
+        process.send_signal(signal.SIGINT)
+        shown += self.read_until(terminal)
+        self.assertEqual(process.wait(timeout=30), 130)
+        self.assertTrue(shown.startswith("\x1b[?1049h\x1b[?25l"))
+        self.assertTrue(shown.endswith("\x1b[?25h\x1b[?1049l"), shown[-200:])
+
+    def test_when_the_run_ends_its_last_picture_stays(self):
+        trainer = self.endless("going")
+        process, terminal = self.watch_on_a_terminal("going")
+        shown = self.read_until(terminal, "running")
+        trainer.terminate()
+        shown += self.read_until(terminal)
+        self.assertEqual(process.wait(timeout=30), 0)
+        left = shown.split("\x1b[?1049l")[1]
+        self.assertIn("going: stopped after", left)
+        self.assertIn("● val", left)
+
+    def test_once_prints_a_running_run_and_ends(self):
+        self.endless("going")
+        shown = self.succeed("watch", "going", "--once", env=UTF8).out
+        self.assertIn("going: running", shown)
+        self.assertEqual(self.succeed("watch", "going", "--json").json["ended"], "running")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,97 @@
+// Curves as characters: where points land, what the axes say, what is left out.
+#include "report/terminal_chart.h"
+
+#include <limits>
+#include <sstream>
+
+#include "report/symbols.h"
+#include "test.h"
+
+using namespace chargpt;
+
+namespace {
+
+using As = DrawnCurve::As;
+
+DrawnCurve falling() {
+  return {.curve = {"train", {{0, 4}, {10, 3}, {20, 2}}}, .as = As::line, .color = "36"};
+}
+
+}  // namespace
+
+TEST_CASE("a curve falls from the upper left to the lower right, in ASCII too") {
+  CHECK(terminal_chart({falling()}, {.columns = 30, .rows = 9, .utf8 = false}) ==
+        "4 +....\n"
+        "  |    .....\n"
+        "  |         ....\n"
+        "  |             .....\n"
+        "  |                  .....\n"
+        "2 +                       ....\n"
+        "  ++------------+------------+\n"
+        "   0           10           20\n"
+        "   ... train\n");
+}
+
+TEST_CASE("braille has eight dots in a character") {
+  const std::string drawn = terminal_chart({falling()}, {.columns = 30, .rows = 9});
+  CHECK(drawn.substr(0, drawn.find('\n')) == "4 ┤⠉⠒⠤⣀⡀");
+  CHECK(drawn.find("⣀⡠⠤ train") != std::string::npos);
+}
+
+TEST_CASE("marks stand over the line, a level across with its name where it is free") {
+  const DrawnCurve marks{.curve = {"val", {{20, 3}}}, .as = As::marks};
+  const DrawnCurve level{.curve = {"xz 3.5", {{0, 3.5}}}, .as = As::level};
+  const std::string drawn = terminal_chart({falling(), marks, level}, {.columns = 40, .rows = 12, .utf8 = false});
+  CHECK(drawn.find("o\n") != std::string::npos);
+  CHECK(drawn.find(" xz 3.5 ") != std::string::npos);
+  CHECK(drawn.find("... train   o val\n") != std::string::npos);
+}
+
+TEST_CASE("a level far from the curves is left out, one a little below them makes room for itself") {
+  const auto with_level = [](double y) {
+    return terminal_chart({falling(), {.curve = {"here", {{0, y}}}, .as = As::level}}, {});
+  };
+  CHECK(with_level(1.5).find("here") != std::string::npos);
+  CHECK(with_level(0.5).find("here") == std::string::npos);
+  CHECK(with_level(5).find("here") == std::string::npos);
+}
+
+TEST_CASE("a high beginning is cut off where the rest would have no height") {
+  DrawnCurve steep{.curve = {"train", {{0, 100}}}};
+  for (int i = 5; i <= 100; ++i) steep.curve.points.emplace_back(i, 3.0 - 0.01 * i);
+  const std::string drawn = terminal_chart({steep}, {});
+  CHECK(drawn.find("(higher at first)") != std::string::npos);
+  CHECK(drawn.substr(0, drawn.find("\n    └")).find("100") == std::string::npos);
+  CHECK(drawn.find("2.8 ┤") != std::string::npos);
+}
+
+TEST_CASE("colour is escapes around curves, and nothing else changes") {
+  const std::string plain = terminal_chart({falling()}, {});
+  std::string colored = terminal_chart({falling()}, {.color = true});
+  CHECK(plain.find('\x1b') == std::string::npos);
+  CHECK(colored.find("\x1b[36m") != std::string::npos);
+  for (const std::string escape : {"\x1b[36m", "\x1b[0m"})
+    for (std::size_t at = 0; (at = colored.find(escape)) != std::string::npos;) colored.erase(at, escape.size());
+  CHECK(colored == plain);
+}
+
+TEST_CASE("no line is wider than the canvas, whatever its size, and there are as many as it has rows") {
+  const DrawnCurve level{.curve = {"counted 5-grams 2.5", {{0, 2.5}}}, .as = As::level};
+  for (const std::size_t columns : {30, 60, 80, 120})
+    for (const std::size_t rows : {6, 10, 24, 50}) {
+      std::istringstream lines(terminal_chart({falling(), level}, {.columns = columns, .rows = rows}));
+      std::size_t count = 0;
+      for (std::string line; std::getline(lines, line); ++count) CHECK(display_width(line) <= columns);
+      CHECK(count == rows);
+    }
+}
+
+TEST_CASE("points that are not finite are passed over; a single one has room; without any there is nothing") {
+  constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+  const DrawnCurve straight{.curve = {"train", {{0, 4}, {20, 2}}}},
+      gap{.curve = {"train", {{0, 4}, {5, not_a_number}, {20, 2}}}};
+  CHECK(terminal_chart({gap}, {}) == terminal_chart({straight}, {}));
+  CHECK(terminal_chart({{.curve = {"val", {{5, 2}}}, .as = As::marks}}, {}).find("●") != std::string::npos);
+  CHECK(terminal_chart({{.curve = {"val", {{5, not_a_number}}}, .as = As::marks}}, {}).empty());
+  CHECK(terminal_chart({}, {}).empty());
+}
