@@ -14,6 +14,7 @@
 #include "cli/run_text.h"
 #include "cli/signals.h"
 #include "experiment/compare/comparison_report.h"
+#include "experiment/compare/variants.h"
 #include "report/format.h"
 #include "report/log.h"
 #include "run/run_folder.h"
@@ -27,6 +28,7 @@ namespace {
 
 struct Arguments : TrainingArguments {
   std::vector<std::string> presets;
+  std::vector<std::string> varied;
   std::int64_t seeds = 1, jobs = 1;
   std::int64_t only = 0;  ///< the one run that this process is for, from 1; 0: all
   std::string out;
@@ -42,6 +44,7 @@ std::vector<std::string> job_command(const Arguments& arguments, const std::file
   const auto add = [&words](const std::string& option, const std::string& value) {
     words.push_back(option + "=" + value);
   };
+  for (const std::string& varied : arguments.varied) add("--vary", varied);
   add("--seeds", std::to_string(arguments.seeds));
   add("--jobs", std::to_string(arguments.jobs));
   add("--only", std::to_string(number));
@@ -102,13 +105,19 @@ CompareHooks hooks_for(const Arguments& arguments, std::shared_ptr<ProgressPrint
   return hooks;
 }
 
-void run_compare(const Arguments& arguments) {
-  std::vector<ResolvedConfig> configs;
-  for (const std::string& preset : arguments.presets) {
-    configs.push_back(load_config(preset, arguments.config.overrides()));
-    check_model(configs.back());
-    choose_text(configs.back());
+std::vector<ResolvedConfig> configs_of(const Arguments& arguments) {
+  std::vector<VariedOption> varied;
+  for (const std::string& given : arguments.varied) varied.push_back(parse_varied(given));
+  std::vector<ResolvedConfig> configs = load_variants(arguments.presets, varied, arguments.config.overrides());
+  for (ResolvedConfig& config : configs) {
+    check_model(config);
+    choose_text(config);
   }
+  return configs;
+}
+
+void run_compare(const Arguments& arguments) {
+  std::vector<ResolvedConfig> configs = configs_of(arguments);
   std::shared_ptr<ProgressPrinter> progress;
   if (arguments.only > 0) {
     const CompareOptions options = compare_options(arguments, arguments.out);
@@ -141,6 +150,10 @@ void run_compare(const Arguments& arguments) {
 void add_compare(Options& options) {
   const auto arguments = std::make_shared<Arguments>();
   const Option& config = options.add("CONFIG", arguments->presets, "presets or paths").required();
+  options
+      .add("--vary", arguments->varied,
+           "train each config with each of these values: --vary model.n_head=1,2,4; repeated, with every combination")
+      .value_name("KEY=V,V,…");
   options.add("--seeds", arguments->seeds, "seeds per config: train.seed, train.seed + 1, …").range(1, 1000);
   options
       .add("--jobs", arguments->jobs,

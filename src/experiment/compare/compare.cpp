@@ -393,7 +393,7 @@ class Comparer {
   }
 
   fs::path run_folder(std::size_t index, std::int64_t seed) const {
-    return options_.out / (folder_name(names_[index]) + "-seed" + std::to_string(seed));
+    return options_.out / seed_folder_name(names_[index], seed);
   }
 
   /// The best checkpoint is the best on the very split that is scored: a run that is evaluated more often would have

@@ -1,0 +1,45 @@
+"""compare: the grid of --vary."""
+
+import unittest
+
+from program import QUICK, SAMPLE_TEXT, ProgramTest
+
+TINY = [*QUICK, "--n_embd", "8", "--max_iters", "12", "--quiet"]
+
+
+class CompareTest(ProgramTest):
+    def compare(self, *arguments):
+        return self.succeed("compare", *arguments, *TINY, "--json").json
+
+
+class VaryTest(CompareTest):
+    def test_trains_every_combination_in_a_folder_named_by_what_differs(self):
+        results = self.compare("ladder/attention", "--vary", "model.n_head=1,2", "--vary", "learning-rate=1e-3,1e-1", "--out", "out")["results"]
+        names = {f"ladder/attention n_head={heads} learning_rate={rate}" for heads in (1, 2) for rate in ("1e-3", "1e-1")}
+        self.assertEqual({row["config"] for row in results}, names)
+        self.assertIn("learning_rate=1e-1", results[0]["config"])
+        folders = {path.name for path in (self.folder / "out").iterdir() if path.is_dir()}
+        self.assertEqual(folders, {f"{name.replace('/', '-').replace(' ', '-')}-seed1337" for name in names})
+
+    def test_several_at_once_reuse_what_was_trained_one_after_the_other(self):
+        command = ["ladder/attention", "--vary", "n_head=1,2", "--out", "out"]
+        alone = self.compare(*command)
+        self.assertEqual(self.compare(*command, "--jobs", "2"), alone)
+        at_once = self.compare(*command[:-1], "at-once", "--jobs", "2")
+        self.assertEqual([row["mean"] for row in at_once["results"]], [row["mean"] for row in alone["results"]])
+
+    def test_a_list_in_brackets_is_one_value(self):
+        results = self.compare("ladder/transformer", "--vary", 'bias_places=["mlp","head"],[]')["results"]
+        self.assertEqual({row["config"] for row in results}, {"ladder/transformer bias_places=mlp,head", "ladder/transformer bias_places=#2"})
+
+    def test_what_cannot_be_varied_is_one_line_and_nothing_is_made(self):
+        for vary, line in (("n_head", "--vary n_head is not KEY=VALUE,VALUE; for example --vary model.n_layer=2,4,6"),
+                           ("n_heads=1,2", "--vary: n_heads = 1 is not an option; did you mean model.n_head?"),
+                           ("n_head=1,3", "--vary: model.n_head = 3 does not divide model.n_embd = 8; 2 or 4 would"),
+                           ("train.seed=1,2", "--vary train.seed=1,2: seeds are no variants of a config; --seeds 2 trains each config with as many")):
+            self.assertEqual(self.fail_with(2, "compare", "ladder/attention", "--vary", vary, "--n_embd", "8", "--text", SAMPLE_TEXT), line)
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
