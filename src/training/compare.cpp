@@ -1,12 +1,15 @@
 // `chargpt compare CONFIG…`: several configs, several seeds, one ranked table.
 #include "experiment/compare/compare.h"
 
-#include <cstdio>
+#include <algorithm>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/quote.h"
 #include "cli/failure.h"
 #include "cli/print_json.h"
 #include "cli/print_text.h"
@@ -19,6 +22,7 @@
 #include "report/log.h"
 #include "run/run_folder.h"
 #include "training/commands.h"
+#include "training/compare_runs.h"
 #include "training/listeners.h"
 #include "training/training.h"
 
@@ -30,7 +34,8 @@ struct Arguments : TrainingArguments {
   std::vector<std::string> presets;
   std::vector<std::string> varied;
   std::int64_t seeds = 1, jobs = 1;
-  std::int64_t only = 0;  ///< the one run that this process is for, from 1; 0: all
+  std::function<bool(const std::string& option)> given;  ///< on the command line
+  std::int64_t only = 0;                                 ///< the one run that this process is for, from 1; 0: all
   std::string out;
 };
 
@@ -116,7 +121,45 @@ std::vector<ResolvedConfig> configs_of(const Arguments& arguments) {
   return configs;
 }
 
+/// Whether the words are runs. Error usage where only some of them are, and for what only trainings obey.
+bool compares_runs(const Arguments& arguments) {
+  const auto run = std::ranges::find_if(arguments.presets, names_run);
+  if (run == arguments.presets.end()) return false;
+  if (const auto config = std::ranges::find_if_not(arguments.presets, names_run); config != arguments.presets.end())
+    throw Error(ExitCode::usage, printable(*run) + " is a run, and " + printable(*config) +
+                                     " is none; compare runs with runs or configs with configs");
+  const auto refuse = [](const std::string& option) {
+    throw Error(ExitCode::usage, option + " is for trainings, and runs are compared as they are; leave it out");
+  };
+  for (const char* option : {"--vary", "--seeds", "--jobs"})
+    if (arguments.given(option)) refuse(option);
+  for (const Override& setting : arguments.config.overrides()) refuse(setting.flag);
+  return true;
+}
+
+void print_comparison(const Comparison& comparison, const Arguments& arguments) {
+  if (arguments.output.json)
+    print_json(to_json(comparison));
+  else
+    print_table(to_table(comparison));
+  for (const std::string& remark : remarks(comparison)) log_note(remark);
+}
+
+/// Nothing is written unless --out says where.
+void compare_trained(const Arguments& arguments) {
+  std::optional<ResultsFolder> folder;
+  if (!arguments.out.empty()) {
+    folder.emplace(arguments.out, "compare", /*goes_on=*/true);
+    refuse_foreign_results(folder->path());
+  }
+  const Comparison comparison = compare_runs(arguments.presets, arguments);
+  if (folder) write_file_atomically(folder->path() / "compare.json", to_json(comparison).dump(2) + "\n");
+  print_comparison(comparison, arguments);
+  if (folder) log_note("saved in " + folder->path().string());
+}
+
 void run_compare(const Arguments& arguments) {
+  if (compares_runs(arguments)) return compare_trained(arguments);
   std::vector<ResolvedConfig> configs = configs_of(arguments);
   std::shared_ptr<ProgressPrinter> progress;
   if (arguments.only > 0) {
@@ -137,11 +180,7 @@ void run_compare(const Arguments& arguments) {
     log_note("stopped; the same command with --out " + folder.path().string() + " continues");
     throw Stopped{stopping_signal()};
   }
-  if (arguments.output.json)
-    print_json(to_json(comparison));
-  else
-    print_table(to_table(comparison));
-  for (const std::string& remark : remarks(comparison)) log_note(remark);
+  print_comparison(comparison, arguments);
   log_note("saved in " + folder.path().string());
 }
 
@@ -149,7 +188,9 @@ void run_compare(const Arguments& arguments) {
 
 void add_compare(Options& options) {
   const auto arguments = std::make_shared<Arguments>();
-  const Option& config = options.add("CONFIG", arguments->presets, "presets or paths").required();
+  const Option& config =
+      options.add("CONFIG", arguments->presets, "presets or paths; or runs, which are compared as they are").required();
+  arguments->given = [&options](const std::string& option) { return options.find(option).given(); };
   options
       .add("--vary", arguments->varied,
            "train each config with each of these values: --vary model.n_head=1,2,4; repeated, with every combination")

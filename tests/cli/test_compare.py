@@ -1,4 +1,4 @@
-"""compare: the grid of --vary."""
+"""compare: the grid of --vary; runs that were trained before."""
 
 import unittest
 
@@ -39,6 +39,43 @@ class VaryTest(CompareTest):
                            ("train.seed=1,2", "--vary train.seed=1,2: seeds are no variants of a config; --seeds 2 trains each config with as many")):
             self.assertEqual(self.fail_with(2, "compare", "ladder/attention", "--vary", vary, "--n_embd", "8", "--text", SAMPLE_TEXT), line)
         self.assertEqual(list(self.folder.iterdir()), [])
+
+
+class RunsTest(CompareTest):
+    """Compares runs as they are: two seeds of one config, and one of another."""
+
+    def setUp(self):
+        super().setUp()
+        for run, config, seed in (("a1", "ladder/bigram", 1), ("a2", "ladder/bigram", 2), ("b1", "ladder/masked", 1)):
+            self.train(run, config, 20, "--seed", seed, "--n_embd", "8")
+
+    def test_scores_the_best_checkpoints_as_eval_does_and_trains_nothing(self):
+        before = sorted(self.folder.rglob("*"))
+        outcome = self.succeed("compare", "a1", "b1", "--json", "--threads", "1")
+        for row in outcome.json["results"]:
+            figures = self.succeed("eval", row["config"], "--json").json
+            self.assertEqual((row["mean"], row["seeds"][0]["step"]), (figures["loss"], figures["checkpoint"]["step"]))
+            self.assertEqual(row["ci95"], figures["ci95"])
+            self.assertEqual(row["seeds"][0]["scored"], "best")
+        self.assertEqual(sorted(self.folder.rglob("*")), before)
+        self.assertIn("each run is scored at its best checkpoint", outcome.err)
+
+    def test_runs_that_differ_in_the_seed_are_seeds_of_one_config(self):
+        results = self.succeed("compare", "a1", "a2", "--json", "--out", "out").json["results"]
+        self.assertEqual([[seed["seed"] for seed in row["seeds"]] for row in results], [[1, 2]])
+        self.assertEqual(results[0]["config"], "ladder/bigram")
+        self.assertLess(results[0]["this_text"]["ci95"][0], results[0]["mean"])
+        self.assertTrue((self.folder / "out/compare.json").exists())
+
+    def test_what_does_not_compare_is_refused_in_one_line(self):
+        self.write("other.txt", "abcdefgh" * 400)
+        self.train("c", "ladder/bigram", 5, "--text", "other.txt")
+        for words, line in ((["a1", "ladder/masked"], "a1 is a run, and ladder/masked is none; compare runs with runs or configs with configs"),
+                            (["a1", "a1/"], "a1/ is given twice; give each run once"),
+                            (["a1", "b1", "--seeds", "3"], "--seeds is for trainings, and runs are compared as they are; leave it out"),
+                            (["a1", "b1", "--max_iters", "3"], "--max_iters is for trainings, and runs are compared as they are; leave it out")):
+            self.assertEqual(self.fail_with(2, "compare", *words), line)
+        self.assertIn("a1 and c differ in their text (data.text", self.fail_with(2, "compare", "a1", "c"))
 
 
 if __name__ == "__main__":

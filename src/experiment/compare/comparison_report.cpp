@@ -164,12 +164,12 @@ void add_reason(std::vector<std::string>& lines, const std::string& about, const
   if (!ci95.interval) lines.push_back(about + ", more text: cannot say: " + ci95.reason);
 }
 
-void add_what_was_scored(std::vector<std::string>& lines, const ConfigRuns& runs) {
+void add_what_was_scored(std::vector<std::string>& lines, const ConfigRuns& runs, bool trained_before) {
   constexpr double clearly = 0.02;
   for (const SeedRun& run : runs.seeds) {
     if (!run.failure.empty()) continue;
     const std::string name = runs.config + " with seed " + std::to_string(run.seed);
-    if (run.scored == ScoredAt::best)
+    if (run.scored == ScoredAt::best && !trained_before)
       lines.push_back(name +
                       " was scored by an earlier program, at the lowest of its evaluations on this very split: "
                       "that flatters it beside runs that are scored at their end; another --out trains it again");
@@ -245,9 +245,13 @@ std::vector<std::string> remarks(const Comparison& comparison) {
   lines.push_back(seeds_remark(comparison.results[0].runs.seeds.size()));
   if (comparison.pairs > 1) lines.push_back(pairs_remark(comparison.pairs));
   if (const auto design = design_of(comparison)) lines.push_back(power_remark(*design));
-  lines.push_back(
-      "each run is scored with the weights that it ended with (averaged ones with train.ema), not with its best "
-      "checkpoint, which this split would have chosen");
+  lines.insert(lines.end(), comparison.notes.begin(), comparison.notes.end());
+  lines.emplace_back(
+      comparison.trained_before
+          ? "each run is scored at its best checkpoint, chosen by its evaluations on this very split: that flatters a "
+            "run the more, the more often it was evaluated"
+          : "each run is scored with the weights that it ended with (averaged ones with train.ema), not with its best "
+            "checkpoint, which this split would have chosen");
   std::int64_t jobs = 1;
   for (const ConfigResult& result : comparison.results) jobs = std::max(jobs, most_jobs(result.runs));
   if (jobs > 1)
@@ -256,7 +260,7 @@ std::vector<std::string> remarks(const Comparison& comparison) {
   for (const ConfigResult& result : comparison.results) {
     if (!failed(result.runs)) add_reason(lines, result.runs.config, result.mean.more_text.ci95);
     if (result.versus_best) add_reason(lines, result.runs.config + " above best", result.versus_best->more_text.ci95);
-    add_what_was_scored(lines, result.runs);
+    add_what_was_scored(lines, result.runs, comparison.trained_before);
     if (result.runs.leaks) lines.push_back(result.runs.config + " " + leaks_label + "; its loss is not ranked");
     for (const SeedRun& run : result.runs.seeds)
       if (!run.failure.empty())

@@ -63,6 +63,8 @@ struct Comparison {
   std::vector<ConfigResult> results = {};  ///< by rank, then those without one in the order they were given
   std::int64_t tokens = 0;                 ///< scored by each run
   std::int64_t pairs = 0;                  ///< of ranked configs
+  std::vector<std::string> notes = {};     ///< what else a reader of the table must know
+  bool trained_before = false;             ///< runs scored at their best checkpoints, not trained by this comparison
   bool complete = true;                    ///< false: stopped before every run had ended, and then there are no results
 };
 
