@@ -36,7 +36,7 @@ struct Arguments : TrainingArguments {
   std::int64_t seeds = 1, jobs = 1;
   std::function<bool(const std::string& option)> given;  ///< on the command line
   std::int64_t only = 0;                                 ///< the one run that this process is for, from 1; 0: all
-  std::string out;
+  std::string equal, out;
 };
 
 /// The command line of a process for run `number` alone.
@@ -51,6 +51,7 @@ std::vector<std::string> job_command(const Arguments& arguments, const std::file
   };
   for (const std::string& varied : arguments.varied) add("--vary", varied);
   add("--seeds", std::to_string(arguments.seeds));
+  if (!arguments.equal.empty()) add("--equal", arguments.equal);
   add("--jobs", std::to_string(arguments.jobs));
   add("--only", std::to_string(number));
   add("--out", out.string());
@@ -77,6 +78,7 @@ CompareOptions compare_options(const Arguments& arguments, const std::filesystem
   CompareOptions options;
   options.seeds = arguments.seeds;
   options.jobs = arguments.jobs;
+  options.equal = enum_value<Equal>(arguments.equal).value_or(Equal::nothing);
   options.out = out;
   options.trainer = trainer_options(arguments, {});
   return options;
@@ -131,7 +133,7 @@ bool compares_runs(const Arguments& arguments) {
   const auto refuse = [](const std::string& option) {
     throw Error(ExitCode::usage, option + " is for trainings, and runs are compared as they are; leave it out");
   };
-  for (const char* option : {"--vary", "--seeds", "--jobs"})
+  for (const char* option : {"--vary", "--seeds", "--equal", "--jobs"})
     if (arguments.given(option)) refuse(option);
   for (const Override& setting : arguments.config.overrides()) refuse(setting.flag);
   return true;
@@ -196,6 +198,10 @@ void add_compare(Options& options) {
            "train each config with each of these values: --vary model.n_head=1,2,4; repeated, with every combination")
       .value_name("KEY=V,V,…");
   options.add("--seeds", arguments->seeds, "seeds per config: train.seed, train.seed + 1, …").range(1, 1000);
+  options
+      .add("--equal", arguments->equal,
+           "give every config as many updates, tokens or seconds as the first one (default: each has its own length)")
+      .one_of({"updates", "tokens", "seconds"});
   options
       .add("--jobs", arguments->jobs,
            "runs to train at once, sharing the threads; their times are marked, since they share the machine")

@@ -41,6 +41,20 @@ class VaryTest(CompareTest):
         self.assertEqual(list(self.folder.iterdir()), [])
 
 
+class EqualTest(CompareTest):
+    def updates(self, equal, *arguments):
+        report = self.compare("ladder/bigram", "--vary", "block_size=8,16,32", "--equal", equal, "--out", "out", *arguments)
+        self.assertTrue(any(remark.startswith(f"equal {equal}: every config ") for remark in report["remarks"]), report["remarks"])
+        return {row["config"].split("=")[1]: row["seeds"][0]["updates"] for row in report["results"]}
+
+    def test_every_config_sees_as_many_tokens_as_the_first(self):
+        self.assertEqual(self.updates("tokens"), {"8": 12, "16": 6, "32": 3})
+        self.assertEqual(self.updates("tokens", "--jobs", "2"), {"8": 12, "16": 6, "32": 3})
+
+    def test_another_word_is_refused(self):
+        self.assertIn("--equal", self.fail_with(2, "compare", "ladder/bigram", "--equal", "steps"))
+
+
 class RunsTest(CompareTest):
     """Compares runs as they are: two seeds of one config, and one of another."""
 
