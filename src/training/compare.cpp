@@ -11,17 +11,18 @@
 #include "base/files.h"
 #include "base/quote.h"
 #include "cli/failure.h"
-#include "cli/print_json.h"
-#include "cli/print_text.h"
 #include "cli/process.h"
 #include "cli/run_text.h"
 #include "cli/signals.h"
+#include "experiment/compare/common_text.h"
 #include "experiment/compare/comparison_report.h"
+#include "experiment/compare/ladder.h"
 #include "experiment/compare/variants.h"
 #include "report/format.h"
 #include "report/log.h"
 #include "run/run_folder.h"
 #include "training/commands.h"
+#include "training/compare_output.h"
 #include "training/compare_runs.h"
 #include "training/listeners.h"
 #include "training/training.h"
@@ -37,6 +38,7 @@ struct Arguments : TrainingArguments {
   std::function<bool(const std::string& option)> given;  ///< on the command line
   std::int64_t only = 0;                                 ///< the one run that this process is for, from 1; 0: all
   std::string equal, out;
+  bool csv = false, markdown = false, page = false;
 };
 
 /// The command line of a process for run `number` alone.
@@ -115,7 +117,14 @@ CompareHooks hooks_for(const Arguments& arguments, std::shared_ptr<ProgressPrint
 std::vector<ResolvedConfig> configs_of(const Arguments& arguments) {
   std::vector<VariedOption> varied;
   for (const std::string& given : arguments.varied) varied.push_back(parse_varied(given));
-  std::vector<ResolvedConfig> configs = load_variants(arguments.presets, varied, arguments.config.overrides());
+  std::vector<std::string> presets;
+  for (const std::string& preset : arguments.presets) {
+    if (preset == ladder_word)
+      for (const Rung& rung : ladder()) presets.emplace_back(rung.preset);
+    else
+      presets.push_back(preset);
+  }
+  std::vector<ResolvedConfig> configs = load_variants(presets, varied, arguments.config.overrides());
   for (ResolvedConfig& config : configs) {
     check_model(config);
     choose_text(config);
@@ -139,16 +148,25 @@ bool compares_runs(const Arguments& arguments) {
   return true;
 }
 
-void print_comparison(const Comparison& comparison, const Arguments& arguments) {
-  if (arguments.output.json)
-    print_json(to_json(comparison));
-  else
-    print_table(to_table(comparison));
-  for (const std::string& remark : remarks(comparison)) log_note(remark);
+/// Whether what is compared is the ladder as such.
+bool climbs_ladder(const Arguments& arguments) {
+  return arguments.presets == std::vector<std::string>{std::string(ladder_word)} && arguments.varied.empty();
+}
+
+/// Error usage for more than one.
+ComparisonForm form_of(const Arguments& arguments) {
+  if (arguments.output.json + arguments.csv + arguments.markdown > 1)
+    throw Error(ExitCode::usage, "--json, --csv and --markdown exclude one another; give one");
+  return arguments.output.json ? ComparisonForm::json
+         : arguments.csv       ? ComparisonForm::csv
+         : arguments.markdown  ? ComparisonForm::markdown
+                               : ComparisonForm::table;
 }
 
 /// Nothing is written unless --out says where.
 void compare_trained(const Arguments& arguments) {
+  if (arguments.page && arguments.out.empty())
+    throw Error(ExitCode::usage, "--page writes into the folder of the comparison, and runs have none; give --out DIR");
   std::optional<ResultsFolder> folder;
   if (!arguments.out.empty()) {
     folder.emplace(arguments.out, "compare", /*goes_on=*/true);
@@ -156,11 +174,13 @@ void compare_trained(const Arguments& arguments) {
   }
   const Comparison comparison = compare_runs(arguments.presets, arguments);
   if (folder) write_file_atomically(folder->path() / "compare.json", to_json(comparison).dump(2) + "\n");
-  print_comparison(comparison, arguments);
+  print_comparison(comparison, form_of(arguments));
+  if (arguments.page) write_comparison_page(comparison, folder->path());
   if (folder) log_note("saved in " + folder->path().string());
 }
 
 void run_compare(const Arguments& arguments) {
+  form_of(arguments);
   if (compares_runs(arguments)) return compare_trained(arguments);
   std::vector<ResolvedConfig> configs = configs_of(arguments);
   std::shared_ptr<ProgressPrinter> progress;
@@ -176,13 +196,19 @@ void run_compare(const Arguments& arguments) {
   options.start = [&](std::int64_t number) {
     return std::make_unique<ChildProcess>(job_command(arguments, folder.path(), number));
   };
-  const Comparison comparison = compare(std::move(configs), options, hooks_for(arguments, progress));
+  const Comparison comparison = compare(configs, options, hooks_for(arguments, progress));
   if (progress) progress->finish();
   if (!comparison.complete) {
     log_note("stopped; the same command with --out " + folder.path().string() + " continues");
     throw Stopped{stopping_signal()};
   }
-  print_comparison(comparison, arguments);
+  std::optional<LadderReport> report;
+  if (climbs_ladder(arguments)) {
+    const Corpus corpus = load_common_text(configs, folder.path(), reading_progress(arguments.output));
+    report = ladder_report(comparison, corpus, configs.front().config.model.block_size);
+  }
+  print_comparison(comparison, form_of(arguments), report);
+  if (arguments.page) write_comparison_page(comparison, folder.path());
   log_note("saved in " + folder.path().string());
 }
 
@@ -191,7 +217,10 @@ void run_compare(const Arguments& arguments) {
 void add_compare(Options& options) {
   const auto arguments = std::make_shared<Arguments>();
   const Option& config =
-      options.add("CONFIG", arguments->presets, "presets or paths; or runs, which are compared as they are").required();
+      options
+          .add("CONFIG", arguments->presets,
+               "presets or paths; ladder: every preset of the ladder; or runs, which are compared as they are")
+          .required();
   arguments->given = [&options](const std::string& option) { return options.find(option).given(); };
   options
       .add("--vary", arguments->varied,
@@ -207,6 +236,9 @@ void add_compare(Options& options) {
            "runs to train at once, sharing the threads; their times are marked, since they share the machine")
       .range(1, 4096);
   options.add("--only", arguments->only, "train only this run, counted from 1").positive().hidden();
+  options.flag("--csv", arguments->csv, "print a row for each seed, with all figures, as CSV");
+  options.flag("--markdown", arguments->markdown, "print the table as Markdown");
+  options.flag("--page", arguments->page, "write compare.html too: a web page of each config's best run");
   options.add("--out", arguments->out, "folder of the runs and of compare.json (default runs/compare-<n>)");
   add_training_arguments(options, *arguments);
   arguments->config.help_shows(options, config, "", config_by_name);

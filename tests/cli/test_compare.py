@@ -1,8 +1,16 @@
-"""compare: the grid of --vary; runs that were trained before."""
+"""compare: the grid of --vary, equal lengths, runs that were trained before, the ladder, and how each is printed."""
 
+import csv
+import fcntl
+import io
+import os
+import pty
+import struct
+import subprocess
+import termios
 import unittest
 
-from program import QUICK, SAMPLE_TEXT, ProgramTest
+from program import PROGRAM, QUICK, SAMPLE_TEXT, ProgramTest
 
 TINY = [*QUICK, "--n_embd", "8", "--max_iters", "12", "--quiet"]
 
@@ -10,6 +18,25 @@ TINY = [*QUICK, "--n_embd", "8", "--max_iters", "12", "--quiet"]
 class CompareTest(ProgramTest):
     def compare(self, *arguments):
         return self.succeed("compare", *arguments, *TINY, "--json").json
+
+    def on_a_terminal(self, *arguments, columns=80):
+        """What a terminal of so many columns gets on stdout."""
+        ours, theirs = pty.openpty()
+        self.addCleanup(os.close, ours)
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+        with subprocess.Popen([PROGRAM, *arguments], cwd=self.folder, stdout=theirs, stderr=subprocess.PIPE) as process:
+            os.close(theirs)
+            text = b""
+            while True:
+                try:
+                    part = os.read(ours, 4096)
+                except OSError:  # the other end is closed
+                    break
+                if not part:
+                    break
+                text += part
+            self.assertEqual(process.wait(), 0, process.stderr.read())
+        return text.decode().replace("\r\n", "\n")
 
 
 class VaryTest(CompareTest):
@@ -90,6 +117,60 @@ class RunsTest(CompareTest):
                             (["a1", "b1", "--max_iters", "3"], "--max_iters is for trainings, and runs are compared as they are; leave it out")):
             self.assertEqual(self.fail_with(2, "compare", *words), line)
         self.assertIn("a1 and c differ in their text (data.text", self.fail_with(2, "compare", "a1", "c"))
+
+    def test_a_terminal_of_80_columns_and_a_page(self):
+        table = self.on_a_terminal("compare", "a1", "b1")
+        self.assertLessEqual(max(map(len, table.splitlines())), 80)
+        for word in ("rank", "config", "loss", "above best", "params", "seconds"):
+            self.assertIn(word, table.splitlines()[0])
+        self.assertIn("give --out DIR", self.fail_with(2, "compare", "a1", "--page"))
+        self.succeed("compare", "a1", "b1", "--page", "--out", "out")
+        page = (self.folder / "out/compare.html").read_text()
+        self.assertTrue(page.startswith("<!DOCTYPE html>"))
+        self.assertIn("chargpt: 2 runs", page)
+
+
+class FormsTest(CompareTest):
+    def test_csv_has_every_figure_of_every_seed_and_markdown_the_table(self):
+        command = ["ladder/bigram", "ladder/average", "--seeds", "2", "--out", "out"]
+        report = self.compare(*command)
+        rows = list(csv.DictReader(io.StringIO(self.succeed("compare", *command, *TINY, "--csv").out)))
+        seeds = [(result, seed) for result in report["results"] for seed in result["seeds"]]
+        self.assertEqual(len(rows), len(seeds))
+        for row, (result, seed) in zip(rows, seeds):
+            self.assertEqual((row["config"], float(row["loss"]), int(row["seed"])), (result["config"], seed["loss"], seed["seed"]))
+            self.assertEqual([float(row["this_text_low"]), float(row["this_text_high"])], result["this_text"]["ci95"])
+            self.assertEqual((int(row["updates"]), float(row["mean"]), row["leaks"]), (12, result["mean"], str(result.get("leaks", False)).lower()))
+        lines = self.succeed("compare", *command, *TINY, "--markdown").out.splitlines()
+        self.assertEqual(lines[0], "| rank | config | loss | spread | above best, this text | params | seconds |")
+        self.assertEqual(len(lines), 4)
+        self.assertTrue(lines[3].startswith("| leaks | ladder/average |"))
+        self.assertIn("exclude one another", self.fail_with(2, "compare", *command, *TINY, "--csv", "--json"))
+
+    def test_what_cannot_be_told_apart_is_said_with_the_seeds_that_would_tell(self):
+        outcome = self.succeed("compare", "ladder/attention", "--vary", "n_head=1,2", "--seeds", "2", *TINY[:-1], "--json")
+        self.assertRegex(outcome.err, r"not distinguishable from ladder/attention n_head=. on this text: ladder/attention n_head=. \(0\.0")
+
+
+class LadderTest(CompareTest):
+    def test_climbs_every_rung_and_says_what_each_adds(self):
+        command = ["compare", "ladder", "--max_iters", "6", "--out", "out", *QUICK, "--quiet"]
+        report = self.succeed(*command, "--json").json
+        rungs = [row["config"] for row in report["ladder"]["rungs"]]
+        self.assertEqual(rungs, [f"ladder/{name}" for name in ("bigram", "average", "average-causal", "masked", "attention", "attention-multihead",
+                                                                "transformer", "post-norm")])
+        loss = {row["config"]: row["mean"] for row in report["results"]}
+        for row in report["ladder"]["rungs"]:
+            self.assertEqual(row["leaks"], row["config"] == "ladder/average")
+            self.assertEqual(row["step"] is None, row["config"] in ("ladder/bigram", "ladder/average"))
+            if row["step"]:
+                self.assertAlmostEqual(row["step"]["difference"], loss[row["config"]] - loss[row["step"]["below"]], places=6)
+        self.assertEqual(report["ladder"]["rungs"][2]["step"]["below"], "ladder/bigram")
+        table = self.on_a_terminal(*command)
+        self.assertLessEqual(max(map(len, table.splitlines())), 80)
+        self.assertEqual(len(table.splitlines()), 12)
+        self.assertIn("average (leaks)", table)
+        self.assertIn("counting pairs", table)
 
 
 if __name__ == "__main__":
