@@ -3,8 +3,10 @@
 import csv
 import fcntl
 import io
+import json
 import os
 import pty
+import shutil
 import struct
 import subprocess
 import termios
@@ -80,6 +82,27 @@ class EqualTest(CompareTest):
 
     def test_another_word_is_refused(self):
         self.assertIn("--equal", self.fail_with(2, "compare", "ladder/bigram", "--equal", "steps"))
+
+
+class TuneRateTest(CompareTest):
+    def test_each_config_gets_a_rate_of_its_own_whatever_breaks_off_or_runs_at_once(self):
+        command = ["ladder/bigram", "ladder/attention", "--tune-rate", "3", "--learning_rate", "1e-3"]
+        report = self.compare(*command, "--out", "out")
+        rates = {row["config"]: row["learning_rate"] for row in report["tuned_rates"]}
+        self.assertEqual(rates, {"ladder/bigram": 0.002, "ladder/attention": 0.002})  # so short a training wants the highest
+        self.assertTrue(any("ladder/bigram: 0.002 (x 2), the highest tried" in remark for remark in report["remarks"]))
+        for run in ("ladder-bigram-seed1337", "rates/ladder-bigram-rates-x2-seed2337"):
+            self.assertEqual(json.loads((self.folder / "out" / run / "config.json").read_text())["train"]["learning_rate"], 0.002)
+        shutil.rmtree(self.folder / "out/ladder-bigram-seed1337")  # as if broken off after the rates were chosen
+        shutil.rmtree(self.folder / "out/rates/ladder-attention-rates-x1-seed2337")
+        again = self.compare(*command, "--out", "out", "--jobs", "2")
+        self.assertEqual([row["mean"] for row in again["results"]], [row["mean"] for row in report["results"]])
+        self.assertEqual(again["tuned_rates"], report["tuned_rates"])
+
+    def test_what_leaves_nothing_to_choose_is_refused(self):
+        for words, line in ((["--equal", "seconds"], "--tune-rate 3 needs to know how long each config trains"),
+                            (["--vary", "learning_rate=1e-3,1e-2"], "--tune-rate 3 chooses the learning rates, and --vary train.learning_rate gives them")):
+            self.assertIn(line, self.fail_with(2, "compare", "ladder/bigram", "--tune-rate", "3", *words, *TINY))
 
 
 class RunsTest(CompareTest):

@@ -381,6 +381,20 @@ TEST_CASE("configs get as many tokens as the first, or the seconds that it took,
   CHECK(contains(line, "--jobs 2 excludes --equal seconds"));
 }
 
+TEST_CASE("within the train split, the validation split is neither trained on nor scored") {
+  const TestFolder folder;
+  const ResolvedConfig config = config_of("a", text_file(folder.path(), "text"));
+  CompareOptions options = options_for(folder.path() / "out", 1);
+  options.within_train_split = true;
+  const Comparison comparison = compare({config}, options);
+  CHECK(comparison.tokens == 359);  // a tenth of the 3,600 characters to train on, the first of which nothing predicts
+  Record again;
+  CHECK(to_json(compare({config}, options, again.hooks())) == to_json(comparison));
+  CHECK(again.reused == Names{"a-seed50"});
+  options.within_train_split = false;
+  CHECK(failure_of([&] { compare({config}, options); }).first == ExitCode::busy);
+}
+
 TEST_CASE("a length in seconds is kept by a comparison that is started again") {
   const TestFolder folder;
   const ResolvedConfig config = config_of("a", text_file(folder.path(), "text"));

@@ -22,6 +22,7 @@
 #include "experiment/compare/comparison_report.h"
 #include "experiment/compare/earlier_run.h"
 #include "experiment/compare/kept_losses.h"
+#include "experiment/held_out.h"
 #include "experiment/own_process.h"
 #include "experiment/run_names.h"
 #include "inference/model_types.h"
@@ -107,7 +108,7 @@ class Comparer {
         options_(options),
         hooks_(hooks),
         out_(open_if_there(options.out)),
-        corpus_(load_common_text(configs_, options.out, hooks.reading)),
+        corpus_(corpus_of(configs_, options, hooks)),
         first_seed_(options.first_seed.value_or(configs_.front().config.train.seed)) {
     if (options.equal != Equal::nothing)
       if (const auto length = known_length(configs_.front(), options.equal, corpus_.train().size())) equal(*length);
@@ -170,6 +171,12 @@ class Comparer {
     std::unique_ptr<ChildProcess> process;
     double begun;  ///< by steady_seconds()
   };
+
+  static Corpus corpus_of(const std::vector<ResolvedConfig>& configs, const CompareOptions& options,
+                          const CompareHooks& hooks) {
+    Corpus corpus = load_common_text(configs, options.out, hooks.reading);
+    return options.within_train_split ? train_split_of(corpus) : corpus;
+  }
 
   static std::vector<ResolvedConfig> prepared(std::vector<ResolvedConfig> configs, const CompareOptions& options) {
     check_options(configs, options);
@@ -470,6 +477,7 @@ Comparison compare(std::vector<ResolvedConfig> configs, const CompareOptions& op
   if (!comparer.run()) return {.complete = false};
   Comparison comparison = rank_configs(comparer.results());
   comparison.notes = comparer.notes();
+  comparison.rates = options.rates;
   write_file_atomically(comparer.out() / "compare.json", to_json(comparison).dump(2) + "\n");
   return comparison;
 }

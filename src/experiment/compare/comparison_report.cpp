@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "experiment/compare/tuned_rates.h"
 #include "report/csv.h"
 #include "report/format.h"
 
@@ -344,6 +345,7 @@ nlohmann::ordered_json to_json(const Comparison& comparison) {
   json["split"] = "val";
   json["tokens"] = comparison.tokens;
   json["comparisons"] = comparison.pairs;
+  for (const TunedRate& rate : comparison.rates) json["tuned_rates"].push_back(to_json(rate));
   if (const auto design = design_of(comparison)) json["seeds_needed"] = power_json(*design);
   json["remarks"] = remarks(comparison);
   return json;
@@ -395,6 +397,12 @@ std::vector<std::string> remarks(const Comparison& comparison) {
 
 std::vector<std::string> run_remarks(const Comparison& comparison) {
   std::vector<std::string> lines = comparison.notes;
+  if (!comparison.rates.empty()) {
+    std::vector<std::string> rates;
+    for (const TunedRate& rate : comparison.rates) rates.push_back(describe(rate));
+    lines.push_back("learning rates chosen with a seed that is not compared, on a part held out of the train split: " +
+                    joined(rates, "; "));
+  }
   lines.emplace_back(
       comparison.trained_before
           ? "each run is scored at its best checkpoint, chosen by its evaluations on this very split: that flatters a "

@@ -103,12 +103,7 @@ ResolvedConfig load_variant(const std::string& config, const std::vector<VariedO
     differs += " " + in_name(varied[i], places[i]);
   }
   ResolvedConfig resolved = load_config(config, all);
-  resolved.config.name += differs;
-  if (resolved.config.name.size() > longest_name)
-    throw Error(ExitCode::usage, "the variant \"" + printable(resolved.config.name, 2 * longest_name) +
-                                     "\" has a name of " + std::to_string(resolved.config.name.size()) +
-                                     " bytes, above the limit of " + std::to_string(longest_name) +
-                                     "; give its config a shorter name, or vary less");
+  name_by(resolved, differs);
   return resolved;
 }
 
@@ -123,6 +118,15 @@ void refuse_same(const ResolvedConfig& variant, std::map<std::string, std::strin
 }
 
 }  // namespace
+
+void name_by(ResolvedConfig& variant, const std::string& differs) {
+  std::string& name = variant.config.name;
+  name += differs;
+  if (name.size() > longest_name)
+    throw Error(ExitCode::usage, "the variant \"" + printable(name, 2 * longest_name) + "\" has a name of " +
+                                     std::to_string(name.size()) + " bytes, above the limit of " +
+                                     std::to_string(longest_name) + "; give its config a shorter name, or vary less");
+}
 
 VariedOption parse_varied(const std::string& given) {
   const std::string said = "--vary " + printable(given);
