@@ -17,6 +17,7 @@
 #include "experiment/compare/common_text.h"
 #include "experiment/compare/comparison_report.h"
 #include "experiment/compare/ladder.h"
+#include "experiment/compare/target.h"
 #include "experiment/compare/tuned_rates.h"
 #include "experiment/compare/variants.h"
 #include "report/format.h"
@@ -39,6 +40,7 @@ struct Arguments : TrainingArguments {
   std::function<bool(const std::string& option)> given;  ///< on the command line
   std::int64_t only = 0;                                 ///< the one run that this process is for, from 1; 0: all
   std::string equal, out;
+  double target = 0;                      ///< loss whose time is asked for; 0: none
   std::int64_t tune_rate = 0;             ///< rates tried for each config; 0: none
   bool rates_only = false;                ///< this process is for one of those trainings
   std::vector<std::string> rate_factors;  ///< that they led to, of each config: for a process of one run
@@ -87,6 +89,7 @@ CompareOptions compare_options(const Arguments& arguments, const std::filesystem
   CompareOptions options;
   options.seeds = arguments.seeds;
   options.jobs = arguments.jobs;
+  if (arguments.target > 0) options.target = arguments.target;
   options.equal = enum_value<Equal>(arguments.equal).value_or(Equal::nothing);
   options.out = out;
   options.trainer = trainer_options(arguments, {});
@@ -179,7 +182,8 @@ void compare_trained(const Arguments& arguments) {
     folder.emplace(arguments.out, "compare", /*goes_on=*/true);
     refuse_foreign_results(folder->path());
   }
-  const Comparison comparison = compare_runs(arguments.presets, arguments);
+  Comparison comparison = compare_runs(arguments.presets, arguments);
+  if (arguments.target > 0) find_target(comparison, arguments.target);
   if (folder) write_file_atomically(folder->path() / "compare.json", to_json(comparison).dump(2) + "\n");
   print_comparison(comparison, form_of(arguments));
   if (arguments.page) write_comparison_page(comparison, folder->path());
@@ -211,6 +215,7 @@ CompareOptions rates_options(const Arguments& arguments, const std::vector<Resol
   options.seeds = 1;
   options.first_seed = configs.front().config.train.seed + most_seeds;
   options.within_train_split = true;
+  options.target.reset();
   return options;
 }
 
@@ -308,6 +313,9 @@ void add_compare(Options& options) {
   options.add("--only", arguments->only, "train only this run, counted from 1").positive().hidden();
   options.flag("--rates-only", arguments->rates_only, "train one of the runs that rates are chosen by").hidden();
   options.add("--rate-factors", arguments->rate_factors, "of each config's learning rates").hidden();
+  options.add("--target", arguments->target, "also print after how many updates and seconds each config had this loss")
+      .positive()
+      .default_text("none");
   options.flag("--csv", arguments->csv, "print a row for each seed, with all figures, as CSV");
   options.flag("--markdown", arguments->markdown, "print the table as Markdown");
   options.flag("--page", arguments->page, "write compare.html too: a web page of each config's best run");

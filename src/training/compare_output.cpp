@@ -13,6 +13,7 @@
 #include "cli/process.h"
 #include "cli/run_page.h"
 #include "experiment/compare/comparison_report.h"
+#include "experiment/compare/target.h"
 #include "page/page.h"
 #include "report/log.h"
 
@@ -88,6 +89,10 @@ void print_comparison(const Comparison& comparison, ComparisonForm form, const s
     print(to_table(ladder->rungs, ladder->counted), markdown);
   else
     print(to_table(comparison, /*narrow=*/markdown || is_narrow()), markdown);
+  if (comparison.target && (form == ComparisonForm::table || markdown)) {
+    print_text("\n");
+    print(target_table(comparison), markdown);
+  }
   for (const std::string& remark : ladder ? remarks(ladder->rungs) : remarks(comparison)) log_note(remark);
   if (ladder)
     for (const std::string& remark : run_remarks(comparison)) log_note(remark);

@@ -170,6 +170,20 @@ class FormsTest(CompareTest):
         self.assertTrue(lines[3].startswith("| leaks | ladder/average |"))
         self.assertIn("exclude one another", self.fail_with(2, "compare", *command, *TINY, "--csv", "--json"))
 
+    def test_the_first_evaluation_at_the_target_is_told_where_every_seed_reached_it(self):
+        command = ["compare", "ladder/bigram", "--vary", "learning_rate=1e-1,1e-5", "--seeds", "2", "--target", "4", "--out", "out", *TINY[:-3],
+                   "--max_iters", "30", "--quiet"]
+        report = self.succeed(*command, "--json").json
+        self.assertEqual(report["target"], 4)
+        for seed in report["results"][0]["seeds"]:
+            rows = [json.loads(line) for line in (self.folder / seed["run"] / "metrics.jsonl").read_text().splitlines()]
+            first = next(row for row in rows if row["kind"] == "eval" and row["val_loss"] <= 4)
+            self.assertEqual(seed["target"], {"step": first["step"], "seconds": first["seconds"]})
+        self.assertEqual([seed["target"] for seed in report["results"][1]["seeds"]], [None, None])
+        lines = self.on_a_terminal(*command).splitlines()
+        self.assertRegex(lines[-2], r"^ladder/bigram learning_rate=1e-1 +2 of 2 +[12]0 +[0-9.]+$")
+        self.assertRegex(lines[-1], r"^ladder/bigram learning_rate=1e-5 +0 of 2$")
+
     def test_what_cannot_be_told_apart_is_said_with_the_seeds_that_would_tell(self):
         outcome = self.succeed("compare", "ladder/attention", "--vary", "n_head=1,2", "--seeds", "2", *TINY[:-1], "--json")
         self.assertRegex(outcome.err, r"not distinguishable from ladder/attention n_head=. on this text: ladder/attention n_head=. \(0\.0")

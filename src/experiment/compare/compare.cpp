@@ -22,6 +22,7 @@
 #include "experiment/compare/comparison_report.h"
 #include "experiment/compare/earlier_run.h"
 #include "experiment/compare/kept_losses.h"
+#include "experiment/compare/target.h"
 #include "experiment/held_out.h"
 #include "experiment/own_process.h"
 #include "experiment/run_names.h"
@@ -478,6 +479,7 @@ Comparison compare(std::vector<ResolvedConfig> configs, const CompareOptions& op
   Comparison comparison = rank_configs(comparer.results());
   comparison.notes = comparer.notes();
   comparison.rates = options.rates;
+  if (options.target) find_target(comparison, *options.target);
   write_file_atomically(comparer.out() / "compare.json", to_json(comparison).dump(2) + "\n");
   return comparison;
 }

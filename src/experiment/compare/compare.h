@@ -37,6 +37,7 @@ struct CompareOptions {
   /// What every config gets as much of as the first one does, whose length is its own or one of the above. Where only
   /// its training can tell how much that is, its first seed is trained before all else.
   Equal equal = Equal::nothing;
+  std::optional<double> target;  ///< loss whose time is looked up in the runs' metrics
   /// Train and score on the train split alone, whose last part is held out (experiment/held_out.h): for choosing.
   bool within_train_split = false;
   std::vector<TunedRate> rates = {};  ///< that the configs were given, for the report

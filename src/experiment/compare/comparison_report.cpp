@@ -62,11 +62,20 @@ nlohmann::ordered_json seed_json(const SeedRun& run) {
   return json;
 }
 
-nlohmann::ordered_json result_json(const ConfigResult& result) {
+/// {"step","seconds"}, or null where the run never came so far.
+nlohmann::ordered_json reached_json(const std::optional<ReachedTarget>& reached) {
+  if (!reached) return nullptr;
+  return {{"step", reached->step}, {"seconds", reached->seconds}};
+}
+
+nlohmann::ordered_json result_json(const ConfigResult& result, bool has_target) {
   nlohmann::ordered_json json = {{"config", result.runs.config}, {"params", result.runs.params}};
   json["block_size"] = result.runs.block_size;
   json["seeds"] = nlohmann::ordered_json::array();
-  for (const SeedRun& run : result.runs.seeds) json["seeds"].push_back(seed_json(run));
+  for (const SeedRun& run : result.runs.seeds) {
+    json["seeds"].push_back(seed_json(run));
+    if (has_target) json["seeds"].back()["target"] = reached_json(run.reached);
+  }
   json["mean"] = result.mean.mean;
   add_interval(json, result.mean.more_text.ci95);
   add_interval(json["this_text"], result.mean.this_text.ci95);
@@ -326,6 +335,8 @@ std::vector<std::string> csv_row(const ConfigResult& result, const SeedRun& run)
   fields.push_back(result.versus_best ? number(result.versus_best->mean) : "");
   add_claim(fields, result.versus_best.value_or(none).this_text, true);
   add_claim(fields, result.versus_best.value_or(none).more_text, true);
+  fields.push_back(run.reached ? count(run.reached->step) : "");
+  fields.push_back(run.reached ? number(run.reached->seconds) : "");
   return fields;
 }
 
@@ -341,10 +352,12 @@ nlohmann::ordered_json difference_json(const std::optional<MeanEstimate>& differ
 
 nlohmann::ordered_json to_json(const Comparison& comparison) {
   nlohmann::ordered_json json = {{"results", nlohmann::ordered_json::array()}};
-  for (const ConfigResult& result : comparison.results) json["results"].push_back(result_json(result));
+  for (const ConfigResult& result : comparison.results)
+    json["results"].push_back(result_json(result, comparison.target.has_value()));
   json["split"] = "val";
   json["tokens"] = comparison.tokens;
   json["comparisons"] = comparison.pairs;
+  if (comparison.target) json["target"] = *comparison.target;
   for (const TunedRate& rate : comparison.rates) json["tuned_rates"].push_back(to_json(rate));
   if (const auto design = design_of(comparison)) json["seeds_needed"] = power_json(*design);
   json["remarks"] = remarks(comparison);
@@ -364,7 +377,7 @@ std::string to_csv(const Comparison& comparison) {
       "config,rank,leaks,params,block_size,seed,loss,seconds,tokens_per_second,jobs,step,updates,ended,scored,"
       "lowest_loss,lowest_step,failure,run,mean,spread,this_text_low,this_text_high,more_text_low,more_text_high,"
       "above_best,above_best_this_text_low,above_best_this_text_high,above_best_this_text_p,"
-      "above_best_more_text_low,above_best_more_text_high,above_best_more_text_p";
+      "above_best_more_text_low,above_best_more_text_high,above_best_more_text_p,target_step,target_seconds";
   std::string rows = std::string(headings) + "\n";
   for (const ConfigResult& result : comparison.results)
     for (const SeedRun& run : result.runs.seeds) rows += joined(csv_row(result, run), ",") + "\n";

@@ -22,6 +22,12 @@ enum class ScoredAt {
   best,  ///< those of its lowest validation loss, as earlier programs scored: the lowest of many flatters
 };
 
+/// The first evaluation that found a loss at or under a target.
+struct ReachedTarget {
+  std::int64_t step = 0;
+  double seconds = 0;
+};
+
 /// One config trained with one seed, scored on the whole validation split.
 struct SeedRun {
   std::int64_t seed = 0;
@@ -36,8 +42,9 @@ struct SeedRun {
   std::int64_t lowest_step = 0;                                  ///< of that evaluation
   std::int64_t jobs = 1;  ///< trainings that shared the machine; more than one: times compare with nothing
   std::filesystem::path run = {};
-  std::string failure = {};        ///< why there is no loss (training diverged); empty where there is one
-  std::vector<float> losses = {};  ///< of every token, in the order of the text
+  std::string failure = {};                   ///< why there is no loss (training diverged); empty where there is one
+  std::vector<float> losses = {};             ///< of every token, in the order of the text
+  std::optional<ReachedTarget> reached = {};  ///< where the comparison has a target
 };
 
 /// One config with all its seeds.
@@ -73,6 +80,7 @@ struct Comparison {
   std::int64_t pairs = 0;                  ///< of ranked configs
   std::vector<std::string> notes = {};     ///< what else a reader of the table must know
   std::vector<TunedRate> rates = {};       ///< one for each config; empty: each has its own
+  std::optional<double> target = {};       ///< loss whose time is asked for
   bool trained_before = false;             ///< runs scored at their best checkpoints, not trained by this comparison
   bool complete = true;                    ///< false: stopped before every run had ended, and then there are no results
 };
