@@ -44,15 +44,19 @@ std::set<std::int64_t> common_seeds(const std::vector<Group>& groups) {
 /// Takes all but the common seeds, or all but the first ones, out of every group: only as many as all have pair.
 void keep_what_pairs(std::vector<Group>& groups, std::vector<std::string>& remarks) {
   const std::set<std::int64_t> common = common_seeds(groups);
-  const std::size_t fewest = std::ranges::min(groups, {}, [](const Group& group) { return group.size(); }).size();
+  std::size_t fewest = groups.front().size();
+  for (const Group& group : groups) fewest = std::min(fewest, group.size());
   std::vector<std::string> left_out;
   for (Group& group : groups) {
-    const auto stays = [&](const TrainedRun& run) {
-      return common.empty() ? &run < group.data() + fewest : common.contains(run.seed.seed);
-    };
-    const auto end = std::stable_partition(group.begin(), group.end(), stays);
-    for (auto run = end; run != group.end(); ++run) left_out.push_back(run->name);
-    group.erase(end, group.end());
+    Group kept;
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      const bool pairs = common.empty() ? i < fewest : common.contains(group[i].seed.seed);
+      if (pairs)
+        kept.push_back(std::move(group[i]));
+      else
+        left_out.push_back(group[i].name);
+    }
+    group = std::move(kept);
   }
   if (!left_out.empty())
     remarks.push_back("left out, since runs are compared seed by seed and not every config has theirs: " +
