@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/heartbeat.h"
@@ -74,9 +75,12 @@ void choose_text(ResolvedConfig& config) {
   std::error_code ignored;
   const auto is_there = [&](const std::string& name) { return std::filesystem::exists(name, ignored); };
   if (!nobody_named(origin) || std::all_of(text.begin(), text.end(), is_there)) return;
-  log_note("no text was named, and " + joined(text, ", ") + " is not there: using the sample built into the program, " +
-           format_count(static_cast<std::int64_t>(sample_text().size())) +
-           " characters, so expect little; to train on your own: --text FILE");
+  const std::string note = "no text was named, and " + joined(text, ", ") +
+                           " is not there: using the sample built into the program, " +
+                           format_count(static_cast<std::int64_t>(sample_text().size())) +
+                           " characters, so expect little; to train on your own: --text FILE";
+  static std::string said;  // many configs of one command want to say the same
+  if (std::exchange(said, note) != note) log_note(note);
   text = {std::string(sample_text_name)};
   origin = "built in";
 }

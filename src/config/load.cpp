@@ -151,9 +151,9 @@ void Layers::add_override(const Override& setting) {
 }
 
 void Layers::say_once(const std::string& option, const Override& setting) {
-  const bool by_set = setting.flag.empty() || setting.flag == "--set";
-  const std::string said =
-      printable(by_set ? "--set " + setting.key + "=" + setting.value : setting.flag + " " + setting.value);
+  const std::string flag = setting.flag.empty() ? "--set" : setting.flag;
+  const bool names_key = flag == "--set" || flag == "--vary";  // others are the key's own
+  const std::string said = printable(flag + " " + (names_key ? setting.key + "=" : "") + setting.value);
   if (const auto [first, fresh] = said_.emplace(option, said); !fresh)
     throw Error(ExitCode::usage,
                 option + " is given twice, by " + first->second + " and by " + said + "; give it once");

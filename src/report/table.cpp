@@ -93,6 +93,17 @@ std::string line(const std::vector<std::string>& cells, const std::vector<Column
   return out;
 }
 
+std::string markdown_line(const std::vector<std::string>& cells, std::size_t count) {
+  std::string line = "|";
+  for (std::size_t i = 0; i < count; ++i) {
+    std::string cell = i < cells.size() ? cells[i] : std::string();
+    for (std::size_t bar = cell.find('|'); bar != std::string::npos; bar = cell.find('|', bar + 2))
+      cell.insert(bar, 1, '\\');
+    line += " " + cell + " |";
+  }
+  return line + "\n";
+}
+
 std::size_t whole_width(const std::vector<Column>& columns) {
   std::size_t width = columns.empty() ? 0 : 2 * (columns.size() - 1);
   for (const Column& column : columns) width += column.width;
@@ -140,6 +151,20 @@ std::string Table::text(std::size_t limit) const {
   if (limit > 0) shrink(columns, limit);
   std::string out = headings_.empty() ? "" : line(headings_, columns);
   for (const auto& row : rows_) out += line(row, columns);
+  return out;
+}
+
+std::string Table::markdown() const {
+  std::size_t count = headings_.size();
+  for (const auto& row : rows_) count = std::max(count, row.size());
+  std::string out = markdown_line(headings_, count) + "|";
+  for (std::size_t i = 0; i < count; ++i) {
+    const bool figures =
+        std::ranges::all_of(rows_, [i](const auto& row) { return i >= row.size() || is_figure(row[i]); });
+    out += figures ? " ---: |" : " --- |";
+  }
+  out += "\n";
+  for (const auto& row : rows_) out += markdown_line(row, count);
   return out;
 }
 

@@ -1,4 +1,4 @@
-// Rows of cells as aligned plain text. Does not know what the cells mean.
+// Rows of cells as aligned plain text, or as Markdown. Does not know what the cells mean.
 #pragma once
 
 #include <cstddef>
@@ -20,6 +20,8 @@ class Table {
   /// cells are broken at spaces, commas and slashes, words of more than 24 columns anywhere, the widest column first;
   /// figures of up to 14 columns stay whole.
   std::string text(std::size_t limit = 0) const;
+  /// As Markdown, numbers aligned to the right; a bar within a cell is escaped.
+  std::string markdown() const;
 
  private:
   std::vector<std::string> headings_;

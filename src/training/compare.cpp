@@ -1,23 +1,31 @@
 // `chargpt compare CONFIG…`: several configs, several seeds, one ranked table.
 #include "experiment/compare/compare.h"
 
-#include <cstdio>
+#include <algorithm>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/quote.h"
 #include "cli/failure.h"
-#include "cli/print_json.h"
-#include "cli/print_text.h"
 #include "cli/process.h"
 #include "cli/run_text.h"
 #include "cli/signals.h"
+#include "experiment/compare/common_text.h"
 #include "experiment/compare/comparison_report.h"
+#include "experiment/compare/ladder.h"
+#include "experiment/compare/target.h"
+#include "experiment/compare/tuned_rates.h"
+#include "experiment/compare/variants.h"
 #include "report/format.h"
 #include "report/log.h"
 #include "run/run_folder.h"
 #include "training/commands.h"
+#include "training/compare_output.h"
+#include "training/compare_runs.h"
 #include "training/listeners.h"
 #include "training/training.h"
 
@@ -27,14 +35,21 @@ namespace {
 
 struct Arguments : TrainingArguments {
   std::vector<std::string> presets;
+  std::vector<std::string> varied;
   std::int64_t seeds = 1, jobs = 1;
-  std::int64_t only = 0;  ///< the one run that this process is for, from 1; 0: all
-  std::string out;
+  std::function<bool(const std::string& option)> given;  ///< on the command line
+  std::int64_t only = 0;                                 ///< the one run that this process is for, from 1; 0: all
+  std::string equal, out;
+  double target = 0;                      ///< loss whose time is asked for; 0: none
+  std::int64_t tune_rate = 0;             ///< rates tried for each config; 0: none
+  bool rates_only = false;                ///< this process is for one of those trainings
+  std::vector<std::string> rate_factors;  ///< that they led to, of each config: for a process of one run
+  bool csv = false, markdown = false, page = false;
 };
 
 /// The command line of a process for run `number` alone.
 std::vector<std::string> job_command(const Arguments& arguments, const std::filesystem::path& out,
-                                     std::int64_t number) {
+                                     const std::vector<TunedRate>& rates, bool rates_only, std::int64_t number) {
   std::vector<std::string> words{"compare"};
   words.insert(words.end(), arguments.presets.begin(), arguments.presets.end());
   const std::vector<std::string> settings = as_arguments(arguments.config.overrides());
@@ -42,7 +57,12 @@ std::vector<std::string> job_command(const Arguments& arguments, const std::file
   const auto add = [&words](const std::string& option, const std::string& value) {
     words.push_back(option + "=" + value);
   };
+  for (const std::string& varied : arguments.varied) add("--vary", varied);
   add("--seeds", std::to_string(arguments.seeds));
+  if (!arguments.equal.empty()) add("--equal", arguments.equal);
+  for (const TunedRate& rate : rates) add("--rate-factors", nlohmann::json(rate.factor).dump());
+  if (arguments.tune_rate > 0) add("--tune-rate", std::to_string(arguments.tune_rate));
+  if (rates_only) words.emplace_back("--rates-only");
   add("--jobs", std::to_string(arguments.jobs));
   add("--only", std::to_string(number));
   add("--out", out.string());
@@ -69,6 +89,8 @@ CompareOptions compare_options(const Arguments& arguments, const std::filesystem
   CompareOptions options;
   options.seeds = arguments.seeds;
   options.jobs = arguments.jobs;
+  if (arguments.target > 0) options.target = arguments.target;
+  options.equal = enum_value<Equal>(arguments.equal).value_or(Equal::nothing);
   options.out = out;
   options.trainer = trainer_options(arguments, {});
   return options;
@@ -102,37 +124,160 @@ CompareHooks hooks_for(const Arguments& arguments, std::shared_ptr<ProgressPrint
   return hooks;
 }
 
-void run_compare(const Arguments& arguments) {
-  std::vector<ResolvedConfig> configs;
+std::vector<ResolvedConfig> configs_of(const Arguments& arguments) {
+  std::vector<VariedOption> varied;
+  for (const std::string& given : arguments.varied) varied.push_back(parse_varied(given));
+  std::vector<std::string> presets;
   for (const std::string& preset : arguments.presets) {
-    configs.push_back(load_config(preset, arguments.config.overrides()));
-    check_model(configs.back());
-    choose_text(configs.back());
+    if (preset == ladder_word)
+      for (const Rung& rung : ladder()) presets.emplace_back(rung.preset);
+    else
+      presets.push_back(preset);
   }
+  std::vector<ResolvedConfig> configs = load_variants(presets, varied, arguments.config.overrides());
+  for (ResolvedConfig& config : configs) {
+    check_model(config);
+    choose_text(config);
+  }
+  return configs;
+}
+
+/// Whether the words are runs. Error usage where only some of them are, and for what only trainings obey.
+bool compares_runs(const Arguments& arguments) {
+  const auto run = std::ranges::find_if(arguments.presets, names_run);
+  if (run == arguments.presets.end()) return false;
+  if (const auto config = std::ranges::find_if_not(arguments.presets, names_run); config != arguments.presets.end())
+    throw Error(ExitCode::usage, printable(*run) + " is a run, and " + printable(*config) +
+                                     " is none; compare runs with runs or configs with configs");
+  const auto refuse = [](const std::string& option) {
+    throw Error(ExitCode::usage, option + " is for trainings, and runs are compared as they are; leave it out");
+  };
+  for (const char* option : {"--vary", "--seeds", "--equal", "--tune-rate", "--jobs"})
+    if (arguments.given(option)) refuse(option);
+  for (const Override& setting : arguments.config.overrides()) refuse(setting.flag);
+  return true;
+}
+
+/// Whether what is compared is the ladder as such.
+bool climbs_ladder(const Arguments& arguments) {
+  return arguments.presets == std::vector<std::string>{std::string(ladder_word)} && arguments.varied.empty();
+}
+
+/// Error usage for more than one.
+ComparisonForm form_of(const Arguments& arguments) {
+  if (arguments.output.json + arguments.csv + arguments.markdown > 1)
+    throw Error(ExitCode::usage, "--json, --csv and --markdown exclude one another; give one");
+  return arguments.output.json ? ComparisonForm::json
+         : arguments.csv       ? ComparisonForm::csv
+         : arguments.markdown  ? ComparisonForm::markdown
+                               : ComparisonForm::table;
+}
+
+/// Nothing is written unless --out says where.
+void compare_trained(const Arguments& arguments) {
+  if (arguments.page && arguments.out.empty())
+    throw Error(ExitCode::usage, "--page writes into the folder of the comparison, and runs have none; give --out DIR");
+  std::optional<ResultsFolder> folder;
+  if (!arguments.out.empty()) {
+    folder.emplace(arguments.out, "compare", /*goes_on=*/true);
+    refuse_foreign_results(folder->path());
+  }
+  Comparison comparison = compare_runs(arguments.presets, arguments);
+  if (arguments.target > 0) find_target(comparison, arguments.target);
+  if (folder) write_file_atomically(folder->path() / "compare.json", to_json(comparison).dump(2) + "\n");
+  print_comparison(comparison, form_of(arguments));
+  if (arguments.page) write_comparison_page(comparison, folder->path());
+  if (folder) log_note("saved in " + folder->path().string());
+}
+
+/// Error usage for what leaves no rate to choose, or no length to choose it at.
+void check_tuning(const Arguments& arguments, const std::vector<ResolvedConfig>& configs) {
+  if (arguments.tune_rate == 0) return;
+  const std::string said = "--tune-rate " + std::to_string(arguments.tune_rate);
+  for (const ResolvedConfig& config : configs)
+    if (config.origin.at("train.learning_rate") == "--vary")
+      throw Error(ExitCode::usage, said +
+                                       " chooses the learning rates, and --vary train.learning_rate gives them; "
+                                       "leave one out");
+  const auto equal = enum_value<Equal>(arguments.equal);
+  if (equal && !known_length(configs.front(), *equal, 1))
+    throw Error(ExitCode::usage, said + " needs to know how long each config trains, and --equal " + arguments.equal +
+                                     " would find that out by training " + configs.front().config.name +
+                                     "; give the length with " +
+                                     (*equal == Equal::seconds ? "--max_seconds" : "--max_iters"));
+}
+
+/// The trainings that rates are chosen by: one seed that no comparison has, in OUT/rates.
+CompareOptions rates_options(const Arguments& arguments, const std::vector<ResolvedConfig>& configs,
+                             const std::filesystem::path& out) {
+  constexpr std::int64_t most_seeds = 1000;
+  CompareOptions options = compare_options(arguments, out / "rates");
+  options.seeds = 1;
+  options.first_seed = configs.front().config.train.seed + most_seeds;
+  options.within_train_split = true;
+  options.target.reset();
+  return options;
+}
+
+[[noreturn]] void stop(ResultsFolder& folder) {
+  log_note("stopped; the same command with --out " + folder.path().string() + " continues");
+  throw Stopped{stopping_signal()};
+}
+
+std::vector<TunedRate> tuned_rates(const Arguments& arguments, const std::vector<ResolvedConfig>& configs,
+                                   ResultsFolder& folder, const CompareHooks& hooks) {
+  CompareOptions options = rates_options(arguments, configs, folder.path());
+  options.start = [&](std::int64_t number) {
+    return std::make_unique<ChildProcess>(job_command(arguments, folder.path(), {}, true, number));
+  };
+  log_note("choosing learning rates: " + std::to_string(arguments.tune_rate) + " trainings of each config");
+  const Comparison candidates = compare(rate_candidates(configs, arguments.tune_rate), options, hooks);
+  if (!candidates.complete) stop(folder);
+  std::vector<TunedRate> rates = choose_rates(configs, arguments.tune_rate, candidates);
+  for (const TunedRate& rate : rates) log_note("learning rate of " + describe(rate));
+  return rates;
+}
+
+/// This process is for one run of a comparison that another one leads.
+void run_only(const Arguments& arguments, std::vector<ResolvedConfig> configs, const CompareHooks& hooks) {
+  CompareOptions options = compare_options(arguments, arguments.out);
+  if (arguments.rates_only) {
+    options = rates_options(arguments, configs, arguments.out);
+    configs = rate_candidates(configs, arguments.tune_rate);
+  }
+  for (std::size_t i = 0; i < std::min(configs.size(), arguments.rate_factors.size()); ++i)
+    scale_rates(configs[i], nlohmann::json::parse(arguments.rate_factors[i]).get<double>());
+  if (!compare_one(std::move(configs), options, arguments.only, hooks)) throw Stopped{stopping_signal()};
+}
+
+void run_compare(const Arguments& arguments) {
+  form_of(arguments);
+  if (compares_runs(arguments)) return compare_trained(arguments);
+  std::vector<ResolvedConfig> configs = configs_of(arguments);
+  check_tuning(arguments, configs);
   std::shared_ptr<ProgressPrinter> progress;
-  if (arguments.only > 0) {
-    const CompareOptions options = compare_options(arguments, arguments.out);
-    if (!compare_one(std::move(configs), options, arguments.only, hooks_for(arguments, progress)))
-      throw Stopped{stopping_signal()};
-    return;
-  }
+  const CompareHooks hooks = hooks_for(arguments, progress);
+  if (arguments.only > 0) return run_only(arguments, std::move(configs), hooks);
   ResultsFolder folder(arguments.out, "compare", /*goes_on=*/true);
   refuse_foreign_results(folder.path());
+  std::vector<TunedRate> rates;
+  if (arguments.tune_rate > 0) rates = tuned_rates(arguments, configs, folder, hooks);
+  for (std::size_t i = 0; i < rates.size(); ++i) scale_rates(configs[i], rates[i].factor);
   CompareOptions options = compare_options(arguments, folder.path());
+  options.rates = rates;
   options.start = [&](std::int64_t number) {
-    return std::make_unique<ChildProcess>(job_command(arguments, folder.path(), number));
+    return std::make_unique<ChildProcess>(job_command(arguments, folder.path(), rates, false, number));
   };
-  const Comparison comparison = compare(std::move(configs), options, hooks_for(arguments, progress));
+  const Comparison comparison = compare(configs, options, hooks);
   if (progress) progress->finish();
-  if (!comparison.complete) {
-    log_note("stopped; the same command with --out " + folder.path().string() + " continues");
-    throw Stopped{stopping_signal()};
+  if (!comparison.complete) stop(folder);
+  std::optional<LadderReport> report;
+  if (climbs_ladder(arguments)) {
+    const Corpus corpus = load_common_text(configs, folder.path(), reading_progress(arguments.output));
+    report = ladder_report(comparison, corpus, configs.front().config.model.block_size);
   }
-  if (arguments.output.json)
-    print_json(to_json(comparison));
-  else
-    print_table(to_table(comparison));
-  for (const std::string& remark : remarks(comparison)) log_note(remark);
+  print_comparison(comparison, form_of(arguments), report);
+  if (arguments.page) write_comparison_page(comparison, folder.path());
   log_note("saved in " + folder.path().string());
 }
 
@@ -140,13 +285,40 @@ void run_compare(const Arguments& arguments) {
 
 void add_compare(Options& options) {
   const auto arguments = std::make_shared<Arguments>();
-  const Option& config = options.add("CONFIG", arguments->presets, "presets or paths").required();
+  const Option& config =
+      options
+          .add("CONFIG", arguments->presets,
+               "presets or paths; ladder: every preset of the ladder; or runs, which are compared as they are")
+          .required();
+  arguments->given = [&options](const std::string& option) { return options.find(option).given(); };
+  options
+      .add("--vary", arguments->varied,
+           "train each config with each of these values: --vary model.n_head=1,2,4; repeated, with every combination")
+      .value_name("KEY=V,V");
   options.add("--seeds", arguments->seeds, "seeds per config: train.seed, train.seed + 1, …").range(1, 1000);
+  options
+      .add("--equal", arguments->equal,
+           "give every config as many updates, tokens or seconds as the first one (default: each has its own length)")
+      .one_of({"updates", "tokens", "seconds"});
+  options
+      .add("--tune-rate", arguments->tune_rate,
+           "first choose each config's learning rate among so many, a factor of 2 apart, with another seed on a part "
+           "of the train split")
+      .range(2, 15)
+      .default_text("none: each keeps its own");
   options
       .add("--jobs", arguments->jobs,
            "runs to train at once, sharing the threads; their times are marked, since they share the machine")
       .range(1, 4096);
   options.add("--only", arguments->only, "train only this run, counted from 1").positive().hidden();
+  options.flag("--rates-only", arguments->rates_only, "train one of the runs that rates are chosen by").hidden();
+  options.add("--rate-factors", arguments->rate_factors, "of each config's learning rates").hidden();
+  options.add("--target", arguments->target, "also print after how many updates and seconds each config had this loss")
+      .positive()
+      .default_text("none");
+  options.flag("--csv", arguments->csv, "print a row for each seed, with all figures, as CSV");
+  options.flag("--markdown", arguments->markdown, "print the table as Markdown");
+  options.flag("--page", arguments->page, "write compare.html too: a web page of each config's best run");
   options.add("--out", arguments->out, "folder of the runs and of compare.json (default runs/compare-<n>)");
   add_training_arguments(options, *arguments);
   arguments->config.help_shows(options, config, "", config_by_name);

@@ -344,6 +344,57 @@ TEST_CASE("one length and one first seed take the place of every config's own") 
   CHECK_FALSE(comparison.results[1].versus_best->this_text.p);  // one seed
 }
 
+TEST_CASE("configs get as many tokens as the first, or the seconds that it took, also when started again") {
+  const TestFolder folder;
+  const std::string text = text_file(folder.path(), "text");
+  ResolvedConfig wide = config_of("wide", text);
+  wide.config.train.batch_size = 8;
+  CompareOptions options = options_for(folder.path() / "tokens", 1);
+  options.equal = Equal::tokens;
+  const Comparison tokens = compare({config_of("first", text), wide}, options);
+  for (const ConfigResult& result : tokens.results)
+    CHECK(result.runs.seeds[0].steps == (result.runs.config == "wide" ? 10 : 20));
+  CHECK(tokens.notes == Names{"equal tokens: every config sees 640, as many as first, to the nearest update"});
+
+  options = options_for(folder.path() / "seconds", 2);
+  options.equal = Equal::seconds;
+  const auto clock = std::make_shared<FakeClock>();
+  options.trainer.clock = clock->look();
+  Record record, again;
+  CompareHooks hooks = record.hooks();
+  hooks.before_run = [&, also = hooks.before_run](const ComparedRun& about, Trainer& trainer) {
+    trainer.add_listener(clock);
+    also(about, trainer);
+  };
+  const std::vector<ResolvedConfig> configs{config_of("first", text), wide};
+  const Comparison seconds = compare(configs, options, hooks);
+  CHECK(record.ended == Names{"first-seed50", "wide-seed50", "first-seed51", "wide-seed51"});
+  const auto kept = parse_config(read_file(options.out / "wide-seed51" / "config.json"), "kept", {});
+  const ConfigResult& first = seconds.results[seconds.results[0].runs.config == "first" ? 0 : 1];
+  CHECK(kept.config.train.max_seconds == Approx(first.runs.seeds[0].seconds).margin(0.001));
+  CHECK(to_json(compare(configs, options, again.hooks())) == to_json(seconds));
+  CHECK(again.begun.empty());
+
+  options.jobs = 2;
+  const auto [code, line] = failure_of([&] { compare(configs, options); });
+  CHECK(code == ExitCode::usage);
+  CHECK(contains(line, "--jobs 2 excludes --equal seconds"));
+}
+
+TEST_CASE("within the train split, the validation split is neither trained on nor scored") {
+  const TestFolder folder;
+  const ResolvedConfig config = config_of("a", text_file(folder.path(), "text"));
+  CompareOptions options = options_for(folder.path() / "out", 1);
+  options.within_train_split = true;
+  const Comparison comparison = compare({config}, options);
+  CHECK(comparison.tokens == 359);  // a tenth of the 3,600 characters to train on, the first of which nothing predicts
+  Record again;
+  CHECK(to_json(compare({config}, options, again.hooks())) == to_json(comparison));
+  CHECK(again.reused == Names{"a-seed50"});
+  options.within_train_split = false;
+  CHECK(failure_of([&] { compare({config}, options); }).first == ExitCode::busy);
+}
+
 TEST_CASE("a length in seconds is kept by a comparison that is started again") {
   const TestFolder folder;
   const ResolvedConfig config = config_of("a", text_file(folder.path(), "text"));

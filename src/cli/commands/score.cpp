@@ -25,6 +25,7 @@
 #include "page/page.h"
 #include "page/text_page.h"
 #include "report/color.h"
+#include "report/csv.h"
 #include "report/format.h"
 #include "report/log.h"
 #include "report/surprise.h"
@@ -162,14 +163,6 @@ void print_as_json(const Arguments& arguments, const LoadedRun& run, const Score
   }
   json["scores"] = std::move(all);
   print_json(json, -1);
-}
-
-/// A field of RFC 4180.
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string field = "\"";
-  for (const char c : text) field += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return field + "\"";
 }
 
 void print_as_csv(const LoadedRun& run, const Score& score) {

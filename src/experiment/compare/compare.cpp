@@ -22,6 +22,8 @@
 #include "experiment/compare/comparison_report.h"
 #include "experiment/compare/earlier_run.h"
 #include "experiment/compare/kept_losses.h"
+#include "experiment/compare/target.h"
+#include "experiment/held_out.h"
 #include "experiment/own_process.h"
 #include "experiment/run_names.h"
 #include "inference/model_types.h"
@@ -66,6 +68,10 @@ void check_options(const std::vector<ResolvedConfig>& configs, const CompareOpti
 /// Seconds buy fewer steps on a machine that is shared, and not equally fewer.
 void check_jobs(const std::vector<ResolvedConfig>& configs, const CompareOptions& options) {
   if (options.jobs == 1) return;
+  if (options.equal == Equal::seconds)
+    throw Error(ExitCode::usage, "--jobs " + std::to_string(options.jobs) +
+                                     " excludes --equal seconds: trainings that share the machine would get fewer "
+                                     "steps for their seconds, and not all alike; leave out --jobs");
   for (const ResolvedConfig& resolved : configs)
     if (resolved.config.train.max_seconds > 0)
       throw Error(ExitCode::usage,
@@ -103,8 +109,10 @@ class Comparer {
         options_(options),
         hooks_(hooks),
         out_(open_if_there(options.out)),
-        corpus_(load_common_text(configs_, options.out, hooks.reading)),
+        corpus_(corpus_of(configs_, options, hooks)),
         first_seed_(options.first_seed.value_or(configs_.front().config.train.seed)) {
+    if (options.equal != Equal::nothing)
+      if (const auto length = known_length(configs_.front(), options.equal, corpus_.train().size())) equal(*length);
     for (std::size_t i = 0; i < configs_.size(); ++i) {
       const ModelConfig& model = configs_[i].config.model;
       check_model_config(model);
@@ -116,8 +124,9 @@ class Comparer {
 
   /// False where it was stopped. What is in the way of any of the runs is said before the first.
   bool run() {
-    for (const Entry& entry : entries()) refuse_another_run(entry.about.run, entry.config.config);
-    return options_.jobs > 1 ? run_at_once() : run_in_turn();
+    if (needs_first()) return run_after_first();
+    refuse_other_runs();
+    return options_.jobs > 1 ? run_at_once() : run_in_turn(entries());
   }
 
   /// One of the runs, while others may be under way beside it. False where it was stopped. Error io where the folder of
@@ -140,6 +149,9 @@ class Comparer {
     return out_->path();
   }
 
+  /// What a reader of the results must know besides.
+  const std::vector<std::string>& notes() const { return notes_; }
+
   /// Each config's runs by seed, whichever ended first.
   std::vector<ConfigRuns> results() {
     for (ConfigRuns& runs : results_)
@@ -161,6 +173,12 @@ class Comparer {
     double begun;  ///< by steady_seconds()
   };
 
+  static Corpus corpus_of(const std::vector<ResolvedConfig>& configs, const CompareOptions& options,
+                          const CompareHooks& hooks) {
+    Corpus corpus = load_common_text(configs, options.out, hooks.reading);
+    return options.within_train_split ? train_split_of(corpus) : corpus;
+  }
+
   static std::vector<ResolvedConfig> prepared(std::vector<ResolvedConfig> configs, const CompareOptions& options) {
     check_options(configs, options);
     for (ResolvedConfig& resolved : configs) set_length(resolved, options);
@@ -168,8 +186,32 @@ class Comparer {
     return configs;
   }
 
-  bool run_in_turn() {
-    for (Entry& entry : entries())
+  void equal(const Length& length) { notes_.push_back(equalise(configs_, options_.equal, length)); }
+
+  /// Whether only the first run can tell how long the others are.
+  bool needs_first() const { return options_.equal != Equal::nothing && notes_.empty(); }
+
+  bool run_after_first() {
+    std::vector<Entry> all = entries();
+    refuse_another_run(all.front().about.run, all.front().config.config);
+    if (stopped() || !settle(all.front())) return false;
+    const SeedRun& first = results_.front().seeds.front();
+    if (!first.failure.empty())
+      throw Error(ExitCode::diverged, "--equal " + std::string(enum_name(options_.equal)) + ": " + names_.front() +
+                                          ", whose length the others would get, failed: " + first.failure);
+    equal({.updates = first.steps, .seconds = first.seconds});
+    refuse_other_runs();
+    all = entries();
+    all.erase(all.begin());
+    return run_in_turn(std::move(all));
+  }
+
+  void refuse_other_runs() const {
+    for (const Entry& entry : entries()) refuse_another_run(entry.about.run, entry.config.config);
+  }
+
+  bool run_in_turn(std::vector<Entry> entries) {
+    for (Entry& entry : entries)
       if (stopped() || !settle(entry)) return false;
     return true;
   }
@@ -393,7 +435,7 @@ class Comparer {
   }
 
   fs::path run_folder(std::size_t index, std::int64_t seed) const {
-    return options_.out / (folder_name(names_[index]) + "-seed" + std::to_string(seed));
+    return options_.out / seed_folder_name(names_[index], seed);
   }
 
   /// The best checkpoint is the best on the very split that is scored: a run that is evaluated more often would have
@@ -426,6 +468,7 @@ class Comparer {
   Corpus corpus_;
   std::int64_t first_seed_;
   std::vector<ConfigRuns> results_;  ///< one per config, in the order given
+  std::vector<std::string> notes_;   ///< what was equalised
 };
 
 }  // namespace
@@ -434,6 +477,9 @@ Comparison compare(std::vector<ResolvedConfig> configs, const CompareOptions& op
   Comparer comparer(std::move(configs), options, hooks);
   if (!comparer.run()) return {.complete = false};
   Comparison comparison = rank_configs(comparer.results());
+  comparison.notes = comparer.notes();
+  comparison.rates = options.rates;
+  if (options.target) find_target(comparison, *options.target);
   write_file_atomically(comparer.out() / "compare.json", to_json(comparison).dump(2) + "\n");
   return comparison;
 }

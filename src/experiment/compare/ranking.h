@@ -22,6 +22,12 @@ enum class ScoredAt {
   best,  ///< those of its lowest validation loss, as earlier programs scored: the lowest of many flatters
 };
 
+/// The first evaluation that found a loss at or under a target.
+struct ReachedTarget {
+  std::int64_t step = 0;
+  double seconds = 0;
+};
+
 /// One config trained with one seed, scored on the whole validation split.
 struct SeedRun {
   std::int64_t seed = 0;
@@ -36,8 +42,9 @@ struct SeedRun {
   std::int64_t lowest_step = 0;                                  ///< of that evaluation
   std::int64_t jobs = 1;  ///< trainings that shared the machine; more than one: times compare with nothing
   std::filesystem::path run = {};
-  std::string failure = {};        ///< why there is no loss (training diverged); empty where there is one
-  std::vector<float> losses = {};  ///< of every token, in the order of the text
+  std::string failure = {};                   ///< why there is no loss (training diverged); empty where there is one
+  std::vector<float> losses = {};             ///< of every token, in the order of the text
+  std::optional<ReachedTarget> reached = {};  ///< where the comparison has a target
 };
 
 /// One config with all its seeds.
@@ -59,10 +66,22 @@ struct ConfigResult {
                                             ///< absent for rank 1 and where rank is 0
 };
 
+/// The learning rate that a config was given, of those tried on a part held out of the train split.
+struct TunedRate {
+  std::string config = {};
+  double factor = 1, learning_rate = 0;
+  double loss = std::numeric_limits<double>::infinity();  ///< of that rate's training; infinite where all failed
+  bool lowest = false, highest = false;                   ///< of those tried
+};
+
 struct Comparison {
   std::vector<ConfigResult> results = {};  ///< by rank, then those without one in the order they were given
   std::int64_t tokens = 0;                 ///< scored by each run
   std::int64_t pairs = 0;                  ///< of ranked configs
+  std::vector<std::string> notes = {};     ///< what else a reader of the table must know
+  std::vector<TunedRate> rates = {};       ///< one for each config; empty: each has its own
+  std::optional<double> target = {};       ///< loss whose time is asked for
+  bool trained_before = false;             ///< runs scored at their best checkpoints, not trained by this comparison
   bool complete = true;                    ///< false: stopped before every run had ended, and then there are no results
 };
 

@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "engine/cpu_engine.h"
 #include "engine/device.h"
+#include "experiment/held_out.h"
 #include "inference/model_types.h"
 #include "learner/step.h"
 #include "report/format.h"
@@ -23,13 +24,6 @@ constexpr double part_of_range_test = 0.05;
 constexpr std::int64_t least_range_steps = 40, most_range_steps = 200;
 constexpr std::int64_t most_scored_tokens = 262'144;  ///< of a long held-out part, evenly spaced windows
 constexpr std::int64_t never = 1'000'000'000'000;     ///< an interval that no run reaches
-
-/// The train split as a corpus of its own, whose last part is held out.
-Corpus train_split_of(const Corpus& corpus) {
-  const auto whole = std::make_shared<Corpus>(corpus);
-  const double part = corpus.holdout().fraction > 0 ? corpus.holdout().fraction : DataConfig{}.val_fraction;
-  return Corpus(whole->vocabulary(), whole->train(), whole, {.fraction = part, .most = whole->holdout().most});
-}
 
 /// The config as its trainings run here: evaluated at the end alone, nothing sampled, no early stop.
 Config for_search(Config config, const Corpus& corpus) {

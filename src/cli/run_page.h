@@ -1,0 +1,27 @@
+// The web page of runs that `page` and `compare --page` write: what the runs' files tell, and the model of one of them.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "inference/model.h"
+#include "page/model_data.h"
+
+namespace chargpt {
+
+/// The model that writes in the page.
+struct PageModel {
+  std::string run;         ///< run folder, or one checkpoint folder in it
+  std::string checkpoint;  ///< of a run: best, last or step-N; empty: best
+  std::string prompt;      ///< what stands in the prompt's place when the page is opened
+  StoredAs stored_as = StoredAs::automatic;
+  ModelUse use = {};
+};
+
+/// The HTML file; `runs` are folders, none twice. Without a model the page says that it was written so. Notices go to
+/// stderr. Errors: as load_run; usage for weights above most_page_weights and a prompt that the model cannot read.
+std::string page_of_runs(const std::vector<std::filesystem::path>& runs, const std::optional<PageModel>& model);
+
+}  // namespace chargpt

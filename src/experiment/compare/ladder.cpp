@@ -1,0 +1,111 @@
+#include "experiment/compare/ladder.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "experiment/compare/comparison_report.h"
+#include "report/format.h"
+
+namespace chargpt {
+namespace {
+
+constexpr Rung rungs_in_order[] = {
+    {"ladder/bigram", "the last character alone: a table of pairs"},
+    {"ladder/average", "sees its own target: low, and worthless"},
+    {"ladder/average-causal", "the past without order: worse than pairs"},
+    {"ladder/masked", "unscaled scores: attends to itself alone"},
+    {"ladder/attention", "one head, which learns where to look"},
+    {"ladder/attention-multihead", "four heads for the same width"},
+    {"ladder/transformer", "layers, residual sums, norms, and an MLP"},
+    {"ladder/post-norm", "the original block: norm after each sum"},
+};
+
+std::vector<std::vector<float>> losses_of(const ConfigResult& result) {
+  std::vector<std::vector<float>> losses;
+  for (const SeedRun& run : result.runs.seeds) losses.push_back(run.losses);
+  return losses;
+}
+
+bool can_be_stood_on(const ConfigResult& result) {
+  return !result.runs.leaks && std::isfinite(result.mean.mean);
+}
+
+std::string short_name(std::string_view preset) {
+  return std::string(preset.substr(preset.find('/') + 1));
+}
+
+std::string signed_loss(double difference) {
+  return (difference < 0 ? "" : "+") + format_fixed(difference, 4);
+}
+
+}  // namespace
+
+std::span<const Rung> ladder() {
+  return rungs_in_order;
+}
+
+std::vector<ClimbedRung> climb(const Comparison& comparison) {
+  std::vector<ClimbedRung> rungs;
+  for (const Rung& rung : ladder()) {
+    const auto found = std::ranges::find_if(
+        comparison.results, [&rung](const ConfigResult& result) { return result.runs.config == rung.preset; });
+    if (found != comparison.results.end()) rungs.push_back({.rung = rung, .result = &*found});
+  }
+  const auto steps =
+      std::ranges::count_if(rungs, [](const ClimbedRung& rung) { return can_be_stood_on(*rung.result); });
+  const ClimbedRung* below = nullptr;
+  for (ClimbedRung& rung : rungs) {
+    if (!can_be_stood_on(*rung.result)) continue;
+    if (below != nullptr) {
+      rung.step = paired_difference(losses_of(*rung.result), losses_of(*below->result), steps - 1);
+      rung.below = below->rung.preset;
+    }
+    below = &rung;
+  }
+  return rungs;
+}
+
+Table to_table(const std::vector<ClimbedRung>& rungs, const std::vector<Counted>& counted) {
+  Table table({"rung", "loss", "step", "what it shows"});
+  for (const ClimbedRung& rung : rungs) {
+    const ConfigResult& result = *rung.result;
+    table.add({short_name(rung.rung.preset) + (result.runs.leaks ? " (leaks)" : ""),
+               failed(result.runs) ? "failed" : format_fixed(result.mean.mean, 4),
+               rung.step ? signed_loss(rung.step->mean) : "", std::string(rung.rung.lesson)});
+  }
+  for (const Counted& count : counted) table.add({count.name, format_fixed(count.loss, 4), "", count.about});
+  return table;
+}
+
+std::vector<std::string> remarks(const std::vector<ClimbedRung>& rungs) {
+  std::vector<std::string> lines = {"step: loss minus that of the rung above that does not leak; nats per token"};
+  std::vector<Undecided> undecided;
+  const auto steps = std::ranges::count_if(rungs, [](const ClimbedRung& rung) { return rung.step.has_value(); });
+  for (const ClimbedRung& rung : rungs)
+    if (rung.step && !is_told_apart(*rung.step))
+      undecided.push_back({short_name(rung.rung.preset) + " from " + short_name(rung.below), *rung.step, steps});
+  if (!undecided.empty()) lines.push_back("not distinguishable on this text: " + undecided_text(undecided));
+  const bool one_seed =
+      std::ranges::any_of(rungs, [](const ClimbedRung& rung) { return rung.step && rung.step->weights_only; });
+  if (one_seed)
+    lines.emplace_back("one seed does not tell how seeds differ: --seeds 3 says which steps are more than chance");
+  return lines;
+}
+
+nlohmann::ordered_json to_json(const std::vector<ClimbedRung>& rungs, const std::vector<Counted>& counted) {
+  nlohmann::ordered_json json = {{"rungs", nlohmann::ordered_json::array()},
+                                 {"counted", nlohmann::ordered_json::array()}};
+  for (const ClimbedRung& rung : rungs) {
+    nlohmann::ordered_json row = {{"config", rung.rung.preset}, {"loss", rung.result->mean.mean}};
+    row["leaks"] = rung.result->runs.leaks;
+    row["step"] = difference_json(rung.step);
+    if (rung.step) row["step"]["below"] = rung.below;
+    row["lesson"] = rung.rung.lesson;
+    json["rungs"].push_back(std::move(row));
+  }
+  for (const Counted& count : counted) json["counted"].push_back({{"name", count.name}, {"loss", count.loss}});
+  return json;
+}
+
+}  // namespace chargpt

@@ -1,0 +1,167 @@
+#include "experiment/compare/variants.h"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/quote.h"
+#include "report/format.h"
+
+namespace chargpt {
+namespace {
+
+constexpr std::size_t longest_name = 100;  ///< bytes, as a config file may have
+constexpr std::size_t longest_value_in_name = 24;
+
+std::vector<std::string> split_outside_brackets(const std::string& text) {
+  std::vector<std::string> parts(1);
+  int depth = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted && c == '\\' && i + 1 < text.size()) {
+      parts.back() += c;
+      parts.back() += text[++i];
+      continue;
+    }
+    if (c == '"') quoted = !quoted;
+    if (!quoted && (c == '[' || c == '{')) ++depth;
+    if (!quoted && (c == ']' || c == '}')) --depth;
+    if (c == ',' && !quoted && depth <= 0)
+      parts.emplace_back();
+    else
+      parts.back() += c;
+  }
+  return parts;
+}
+
+/// The sections that have an option of this name, and the name. Empty sections: none has.
+std::pair<std::vector<std::string>, std::string> holders_of(std::string key) {
+  std::replace(key.begin(), key.end(), '-', '_');
+  std::string section;
+  if (const std::size_t dot = key.find('.'); dot != std::string::npos) {
+    section = key.substr(0, dot);
+    key.erase(0, dot + 1);
+  }
+  std::vector<std::string> sections;
+  for (const OptionInfo& option : option_table())
+    if (option.name == key && (section.empty() || option.section == section)) sections.push_back(option.section);
+  return {sections, key};
+}
+
+/// "n_head"; with its section where others have an option of that name.
+std::string short_key(const std::string& key) {
+  const auto [sections, name] = holders_of(key);
+  const bool alone = holders_of(name).first.size() == 1;
+  return sections.empty() || alone ? name : sections.front() + "." + name;
+}
+
+/// ["mlp", "norm"] and "mlp" without their brackets and quotation marks; empty where it would not do in a name.
+std::string value_in_name(std::string value) {
+  std::erase_if(value, [](char c) { return c == '[' || c == ']' || c == '"' || c == ' '; });
+  const bool plain = std::ranges::all_of(value, [](unsigned char c) {
+    return (c < 128 && std::isalnum(c) != 0) || c == '.' || c == '_' || c == '+' || c == '-' || c == ',';
+  });
+  return plain && !value.empty() && value.size() <= longest_value_in_name ? value : "";
+}
+
+/// "n_head=2", for the value at `index`; values that would read alike stand by their place.
+std::string in_name(const VariedOption& option, std::size_t index) {
+  const std::string value = value_in_name(option.values[index]);
+  const auto alike = std::ranges::count_if(
+      option.values, [&value](const std::string& other) { return value_in_name(other) == value; });
+  return short_key(option.key) + "=" + (value.empty() || alike > 1 ? "#" + std::to_string(index + 1) : value);
+}
+
+std::size_t combinations_of(const std::vector<VariedOption>& varied, std::size_t configs) {
+  std::size_t count = 1;
+  for (const VariedOption& option : varied)
+    count = std::min(count, std::size_t{1'000'000}) * option.values.size();  // one option holds far fewer values
+  if (!varied.empty() && count * configs > most_variants)
+    throw Error(ExitCode::usage, "--vary makes " + format_count(static_cast<std::int64_t>(count * configs)) +
+                                     " variants, above the limit of " + format_count(most_variants) +
+                                     "; give fewer values or fewer configs");
+  return count;
+}
+
+/// The values of combination `number`, as places in each option's list.
+std::vector<std::size_t> combination(const std::vector<VariedOption>& varied, std::size_t number) {
+  std::vector<std::size_t> places(varied.size());
+  for (std::size_t i = varied.size(); i-- > 0; number /= varied[i].values.size())
+    places[i] = number % varied[i].values.size();
+  return places;
+}
+
+ResolvedConfig load_variant(const std::string& config, const std::vector<VariedOption>& varied,
+                            const std::vector<std::size_t>& places, std::span<const Override> overrides) {
+  std::vector<Override> all(overrides.begin(), overrides.end());
+  std::string differs;
+  for (std::size_t i = 0; i < varied.size(); ++i) {
+    all.push_back({varied[i].key, varied[i].values[places[i]], "--vary"});
+    differs += " " + in_name(varied[i], places[i]);
+  }
+  ResolvedConfig resolved = load_config(config, all);
+  name_by(resolved, differs);
+  return resolved;
+}
+
+/// "1e-3" and "0.001".
+void refuse_same(const ResolvedConfig& variant, std::map<std::string, std::string>& seen) {
+  nlohmann::ordered_json options = to_json(variant.config);
+  options.erase("name");
+  const auto [other, fresh] = seen.emplace(options.dump(), variant.config.name);
+  if (!fresh)
+    throw Error(ExitCode::usage, "the variants \"" + other->second + "\" and \"" + variant.config.name +
+                                     "\" are the same config; give each value of --vary once");
+}
+
+}  // namespace
+
+void name_by(ResolvedConfig& variant, const std::string& differs) {
+  std::string& name = variant.config.name;
+  name += differs;
+  if (name.size() > longest_name)
+    throw Error(ExitCode::usage, "the variant \"" + printable(name, 2 * longest_name) + "\" has a name of " +
+                                     std::to_string(name.size()) + " bytes, above the limit of " +
+                                     std::to_string(longest_name) + "; give its config a shorter name, or vary less");
+}
+
+VariedOption parse_varied(const std::string& given) {
+  const std::string said = "--vary " + printable(given);
+  const std::size_t equals = given.find('=');
+  if (equals == std::string::npos || equals == 0)
+    throw Error(ExitCode::usage, said + " is not KEY=VALUE,VALUE; for example --vary model.n_layer=2,4,6");
+  VariedOption option{given.substr(0, equals), split_outside_brackets(given.substr(equals + 1))};
+  const auto [sections, name] = holders_of(option.key);
+  if (sections.empty() && name == "name")
+    throw Error(ExitCode::usage, said + ": a name is nothing to vary; variants are named by what differs");
+  if (sections == std::vector<std::string>{"train"} && name == "seed")
+    throw Error(ExitCode::usage, said + ": seeds are no variants of a config; --seeds " +
+                                     std::to_string(option.values.size()) + " trains each config with as many");
+  for (std::size_t i = 0; i < option.values.size(); ++i) {
+    const std::string& value = option.values[i];
+    if (value.empty()) throw Error(ExitCode::usage, said + ": value " + std::to_string(i + 1) + " is empty");
+    if (std::count(option.values.begin(), option.values.end(), value) > 1)
+      throw Error(ExitCode::usage, said + ": " + printable(value) + " is there twice; give each value once");
+  }
+  return option;
+}
+
+std::vector<ResolvedConfig> load_variants(const std::vector<std::string>& configs,
+                                          const std::vector<VariedOption>& varied,
+                                          std::span<const Override> overrides) {
+  const std::size_t combinations = combinations_of(varied, configs.size());
+  std::vector<ResolvedConfig> variants;
+  for (const std::string& config : configs) {
+    std::map<std::string, std::string> seen;
+    for (std::size_t number = 0; number < combinations; ++number) {
+      variants.push_back(load_variant(config, varied, combination(varied, number), overrides));
+      refuse_same(variants.back(), seen);
+    }
+  }
+  return variants;
+}
+
+}  // namespace chargpt

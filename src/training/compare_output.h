@@ -1,0 +1,35 @@
+// How a comparison is shown: as a table, JSON, CSV, Markdown, a web page.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "experiment/compare/ladder.h"
+#include "experiment/compare/ranking.h"
+#include "text/corpus.h"
+
+namespace chargpt {
+
+enum class ComparisonForm { table, json, csv, markdown };
+
+/// What `compare ladder` shows in place of the ranks.
+struct LadderReport {
+  std::vector<ClimbedRung> rungs;
+  std::vector<Counted> counted;
+};
+
+/// The rungs of `comparison`, which must outlive the report, beside what counting reaches on the validation split of
+/// `corpus`, with all the text before each character and within windows of `block_size`.
+LadderReport ladder_report(const Comparison& comparison, const Corpus& corpus, std::int64_t block_size);
+
+/// The comparison on stdout, what a reader of it must know on stderr.
+void print_comparison(const Comparison& comparison, ComparisonForm form,
+                      const std::optional<LadderReport>& ladder = {});
+
+/// OUT/compare.html: a page of each config's run of the lowest loss, and the model of the best. One that is too large
+/// for a page is left out, with a note. Errors: busy where something else has that name; io.
+void write_comparison_page(const Comparison& comparison, const std::filesystem::path& out);
+
+}  // namespace chargpt

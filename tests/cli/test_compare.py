@@ -1,0 +1,214 @@
+"""compare: the grid of --vary, equal lengths, runs that were trained before, the ladder, and how each is printed."""
+
+import csv
+import fcntl
+import io
+import json
+import os
+import pty
+import shutil
+import struct
+import subprocess
+import termios
+import unittest
+
+from program import PROGRAM, QUICK, SAMPLE_TEXT, ProgramTest
+
+TINY = [*QUICK, "--n_embd", "8", "--max_iters", "12", "--quiet"]
+
+
+class CompareTest(ProgramTest):
+    def compare(self, *arguments):
+        return self.succeed("compare", *arguments, *TINY, "--json").json
+
+    def on_a_terminal(self, *arguments, columns=80):
+        """What a terminal of so many columns gets on stdout."""
+        ours, theirs = pty.openpty()
+        self.addCleanup(os.close, ours)
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+        with subprocess.Popen([PROGRAM, *arguments], cwd=self.folder, stdout=theirs, stderr=subprocess.PIPE) as process:
+            os.close(theirs)
+            text = b""
+            while True:
+                try:
+                    part = os.read(ours, 4096)
+                except OSError:  # the other end is closed
+                    break
+                if not part:
+                    break
+                text += part
+            self.assertEqual(process.wait(), 0, process.stderr.read())
+        return text.decode().replace("\r\n", "\n")
+
+
+class VaryTest(CompareTest):
+    def test_trains_every_combination_in_a_folder_named_by_what_differs(self):
+        results = self.compare("ladder/attention", "--vary", "model.n_head=1,2", "--vary", "learning-rate=1e-3,1e-1", "--out", "out")["results"]
+        names = {f"ladder/attention n_head={heads} learning_rate={rate}" for heads in (1, 2) for rate in ("1e-3", "1e-1")}
+        self.assertEqual({row["config"] for row in results}, names)
+        self.assertIn("learning_rate=1e-1", results[0]["config"])
+        folders = {path.name for path in (self.folder / "out").iterdir() if path.is_dir()}
+        self.assertEqual(folders, {f"{name.replace('/', '-').replace(' ', '-')}-seed1337" for name in names})
+
+    def test_several_at_once_reuse_what_was_trained_one_after_the_other(self):
+        command = ["ladder/attention", "--vary", "n_head=1,2", "--out", "out"]
+        alone = self.compare(*command)
+        self.assertEqual(self.compare(*command, "--jobs", "2"), alone)
+        at_once = self.compare(*command[:-1], "at-once", "--jobs", "2")
+        self.assertEqual([row["mean"] for row in at_once["results"]], [row["mean"] for row in alone["results"]])
+
+    def test_a_list_in_brackets_is_one_value(self):
+        results = self.compare("ladder/transformer", "--vary", 'bias_places=["mlp","head"],[]')["results"]
+        self.assertEqual({row["config"] for row in results}, {"ladder/transformer bias_places=mlp,head", "ladder/transformer bias_places=#2"})
+
+    def test_what_cannot_be_varied_is_one_line_and_nothing_is_made(self):
+        for vary, line in (("n_head", "--vary n_head is not KEY=VALUE,VALUE; for example --vary model.n_layer=2,4,6"),
+                           ("n_heads=1,2", "--vary: n_heads = 1 is not an option; did you mean model.n_head?"),
+                           ("n_head=1,3", "--vary: model.n_head = 3 does not divide model.n_embd = 8; 2 or 4 would"),
+                           ("train.seed=1,2", "--vary train.seed=1,2: seeds are no variants of a config; --seeds 2 trains each config with as many")):
+            self.assertEqual(self.fail_with(2, "compare", "ladder/attention", "--vary", vary, "--n_embd", "8", "--text", SAMPLE_TEXT), line)
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+
+class EqualTest(CompareTest):
+    def updates(self, equal, *arguments):
+        report = self.compare("ladder/bigram", "--vary", "block_size=8,16,32", "--equal", equal, "--out", "out", *arguments)
+        self.assertTrue(any(remark.startswith(f"equal {equal}: every config ") for remark in report["remarks"]), report["remarks"])
+        return {row["config"].split("=")[1]: row["seeds"][0]["updates"] for row in report["results"]}
+
+    def test_every_config_sees_as_many_tokens_as_the_first(self):
+        self.assertEqual(self.updates("tokens"), {"8": 12, "16": 6, "32": 3})
+        self.assertEqual(self.updates("tokens", "--jobs", "2"), {"8": 12, "16": 6, "32": 3})
+
+    def test_another_word_is_refused(self):
+        self.assertIn("--equal", self.fail_with(2, "compare", "ladder/bigram", "--equal", "steps"))
+
+
+class TuneRateTest(CompareTest):
+    def test_each_config_gets_a_rate_of_its_own_whatever_breaks_off_or_runs_at_once(self):
+        command = ["ladder/bigram", "ladder/attention", "--tune-rate", "3", "--learning_rate", "1e-3"]
+        report = self.compare(*command, "--out", "out")
+        rates = {row["config"]: row["learning_rate"] for row in report["tuned_rates"]}
+        self.assertEqual(rates, {"ladder/bigram": 0.002, "ladder/attention": 0.002})  # so short a training wants the highest
+        self.assertTrue(any("ladder/bigram: 0.002 (x 2), the highest tried" in remark for remark in report["remarks"]))
+        for run in ("ladder-bigram-seed1337", "rates/ladder-bigram-rates-x2-seed2337"):
+            self.assertEqual(json.loads((self.folder / "out" / run / "config.json").read_text())["train"]["learning_rate"], 0.002)
+        shutil.rmtree(self.folder / "out/ladder-bigram-seed1337")  # as if broken off after the rates were chosen
+        shutil.rmtree(self.folder / "out/rates/ladder-attention-rates-x1-seed2337")
+        again = self.compare(*command, "--out", "out", "--jobs", "2")
+        self.assertEqual([row["mean"] for row in again["results"]], [row["mean"] for row in report["results"]])
+        self.assertEqual(again["tuned_rates"], report["tuned_rates"])
+
+    def test_what_leaves_nothing_to_choose_is_refused(self):
+        for words, line in ((["--equal", "seconds"], "--tune-rate 3 needs to know how long each config trains"),
+                            (["--vary", "learning_rate=1e-3,1e-2"], "--tune-rate 3 chooses the learning rates, and --vary train.learning_rate gives them")):
+            self.assertIn(line, self.fail_with(2, "compare", "ladder/bigram", "--tune-rate", "3", *words, *TINY))
+
+
+class RunsTest(CompareTest):
+    """Compares runs as they are: two seeds of one config, and one of another."""
+
+    def setUp(self):
+        super().setUp()
+        for run, config, seed in (("a1", "ladder/bigram", 1), ("a2", "ladder/bigram", 2), ("b1", "ladder/masked", 1)):
+            self.train(run, config, 20, "--seed", seed, "--n_embd", "8")
+
+    def test_scores_the_best_checkpoints_as_eval_does_and_trains_nothing(self):
+        before = sorted(self.folder.rglob("*"))
+        outcome = self.succeed("compare", "a1", "b1", "--json", "--threads", "1")
+        for row in outcome.json["results"]:
+            figures = self.succeed("eval", row["config"], "--json").json
+            self.assertEqual((row["mean"], row["seeds"][0]["step"]), (figures["loss"], figures["checkpoint"]["step"]))
+            self.assertEqual(row["ci95"], figures["ci95"])
+            self.assertEqual(row["seeds"][0]["scored"], "best")
+        self.assertEqual(sorted(self.folder.rglob("*")), before)
+        self.assertIn("each run is scored at its best checkpoint", outcome.err)
+
+    def test_runs_that_differ_in_the_seed_are_seeds_of_one_config(self):
+        results = self.succeed("compare", "a1", "a2", "--json", "--out", "out").json["results"]
+        self.assertEqual([[seed["seed"] for seed in row["seeds"]] for row in results], [[1, 2]])
+        self.assertEqual(results[0]["config"], "ladder/bigram")
+        self.assertLess(results[0]["this_text"]["ci95"][0], results[0]["mean"])
+        self.assertTrue((self.folder / "out/compare.json").exists())
+
+    def test_what_does_not_compare_is_refused_in_one_line(self):
+        self.write("other.txt", "abcdefgh" * 400)
+        self.train("c", "ladder/bigram", 5, "--text", "other.txt")
+        for words, line in ((["a1", "ladder/masked"], "a1 is a run, and ladder/masked is none; compare runs with runs or configs with configs"),
+                            (["a1", "a1/"], "a1/ is given twice; give each run once"),
+                            (["a1", "b1", "--seeds", "3"], "--seeds is for trainings, and runs are compared as they are; leave it out"),
+                            (["a1", "b1", "--max_iters", "3"], "--max_iters is for trainings, and runs are compared as they are; leave it out")):
+            self.assertEqual(self.fail_with(2, "compare", *words), line)
+        self.assertIn("a1 and c differ in their text (data.text", self.fail_with(2, "compare", "a1", "c"))
+
+    def test_a_terminal_of_80_columns_and_a_page(self):
+        table = self.on_a_terminal("compare", "a1", "b1")
+        self.assertLessEqual(max(map(len, table.splitlines())), 80)
+        for word in ("rank", "config", "loss", "above best", "params", "seconds"):
+            self.assertIn(word, table.splitlines()[0])
+        self.assertIn("give --out DIR", self.fail_with(2, "compare", "a1", "--page"))
+        self.succeed("compare", "a1", "b1", "--page", "--out", "out")
+        page = (self.folder / "out/compare.html").read_text()
+        self.assertTrue(page.startswith("<!DOCTYPE html>"))
+        self.assertIn("chargpt: 2 runs", page)
+
+
+class FormsTest(CompareTest):
+    def test_csv_has_every_figure_of_every_seed_and_markdown_the_table(self):
+        command = ["ladder/bigram", "ladder/average", "--seeds", "2", "--out", "out"]
+        report = self.compare(*command)
+        rows = list(csv.DictReader(io.StringIO(self.succeed("compare", *command, *TINY, "--csv").out)))
+        seeds = [(result, seed) for result in report["results"] for seed in result["seeds"]]
+        self.assertEqual(len(rows), len(seeds))
+        for row, (result, seed) in zip(rows, seeds):
+            self.assertEqual((row["config"], float(row["loss"]), int(row["seed"])), (result["config"], seed["loss"], seed["seed"]))
+            self.assertEqual([float(row["this_text_low"]), float(row["this_text_high"])], result["this_text"]["ci95"])
+            self.assertEqual((int(row["updates"]), float(row["mean"]), row["leaks"]), (12, result["mean"], str(result.get("leaks", False)).lower()))
+        lines = self.succeed("compare", *command, *TINY, "--markdown").out.splitlines()
+        self.assertEqual(lines[0], "| rank | config | loss | spread | above best, this text | params | seconds |")
+        self.assertEqual(len(lines), 4)
+        self.assertTrue(lines[3].startswith("| leaks | ladder/average |"))
+        self.assertIn("exclude one another", self.fail_with(2, "compare", *command, *TINY, "--csv", "--json"))
+
+    def test_the_first_evaluation_at_the_target_is_told_where_every_seed_reached_it(self):
+        command = ["compare", "ladder/bigram", "--vary", "learning_rate=1e-1,1e-5", "--seeds", "2", "--target", "4", "--out", "out", *TINY[:-3],
+                   "--max_iters", "30", "--quiet"]
+        report = self.succeed(*command, "--json").json
+        self.assertEqual(report["target"], 4)
+        for seed in report["results"][0]["seeds"]:
+            rows = [json.loads(line) for line in (self.folder / seed["run"] / "metrics.jsonl").read_text().splitlines()]
+            first = next(row for row in rows if row["kind"] == "eval" and row["val_loss"] <= 4)
+            self.assertEqual(seed["target"], {"step": first["step"], "seconds": first["seconds"]})
+        self.assertEqual([seed["target"] for seed in report["results"][1]["seeds"]], [None, None])
+        lines = self.on_a_terminal(*command).splitlines()
+        self.assertRegex(lines[-2], r"^ladder/bigram learning_rate=1e-1 +2 of 2 +[12]0 +[0-9.]+$")
+        self.assertRegex(lines[-1], r"^ladder/bigram learning_rate=1e-5 +0 of 2$")
+
+    def test_what_cannot_be_told_apart_is_said_with_the_seeds_that_would_tell(self):
+        outcome = self.succeed("compare", "ladder/attention", "--vary", "n_head=1,2", "--seeds", "2", *TINY[:-1], "--json")
+        self.assertRegex(outcome.err, r"not distinguishable from ladder/attention n_head=. on this text: ladder/attention n_head=. \(0\.0")
+
+
+class LadderTest(CompareTest):
+    def test_climbs_every_rung_and_says_what_each_adds(self):
+        command = ["compare", "ladder", "--max_iters", "6", "--out", "out", *QUICK, "--quiet"]
+        report = self.succeed(*command, "--json").json
+        rungs = [row["config"] for row in report["ladder"]["rungs"]]
+        self.assertEqual(rungs, [f"ladder/{name}" for name in ("bigram", "average", "average-causal", "masked", "attention", "attention-multihead",
+                                                                "transformer", "post-norm")])
+        loss = {row["config"]: row["mean"] for row in report["results"]}
+        for row in report["ladder"]["rungs"]:
+            self.assertEqual(row["leaks"], row["config"] == "ladder/average")
+            self.assertEqual(row["step"] is None, row["config"] in ("ladder/bigram", "ladder/average"))
+            if row["step"]:
+                self.assertAlmostEqual(row["step"]["difference"], loss[row["config"]] - loss[row["step"]["below"]], places=6)
+        self.assertEqual(report["ladder"]["rungs"][2]["step"]["below"], "ladder/bigram")
+        table = self.on_a_terminal(*command)
+        self.assertLessEqual(max(map(len, table.splitlines())), 80)
+        self.assertEqual(len(table.splitlines()), 12)
+        self.assertIn("average (leaks)", table)
+        self.assertIn("counting pairs", table)
+
+
+if __name__ == "__main__":
+    unittest.main()
