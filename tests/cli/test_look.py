@@ -254,8 +254,6 @@ class EvalTest(LookTest):
             self.assertEqual(" ".join(" ".join(lines).split()), elsewhere)
 
 
-
-
 class AuditTest(ProgramTest):
     def test_a_model_that_has_learnt_its_text_by_heart_is_told_from_one_that_has_not(self):
         self.write("short.txt", pathlib.Path(SAMPLE_TEXT).read_text()[:1500])
