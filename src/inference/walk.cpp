@@ -88,7 +88,7 @@ class Walk : private cpu::Forward {
   }
 
   std::string norm_formula() const {
-    return *plan_.norm == cpu::NormKind::layernorm ? "n = (x - mean(x)) / sqrt(var(x) + eps), gain and bias"
+    return *plan_.norm == cpu::NormKind::layernorm ? "n = (x - mean(x)) / sqrt(var(x) + eps) * gain + bias"
                                                    : "n = x / sqrt(mean(x²) + eps)";
   }
 
@@ -115,7 +115,9 @@ class Walk : private cpu::Forward {
     add_attention(acts, name, block.conv_1.exists() ? "c" : norm_first ? "n" : "x");
     const float* const next = at + 1 < acts_.size() ? acts_[at + 1].x : x_last_;
     const std::string sum = block.c_proj.out > 0 ? linear("W_o", "o", Place::attention_output) : "o";
-    const std::string after = plan_.post_norm ? "norm(x + " + sum + ")" : plan_.residual ? "x + " + sum : sum;
+    const std::string after = plan_.post_norm  ? "norm(x + " + sum + ")"
+                              : plan_.residual ? "x + " + sum
+                                               : sum + ", in place of x";
     const std::string into_mlp = block.conv_2.exists() ? "c" : norm_first ? "n" : "x";
     add("after attention", "x = " + after, rows(acts.x_mid, C), C,
         parameters_of({name + "attn.c_proj"}) + (plan_.post_norm ? parameters_of({name + "ln_1"}) : 0));
@@ -148,10 +150,12 @@ class Walk : private cpu::Forward {
     if (plan_.qkv_source != cpu::QkvSource::uniform) add_scores(acts, projected, ld, hs);
     std::vector<float> weights = last_weights(acts, ld, hs);
     add("weights of the last token",
-        plan_.qkv_source == cpu::QkvSource::uniform ? (plan_.causal ? "1 / (t + 1) each" : "1 / T each, later ones too")
-                                                    : "softmax(scores)",
+        plan_.qkv_source == cpu::QkvSource::uniform
+            ? (plan_.causal ? "1 / t each, of the t characters up to the row itself"
+                            : "1 / T each, of the whole window")
+            : "softmax(scores)",
         std::move(weights), static_cast<long>(T_of_window_));
-    add("heads", projected ? "o = weights · v" : "o = weights · x", rows(acts.o, A), A);
+    add("weighted sums", projected ? "o = sum of weight_s v_s" : "o = sum of weight_s x_s", rows(acts.o, A), A);
   }
 
   /// Of the last token with all before it and itself, (nh, T): none is later, so that the mask hides nothing.
@@ -170,12 +174,12 @@ class Walk : private cpu::Forward {
   }
 
   void add_scores(const cpu::BlockActivations& acts, bool projected, long ld, long hs) {
-    const std::string by = !projected                                        ? "x · x"
-                           : config_.attention_scale == AttentionScale::none ? "q · k"
-                           : config_.attention_scale == AttentionScale::head ? "q · k / sqrt(hs)"
-                                                                             : "q · k / sqrt(C)";
-    add("scores of the last token", by + ", later tokens masked", last_scores(acts, ld, hs),
-        static_cast<long>(T_of_window_));
+    const std::string by = !projected                                        ? "x · x_s"
+                           : config_.attention_scale == AttentionScale::none ? "q · k_s"
+                           : config_.attention_scale == AttentionScale::head ? "q · k_s / sqrt(hs)"
+                                                                             : "q · k_s / sqrt(C)";
+    add("scores of the last token", by + ", of s up to the row itself; later ones are masked",
+        last_scores(acts, ld, hs), static_cast<long>(T_of_window_));
   }
 
   std::vector<float> last_weights(const cpu::BlockActivations& acts, long ld, long hs) const {

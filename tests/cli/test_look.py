@@ -168,7 +168,7 @@ class ExplainTest(ProgramTest):
         self.train("run", "ladder/attention-multihead", 60, "--learning_rate", "0.01")
         walk, found = self.walk("run")
         queries, keys, values = (walk[0, name] for name in ("queries", "keys", "values"))
-        scores, weights, heads = walk[0, "scores of the last token"], walk[0, "weights of the last token"], walk[0, "heads"]
+        scores, weights, heads = walk[0, "scores of the last token"], walk[0, "weights of the last token"], walk[0, "weighted sums"]
         hs = len(queries[0]) // len(scores)
         for head, (of_head, row) in enumerate(zip(scores, weights)):
             part = slice(head * hs, (head + 1) * hs)

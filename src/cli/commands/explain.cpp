@@ -57,55 +57,78 @@ std::string signed_number(float value) {
   return (value < 0 ? "" : "+") + format_fixed(value, 3);
 }
 
-/// The first numbers of the last token's row, and how large they are.
+/// The first numbers of the last token's row, and how large all of them are.
 void print_numbers(const Operation& operation, const PromptWindow& window) {
   const auto row = last_row(operation);
   double squares = 0;
   for (const float value : row) squares += double{value} * value;
-  std::string line = "    " + window.symbols.back() + ":";
+  std::string line = "    row " + std::to_string(window.ids.size()) + ":";
   for (const float value : row.first(std::min<std::size_t>(5, row.size()))) line += " " + signed_number(value);
   if (row.size() > 5) line += " ...";
   std::printf("%s   root mean square %s\n", line.c_str(),
               format_fixed(std::sqrt(squares / static_cast<double>(row.size())), 3).c_str());
 }
 
-/// One line a head, under the characters.
+/// One line a head, under the characters: bars by the share of the head's largest weight, and that weight.
 void print_weights(const Operation& operation, const PromptWindow& window) {
-  const std::size_t T = window.symbols.size(), first = T > 60 ? T - 60 : 0;
+  const std::size_t T = window.symbols.size(), first = T > 50 ? T - 50 : 0;
   std::printf("            ");
   for (std::size_t j = first; j < T; ++j) std::fputs(window.symbols[j].c_str(), stdout);
   std::printf("\n");
   for (std::int64_t head = 0; head < operation.shape.front(); ++head) {
     const auto row = std::span(operation.values).subspan(static_cast<std::size_t>(head) * T, T);
-    std::printf("    head %-2lld %s\n", static_cast<long long>(head + 1),
-                (" " + bars(row.subspan(first), std::span(window.symbols).subspan(first))).c_str());
+    const auto largest = static_cast<std::size_t>(std::ranges::max_element(row) - row.begin());
+    std::printf("    head %-2lld %s  at most %s %%, %s\n", static_cast<long long>(head + 1),
+                (" " + bars(row.subspan(first), std::span(window.symbols).subspan(first))).c_str(),
+                format_fixed(100 * row[largest], 1).c_str(), window.symbols[largest].c_str());
   }
 }
 
+/// Of each head the last 8, four on a line.
 void print_scores(const Operation& operation, const PromptWindow& window) {
-  const std::size_t T = window.symbols.size(), first = T > 6 ? T - 6 : 0;
+  const std::size_t T = window.symbols.size(), first = T > 8 ? T - 8 : 0;
   for (std::int64_t head = 0; head < operation.shape.front(); ++head) {
     const auto row = std::span(operation.values).subspan(static_cast<std::size_t>(head) * T, T);
-    std::string line = "    head " + std::to_string(head + 1) + ":" + (first > 0 ? " ..." : "");
-    for (std::size_t j = first; j < T; ++j) line += "  " + window.symbols[j] + " " + signed_number(row[j]);
-    std::printf("%s\n", line.c_str());
+    std::printf("    head %lld:%s", static_cast<long long>(head + 1), first > 0 ? " ..." : "");
+    for (std::size_t j = first; j < T; ++j)
+      std::printf("%s  %s %8s", j > first && (j - first) % 4 == 0 ? "\n           " : "", window.symbols[j].c_str(),
+                  signed_number(row[j]).c_str());
+    std::printf("\n");
   }
 }
 
-void print_probabilities(const Operation& operation, const Vocabulary& vocabulary) {
-  const auto row = last_row(operation);
+/// The five largest of the last row, largest first.
+std::vector<std::size_t> best_five(std::span<const float> row) {
   std::vector<std::size_t> ids(row.size());
   for (std::size_t id = 0; id < ids.size(); ++id) ids[id] = id;
   const auto kept = std::min<std::ptrdiff_t>(5, std::ssize(ids));
   std::partial_sort(ids.begin(), ids.begin() + kept, ids.end(),
                     [&](std::size_t a, std::size_t b) { return row[a] != row[b] ? row[a] > row[b] : a < b; });
-  for (std::ptrdiff_t i = 0; i < kept; ++i) {
-    const std::size_t id = ids[static_cast<std::size_t>(i)];
+  ids.resize(static_cast<std::size_t>(kept));
+  return ids;
+}
+
+void print_logits(const Operation& operation, const PromptWindow& window, const Vocabulary& vocabulary) {
+  std::printf("    row %zu, the highest:", window.ids.size());
+  for (const std::size_t id : best_five(last_row(operation)))
+    std::printf("  %s %s", visible_symbol(vocabulary.symbol(static_cast<std::int64_t>(id))).c_str(),
+                signed_number(last_row(operation)[id]).c_str());
+  std::printf("\n");
+}
+
+void print_probabilities(const Operation& operation, const Vocabulary& vocabulary) {
+  const auto row = last_row(operation);
+  double rest = 1;
+  for (const std::size_t id : best_five(row)) {
     std::string bar;
     for (int column = 0; column < static_cast<int>(std::lround(40 * row[id])); ++column) bar += "█";
     std::printf("    %s %6s %%  %s\n", visible_symbol(vocabulary.symbol(static_cast<std::int64_t>(id))).c_str(),
                 format_fixed(100 * row[id], 1).c_str(), bar.c_str());
+    rest -= row[id];
   }
+  if (row.size() > 5)
+    std::printf("    the other %zu together %s %%\n", row.size() - 5,
+                format_fixed(100 * std::max(rest, 0.0), 1).c_str());
 }
 
 /// Of the weights that a character gives itself, the least of all rows.
@@ -114,6 +137,10 @@ double least_own_weight(const AttentionWeights& weights) {
   for (std::int64_t t = 0; t < weights.T; ++t)
     least = std::min<double>(least, weights.of_head(0, 0)[static_cast<std::size_t>(t * (weights.T + 1))]);
   return least;
+}
+
+std::string share_at_least(double share) {
+  return share > 0.999 ? "more than 99.9 %" : "at least " + format_fixed(std::floor(1000 * share) / 10, 1) + " %";
 }
 
 /// What a learner should see in the weights of this kind of model.
@@ -129,8 +156,8 @@ std::string lesson(const ModelConfig& model, const AttentionWeights& weights) {
   if (model.type == "masked")
     return "A character's score with itself, x · x, is a sum of squares and so nearly always the highest: each of "
            "the " +
-           T + " gives itself at least " + format_fixed(100 * least_own_weight(weights), 1) + " % of its weight.";
-  return "Each head weighs the characters up to its own; its weights sum to 1.";
+           T + " gives itself " + share_at_least(least_own_weight(weights)) + " of its weight.";
+  return "Each head weighs the characters up to the row's own, and that one too; its weights sum to 1.";
 }
 
 /// Lines of at most 80 columns.
@@ -158,8 +185,11 @@ std::string introduction(const LoadedRun& run, const PromptWindow& window) {
                      article(model.type) + " model, one row each: T = " + T + ", C = " + std::to_string(model.n_embd) +
                      " channels";
   if (run.model->plan().qkv_source == cpu::QkvSource::projected)
-    text += ", nh = " + std::to_string(model.n_head) + " heads of hs = " + std::to_string(head_width(model));
-  return text + ", V = " + std::to_string(run.model->vocab_size()) + " symbols.";
+    text += ", nh = " + std::to_string(model.n_head) + (model.n_head == 1 ? " head" : " heads") +
+            " of hs = " + std::to_string(head_width(model));
+  return text + ", V = " + std::to_string(run.model->vocab_size()) +
+         " symbols. x is what one operation hands to the next, wte and wpe are tables of embeddings, W and b each "
+         "operation's own weights and biases.";
 }
 
 /// Of the blocks after the first only what goes on from them, unless all are asked for.
@@ -172,7 +202,8 @@ bool is_shown(const Arguments& arguments, const Operation& operation, const std:
 std::string part_name(const Arguments& arguments, const std::vector<Operation>& all, std::size_t at) {
   const std::int64_t layer = all[at].layer;
   if (layer >= 0)
-    return "layer " + std::to_string(layer + 1) + (layer > 0 && !arguments.all ? ", the same operations" : "");
+    return "layer " + std::to_string(layer + 1) +
+           (layer > 0 && !arguments.all ? ", the same operations; --all shows them" : "");
   const bool after = std::ranges::any_of(std::span(all).first(at), [](const Operation& o) { return o.layer >= 0; });
   return after ? "after the last layer" : "";
 }
@@ -192,7 +223,9 @@ void print_for_people(const Arguments& arguments, const LoadedRun& run, const Pr
   for (const std::string& symbol : window.symbols) text += symbol;
   std::printf("%s\n", text.c_str());
   print_wrapped(introduction(run, window), "");
-  print_wrapped("Of each operation: shape, formula, and the first numbers of its last row.", "");
+  print_wrapped("Of each operation: shape, formula, and the first numbers of row " + std::to_string(window.ids.size()) +
+                    ", the last, with their root mean square.",
+                "");
   std::printf("\n");
   for (std::size_t at = 0; at < operations.size(); ++at) {
     const Operation& operation = operations[at];
@@ -210,6 +243,8 @@ void print_for_people(const Arguments& arguments, const LoadedRun& run, const Pr
       print_scores(operation, window);
     else if (is_named(operation, probabilities_name))
       print_probabilities(operation, run.checkpoint.vocabulary);
+    else if (is_named(operation, "logits"))
+      print_logits(operation, window, run.checkpoint.vocabulary);
     else
       print_numbers(operation, window);
   }
