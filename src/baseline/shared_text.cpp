@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
+#include <utility>
 
 namespace chargpt {
 namespace {
@@ -39,29 +41,46 @@ void each_stretch(TokenView tokens, std::int64_t length, Visit&& visit) {
 class Stretches {
  public:
   Stretches(TokenView tokens, std::int64_t length) {
-    each_stretch(tokens, length, [this](std::int64_t, std::uint64_t hash) { hashes_.push_back(hash); });
-    std::ranges::sort(hashes_);
-    hashes_.erase(std::unique(hashes_.begin(), hashes_.end()), hashes_.end());
-    filter_.resize(std::bit_ceil(64 * hashes_.size()));
-    for (const std::uint64_t hash : hashes_) filter_[hash & (filter_.size() - 1)] = true;
-    met_.resize(hashes_.size());
+    each_stretch(tokens, length, [this](std::int64_t, std::uint64_t hash) { in_order_.push_back(hash); });
+    sorted_.resize(in_order_.size());
+    std::iota(sorted_.begin(), sorted_.end(), std::size_t{0});
+    std::ranges::sort(sorted_, {}, [this](std::size_t begin) { return std::pair(in_order_[begin], begin); });
+    filter_.resize(std::bit_ceil(64 * in_order_.size()));
+    for (const std::uint64_t hash : in_order_) filter_[hash & (filter_.size() - 1)] = true;
+    met_.resize(in_order_.size());
   }
-  /// Whether it is one of them, which is noted.
+  /// Whether it is one of them, which is noted. Where the last one was met, the one after it is likely to follow.
   bool meet(std::uint64_t hash) {
-    if (!filter_[hash & (filter_.size() - 1)]) return false;
-    const std::size_t place = place_of(hash);
-    if (place == hashes_.size() || hashes_[place] != hash) return false;
-    met_[place] = true;
+    if (next_ == in_order_.size() || in_order_[next_] != hash) next_ = find(hash);
+    if (next_ == in_order_.size()) return false;
+    met_[next_++] = true;
     return true;
   }
-  bool met(std::uint64_t hash) const { return met_[place_of(hash)]; }
+  /// Equal ones were all met if one was.
+  std::vector<bool> met() const {
+    std::vector<bool> all = met_;
+    for (std::size_t begin = 0, end = 0; begin < sorted_.size(); begin = end) {
+      bool any = false;
+      for (; end < sorted_.size() && in_order_[sorted_[end]] == in_order_[sorted_[begin]]; ++end)
+        any = any || met_[sorted_[end]];
+      for (std::size_t i = begin; i < end; ++i) all[sorted_[i]] = any;
+    }
+    return all;
+  }
 
  private:
-  std::size_t place_of(std::uint64_t hash) const {
-    return static_cast<std::size_t>(std::ranges::lower_bound(hashes_, hash) - hashes_.begin());
+  /// Where the first one of that hash begins; in_order_.size() where there is none.
+  std::size_t find(std::uint64_t hash) const {
+    if (!filter_[hash & (filter_.size() - 1)]) return in_order_.size();
+    const auto found =
+        std::ranges::lower_bound(sorted_, hash, {}, [this](std::size_t begin) { return in_order_[begin]; });
+    return found != sorted_.end() && in_order_[*found] == hash ? *found : in_order_.size();
   }
-  std::vector<std::uint64_t> hashes_;  ///< sorted, each once
-  std::vector<bool> filter_, met_;     ///< by the hash's last bits; by its place
+
+  std::vector<std::uint64_t> in_order_;  ///< by where they begin
+  std::vector<std::size_t> sorted_;      ///< where they begin, by hash
+  std::vector<bool> filter_, met_;       ///< by the hash's last bits; by where they begin
+  std::size_t next_ = 0;                 ///< the one expected; in_order_.size(): none
 };
 
 }  // namespace
@@ -82,11 +101,12 @@ SharedText shared_text(TokenView scored, TokenView counted) {
   });
   keep_until(counted.size());
   std::int64_t covered_to = 0;
-  each_stretch(scored, length, [&](std::int64_t begin, std::uint64_t hash) {
-    if (!stretches.met(hash)) return;
+  const std::vector<bool> met = stretches.met();
+  for (std::int64_t begin = 0; begin < std::ssize(met); ++begin) {
+    if (!met[static_cast<std::size_t>(begin)]) continue;
     result.tokens += begin + length - std::max(begin, covered_to);
     covered_to = begin + length;
-  });
+  }
   return result;
 }
 

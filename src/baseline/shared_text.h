@@ -18,8 +18,8 @@ struct SharedText {
 };
 
 /// Looks up every stretch of shared_stretch tokens of one text in the other (the whole of a `scored` that is shorter;
-/// under half of that nothing is called shared), by hashes of 64 bits. 8 bytes and a bit filter of 8 more for each
-/// token of `scored`; a few nanoseconds for each of `counted`. Source: containment of documents by their shingles,
+/// under half of that nothing is called shared), by hashes of 64 bits. 16 bytes and a bit filter of 8 to 16 more for
+/// each token of `scored`; a few nanoseconds for each of `counted`. Source: containment of documents by their shingles,
 /// Broder (1997); rolling hash of Karp & Rabin (1987).
 SharedText shared_text(TokenView scored, TokenView counted);
 

@@ -249,7 +249,7 @@ void run_watch(const Arguments& arguments) {
     return print_json(to_json(watched, watch.broken()));
   }
   Canvas canvas = canvas_of(arguments, to_terminal);
-  canvas.rows -= to_terminal ? 2 : 0;  // of the prompt that follows
+  if (to_terminal && canvas.rows > 2) canvas.rows -= 2;  // of the prompt that follows
   std::fputs(picture(watched, canvas).c_str(), stdout);
 }
 
