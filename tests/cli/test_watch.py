@@ -42,7 +42,7 @@ class WatchTest(ProgramTest):
                 shown += piece
         except OSError:  # the other end is closed
             pass
-        return shown.decode()
+        return shown.decode(errors="replace")  # a reading may end within a character
 
     def endless(self, run):
         process = subprocess.Popen([PROGRAM, *last_wins(["train", "ladder/bigram", "--run", run, "--max_iters", 10**7, *QUICK, "--quiet"])],
