@@ -17,6 +17,7 @@
 #include "report/heat_map.h"
 #include "report/log.h"
 #include "report/symbols.h"
+#include "report/wrap.h"
 
 namespace chargpt {
 
@@ -35,14 +36,15 @@ std::string name_of(std::int64_t layer, std::int64_t head) {
 
 /// One line for each head: what it looks at from the last character.
 void print_last_rows(const AttentionWeights& weights, const PromptWindow& window) {
-  const std::size_t columns = std::max<std::size_t>(terminal_columns(STDOUT_FILENO), 40);
+  const std::size_t terminal = terminal_columns(STDOUT_FILENO), columns = std::max<std::size_t>(terminal, 40);
   const std::size_t indent = name_of(weights.layers - 1, weights.heads - 1).size() + 2;
   std::size_t first = 0, width = 0;  // the last characters that fit
   for (first = window.symbols.size(); first > 0; --first) {
     width += display_width(window.symbols[first - 1]);
     if (isatty(STDOUT_FILENO) != 0 && indent + width > columns) break;
   }
-  std::printf("what each head looks at from the last character, to say what follows it:\n\n%*s",
+  std::printf("%s\n%*s",
+              wrapped("what each head looks at from the last character, to say what follows it:", 0, terminal).c_str(),
               static_cast<int>(indent), "");
   for (std::size_t j = first; j < window.symbols.size(); ++j) std::fputs(window.symbols[j].c_str(), stdout);
   std::printf("\n");
@@ -53,7 +55,10 @@ void print_last_rows(const AttentionWeights& weights, const PromptWindow& window
       std::printf("%-*s%s\n", static_cast<int>(indent), name_of(layer, head).c_str(),
                   bars(row.subspan(first), std::span(window.symbols).subspan(first)).c_str());
     }
-  std::printf("\nThe higher the block, the more weight. --layer and --head show what every character looks at.\n");
+  std::printf("\n%s",
+              wrapped("The higher the block, the more weight. --layer and --head show what every character looks at.",
+                      0, terminal)
+                  .c_str());
 }
 
 void print_matrix(const AttentionWeights& weights, const PromptWindow& window, std::int64_t layer, std::int64_t head) {

@@ -1,10 +1,11 @@
 // `chargpt explain RUN --prompt TEXT`: one window walked through a model, operation by operation.
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string_view>
 
 #include "base/error.h"
@@ -13,6 +14,7 @@
 #include "cli/loaded_run.h"
 #include "cli/print_json.h"
 #include "cli/print_text.h"
+#include "cli/process.h"
 #include "cli/prompt_window.h"
 #include "inference/attention_weights.h"
 #include "inference/dimensions.h"
@@ -23,6 +25,7 @@
 #include "report/heat_map.h"
 #include "report/log.h"
 #include "report/symbols.h"
+#include "report/wrap.h"
 
 namespace chargpt {
 
@@ -160,18 +163,11 @@ std::string lesson(const ModelConfig& model, const AttentionWeights& weights) {
   return "Each head weighs the characters up to the row's own, and that one too; its weights sum to 1.";
 }
 
-/// Lines of at most 80 columns.
-void print_wrapped(const std::string& text, const std::string& indent) {
-  std::string line;
-  std::istringstream words(text);
-  for (std::string word; words >> word;) {
-    if (!line.empty() && indent.size() + display_width(line) + 1 + display_width(word) > 80) {
-      std::printf("%s%s\n", indent.c_str(), line.c_str());
-      line.clear();
-    }
-    line += (line.empty() ? "" : " ") + word;
-  }
-  std::printf("%s%s\n", indent.c_str(), line.c_str());
+/// In lines that fit the terminal, 80 columns at most, all `indent` columns in.
+void print_wrapped(const std::string& text, std::size_t indent) {
+  const std::size_t columns = terminal_columns(STDOUT_FILENO), widest = 80;
+  const std::string lines = wrapped(text, indent, columns == 0 ? widest : std::min(columns, widest));
+  std::printf("%*s%s", static_cast<int>(indent), "", lines.c_str());
 }
 
 std::string article(const std::string& word) {
@@ -222,10 +218,10 @@ void print_for_people(const Arguments& arguments, const LoadedRun& run, const Pr
   std::string text, part;
   for (const std::string& symbol : window.symbols) text += symbol;
   std::printf("%s\n", text.c_str());
-  print_wrapped(introduction(run, window), "");
+  print_wrapped(introduction(run, window), 0);
   print_wrapped("Of each operation: shape, formula, and the first numbers of row " + std::to_string(window.ids.size()) +
                     ", the last, with their root mean square.",
-                "");
+                0);
   std::printf("\n");
   for (std::size_t at = 0; at < operations.size(); ++at) {
     const Operation& operation = operations[at];
@@ -238,7 +234,7 @@ void print_for_people(const Arguments& arguments, const LoadedRun& run, const Pr
                 operation.formula.c_str());
     if (is_named(operation, weights_name)) {
       print_weights(operation, window);
-      print_wrapped(lesson(run.config().model, weights), "    ");
+      print_wrapped(lesson(run.config().model, weights), 4);
     } else if (is_named(operation, scores_name))
       print_scores(operation, window);
     else if (is_named(operation, probabilities_name))
@@ -250,7 +246,7 @@ void print_for_people(const Arguments& arguments, const LoadedRun& run, const Pr
   }
   if (weights.layers == 0) {
     std::printf("\n");
-    print_wrapped(no_look_back, "");
+    print_wrapped(no_look_back, 0);
   }
 }
 
