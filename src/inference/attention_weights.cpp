@@ -2,13 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
 #include <utility>
 
-#include "base/error.h"
 #include "inference/forward.h"
-#include "inference/ngram_rows.h"
-#include "inference/pack_weights.h"
+#include "inference/one_window.h"
 #include "kernels/buffers.h"
 #include "kernels/kernels.h"
 
@@ -73,21 +70,9 @@ class WatchedForward : private cpu::Forward {
 };
 
 WatchedForward watched(const InferenceModel& model, std::span<const std::int64_t> ids) {
-  const cpu::Plan& plan = model.plan();
-  const std::int64_t T = std::ssize(ids);
-  if (T < 1 || T > plan.block_size)
-    throw Error(ExitCode::internal,
-                "a window of " + std::to_string(T) + " ids; the model takes 1 to " + std::to_string(plan.block_size));
-  check_ids(ids, plan.vocab_size, "a window");
-  const std::vector<std::uint32_t> stored(ids.begin(), ids.end());
-  const std::int64_t start = 0;
-  const WindowBatch window{TokenView(stored.data(), sizeof stored[0], T), {&start, 1}, T};
-  WindowRows rows;
-  cpu::AlignedFloats packed(plan.packed_floats);
-  cpu::pack_weights(plan, model.values(), cpu::PackedType::float32, cpu::kernels(), 0, 1, packed.data());
-  WatchedForward forward(plan, T);
-  forward.read({.values = model.values(), .packed = packed.data()},
-               {.windows = window, .rows = rows.find(plan.ngrams, plan.vocab_size, window)});
+  const cpu::OneWindow window(model, ids);
+  WatchedForward forward(model.plan(), std::ssize(ids));
+  forward.read(window.weights(), window.slice());
   return forward;
 }
 

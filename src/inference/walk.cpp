@@ -7,12 +7,10 @@
 #include <string_view>
 #include <utility>
 
-#include "base/error.h"
 #include "inference/dimensions.h"
 #include "inference/forward.h"
 #include "inference/model_types.h"
-#include "inference/ngram_rows.h"
-#include "inference/pack_weights.h"
+#include "inference/one_window.h"
 #include "kernels/buffers.h"
 #include "kernels/kernels.h"
 
@@ -147,14 +145,20 @@ class Walk : private cpu::Forward {
       add("keys", "k = " + linear("W_k", from, Place::attention) + turned, rows(acts.qkv + A, A, ld), A, each);
       add("values", "v = " + linear("W_v", from, Place::attention), rows(acts.qkv + 2 * A, A, ld), A, each);
     }
-    if (plan_.qkv_source != cpu::QkvSource::uniform) add_scores(acts, projected, ld, hs);
-    std::vector<float> weights = last_weights(acts, ld, hs);
+    const auto T = static_cast<std::size_t>(T_of_window_);
+    const bool uniform = plan_.qkv_source == cpu::QkvSource::uniform;
+    std::vector<float> weights(T, 1.0F / static_cast<float>(T));
+    if (!uniform) {
+      weights = last_scores(acts, ld, hs);
+      add("scores of the last token", score_formula(projected) + ", of s up to the row itself; later ones are masked",
+          weights, T_of_window_);
+      for (std::size_t begin = 0; begin < weights.size(); begin += T) softmax(std::span(weights).subspan(begin, T));
+    }
     add("weights of the last token",
-        plan_.qkv_source == cpu::QkvSource::uniform
-            ? (plan_.causal ? "1 / t each, of the t characters up to the row itself"
-                            : "1 / T each, of the whole window")
-            : "softmax(scores)",
-        std::move(weights), static_cast<long>(T_of_window_));
+        !uniform       ? "softmax(scores)"
+        : plan_.causal ? "1 / t each, of the t characters up to the row itself"
+                       : "1 / T each, of the whole window",
+        std::move(weights), T_of_window_);
     add("weighted sums", projected ? "o = sum of weight_s v_s" : "o = sum of weight_s x_s", rows(acts.o, A), A);
   }
 
@@ -173,22 +177,11 @@ class Walk : private cpu::Forward {
     return scores;
   }
 
-  void add_scores(const cpu::BlockActivations& acts, bool projected, long ld, long hs) {
-    const std::string by = !projected                                        ? "x · x_s"
-                           : config_.attention_scale == AttentionScale::none ? "q · k_s"
-                           : config_.attention_scale == AttentionScale::head ? "q · k_s / sqrt(hs)"
-                                                                             : "q · k_s / sqrt(C)";
-    add("scores of the last token", by + ", of s up to the row itself; later ones are masked",
-        last_scores(acts, ld, hs), static_cast<long>(T_of_window_));
-  }
-
-  std::vector<float> last_weights(const cpu::BlockActivations& acts, long ld, long hs) const {
-    if (plan_.qkv_source == cpu::QkvSource::uniform)
-      return std::vector<float>(static_cast<std::size_t>(T_of_window_), 1.0F / static_cast<float>(T_of_window_));
-    std::vector<float> weights = last_scores(acts, ld, hs);
-    const auto T = static_cast<std::size_t>(T_of_window_);
-    for (std::size_t begin = 0; begin < weights.size(); begin += T) softmax(std::span(weights).subspan(begin, T));
-    return weights;
+  std::string score_formula(bool projected) const {
+    if (!projected) return "x · x_s";
+    return config_.attention_scale == AttentionScale::none   ? "q · k_s"
+           : config_.attention_scale == AttentionScale::head ? "q · k_s / sqrt(hs)"
+                                                             : "q · k_s / sqrt(C)";
   }
 
   static void softmax(std::span<float> row) {
@@ -222,20 +215,8 @@ class Walk : private cpu::Forward {
 }  // namespace
 
 std::vector<Operation> walk(const InferenceModel& model, std::span<const std::int64_t> ids) {
-  const cpu::Plan& plan = model.plan();
-  const std::int64_t T = std::ssize(ids);
-  if (T < 1 || T > plan.block_size)
-    throw Error(ExitCode::internal,
-                "a window of " + std::to_string(T) + " ids; the model takes 1 to " + std::to_string(plan.block_size));
-  check_ids(ids, plan.vocab_size, "a window");
-  const std::vector<std::uint32_t> stored(ids.begin(), ids.end());
-  const std::int64_t start = 0;
-  const WindowBatch window{TokenView(stored.data(), sizeof stored[0], T), {&start, 1}, T};
-  WindowRows rows;
-  cpu::AlignedFloats packed(plan.packed_floats);
-  cpu::pack_weights(plan, model.values(), cpu::PackedType::float32, cpu::kernels(), 0, 1, packed.data());
-  const cpu::WeightPointers weights{.values = model.values(), .packed = packed.data()};
-  return Walk(model, ids).run(weights, {.windows = window, .rows = rows.find(plan.ngrams, plan.vocab_size, window)});
+  const cpu::OneWindow window(model, ids);
+  return Walk(model, ids).run(window.weights(), window.slice());
 }
 
 }  // namespace chargpt

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "base/error.h"
+#include "base/names.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/loaded_run.h"
@@ -16,6 +16,7 @@
 #include "cli/print_text.h"
 #include "cli/process.h"
 #include "cli/prompt_window.h"
+#include "generate/filters.h"
 #include "inference/attention_weights.h"
 #include "inference/dimensions.h"
 #include "inference/walk.h"
@@ -100,37 +101,29 @@ void print_scores(const Operation& operation, const PromptWindow& window) {
   }
 }
 
-/// The five largest of the last row, largest first.
-std::vector<std::size_t> best_five(std::span<const float> row) {
-  std::vector<std::size_t> ids(row.size());
-  for (std::size_t id = 0; id < ids.size(); ++id) ids[id] = id;
-  const auto kept = std::min<std::ptrdiff_t>(5, std::ssize(ids));
-  std::partial_sort(ids.begin(), ids.begin() + kept, ids.end(),
-                    [&](std::size_t a, std::size_t b) { return row[a] != row[b] ? row[a] > row[b] : a < b; });
-  ids.resize(static_cast<std::size_t>(kept));
-  return ids;
-}
+constexpr std::int64_t candidates_shown = 5;
 
 void print_logits(const Operation& operation, const PromptWindow& window, const Vocabulary& vocabulary) {
+  const auto row = last_row(operation);
   std::printf("    row %zu, the highest:", window.ids.size());
-  for (const std::size_t id : best_five(last_row(operation)))
-    std::printf("  %s %s", visible_symbol(vocabulary.symbol(static_cast<std::int64_t>(id))).c_str(),
-                signed_number(last_row(operation)[id]).c_str());
+  for (const Candidate& best : best_candidates(row, candidates_shown))
+    std::printf("  %s %s", visible_symbol(vocabulary.symbol(best.id)).c_str(),
+                signed_number(row[static_cast<std::size_t>(best.id)]).c_str());
   std::printf("\n");
 }
 
-void print_probabilities(const Operation& operation, const Vocabulary& vocabulary) {
-  const auto row = last_row(operation);
+void print_probabilities(const Operation& logits, const Vocabulary& vocabulary) {
   double rest = 1;
-  for (const std::size_t id : best_five(row)) {
+  for (const Candidate& best : best_candidates(last_row(logits), candidates_shown)) {
+    const double probability = std::exp(best.log_probability);
     std::string bar;
-    for (int column = 0; column < static_cast<int>(std::lround(40 * row[id])); ++column) bar += "█";
-    std::printf("    %s %6s %%  %s\n", visible_symbol(vocabulary.symbol(static_cast<std::int64_t>(id))).c_str(),
-                format_fixed(100 * row[id], 1).c_str(), bar.c_str());
-    rest -= row[id];
+    for (long column = 0; column < std::lround(40 * probability); ++column) bar += "█";
+    std::printf("    %s %6s %%  %s\n", visible_symbol(vocabulary.symbol(best.id)).c_str(),
+                format_fixed(100 * probability, 1).c_str(), bar.c_str());
+    rest -= probability;
   }
-  if (row.size() > 5)
-    std::printf("    the other %zu together %s %%\n", row.size() - 5,
+  if (vocabulary.size() > candidates_shown)
+    std::printf("    the other %lld together %s %%\n", static_cast<long long>(vocabulary.size() - candidates_shown),
                 format_fixed(100 * std::max(rest, 0.0), 1).c_str());
 }
 
@@ -215,9 +208,8 @@ constexpr const char* no_look_back =
 
 void print_for_people(const Arguments& arguments, const LoadedRun& run, const PromptWindow& window,
                       const std::vector<Operation>& operations, const AttentionWeights& weights) {
-  std::string text, part;
-  for (const std::string& symbol : window.symbols) text += symbol;
-  std::printf("%s\n", text.c_str());
+  std::string part;
+  std::printf("%s\n", joined(window.symbols, "").c_str());
   print_wrapped(introduction(run, window), 0);
   print_wrapped("Of each operation: shape, formula, and the first numbers of row " + std::to_string(window.ids.size()) +
                     ", the last, with their root mean square.",
@@ -226,8 +218,8 @@ void print_for_people(const Arguments& arguments, const LoadedRun& run, const Pr
   for (std::size_t at = 0; at < operations.size(); ++at) {
     const Operation& operation = operations[at];
     if (!is_shown(arguments, operation, operations, at)) continue;
-    if (part_name(arguments, operations, at) != part) {
-      part = part_name(arguments, operations, at);
+    if (const std::string name = part_name(arguments, operations, at); name != part) {
+      part = name;
       std::printf("\n%s\n", part.c_str());
     }
     std::printf("  %-34s %s\n    %s\n", operation.name.c_str(), sizes_text(operation).c_str(),
@@ -238,7 +230,7 @@ void print_for_people(const Arguments& arguments, const LoadedRun& run, const Pr
     } else if (is_named(operation, scores_name))
       print_scores(operation, window);
     else if (is_named(operation, probabilities_name))
-      print_probabilities(operation, run.checkpoint.vocabulary);
+      print_probabilities(operations[at - 1], run.checkpoint.vocabulary);
     else if (is_named(operation, "logits"))
       print_logits(operation, window, run.checkpoint.vocabulary);
     else
@@ -277,8 +269,6 @@ std::vector<std::string> column_labels(const Operation& operation, const PromptW
 
 std::string page_of(const Arguments& arguments, const LoadedRun& run, const PromptWindow& window,
                     const std::vector<Operation>& operations, const AttentionWeights& weights) {
-  std::string text;
-  for (const std::string& symbol : window.symbols) text += symbol;
   std::vector<WalkStep> steps;
   for (std::size_t at = 0; at < operations.size(); ++at) {
     const Operation& operation = operations[at];
@@ -299,7 +289,8 @@ std::string page_of(const Arguments& arguments, const LoadedRun& run, const Prom
     if (at + 1 == operations.size() && weights.layers == 0) step.remark = no_look_back;
     steps.push_back(std::move(step));
   }
-  return walk_page(text + ", walked through " + run.config().name, introduction(run, window), steps);
+  return walk_page(joined(window.symbols, "") + ", walked through " + run.config().name, introduction(run, window),
+                   steps);
 }
 
 void print_as_json(const PromptWindow& window, const std::vector<Operation>& operations) {
@@ -321,6 +312,7 @@ void run_explain(const Arguments& arguments) {
   const LoadedRun run = load_run(arguments.run, arguments.checkpoint, arguments.use);
   const PromptWindow window = prompt_window(run, arguments.prompt);
   const std::vector<Operation> operations = walk(*run.model, window.ids);
+  if (arguments.output.json && arguments.page.empty()) return print_as_json(window, operations);
   const AttentionWeights weights = attention_weights(*run.model, window.ids);
   if (!arguments.page.empty()) {
     write_page(arguments.page, page_of(arguments, run, window, operations, weights));
