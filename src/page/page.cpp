@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/quote.h"
+#include "report/escape.h"
 
 namespace chargpt {
 namespace {
@@ -37,15 +38,20 @@ bool is_page(const fs::path& path) {
 
 }  // namespace
 
-std::string text_in_html(std::string_view text) {
-  std::string safe;
-  for (const char c : text) safe += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string(1, c);
-  return safe;
+std::string page_beginning(const std::string& title, std::string_view style, std::string_view policy) {
+  const std::string heading = text_in_markup(title);
+  std::string html(page_mark);
+  html +=
+      "<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"";
+  html.append(policy).append("\">\n<title>").append(heading).append("</title>\n<style>\n").append(style);
+  return html + "</style>\n<h1>" + heading + "</h1>\n";
 }
 
 std::string page_html(const nlohmann::ordered_json& data) {
   const std::array<std::pair<std::string_view, std::string>, 5> parts = {
-      {{"@TITLE@", text_in_html(data.at("title").get<std::string>())},
+      {{"@TITLE@", text_in_markup(data.at("title").get<std::string>())},
        {"@STYLE@", std::string(page_style())},
        {"@DATA@", json_in_html(data)},
        {"@MODEL@", std::string(page_model_script())},

@@ -12,8 +12,9 @@ namespace chargpt {
 /// What every page of this program begins with.
 inline constexpr std::string_view page_mark = "<!DOCTYPE html>\n<!-- chargpt page -->\n";
 
-/// Text between tags: nothing in it is markup.
-std::string text_in_html(std::string_view text);
+/// Of a page without scripts, to its heading: what follows is its body, up to `</html>`. `policy`: what it may load
+/// (Content-Security-Policy).
+std::string page_beginning(const std::string& title, std::string_view style, std::string_view policy);
 
 /// `data`: {"title", "subtitle", "version", "runs", "baselines", "model" or null, "no_model"}. No text in it can end
 /// the element that holds it.

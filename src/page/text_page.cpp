@@ -16,11 +16,7 @@ b { font-weight: normal; border-radius: 2px }
 }  // namespace
 
 std::string text_page(const std::string& title, const std::vector<ScoredSymbol>& symbols) {
-  const std::string heading = text_in_html(title);
-  return std::string(page_mark) + "<html lang=\"en\">\n<meta charset=\"utf-8\">\n" +
-         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n" +
-         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n" +
-         "<title>" + heading + "</title>\n<style>\n" + style + "</style>\n<h1>" + heading + "</h1>\n" +
+  return page_beginning(title, style, "default-src 'none'; style-src 'unsafe-inline'") +
          "<p>Surprise in nats: <b class=s1>from 0.7</b> <b class=s2>1.6</b> <b class=s3>3</b> <b "
          "class=s4>5</b>.</p>\n<pre>" +
          marked_by_surprise(symbols) + "</pre>\n</html>\n";

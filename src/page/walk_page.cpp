@@ -6,6 +6,7 @@
 #include "base/base64.h"
 #include "page/matrix_picture.h"
 #include "page/page.h"
+#include "report/escape.h"
 #include "report/format.h"
 
 namespace chargpt {
@@ -41,11 +42,11 @@ std::string picture(const WalkStep& step) {
   std::string html = "<div class=scroll><table>";
   if (!step.columns.empty()) {
     html += "<tr><td></td><td><div class=columns>";
-    for (const std::string& label : step.columns) html += "<span>" + text_in_html(label) + "</span>";
+    for (const std::string& label : step.columns) html += "<span>" + text_in_markup(label) + "</span>";
     html += "</div></td></tr>";
   }
   for (std::size_t row = 0; row < step.rows.size(); ++row) {
-    html += "<tr><td class=label>" + text_in_html(step.rows[row]) + "</td>";
+    html += "<tr><td class=label>" + text_in_markup(step.rows[row]) + "</td>";
     if (row == 0)
       html += "<td rowspan=" + std::to_string(step.rows.size()) + "><img alt=\"" + std::to_string(step.rows.size()) +
               " by " + std::to_string(columns) + " numbers, " + range +
@@ -60,21 +61,16 @@ std::string picture(const WalkStep& step) {
 }  // namespace
 
 std::string walk_page(const std::string& title, const std::string& introduction, const std::vector<WalkStep>& steps) {
-  const std::string heading = text_in_html(title);
-  std::string html =
-      std::string(page_mark) + "<html lang=\"en\">\n<meta charset=\"utf-8\">\n" +
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n" +
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src "
-      "data:\">\n<title>" +
-      heading + "</title>\n<style>\n" + style + "</style>\n<h1>" + heading + "</h1>\n<p>" + text_in_html(introduction) +
-      " Blue is below zero, orange above; the strongest colour is the number farthest from " + "zero.</p>\n";
+  std::string html = page_beginning(title, style, "default-src 'none'; style-src 'unsafe-inline'; img-src data:") +
+                     "<p>" + text_in_markup(introduction) +
+                     " Blue is below zero, orange above; the strongest colour is the number farthest from zero.</p>\n";
   std::string part;
   for (const WalkStep& step : steps) {
-    if (step.part != part) html += "<h2>" + text_in_html(step.part) + "</h2>\n";
+    if (step.part != part) html += "<h2>" + text_in_markup(step.part) + "</h2>\n";
     part = step.part;
-    html += "<section><h3>" + text_in_html(step.name) + "</h3>\n<p><code>" + text_in_html(step.formula) +
-            "</code> <span class=soft>" + text_in_html(step.sizes) + "</span></p>\n" + picture(step);
-    if (!step.remark.empty()) html += "<p>" + text_in_html(step.remark) + "</p>\n";
+    html += "<section><h3>" + text_in_markup(step.name) + "</h3>\n<p><code>" + text_in_markup(step.formula) +
+            "</code> <span class=soft>" + text_in_markup(step.sizes) + "</span></p>\n" + picture(step);
+    if (!step.remark.empty()) html += "<p>" + text_in_markup(step.remark) + "</p>\n";
     html += step.attention + "</section>\n";
   }
   return html + "</html>\n";

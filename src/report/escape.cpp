@@ -38,4 +38,10 @@ std::string escape_for_terminal(std::string_view text) {
   return out;
 }
 
+std::string text_in_markup(std::string_view text) {
+  std::string safe;
+  for (const char c : text) safe += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string(1, c);
+  return safe;
+}
+
 }  // namespace chargpt

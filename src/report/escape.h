@@ -1,4 +1,4 @@
-// Foreign text on a terminal: shown as it is, but never obeyed.
+// Foreign text on a terminal and between tags: shown as it is, but never obeyed.
 #pragma once
 
 #include <string>
@@ -10,5 +10,8 @@ namespace chargpt {
 /// separators and direction overrides as \u202e, so that a text can neither move the cursor nor retitle the window nor
 /// disguise its order. A symbol cut by the end of `text` counts as bytes that are not UTF-8.
 std::string escape_for_terminal(std::string_view text);
+
+/// Text between tags of HTML or SVG: nothing in it is markup.
+std::string text_in_markup(std::string_view text);
 
 }  // namespace chargpt

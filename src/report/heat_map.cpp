@@ -1,26 +1,15 @@
 #include "report/heat_map.h"
 
 #include <algorithm>
-#include <array>
 #include <sstream>
-#include <string_view>
 
 #include "base/utf8.h"
+#include "report/escape.h"
 #include "report/format.h"
 #include "report/sparkline.h"
 #include "report/symbols.h"
 
 namespace chargpt {
-namespace {
-
-std::string escaped(std::string_view text) {
-  std::string safe;
-  for (const char c : text) safe += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string(1, c);
-  return safe;
-}
-
-}  // namespace
-
 std::string visible_symbol(const std::string& symbol) {
   if (symbol == " ") return "␣";
   if (symbol == "\n") return "↵";
@@ -57,10 +46,10 @@ std::string heat_maps_svg(const std::vector<HeatMap>& maps, std::span<const std:
     const double left = static_cast<double>(at % columns) * width + margin,
                  top = static_cast<double>(at / columns) * height + margin + 14;
     svg << "<g transform=\"translate(" << left << " " << top << ")\"><text x=\"" << edge / 2 << "\" y=\""
-        << (labelled ? -16 : -4) << "\">" << escaped(maps[i].title) << "</text>\n";
+        << (labelled ? -16 : -4) << "\">" << text_in_markup(maps[i].title) << "</text>\n";
     for (std::int64_t j = 0; labelled && j < T; ++j) {
       const double middle = (static_cast<double>(j) + 0.5) * cell;
-      const std::string symbol = escaped(symbols[static_cast<std::size_t>(j)]);
+      const std::string symbol = text_in_markup(symbols[static_cast<std::size_t>(j)]);
       svg << "<text x=\"" << middle << "\" y=\"-3\">" << symbol << "</text><text x=\"-7\" y=\"" << middle + 3 << "\">"
           << symbol << "</text>\n";
     }

@@ -18,12 +18,6 @@ std::size_t level_of(double loss) {
   return static_cast<std::size_t>(std::ranges::count_if(levels, [&](double level) { return loss >= level; }));
 }
 
-std::string escaped(const std::string& symbol) {
-  if (symbol == "<") return "&lt;";
-  if (symbol == ">") return "&gt;";
-  return symbol == "&" ? "&amp;" : symbol;
-}
-
 }  // namespace
 
 std::string colored_by_surprise(const std::vector<ScoredSymbol>& symbols) {
@@ -43,10 +37,10 @@ std::string marked_by_surprise(const std::vector<ScoredSymbol>& symbols) {
   for (const ScoredSymbol& scored : symbols) {
     const std::size_t level = level_of(scored.loss);
     if (level == 0)
-      html += escaped(scored.symbol);
+      html += text_in_markup(scored.symbol);
     else
       html += "<b class=s" + std::to_string(level) + " title=\"" + format_fixed(scored.loss, 2) + "\">" +
-              escaped(scored.symbol) + "</b>";
+              text_in_markup(scored.symbol) + "</b>";
   }
   return html;
 }
