@@ -1,5 +1,8 @@
 #include "base/utf8.h"
 
+#include <array>
+#include <cstdio>
+
 #include "base/error.h"
 
 namespace chargpt {
@@ -112,6 +115,12 @@ std::string utf8_of(char32_t code_point) {
   std::string text;
   append_utf8(code_point, text);
   return text;
+}
+
+std::string code_point_name(char32_t code_point) {
+  std::array<char, 16> text{};
+  std::snprintf(text.data(), text.size(), "U+%04X", static_cast<unsigned>(code_point));
+  return text.data();
 }
 
 }  // namespace chargpt

@@ -20,6 +20,9 @@ constexpr bool is_scalar_value(char32_t code_point) {
   return code_point < code_point_limit && (code_point < 0xD800 || code_point > 0xDFFF);
 }
 
+/// "U+0020"
+std::string code_point_name(char32_t code_point);
+
 /// Of an ASCII character, and of one that is a code point already.
 constexpr char32_t code_point_of(char ascii) {
   return static_cast<unsigned char>(ascii);

@@ -1,6 +1,8 @@
 // The declarations of config.h as JSON, as a JSON Schema and as a table of options.
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "config/kinds.h"
 #include "config/load.h"
@@ -150,6 +152,20 @@ std::vector<OptionInfo> option_table() {
     });
   });
   return rows;
+}
+
+NamedOption named_option(std::string key) {
+  std::ranges::replace(key, '-', '_');
+  NamedOption found;
+  if (const std::size_t dot = key.find('.'); dot != std::string::npos) {
+    found.section = key.substr(0, dot);
+    key.erase(0, dot + 1);
+  }
+  for (const OptionInfo& option : option_table())
+    if (option.name == key && (found.section.empty() || option.section == found.section))
+      found.holders.push_back(option.section);
+  found.name = std::move(key);
+  return found;
 }
 
 }  // namespace chargpt

@@ -128,19 +128,11 @@ Value override_value(const Override& setting, const Source& source) {
 void Layers::add_override(const Override& setting) {
   const Source source{setting.flag.empty() ? "--set" : printable(setting.flag), false};
   const Value value = override_value(setting, source);
-  std::string key = setting.key, section;
-  std::replace(key.begin(), key.end(), '-', '_');
-  if (key == "name") {
+  const auto [section, key, holders] = named_option(setting.key);
+  if (setting.key == "name") {
     say_once(key, setting);
     return set_name(value, source.label);
   }
-  if (const std::size_t dot = key.find('.'); dot != std::string::npos) {
-    section = key.substr(0, dot);
-    key.erase(0, dot + 1);
-  }
-  std::vector<std::string> holders;
-  for (const OptionInfo& option : option_table())
-    if (option.name == key && (section.empty() || option.section == section)) holders.push_back(option.section);
   if (holders.empty()) reject_unknown(source.label, section, key, value);
   if (holders.size() > 1)
     reject(source.label, key + " is an option of " + joined(holders, " and ") + "; write " + holders[0] + "." + key);

@@ -73,4 +73,12 @@ struct OptionInfo {
 };
 std::vector<OptionInfo> option_table();
 
+/// An option by a key such as `n-head` or `model.n_head`: its name with underscores, the section that the key gives,
+/// and the sections that have an option of that name, of which there may be none or several.
+struct NamedOption {
+  std::string section, name;
+  std::vector<std::string> holders;
+};
+NamedOption named_option(std::string key);
+
 }  // namespace chargpt

@@ -90,8 +90,7 @@ bool shows_nothing_alone(char32_t code_point) {
 }  // namespace
 
 std::string describe_character(char32_t code_point) {
-  char number[16];
-  std::snprintf(number, sizeof number, "U+%04X", static_cast<unsigned>(code_point));
+  const std::string number = code_point_name(code_point);
   if (shows_nothing_alone(code_point)) return number;
   return std::string("'").append(utf8_of(code_point)).append("' (").append(number).append(")");
 }

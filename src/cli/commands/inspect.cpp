@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -164,13 +163,6 @@ std::string name_of_invisible(char32_t character) {
   if (found != names.end()) return found->second;
   if (is_control(character)) return "control character";
   return display_width(utf8_of(character)) == 0 ? "combining or of no width" : "";
-}
-
-/// "U+0020"
-std::string code_point_name(char32_t character) {
-  std::array<char, 16> text{};
-  std::snprintf(text.data(), text.size(), "U+%04X", static_cast<unsigned>(character));
-  return text.data();
 }
 
 /// What one pass over the characters of a text finds.

@@ -37,25 +37,11 @@ std::vector<std::string> split_outside_brackets(const std::string& text) {
   return parts;
 }
 
-/// The sections that have an option of this name, and the name. Empty sections: none has.
-std::pair<std::vector<std::string>, std::string> holders_of(std::string key) {
-  std::replace(key.begin(), key.end(), '-', '_');
-  std::string section;
-  if (const std::size_t dot = key.find('.'); dot != std::string::npos) {
-    section = key.substr(0, dot);
-    key.erase(0, dot + 1);
-  }
-  std::vector<std::string> sections;
-  for (const OptionInfo& option : option_table())
-    if (option.name == key && (section.empty() || option.section == section)) sections.push_back(option.section);
-  return {sections, key};
-}
-
 /// "n_head"; with its section where others have an option of that name.
 std::string short_key(const std::string& key) {
-  const auto [sections, name] = holders_of(key);
-  const bool alone = holders_of(name).first.size() == 1;
-  return sections.empty() || alone ? name : sections.front() + "." + name;
+  const NamedOption option = named_option(key);
+  const bool alone = named_option(option.name).holders.size() == 1;
+  return option.holders.empty() || alone ? option.name : option.holders.front() + "." + option.name;
 }
 
 /// ["mlp", "norm"] and "mlp" without their brackets and quotation marks; empty where it would not do in a name.
@@ -134,10 +120,10 @@ VariedOption parse_varied(const std::string& given) {
   if (equals == std::string::npos || equals == 0)
     throw Error(ExitCode::usage, said + " is not KEY=VALUE,VALUE; for example --vary model.n_layer=2,4,6");
   VariedOption option{given.substr(0, equals), split_outside_brackets(given.substr(equals + 1))};
-  const auto [sections, name] = holders_of(option.key);
-  if (sections.empty() && name == "name")
+  const NamedOption named = named_option(option.key);
+  if (named.holders.empty() && named.name == "name")
     throw Error(ExitCode::usage, said + ": a name is nothing to vary; variants are named by what differs");
-  if (sections == std::vector<std::string>{"train"} && name == "seed")
+  if (named.holders == std::vector<std::string>{"train"} && named.name == "seed")
     throw Error(ExitCode::usage, said + ": seeds are no variants of a config; --seeds " +
                                      std::to_string(option.values.size()) + " trains each config with as many");
   for (std::size_t i = 0; i < option.values.size(); ++i) {
