@@ -19,7 +19,7 @@ const fs::path corpus = source_path("/tests/fuzz/corpus");
 std::size_t stride([[maybe_unused]] const std::string& file) {
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
-  return file.size() > 1000 ? 5 : 1;
+  return file.size() > 1000 ? 13 : 2;
 #endif
 #endif
   return 1;
