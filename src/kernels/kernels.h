@@ -43,7 +43,7 @@ enum class ActivationKind { gelu, gelu_tanh, relu, relu2, silu };
 /// The formulas are in the header of each: matmul.h, norm.h, activation.h, elementwise.h, convolution.h, dropout.h,
 /// qk_norm_rope.h, attention.h, cross_entropy.h.
 struct Kernels {
-  const char* name;                            ///< x86-64-v4, x86-64-v3, portable
+  const char* name;                            ///< x86-64-v4, x86-64-v3, portable; neon on aarch64
   long panel_width;                            ///< columns of a packed panel
   long slack;                                  ///< floats that may be read behind a matrix B
   long (*attention_scratch)(long T, long hs);  ///< floats of scratch that attention and its backward need

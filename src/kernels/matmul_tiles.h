@@ -12,7 +12,11 @@ constexpr long panel_width = panel_vectors * lanes;  ///< columns of a packed pa
 /// Rows of the highest tile of so many vectors' columns: its sums, a row of B and one number of A are all in registers.
 /// Higher tiles than 14 would save little.
 constexpr int tile_rows(int columns) {
+#if defined(__aarch64__)
+  const int rows = (registers - columns) / (columns + 1);  // compilers load the numbers of A for all rows at once
+#else
   const int rows = (registers - 1) / columns - 1;
+#endif
   return rows < 14 ? rows : 14;
 }
 

@@ -11,6 +11,8 @@
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>
+#elif defined(__aarch64__) && defined(__linux__)
+#include <sys/auxv.h>
 #endif
 
 #include "base/error.h"
@@ -76,12 +78,20 @@ void flush_denormals() {
 #if defined(__x86_64__)
   constexpr unsigned flush_to_zero = 1U << 15, denormals_are_zero = 1U << 6;
   _mm_setcsr(_mm_getcsr() | flush_to_zero | denormals_are_zero);
+#elif defined(__aarch64__)
+  constexpr std::uint64_t flush_to_zero = 1U << 24;
+  std::uint64_t control = 0;
+  asm volatile("mrs %0, fpcr" : "=r"(control));
+  asm volatile("msr fpcr, %0" : : "r"(control | flush_to_zero));
 #endif
 }
 
 bool cpu_has_bfloat16() {
 #if defined(__x86_64__)
   return __builtin_cpu_supports("avx512bf16");
+#elif defined(__aarch64__) && defined(__linux__)
+  constexpr unsigned long bf16 = 1UL << 14;  // HWCAP2_BF16, which older headers lack
+  return (getauxval(AT_HWCAP2) & bf16) != 0;
 #else
   return true;
 #endif
@@ -118,7 +128,11 @@ std::string kernels_capability() {
     case cpu::InstructionSet::portable:
       break;
   }
+#if defined(__aarch64__)
+  return "NEON";
+#else
   return "DEFAULT";
+#endif
 }
 
 }  // namespace chargpt

@@ -20,13 +20,13 @@ int thread_count(std::int64_t threads);
 /// times as long.
 void flush_denormals();
 
-/// The CPU multiplies bfloat16 itself (AVX512_BF16); else LibTorch emulates it, slowly.
+/// The CPU multiplies bfloat16 itself (AVX512_BF16, or BF16 of an aarch64); else LibTorch emulates it, slowly.
 bool cpu_has_bfloat16();
 /// Makes ATEN_CPU_CAPABILITY a limit that holds: a word that is none is taken out of the environment, and one beyond
 /// this processor, which LibTorch would follow into an illegal instruction, replaced. To be called before LibTorch
 /// first computes. Returns what was wrong, once; empty: nothing.
 std::string settle_cpu_capability();
-/// The instruction set of our kernels as LibTorch names it: AVX512, AVX2 or DEFAULT.
+/// The instruction set of our kernels as LibTorch names it: AVX512, AVX2 or DEFAULT; NEON on aarch64.
 std::string kernels_capability();
 
 }  // namespace chargpt

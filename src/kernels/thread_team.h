@@ -64,6 +64,8 @@ void wait_until(const std::atomic<std::uint32_t>& number, const Done& done) {
       if (is_done()) return;
 #if defined(__x86_64__)
       __builtin_ia32_pause();
+#elif defined(__aarch64__)
+      asm volatile("yield");
 #endif
     }
   } while (std::chrono::steady_clock::now() - begin < spin_time);

@@ -16,7 +16,11 @@ constexpr long lanes = 8;
 constexpr int registers = 16;
 #else
 constexpr long lanes = 4;
+#if defined(__aarch64__)
+constexpr int registers = 32;  // NEON, which every such processor has
+#else
 constexpr int registers = 16;
+#endif
 #endif
 
 using Vector = float __attribute__((vector_size(lanes * sizeof(float))));

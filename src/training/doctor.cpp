@@ -30,8 +30,10 @@ std::int64_t free_disk_bytes() {
 const char* slower_for_lack_of() {
   if (cpu::instruction_set() < cpu::processor_instruction_set())
     return "ATEN_CPU_CAPABILITY keeps this processor below what it can do; unset it to train faster";
+#if defined(__x86_64__)
   if (cpu::instruction_set() == cpu::InstructionSet::portable)
     return "this processor has no AVX2, so training is several times slower than the figures in README.md";
+#endif
   return nullptr;
 }
 

@@ -1,6 +1,7 @@
 #include "engine/device.h"
 
 #include <ATen/Parallel.h>
+#include <ATen/Version.h>
 #include <c10/util/Exception.h>
 
 #include <cstdlib>
@@ -10,7 +11,9 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "engine/operations.h"
 #include "kernels/kernels.h"
+#include "kernels/processor.h"
 
 #include "test.h"
 
@@ -90,9 +93,19 @@ TEST_CASE("a limit of the CPU capability that does not hold is taken out of the 
   kept ? setenv(variable, kept->c_str(), 1) : unsetenv(variable);
 }
 
-TEST_CASE("versions and capability are known") {
+TEST_CASE("versions and capability are known, and our kernels have LibTorch's limit") {
   CHECK(libtorch_version().rfind("2.", 0) == 0);
   CHECK_FALSE(cpu_capability().empty());
+#if defined(__x86_64__)
+  CHECK(at::get_cpu_capability() == kernels_capability());
+#endif
+}
+
+TEST_CASE("a step of nanogpt-cpu is 3.84 GFLOP") {
+  ModelConfig config;
+  CHECK(*step_operations(config, 65, 12 * 64, 64) == Approx(3.84e9).epsilon(1e-3));
+  config.type = "bigram";
+  CHECK_FALSE(step_operations(config, 65, 12 * 64, 64));
 }
 
 TEST_CASE("running out of memory is told apart and says what to lower") {
