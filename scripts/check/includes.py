@@ -115,7 +115,7 @@ def offences(path, name, rooms):
             yield f"{at(use.start())}: {use[0].rstrip(' (')} outside cli/: throw an Error, or emit an event"
     for use in UNPASSED_RANDOMNESS.finditer(code):
         yield f"{at(use.start())}: {use[0].rstrip(' (')}: randomness is passed in, from base/random.h"
-    if name.endswith(".h") and not text.startswith("//"):
+    if name.endswith(".h") and not text.startswith(("//", "/*")):
         yield f"src/{name}:1: a header opens with a comment: what it is for and what it must never know"
 
 

@@ -146,13 +146,14 @@ std::unique_ptr<NextLogits> next_logits(const InferenceModel& model, const Decod
 
 void generate(NextLogits& logits, std::int64_t vocab_size, std::int64_t block_size,
               const std::vector<std::int64_t>& prompt, const SampleConfig& sample, std::uint64_t seed,
-              const TokenCallback& on_token, const LogitsCallback& on_logits) {
+              const TokenCallback& on_token, const LogitsCallback& on_logits, std::int64_t first_sample) {
   check_prompt(prompt, vocab_size);
   if (sample.tokens == 0) return;
   Samples samples(logits, sample, seed, vocab_size, on_logits);
   const std::int64_t at_once = logits.at_once();
   for (std::int64_t first = 0; first < sample.num_samples; first += at_once)
-    samples.run(first_window(prompt, block_size), first, std::min(at_once, sample.num_samples - first), on_token);
+    samples.run(first_window(prompt, block_size), first_sample + first, std::min(at_once, sample.num_samples - first),
+                on_token);
 }
 
 }  // namespace chargpt

@@ -65,12 +65,12 @@ struct DecodeOptions {
 /// have.
 std::unique_ptr<NextLogits> next_logits(const InferenceModel& model, const DecodeOptions& options);
 
-/// Continues `prompt` (at least one id) num_samples times as one batch; sample i draws from stream (seed, i), whatever
-/// num_samples is. Of a prompt longer than block_size the last block_size tokens count. Samples that do not fit in one
-/// batch are decoded in several, one after the other. Errors: internal for an empty prompt or an id the model does not
-/// have; diverged for logits that are not numbers.
+/// Continues `prompt` (at least one id) num_samples times as one batch, as the samples from `first_sample` on; sample i
+/// draws from stream (seed, i), whatever num_samples is. Of a prompt longer than block_size the last block_size tokens
+/// count. Samples that do not fit in one batch are decoded in several, one after the other. Errors: internal for an
+/// empty prompt or an id the model does not have; diverged for logits that are not numbers.
 void generate(NextLogits& logits, std::int64_t vocab_size, std::int64_t block_size,
               const std::vector<std::int64_t>& prompt, const SampleConfig& sample, std::uint64_t seed,
-              const TokenCallback& on_token, const LogitsCallback& on_logits = {});
+              const TokenCallback& on_token, const LogitsCallback& on_logits = {}, std::int64_t first_sample = 0);
 
 }  // namespace chargpt

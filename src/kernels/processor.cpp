@@ -51,6 +51,27 @@ std::int64_t cgroup_quota(std::int64_t count) {
   return std::clamp<std::int64_t>(static_cast<std::int64_t>(quota / period + 0.999), 1, count);
 }
 
+/// How this thread computes with floats: rounding, exceptions, denormals.
+std::uint64_t float_control() {
+#if defined(__x86_64__)
+  return _mm_getcsr();
+#elif defined(__aarch64__)
+  std::uint64_t control = 0;
+  asm volatile("mrs %0, fpcr" : "=r"(control));
+  return control;
+#else
+  return 0;
+#endif
+}
+
+void set_float_control([[maybe_unused]] std::uint64_t control) {
+#if defined(__x86_64__)
+  _mm_setcsr(static_cast<unsigned>(control));
+#elif defined(__aarch64__)
+  asm volatile("msr fpcr, %0" : : "r"(control));
+#endif
+}
+
 }  // namespace
 
 std::int64_t physical_cores() {
@@ -77,13 +98,19 @@ int thread_count(std::int64_t threads) {
 void flush_denormals() {
 #if defined(__x86_64__)
   constexpr unsigned flush_to_zero = 1U << 15, denormals_are_zero = 1U << 6;
-  _mm_setcsr(_mm_getcsr() | flush_to_zero | denormals_are_zero);
+  set_float_control(float_control() | flush_to_zero | denormals_are_zero);
 #elif defined(__aarch64__)
   constexpr std::uint64_t flush_to_zero = 1U << 24;
-  std::uint64_t control = 0;
-  asm volatile("mrs %0, fpcr" : "=r"(control));
-  asm volatile("msr fpcr, %0" : : "r"(control | flush_to_zero));
+  set_float_control(float_control() | flush_to_zero);
 #endif
+}
+
+FlushedDenormals::FlushedDenormals() : before_(float_control()) {
+  flush_denormals();
+}
+
+FlushedDenormals::~FlushedDenormals() {
+  set_float_control(before_);
 }
 
 bool cpu_has_bfloat16() {

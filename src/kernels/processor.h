@@ -20,6 +20,18 @@ int thread_count(std::int64_t threads);
 /// times as long.
 void flush_denormals();
 
+/// The same until it goes: for a thread that is not ours.
+class FlushedDenormals {
+ public:
+  FlushedDenormals();
+  ~FlushedDenormals();
+  FlushedDenormals(const FlushedDenormals&) = delete;
+  FlushedDenormals& operator=(const FlushedDenormals&) = delete;
+
+ private:
+  std::uint64_t before_;
+};
+
 /// The CPU multiplies bfloat16 itself (AVX512_BF16, or BF16 of an aarch64); else LibTorch emulates it, slowly.
 bool cpu_has_bfloat16();
 /// Makes ATEN_CPU_CAPABILITY a limit that holds: a word that is none is taken out of the environment, and one beyond

@@ -1,0 +1,135 @@
+/* chargpt in other programs: trained models opened, read, sampled and scored. Plain C, for every language; C++ programs
+ * include chargpt.hpp, which stands on this. Nothing here trains, prints, logs or ends the process.
+ *
+ * A model may be used by several threads at once. Texts are UTF-8 and come with a length in bytes; nothing needs a zero
+ * at its end but paths and names. Sizes of arrays are in elements.
+ *
+ * Functions return CHARGPT_OK or what was wrong, which chargpt_last_error() says in one line. Then nothing is written
+ * to what their arguments point to. */
+#ifndef CHARGPT_H
+#define CHARGPT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define CHARGPT_API __attribute__((visibility("default")))
+#else
+#define CHARGPT_API
+#endif
+
+/* Grows with each release that adds to this file, and starts over with each one that changes what was there. */
+#define CHARGPT_ABI 1
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The exit codes of the program. */
+enum chargpt_status {
+  CHARGPT_OK = 0,
+  CHARGPT_USAGE = 2,       /* an argument is not what it should be */
+  CHARGPT_DATA = 65,       /* a checkpoint is damaged; a text is not UTF-8, or has characters the model does not know */
+  CHARGPT_MISSING = 66,    /* there is no such run */
+  CHARGPT_INTERNAL = 70,   /* a bug of chargpt's */
+  CHARGPT_IO = 74,         /* reading failed */
+  CHARGPT_NOT_FINITE = 80, /* the model's weights give no numbers */
+  CHARGPT_MEMORY = 81      /* out of memory */
+};
+
+/* What is done with characters that a model does not know. */
+enum chargpt_unknown {
+  CHARGPT_UNKNOWN_ERROR = 0,
+  CHARGPT_UNKNOWN_SKIP = 1,
+  CHARGPT_UNKNOWN_REPLACE = 2 /* by '?', else ' ', else the first symbol */
+};
+
+/* "0.1.0" of the library that runs, and its CHARGPT_ABI. */
+CHARGPT_API const char* chargpt_version(void);
+CHARGPT_API int chargpt_abi(void);
+
+/* What was wrong with this thread's last call that failed; "" where none has. Good until its next call. */
+CHARGPT_API const char* chargpt_last_error(void);
+
+typedef struct chargpt_model chargpt_model;
+
+/* Structures of options begin with their size, so that a program goes on with a library that knows more of them:
+ *   struct chargpt_open_options options;
+ *   options.size = sizeof options;
+ *   chargpt_open_defaults(&options); */
+struct chargpt_open_options {
+  size_t size;
+  const char* checkpoint; /* "best", "last" or "step-N"; NULL: best */
+  const char* weights;    /* "better", "trained" or "averaged"; NULL: better */
+  int threads;            /* of each call; 0: one per core */
+};
+
+/* Best checkpoint, better weights, one thread. */
+CHARGPT_API int chargpt_open_defaults(struct chargpt_open_options* options);
+
+/* Opens the model of a run's folder, or of one checkpoint's. Its files may be deleted afterwards, but not changed.
+ * `options` NULL: the defaults. */
+CHARGPT_API int chargpt_open(const char* path, const struct chargpt_open_options* options, chargpt_model** model);
+/* NULL is closed already. */
+CHARGPT_API void chargpt_close(chargpt_model* model);
+
+/* Good as long as the model is open. */
+CHARGPT_API const char* chargpt_checkpoint(const chargpt_model* model); /* its folder */
+CHARGPT_API const char* chargpt_config(const chargpt_model* model);     /* of the run, as JSON */
+CHARGPT_API const char* chargpt_notices(const chargpt_model* model);    /* lines on how it was opened; mostly "" */
+CHARGPT_API int64_t chargpt_step(const chargpt_model* model);           /* updates it was trained for */
+CHARGPT_API int64_t chargpt_parameters(const chargpt_model* model);
+CHARGPT_API int64_t chargpt_block_size(const chargpt_model* model);      /* most characters it sees at once, T */
+CHARGPT_API int64_t chargpt_vocabulary_size(const chargpt_model* model); /* V */
+
+/* The UTF-8 of one id, or the byte of a model that was trained on bytes: 1 to 4 bytes into `text`. */
+CHARGPT_API int chargpt_symbol(const chargpt_model* model, int64_t id, char text[4], size_t* length);
+
+/* The ids of a text. Without room for all of them (`capacity`) none is written; `count` says how many there are. */
+CHARGPT_API int chargpt_encode(const chargpt_model* model, const char* text, size_t length,
+                               enum chargpt_unknown unknown, int64_t* ids, size_t capacity, size_t* count);
+
+/* A piece of text as it is written: whole characters. Anything but 0 ends the text there. */
+typedef int (*chargpt_on_text)(void* context, const char* piece, size_t length);
+
+struct chargpt_generate_options {
+  size_t size;
+  const char* prompt; /* NULL or empty: the model begins anew, as after a line's end */
+  size_t prompt_length;
+  enum chargpt_unknown unknown;
+  int64_t tokens; /* characters at most; of models trained on bytes, bytes */
+  double temperature;
+  int64_t top_k; /* 0: all */
+  double top_p, min_p;
+  uint64_t seed;
+  int64_t sample; /* number of the sample: each has its own random stream (seed, sample) */
+  const char* const* stops;
+  size_t stop_count; /* strings that end the text; they are not written */
+};
+
+/* What `chargpt sample` does when it is told nothing: the run's own temperature, filters and tokens, seed 1337. */
+CHARGPT_API int chargpt_generate_defaults(const chargpt_model* model, struct chargpt_generate_options* options);
+
+/* Continues a prompt, as `chargpt sample` does for the same options; the prompt itself is not given to `on_text`. */
+CHARGPT_API int chargpt_generate(const chargpt_model* model, const struct chargpt_generate_options* options,
+                                 chargpt_on_text on_text, void* context);
+
+/* Loss of each character of a text, in nats, as `chargpt score` has them: from half a window to a window of characters
+ * before it. Without room for all of them none is written. */
+CHARGPT_API int chargpt_score(const chargpt_model* model, const char* text, size_t length, enum chargpt_unknown unknown,
+                              float* losses, size_t capacity, size_t* count);
+
+/* Logits of what follows a text, of which the last block_size characters count: V of them. */
+CHARGPT_API int chargpt_logits(const chargpt_model* model, const char* text, size_t length,
+                               enum chargpt_unknown unknown, float* logits, size_t capacity);
+
+/* The attention weights of a text's last block_size characters: (layers, heads, T, T), each row a query's weights over
+ * all keys. Without room for all of them none is written; the three numbers say how many there are. */
+CHARGPT_API int chargpt_attention(const chargpt_model* model, const char* text, size_t length,
+                                  enum chargpt_unknown unknown, float* weights, size_t capacity, int64_t* layers,
+                                  int64_t* heads, int64_t* T);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

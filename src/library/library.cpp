@@ -1,0 +1,354 @@
+// The functions of chargpt.h: each finds what it needs in the rooms below, and turns their exceptions into a status and
+// a line. Prints and logs nothing.
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "config/load.h"
+#include "evaluate/text_score.h"
+#include "generate/generate.h"
+#include "generate/stop.h"
+#include "inference/attention_weights.h"
+#include "inference/model.h"
+#include "inference/scorer.h"
+#include "kernels/processor.h"
+#include "library/chargpt.h"
+#include "run/checkpoints.h"
+
+using namespace chargpt;
+
+/// Nothing of it changes while it is open: that is why threads may share it.
+struct chargpt_model {
+  chargpt_model(Checkpoint loaded, Weights weights, int threads_, std::string notices_)
+      : checkpoint(std::move(loaded)),
+        inference(checkpoint, weights),
+        threads(threads_),
+        path(checkpoint.path.string()),
+        config(to_json(checkpoint.config.config).dump(2)),
+        notices(std::move(notices_)) {}
+
+  const Checkpoint checkpoint;
+  const InferenceModel inference;
+  const int threads;
+  const std::string path, config, notices;
+};
+
+namespace {
+
+thread_local std::string last_error;
+
+Error bad_argument(const std::string& line) {
+  return {ExitCode::usage, line};
+}
+
+/// Runs what a function does. What is thrown becomes its status; with the float control of chargpt's own threads, so
+/// that it computes the same.
+template <class Work>
+int guarded(Work&& work) noexcept {
+  const auto failed = [](ExitCode code, const char* line) {
+    try {
+      last_error = line;
+    } catch (...) {
+      last_error.clear();
+    }
+    return static_cast<int>(code);
+  };
+  try {
+    const FlushedDenormals flushed;
+    work();
+    return CHARGPT_OK;
+  } catch (const Error& error) {
+    return failed(error.code(), error.what());
+  } catch (const std::bad_alloc&) {
+    return failed(ExitCode::memory, "out of memory");
+  } catch (const std::exception& error) {
+    return failed(ExitCode::internal, error.what());
+  } catch (...) {
+    return failed(ExitCode::internal, "an exception of an unknown type");
+  }
+}
+
+const chargpt_model& opened(const chargpt_model* model) {
+  if (model == nullptr) throw bad_argument("the model is NULL; chargpt_open gives one");
+  return *model;
+}
+
+/// The caller's options, as many of them as its header knew.
+template <class Options>
+Options known(const Options* given, const Options& defaults) {
+  Options options = defaults;
+  if (given == nullptr) return options;
+  if (given->size < sizeof(std::size_t))
+    throw bad_argument("the options' size is " + std::to_string(given->size) + "; set it to sizeof options");
+  std::memcpy(&options, given, std::min(given->size, sizeof options));
+  return options;
+}
+
+/// Writes `options` where the caller has room for as many of them as its header knows.
+template <class Options>
+void give(const Options& options, Options* to) {
+  if (to == nullptr) throw bad_argument("there are no options to fill: NULL");
+  const std::size_t size = known(to, options).size;
+  std::memcpy(to, &options, std::min(size, sizeof options));
+  to->size = size;
+}
+
+std::string_view text_of(const char* text, std::size_t length) {
+  if (text == nullptr && length > 0) throw bad_argument("the text is NULL, and its length " + std::to_string(length));
+  return text == nullptr ? std::string_view() : std::string_view(text, length);
+}
+
+std::vector<std::int64_t> ids_of(const chargpt_model& model, const char* text, std::size_t length,
+                                 chargpt_unknown unknown, const char* what) {
+  std::optional<UnknownPolicy> policy;
+  if (unknown == CHARGPT_UNKNOWN_SKIP) policy = UnknownPolicy::skip;
+  if (unknown == CHARGPT_UNKNOWN_REPLACE) policy = UnknownPolicy::replace;
+  if (!policy && unknown != CHARGPT_UNKNOWN_ERROR)
+    throw bad_argument("chargpt_unknown has no value " + std::to_string(static_cast<int>(unknown)));
+  return model.checkpoint.vocabulary.encode(text_of(text, length), what, policy);
+}
+
+/// Of what a text's ids are, those that the model sees of it: the last block_size, and one at least.
+std::vector<std::int64_t> window_of(const chargpt_model& model, std::vector<std::int64_t> ids) {
+  if (ids.empty()) ids.push_back(model.checkpoint.state.start_symbol);
+  const auto more = std::ssize(ids) - model.inference.block_size();
+  if (more > 0) ids.erase(ids.begin(), ids.begin() + more);
+  return ids;
+}
+
+/// All of `values`, or none where there is no room.
+template <class Value>
+void copy_out(std::span<const Value> values, Value* to, std::size_t capacity) {
+  if (to != nullptr && values.size() <= capacity) std::ranges::copy(values, to);
+}
+
+Weights weights_named(const char* name) {
+  if (name == nullptr) return Weights::better;
+  if (const std::optional<Weights> weights = enum_value<Weights>(name)) return *weights;
+  throw bad_argument("weights = \"" + std::string(name) + "\"; better, trained or averaged");
+}
+
+chargpt_model* open_model(const char* path, const chargpt_open_options& options) {
+  if (path == nullptr) throw bad_argument("the path is NULL; give a run's folder");
+  std::vector<std::string> notices;
+  Checkpoint checkpoint =
+      load_checkpoint(path, options.checkpoint == nullptr ? "best" : options.checkpoint, false, notices);
+  std::string lines;
+  for (const std::string& notice : notices) lines += notice + "\n";
+  return std::make_unique<chargpt_model>(std::move(checkpoint), weights_named(options.weights),
+                                         thread_count(options.threads), std::move(lines))
+      .release();
+}
+
+chargpt_open_options open_defaults() {
+  chargpt_open_options options{};
+  options.size = sizeof options;
+  options.threads = 1;
+  return options;
+}
+
+chargpt_generate_options generate_defaults(const chargpt_model& model) {
+  const SampleConfig& sample = model.checkpoint.config.config.sample;
+  chargpt_generate_options options{};
+  options.size = sizeof options;
+  options.tokens = sample.tokens;
+  options.temperature = sample.temperature;
+  options.top_k = sample.top_k;
+  options.top_p = sample.top_p;
+  options.min_p = sample.min_p;
+  options.seed = 1337;
+  return options;
+}
+
+template <class Number>
+void check_range(const char* name, Number value, Number least, Number most) {
+  if (value >= least && value <= most) return;
+  const nlohmann::json lowest = least, highest = most, given = value;
+  throw bad_argument(std::string(name) + " = " + given.dump() + " is not between " + lowest.dump() + " and " +
+                     highest.dump());
+}
+
+SampleConfig sample_of(const chargpt_generate_options& options) {
+  check_range<std::int64_t>("tokens", options.tokens, 0, 1'000'000'000'000);
+  check_range("temperature", options.temperature, 0.0, 1000.0);
+  check_range<std::int64_t>("top_k", options.top_k, 0, 1'000'000'000);
+  check_range("top_p", options.top_p, 0.0, 1.0);
+  check_range("min_p", options.min_p, 0.0, 1.0);
+  check_range<std::int64_t>("sample", options.sample, 0, 1'000'000'000'000);
+  SampleConfig sample;
+  sample.tokens = options.tokens;
+  sample.num_samples = 1;
+  sample.temperature = options.temperature;
+  sample.top_k = options.top_k;
+  sample.top_p = options.top_p;
+  sample.min_p = options.min_p;
+  return sample;
+}
+
+std::vector<std::string> stops_of(const chargpt_generate_options& options) {
+  if (options.stops == nullptr && options.stop_count > 0) throw bad_argument("the stop strings are NULL");
+  return {options.stops, options.stops + options.stop_count};
+}
+
+void generate_text(const chargpt_model& model, const chargpt_generate_options& options, chargpt_on_text on_text,
+                   void* context) {
+  if (on_text == nullptr) throw bad_argument("on_text is NULL: nobody would see the text");
+  const SampleConfig sample = sample_of(options);
+  const Vocabulary& vocabulary = model.checkpoint.vocabulary;
+  const std::vector<std::int64_t> prompt =
+      window_of(model, ids_of(model, options.prompt, options.prompt_length, options.unknown, "the prompt"));
+  Utf8Assembler characters;
+  StopMatcher stops(stops_of(options));
+  bool wanted = true;
+  const auto give_text = [&](const std::string& piece) {
+    if (wanted && !piece.empty()) wanted = on_text(context, piece.data(), piece.size()) == 0;
+  };
+  const std::unique_ptr<NextLogits> logits = next_logits(model.inference, {.threads = model.threads});
+  generate(
+      *logits, model.inference.vocab_size(), model.inference.block_size(), prompt, sample, options.seed,
+      [&](std::int64_t /*index*/, std::int64_t id) {
+        give_text(stops.add(characters.add(vocabulary.symbol(id))));
+        return wanted && !stops.stopped();
+      },
+      {}, options.sample);
+  give_text(stops.add(characters.finish()));
+  give_text(stops.finish());
+}
+
+}  // namespace
+
+const char* chargpt_version() {
+  return CHARGPT_VERSION;
+}
+
+int chargpt_abi() {
+  return CHARGPT_ABI;
+}
+
+const char* chargpt_last_error() {
+  return last_error.c_str();
+}
+
+int chargpt_open_defaults(chargpt_open_options* options) {
+  return guarded([&] { give(open_defaults(), options); });
+}
+
+int chargpt_open(const char* path, const chargpt_open_options* options, chargpt_model** model) {
+  return guarded([&] {
+    if (model == nullptr) throw bad_argument("there is no place for the model: NULL");
+    *model = open_model(path, known(options, open_defaults()));
+  });
+}
+
+void chargpt_close(chargpt_model* model) {
+  delete model;
+}
+
+const char* chargpt_checkpoint(const chargpt_model* model) {
+  return model->path.c_str();
+}
+
+const char* chargpt_config(const chargpt_model* model) {
+  return model->config.c_str();
+}
+
+const char* chargpt_notices(const chargpt_model* model) {
+  return model->notices.c_str();
+}
+
+std::int64_t chargpt_step(const chargpt_model* model) {
+  return model->checkpoint.state.step;
+}
+
+std::int64_t chargpt_parameters(const chargpt_model* model) {
+  return model->checkpoint.state.parameters;
+}
+
+std::int64_t chargpt_block_size(const chargpt_model* model) {
+  return model->inference.block_size();
+}
+
+std::int64_t chargpt_vocabulary_size(const chargpt_model* model) {
+  return model->inference.vocab_size();
+}
+
+int chargpt_symbol(const chargpt_model* model, std::int64_t id, char text[4], std::size_t* length) {
+  return guarded([&] {
+    const std::int64_t size = opened(model).inference.vocab_size();
+    if (id < 0 || id >= size)
+      throw bad_argument("id " + std::to_string(id) + " is not between 0 and " + std::to_string(size - 1));
+    if (text == nullptr || length == nullptr) throw bad_argument("there is no place for the symbol: NULL");
+    const std::string symbol = model->checkpoint.vocabulary.symbol(id);
+    std::ranges::copy(symbol, text);
+    *length = symbol.size();
+  });
+}
+
+int chargpt_encode(const chargpt_model* model, const char* text, std::size_t length, chargpt_unknown unknown,
+                   std::int64_t* ids, std::size_t capacity, std::size_t* count) {
+  return guarded([&] {
+    if (count == nullptr) throw bad_argument("there is no place for the number of ids: NULL");
+    const std::vector<std::int64_t> all = ids_of(opened(model), text, length, unknown, "the text");
+    copy_out<std::int64_t>(all, ids, capacity);
+    *count = all.size();
+  });
+}
+
+int chargpt_generate_defaults(const chargpt_model* model, chargpt_generate_options* options) {
+  return guarded([&] { give(generate_defaults(opened(model)), options); });
+}
+
+int chargpt_generate(const chargpt_model* model, const chargpt_generate_options* options, chargpt_on_text on_text,
+                     void* context) {
+  return guarded([&] { generate_text(opened(model), known(options, generate_defaults(*model)), on_text, context); });
+}
+
+int chargpt_score(const chargpt_model* model, const char* text, std::size_t length, chargpt_unknown unknown,
+                  float* losses, std::size_t capacity, std::size_t* count) {
+  return guarded([&] {
+    if (count == nullptr) throw bad_argument("there is no place for the number of losses: NULL");
+    const std::vector<std::int64_t> ids = ids_of(opened(model), text, length, unknown, "the text");
+    if (losses != nullptr && ids.size() <= capacity && !ids.empty()) {
+      Scorer scorer(model->inference, model->threads);
+      copy_out<float>(text_losses(scorer, ids, model->checkpoint.state.start_symbol, model->inference.block_size()),
+                      losses, capacity);
+    }
+    *count = ids.size();
+  });
+}
+
+int chargpt_logits(const chargpt_model* model, const char* text, std::size_t length, chargpt_unknown unknown,
+                   float* logits, std::size_t capacity) {
+  return guarded([&] {
+    const auto V = static_cast<std::size_t>(opened(model).inference.vocab_size());
+    if (logits == nullptr || capacity < V)
+      throw bad_argument("there is room for " + std::to_string(logits == nullptr ? 0 : capacity) +
+                         " logits, and the model has " + std::to_string(V) + " symbols");
+    const std::vector<std::int64_t> window = window_of(*model, ids_of(*model, text, length, unknown, "the text"));
+    const std::unique_ptr<NextLogits> next = next_logits(model->inference, {.threads = model->threads});
+    std::copy_n(next->start(window, 1).first, V, logits);
+  });
+}
+
+int chargpt_attention(const chargpt_model* model, const char* text, std::size_t length, chargpt_unknown unknown,
+                      float* weights, std::size_t capacity, std::int64_t* layers, std::int64_t* heads,
+                      std::int64_t* T) {
+  return guarded([&] {
+    if (layers == nullptr || heads == nullptr || T == nullptr)
+      throw bad_argument("there is no place for the numbers of layers, heads and characters: NULL");
+    const AttentionWeights all = attention_weights(
+        opened(model).inference, window_of(*model, ids_of(*model, text, length, unknown, "the text")));
+    copy_out<float>(all.values, weights, capacity);
+    *layers = all.layers;
+    *heads = all.heads;
+    *T = all.T;
+  });
+}

@@ -1,0 +1,186 @@
+// The library as its header shows it: what its functions say and refuse, and threads that share a model. That it writes
+// and scores what the program does is tested by test_library.py.
+#include "library/chargpt.hpp"
+
+#include <cmath>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "source_path.h"
+#include "test.h"
+
+namespace {
+
+using chargpt::Model;
+
+const std::string run = chargpt::source_path("/tests/fixtures/run");
+
+/// Status of what `work` throws; CHARGPT_OK where it does not.
+template <class Work>
+int status_of(Work&& work) {
+  try {
+    work();
+    return CHARGPT_OK;
+  } catch (const chargpt::Error& error) {
+    CHECK(std::string(error.what()).find('\n') == std::string::npos);
+    CHECK_FALSE(std::string(error.what()).empty());
+    return error.status();
+  }
+}
+
+double sum(const std::vector<float>& values) {
+  double total = 0;
+  for (const float value : values) total += value;
+  return total;
+}
+
+}  // namespace
+
+TEST_CASE("an opened model says what it is") {
+  const Model model(run);
+  CHECK(model.step() == 20);
+  CHECK(model.block_size() == 24);
+  CHECK(model.parameters() > 1000);
+  CHECK(model.vocabulary_size() > 20);
+  CHECK(model.config().find("\"n_embd\": 16") != std::string::npos);
+  CHECK(model.checkpoint().ends_with("step-00000020"));
+  CHECK(model.notices().empty());
+  CHECK(std::string(chargpt_version()).find('.') != std::string::npos);
+  CHECK(chargpt_abi() == CHARGPT_ABI);
+}
+
+TEST_CASE("a text's ids and back") {
+  const Model model(run);
+  const std::string text = "the end\n";
+  std::string back;
+  for (const std::int64_t id : model.encode(text)) back += model.symbol(id);
+  CHECK(back == text);
+  CHECK(model.encode("").empty());
+}
+
+TEST_CASE("a sample is a function of its seed and number, whatever pieces it comes in") {
+  const Model model(run);
+  const std::string whole = model.generate({.prompt = "the ", .tokens = 60});
+  CHECK(model.generate({.prompt = "the ", .tokens = 60}) == whole);
+  CHECK(model.generate({.prompt = "the ", .tokens = 60, .seed = 2}) != whole);
+  CHECK(model.generate({.prompt = "the ", .tokens = 60, .sample = 1}) != whole);
+  CHECK(model.generate({.prompt = "the ", .tokens = 0}).empty());
+  const std::string stop = whole.substr(20, 3);
+  CHECK(model.generate({.prompt = "the ", .tokens = 60, .stops = {stop}}) == whole.substr(0, whole.find(stop)));
+}
+
+TEST_CASE("whoever listens may end a text, and what they throw comes out") {
+  const Model model(run);
+  std::string text;
+  model.generate({.tokens = 60}, [&](std::string_view piece) {
+    text += piece;
+    return text.size() < 10;
+  });
+  CHECK(text.size() >= 10);
+  CHECK(text.size() < 20);
+  CHECK_THROWS_AS(model.generate({.tokens = 60}, [](std::string_view) -> bool { throw std::length_error("enough"); }),
+                  std::length_error);
+}
+
+TEST_CASE("logits, losses and attention agree with one another") {
+  const Model model(run);
+  const std::string text = "of the ";
+  const std::vector<float> logits = model.logits(text.substr(0, text.size() - 1));
+  REQUIRE(std::ssize(logits) == model.vocabulary_size());
+  double total = 0;
+  for (const float logit : logits) total += std::exp(logit);
+  const auto last = static_cast<std::size_t>(model.encode(text).back());
+  // A score begins at the start symbol, as logits do not: the text is long enough that positions differ by one.
+  CHECK(std::log(total) - logits[last] > 0);
+  const std::vector<float> losses = model.score(text);
+  CHECK(losses.size() == text.size());
+  CHECK(model.score("").empty());
+  const chargpt::Attention attention = model.attention(text);
+  CHECK(attention.layers == 2);
+  CHECK(attention.heads == 2);
+  REQUIRE(attention.T == std::ssize(text));
+  const auto T = static_cast<std::size_t>(attention.T);
+  for (std::size_t row = 0; row < attention.values.size(); row += T)
+    CHECK(sum({attention.values.begin() + static_cast<std::ptrdiff_t>(row),
+               attention.values.begin() + static_cast<std::ptrdiff_t>(row + T)}) == Approx(1));
+}
+
+TEST_CASE("what a call gets wrong is one line and a status") {
+  CHECK(status_of([] { Model("/nowhere"); }) == CHARGPT_MISSING);
+  CHECK(status_of([] { Model(run, {.checkpoint = "step-7"}); }) == CHARGPT_MISSING);
+  CHECK(status_of([] { Model(run, {.weights = "worse"}); }) == CHARGPT_USAGE);
+  CHECK(status_of([] { Model(run, {.threads = -1}); }) == CHARGPT_USAGE);
+  const Model model(run);
+  CHECK(status_of([&] { model.encode("\xff"); }) == CHARGPT_DATA);
+  CHECK(status_of([&] { model.encode("\u263a"); }) == CHARGPT_DATA);
+  CHECK(model.encode("\u263a", chargpt::Unknown::skip).empty());
+  CHECK(model.encode("\u263a", chargpt::Unknown::replace).size() == 1);
+  CHECK(status_of([&] { model.symbol(model.vocabulary_size()); }) == CHARGPT_USAGE);
+  CHECK(status_of([&] { model.generate({.temperature = -1.0}); }) == CHARGPT_USAGE);
+  CHECK(status_of([&] { model.generate({.temperature = std::nan("")}); }) == CHARGPT_USAGE);
+  CHECK(status_of([&] { model.generate({.stops = {""}}); }) == CHARGPT_USAGE);
+}
+
+TEST_CASE("NULL, and arrays without room, write nothing") {
+  CHECK(chargpt_open(nullptr, nullptr, nullptr) == CHARGPT_USAGE);
+  chargpt_close(nullptr);
+  std::size_t count = 7;
+  CHECK(chargpt_encode(nullptr, "a", 1, CHARGPT_UNKNOWN_ERROR, nullptr, 0, &count) == CHARGPT_USAGE);
+  CHECK(count == 7);
+  chargpt_model* model = nullptr;
+  REQUIRE(chargpt_open(run.c_str(), nullptr, &model) == CHARGPT_OK);
+  std::int64_t id = -5;
+  CHECK(chargpt_encode(model, "the", 3, CHARGPT_UNKNOWN_ERROR, &id, 1, &count) == CHARGPT_OK);
+  CHECK(count == 3);
+  CHECK(id == -5);
+  float loss = -5;
+  CHECK(chargpt_score(model, "the", 3, CHARGPT_UNKNOWN_ERROR, &loss, 1, &count) == CHARGPT_OK);
+  CHECK(loss == -5);
+  CHECK(chargpt_logits(model, "the", 3, CHARGPT_UNKNOWN_ERROR, &loss, 1) == CHARGPT_USAGE);
+  CHECK(loss == -5);
+  chargpt_close(model);
+}
+
+TEST_CASE("a program built with a header of fewer options has the defaults of the others") {
+  const Model opened(run);
+  chargpt_model* model = nullptr;
+  REQUIRE(chargpt_open(run.c_str(), nullptr, &model) == CHARGPT_OK);
+  chargpt_generate_options options{};
+  options.size = offsetof(chargpt_generate_options, top_k);
+  options.top_k = 77;
+  REQUIRE(chargpt_generate_defaults(model, &options) == CHARGPT_OK);
+  CHECK(options.tokens > 0);
+  CHECK(options.top_k == 77);
+  CHECK(options.size == offsetof(chargpt_generate_options, top_k));
+  options.size = 0;
+  CHECK(chargpt_generate_defaults(model, &options) == CHARGPT_USAGE);
+  chargpt_close(model);
+}
+
+TEST_CASE("a call leaves the caller's way of computing alone") {
+  volatile float small = 2e-38F;
+  const Model model(run);
+  model.score("the end");
+  CHECK(small / 4 > 0);
+}
+
+TEST_CASE("eight threads share one model, and each gets what it would get alone") {
+  const Model model(run);
+  const auto text_of = [&](int thread) { return model.generate({.prompt = "the ", .tokens = 40, .sample = thread}); };
+  std::vector<std::string> alone, together(8);
+  std::vector<double> losses(8);
+  for (int thread = 0; thread < 8; ++thread) alone.push_back(text_of(thread));
+  {
+    std::vector<std::jthread> threads;
+    for (int thread = 0; thread < 8; ++thread)
+      threads.emplace_back([&, thread] {
+        const auto index = static_cast<std::size_t>(thread);
+        together[index] = text_of(thread);
+        losses[index] =
+            sum(model.score("to be or not to be")) + sum(model.logits("to b")) + sum(model.attention("to be").values);
+      });
+  }
+  CHECK(together == alone);
+  for (const double loss : losses) CHECK(loss == losses.front());
+}
