@@ -159,6 +159,7 @@ class Search {
     if (type == fs::file_type::directory) return leave_out(name, "a link to a folder");
     if (type == fs::file_type::fifo) return leave_out(name, "a pipe");
     if (type == fs::file_type::socket) return leave_out(name, "a socket");
+    if (type == fs::file_type::character || type == fs::file_type::block) return leave_out(name, "a device");
     leave_out(name, itself == fs::file_type::symlink ? "a link that leads nowhere" : "no regular file");
   }
 

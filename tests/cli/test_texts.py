@@ -144,7 +144,7 @@ class TextOfManyFiles(ProgramTest):
         self.assertEqual([3, len(TEXT), 146], [plan["text_files"], plan["text_tokens"], int(plan["epochs"])])
         self.assertTrue(any("reads its 26144 tokens 146 times" in notice for notice in plan["notices"]), plan["notices"])
         self.write("mine.json", '{"extends": "nanogpt-cpu", "data": {"text": "book"}}')
-        self.assertRegex(self.succeed("inspect", "mine.json").out, r"text +29,049 characters in 3 files, read 58\.75 times by a training")
+        self.assertRegex(self.succeed("inspect", "mine.json").out, r"text +29,049 characters in 3 files\nepochs +58\.75, as often a training reads it\n")
 
     def test_a_run_goes_on_with_its_files_and_tells_of_others(self):
         self.succeed("train", "ladder/bigram", "--run", "run", "--text", "book", *self.LENGTH)

@@ -117,7 +117,9 @@ Json describe_config(const ResolvedConfig& resolved) {
   constexpr std::int64_t usual_symbols = 65;  // of tinyshakespeare
   const Json text = describe_text_of(resolved.config);
   const bool bytes = resolved.config.data.units == Units::bytes, known = bytes || text.contains("symbols");
-  const std::int64_t symbols = bytes ? 256 : text.value("symbols", usual_symbols);
+  const std::int64_t symbols = bytes                      ? 256
+                               : text.contains("symbols") ? text["symbols"].get<std::int64_t>()
+                                                          : usual_symbols;
   Json json = {{"kind", "config"},
                {"name", resolved.config.name},
                {"parameters", count_parameters(resolved.config.model, symbols)},
@@ -340,14 +342,12 @@ void print_options(const Json& json, bool all) {
   }
 }
 
-/// "29,049 characters in 3 files, read 58.75 times", as far as it is known.
+/// "29,049 characters in 3 files", as far as it is known.
 std::string text_row(const Json& text) {
   const std::int64_t files = text["files"];
   const std::string in_files = files == 1 ? " in 1 file" : " in " + format_count(files) + " files";
   if (!text.contains("characters")) return format_bytes(text["bytes"]) + in_files;
-  const std::string often =
-      text["epochs"].is_number() ? ", read " + format_fixed(text["epochs"], 2) + " times by a training" : "";
-  return format_count(text["characters"]) + " characters" + in_files + often;
+  return format_count(text["characters"]) + " characters" + in_files;
 }
 
 void print_config(const Json& json) {
@@ -357,6 +357,8 @@ void print_config(const Json& json) {
               json["symbols_from"] == "text" ? ("with the " + symbols + " of its text").c_str()
                                              : ("if its text has " + symbols).c_str());
   if (json["text"].is_object()) std::printf("%-14s %s\n", "text", text_row(json["text"]).c_str());
+  if (json["text"].contains("epochs") && json["text"]["epochs"].is_number())
+    std::printf("%-14s %s, as often a training reads it\n", "epochs", format_fixed(json["text"]["epochs"], 2).c_str());
   std::printf("\n");
 }
 
