@@ -70,6 +70,7 @@ bool nobody_named(const std::string& origin) {
 }  // namespace
 
 void choose_text(ResolvedConfig& config) {
+  tell_terminal(config.config.data.text);
   Strings& text = config.config.data.text;
   std::string& origin = config.origin.at("data.text");
   std::error_code ignored;
@@ -93,6 +94,18 @@ ReadingProgress reading_progress(const OutputArguments& output) {
   };
 }
 
+void tell_terminal(const Strings& names) {
+  static bool told = false;
+  if (told || std::ranges::count(names, standard_input_name) == 0 || isatty(STDIN_FILENO) == 0) return;
+  told = true;
+  log_note(
+      "reading the text from this terminal: type or paste it, and end it with Ctrl-D on a new line; or pipe one in");
+}
+
+void tell(const std::string& line) {
+  if (!line.empty()) log_note(line);
+}
+
 void log_notices(const Corpus& corpus) {
   for (const std::string& notice : corpus.notices()) log_note(notice);
 }
@@ -100,8 +113,10 @@ void log_notices(const Corpus& corpus) {
 FoundText text_of_run(const Checkpoint& checkpoint, const DataConfig& data, const std::filesystem::path& run,
                       const OutputArguments& output) {
   const bool named = data.text != checkpoint.config.config.data.text;
+  if (named) tell_terminal(data.text);
   const KnownText known{data, checkpoint.vocabulary, checkpoint.state.data, run};
   FoundText found = find_text(known, named, id_cache_folder(), reading_progress(output));
+  for (const std::string& change : found.changes) log_note(change + ": the text of " + run.string() + " is as it was");
   if (found.names != data.text) log_note("the text of " + run.string() + " is at " + joined(found.names, ", "));
   return found;
 }

@@ -19,6 +19,13 @@ void choose_text(ResolvedConfig& config);
 /// a plain one now and then. Nothing with --quiet. Ends the reading (Interrupted) if a signal asks the process to stop.
 ReadingProgress reading_progress(const OutputArguments& output);
 
+/// A line where the text is to come from standard input and that is a terminal, which would else look like a program
+/// that hangs.
+void tell_terminal(const Strings& names);
+
+/// A line to stderr; nothing if it is empty.
+void tell(const std::string& line);
+
 /// The notices of a text (a byte order mark removed, say) to stderr.
 void log_notices(const Corpus& corpus);
 

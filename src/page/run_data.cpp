@@ -13,6 +13,7 @@
 #include "report/format.h"
 #include "report/metrics_reader.h"
 #include "run/entries.h"
+#include "text/text_listing.h"
 
 namespace chargpt {
 namespace {
@@ -140,8 +141,7 @@ Json facts_of(const Checkpoint& checkpoint, const Json& plan) {
   Json facts = Json::array();
   add_fact(facts, "config", config.name);
   std::string text;
-  for (const std::string& path : config.data.text)
-    text += (text.empty() ? "" : ", ") + fs::path(path).filename().string();
+  for (const std::string& path : config.data.text) text += (text.empty() ? "" : ", ") + short_text_name(path);
   add_fact(facts, "text", text);
   add_fact(facts, "characters to train on", text_of(plan, "train_tokens"));
   add_fact(facts, "characters held out", text_of(plan, "val_tokens"));

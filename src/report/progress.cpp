@@ -45,8 +45,11 @@ std::string aligned(std::string text, std::int64_t step, std::int64_t max_iters)
 }
 
 std::string text_row(const PlanEvent& plan) {
+  const std::string files =
+      plan.text_files > 1 ? "; " + format_count(plan.text_tokens) + " in " + format_count(plan.text_files) + " files"
+                          : "";
   return format_count(plan.vocab_size) + " symbols; " + format_count(plan.train_tokens) + " tokens to train on, " +
-         format_count(plan.val_tokens) + " to validate";
+         format_count(plan.val_tokens) + " to validate" + files;
 }
 
 std::string length_row(const PlanEvent& plan) {

@@ -16,6 +16,7 @@
 #include "run/checkpoint_folder.h"
 #include "run/entries.h"
 #include "text/id_cache.h"
+#include "text/text_place.h"
 
 namespace chargpt {
 namespace {
@@ -95,8 +96,8 @@ enum class Part { run, samples, checkpoints, checkpoint };
 
 /// Whether files of that name are written there, under a temporary name first.
 bool is_written_whole(Part part, std::string_view name) {
-  constexpr std::array of_run{run_mark,    "config.json",     "metrics.jsonl",  "figures.json",
-                              "text.json", "val_losses.json", "val_losses.f32", "page.html"};
+  constexpr std::array of_run{run_mark,          "config.json",    "metrics.jsonl", "figures.json", "text.json",
+                              "val_losses.json", "val_losses.f32", "page.html",     kept_text_name};
   constexpr std::array pointers{"LATEST", "BEST"};
   if (part == Part::run) return is_among(of_run, name);
   if (part == Part::samples) return is_sample(name);

@@ -2,8 +2,8 @@
 // removed, only in a folder that is known as a run, and nothing is followed out of it. Whoever writes another file into
 // runs adds its name here, or --overwrite will refuse it.
 //   RUN/run.json                                  the mark of a run: written before all else, removed last
-//   RUN/{config.json, metrics.jsonl, figures.json, text.json, val_losses.json, val_losses.f32, ids-*.bin, .lock}
-//   RUN/page.html                                 see page/page.h
+//   RUN/{config.json, metrics.jsonl, figures.json, text.json, kept-text.txt, val_losses.json, val_losses.f32,
+//   ids-*.bin, .lock} RUN/page.html                                 see page/page.h
 //   RUN/events.out.tfevents.SECONDS.HOST…         see report/tensorboard.h
 //   RUN/samples/step-00000500.txt
 //   RUN/checkpoints/{LATEST, BEST, step-00002000/…}   see checkpoints.h

@@ -12,6 +12,7 @@
 #include "text/survey.h"
 #include "text/symbol_index.h"
 #include "text/text_files.h"
+#include "text/text_listing.h"
 #include "text/text_source.h"
 
 namespace chargpt {
@@ -130,21 +131,22 @@ void encode_texts(const std::vector<TextSource>& sources, const Survey& survey, 
 }
 
 std::vector<std::string> notices_of(const std::vector<TextSource>& sources, Units units) {
-  std::vector<std::string> notices;
+  std::vector<std::string> marked, notices, others;
   for (const TextSource& source : sources) {
-    if (source.has_byte_order_mark()) notices.push_back(source.name() + ": byte order mark removed");
+    if (source.has_byte_order_mark()) marked.push_back(source.name());
     if (units != Units::bytes) continue;
-    if (const auto kind = kind_of(source))
-      notices.push_back(source.name() + " is " + std::string(kind->name) + ": the model learns its bytes as they are");
+    if (const auto kind = kind_of(source)) others.push_back(source.name() + " is " + std::string(kind->name));
   }
+  if (!marked.empty()) notices.push_back(some_of(marked) + ": byte order mark removed");
+  if (!others.empty()) notices.push_back(some_of(others) + ": the model learns its bytes as they are");
   return notices;
 }
 
 [[noreturn]] void refuse_empty(const std::vector<TextSource>& sources) {
-  std::string names = sources[0].name();
-  for (std::size_t i = 1; i < sources.size(); ++i) names += ", " + sources[i].name();
-  throw Error(ExitCode::data,
-              names + (sources.size() == 1 ? " is empty" : " are empty") + "; a text needs characters to learn from");
+  std::vector<std::string> names;
+  for (const TextSource& source : sources) names.push_back(source.name());
+  throw Error(ExitCode::data, some_of(names) + (sources.size() == 1 ? " is empty" : " are empty") +
+                                  "; a text needs characters to learn from");
 }
 
 Survey survey_some(const std::vector<TextSource>& sources, const DataConfig& data,
@@ -270,29 +272,41 @@ std::string what_would_do(const Corpus& corpus, std::int64_t needed) {
 }  // namespace
 
 Corpus::Corpus(Vocabulary vocabulary, TokenView tokens, std::shared_ptr<const void> owner, const Holdout& holdout,
-               std::vector<std::string> notices)
+               std::vector<std::string> notices, std::shared_ptr<const TextListing> listing)
     : vocabulary_(std::move(vocabulary)),
       tokens_(tokens),
       owner_(std::move(owner)),
       holdout_(holdout),
       train_size_(train_size(tokens.size(), holdout.fraction)),
       fingerprint_(fingerprint_of(tokens)),
-      notices_(std::move(notices)) {
+      notices_(std::move(notices)),
+      listing_(listing ? std::move(listing) : std::make_shared<const TextListing>()) {
   const std::int64_t held_out = tokens_.size() - train_size_;
   if (held_out > holdout_.most)
     notices_.push_back("validation scores the first " + std::to_string(holdout_.most) + " of the " +
                        std::to_string(held_out) + " tokens held out (data.max_val_tokens)");
 }
 
-Corpus load_corpus(const DataConfig& data, const std::filesystem::path& cache_folder,
-                   const std::optional<Vocabulary>& vocabulary, std::uint64_t memory_limit,
-                   const ReadingProgress& progress) {
-  const TextFiles files(data.text);
+std::int64_t Corpus::files() const {
+  return listing_->files();
+}
+
+Corpus Corpus::read_from(TextListing listing) && {
+  notices_.insert(notices_.begin(), listing.notices.begin(), listing.notices.end());
+  listing_ = std::make_shared<const TextListing>(std::move(listing));
+  return std::move(*this);
+}
+
+namespace {
+
+Corpus load_files(const TextFiles& files, const DataConfig& data, const std::filesystem::path& cache_folder,
+                  const std::optional<Vocabulary>& vocabulary, std::uint64_t memory_limit,
+                  const ReadingProgress& progress) {
   const auto in_memory = [&](const std::vector<TextSource>& sources) {
     return corpus_in_memory(sources, survey_some(sources, data, vocabulary), data);
   };
-  if (files.within(memory_limit)) return in_memory(files.in_memory(memory_limit, progress));
-  std::vector<TextSource> sources = files.streamed(memory_limit, progress);
+  if (files.within(memory_limit)) return in_memory(files.in_memory(progress));
+  std::vector<TextSource> sources = files.streamed(progress);
   if (progress) watch(sources, files.bytes(), progress);
   if (cache_folder.empty() || !files.regular()) return in_memory(sources);
   if (vocabulary) {  // what a run's first start has kept, before it had one
@@ -300,6 +314,22 @@ Corpus load_corpus(const DataConfig& data, const std::filesystem::path& cache_fo
     if (corpus && corpus->vocabulary() == *vocabulary) return *std::move(corpus);
   }
   return corpus_through_cache(cache_of(files, cache_folder, data, vocabulary), sources, data, vocabulary);
+}
+
+}  // namespace
+
+Corpus load_listed(TextListing listing, const DataConfig& data, const std::filesystem::path& cache_folder,
+                   const std::optional<Vocabulary>& vocabulary, std::uint64_t memory_limit,
+                   const ReadingProgress& progress) {
+  const TextFiles files(listing);
+  return load_files(files, data, cache_folder, vocabulary, memory_limit, progress).read_from(std::move(listing));
+}
+
+Corpus load_corpus(const DataConfig& data, const std::filesystem::path& cache_folder,
+                   const std::optional<Vocabulary>& vocabulary, std::uint64_t memory_limit,
+                   const ReadingProgress& progress) {
+  return load_listed(list_texts(data.text, vocabulary ? vocabulary->units() : data.units), data, cache_folder,
+                     vocabulary, memory_limit, progress);
 }
 
 void check_splits(const Corpus& corpus, std::int64_t block_size) {

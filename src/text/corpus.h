@@ -31,6 +31,8 @@ struct Holdout {
   std::int64_t most = std::numeric_limits<std::int64_t>::max();
 };
 
+struct TextListing;
+
 class Corpus {
  public:
   const Vocabulary& vocabulary() const { return vocabulary_; }
@@ -43,9 +45,15 @@ class Corpus {
   const Fingerprint& fingerprint() const { return fingerprint_; }
   /// Lines for the user, e.g. "data/mine.txt: byte order mark removed".
   const std::vector<std::string>& notices() const { return notices_; }
+  /// The files that it was read from (see text_listing.h); empty for a text that came from nowhere.
+  const TextListing& listing() const { return *listing_; }
+  /// How many they are; 0 for a text that came from nowhere.
+  std::int64_t files() const;
 
   Corpus(Vocabulary vocabulary, TokenView tokens, std::shared_ptr<const void> owner, const Holdout& holdout,
-         std::vector<std::string> notices = {});
+         std::vector<std::string> notices = {}, std::shared_ptr<const TextListing> listing = nullptr);
+  /// The same with its files told.
+  Corpus read_from(TextListing listing) &&;
 
  private:
   Vocabulary vocabulary_;
@@ -55,6 +63,7 @@ class Corpus {
   std::int64_t train_size_ = 0;
   Fingerprint fingerprint_;
   std::vector<std::string> notices_;
+  std::shared_ptr<const TextListing> listing_;
 };
 
 /// Called while a text is read with the bytes done so far, each counted as often as it is read; `of` 0: total unknown.
@@ -63,13 +72,18 @@ using ReadingProgress = std::function<void(std::uint64_t done, std::uint64_t of)
 /// Texts of more bytes than this are not held in memory but read in pieces; their ids are mapped from a cache file.
 constexpr std::uint64_t most_bytes_in_memory = std::uint64_t{64} << 20;
 
-/// Reads and joins data.text. `vocabulary`: encode with this one (resume, eval, fine-tuning) instead of building one;
-/// characters it lacks are an Error data. `cache_folder`: where the ids of texts over 64 MB are kept as a memory-mapped
-/// file for the next start (see id_cache_folder()); empty, or without room there: in memory, next to nothing of the
-/// text itself. The cache belongs to one text, as its files' names, sizes, times and ends tell it apart; a stale or
-/// damaged one is rebuilt. Errors: missing file (66), not UTF-8 with offset and line (65), binary (65), too many
-/// symbols (65), empty (65).
+/// Reads and joins data.text, whose names are those of list_texts(). `vocabulary`: encode with this one (resume, eval,
+/// fine-tuning) instead of building one; characters it lacks are an Error data. `cache_folder`: where the ids of texts
+/// over 64 MB are kept as a memory-mapped file for the next start (see id_cache_folder()); empty, or without room
+/// there: in memory, next to nothing of the text itself. The cache belongs to one text, as its files' names, sizes,
+/// times and ends tell it apart; a stale or damaged one is rebuilt. Errors: as list_texts, not UTF-8 with offset and
+/// line (65), binary (65), too many symbols (65), empty (65).
 Corpus load_corpus(const DataConfig& data, const std::filesystem::path& cache_folder = {},
+                   const std::optional<Vocabulary>& vocabulary = std::nullopt,
+                   std::uint64_t memory_limit = most_bytes_in_memory, const ReadingProgress& progress = {});
+
+/// The same of files that are listed already; data.text is not looked at.
+Corpus load_listed(TextListing listing, const DataConfig& data, const std::filesystem::path& cache_folder = {},
                    const std::optional<Vocabulary>& vocabulary = std::nullopt,
                    std::uint64_t memory_limit = most_bytes_in_memory, const ReadingProgress& progress = {});
 

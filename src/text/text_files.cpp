@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <fstream>
+#include <functional>
 
-#include "base/error.h"
 #include "base/files.h"
-#include "base/quote.h"
 #include "text/sample_text.h"
 
 namespace chargpt {
@@ -15,37 +14,22 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t end_bytes = std::uint64_t{64} << 10;
 
-std::string advice_for_missing(const fs::path& path) {
-  if (path.filename() == "tinyshakespeare.txt")
-    return "; scripts/get_text.sh of a checkout fetches it, and --text " + std::string(sample_text_name) +
-           " is a small text built into the program";
-  return path.is_relative() ? "; relative paths start at the working folder" : "; check the name";
-}
-
-bool is_sample(const fs::path& path) {
-  return path.native() == sample_text_name;
-}
-
-TextSource sample_source() {
-  return TextSource::in_memory(std::string(sample_text_name), std::string(sample_text()));
-}
-
-/// A pipe or device: readable, but not a regular file of known size.
-bool is_pipe(const fs::path& path) {
-  std::error_code unknown;
-  return fs::is_fifo(path, unknown) || fs::is_character_file(path, unknown);
-}
-
-/// Held in memory.
-TextSource held_source(const fs::path& path, std::uint64_t max_bytes, const ReadingProgress& progress) {
-  if (is_sample(path)) return sample_source();
-  if (!is_pipe(path)) return TextSource::whole_file(path, max_bytes);
+/// What comes once and has no known size, held in memory.
+TextSource held_pipe(const std::function<TextSource(const std::function<void(std::uint64_t)>&)>& open,
+                     const ReadingProgress& progress) {
   std::uint64_t read = 0;
-  TextSource source = TextSource::pipe(path, max_bytes, [&](std::uint64_t bytes) {
+  TextSource source = open([&](std::uint64_t bytes) {
     read = bytes;
     if (progress) progress(bytes, 0);
   });
   if (progress && read > 0) progress(read, read);
+  return source;
+}
+
+/// Read once in a process, for a second reading would find nothing.
+TextSource standard_input(const ReadingProgress& progress) {
+  static const TextSource source =
+      held_pipe([](const auto& note) { return TextSource::standard_input(most_piped_bytes, note); }, progress);
   return source;
 }
 
@@ -68,20 +52,31 @@ std::string state_of(const fs::path& path) {
 
 }  // namespace
 
-TextFiles::TextFiles(const std::vector<std::string>& names) : paths_(names.begin(), names.end()) {
-  if (paths_.empty())
-    throw Error(ExitCode::usage, "data.text names no file; name at least one text, e.g. --text mine.txt");
+TextFiles::TextFiles(const TextListing& listing) {
+  for (const ListedText& text : listing.texts) {
+    if (text.files.empty()) entries_.push_back({text.kind, text.name});
+    for (const ListedFile& file : text.files)
+      entries_.push_back({text.is_many() ? TextKind::file : text.kind, text.path_of(file)});
+  }
+}
+
+bool TextFiles::Entry::is_regular() const {
   std::error_code unknown;
-  for (const fs::path& path : paths_)
-    if (!is_sample(path) && fs::status(path, unknown).type() == fs::file_type::not_found)
-      throw Error(ExitCode::missing, printable_path(path) + " does not exist" + advice_for_missing(path));
+  return kind == TextKind::file && fs::is_regular_file(path, unknown);
+}
+
+TextSource TextFiles::Entry::held(const ReadingProgress& progress) const {
+  if (kind == TextKind::sample) return TextSource::in_memory(std::string(sample_text_name), std::string(sample_text()));
+  if (kind == TextKind::standard_input) return standard_input(progress);
+  if (kind == TextKind::file) return TextSource::whole_file(path, most_bytes_in_memory);
+  return held_pipe([this](const auto& note) { return TextSource::pipe(path, most_piped_bytes, note); }, progress);
 }
 
 std::uint64_t TextFiles::bytes() const {
   std::uint64_t sum = 0;
-  for (const fs::path& path : paths_) {
+  for (const Entry& entry : entries_) {
     std::error_code unknown;
-    const std::uint64_t size = fs::is_regular_file(path, unknown) ? fs::file_size(path, unknown) : 0;
+    const std::uint64_t size = entry.is_regular() ? fs::file_size(entry.path, unknown) : 0;
     if (!unknown) sum += size;
   }
   return sum;
@@ -92,37 +87,34 @@ bool TextFiles::within(std::uint64_t bytes) const {
 }
 
 bool TextFiles::regular() const {
-  std::error_code unknown;
-  return std::all_of(paths_.begin(), paths_.end(),
-                     [&](const fs::path& path) { return is_sample(path) || fs::is_regular_file(path, unknown); });
+  return std::ranges::all_of(entries_,
+                             [](const Entry& entry) { return entry.kind == TextKind::sample || entry.is_regular(); });
 }
 
-std::vector<TextSource> TextFiles::in_memory(std::uint64_t max_bytes, const ReadingProgress& progress) const {
+std::vector<TextSource> TextFiles::in_memory(const ReadingProgress& progress) const {
   std::vector<TextSource> sources;
-  for (const fs::path& path : paths_) sources.push_back(held_source(path, max_bytes, progress));
+  for (const Entry& entry : entries_) sources.push_back(entry.held(progress));
   return sources;
 }
 
-std::vector<TextSource> TextFiles::streamed(std::uint64_t max_pipe_bytes, const ReadingProgress& progress) const {
+std::vector<TextSource> TextFiles::streamed(const ReadingProgress& progress) const {
   std::vector<TextSource> sources;
-  std::error_code unknown;
-  for (const fs::path& path : paths_)
-    sources.push_back(fs::is_regular_file(path, unknown) && !is_sample(path)
-                          ? TextSource::streamed_file(path)
-                          : held_source(path, max_pipe_bytes, progress));
+  for (const Entry& entry : entries_)
+    sources.push_back(entry.kind == TextKind::file ? TextSource::streamed_file(entry.path) : entry.held(progress));
   return sources;
 }
 
 std::string TextFiles::identity() const {
   std::string text;
-  for (const fs::path& path : paths_)
-    text += (is_sample(path) ? path : fs::absolute(path).lexically_normal()).native() + '\0';
+  for (const Entry& entry : entries_)
+    text += (entry.kind == TextKind::sample ? entry.path : fs::absolute(entry.path).lexically_normal()).native() + '\0';
   return text;
 }
 
 std::string TextFiles::state() const {
   std::string text;
-  for (const fs::path& path : paths_) text += is_sample(path) ? std::string(sample_text()) : state_of(path);
+  for (const Entry& entry : entries_)
+    text += entry.kind == TextKind::sample ? std::string(sample_text()) : state_of(entry.path);
   return text;
 }
 

@@ -1,7 +1,9 @@
 // Where the text of a run is: its files may have been moved or renamed since, or the program started in another
 // folder. Their contents decide, never their names. Knows no checkpoint.
-//   RUN/text.json: {"version":1,"text":["/absolute/path",…]}: true on this machine only, so no other file of a run has
-//   it
+//   RUN/text.json: {"version":1,"text":["/absolute/path",…],"files":[[["name",bytes],…],…]}: true on this machine only,
+//     so no other file of a run has it. "files" is null for a text that is one file; of a folder or pattern it is the
+//     list of its files, in order, by their names below "text": these are the text, whatever is added later.
+//   RUN/kept-text.txt: the whole text, where it came from a pipe or standard input and could not be read again
 #pragma once
 
 #include <filesystem>
@@ -9,18 +11,27 @@
 #include <vector>
 
 #include "text/corpus.h"
+#include "text/text_listing.h"
 
 namespace chargpt {
 
-/// Files of a text, in order, by the names under which they are opened.
+/// Texts, in order, as data.text names them.
 using TextNames = std::vector<std::string>;
 
-/// Writes to RUN/text.json where the files named in data.text are now; leaves it alone if one is missing. Error io.
-void keep_text_place(const std::filesystem::path& run, const TextNames& names);
+inline constexpr const char* kept_text_name = "kept-text.txt";
 
-/// Where these files may be found, likeliest first: under the names given, where RUN/text.json says, then by the
-/// endings of their names ("data/a.txt", "a.txt") in the run's folder and in each one above it. Only what exists.
-std::vector<TextNames> text_places(const TextNames& names, const std::filesystem::path& run);
+/// Writes to RUN/text.json where these files are now; leaves it alone if one is missing. Error io.
+void keep_text_place(const std::filesystem::path& run, const TextListing& listing);
+
+/// The same of the files that `corpus` was read from; and writes RUN/kept-text.txt if they cannot be read again and are
+/// no longer than most_bytes_in_memory. Returns a line for people where it did, or could not; else "". Error io.
+std::string keep_text(const std::filesystem::path& run, const Corpus& corpus);
+
+/// Where these texts may be found, likeliest first: RUN/kept-text.txt, under the names given, where RUN/text.json says,
+/// then by the endings of their names ("data/a.txt", "a.txt") in the run's folder and in each one above it. Of a
+/// folder or pattern first the files that RUN/text.json lists, then those that are there now. Only what exists, and
+/// never standard input.
+std::vector<TextListing> text_places(const TextNames& names, Units units, const std::filesystem::path& run);
 
 /// What a run knows about its text.
 struct KnownText {
@@ -32,7 +43,8 @@ struct KnownText {
 
 struct FoundText {
   Corpus corpus;
-  TextNames names;  ///< of the files that were read
+  TextNames names;                   ///< of the texts that were read
+  std::vector<std::string> changes;  ///< what a folder or pattern now has besides, in lines for people
 };
 
 /// The text of this fingerprint, from the first of text_places() that holds it. `named`: the user has just

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,11 +26,10 @@ constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
   throw Error(ExitCode::io, "cannot read " + printable_path(path) + ": " + std::generic_category().message(reason));
 }
 
-/// Opened for reading without waiting for a writer; closes itself.
+/// A descriptor to read to its end, without waiting for a writer; closes itself.
 class Pipe {
  public:
-  explicit Pipe(const std::filesystem::path& path)
-      : path_(path), number_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+  Pipe(std::filesystem::path path, int number) : path_(std::move(path)), number_(number) {
     if (number_ < 0) cannot_read(path_, errno);
   }
   ~Pipe() { ::close(number_); }
@@ -48,9 +48,24 @@ class Pipe {
   }
 
  private:
-  const std::filesystem::path& path_;
+  const std::filesystem::path path_;
   const int number_;
 };
+
+TextSource all_of(const Pipe& pipe, const std::string& name, std::uint64_t max_bytes,
+                  const std::function<void(std::uint64_t)>& note) {
+  std::string bytes, piece(piece_bytes, '\0');
+  while (true) {
+    if (note) note(bytes.size());
+    const std::optional<std::size_t> count = pipe.read(piece);
+    if (count == 0U) return TextSource::in_memory(name, std::move(bytes));
+    if (count.value_or(0) > max_bytes - bytes.size())
+      throw Error(ExitCode::data, name + " is larger than " + std::to_string(max_bytes) +
+                                      " bytes, the limit for what can be read only once; write it into a file and give "
+                                      "that");
+    bytes.append(piece, 0, count.value_or(0));
+  }
+}
 
 std::string hexadecimal(char byte) {
   char text[8];
@@ -71,6 +86,14 @@ void refuse_kind(const TextSource& source) {
                                     std::string(kind->advice) + as_bytes);
 }
 
+/// No more than a small file needs, as there may be thousands of them; one byte more tells where it ends.
+std::size_t piece_size_of(std::FILE* file) {
+  constexpr std::uint64_t least = 4096;  // a file may grow, and one of /proc has no size
+  struct stat status {};
+  if (::fstat(::fileno(file), &status) != 0) return piece_bytes;
+  return std::clamp<std::uint64_t>(static_cast<std::uint64_t>(status.st_size) + 1, least, piece_bytes);
+}
+
 }  // namespace
 
 TextSource TextSource::in_memory(std::string name, std::string bytes) {
@@ -86,17 +109,13 @@ TextSource TextSource::whole_file(const std::filesystem::path& path, std::uint64
 
 TextSource TextSource::pipe(const std::filesystem::path& path, std::uint64_t max_bytes,
                             const std::function<void(std::uint64_t)>& note) {
-  const Pipe pipe(path);
-  std::string bytes, piece(piece_bytes, '\0');
-  while (true) {
-    if (note) note(bytes.size());
-    const std::optional<std::size_t> count = pipe.read(piece);
-    if (count == 0U) return in_memory(printable_path(path), std::move(bytes));
-    if (count.value_or(0) > max_bytes - bytes.size())
-      throw Error(ExitCode::data,
-                  printable_path(path) + " is larger than " + std::to_string(max_bytes) + " bytes, the limit here");
-    bytes.append(piece, 0, count.value_or(0));
-  }
+  const Pipe pipe(path, ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  return all_of(pipe, printable_path(path), max_bytes, note);
+}
+
+TextSource TextSource::standard_input(std::uint64_t max_bytes, const std::function<void(std::uint64_t)>& note) {
+  constexpr const char* name = "standard input";
+  return all_of(Pipe(name, ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)), name, max_bytes, note);
 }
 
 TextSource TextSource::streamed_file(const std::filesystem::path& path) {
@@ -117,7 +136,7 @@ TextReader::TextReader(const TextSource& source) : source_(source) {
     file_.reset(std::fopen(source_.path_.c_str(), "rb"));
     if (!file_) cannot_read(source_.path_, errno);
     std::setvbuf(file_.get(), nullptr, _IONBF, 0);
-    piece_.resize(piece_bytes);
+    piece_.resize(piece_size_of(file_.get()));
     first_piece_ = read_piece(0);
   }
   if (!first_piece_.starts_with(byte_order_mark)) return;

@@ -27,6 +27,8 @@ class TextSource {
   /// second, even while none arrive. Errors as read_file.
   static TextSource pipe(const std::filesystem::path& path, std::uint64_t max_bytes,
                          const std::function<void(std::uint64_t bytes)>& note);
+  /// The same of the process's standard input, whatever that is.
+  static TextSource standard_input(std::uint64_t max_bytes, const std::function<void(std::uint64_t bytes)>& note);
   /// A file read in pieces, each time anew: memory stays flat. Errors as read_file.
   static TextSource streamed_file(const std::filesystem::path& path);
 

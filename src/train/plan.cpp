@@ -28,6 +28,17 @@ std::vector<std::string> machine_notices(const TrainConfig& train, const Learner
   return lines;
 }
 
+/// A text that is read this often is learnt by heart before the run ends, by all that was measured
+/// (configs/README.md); a rung of the ladder, with few parameters for its text, is not.
+std::string short_text_warning(const PlanEvent& plan) {
+  constexpr double often = 20;
+  if (plan.epochs < often || plan.parameters < plan.train_tokens) return "";
+  return line_of("this run reads its ", plan.train_tokens, " tokens ", static_cast<std::int64_t>(plan.epochs),
+                 " times and has ", plan.parameters,
+                 " parameters, enough to learn them by heart: the loss on other text will rise again long before the "
+                 "end; give a longer text, --max_epochs 5, or --patience 3");
+}
+
 std::vector<std::string> notices_of(const ResolvedConfig& config, const Learner& learner, std::int64_t threads) {
   std::vector<std::string> lines;
   if (const std::string line = learner.engine->notice(); !line.empty()) lines.push_back(line);
@@ -61,6 +72,8 @@ PlanEvent plan_of(const ResolvedConfig& resolved, const Corpus& corpus, const Le
   plan.vocab_size = corpus.vocabulary().size();
   plan.train_tokens = corpus.train().size();
   plan.val_tokens = corpus.val().size();
+  plan.text_tokens = corpus.all().size();
+  plan.text_files = corpus.files();
   plan.tokens_per_step = tokens_per_step(config);
   plan.max_iters = state.max_iters;
   plan.start_step = state.step;
@@ -72,6 +85,7 @@ PlanEvent plan_of(const ResolvedConfig& resolved, const Corpus& corpus, const Le
   plan.disk_bytes = disk_estimate(config, plan.vocab_size, plan.parameters);
   plan.leaks = learner.model->leaks();
   plan.notices = notices_of(resolved, learner, state.threads);
+  if (const std::string line = short_text_warning(plan); !line.empty()) plan.notices.push_back(line);
   return plan;
 }
 

@@ -105,7 +105,7 @@ CompareHooks hooks_for(const Arguments& arguments, std::shared_ptr<ProgressPrint
   CompareHooks hooks;
   hooks.before_run = [&](const ComparedRun& run, Trainer& trainer) {
     log_note(heading(run));
-    keep_text_place(run.run, trainer.config().config.data.text);
+    tell(keep_text(run.run, trainer.corpus()));
     progress = add_listeners(trainer, run.run, arguments.output, run.resume_step);
   };
   hooks.started = [](const ComparedRun& run) { log_note(heading(run)); };

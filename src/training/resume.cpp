@@ -140,7 +140,7 @@ void train_branch(const Arguments& arguments, const std::filesystem::path& run, 
   log_note(branch.reason);
   copy_history(run, folder.path(), step);  // first: wherever there is a checkpoint, there are the rows up to it
   for (const std::string& line : copy_checkpoints(run, branch.from, trainer.config(), folder.path())) log_warning(line);
-  keep_text_place(folder.path(), text.names);
+  tell(keep_text(folder.path(), trainer.corpus()));
   folder.keep();
   train_to_end(trainer, folder.path(), arguments, step);
 }
@@ -164,7 +164,7 @@ void run_resume(const Arguments& arguments) {
   options.closing = work_after_a_run(config.config, text.corpus);
   Trainer trainer(config, std::move(text.corpus), options);
   trainer.resume_from(checkpoint);
-  keep_text_place(run, text.names);
+  tell(keep_text(run, trainer.corpus()));
   const std::string problem = go_on_from(run, checkpoint.state);
   if (!problem.empty()) log_warning(problem);
   train_to_end(trainer, run, arguments, checkpoint.state.step);

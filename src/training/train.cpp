@@ -40,7 +40,8 @@ nlohmann::ordered_json to_json(const PlanEvent& plan) {
                                  {"engine", plan.engine},         {"dtype", plan.dtype},
                                  {"threads", plan.threads},       {"parameters", plan.parameters},
                                  {"vocab_size", plan.vocab_size}, {"train_tokens", plan.train_tokens},
-                                 {"val_tokens", plan.val_tokens}, {"tokens_per_step", plan.tokens_per_step},
+                                 {"val_tokens", plan.val_tokens}, {"text_tokens", plan.text_tokens},
+                                 {"text_files", plan.text_files}, {"tokens_per_step", plan.tokens_per_step},
                                  {"max_iters", plan.max_iters},   {"length_set_by", plan.length_set_by},
                                  {"epochs", plan.epochs},         {"memory_bytes", plan.memory_bytes},
                                  {"disk_bytes", plan.disk_bytes}};
@@ -83,7 +84,7 @@ void run_train(const Arguments& arguments) {
   if (!arguments.init_from.empty()) start_from(trainer, arguments);
   trainer.plan(/*measure=*/true);  // measured steps need all the memory of the run
   run.begin();
-  keep_text_place(run.path(), config.config.data.text);
+  tell(keep_text(run.path(), trainer.corpus()));
   try {
     train_to_end(trainer, run.path(), arguments, /*resume_step=*/std::nullopt);
   } catch (...) {

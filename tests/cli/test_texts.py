@@ -113,6 +113,135 @@ class TextThatMoved(ProgramTest):
         self.assertIn("was trained on another text", self.fail_with(75, *words, "../here/duel"))
 
 
+class TextOfManyFiles(ProgramTest):
+    """A folder, a pattern and several of them; the list of files is the run's from its start on."""
+
+    LENGTH = ["--max_iters", "20", *OWN, "--quiet"]
+
+    def setUp(self):
+        super().setUp()
+        for number in range(3):
+            self.write(f"book/part {number}/text.txt", TEXT[number * 10000:(number + 1) * 10000])
+        self.write("book/cover.png", b"\x89PNG\r\n\x1a\n\0\0")
+        self.write("book/.git/config", "hidden")
+
+    def loss(self, run):
+        return self.succeed("eval", run, "--json").json["loss"]
+
+    def test_a_folder_and_a_pattern_are_the_text_that_they_hold(self):
+        self.train("whole")
+        for run, text in (("folder", "book"), ("pattern", "book/**/*.txt"), ("slash", "book/")):
+            trained = self.succeed("train", "ladder/bigram", "--run", run, "--text", text, *self.LENGTH[:-1])
+            self.assertEqual(self.loss("whole"), self.loss(run))
+            self.assertEqual("cover.png (a PNG picture)" in trained.err, run != "pattern")
+            self.assertIn("to validate; 29,049 in 3 files", trained.err)
+        self.assertIn("book: 29,049 characters", self.succeed("runs", ".").out)
+        given = self.succeed("eval", "whole", "--text", "book/part 0", "--text", "book/part [12]/*", "--split", "val", "--json").json
+        self.assertEqual(self.loss("whole"), given["loss"])
+
+    def test_the_plan_tells_files_characters_and_passes(self):
+        plan = self.succeed("train", "nanogpt-cpu", "--text", "book", "--dry-run", "--max_iters", "5000", "--json").json
+        self.assertEqual([3, len(TEXT), 146], [plan["text_files"], plan["text_tokens"], int(plan["epochs"])])
+        self.assertTrue(any("reads its 26144 tokens 146 times" in notice for notice in plan["notices"]), plan["notices"])
+        self.write("mine.json", '{"extends": "nanogpt-cpu", "data": {"text": "book"}}')
+        self.assertRegex(self.succeed("inspect", "mine.json").out, r"text +29,049 characters in 3 files\nepochs +58\.75, as often a training reads it\n")
+
+    def test_a_run_goes_on_with_its_files_and_tells_of_others(self):
+        self.succeed("train", "ladder/bigram", "--run", "run", "--text", "book", *self.LENGTH)
+        self.write("book/part 9.txt", "more \u263a")
+        for command in (["eval", "run"], ["resume", "run", "--max_iters", "30"], ["resume", "run", "--text", "book", "--max_iters", "40"]):
+            told = self.succeed(*command).err
+            self.assertIn("book now holds 1 file more (part 9.txt): the text of run is as it was", told)
+        (self.folder / "book").rename(self.folder / "runs-book")
+        self.succeed("resume", "run", "--text", "runs-book", "--max_iters", "50", "--quiet")
+        (self.folder / "runs-book/part 1/text.txt").unlink()
+        error = self.fail_with(65, "resume", "run", "--text", "runs-book", "--max_iters", "60")
+        self.assertIn("is not the one that run was trained on (runs-book now holds 1 file more (part 9.txt), lacks 1 file (part 1/text.txt))", error)
+
+    def test_what_holds_no_text_is_refused_in_one_line(self):
+        self.write("pictures/a.png", b"\x89PNG\r\n\x1a\n\0\0")
+        (self.folder / "empty").mkdir()
+        for code, text, line in ((66, "no*.txt", "no*.txt matches no file; "), (66, "boo*", "boo* matches no file, but 1 folder; "),
+                                 (66, "empty", "empty is a folder without a file"), (65, "pictures", "only a.png (a PNG picture)"),
+                                 (2, "", "data.text = [\"\"] has an empty name")):
+            with self.subTest(text=text):
+                self.assertIn(line, self.fail_with(code, "train", "--text", text))
+
+    def test_a_folder_of_texts_is_inspected_as_a_text(self):
+        for path in ("book", "book/*/*.txt"):
+            told = self.succeed("inspect", path, "--json").json
+            self.assertEqual(["text", 3, len(TEXT)], [told["kind"], told["files"], told["characters"]])
+        self.assertRegex(self.succeed("inspect", "book").out, r"files +3\n")
+        self.train("runs/run")
+        self.assertEqual("checkpoint", self.succeed("inspect", "runs/run", "--json").json["kind"])
+        (self.folder / "empty").mkdir()
+        for path in ("empty", "runs"):
+            self.fail_with(66, "inspect", path)
+
+    def test_a_folder_is_scored(self):
+        self.train("run")
+        whole = self.succeed("score", "run", SAMPLE_TEXT, "--json").json
+        self.assertEqual(whole["scores"], self.succeed("score", "run", "book", "--json").json["scores"])
+
+
+class TextFromStandardInput(ProgramTest):
+    LENGTH = ["--max_iters", "20", *OWN]
+
+    def test_it_is_kept_in_the_run(self):
+        trained = self.succeed("train", "ladder/bigram", "--run", "run", "--text", "-", *self.LENGTH, stdin=TEXT.encode())
+        self.assertIn("the text cannot be read again, so it is kept in run/kept-text.txt", trained.err)
+        self.assertEqual(TEXT, (self.folder / "run/kept-text.txt").read_text())
+        figures = self.succeed("eval", "run", "--json").json
+        self.assertEqual(len(TEXT) - int(0.9 * len(TEXT)) - 1, figures["tokens"])
+        self.succeed("resume", "run", "--max_iters", "30", "--quiet")
+        self.succeed("resume", "run", "--run", "branch", "--max_iters", "40", "--quiet")
+        shutil.rmtree(self.folder / "run")
+        self.succeed("eval", "branch")
+        given = self.succeed("eval", "branch", "--text", "-", "--split", "val", "--json", stdin=TEXT.encode()).json
+        self.assertEqual(given["loss"], self.succeed("eval", "branch", "--json").json["loss"])
+
+    def test_it_may_be_one_of_several(self):
+        self.write("first", TEXT[:1000])
+        self.succeed("train", "ladder/bigram", "--run", "run", "--text", "first", "--text", "-", *self.LENGTH, stdin=TEXT[1000:].encode())
+        self.assertEqual(TEXT, (self.folder / "run/kept-text.txt").read_text())
+
+    def test_without_what_was_kept_it_is_asked_for_and_not_waited_for(self):
+        self.succeed("train", "ladder/bigram", "--run", "run", "--text", "-", *self.LENGTH, stdin=TEXT.encode())
+        (self.folder / "run/kept-text.txt").unlink()
+        ours, theirs = os.openpty()
+        self.addCleanup(os.close, ours)
+        self.addCleanup(os.close, theirs)
+        refused = subprocess.run(command("resume", "run"), cwd=self.folder, stdin=theirs, capture_output=True, timeout=60, check=False, text=True)
+        self.assertEqual(66, refused.returncode)
+        self.assertIn("the text of run came from standard input and is not kept in the run; pass it with --text FILE", refused.stderr)
+        self.succeed("resume", "run", "--text", SAMPLE_TEXT, "--max_iters", "30", "--quiet")
+
+    def test_a_terminal_is_told_how_to_end_it(self):
+        ours, theirs = os.openpty()
+        process = subprocess.Popen(command("train", "ladder/bigram", "--run", "r", "--text", "-", *self.LENGTH), cwd=self.folder, stdin=theirs,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.kill)
+        self.assertIn("end it with Ctrl-D on a new line", process.stderr.readline())
+        for line in TEXT.splitlines(keepends=True)[:100]:
+            os.write(ours, line.encode())
+        os.write(ours, b"\n\x04")
+        process.communicate(timeout=60)
+        self.assertEqual(0, process.returncode)
+        os.close(ours)
+        os.close(theirs)
+
+    def test_what_cannot_be_is_refused(self):
+        self.assertIn("standard input is empty", self.fail_with(65, "train", "--text", "-"))
+        self.assertIn("read only once", self.fail_with(2, "train", "--text", "-", "--text", "-"))
+        self.assertIn("cannot read standard input again",
+                      self.fail_with(2, "compare", "ladder/bigram", "--jobs", "2", "--seeds", "2", "--text", "-", *self.LENGTH))
+        self.assertIn("standard input is not UTF-8", self.fail_with(65, "train", "--text", "-", stdin=b"caf\xe9 au lait"))
+
+    def test_a_comparison_reads_it_once_for_all_its_runs(self):
+        compared = self.succeed("compare", "ladder/bigram", "--seeds", "2", "--text", "-", *self.LENGTH, "--out", "duel", "--json", stdin=TEXT.encode())
+        self.assertEqual(2, len(compared.json["results"][0]["seeds"]))
+
+
 class TextThatComesSlowly(ProgramTest):
     def test_the_bytes_read_from_a_pipe_are_told_also_while_none_come(self):
         os.mkfifo(self.folder / "pipe")

@@ -80,6 +80,17 @@ class PipesTest(FaultTest):
         pipe(self.run_folder / ".lock")
         self.assertIn("(.lock)", self.fail_with(75, *self.resuming("run", 6)))
 
+    def test_what_is_no_file_in_a_folder_of_texts_is_left_out_unopened(self):
+        (self.folder / "texts").mkdir()
+        shutil.copy(self.text, self.folder / "texts/a")
+        pipe(self.folder / "texts/pipe")
+        bound_socket(self.folder / "texts/socket")
+        device(self.folder / "texts/zero")
+        arguments = self.training("of-folder", 2)
+        arguments[arguments.index("text.txt")] = "texts"
+        said = self.succeed(*arguments).err
+        self.assertIn("texts: left out as no text: pipe (a pipe), socket (a socket), zero (a device)", said)
+
     def test_a_text_and_a_config_may_be_pipes(self):
         for name, content in (("text-pipe", self.text.read_bytes()), ("config-pipe", b'{"extends": "nanogpt-cpu", "name": "mine"}')):
             os.mkfifo(self.folder / name)

@@ -133,8 +133,7 @@ TEST_CASE("several files are joined in their order, each without its byte order 
                     two = folder.write("two.txt", "\xEF\xBB\xBFt\xEF\xBB\xBF"), none = folder.write("none.txt", "");
   const Corpus corpus = load_corpus(with_text({two, none, one}));
   CHECK(text_of(corpus) == "t\xEF\xBB\xBFs\xC3\xA9\r\n");
-  CHECK(corpus.notices() ==
-        std::vector<std::string>{two + ": byte order mark removed", one + ": byte order mark removed"});
+  CHECK(corpus.notices() == std::vector{two + ", " + one + ": byte order mark removed"});
 }
 
 TEST_CASE("any bytes are a text in units of bytes") {
@@ -244,7 +243,7 @@ TEST_CASE("files that are not there, or no files, are refused by name") {
                             "--text builtin:sample is a small text built into the program")));
   const TestFolder folder;
   CHECK(error_of([&] { load_corpus(with_text({folder.path().string()})); }) ==
-        std::pair(ExitCode::io, "cannot read " + folder.path().string() + ": it is a folder; name a file"));
+        std::pair(ExitCode::missing, folder.path().string() + " is a folder without a file in it that is not hidden"));
 }
 
 TEST_CASE("an absurd vocabulary is refused at its first symbol too many") {

@@ -1,5 +1,10 @@
 #include "text/text_place.h"
 
+#include <sys/stat.h>
+
+#include <fstream>
+#include <thread>
+
 #include "base/files.h"
 #include "failure.h"
 #include "test.h"
@@ -18,7 +23,7 @@ class Project {
     fs::create_directories(root() / "data");
     folder_.write("project/data/text.txt", text_);
     fs::current_path(root());
-    keep_text_place(run(), data_.text);
+    keep_text_place(run(), list_texts(data_.text, Units::characters));
   }
   ~Project() { fs::current_path(before_); }
 
@@ -34,7 +39,7 @@ class Project {
   }
   TextNames found(const TextNames& text, bool named = false) { return found(run(), text, named); }
 
- private:
+ protected:
   const fs::path before_ = fs::current_path();
   TestFolder folder_;
   const std::string text_ = "a text to tell from others";
@@ -44,6 +49,20 @@ class Project {
     return data;
   }();
   const Corpus corpus_ = corpus_from_text(text_, data_, "text");
+};
+
+/// A run whose text is a folder, PROJECT/book, of two files.
+class BookProject : public Project {
+ public:
+  BookProject() {
+    write("project/book/a.txt", "a text to tell ");
+    write("project/book/b.txt", "from others");
+    keep_text_place(run(), list_texts({"book"}, Units::characters));
+  }
+  FoundText look(const TextNames& text, bool named = false) {
+    data_.text = text;
+    return find_text({data_, corpus_.vocabulary(), corpus_.fingerprint(), run()}, named);
+  }
 };
 
 const std::string advice =
@@ -123,7 +142,7 @@ TEST_CASE("each of several files is found where it is now") {
   Project project;
   project.write("project/one", "a text to tell ");
   project.write("project/two", "from others");
-  keep_text_place(project.run(), {"one", "two"});
+  keep_text_place(project.run(), list_texts({"one", "two"}, Units::characters));
   const std::string two = fs::absolute("two").native();
   fs::current_path(project.folder().path());
   project.write("one", "a text to tell ");
@@ -159,8 +178,105 @@ TEST_CASE("a text that is nowhere is asked for") {
 TEST_CASE("what is kept of a text's place is not replaced by one that leads nowhere") {
   Project project;
   const std::string kept = read_file(project.run() / "text.json");
-  keep_text_place(project.run(), {"no/such.txt"});
+  keep_text_place(project.run(), {.texts = {{.name = "no/such.txt"}}});
   CHECK(read_file(project.run() / "text.json") == kept);
+}
+
+TEST_CASE("a run goes on with the files that its folder had, and tells of others") {
+  BookProject project;
+  CHECK(project.look({"book"}).changes.empty());
+  project.write("project/book/0.txt", "☺ first now");
+  for (const bool named : {false, true}) {
+    const FoundText found = project.look({"book"}, named);
+    CHECK(found.names == TextNames{"book"});
+    CHECK(found.corpus.files() == 2);
+    CHECK(found.changes == std::vector<std::string>{"book now holds 1 file more (0.txt)"});
+  }
+}
+
+TEST_CASE("a folder that moved is found with its files, whatever else lies there") {
+  BookProject project;
+  project.write("project/book/c.txt", "more");
+  fs::rename("book", "runs/book");
+  const FoundText found = project.look({"book"});
+  CHECK(found.names == TextNames{fs::canonical("runs/book")});
+  CHECK(found.changes.empty());
+  fs::rename("runs/book", "volume");
+  CHECK(project.look({"volume"}, true).names == TextNames{"volume"});
+}
+
+TEST_CASE("a run refuses a folder whose text is another, and says what changed") {
+  BookProject project;
+  project.write("project/book/b.txt", "from other");
+  const auto [code, line] = error_of([&] { project.look({"book"}); });
+  CHECK(code == ExitCode::data);
+  CHECK(line.find("(26 tokens then, 25 now; book now has another length of 1 file (b.txt))") != std::string::npos);
+  fs::remove("book/b.txt");
+  CHECK(error_of([&] { project.look({"book"}); }).second.find("15 now; book now lacks 1 file (b.txt)") !=
+        std::string::npos);
+}
+
+TEST_CASE("renamed files in a folder are the same text if their order is") {
+  BookProject project;
+  fs::rename("book/b.txt", "book/z.txt");
+  CHECK(project.look({"book"}).changes ==
+        std::vector<std::string>{"book now holds 1 file more (z.txt), lacks 1 file (b.txt)"});
+}
+
+TEST_CASE("the files of a pattern are kept too") {
+  BookProject project;
+  keep_text_place(project.run(), list_texts({"bo*/?.txt"}, Units::characters));
+  project.write("project/book/c.txt", "more");
+  CHECK(project.look({"bo*/?.txt"}).corpus.files() == 2);
+  fs::create_directories("moved/deep");
+  fs::rename("book", "moved/deep/book");
+  CHECK(error_of([&] { project.look({"bo*/?.txt"}); }).first == ExitCode::missing);
+  fs::rename("moved/deep/book", "runs/book");
+  CHECK(project.look({"bo*/?.txt"}).names == TextNames{fs::canonical("runs").string() + "/"});
+}
+
+TEST_CASE("a list of files that leads outside its folder is not believed") {
+  BookProject project;
+  for (const std::string name : {"../data/text.txt", "/etc/hostname", ""}) {
+    project.write("project/runs/mine/text.json", R"({"version":1,"text":["book"],"files":[[[")" + name + R"(",26]]]})");
+    const FoundText found = project.look({"book"});
+    CHECK(found.corpus.files() == 2);
+    CHECK(found.changes.empty());
+  }
+}
+
+TEST_CASE("a text that could be read only once is kept in the run") {
+  Project project;
+  const std::string text = "a text to tell from others", mark = "\xEF\xBB\xBF";
+  REQUIRE(::mkfifo("pipe", 0600) == 0);
+  std::thread writer([&] { std::ofstream("pipe") << mark << mark << text; });
+  DataConfig data;
+  data.text = {"pipe"};
+  const Corpus corpus = load_corpus(data);
+  writer.join();
+  const std::string line = keep_text(project.run(), corpus);
+  CHECK(line.ends_with("so it is kept in " + (project.run() / "kept-text.txt").string()));
+  CHECK(read_file(project.run() / "kept-text.txt") == mark + mark + text);
+  for (const TextNames& names : {TextNames{"pipe"}, TextNames{"-"}, TextNames{"gone", "-"}}) {
+    data.text = names;
+    CHECK(find_text({data, corpus.vocabulary(), corpus.fingerprint(), project.run()}, false).names ==
+          TextNames{project.run() / "kept-text.txt"});
+  }
+  const fs::path branch = project.root() / "runs/branch";
+  fs::create_directories(branch);
+  data.text = {"-"};
+  const FoundText found = find_text({data, corpus.vocabulary(), corpus.fingerprint(), project.run()}, false);
+  CHECK(keep_text(project.run(), found.corpus).empty());
+  CHECK(!keep_text(branch, found.corpus).empty());
+  CHECK(fs::exists(branch / "kept-text.txt"));
+}
+
+TEST_CASE("standard input is never waited for by a run that goes on") {
+  Project project;
+  CHECK(error_of([&] { project.found({"-"}); }) ==
+        std::pair(ExitCode::missing, "the text of " + project.run().string() +
+                                         " came from standard input and is not kept in the run; pass it with --text "
+                                         "FILE"));
 }
 
 TEST_CASE("the sample inside the program is found everywhere") {
@@ -168,7 +284,7 @@ TEST_CASE("the sample inside the program is found everywhere") {
   DataConfig data;
   data.text = {"builtin:sample"};
   const Corpus corpus = load_corpus(data);
-  keep_text_place(project.run(), data.text);
+  keep_text_place(project.run(), corpus.listing());
   fs::current_path(project.folder().path());
   CHECK(find_text({data, corpus.vocabulary(), corpus.fingerprint(), project.run()}, false).names == data.text);
 }

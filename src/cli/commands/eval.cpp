@@ -58,6 +58,7 @@ std::unique_ptr<Corpus> training_corpus(const Arguments& arguments, const Loaded
 Corpus given_corpus(const Arguments& arguments, const LoadedRun& run, const std::string& split) {
   DataConfig data = data_of(run, split);
   data.text = arguments.text;
+  tell_terminal(data.text);
   return load_corpus(data, id_cache_folder(), run.checkpoint.vocabulary, most_bytes_in_memory,
                      reading_progress(arguments.output));
 }
@@ -110,7 +111,9 @@ void run_eval(const Arguments& arguments) {
 void add_eval(Options& options) {
   const auto arguments = std::make_shared<Arguments>();
   options.add("RUN", arguments->run, "run folder, or one checkpoint folder in it").required();
-  options.add("--text", arguments->text, "score this text as a whole instead of the run's own; may be repeated");
+  options.add("--text", arguments->text,
+              "score this text as a whole instead of the run's own: a file, a folder, a 'pattern' in quotes, or - for "
+              "standard input; may be repeated");
   options
       .add("--split", arguments->split,
            "train, val or all (default: val of the run's own text, all of a text given with --text)")

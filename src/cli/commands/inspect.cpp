@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/glob.h"
 #include "base/names.h"
 #include "base/quote.h"
 #include "base/utf8.h"
@@ -24,15 +25,18 @@
 #include "cli/print_json.h"
 #include "cli/print_text.h"
 #include "cli/process.h"
+#include "cli/run_text.h"
 #include "inference/model_types.h"
 #include "report/format.h"
 #include "report/symbols.h"
 #include "report/table.h"
 #include "report/wrap.h"
 #include "run/checkpoints.h"
+#include "run/run_files.h"
 #include "text/corpus.h"
 #include "text/normal_form.h"
 #include "text/sample_text.h"
+#include "text/text_listing.h"
 
 namespace chargpt {
 
@@ -71,32 +75,57 @@ Json describe_options(const ResolvedConfig& resolved) {
           {"differs_from_defaults", differing_from_defaults(resolved)}};
 }
 
-/// Symbols of the config's text; none if it is not there, cannot be used or takes long to read.
-std::optional<std::int64_t> symbols_of_text(const DataConfig& data) {
-  if (data.units == Units::bytes) return 256;
-  std::uintmax_t bytes = 0;
-  for (const std::string& path : data.text) {
-    std::error_code failed;
-    if (path == sample_text_name) continue;
-    if (!fs::is_regular_file(path, failed)) return std::nullopt;
-    bytes += fs::file_size(path, failed);
-    if (failed || bytes > most_bytes_in_memory) return std::nullopt;
-  }
+/// How often a run of this config reads a text; null where its length is in seconds, which only a measurement can tell.
+Json epochs_of(const Config& config, std::int64_t train_tokens) {
+  const TrainConfig& train = config.train;
+  const double tokens =
+      static_cast<double>(train.batch_size * train.gradient_accumulation_steps * config.model.block_size);
+  const double by_steps = static_cast<double>(train.max_iters) * tokens / static_cast<double>(train_tokens);
+  if (train.max_seconds > 0 || train_tokens == 0) return nullptr;
+  if (train.max_epochs > 0) return train.max_iters > 0 ? std::min(by_steps, train.max_epochs) : train.max_epochs;
+  return by_steps;
+}
+
+std::uint64_t bytes_of(const TextListing& listing) {
+  std::uint64_t bytes = 0;
+  for (const ListedText& text : listing.texts)
+    for (const ListedFile& file : text.files) bytes += file.bytes;
+  return bytes;
+}
+
+/// What the config's text holds; null if it is not there, cannot be used, or can be read only once; of a text that
+/// takes long to read only its size.
+Json describe_text_of(const Config& config) {
+  const Strings& names = config.data.text;
+  if (std::ranges::count(names, standard_input_name) > 0) return nullptr;
   try {
-    return load_corpus(data).vocabulary().size();
+    TextListing listing = list_texts(names, config.data.units);
+    Json json = {{"files", listing.files()}, {"bytes", bytes_of(listing)}};
+    if (!listing.repeatable()) return nullptr;
+    if (json["bytes"] > most_bytes_in_memory) return json;
+    const Corpus corpus = load_listed(std::move(listing), config.data);
+    json.update(Json{{"characters", corpus.all().size()},
+                     {"symbols", corpus.vocabulary().size()},
+                     {"epochs", epochs_of(config, corpus.train().size())}});
+    return json;
   } catch (const Error&) {
-    return std::nullopt;  // training will say what is wrong with it
+    return nullptr;  // training will say what is wrong with it
   }
 }
 
 Json describe_config(const ResolvedConfig& resolved) {
   constexpr std::int64_t usual_symbols = 65;  // of tinyshakespeare
-  const auto symbols = symbols_of_text(resolved.config.data);
+  const Json text = describe_text_of(resolved.config);
+  const bool bytes = resolved.config.data.units == Units::bytes, known = bytes || text.contains("symbols");
+  const std::int64_t symbols = bytes                      ? 256
+                               : text.contains("symbols") ? text["symbols"].get<std::int64_t>()
+                                                          : usual_symbols;
   Json json = {{"kind", "config"},
                {"name", resolved.config.name},
-               {"parameters", count_parameters(resolved.config.model, symbols.value_or(usual_symbols))},
-               {"symbols", symbols.value_or(usual_symbols)},
-               {"symbols_from", symbols ? "text" : "assumed"}};
+               {"parameters", count_parameters(resolved.config.model, symbols)},
+               {"symbols", symbols},
+               {"symbols_from", known ? "text" : "assumed"},
+               {"text", text}};
   json.update(describe_options(resolved));
   return json;
 }
@@ -228,10 +257,12 @@ Json symbol_counts(const Corpus& corpus, const Counts& counts) {
 Json describe_text(const std::string& path) {
   DataConfig data;
   data.text = {path};
+  tell_terminal(data.text);
   const Corpus corpus = load_corpus(data);
   const Counts counts = count(corpus);
   Json json = {{"kind", "text"},
                {"path", path},
+               {"files", corpus.files()},
                {"characters", corpus.all().size()},
                {"symbols", corpus.vocabulary().size()},
                {"train", corpus.train().size()},
@@ -311,12 +342,24 @@ void print_options(const Json& json, bool all) {
   }
 }
 
+/// "29,049 characters in 3 files", as far as it is known.
+std::string text_row(const Json& text) {
+  const std::int64_t files = text["files"];
+  const std::string in_files = files == 1 ? " in 1 file" : " in " + format_count(files) + " files";
+  if (!text.contains("characters")) return format_bytes(text["bytes"]) + in_files;
+  return format_count(text["characters"]) + " characters" + in_files;
+}
+
 void print_config(const Json& json) {
   const std::string symbols = format_count(json["symbols"]) + " symbols";
   std::printf("%-14s %s\n", "config", plain(json["name"]).c_str());
-  std::printf("%-14s %s, %s\n\n", "parameters", format_count(json["parameters"]).c_str(),
+  std::printf("%-14s %s, %s\n", "parameters", format_count(json["parameters"]).c_str(),
               json["symbols_from"] == "text" ? ("with the " + symbols + " of its text").c_str()
                                              : ("if its text has " + symbols).c_str());
+  if (json["text"].is_object()) std::printf("%-14s %s\n", "text", text_row(json["text"]).c_str());
+  if (json["text"].contains("epochs") && json["text"]["epochs"].is_number())
+    std::printf("%-14s %s, as often a training reads it\n", "epochs", format_fixed(json["text"]["epochs"], 2).c_str());
+  std::printf("\n");
 }
 
 void print_checkpoint(const Json& json) {
@@ -388,6 +431,7 @@ void print_baselines(const Json& baselines) {
 void print_text_description(const Json& json, bool all) {
   Table table;
   table.add({"text", plain(json["path"])});
+  if (json["files"] > 1) table.add({"files", format_count(json["files"])});
   table.add(
       {"characters", format_count(json["characters"]) + ", " + format_count(json["symbols"]) + " different ones"});
   table.add({"lines", format_count(json["lines"]) + ", line ends: " + json["line_ends"].get<std::string>()});
@@ -408,8 +452,30 @@ void print_description(const Json& json, bool all) {
   print_options(json, all);
 }
 
-bool is_text_file(const fs::path& path) {
-  if (path == sample_text_name) return true;
+/// A run, a checkpoint, or what once was one.
+bool is_checkpoint_folder(const fs::path& path) {
+  std::error_code ignored;
+  return is_run(path) || !list_checkpoints(path).empty() || fs::exists(path / "MANIFEST.json", ignored) ||
+         fs::exists(path / "checkpoints", ignored);
+}
+
+/// Whether a folder that is none of these holds texts; one that holds none at all is no text either.
+bool is_folder_of_texts(const std::string& path) {
+  if (is_checkpoint_folder(path)) return false;
+  try {
+    list_texts({path}, Units::characters);
+    return true;
+  } catch (const Error& error) {
+    return error.code() != ExitCode::missing && error.code() != ExitCode::data;
+  }
+}
+
+bool is_text(const Arguments& arguments) {
+  const fs::path path = arguments.path;
+  std::error_code ignored;
+  if (path == sample_text_name || path == standard_input_name) return true;
+  if (!fs::exists(path, ignored)) return has_wildcards(path.native());
+  if (fs::is_directory(path)) return !arguments.verify && arguments.checkpoint.empty() && is_folder_of_texts(path);
   return fs::is_regular_file(path) && path.extension() != ".json" && path.extension() != ".jsonc";
 }
 
@@ -418,18 +484,18 @@ void refuse_checkpoint_options(const Arguments& arguments) {
   const std::string option = arguments.verify ? "--verify" : arguments.checkpoint.empty() ? "" : "--checkpoint";
   if (!option.empty())
     throw Error(ExitCode::usage, option + " is for runs and checkpoints, and " + printable(arguments.path) + " is a " +
-                                     (is_text_file(arguments.path) ? "text" : "config") + "; leave it out");
+                                     (is_text(arguments) ? "text" : "config") + "; leave it out");
 }
 
 void run_inspect(const Arguments& arguments) {
   const fs::path path = arguments.path;
   if (!fs::is_directory(path)) refuse_checkpoint_options(arguments);
   Json json;
-  if (fs::is_directory(path)) {
+  if (is_text(arguments)) {
+    json = describe_text(arguments.path);
+  } else if (fs::is_directory(path)) {
     json = describe_checkpoint(arguments);
     if (arguments.verify) verify_all(path);
-  } else if (is_text_file(path)) {
-    json = describe_text(arguments.path);
   } else {
     const ResolvedConfig resolved = load_config(arguments.path);
     check_model(resolved);
@@ -446,7 +512,10 @@ void run_inspect(const Arguments& arguments) {
 
 void add_inspect(Options& options) {
   const auto arguments = std::make_shared<Arguments>();
-  options.add("PATH", arguments->path, "run folder, checkpoint folder, config (path or preset), or text file")
+  options
+      .add(
+          "PATH", arguments->path,
+          "run folder, checkpoint folder, config (path or preset), or text: a file, a folder, a 'pattern' in quotes, -")
       .required();
   options.add("--checkpoint", arguments->checkpoint, "of a run: best, last or step-N (default last)");
   options.flag("--verify", arguments->verify, "check every file of every checkpoint against its manifest");

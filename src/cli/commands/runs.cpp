@@ -39,6 +39,7 @@
 #include "run/run_files.h"
 #include "run/run_folder.h"
 #include "run/run_lock.h"
+#include "text/text_listing.h"
 
 namespace chargpt {
 
@@ -124,7 +125,7 @@ std::string time_text(std::time_t time, const char* form, bool local) {
 /// "tinyshakespeare.txt"
 std::string text_names(const Config& config) {
   std::vector<std::string> names;
-  for (const std::string& path : config.data.text) names.push_back(fs::path(path).filename().string());
+  for (const std::string& path : config.data.text) names.push_back(short_text_name(path));
   return joined(names, " + ");
 }
 

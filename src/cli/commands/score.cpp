@@ -32,10 +32,14 @@
 #include "report/symbols.h"
 #include "report/table.h"
 #include "run/run_folder.h"
+#include "text/sample_text.h"
+#include "text/text_listing.h"
 
 namespace chargpt {
 
 namespace {
+
+constexpr std::uint64_t most_scored_bytes = std::uint64_t{1} << 30;
 
 struct Arguments {
   OutputArguments output;
@@ -60,6 +64,14 @@ UnknownPolicy unknown_policy(const std::string& name) {
   return name == "replace" ? UnknownPolicy::replace : UnknownPolicy::error;
 }
 
+/// Of a file, or of all the files of a folder or pattern.
+std::string text_of(const Arguments& arguments, const LoadedRun& run) {
+  const ListedText text = list_texts({arguments.file}, run.config().data.units).texts.front();
+  std::string all;
+  for (const ListedFile& file : text.files) all += read_file(text.path_of(file), most_scored_bytes - all.size());
+  return text.kind == TextKind::sample ? std::string(sample_text()) : all;
+}
+
 /// Of the file, of standard input, or of the run's own validation split.
 void read_text(const Arguments& arguments, const LoadedRun& run, Score& score) {
   if (arguments.file.empty()) {
@@ -71,10 +83,10 @@ void read_text(const Arguments& arguments, const LoadedRun& run, Score& score) {
     corpus.val().copy(0, corpus.val().size(), score.ids.data());
     return;
   }
-  const bool piped = arguments.file == "-";
+  const bool piped = arguments.file == standard_input_name;
   score.name = piped ? "standard input" : arguments.file;
-  const std::string text = piped ? std::string(std::istreambuf_iterator<char>(std::cin), {})
-                                 : read_file(arguments.file, std::uint64_t{1} << 30);
+  tell_terminal({arguments.file});
+  const std::string text = piped ? std::string(std::istreambuf_iterator<char>(std::cin), {}) : text_of(arguments, run);
   score.ids = run.checkpoint.vocabulary.encode(text, score.name, unknown_policy(arguments.unknown));
   if (score.ids.empty()) throw Error(ExitCode::data, score.name + " has no characters to score");
 }
@@ -261,7 +273,10 @@ void run_score(const Arguments& arguments) {
 void add_score(Options& options) {
   const auto arguments = std::make_shared<Arguments>();
   options.add("RUN", arguments->run, "run folder, or one checkpoint folder in it").required();
-  options.add("FILE", arguments->file, "text to score, - for standard input (default: the run's validation split)");
+  options.add(
+      "FILE", arguments->file,
+      "text to score: a file, a folder, a 'pattern' in quotes, or - for standard input (default: the run's validation "
+      "split)");
   options.add("--show", arguments->show, "characters to print, coloured by surprise where the terminal has colours")
       .non_negative();
   options.add("--html", arguments->html, "also write the coloured text as a web page").value_name("FILE");

@@ -1,6 +1,8 @@
 #include "experiment/compare/common_text.h"
 
+#include <algorithm>
 #include <system_error>
+#include <utility>
 
 #include "base/error.h"
 #include "config/changed_options.h"
@@ -16,14 +18,16 @@ bool same_text(const Corpus& a, const Corpus& b) {
   return a.fingerprint() == b.fingerprint() && a.vocabulary() == b.vocabulary() && a.train().size() == b.train().size();
 }
 
-/// The text where the config names it, or where a run of this comparison found it before.
-Corpus load_text(DataConfig data, const fs::path& out, const ReadingProgress& reading) {
+/// The text where the config names it, or where a run of this comparison found it before; what is piped in is another
+/// each time.
+Corpus load_text(const DataConfig& data, const fs::path& out, const ReadingProgress& reading) {
   std::error_code ignored;
-  for (const fs::directory_entry& run : fs::directory_iterator(out, ignored))
-    if (const auto places = text_places(data.text, run.path()); !places.empty()) {
-      data.text = places.front();
-      break;
-    }
+  const bool piped = std::ranges::any_of(
+      data.text, [&](const std::string& name) { return name == standard_input_name || fs::is_other(name, ignored); });
+  for (const fs::directory_entry& run : fs::directory_iterator(piped ? fs::path() : out, ignored))
+    if (auto places = text_places(data.text, data.units, run.path()); !places.empty())
+      return load_listed(std::move(places.front()), data, id_cache_folder(), std::nullopt, most_bytes_in_memory,
+                         reading);
   return load_corpus(data, id_cache_folder(), std::nullopt, most_bytes_in_memory, reading);
 }
 

@@ -32,6 +32,7 @@
 #include "run/run_files.h"
 #include "run/run_folder.h"
 #include "run/run_lock.h"
+#include "text/text_listing.h"
 #include "train/conditions.h"
 #include "train/evaluator.h"
 
@@ -72,6 +73,11 @@ void check_jobs(const std::vector<ResolvedConfig>& configs, const CompareOptions
     throw Error(ExitCode::usage, "--jobs " + std::to_string(options.jobs) +
                                      " excludes --equal seconds: trainings that share the machine would get fewer "
                                      "steps for their seconds, and not all alike; leave out --jobs");
+  for (const ResolvedConfig& resolved : configs)
+    if (std::ranges::count(resolved.config.data.text, standard_input_name) > 0)
+      throw Error(ExitCode::usage, "--jobs " + std::to_string(options.jobs) +
+                                       " starts processes that cannot read standard input again; write the text into a "
+                                       "file and give that, or leave out --jobs");
   for (const ResolvedConfig& resolved : configs)
     if (resolved.config.train.max_seconds > 0)
       throw Error(ExitCode::usage,

@@ -1,0 +1,236 @@
+#include "text/text_listing.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "failure.h"
+#include "test.h"
+#include "test_folder.h"
+#include "text/corpus.h"
+
+namespace chargpt {
+namespace {
+
+namespace fs = std::filesystem;
+using Names = std::vector<std::string>;
+
+/// A folder that is the working folder for one test case.
+class WorkingFolder : public TestFolder {
+ public:
+  WorkingFolder() { fs::current_path(path()); }
+  ~WorkingFolder() { fs::current_path(before_); }
+
+ private:
+  const fs::path before_ = fs::current_path();
+};
+
+Names names_of(const ListedText& text) {
+  Names names;
+  for (const ListedFile& file : text.files) names.push_back(file.name.native());
+  return names;
+}
+
+Names files_of(const std::string& name, Units units = Units::characters) {
+  return names_of(list_texts({name}, units).texts.front());
+}
+
+}  // namespace
+
+TEST_CASE("a folder is its texts, by the bytes of their names, those in its folders too") {
+  const WorkingFolder folder;
+  for (const char* name : {"book/b", "book/a/z", "book/a.txt", "book/B", "book/é", "book/10", "book/9"})
+    folder.write(name, "x");
+  CHECK(files_of("book") == Names{"10", "9", "B", "a.txt", "a/z", "b", "é"});
+  CHECK(files_of("book/") == files_of("book"));
+  CHECK(files_of("./book/../book") == files_of("book"));
+  const TextListing listing = list_texts({"book"}, Units::characters);
+  CHECK(listing.notices.empty());
+  CHECK(listing.files() == 7);
+  CHECK(listing.repeatable());
+}
+
+TEST_CASE("what is hidden is no part of a folder") {
+  const WorkingFolder folder;
+  for (const char* name : {"book/.hidden", "book/.git/config", "book/shown"}) folder.write(name, "x");
+  CHECK(files_of("book") == Names{"shown"});
+  folder.write(".secret/x", "x");
+  CHECK(files_of(".secret") == Names{"x"});
+}
+
+TEST_CASE("what is no text is left out of a folder, and one line says so") {
+  using namespace std::literals;
+  const WorkingFolder folder;
+  folder.write("book/a.txt", "text");
+  folder.write("book/cover.png", "\x89PNG\r\n\x1A\n\0\0"sv);
+  folder.write("book/d.gz", "\x1F\x8B\x08"sv);
+  folder.write("book/latin", "caf\xE9"sv);
+  folder.write("book/cut", "caf\xC3"sv);
+  folder.write("book/nul", "a\0b"sv);
+  const TextListing listing = list_texts({"book"}, Units::characters);
+  CHECK(names_of(listing.texts.front()) == Names{"a.txt"});
+  CHECK(listing.notices == Names{"book: left out as no text: cover.png (a PNG picture), cut (not UTF-8), "
+                                 "d.gz (a gzip archive) and 2 more"});
+  CHECK(files_of("book", Units::bytes).size() == 6);
+}
+
+TEST_CASE("pipes, sockets and links to folders are left out and never opened") {
+  const WorkingFolder folder;
+  folder.write("book/a", "text");
+  folder.write("elsewhere/b", "more");
+  REQUIRE(::mkfifo("book/pipe", 0600) == 0);
+  fs::create_directory_symlink("../elsewhere", "book/link");
+  fs::create_directory_symlink(".", "book/loop");
+  fs::create_symlink("nowhere", "book/lost");
+  fs::create_symlink("self", "book/self");
+  fs::create_symlink("../elsewhere/b", "book/to-file");
+  for (const std::string name : {"book", "book/**", "book/*"}) {
+    const TextListing listing = list_texts({name}, Units::characters);
+    CHECK(names_of(listing.texts.front()) == Names{"a", "to-file"});
+    CHECK(listing.notices ==
+          Names{name + ": left out as no text: link (a link to a folder), loop (a link to a folder), "
+                       "lost (a link that leads nowhere) and 2 more"});
+  }
+  fs::create_directory_symlink("book", "named");
+  CHECK(files_of("named") == Names{"a", "to-file"});
+}
+
+TEST_CASE("runs in a folder are no part of its text") {
+  const WorkingFolder folder;
+  folder.write("work/text.txt", "x");
+  folder.write("work/runs/mine/run.json", "{\"format\": \"chargpt run\", \"version\": 1}\n");
+  folder.write("work/runs/mine/samples/step-00000010.txt", "x");
+  const TextListing listing = list_texts({"work"}, Units::characters);
+  CHECK(names_of(listing.texts.front()) == Names{"text.txt"});
+  CHECK(listing.notices == Names{"work: left out as no text: runs/mine (a run)"});
+}
+
+TEST_CASE("patterns describe files as in a shell, ** any folders") {
+  const WorkingFolder folder;
+  for (const char* name :
+       {"a/1.txt", "a/2.txt", "a/2.md", "a/b/3.txt", "a/b/c/4.txt", "x.txt", "a/.h.txt", "a/.d/5.txt"})
+    folder.write(name, "x");
+  CHECK(files_of("a/*.txt") == Names{"1.txt", "2.txt"});
+  CHECK(files_of("a/[!1]*") == Names{"2.md", "2.txt"});
+  CHECK(files_of("*.txt") == Names{"x.txt"});
+  CHECK(files_of("**/*.txt") == Names{"a/1.txt", "a/2.txt", "a/b/3.txt", "a/b/c/4.txt", "x.txt"});
+  CHECK(files_of("a/**/**/*.txt") == Names{"1.txt", "2.txt", "b/3.txt", "b/c/4.txt"});
+  CHECK(files_of("a/**") == Names{"1.txt", "2.md", "2.txt", "b/3.txt", "b/c/4.txt"});
+  CHECK(files_of("*/b/*") == Names{"a/b/3.txt"});
+  CHECK(files_of("**/b/**/4*") == Names{"a/b/c/4.txt"});
+  CHECK(files_of("a/.*.txt") == Names{".h.txt"});
+  CHECK(files_of(folder.path().string() + "/?/*.md") == Names{"a/2.md"});
+}
+
+TEST_CASE("a file whose name looks like a pattern is that file") {
+  const WorkingFolder folder;
+  folder.write("a[1].txt", "one");
+  folder.write("a1.txt", "other");
+  CHECK(files_of("a[1].txt") == Names{"a[1].txt"});
+  folder.write("b[1]/x", "x");
+  CHECK(files_of("b\\[1\\]/*") == Names{"x"});
+}
+
+TEST_CASE("a pattern or folder with nothing to read is refused by name") {
+  const WorkingFolder folder;
+  fs::create_directories("empty/inner");
+  folder.write("binary/x", std::string_view("a\0b", 3));
+  const std::string rules =
+      "; * ? [a-z] stand for parts of a name, ** for any folders, and relative paths start at the "
+      "working folder";
+  CHECK(error_of([] { files_of("*.txt"); }) == std::pair(ExitCode::missing, "*.txt matches no file" + rules));
+  CHECK(error_of([] { files_of("emp*"); }) ==
+        std::pair(ExitCode::missing, "emp* matches no file, but 1 folder" + rules));
+  CHECK(error_of([] { files_of("no/*.txt"); }) ==
+        std::pair(ExitCode::missing,
+                  std::string("no/*.txt matches no file: there is no folder no; relative paths start at the working "
+                              "folder")));
+  CHECK(error_of([] { files_of("empty"); }) ==
+        std::pair(ExitCode::missing, std::string("empty is a folder without a file in it that is not hidden")));
+  CHECK(error_of([] { files_of("binary"); }) ==
+        data_error("binary has no file that is a plain UTF-8 text, only x (binary); convert them, or use --units bytes "
+                   "for files of any kind"));
+  CHECK(error_of([] { files_of(""); }).first == ExitCode::usage);
+}
+
+TEST_CASE("folders beyond the limits are refused") {
+  const WorkingFolder folder;
+  for (int i = 0; i < 5; ++i) folder.write("many/" + std::to_string(i), "x");
+  CHECK(list_texts({"many"}, Units::characters, {.files = 5, .entries = 5}).files() == 5);
+  CHECK(error_of([] { list_texts({"many"}, Units::characters, {.files = 4}); }) ==
+        data_error("many has more than 4 files, the limit; name a smaller folder or a narrower pattern"));
+  CHECK(error_of([] { list_texts({"many"}, Units::characters, {.entries = 4}); }) ==
+        data_error("many has more than 4 files and folders to look through; name a smaller folder"));
+}
+
+TEST_CASE("names with line ends, and names that are not UTF-8, are read and shown harmlessly") {
+  const WorkingFolder folder;
+  folder.write("book/one\ntwo", "text");
+  folder.write("book/\xFF\x1B[31m", std::string_view("a\0b", 3));
+  const TextListing listing = list_texts({"book"}, Units::characters);
+  CHECK(listing.notices == Names{"book: left out as no text: \\xFF\\x1B[31m (binary)"});
+  CHECK(files_of("book") == Names{"one\ntwo"});
+}
+
+TEST_CASE("a file that is there twice is said") {
+  const WorkingFolder folder;
+  folder.write("book/a", "one");
+  folder.write("book/b", "two");
+  const TextListing listing = list_texts({"book", "book/a"}, Units::characters);
+  CHECK(listing.files() == 3);
+  CHECK(listing.notices == Names{"the text holds the same file more than once: book/a"});
+}
+
+TEST_CASE("a folder's texts are joined without a separator, each without its byte order mark") {
+  const WorkingFolder folder;
+  folder.write("book/a", "\xEF\xBB\xBFone ");
+  folder.write("book/b", "two");
+  folder.write("c", "!");
+  DataConfig data;
+  data.text = {"c", "book"};
+  const Corpus corpus = load_corpus(data);
+  CHECK(corpus.fingerprint() == corpus_from_text("!one two", data, "text").fingerprint());
+  CHECK(corpus.files() == 3);
+  CHECK(corpus.notices() == Names{"book/a: byte order mark removed"});
+  CHECK(load_corpus(data, folder.path() / "cache", {}, 0).fingerprint() == corpus.fingerprint());
+}
+
+TEST_CASE("a file that has gone since it was listed is an error with its name") {
+  const WorkingFolder folder;
+  folder.write("book/a", "one");
+  DataConfig data;
+  const TextListing listing = list_texts({"book"}, Units::characters);
+  fs::remove("book/a");
+  for (const std::uint64_t memory_limit : {std::uint64_t{0}, most_bytes_in_memory})
+    CHECK(error_of([&] { load_listed(listing, data, {}, {}, memory_limit); }) ==
+          std::pair(ExitCode::missing, std::string("book/a does not exist")));
+}
+
+TEST_CASE("what cannot be read in a folder is not passed over") {
+  if (::geteuid() == 0) {
+    std::printf("skipped because root reads everything: what cannot be read in a folder is not passed over\n");
+    return;
+  }
+  const WorkingFolder folder;
+  folder.write("book/a", "one");
+  folder.write("book/inner/b", "two");
+  fs::permissions("book/a", fs::perms::none);
+  CHECK(error_of([] { files_of("book"); }) ==
+        std::pair(ExitCode::io, std::string("cannot read book/a: Permission denied")));
+  fs::permissions("book/a", fs::perms::owner_all);
+  fs::permissions("book/inner", fs::perms::none);
+  CHECK(error_of([] { files_of("book"); }) ==
+        std::pair(ExitCode::io, std::string("cannot read the folder book/inner: Permission denied")));
+  fs::permissions("book/inner", fs::perms::owner_all);
+}
+
+TEST_CASE("short names of texts") {
+  CHECK(short_text_name("data/mine.txt") == "mine.txt");
+  CHECK(short_text_name("data/book/") == "book");
+  CHECK(short_text_name("-") == "standard input");
+  CHECK(short_text_name("book/*.txt") == "book/*.txt");
+  CHECK(short_text_name("builtin:sample") == "builtin:sample");
+}
+
+}  // namespace chargpt
