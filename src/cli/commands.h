@@ -21,6 +21,8 @@ struct Command {
 std::span<const Command> commands();
 
 void add_sample(Options& options);
+void add_export(Options& options);
+void add_import(Options& options);
 void add_eval(Options& options);
 void add_configs(Options& options);
 void add_inspect(Options& options);

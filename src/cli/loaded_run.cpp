@@ -89,11 +89,11 @@ std::unique_ptr<NextLogits> LoadedRun::next_logits(DecodeOptions options) {
   return chargpt::next_logits(*model, options);
 }
 
-LoadedRun load_run(const std::string& run, const std::string& which, const ModelUse& use) {
+LoadedRun load_run(const std::string& run, const std::string& which, const ModelUse& use, bool with_optimizer) {
   if (needs_modules(use) && training_half() == nullptr) continue_in_training_half();
   check_choice(run, which);
   std::vector<std::string> notices;
-  Checkpoint checkpoint = load_checkpoint(run, which.empty() ? "best" : which, /*with_optimizer=*/false, notices);
+  Checkpoint checkpoint = load_checkpoint(run, which.empty() ? "best" : which, with_optimizer, notices);
   log_loading(notices);
   return {std::move(checkpoint), use};
 }

@@ -40,7 +40,8 @@ void log_loading(const std::vector<std::string>& notices);
 /// `which`: best, last or step-N, empty for best; Error usage if `run` is one checkpoint's folder and `which` names
 /// another. On the CPU, unless `use` names another device or the engine autograd. Notices (a fall-back to another
 /// checkpoint, the choice between trained and averaged weights) go to stderr.
-LoadedRun load_run(const std::string& run, const std::string& which, const ModelUse& use = {});
+LoadedRun load_run(const std::string& run, const std::string& which, const ModelUse& use = {},
+                   bool with_optimizer = false);
 /// The config of a run's last checkpoint.
 ResolvedConfig config_of_run(const std::string& run);
 /// --checkpoint; empty if not given: then best.

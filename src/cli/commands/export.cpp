@@ -1,0 +1,76 @@
+// `chargpt export RUN --format F --out DIR`: a trained model in another program's format.
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/quote.h"
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/loaded_run.h"
+#include "cli/print_json.h"
+#include "exchange/formats.h"
+#include "report/format.h"
+#include "report/log.h"
+
+namespace chargpt {
+
+namespace {
+
+struct Arguments {
+  OutputArguments output;
+  ModelUse use;
+  std::string run, checkpoint, format = "huggingface", out;
+  bool overwrite = false;
+};
+
+void check_name(const Format& format, const std::string& out) {
+  if (!out.ends_with(format.suffix))
+    throw Error(ExitCode::usage, "--out " + printable(out) + " should end in " + std::string(format.suffix) +
+                                     ": --format " + std::string(format.name) + " is one file");
+}
+
+void run_export(const Arguments& arguments) {
+  const Format& format = format_of(arguments.format);
+  check_name(format, arguments.out);
+  const LoadedRun run = load_run(arguments.run, arguments.checkpoint, arguments.use, format.with_optimizer);
+  OutputFolder folder(arguments.out, !format.suffix.empty(), arguments.overwrite, format.magic);
+  const auto notices = format.write({run.checkpoint, *run.model, arguments.run}, folder);
+  folder.finish();
+  for (const std::string& notice : notices) log_note(notice);
+  if (arguments.output.json)
+    return print_json({{"format", format.name},
+                       {"path", arguments.out},
+                       {"files", folder.files()},
+                       {"bytes", folder.bytes()},
+                       {"checkpoint", run.checkpoint.path.string()},
+                       {"step", run.checkpoint.state.step},
+                       {"weights", enum_name(run.model->weights())},
+                       {"notices", notices}});
+  std::printf("%s, %s: %s\n", printable_path(arguments.out).c_str(),
+              format_bytes(static_cast<std::int64_t>(folder.bytes())).c_str(), std::string(format.what).c_str());
+}
+
+std::vector<std::string> names_of_formats() {
+  std::vector<std::string> names;
+  for (const Format& format : formats()) names.emplace_back(format.name);
+  return names;
+}
+
+}  // namespace
+
+void add_export(Options& options) {
+  const auto arguments = std::make_shared<Arguments>();
+  options.add("RUN", arguments->run, "run folder, or one checkpoint folder in it").required();
+  options.add("--format", arguments->format, "whose format").one_of(names_of_formats());
+  options.add("--out", arguments->out, "the folder to write; for a format of one file, that file")
+      .required()
+      .value_name("PATH");
+  options.flag("--overwrite", arguments->overwrite, "replace what an earlier export wrote there");
+  add_checkpoint_option(options, arguments->checkpoint);
+  add_weights_option(options, arguments->use.weights);
+  add_output_arguments(options, arguments->output);
+  on_parsed(options, arguments, run_export);
+}
+
+}  // namespace chargpt

@@ -1,0 +1,90 @@
+// `chargpt import PATH`: a model that another program wrote, as a run.
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/quote.h"
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/print_json.h"
+#include "cli/version.h"
+#include "exchange/formats.h"
+#include "exchange/new_run.h"
+#include "inference/model_types.h"
+#include "report/format.h"
+#include "report/log.h"
+#include "run/run_files.h"
+#include "run/run_folder.h"
+
+namespace chargpt {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Arguments {
+  OutputArguments output;
+  std::string path, run, out;
+  bool overwrite = false;
+};
+
+/// The one that recognises `path`. Errors: missing where there is nothing, data where none does.
+const Format& format_at(const fs::path& path) {
+  std::error_code ignored;
+  if (!fs::exists(path, ignored)) throw Error(ExitCode::missing, printable_path(path) + " does not exist");
+  std::string readable;
+  for (const Format& format : formats()) {
+    if (format.recognises == nullptr) continue;
+    if (format.recognises(path)) return format;
+    readable += (readable.empty() ? "" : "; ") + std::string(format.name) + ", " + std::string(format.what);
+  }
+  throw Error(ExitCode::data, printable_path(path) +
+                                  (is_run(path) ? " is a run already" : " is in no format that chargpt reads") +
+                                  ": it imports " + readable);
+}
+
+/// The shortest command that trains on from an imported run.
+std::string command_to_train_on(const std::string& run) {
+  return "chargpt train " + run + "/config.json --init_from " + run + " --text FILE";
+}
+
+void run_import(const Arguments& arguments) {
+  const Format& format = format_at(arguments.path);
+  const ImportedModel model = format.read(arguments.path);
+  NewRun run(arguments.run.empty() ? arguments.out : arguments.run, model.config.config.name, arguments.overwrite);
+  run.begin();
+  write_imported_run(run.path(), model, program_version());
+  run.keep();
+  for (const std::string& notice : model.notices) log_note(notice);
+  const std::string folder = run.path().string();
+  const std::int64_t parameters = count_parameters(model.config.config.model, model.vocabulary.size());
+  if (arguments.output.json)
+    return print_json({{"run", folder},
+                       {"format", format.name},
+                       {"what", model.what},
+                       {"parameters", parameters},
+                       {"symbols", model.vocabulary.size()},
+                       {"block_size", model.config.config.model.block_size},
+                       {"resumable", !model.optimizer.empty()},
+                       {"notices", model.notices}});
+  std::printf("%s: %s, %s parameters, %s symbols\n", printable_path(folder).c_str(), model.what.c_str(),
+              format_count(parameters).c_str(), format_count(model.vocabulary.size()).c_str());
+  std::printf("write with it: chargpt sample %s\ntrain it on:   %s\n", printable_path(folder).c_str(),
+              printable(command_to_train_on(folder), 1000).c_str());
+}
+
+}  // namespace
+
+void add_import(Options& options) {
+  const auto arguments = std::make_shared<Arguments>();
+  options.add("PATH", arguments->path, "what the other program wrote: a folder or a file").required();
+  const Option& run = options.add("--run", arguments->run, "run folder (default runs/<name>-<n>)");
+  options.add("--out", arguments->out, "the same").excludes(run);
+  options.flag("--overwrite", arguments->overwrite, "start over in a folder that holds a run");
+  add_output_arguments(options, arguments->output);
+  on_parsed(options, arguments, run_import);
+}
+
+}  // namespace chargpt

@@ -1,0 +1,29 @@
+// A model on its way into another program's format: what every writer is given. Knows no format.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "checkpoint/checkpoint.h"
+#include "inference/model.h"
+
+namespace chargpt {
+
+struct ExportedModel {
+  const Checkpoint& checkpoint;  ///< its optimizer is there only for formats that want it
+  const InferenceModel& model;   ///< with the weights that were chosen
+  std::string run;               ///< as the user named it, for people who read the result
+
+  const Config& config() const { return checkpoint.config.config; }
+  const ModelConfig& options() const { return checkpoint.config.config.model; }
+  const Vocabulary& vocabulary() const { return checkpoint.vocabulary; }
+  const RunState& state() const { return checkpoint.state; }
+};
+
+/// The parameter of that name ("transformer.h.0.ln_1.weight"); none where the model has none.
+std::optional<NamedParameter> find_parameter(const ExportedModel& exported, const std::string& name);
+/// The same of one that must be there: else Error internal.
+NamedParameter parameter(const ExportedModel& exported, const std::string& name);
+
+}  // namespace chargpt

@@ -1,0 +1,30 @@
+#include "exchange/formats.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "exchange/huggingface.h"
+
+namespace chargpt {
+namespace {
+
+constexpr Format table[] = {
+    {"huggingface", "a folder that transformers loads (AutoModelForCausalLM, AutoTokenizer)", "", "", false,
+     write_huggingface, is_huggingface, read_huggingface},
+};
+
+}  // namespace
+
+std::span<const Format> formats() {
+  return table;
+}
+
+const Format& format_of(std::string_view name) {
+  const auto found = std::ranges::find(table, name, &Format::name);
+  if (found != std::end(table)) return *found;
+  std::string names;
+  for (const Format& format : table) names += (names.empty() ? "" : ", ") + std::string(format.name);
+  throw Error(ExitCode::usage, "--format " + std::string(name) + " is not one of " + names);
+}
+
+}  // namespace chargpt

@@ -1,0 +1,20 @@
+// Folders that transformers loads and saves: config.json, model.safetensors, tokenizer.json. Models of GPT-2's, Llama's
+// and Qwen3's layout, and tokenizers of single characters. Knows no other program's format.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "exchange/exported_model.h"
+#include "exchange/imported_model.h"
+#include "exchange/output_folder.h"
+
+namespace chargpt {
+
+std::vector<std::string> write_huggingface(const ExportedModel& model, OutputFolder& folder);
+/// A folder with config.json and tokenizer.json, and no run.
+bool is_huggingface(const std::filesystem::path& path);
+ImportedModel read_huggingface(const std::filesystem::path& path);
+
+}  // namespace chargpt

@@ -1,0 +1,39 @@
+#include "exchange/imported_model.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/error.h"
+#include "inference/model_types.h"
+
+namespace chargpt {
+
+ImportedTensor float_tensor(std::string name, std::vector<std::int64_t> shape) {
+  std::size_t numel = 1;
+  for (const std::int64_t size : shape) numel *= static_cast<std::size_t>(size);
+  return {std::move(name), "F32", std::move(shape), std::vector<std::byte>(numel * sizeof(float))};
+}
+
+// A vector's memory is aligned for any type.
+std::span<float> floats(ImportedTensor& tensor) {
+  return {reinterpret_cast<float*>(tensor.bytes.data()), tensor.bytes.size() / sizeof(float)};
+}
+std::span<const float> floats(const ImportedTensor& tensor) {
+  return {reinterpret_cast<const float*>(tensor.bytes.data()), tensor.bytes.size() / sizeof(float)};
+}
+
+ResolvedConfig imported_config(const nlohmann::ordered_json& options, const std::string& name,
+                               const std::string& source) {
+  const nlohmann::ordered_json json = {
+      {"name", name}, {"data", {{"text", nlohmann::ordered_json::array()}}}, {"model", options}};
+  try {
+    ResolvedConfig config = parse_config(json.dump(), source, {});
+    check_model_config(config.config.model);
+    return config;
+  } catch (const Error& error) {
+    const std::string line = error.what();
+    throw Error(ExitCode::data, line.starts_with(source) ? line : source + ": " + line);
+  }
+}
+
+}  // namespace chargpt

@@ -1,0 +1,43 @@
+// A model that another program wrote, as a run of ours keeps it. Knows no format.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "checkpoint/safetensors.h"
+#include "config/load.h"
+#include "text/vocabulary.h"
+
+namespace chargpt {
+
+struct ImportedTensor {
+  std::string name, dtype = "F32";
+  std::vector<std::int64_t> shape;
+  std::vector<std::byte> bytes;  ///< row-major, little-endian
+  TensorView view() const { return {name, dtype, shape, bytes}; }
+};
+/// A tensor of zeros of that shape.
+ImportedTensor float_tensor(std::string name, std::vector<std::int64_t> shape);
+std::span<float> floats(ImportedTensor& tensor);
+std::span<const float> floats(const ImportedTensor& tensor);
+
+struct ImportedModel {
+  ResolvedConfig config;
+  Vocabulary vocabulary;
+  std::vector<ImportedTensor> parameters;  ///< by our names, in our shapes
+  std::vector<ImportedTensor> optimizer;   ///< empty: none came along, so the run cannot be resumed
+  std::int64_t step = 0, max_iters = 0;    ///< as far as the file tells
+  std::string what;                        ///< "GPT-2 of transformers", for people
+  std::vector<std::string> notices;        ///< lines for people: what is not as it was
+};
+
+/// The config of a run whose model has these options ({"n_layer": 4, …}) and whose text is not known. `source` names
+/// the file that they were read from. Error data where an option is out of range or options do not fit together.
+ResolvedConfig imported_config(const nlohmann::ordered_json& options, const std::string& name,
+                               const std::string& source);
+
+}  // namespace chargpt
