@@ -28,11 +28,11 @@ std::span<const float> floats(const ImportedTensor& tensor);
 struct ImportedModel {
   ResolvedConfig config;
   Vocabulary vocabulary;
-  std::vector<ImportedTensor> parameters;  ///< by our names, in our shapes
-  std::vector<ImportedTensor> optimizer;   ///< empty: none came along, so the run cannot be resumed
-  std::int64_t step = 0, max_iters = 0;    ///< as far as the file tells
-  std::string what;                        ///< "GPT-2 of transformers", for people
-  std::vector<std::string> notices;        ///< lines for people: what is not as it was
+  std::vector<ImportedTensor> parameters;   ///< by our names, in our shapes
+  std::vector<ImportedTensor> optimizer{};  ///< empty: none came along, so the run cannot be resumed
+  std::int64_t step = 0, max_iters = 0;     ///< as far as the file tells
+  std::string what{};                       ///< "GPT-2 of transformers", for people
+  std::vector<std::string> notices{};       ///< lines for people: what is not as it was
 };
 
 /// The config of a run whose model has these options ({"n_layer": 4, …}) and whose text is not known. `source` names

@@ -73,7 +73,7 @@ void check_file(const fs::path& out, bool overwrite, std::string_view magic) {
 /// `out` without links and without a slash at its end.
 fs::path resolved(const fs::path& out) {
   std::error_code failed;
-  fs::path path = fs::weakly_canonical(out, failed);
+  fs::path path = fs::weakly_canonical(fs::absolute(out), failed);
   if (failed) fail("use", out, failed);
   return path.has_filename() ? path : path.parent_path();
 }

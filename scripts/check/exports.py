@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+"""Exports runs, loads them in the programs that they are for, and compares what these compute with what chargpt does: every symbol's
+log-probability at each place of a text, the ids, and greedy text. Prints a table of the largest differences; exit status 1 where one is
+larger than its limit.
+
+    scripts/check/exports.py [--format F] [--text FILE] [--windows N] RUN...
+
+    --format   huggingface (default; needs torch and transformers) or gguf (needs llama-cpp-python)
+    --text     a text that the runs know (default data/sample.txt)
+    --windows  how many windows of block_size are compared (default 4)
+
+$CHARGPT is the program (default build/chargpt).
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = os.environ.get("CHARGPT", str(SOURCE / "build" / "chargpt"))
+GREEDY = 120  # characters
+LIMITS = {"huggingface": 1e-4, "gguf": 2e-2}  # llama.cpp keeps its cache in float16, and its gelu is a table
+
+
+def chargpt(*arguments, text=b""):
+    return subprocess.run([PROGRAM, *map(str, arguments)], input=text, stdout=subprocess.PIPE, check=True).stdout
+
+
+def facts_of(run):
+    """Block size and the id that a text starts from, of the run's best checkpoint."""
+    checkpoint = pathlib.Path(json.loads(chargpt("eval", run, "--text", SOURCE / "data" / "sample.txt", "--json", "--quiet"))["checkpoint"]["path"])
+    config, state = (json.loads((checkpoint / name).read_text()) for name in ("config.json", "state.json"))
+    return config["model"]["block_size"], state["start_symbol"]
+
+
+def our_log_probabilities(run, piece):
+    """By place of the text and id, after the start symbol."""
+    rows = []
+    for one in json.loads(chargpt("score", run, "-", "--json", "--quiet", "--candidates", 1 << 21, text=piece.encode()))["scores"]:
+        row = [0.0] * len(one["candidates"])
+        for candidate in one["candidates"]:
+            row[candidate["id"]] = candidate["log_probability"]
+        rows.append(row)
+    return rows
+
+
+def our_ids(run, piece, start):
+    """Not printed by any command: a symbol's id is that of its candidate."""
+    scores = json.loads(chargpt("score", run, "-", "--json", "--quiet", "--candidates", 1 << 21, text=piece.encode()))["scores"]
+    return [start] + [next(c["id"] for c in one["candidates"] if c["character"] == one["character"]) for one in scores]
+
+
+class Transformers:
+    """An exported folder as transformers computes it."""
+
+    def __init__(self, path):
+        os.environ["HF_HUB_OFFLINE"] = "1"
+        import torch
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+        from transformers.utils import logging
+        logging.set_verbosity_error()
+        logging.disable_progress_bar()
+        self.torch = torch
+        self.tokenizer = AutoTokenizer.from_pretrained(path)
+        self.model = AutoModelForCausalLM.from_pretrained(path).eval()
+        self.name = self.model.config.model_type
+
+    def ids(self, text):
+        return self.tokenizer.encode(text)
+
+    def text(self, ids):
+        return self.tokenizer.decode(ids)
+
+    def log_probabilities(self, ids):
+        with self.torch.no_grad():
+            return self.model(self.torch.tensor([ids])).logits[0].double().log_softmax(-1).tolist()
+
+    def greedy(self, prompt, count):
+        ids = self.tokenizer(prompt, return_tensors="pt")
+        return self.text(self.model.generate(**ids, max_new_tokens=count, do_sample=False)[0])
+
+
+class LlamaCpp:
+    """An exported file as llama.cpp computes it."""
+
+    def __init__(self, path):
+        import llama_cpp
+        import numpy
+        self.numpy = numpy
+        self.model = llama_cpp.Llama(str(path), n_ctx=0, logits_all=True, verbose=False, n_gpu_layers=0)
+        self.name = self.model.metadata["general.architecture"]
+
+    def ids(self, text):
+        return self.model.tokenize(text.encode(), add_bos=False, special=False)
+
+    def text(self, ids):
+        return self.model.detokenize(list(ids)).decode()
+
+    def log_probabilities(self, ids):
+        self.model.reset()
+        self.model.eval(ids)
+        logits = self.numpy.asarray(self.model.scores[: len(ids)], dtype=float)
+        top = logits.max(axis=1, keepdims=True)
+        return (logits - top - self.numpy.log(self.numpy.exp(logits - top).sum(axis=1, keepdims=True))).tolist()
+
+    def greedy(self, prompt, count):
+        ids = self.ids(prompt)
+        self.model.reset()
+        self.model.eval(ids)
+        for _ in range(count):
+            ids.append(int(self.numpy.argmax(self.model.scores[len(ids) - 1])))
+            self.model.eval(ids[-1:])
+        return self.text(ids)
+
+
+READERS = {"huggingface": (Transformers, ""), "gguf": (LlamaCpp, ".gguf")}
+
+
+def compare(run, form, text, windows):
+    """One row of the table, and whether it holds."""
+    block, start = facts_of(run)
+    reader, suffix = READERS[form]
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / ("model" + suffix)
+        chargpt("export", run, "--format", form, "--out", path, "--quiet")
+        theirs = reader(path)
+    largest = 0.0
+    same_ids = True
+    for window in range(windows):
+        piece = text[window * block: (window + 1) * block]
+        if not piece:
+            break
+        ids = our_ids(run, piece, start)
+        same_ids = same_ids and theirs.ids(piece) == ids[1:] and theirs.text(ids[1:]) == piece
+        ours = our_log_probabilities(run, piece)
+        for our_row, their_row in zip(ours, theirs.log_probabilities(ids[:-1]), strict=True):
+            largest = max([largest] + [abs(a - b) for a, b in zip(our_row, their_row, strict=True)])
+    prompt = text[:8]
+    count = min(GREEDY, block - len(prompt))
+    greedy = chargpt("sample", run, "--prompt", prompt, "--tokens", count, "--greedy", "--quiet").decode()
+    same_text = greedy.removesuffix("\n") == theirs.greedy(prompt, count).removesuffix("\n")
+    row = f"{run:30}  {theirs.name:8}  {largest:18.2e}  {'yes' if same_ids else 'NO':8}  {count if same_text else 'DIFFERS'}"
+    return row, largest <= LIMITS[form] and same_ids and same_text
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--format", choices=READERS, default="huggingface")
+    parser.add_argument("--text", default=str(SOURCE / "data" / "sample.txt"))
+    parser.add_argument("--windows", type=int, default=4)
+    parser.add_argument("runs", metavar="RUN", nargs="+")
+    arguments = parser.parse_args()
+    text = pathlib.Path(arguments.text).read_bytes().decode()
+    print(f"{'run':30}  {'as':8}  {'largest difference':>18}  {'same ids':8}  equal greedy characters", flush=True)
+    held = True
+    for run in arguments.runs:
+        row, holds = compare(run, arguments.format, text, arguments.windows)
+        print(row, flush=True)
+        held = held and holds
+    return 0 if held else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,85 @@
+#include "exchange/architecture.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "base/error.h"
+#include "config/load.h"
+#include "inference/dimensions.h"
+
+namespace chargpt {
+namespace {
+
+/// What none of the architectures has, or each of them has.
+std::optional<Obstacle> common_obstacle(const ModelConfig& config) {
+  if (config.type != "gpt") return Obstacle{"type", "only type gpt has a counterpart elsewhere"};
+  if (!config.conv_places.empty()) return Obstacle{"conv_places", "no architecture there has these convolutions"};
+  if (!config.ngram_orders.empty()) return Obstacle{"ngram_orders", "no architecture there has tables of n-grams"};
+  if (config.norm == Norm::none) return Obstacle{"norm", "every architecture there normalises"};
+  if (config.norm_place == NormPlace::post) return Obstacle{"norm_place", "those architectures normalise before"};
+  if (!config.final_norm) return Obstacle{"final_norm", "those architectures normalise before the head"};
+  if (!config.feed_forward) return Obstacle{"feed_forward", "every block there has a feed-forward layer"};
+  if (!config.output_projection) return Obstacle{"output_projection", "attention there ends with a linear layer"};
+  if (has_bias(config, Place::head)) return Obstacle{"bias_places", "the head has no bias there"};
+  if (config.attention_scale == AttentionScale::width)
+    return Obstacle{"attention_scale", "scores there are scaled by the head size"};
+  return std::nullopt;
+}
+
+std::optional<Obstacle> obstacle_to_gpt2(const ModelConfig& config) {
+  if (config.norm != Norm::layernorm)
+    return Obstacle{"norm", "learned positions are GPT-2's, which has layernorm; rope would go with rmsnorm"};
+  if (config.qk_norm) return Obstacle{"qk_norm", "GPT-2, which learned positions belong to, has none"};
+  if (config.activation == Activation::swiglu)
+    return Obstacle{"activation", "GPT-2, which learned positions belong to, has no gates"};
+  if (config.n_head * head_width(config) != config.n_embd)
+    return Obstacle{"head_size", "in GPT-2 the heads together are n_embd wide"};
+  return std::nullopt;
+}
+
+std::optional<Obstacle> obstacle_to_llama(const ModelConfig& config) {
+  if (config.norm != Norm::rmsnorm)
+    return Obstacle{"norm", "rotary positions are Llama's and Qwen3's, which have rmsnorm"};
+  if (config.activation != Activation::swiglu && config.activation != Activation::relu2)
+    return Obstacle{"activation",
+                    "rotary positions are Llama's and Qwen3's, whose gated layers compute swiglu and relu2"};
+  if (config.attention_scale != AttentionScale::head)
+    return Obstacle{"attention_scale", "scores there are scaled by the head size"};
+  if (config.qk_norm && has_bias(config, Place::mlp))
+    return Obstacle{"bias_places", "with qk_norm it is Qwen3's, whose feed-forward layer has no biases"};
+  return std::nullopt;
+}
+
+std::string presets_without(const FindObstacle& find) {
+  std::string names;
+  for (const Preset& preset : presets())
+    if (!find(load_config(preset.name).config.model)) names += (names.empty() ? "" : ", ") + preset.name;
+  return names.empty() ? "none" : names;
+}
+
+}  // namespace
+
+Architecture nearest_architecture(const ModelConfig& config) {
+  if (config.position != Position::rope) return Architecture::gpt2;
+  return config.qk_norm ? Architecture::qwen3 : Architecture::llama;
+}
+
+std::optional<Obstacle> obstacle_to_architecture(const ModelConfig& config) {
+  if (const auto obstacle = common_obstacle(config)) return obstacle;
+  if (config.position == Position::rope) return obstacle_to_llama(config);
+  if (config.position == Position::learned) return obstacle_to_gpt2(config);
+  return Obstacle{"position", "GPT-2's positions are learned, Llama's and Qwen3's rotary (rope)"};
+}
+
+void refuse_obstacle(const ModelConfig& config, const FindObstacle& find, const std::string& into) {
+  const auto obstacle = find(config);
+  if (!obstacle) return;
+  Config whole;
+  whole.model = config;
+  throw Error(ExitCode::usage, into + " cannot hold this model: model." + obstacle->option + " = " +
+                                   to_json(whole)["model"][obstacle->option].dump() + ", and " + obstacle->reason +
+                                   "; presets whose models it holds: " + presets_without(find));
+}
+
+}  // namespace chargpt

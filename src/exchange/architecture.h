@@ -1,0 +1,35 @@
+// Which architecture that other programs know a model is, and what stands in the way where it is none. Knows no format
+// and no weights.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/names.h"
+#include "config/config.h"
+
+namespace chargpt {
+
+/// gpt2: learned positions and layer norm. llama: rotary positions, RMS norm and a gated feed-forward layer. qwen3: the
+/// same with normalised queries and keys.
+CHARGPT_ENUM(Architecture, gpt2, llama, qwen3);
+
+/// An option that an architecture cannot express, and why: "position", "GPT-2's positions are learned, …".
+struct Obstacle {
+  std::string option, reason;
+};
+
+/// The one that can hold it, if any can.
+Architecture nearest_architecture(const ModelConfig& config);
+/// The first option in the way of that; none where the model is just what the architecture computes.
+std::optional<Obstacle> obstacle_to_architecture(const ModelConfig& config);
+
+/// What a format says of a model that it cannot hold; none for one that it can.
+using FindObstacle = std::function<std::optional<Obstacle>(const ModelConfig& config)>;
+
+/// Error usage, in one line with the option, its value, the reason and the presets whose models would do, where there
+/// is an obstacle. `into`: "--format gguf".
+void refuse_obstacle(const ModelConfig& config, const FindObstacle& find, const std::string& into);
+
+}  // namespace chargpt

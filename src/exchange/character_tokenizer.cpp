@@ -1,0 +1,234 @@
+#include "exchange/character_tokenizer.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "base/error.h"
+#include "base/quote.h"
+#include "base/utf8.h"
+
+namespace chargpt {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t byte_symbols = 256;
+constexpr const char* any_character = "[\\s\\S]";  // Oniguruma has no (?s)
+
+/// The character that stands for a byte in what ByteLevel writes: its own where that is printable, else the next one
+/// from U+0100 on (Radford et al., GPT-2, 2019).
+std::array<char32_t, byte_symbols> byte_characters() {
+  std::array<char32_t, byte_symbols> characters{};
+  char32_t next = 0x100;
+  for (char32_t byte = 0; byte < byte_symbols; ++byte) {
+    const bool printable = (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
+    characters[byte] = printable ? byte : next++;
+  }
+  return characters;
+}
+
+/// What tokens are called in the file, in the order of ids.
+std::vector<char32_t> written_characters(const Vocabulary& vocabulary) {
+  if (vocabulary.units() == Units::characters) return vocabulary.code_points();
+  const auto characters = byte_characters();
+  return {characters.begin(), characters.end()};
+}
+
+// ---- reading
+
+/// A token of the file as one character; none for any other token.
+std::optional<char32_t> character_of(const std::string& token) {
+  if (token.empty()) return std::nullopt;
+  const DecodedCharacter first = decode_character(token);
+  if (first.fault != Utf8Fault::none || static_cast<std::size_t>(first.length) != token.size()) return std::nullopt;
+  return first.code_point;
+}
+
+[[noreturn]] void refuse(const std::string& source, const std::string& why) {
+  throw Error(ExitCode::data, source + ": " + why +
+                                  "; chargpt reads text one character at a time, and imports models "
+                                  "whose tokens are single characters or bytes");
+}
+
+/// "type" of a part of the pipeline; empty where there is no such part.
+std::string type_of(const Json& json, const std::string& part) {
+  if (!json.is_object() || !json.contains(part) || json[part].is_null()) return "";
+  const Json& one = json[part];
+  return one.is_object() && one.contains("type") && one["type"].is_string() ? one["type"].get<std::string>() : "?";
+}
+
+bool splits_into_characters(const Json& split) {
+  static const std::set<std::string> patterns = {any_character, ".", "(?s).", "(?s:.)", "(?m:.)", ""};
+  const Json pattern = split.value("pattern", Json::object());
+  if (!pattern.is_object() || pattern.size() != 1 || split.value("behavior", Json()) != "Isolated") return false;
+  const Json& text = pattern.front();
+  return text.is_string() && patterns.contains(text.get<std::string>());
+}
+
+/// What the text is cut into before tokens are looked up.
+struct Cuts {
+  bool characters = false, bytes = false;
+};
+
+void read_cut(const Json& step, const std::string& source, Cuts& cuts) {
+  const std::string type = type_of({{"step", step}}, "step");
+  if (type == "Sequence" && step.contains("pretokenizers") && step["pretokenizers"].is_array()) {
+    for (const Json& inner : step["pretokenizers"]) read_cut(inner, source, cuts);
+  } else if (type == "ByteLevel") {
+    if (step.value("add_prefix_space", Json(false)) == true) refuse(source, "its pre_tokenizer adds a space");
+    cuts.bytes = true;
+  } else if (type == "Split" && splits_into_characters(step)) {
+    cuts.characters = true;
+  } else {
+    refuse(source, "its pre_tokenizer " + printable(type, 30) + " does not cut a text into characters");
+  }
+}
+
+Cuts read_pipeline(const Json& json, const std::string& source) {
+  if (const std::string type = type_of(json, "normalizer"); !type.empty())
+    refuse(source, "its normalizer " + printable(type, 30) + " changes the text");
+  const std::string after = type_of(json, "post_processor");
+  if (!after.empty() && after != "ByteLevel")
+    refuse(source, "its post_processor " + printable(after, 30) + " adds tokens to the text");
+  Cuts cuts;
+  if (!type_of(json, "pre_tokenizer").empty()) read_cut(json["pre_tokenizer"], source, cuts);
+  const std::string model = type_of(json, "model");
+  if (model != "WordLevel" && model != "BPE") refuse(source, "its model is " + printable(model, 30));
+  const Json merges = json["model"].value("merges", Json::array());
+  if (!merges.is_array() || !merges.empty()) refuse(source, "it merges characters into longer tokens");
+  if (model == "WordLevel" && !cuts.characters) refuse(source, "nothing cuts a text into characters");
+  return cuts;
+}
+
+/// Tokens by id, and which of them are special.
+struct Tokens {
+  std::vector<std::optional<std::string>> by_id;
+  std::map<std::string, std::int64_t> ids;
+  std::set<std::string> special;
+};
+
+void put_token(Tokens& tokens, const std::string& token, const Json& id, const std::string& source) {
+  if (!id.is_number_integer() || id.get<std::int64_t>() < 0 ||
+      id.get<std::int64_t>() >= static_cast<std::int64_t>(tokens.by_id.size()))
+    throw Error(ExitCode::data, source + ": token '" + printable(token, 20) + "' has id " + printable(id.dump(), 20) +
+                                    ", and the model's go from 0 to " + std::to_string(tokens.by_id.size() - 1));
+  auto& place = tokens.by_id[id.get<std::size_t>()];
+  if (place && *place != token)
+    throw Error(ExitCode::data, source + ": id " + id.dump() + " is that of '" + printable(*place, 20) + "' and of '" +
+                                    printable(token, 20) + "'");
+  const auto [known, is_new] = tokens.ids.emplace(token, id.get<std::int64_t>());
+  if (!is_new && known->second != id.get<std::int64_t>())
+    throw Error(ExitCode::data, source + ": token '" + printable(token, 20) + "' has two ids, " +
+                                    std::to_string(known->second) + " and " + id.dump());
+  place = token;
+}
+
+Tokens read_tokens(const Json& json, std::int64_t ids, const std::string& source) {
+  Tokens tokens;
+  tokens.by_id.resize(static_cast<std::size_t>(ids));
+  const Json& model = json["model"];
+  if (!model.contains("vocab") || !model["vocab"].is_object()) refuse(source, "its model has no vocabulary");
+  for (const auto& [token, id] : model["vocab"].items()) put_token(tokens, token, id, source);
+  if (model.contains("unk_token") && model["unk_token"].is_string())
+    tokens.special.insert(model["unk_token"].get<std::string>());
+  const Json added = json.value("added_tokens", Json::array());
+  if (!added.is_array()) refuse(source, "added_tokens is no list");
+  for (const Json& one : added) {
+    if (!one.is_object() || !one.contains("content") || !one["content"].is_string() || !one.contains("id"))
+      refuse(source, "added_tokens holds something else than tokens");
+    put_token(tokens, one["content"].get<std::string>(), one["id"], source);
+    tokens.special.insert(one["content"].get<std::string>());
+  }
+  return tokens;
+}
+
+/// The bytes that 256 tokens stand for, as ids of theirs by byte; none where they do not.
+std::optional<std::vector<std::int64_t>> rows_of_bytes(const Tokens& tokens) {
+  const auto characters = byte_characters();
+  std::vector<std::int64_t> rows;
+  for (const char32_t character : characters)
+    if (const auto found = tokens.ids.find(utf8_of(character)); found != tokens.ids.end())
+      rows.push_back(found->second);
+  if (rows.size() != byte_symbols || tokens.by_id.size() != byte_symbols) return std::nullopt;
+  return rows;
+}
+
+/// One character for each id: the token itself, or one of private use that stands for a special token or none.
+std::vector<char32_t> characters_of(const Tokens& tokens, const std::string& source,
+                                    std::vector<std::string>& notices) {
+  constexpr char32_t private_use = 0xF0000, private_end = 0xFFFFE;
+  std::vector<char32_t> characters;
+  std::set<char32_t> taken;
+  for (const auto& token : tokens.by_id)
+    if (const auto one = token ? character_of(*token) : std::nullopt) taken.insert(*one);
+  char32_t next = private_use;
+  std::vector<std::string> replaced;
+  for (std::size_t id = 0; id < tokens.by_id.size(); ++id) {
+    const auto& token = tokens.by_id[id];
+    const auto own = token ? character_of(*token) : std::nullopt;
+    if (!own && token && !tokens.special.contains(*token))
+      refuse(source, "token '" + printable(*token, 20) + "' (id " + std::to_string(id) + ") is no single character");
+    while (!own && taken.contains(next)) ++next;
+    if (!own && next >= private_end) refuse(source, "too many ids have no character");
+    if (!own)
+      replaced.push_back((token ? "'" + printable(*token, 20) + "'" : "id " + std::to_string(id)) + " is " +
+                         code_point_name(next));
+    characters.push_back(own ? *own : next++);
+  }
+  std::string line;
+  for (std::size_t i = 0; i < std::min<std::size_t>(replaced.size(), 3); ++i) line += (i > 0 ? ", " : "") + replaced[i];
+  if (replaced.size() > 3) line += " and " + std::to_string(replaced.size() - 3) + " more";
+  if (!replaced.empty()) notices.push_back("what is no character became one of private use: " + line);
+  return characters;
+}
+
+}  // namespace
+
+nlohmann::ordered_json tokenizer_json(const Vocabulary& vocabulary) {
+  using Ordered = nlohmann::ordered_json;
+  const bool bytes = vocabulary.units() == Units::bytes;
+  Ordered vocab = Ordered::object();
+  std::int64_t id = 0;
+  for (const char32_t character : written_characters(vocabulary)) vocab[utf8_of(character)] = id++;
+  const Ordered split = {
+      {"type", "Split"}, {"pattern", {{"Regex", any_character}}}, {"behavior", "Isolated"}, {"invert", false}};
+  const Ordered byte_level = {
+      {"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", false}, {"use_regex", false}};
+  const Ordered both = {{"type", "Sequence"}, {"pretokenizers", {byte_level, split}}};
+  return {{"version", "1.0"},
+          {"truncation", nullptr},
+          {"padding", nullptr},
+          {"added_tokens", Ordered::array()},
+          {"normalizer", nullptr},
+          {"pre_tokenizer", bytes ? both : split},
+          {"post_processor", nullptr},
+          {"decoder", bytes ? byte_level : Ordered{{"type", "Fuse"}}},
+          {"model", {{"type", "WordLevel"}, {"vocab", vocab}, {"unk_token", ""}}}};
+}
+
+ImportedTokenizer read_tokenizer(const Json& json, std::int64_t ids, const std::string& source) {
+  if (!json.is_object()) throw Error(ExitCode::data, source + " is not a JSON object");
+  const Cuts cuts = read_pipeline(json, source);
+  const Tokens tokens = read_tokens(json, ids, source);
+  if (cuts.bytes) {
+    if (const auto rows = rows_of_bytes(tokens)) return {Vocabulary::of_bytes(), *rows, {}};
+    refuse(source, "it reads bytes, and its tokens are not the 256 of them");
+  }
+  ImportedTokenizer imported{Vocabulary::of_bytes(), std::vector<std::int64_t>(static_cast<std::size_t>(ids)), {}};
+  const std::vector<char32_t> characters = characters_of(tokens, source, imported.notices);
+  std::iota(imported.rows.begin(), imported.rows.end(), 0);
+  const auto character = [&](std::int64_t id) { return characters[static_cast<std::size_t>(id)]; };
+  std::ranges::sort(imported.rows, {}, character);
+  std::vector<char32_t> sorted;
+  for (const std::int64_t id : imported.rows) sorted.push_back(character(id));
+  imported.vocabulary = Vocabulary::of_characters(std::move(sorted));
+  return imported;
+}
+
+}  // namespace chargpt

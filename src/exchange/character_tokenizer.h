@@ -1,0 +1,28 @@
+// A vocabulary of characters or bytes as tokenizer.json of the `tokenizers` library, and back. Knows no model.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "text/vocabulary.h"
+
+namespace chargpt {
+
+/// Each symbol is a word of its own: nothing is normalised, merged or cleaned up, and a character that is not in the
+/// vocabulary is an error ("Missing [UNK] token").
+nlohmann::ordered_json tokenizer_json(const Vocabulary& vocabulary);
+
+struct ImportedTokenizer {
+  Vocabulary vocabulary;
+  std::vector<std::int64_t> rows;  ///< by our id: theirs, as ours are in code-point order
+  std::vector<std::string> notices;
+};
+
+/// Hostile until read. `ids`: how many the model has. Error data, naming `source`, where it is no tokenizer of single
+/// characters or bytes, or its ids are not those of the model. Special tokens, and ids without a token, become
+/// characters of Unicode's private use: they keep their place in the model.
+ImportedTokenizer read_tokenizer(const nlohmann::json& json, std::int64_t ids, const std::string& source);
+
+}  // namespace chargpt

@@ -1,0 +1,119 @@
+#include "exchange/foreign_tensors.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "base/error.h"
+#include "base/quote.h"
+
+namespace chargpt {
+namespace {
+
+std::string text_of(const std::vector<std::int64_t>& shape) {
+  std::string text;
+  for (const std::int64_t size : shape) text += (text.empty() ? "(" : ", ") + std::to_string(size);
+  return text.empty() ? "()" : text + ")";
+}
+
+/// IEEE 754 binary16: 5 bits of exponent, 10 of fraction.
+float from_half(std::uint16_t half) {
+  const int exponent = half >> 10 & 31;
+  const auto fraction = static_cast<float>(half & 0x3FF);
+  float value = exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(fraction + 1024, exponent - 25);
+  if (exponent == 31) value = fraction == 0 ? INFINITY : NAN;
+  return half >> 15 != 0 ? -value : value;
+}
+
+float from_bfloat16(std::uint16_t upper_half) {
+  return std::bit_cast<float>(std::uint32_t{upper_half} << 16);
+}
+
+template <class Convert>
+void convert(std::span<const std::byte> bytes, std::span<float> to, Convert&& to_float) {
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    std::uint16_t half = 0;
+    std::memcpy(&half, bytes.data() + 2 * i, sizeof half);
+    to[i] = to_float(half);
+  }
+}
+
+}  // namespace
+
+ForeignTensors::ForeignTensors(const SafetensorsFile& file, std::string source, std::string prefix)
+    : file_(file), source_(std::move(source)), prefix_(std::move(prefix)) {}
+
+const TensorView* ForeignTensors::find(const std::string& name) const {
+  if (const TensorView* const found = file_.find(name)) return found;
+  // A bare model, without its head, has names without the prefix.
+  return name.starts_with(prefix_) ? file_.find(name.substr(prefix_.size())) : nullptr;
+}
+
+ImportedTensor ForeignTensors::read(const std::string& name, const std::vector<std::int64_t>& shape,
+                                    const std::string& ours) {
+  const TensorView* const found = find(name);
+  if (found == nullptr)
+    throw Error(ExitCode::data, source_ + " has no tensor " + name + ", which its config.json asks for");
+  if (found->shape != shape)
+    throw Error(ExitCode::data, source_ + ": tensor " + name + " has shape " + printable(text_of(found->shape)) +
+                                    ", and its config.json asks for " + text_of(shape));
+  if (found->dtype != "F32" && found->dtype != "F16" && found->dtype != "BF16")
+    throw Error(ExitCode::data, source_ + ": tensor " + name + " is of type " + printable(found->dtype, 20) +
+                                    "; chargpt reads F32, F16 and BF16");
+  asked_.insert(found->name);
+  ImportedTensor tensor = float_tensor(ours, shape);
+  if (found->dtype == "F32") std::ranges::copy(found->bytes, tensor.bytes.begin());
+  if (found->dtype == "F16") convert(found->bytes, floats(tensor), from_half);
+  if (found->dtype == "BF16") convert(found->bytes, floats(tensor), from_bfloat16);
+  if (!std::ranges::all_of(floats(tensor), [](float value) { return std::isfinite(value); }))
+    throw Error(ExitCode::data, source_ + ": tensor " + name + " holds numbers that are not finite");
+  return tensor;
+}
+
+void ForeignTensors::ignore(const std::string& name) {
+  if (const TensorView* const found = find(name)) asked_.insert(found->name);
+}
+
+void ForeignTensors::expect_no_more() const {
+  chargpt::expect_no_more(file_, source_, asked_);
+}
+
+ImportedTensor transposed(const ImportedTensor& matrix) {
+  const std::int64_t rows = matrix.shape.at(0), columns = matrix.shape.at(1);
+  ImportedTensor turned = float_tensor(matrix.name, {columns, rows});
+  const auto from = floats(matrix);
+  const auto to = floats(turned);
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t j = 0; j < columns; ++j)
+      to[static_cast<std::size_t>(j * rows + i)] = from[static_cast<std::size_t>(i * columns + j)];
+  return turned;
+}
+
+ImportedTensor stacked(const std::vector<ImportedTensor>& parts, const std::string& name) {
+  ImportedTensor all{name, "F32", parts.front().shape, {}};
+  all.shape.front() = 0;
+  for (const ImportedTensor& part : parts) {
+    all.shape.front() += part.shape.front();
+    all.bytes.insert(all.bytes.end(), part.bytes.begin(), part.bytes.end());
+  }
+  return all;
+}
+
+ImportedTensor in_order(const ImportedTensor& matrix, const std::vector<std::int64_t>& rows) {
+  ImportedTensor ordered{matrix.name, matrix.dtype, matrix.shape, {}};
+  const std::size_t width = matrix.bytes.size() / static_cast<std::size_t>(matrix.shape.front());
+  ordered.bytes.reserve(matrix.bytes.size());
+  for (const std::int64_t row : rows) {
+    const auto begin = matrix.bytes.begin() + row * static_cast<std::ptrdiff_t>(width);
+    ordered.bytes.insert(ordered.bytes.end(), begin, begin + static_cast<std::ptrdiff_t>(width));
+  }
+  return ordered;
+}
+
+bool all_equal(const ImportedTensor& tensor, float value) {
+  return std::ranges::all_of(floats(tensor), [value](float one) { return one == value; });
+}
+
+}  // namespace chargpt
