@@ -141,7 +141,7 @@ def compare(run, form, text, windows):
             largest = max([largest] + [abs(a - b) for a, b in zip(our_row, their_row, strict=True)])
     prompt = text[:8]
     count = min(GREEDY, block - len(prompt))
-    greedy = chargpt("sample", run, "--prompt", prompt, "--tokens", count, "--greedy", "--quiet").decode()
+    greedy = chargpt("sample", run, "--prompt", prompt, "--tokens", count, "--greedy", "--quiet").decode(errors="replace")
     same_text = greedy.removesuffix("\n") == theirs.greedy(prompt, count).removesuffix("\n")
     row = f"{run:30}  {theirs.name:8}  {largest:18.2e}  {'yes' if same_ids else 'NO':8}  {count if same_text else 'DIFFERS'}"
     return row, largest <= LIMITS[form] and same_ids and same_text

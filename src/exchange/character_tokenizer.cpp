@@ -90,12 +90,20 @@ void read_cut(const Json& step, const std::string& source, Cuts& cuts) {
   }
 }
 
+/// Templates of transformers' own tokenizers may hold nothing but the text.
+bool adds_tokens(const Json& json) {
+  const std::string type = type_of(json, "post_processor");
+  if (type.empty() || type == "ByteLevel") return false;
+  const Json single = json["post_processor"].value("single", Json());
+  return type != "TemplateProcessing" || !single.is_array() ||
+         !std::ranges::all_of(single, [](const Json& part) { return part.is_object() && part.contains("Sequence"); });
+}
+
 Cuts read_pipeline(const Json& json, const std::string& source) {
   if (const std::string type = type_of(json, "normalizer"); !type.empty())
     refuse(source, "its normalizer " + printable(type, 30) + " changes the text");
-  const std::string after = type_of(json, "post_processor");
-  if (!after.empty() && after != "ByteLevel")
-    refuse(source, "its post_processor " + printable(after, 30) + " adds tokens to the text");
+  if (adds_tokens(json))
+    refuse(source, "its post_processor " + printable(type_of(json, "post_processor"), 30) + " adds tokens to the text");
   Cuts cuts;
   if (!type_of(json, "pre_tokenizer").empty()) read_cut(json["pre_tokenizer"], source, cuts);
   const std::string model = type_of(json, "model");

@@ -104,7 +104,8 @@ ImportedTensor stacked(const std::vector<ImportedTensor>& parts, const std::stri
 ImportedTensor in_order(const ImportedTensor& matrix, const std::vector<std::int64_t>& rows) {
   ImportedTensor ordered{matrix.name, matrix.dtype, matrix.shape, {}};
   const std::size_t width = matrix.bytes.size() / static_cast<std::size_t>(matrix.shape.front());
-  ordered.bytes.reserve(matrix.bytes.size());
+  ordered.shape.front() = std::ssize(rows);
+  ordered.bytes.reserve(rows.size() * width);
   for (const std::int64_t row : rows) {
     const auto begin = matrix.bytes.begin() + row * static_cast<std::ptrdiff_t>(width);
     ordered.bytes.insert(ordered.bytes.end(), begin, begin + static_cast<std::ptrdiff_t>(width));

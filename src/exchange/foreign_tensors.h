@@ -38,7 +38,7 @@ class ForeignTensors {
 ImportedTensor transposed(const ImportedTensor& matrix);
 /// Tensors of equal width below one another.
 ImportedTensor stacked(const std::vector<ImportedTensor>& parts, const std::string& name);
-/// The rows of a matrix in another order.
+/// These rows of a matrix or vector, in this order.
 ImportedTensor in_order(const ImportedTensor& matrix, const std::vector<std::int64_t>& rows);
 /// Whether every number is `value`.
 bool all_equal(const ImportedTensor& tensor, float value);

@@ -24,8 +24,7 @@ std::span<const float> floats(const ImportedTensor& tensor) {
 
 ResolvedConfig imported_config(const nlohmann::ordered_json& options, const std::string& name,
                                const std::string& source) {
-  const nlohmann::ordered_json json = {
-      {"name", name}, {"data", {{"text", nlohmann::ordered_json::array()}}}, {"model", options}};
+  const nlohmann::ordered_json json = {{"name", name}, {"data", {{"text", unknown_text}}}, {"model", options}};
   try {
     ResolvedConfig config = parse_config(json.dump(), source, {});
     check_model_config(config.config.model);

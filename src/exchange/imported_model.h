@@ -35,6 +35,9 @@ struct ImportedModel {
   std::vector<std::string> notices{};       ///< lines for people: what is not as it was
 };
 
+/// What data.text of an imported run says: no file, so that it is asked for where one is needed.
+inline constexpr const char* unknown_text = "unknown:imported";
+
 /// The config of a run whose model has these options ({"n_layer": 4, …}) and whose text is not known. `source` names
 /// the file that they were read from. Error data where an option is out of range or options do not fit together.
 ResolvedConfig imported_config(const nlohmann::ordered_json& options, const std::string& name,

@@ -59,6 +59,15 @@ void refuse_what_is_no_run(const std::filesystem::path& run, const std::string& 
   refuse_replaced(run);
 }
 
+/// An imported run may have come without it.
+void refuse_without_optimizer(const std::filesystem::path& run, const Checkpoint& checkpoint) {
+  if (!checkpoint.optimizer->tensors().empty()) return;
+  const std::string name = run.string();
+  throw Error(ExitCode::data, name + " was imported without the state of an optimizer, so it cannot go on as it was; " +
+                                  "train on from its weights, as a new run: chargpt train " + name +
+                                  "/config.json --init_from " + name + " --text FILE");
+}
+
 /// RUN-branch-180 beside RUN, or the next free name of that kind.
 std::filesystem::path branch_folder(const std::filesystem::path& run, std::int64_t step) {
   const std::filesystem::path base = std::filesystem::absolute(run).lexically_normal();
@@ -96,6 +105,7 @@ std::optional<Branch> branch_of(const Arguments& arguments, const std::filesyste
   std::vector<std::string> notices;
   Branch branch{
       .from = load_checkpoint(run, which, /*with_optimizer=*/true, notices), .config = {}, .folder = {}, .reason = {}};
+  refuse_without_optimizer(run, branch.from);
   branch.config = branch.from.config;
   apply_overrides(branch.config, arguments.config.overrides());
   refuse_another_model(branch.from.config.config, branch.config.config);
@@ -153,6 +163,7 @@ void run_resume(const Arguments& arguments) {
   std::vector<std::string> notices;
   const Checkpoint checkpoint = load_checkpoint(run, which, /*with_optimizer=*/true, notices);
   log_loading(notices);
+  refuse_without_optimizer(run, checkpoint);
   remove_unfinished_files(run);
   mark_run(run);
   ResolvedConfig config = checkpoint.config;

@@ -1,0 +1,44 @@
+"""What the tests of export and import share: tiny models of every architecture that other programs know."""
+
+import importlib.util
+import json
+import pathlib
+
+from program import SAMPLE_TEXT, ProgramTest
+
+TEXT = pathlib.Path(SAMPLE_TEXT).read_text()[3000:3500]
+SIZE = ["--n_layer", "2", "--n_head", "2", "--n_embd", "16", "--block_size", "48", "--learning_rate", "0.01"]
+# Options of models that other programs know, by the name of their architecture there.
+MODELS = {
+    "gpt2": ["nanogpt-cpu"],
+    "gpt2-biases": ["nanogpt-cpu", "--bias", "true", "--tie_weights", "false", "--activation", "gelu_tanh", "--mlp_size", "24"],
+    "gpt2-bytes": ["nanogpt-cpu", "--units", "bytes", "--activation", "relu2", "--attention_scale", "none", "--norm_gain", "false"],
+    "llama": ["standard", "--qk_norm", "false", "--activation", "swiglu", "--bias", "true", "--norm_gain", "true"],
+    "qwen3": ["standard", "--head_size", "10", "--rope_base", "500"],
+    "qwen3-gates": ["standard", "--activation", "swiglu", "--norm_gain", "true", "--tie_weights", "true", "--norm_eps", "0.01"],
+}
+
+
+def packages(*names):
+    return all(importlib.util.find_spec(name) is not None for name in names)
+
+
+class ExchangeTest(ProgramTest):
+    def model(self, name, iters=30):
+        config, *options = MODELS[name]
+        self.train(name, config, iters, *SIZE, *options)
+        return name
+
+    def export(self, run, out, *more, form="huggingface"):
+        return self.succeed("export", run, "--format", form, "--out", out, "--json", "--quiet", *more).json
+
+    def loss(self, run):
+        self.write("text.txt", TEXT)
+        return self.succeed("eval", run, "--text", "text.txt", "--json", "--quiet").json["loss"]
+
+    def contents(self, folder):
+        return {path.name: path.read_bytes() for path in (self.folder / folder).iterdir()}
+
+    def change(self, folder, name, **values):
+        path = self.folder / folder / name
+        path.write_text(json.dumps({**json.loads(path.read_text()), **values}))

@@ -1,0 +1,168 @@
+"""export and import: models of other programs' formats, there and back."""
+
+import json
+import math
+import struct
+import unittest
+
+from exchange import MODELS, SIZE, ExchangeTest
+from program import SAMPLE_TEXT
+
+
+class RoundTripTest(ExchangeTest):
+    def test_what_is_exported_comes_back_with_the_same_weights_and_losses(self):
+        for name in MODELS:
+            with self.subTest(name):
+                self.model(name)
+                self.export(name, f"{name}.out")
+                imported = self.succeed("import", f"{name}.out", "--run", f"{name}.back", "--json").json
+                self.assertEqual(imported["notices"], [])
+                self.assertEqual(self.loss(f"{name}.back"), self.loss(name))
+                self.export(f"{name}.back", f"{name}.again")
+                before, after = self.contents(f"{name}.out"), self.contents(f"{name}.again")
+                for file in ("config.json", "model.safetensors", "tokenizer.json"):
+                    self.assertEqual(before[file], after[file], file)
+
+    def test_an_imported_run_samples_trains_on_and_says_what_it_cannot_do(self):
+        self.model("qwen3")
+        self.export("qwen3", "out")
+        shown = self.succeed("import", "out", "--out", "back").out
+        self.assertIn("chargpt train back/config.json --init_from back --text FILE", shown)
+        greedy = ["--prompt", "The ", "--tokens", "40", "--greedy", "--quiet"]
+        self.assertEqual(self.succeed("sample", "back", *greedy).out, self.succeed("sample", "qwen3", *greedy).out)
+        self.succeed("inspect", "back", "--verify")
+        self.assertIn("--text FILE", self.fail_with(66, "eval", "back"))
+        self.assertIn("without the state of an optimizer", self.fail_with(65, "resume", "back", "--text", SAMPLE_TEXT))
+        tuned = self.train("tuned", "back/config.json", 10, "--init_from", "back")
+        self.assertEqual(tuned.code, 0)
+        self.assertLess(self.loss("tuned"), self.loss("back"))
+
+    def test_an_export_appears_whole_or_not_at_all_and_replaces_only_an_export(self):
+        self.model("gpt2", 5)
+        files = self.export("gpt2", "out/deep")["files"]
+        self.assertEqual(sorted(self.contents("out/deep")), sorted(files + ["export.json"]))
+        self.assertIn("--overwrite", self.fail_with(75, "export", "gpt2", "--out", "out/deep"))
+        self.export("gpt2", "out/deep/", "--overwrite")
+        self.write("out/deep/mine.txt", "mine")
+        self.assertIn("files that no export wrote", self.fail_with(75, "export", "gpt2", "--out", "out/deep", "--overwrite"))
+        self.write("photos/config.json", "{}")
+        self.fail_with(75, "export", "gpt2", "--out", "photos", "--overwrite")
+        self.assertEqual(self.contents("photos"), {"config.json": b"{}"})
+        (self.folder / "empty").mkdir()
+        self.export("gpt2", "empty")
+        self.write("file", "text")
+        self.fail_with(75, "export", "gpt2", "--out", "file", "--overwrite")
+        self.assertEqual([path.name for path in (self.folder / "out").iterdir()], ["deep"])
+
+    def test_the_model_that_an_architecture_cannot_hold_is_refused_with_the_option_in_the_way(self):
+        for option, arguments in {
+                "model.conv_places = [\"mlp\"]": ["default"],
+                "model.type = \"bigram\"": ["ladder/bigram"],
+                "model.norm_place = \"post\"": ["nanogpt-cpu", "--norm_place", "post"],
+                "model.position = \"sinusoidal\"": ["nanogpt-cpu", "--position", "sinusoidal"],
+                "model.activation = \"gelu\"": ["standard", "--activation", "gelu"],
+                "model.norm = \"rmsnorm\"": ["standard", "--position", "learned"]}.items():
+            with self.subTest(option):
+                run = f"run-{len(list(self.folder.iterdir()))}"
+                self.train(run, arguments[0], 1, *SIZE, *arguments[1:])
+                line = self.fail_with(2, "export", run, "--out", "out")
+                self.assertIn(option, line)
+                self.assertRegex(line, r"presets whose models it holds: .*nanogpt-cpu.*standard")
+                self.assertFalse((self.folder / "out").exists())
+
+
+class HostileTest(ExchangeTest):
+    """One line, at once, and no run."""
+
+    def setUp(self):
+        super().setUp()
+        self.model("gpt2", 3)
+        self.export("gpt2", "out")
+        self.good = self.contents("out")
+
+    def refused(self, *parts, code=65):
+        line = self.fail_with(code, "import", "out", "--run", "back")
+        for part in parts:
+            self.assertIn(part, line)
+        self.assertFalse((self.folder / "back").exists())
+        for name, content in self.good.items():
+            self.write(f"out/{name}", content)
+
+    def test_sizes_that_are_absurd_or_not_those_of_the_tensors(self):
+        for key, value in {"n_embd": 1 << 16, "n_layer": 1000, "n_head": 3, "n_positions": 1 << 20, "vocab_size": 1 << 40, "n_inner": 1 << 20}.items():
+            with self.subTest(key):
+                self.change("out", "config.json", **{key: value})
+                self.refused()
+        for value in (-1, 0, 1.5, "4", [4], 1 << 62, 1e300, None):
+            self.change("out", "config.json", vocab_size=value)
+            self.refused("vocab_size")
+        self.change("out", "config.json", model_type="bert")
+        self.refused("model_type is \"bert\"", "gpt2, llama and qwen3")
+        self.change("out", "config.json", activation_function="mish")
+        self.refused("activation_function is \"mish\"")
+        self.write("out/config.json", "[" * 100000)
+        self.refused("config.json")
+
+    def test_weights_that_are_no_numbers_overlap_or_are_cut(self):
+        weights = self.good["model.safetensors"]
+        length = struct.unpack("<Q", weights[:8])[0]
+        header, data = json.loads(weights[8:8 + length]), weights[8 + length:]
+
+        def put(new_header, new_data=data):
+            text = json.dumps(new_header).encode()
+            self.write("out/model.safetensors", struct.pack("<Q", len(text)) + text + new_data)
+        self.write("out/model.safetensors", struct.pack("<Q", 1 << 60) + weights[8:])
+        self.refused("header")
+        self.write("out/model.safetensors", weights[:-4])
+        self.refused("model.safetensors")
+        put(header, struct.pack("<f", math.nan) + data[4:])
+        self.refused("not finite")
+        names = [name for name in header if name != "__metadata__"]
+        put({**header, names[1]: header[names[0]]})
+        self.refused("overlaps")
+        put({**header, names[0]: {**header[names[0]], "dtype": "I32"}})
+        self.refused("F32, F16 and BF16")
+        (self.folder / "out" / "model.safetensors").unlink()
+        self.write("out/pytorch_model.bin", "")
+        self.refused("pickle", code=66)
+        self.write("out/model.safetensors.index.json", "{}")
+        (self.folder / "out" / "model.safetensors").unlink()
+        self.refused("several files")
+
+    def test_tokenizers_of_other_than_characters(self):
+        good = json.loads(self.good["tokenizer.json"])
+        model = good["model"]
+        vocab = model["vocab"]
+        word = {**{token: id for token, id in vocab.items() if token != "a"}, "ab": vocab["a"]}
+        for values, parts in [
+                ({"model": {**model, "vocab": word}}, ["'ab'", "no single character"]),
+                ({"model": {**model, "vocab": {**vocab, "\u263a": vocab["a"]}}}, ["id "]),
+                ({"model": {**model, "vocab": {**vocab, "\u263a": 1 << 40}}}, ["from 0 to"]),
+                ({"model": {**model, "type": "Unigram"}}, ["Unigram"]),
+                ({"model": {**model, "type": "BPE", "merges": ["a b"]}}, ["merges"]),
+                ({"model": None}, ["tokenizer.json"]),
+                ({"model": {**model, "vocab": [1]}}, ["no vocabulary"]),
+                ({"normalizer": {"type": "Lowercase"}}, ["Lowercase"]),
+                ({"pre_tokenizer": {"type": "Whitespace"}}, ["Whitespace"]),
+                ({"pre_tokenizer": {"type": "Sequence", "pretokenizers": [3]}}, ["pre_tokenizer"]),
+                ({"post_processor": {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "a"}}]}}, ["TemplateProcessing"]),
+                ({"added_tokens": [{"id": 0, "content": "a"}]}, ["'a'"]),
+                ({"added_tokens": [{"id": "0"}]}, ["added_tokens"])]:
+            with self.subTest(values=values):
+                self.change("out", "tokenizer.json", **values)
+                self.refused(*parts)
+        text = self.good["tokenizer.json"].decode()
+        self.write("out/tokenizer.json", text.replace('"a":', '"b":', 1))
+        self.refused("tokenizer.json")
+
+    def test_special_tokens_keep_their_place_as_characters_of_private_use(self):
+        good = json.loads(self.good["tokenizer.json"])
+        vocab = {("[UNK]" if token == "Q" else token): id for token, id in good["model"]["vocab"].items()}
+        self.change("out", "tokenizer.json", model={**good["model"], "vocab": vocab, "unk_token": "[UNK]"})
+        imported = self.succeed("import", "out", "--run", "back", "--json", "--quiet").json
+        self.assertEqual(imported["notices"], ["what is no character became one of private use: '[UNK]' is U+F0000"])
+        self.assertAlmostEqual(self.loss("back"), self.loss("gpt2"), places=6)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,85 @@
+"""Models that transformers loads, and models that it made."""
+
+import os
+import subprocess
+import sys
+import unittest
+
+from exchange import MODELS, SIZE, TEXT, ExchangeTest, packages
+from program import SOURCE
+
+os.environ["HF_HUB_OFFLINE"] = "1"
+
+
+class TransformersTest(ExchangeTest):
+    def setUp(self):
+        super().setUp()
+        if not packages("torch", "transformers", "tokenizers"):
+            self.skipTest("transformers is not here")
+
+    def test_transformers_computes_what_chargpt_does(self):
+        for name in MODELS:
+            self.model(name)
+        process = subprocess.run([sys.executable, SOURCE / "scripts" / "check" / "exports.py", "--windows", "2", *MODELS],
+                                 cwd=self.folder, capture_output=True, text=True, timeout=300, check=False)
+        self.assertEqual(process.returncode, 0, process.stdout + process.stderr)
+        self.assertEqual(len(process.stdout.splitlines()), 1 + len(MODELS))
+
+    def test_every_character_of_a_text_goes_through_the_tokenizer_and_back(self):
+        odd = "\t\n\r \u00a0\u0301e\u0301\u2028\u3000\ufeff\U0001f469\U0001f3fd\u200d\U0001f52c\\\"'<s>[UNK] a  b .,!?\n\n"
+        self.write("odd.txt", odd * 60)
+        self.train("odd", "nanogpt-cpu", 2, *SIZE, "--text", "odd.txt")
+        self.export("odd", "out")
+        from transformers import AutoTokenizer
+        tokenizer = AutoTokenizer.from_pretrained(self.folder / "out")
+        symbols = sorted(set(odd))
+        self.assertEqual(tokenizer.encode(odd), [symbols.index(character) for character in odd])
+        self.assertEqual(tokenizer.decode(tokenizer.encode(odd)), odd)
+        for character in symbols:
+            self.assertEqual(tokenizer.decode(tokenizer.encode(character)), character)
+        with self.assertRaisesRegex(Exception, "Missing .* token"):
+            tokenizer.encode("\u263a")
+
+    def tokenizer(self, characters, special):
+        from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
+        from transformers import PreTrainedTokenizerFast
+        words = special + characters
+        tokenizer = Tokenizer(models.WordLevel({word: id for id, word in enumerate(words)}, unk_token=special[0] if special else ""))
+        tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated")
+        tokenizer.decoder = decoders.Fuse()
+        return PreTrainedTokenizerFast(tokenizer_object=tokenizer, unk_token="[UNK]" if special else None, pad_token="[PAD]" if "[PAD]" in special else None)
+
+    def test_models_that_transformers_made_have_its_losses(self):
+        import torch
+        from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM, Qwen3Config, Qwen3ForCausalLM
+        characters = sorted(set(TEXT), key=lambda character: hash(character) % 97)  # not in the order of code points
+        sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 40, "max_position_embeddings": 64}
+        torch.manual_seed(0)
+        for name, special, dtype, make in [
+                ("gpt2", [], torch.float32, lambda size: GPT2LMHeadModel(GPT2Config(vocab_size=size, n_embd=32, n_layer=2, n_head=4, n_positions=64,
+                                                                                    bos_token_id=None, eos_token_id=None))),
+                ("llama", ["[UNK]", "[PAD]"], torch.float16, lambda size: LlamaForCausalLM(LlamaConfig(
+                    vocab_size=size, num_key_value_heads=2, attention_bias=True, bos_token_id=None, eos_token_id=None, **sizes))),
+                ("qwen3", ["[UNK]"], torch.bfloat16, lambda size: Qwen3ForCausalLM(Qwen3Config(
+                    vocab_size=size, num_key_value_heads=1, head_dim=12, bos_token_id=None, eos_token_id=None, **sizes)))]:
+            with self.subTest(name):
+                tokenizer = self.tokenizer(characters, special)
+                model = make(len(tokenizer)).eval()
+                with torch.no_grad():
+                    for key, parameter in model.named_parameters():
+                        if not key.endswith(("q_norm.weight", "k_norm.weight")):
+                            parameter.add_(torch.randn_like(parameter) * 0.1)
+                model = model.to(dtype)
+                tokenizer.save_pretrained(self.folder / name)
+                model.save_pretrained(self.folder / name)
+                self.succeed("import", name, "--run", f"{name}.run", "--quiet")
+                ids = torch.tensor([tokenizer.encode(TEXT)[:65]])
+                with torch.no_grad():
+                    theirs = torch.nn.functional.cross_entropy(model.float()(ids[:, :-1]).logits[0], ids[0, 1:]).item()
+                self.write("text.txt", TEXT[:65])
+                ours = self.succeed("eval", f"{name}.run", "--text", "text.txt", "--json", "--quiet").json["loss"]
+                self.assertAlmostEqual(ours, theirs, delta=1e-5)
+
+
+if __name__ == "__main__":
+    unittest.main()
