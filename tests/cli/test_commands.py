@@ -98,7 +98,7 @@ class UsageTest(ProgramTest):
         self.assertIn("--init_from RUN", self.fail_with(2, "train", "out/ckpt.pt"))
 
     def test_a_rung_of_the_ladder_is_known_by_its_name(self):
-        self.assertEqual(self.succeed("inspect", "bigram", "--json").json["model"], self.succeed("inspect", "ladder/bigram", "--json").json["model"])
+        self.assertEqual(self.succeed("inspect", "bigram", "--json").json, self.succeed("inspect", "ladder/bigram", "--json").json)
 
     def test_unknown_command_names_the_nearest(self):
         self.assertEqual(self.fail_with(2, "trian"), "unknown command 'trian'; did you mean train?")

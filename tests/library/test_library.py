@@ -90,7 +90,7 @@ class LibraryTest(unittest.TestCase):
     @unittest.skipUnless(shutil.which("groff"), "groff is not here")
     def test_manual_pages_are_set_without_a_warning(self):
         for page in (self.prefix / "share/man/man1").iterdir():
-            process = subprocess.run(["groff", "-man", "-ww", "-Tutf8", page], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            process = subprocess.run(["groff", "-k", "-man", "-ww", "-Tutf8", page], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             self.assertEqual(process.stderr, "", page)
 
     def test_the_installed_program_works_where_it_lies(self):
