@@ -58,7 +58,7 @@ std::set<std::string> read_packed(const SafetensorsFile& file, const TensorView&
   if (numbers.dtype != "I64" || numbers.shape.size() != 1)
     refuse(source, numbers.name, "is " + numbers.dtype + " " + shape_text(numbers.shape) + " and should be I64 (n)");
   const std::vector<std::int64_t> rows = read_rows(numbers, shape[0], source);
-  const TensorView& values = expect_tensor(file, source, values_name(name), "F32", {std::ssize(rows), shape[1]});
+  const auto values = expect_tensor(file, source, values_name(name), "F32", {std::ssize(rows), shape[1]}).bytes;
   const std::size_t width = static_cast<std::size_t>(shape[1]) * sizeof(float);
   std::size_t next = 0;
   for (std::size_t row = 0; row < static_cast<std::size_t>(shape[0]); ++row) {
@@ -66,9 +66,9 @@ std::set<std::string> read_packed(const SafetensorsFile& file, const TensorView&
     if (next == rows.size() || rows[next] != static_cast<std::int64_t>(row))
       clear(place);
     else
-      std::memcpy(place.data(), values.bytes.data() + next++ * width, width);
+      std::memcpy(place.data(), values.data() + next++ * width, width);
   }
-  return {numbers.name, values.name};
+  return {numbers.name, values_name(name)};
 }
 
 }  // namespace
@@ -108,8 +108,8 @@ std::set<std::string> read_tensor(const SafetensorsFile& file, const std::string
                                   const std::vector<std::int64_t>& shape, std::span<std::byte> out) {
   const TensorView* rows = file.find(rows_name(name));
   if (rows && shape.size() == 2 && !file.find(name)) return read_packed(file, *rows, source, name, shape, out);
-  const TensorView& whole = expect_tensor(file, source, name, "F32", shape);
-  if (!whole.bytes.empty()) std::memcpy(out.data(), whole.bytes.data(), whole.bytes.size());
+  const auto whole = expect_tensor(file, source, name, "F32", shape).bytes;
+  if (!whole.empty()) std::memcpy(out.data(), whole.data(), whole.size());
   return {name};
 }
 

@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
-#include <new>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
 #include "base/heartbeat.h"
-#include "base/names.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/help_text.h"
@@ -24,26 +23,6 @@ namespace chargpt {
 
 namespace {
 
-const Command& find_command(const std::string& name) {
-  std::vector<std::string> names;
-  for (const Command& command : commands()) {
-    if (command.name == name) return command;
-    names.emplace_back(command.name);
-  }
-  const auto nearest = nearest_name(name, names);
-  throw Error(ExitCode::usage, "unknown command '" + name + "'" +
-                                   (nearest ? "; did you mean " + *nearest + "?" : "; chargpt --help lists them"));
-}
-
-/// Declares a command's options; if the other half has the command, that half takes over this process.
-auto adder_of(const Command& command) -> void (*)(Options&) {
-  if (command.add != nullptr) return command.add;
-  if (const TrainingHalf* const half = training_half())
-    for (const TrainingHalf::CommandOptions& other : half->commands)
-      if (other.name == command.name) return other.add;
-  continue_in_training_half();
-}
-
 std::string overview() {
   std::string text =
       "chargpt: train, sample and compare character-level language models\n\nUsage: chargpt COMMAND [ARGS]\n";
@@ -52,11 +31,11 @@ std::string overview() {
     if (command.group != group) text += "\n" + std::string(command.group) + "\n";
     group = command.group;
     std::string name(command.name);
-    name.resize(10, ' ');
+    name.resize(13, ' ');
     text += "  " + name + std::string(command.summary) + "\n";
   }
   return text +
-         "\nchargpt COMMAND --help   every option of a command\nchargpt --version        version, and the LibTorch it "
+         "\nchargpt help COMMAND   every option of a command\nchargpt --version        version, and the LibTorch it "
          "was built with\n\n"
          "First steps: chargpt train, then chargpt sample runs/default-1\n";
 }
@@ -65,15 +44,22 @@ void write_out(const std::string& text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
-void run(const std::vector<std::string>& arguments) {
-  if (arguments.empty()) throw Error(ExitCode::usage, "no command given; chargpt --help lists them");
-  if (arguments[0] == "--help" || arguments[0] == "-h" || arguments[0] == "help") return write_out(overview());
-  if (arguments[0] == "--version") return write_out(version_text());
+/// `chargpt help train` is `chargpt train --help`.
+std::vector<std::string> in_order(std::vector<std::string> arguments) {
+  if (arguments.size() > 1 && arguments[0] == "help") return {arguments[1], "--help"};
+  return arguments;
+}
+
+void run(const std::vector<std::string>& given) {
+  const std::vector<std::string> arguments = in_order(given);
+  const std::string first = arguments.empty() ? "help" : arguments[0];
+  if (first == "--help" || first == "-h" || first == "help") return write_out(overview());
+  if (first == "--version" || first == "-V") return write_out(version_text());
   const Command& command = find_command(arguments[0]);
-  Options options{std::string(command.name)};
-  adder_of(command)(options);
-  if (options.parse({arguments.begin() + 1, arguments.end()})) return options.run();
-  write_out(help_text(options, std::string(command.summary), std::string(command.example)));
+  const std::unique_ptr<Options> options = options_of(command);
+  if (!options) continue_in_training_half();
+  if (options->parse({arguments.begin() + 1, arguments.end()})) return options->run();
+  write_out(help_text(*options, std::string(command.summary), std::string(command.example)));
 }
 
 }  // namespace

@@ -1,5 +1,12 @@
 #include "cli/commands.h"
 
+#include <vector>
+
+#include "base/error.h"
+#include "base/names.h"
+#include "cli/options.h"
+#include "cli/training_half.h"
+
 namespace chargpt {
 
 namespace {
@@ -39,12 +46,43 @@ constexpr Command table[] = {
     {"inspect", "Look", "describe a run, a checkpoint, a config or a text", "chargpt inspect nanogpt-cpu", add_inspect},
     {"configs", "Look", "list the presets, or print the schema of a config", "chargpt configs --schema", add_configs},
     {"doctor", "Look", "report what was found on this machine, what is wrong, and the fix", "chargpt doctor", nullptr},
+    {"completions", "Install", "print what bash, zsh or fish needs to complete commands and options",
+     "chargpt completions bash > ~/.local/share/bash-completion/completions/chargpt", add_completions},
+    {"manual", "Install", "print the manual page of a command, or of the program",
+     "chargpt manual train > chargpt-train.1", add_manual},
 };
+
+void (*adder_of(const Command& command))(Options&) {
+  if (command.add != nullptr) return command.add;
+  if (const TrainingHalf* const half = training_half())
+    for (const TrainingHalf::CommandOptions& other : half->commands)
+      if (other.name == command.name) return other.add;
+  return nullptr;
+}
 
 }  // namespace
 
 std::span<const Command> commands() {
   return table;
+}
+
+const Command& find_command(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Command& command : commands()) {
+    if (command.name == name) return command;
+    names.emplace_back(command.name);
+  }
+  const auto nearest = nearest_name(name, names);
+  throw Error(ExitCode::usage, "unknown command '" + name + "'" +
+                                   (nearest ? "; did you mean " + *nearest + "?" : "; chargpt --help lists them"));
+}
+
+std::unique_ptr<Options> options_of(const Command& command) {
+  const auto add = adder_of(command);
+  if (add == nullptr) return nullptr;
+  auto options = std::make_unique<Options>(std::string(command.name));
+  add(*options);
+  return options;
 }
 
 }  // namespace chargpt

@@ -2,7 +2,9 @@
 // in commands.cpp.
 #pragma once
 
+#include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace chargpt {
@@ -19,6 +21,10 @@ struct Command {
 };
 
 std::span<const Command> commands();
+/// Error usage, with the nearest name.
+const Command& find_command(const std::string& name);
+/// With the command's options declared; null for a command of the training half in the other one.
+std::unique_ptr<Options> options_of(const Command& command);
 
 void add_sample(Options& options);
 void add_export(Options& options);
@@ -33,5 +39,7 @@ void add_explain(Options& options);
 void add_audit(Options& options);
 void add_attention(Options& options);
 void add_watch(Options& options);
+void add_completions(Options& options);
+void add_manual(Options& options);
 
 }  // namespace chargpt

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/names.h"
 #include "base/quote.h"
+#include "config/foreign_keys.h"
 
 namespace chargpt {
 
@@ -47,6 +48,18 @@ std::string wrong_count(const Option& option) {
 
 Error surplus(const std::string& argument, const std::string& see) {
   return Error(ExitCode::usage, "'" + argument + "' is one argument too many" + see);
+}
+
+/// What another program's option is called here, said in options; "" where it is not known.
+std::string said_here(const std::string& flag) {
+  std::string key = flag.substr(std::min(flag.find_first_not_of('-'), flag.size()));
+  std::ranges::replace(key, '-', '_');
+  std::string said = replacement_of(key).value_or("");
+  if (said.find("--" + key) != std::string::npos) return "";  // of that name, but of another command
+  for (const std::string section : {"data", "model", "train", "eval", "sample"})
+    for (std::size_t at = said.find(section + "."); at != std::string::npos; at = said.find(section + ".", at))
+      said.replace(at, section.size() + 1, "--");
+  return said;
 }
 
 }  // namespace
@@ -90,6 +103,11 @@ Option& Option::one_of(const std::vector<std::string>& values) {
 
 Option& Option::excludes(const Option& other) {
   parsed_.excludes(&other.parsed_);
+  return *this;
+}
+
+Option& Option::stands_for(std::string (*meant)(const std::string& given)) {
+  parsed_.transform([meant](const std::string& given) { return meant(given); });
   return *this;
 }
 
@@ -250,6 +268,8 @@ void Options::refuse_extra(const std::string& extra) const {
   for (const auto& option : all_)
     if (!option->text().positional()) known.push_back(option->name());
   const std::string name = extra.substr(0, extra.find('='));
+  if (const std::string here = said_here(name); !here.empty())
+    throw Error(ExitCode::usage, "unknown option " + name + ": " + here);
   const auto nearest = nearest_name(name, known);
   throw Error(ExitCode::usage, "unknown option " + name + (nearest ? "; did you mean " + *nearest + "?" : see));
 }

@@ -42,6 +42,8 @@ class Option {
   /// Of texts: one of `values`.
   Option& one_of(const std::vector<std::string>& values);
   Option& excludes(const Option& other);
+  /// `meant` of a given text takes its place.
+  Option& stands_for(std::string (*meant)(const std::string& given));
 
   /// For --help only.
   Option& group(const std::string& heading);

@@ -137,4 +137,13 @@ void continue_in_training_half() {
   throw cannot_be_run(program, errno);
 }
 
+void continue_in_training_half_if_there() {
+  if (half != nullptr) return;
+  try {
+    continue_in_training_half();
+  } catch (const Error&) {
+    // It is not there, and what this half knows will do.
+  }
+}
+
 }  // namespace chargpt

@@ -44,5 +44,7 @@ void be_training_half(const TrainingHalf& half);
 /// Runs this process's own command line in the training half instead. Returns only by an Error unavailable, if that
 /// half is missing or cannot be loaded.
 [[noreturn]] void continue_in_training_half();
+/// The same where that half is there and this is the other one; else it returns.
+void continue_in_training_half_if_there();
 
 }  // namespace chargpt

@@ -135,6 +135,8 @@ nlohmann::ordered_json config_schema() {
   properties["origin"] = {{"type", "object"},
                           {"additionalProperties", {{"type", "string"}}},
                           {"description", "written by runs: where each value came from"}};
+  properties["$schema"] = {{"type", "string"},
+                           {"description", "where an editor finds this schema; means nothing here"}};
   return {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
           {"title", "chargpt config"},
           {"type", "object"},

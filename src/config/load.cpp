@@ -218,6 +218,19 @@ std::string stem_of(const std::string& path) {
   return stem.empty() ? "config" : stem;
 }
 
+/// What nanoGPT calls a config or a checkpoint.
+void refuse_foreign_file(const std::string& name) {
+  if (name.ends_with(".py"))
+    throw Error(ExitCode::usage, printable(name) +
+                                     " is Python, and configs are JSON here: start from a preset "
+                                     "(chargpt configs lists them; nanogpt-cpu is nanoGPT's), and give "
+                                     "what differs as options, such as --n_layer 6");
+  if (name.ends_with(".pt") || name.ends_with(".pth"))
+    throw Error(ExitCode::usage, printable(name) +
+                                     " is a checkpoint of PyTorch, not a config; chargpt goes on with "
+                                     "its own: chargpt resume RUN, or --init_from RUN");
+}
+
 /// Where `key` stands in `line` as a whole word; npos if nowhere.
 std::size_t find_key(const std::string& line, const std::string& key) {
   const auto is_part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.'; };
@@ -247,8 +260,11 @@ ResolvedConfig load_config(const std::string& name_or_path, std::span<const Over
   if (const Preset* preset = find_preset(name_or_path))
     return resolve(preset_document(*preset), preset->name, overrides);
   std::error_code ignored;
+  refuse_foreign_file(name_or_path);
   if (name_or_path.ends_with(".json") || fs::exists(name_or_path, ignored))
     return resolve(file_document(name_or_path), stem_of(name_or_path), overrides);
+  if (const Preset* preset = find_preset("ladder/" + name_or_path))
+    return resolve(preset_document(*preset), preset->name, overrides);
   const std::string near = nearest_preset(name_or_path);
   throw Error(ExitCode::missing, printable(name_or_path) + " is neither a preset nor a file" +
                                      (near.empty() ? "; chargpt configs lists the presets" : near) +

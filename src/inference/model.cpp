@@ -43,10 +43,10 @@ class WeightsFile {
   const float* values(const std::string& name, const std::vector<std::int64_t>& shape,
                       std::vector<std::shared_ptr<void>>& own) {
     if (file_.find(name) != nullptr) {
-      const TensorView& tensor = expect_tensor(file_, source_, name, "F32", shape);
+      const std::span<const std::byte> bytes = expect_tensor(file_, source_, name, "F32", shape).bytes;
       asked_.insert(name);
-      if (reinterpret_cast<std::uintptr_t>(tensor.bytes.data()) % alignof(float) == 0)
-        return reinterpret_cast<const float*>(tensor.bytes.data());
+      if (reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(float) == 0)
+        return reinterpret_cast<const float*>(bytes.data());
     }
     const std::size_t bytes = static_cast<std::size_t>(numel_of(shape)) * sizeof(float);
     own.push_back(zeroed_memory(bytes));

@@ -18,7 +18,7 @@
 #define CHARGPT_API
 #endif
 
-/* Grows with each release that adds to this file, and starts over with each one that changes what was there. */
+/* The number of this interface, and of libchargpt.so: additions leave it, whatever changes what was there raises it. */
 #define CHARGPT_ABI 1
 
 #ifdef __cplusplus

@@ -194,8 +194,10 @@ SampleConfig sample_of(const chargpt_generate_options& options) {
 }
 
 std::vector<std::string> stops_of(const chargpt_generate_options& options) {
-  if (options.stops == nullptr && options.stop_count > 0) throw bad_argument("the stop strings are NULL");
-  return {options.stops, options.stops + options.stop_count};
+  const std::span given(options.stops, options.stops == nullptr ? 0 : options.stop_count);
+  if (given.size() < options.stop_count || std::ranges::count(given, nullptr) > 0)
+    throw bad_argument("a stop string is NULL");
+  return {given.begin(), given.end()};
 }
 
 void generate_text(const chargpt_model& model, const chargpt_generate_options& options, chargpt_on_text on_text,

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "checkpoint/manifest.h"
 #include "run/checkpoints.h"
 #include "run/run_files.h"
 
@@ -54,6 +55,15 @@ void refuse_what_is_there(const fs::path& folder, bool overwrite) {
 }
 
 }  // namespace
+
+std::string run_meant(const std::string& given) {
+  std::error_code ignored;
+  const fs::path path = given, in_runs = fs::path("runs") / path, folder = path.parent_path();
+  const bool named = path.is_relative() && !given.starts_with('.');
+  if (!fs::exists(path, ignored)) return named && fs::is_directory(in_runs, ignored) ? in_runs.string() : given;
+  if (!fs::is_regular_file(path, ignored)) return given;
+  return is_run(folder) || fs::exists(folder / manifest_file, ignored) ? folder.string() : given;
+}
 
 std::string folder_name(std::string config_name) {
   std::replace_if(

@@ -185,7 +185,8 @@ void run_resume(const Arguments& arguments) {
 
 void add_resume(Options& options) {
   const auto arguments = std::make_shared<Arguments>();
-  const Option& run = options.add("RUN", arguments->run, "run folder, or one checkpoint folder in it").required();
+  const Option& run =
+      options.add("RUN", arguments->run, "run folder, or one checkpoint folder in it").stands_for(run_meant).required();
   options.add(
       "--checkpoint", arguments->checkpoint,
       "last, best or step-N; resuming from one before the last with a changed option that training depends on (all but "

@@ -26,8 +26,20 @@ struct Arguments : TrainingArguments {
   bool overwrite = false, dry_run = false;
 };
 
+/// What nanoGPT's init_from takes.
+void refuse_words_of_nanogpt(const std::string& init_from) {
+  if (init_from == "resume") throw Error(ExitCode::usage, "--init_from resume: chargpt resume RUN goes on with a run");
+  if (init_from == "scratch")
+    throw Error(ExitCode::usage, "--init_from scratch: a run starts from scratch where --init_from is left out");
+  if (init_from.starts_with("gpt2"))
+    throw Error(ExitCode::usage, "--init_from " + init_from +
+                                     ": OpenAI's weights read no characters but pieces of words, which models here do "
+                                     "not; give a run of chargpt");
+}
+
 /// The vocabulary of a fine-tuned run is its own text's, grown by the symbols of the run it starts from.
 void start_from(Trainer& trainer, const Arguments& arguments) {
+  refuse_words_of_nanogpt(arguments.init_from);
   std::vector<std::string> notices;
   const Checkpoint checkpoint = load_checkpoint(arguments.init_from, "best", /*with_optimizer=*/false, notices);
   log_loading(notices);
@@ -101,8 +113,8 @@ void add_train(Options& options) {
   const Option& config =
       options.add("CONFIG", arguments->preset, "a preset's name (chargpt configs lists them) or a path");
   options.add("--run", arguments->run, "run folder (default runs/<config>-<n>)");
-  options.add("--init_from", arguments->init_from,
-              "start from this run's weights with a fresh optimizer (fine-tuning)");
+  options.add("--init_from", arguments->init_from, "start from this run's weights with a fresh optimizer (fine-tuning)")
+      .stands_for(run_meant);
   options.flag("--overwrite", arguments->overwrite, "start over in a folder that holds a run");
   options.flag("--dry-run", arguments->dry_run, "print the plan (sizes, epochs, memory, disk, time) and stop");
   add_training_arguments(options, *arguments);

@@ -1,6 +1,7 @@
 // The space that is searched and how time is shared out, by hand.
 #include "experiment/tune/search_space.h"
 
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "config/load.h"

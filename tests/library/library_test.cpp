@@ -155,6 +155,10 @@ TEST_CASE("a program built with a header of fewer options has the defaults of th
   CHECK(options.size == offsetof(chargpt_generate_options, top_k));
   options.size = 0;
   CHECK(chargpt_generate_defaults(model, &options) == CHARGPT_USAGE);
+  options.size = sizeof options;
+  options.stop_count = 1;
+  const auto ignore = [](void*, const char*, std::size_t) { return 0; };
+  CHECK(chargpt_generate(model, &options, ignore, nullptr) == CHARGPT_USAGE);
   chargpt_close(model);
 }
 

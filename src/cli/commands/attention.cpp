@@ -18,6 +18,7 @@
 #include "report/log.h"
 #include "report/symbols.h"
 #include "report/wrap.h"
+#include "run/run_folder.h"
 
 namespace chargpt {
 
@@ -128,7 +129,7 @@ void run_attention(const Arguments& arguments) {
 
 void add_attention(Options& options) {
   const auto arguments = std::make_shared<Arguments>();
-  options.add("RUN", arguments->run, "run folder, or one checkpoint folder in it").required();
+  options.add("RUN", arguments->run, "run folder, or one checkpoint folder in it").stands_for(run_meant).required();
   options.add("--prompt", arguments->prompt, "the text to look at").required();
   options.add("--layer", arguments->layer, "show one head whole: its layer, counted from 1").non_negative();
   options.add("--head", arguments->head, "show one head whole: its number, counted from 1").non_negative();

@@ -185,7 +185,7 @@ void run_audit(const Arguments& arguments) {
 
 void add_audit(Options& options) {
   const auto arguments = std::make_shared<Arguments>();
-  options.add("RUN", arguments->run, "run folder, or one checkpoint folder in it").required();
+  options.add("RUN", arguments->run, "run folder, or one checkpoint folder in it").stands_for(run_meant).required();
   options.add("--samples", arguments->samples, "samples to write").range(1, 1000);
   options.add("--tokens", arguments->tokens, "characters of each").range(1, 1'000'000);
   options.add("--temperature", arguments->temperature, "of the samples").non_negative();

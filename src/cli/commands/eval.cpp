@@ -110,7 +110,7 @@ void run_eval(const Arguments& arguments) {
 
 void add_eval(Options& options) {
   const auto arguments = std::make_shared<Arguments>();
-  options.add("RUN", arguments->run, "run folder, or one checkpoint folder in it").required();
+  options.add("RUN", arguments->run, "run folder, or one checkpoint folder in it").stands_for(run_meant).required();
   options.add("--text", arguments->text,
               "score this text as a whole instead of the run's own: a file, a folder, a 'pattern' in quotes, or - for "
               "standard input; may be repeated");

@@ -27,6 +27,7 @@
 #include "report/log.h"
 #include "report/symbols.h"
 #include "report/wrap.h"
+#include "run/run_folder.h"
 
 namespace chargpt {
 
@@ -326,7 +327,7 @@ void run_explain(const Arguments& arguments) {
 
 void add_explain(Options& options) {
   const auto arguments = std::make_shared<Arguments>();
-  options.add("RUN", arguments->run, "run folder, or one checkpoint folder in it").required();
+  options.add("RUN", arguments->run, "run folder, or one checkpoint folder in it").stands_for(run_meant).required();
   options.add("--prompt", arguments->prompt, "the text to walk through the model").required();
   options.add("--page", arguments->page, "a web page instead, each matrix as a picture").value_name("FILE");
   options.flag("--all", arguments->all, "every operation of every layer, not only of the first");

@@ -48,7 +48,9 @@ void run_page(const Arguments& arguments) {
 
 void add_page(Options& options) {
   const auto arguments = std::make_shared<Arguments>();
-  options.add("RUN", arguments->runs, "run folders; the model in the page is that of the first").required();
+  options.add("RUN", arguments->runs, "run folders; the model in the page is that of the first")
+      .stands_for(run_meant)
+      .required();
   options.add("-o,--output", arguments->file, "the file to write (default: page.html in the first run)")
       .value_name("FILE");
   options.flag("--no-model", arguments->no_model, "leave the weights out: curves, samples and facts alone");

@@ -26,6 +26,7 @@
 #include "report/format.h"
 #include "report/heat_map.h"
 #include "report/log.h"
+#include "run/run_folder.h"
 
 namespace chargpt {
 
@@ -287,7 +288,8 @@ void run_sample(const Arguments& arguments) {
 
 void add_sample(Options& options) {
   const auto arguments = std::make_shared<Arguments>();
-  const Option& run = options.add("RUN", arguments->run, "run folder, or one checkpoint folder in it").required();
+  const Option& run =
+      options.add("RUN", arguments->run, "run folder, or one checkpoint folder in it").stands_for(run_meant).required();
   options.add("DASH", arguments->dash, "a lone - reads the prompt from standard input");
   arguments->prompt_option =
       &options.add("--prompt", arguments->prompt, "text to continue (default: a newline, not printed)");

@@ -272,7 +272,7 @@ void run_score(const Arguments& arguments) {
 
 void add_score(Options& options) {
   const auto arguments = std::make_shared<Arguments>();
-  options.add("RUN", arguments->run, "run folder, or one checkpoint folder in it").required();
+  options.add("RUN", arguments->run, "run folder, or one checkpoint folder in it").stands_for(run_meant).required();
   options.add(
       "FILE", arguments->file,
       "text to score: a file, a folder, a 'pattern' in quotes, or - for standard input (default: the run's validation "

@@ -257,7 +257,7 @@ void run_watch(const Arguments& arguments) {
 
 void add_watch(Options& options) {
   const auto arguments = std::make_shared<Arguments>();
-  options.add("RUN", arguments->run, "run folder").required();
+  options.add("RUN", arguments->run, "run folder").stands_for(run_meant).required();
   options.flag("--once", arguments->once, "print the curves once, even while the run goes on");
   add_output_arguments(options, arguments->output, "print the numbers once, as one JSON document");
   on_parsed(options, arguments, run_watch);
