@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
-"""Turns the neutral folder of nanogpt_to_chargpt.py into ckpt.pt and meta.pkl for nanoGPT.
+"""Turns what `chargpt export RUN --format nanogpt --out DIR` wrote into ckpt.pt and meta.pkl for nanoGPT.
 
   scripts/chargpt_to_nanogpt.py DIR OUT
 
-Without optimizer.safetensors ckpt.pt has no state of an optimizer: sample.py reads it, train.py does not.
+In a checkout of nanoGPT, with OUT copied to out-mine and meta.pkl beside train.bin and val.bin in data/NAME (NAME is the run's config,
+`dataset` in nanogpt.json), sample.py --out_dir=out-mine writes with it, and train.py --init_from=resume --out_dir=out-mine
+--dataset=NAME --block_size=N goes on with it, N being the model's. Without optimizer.safetensors ckpt.pt has no state of an
+optimizer: sample.py reads it, train.py does not.
 """
 import json
 import math
 import os
 import pickle
+import shutil
 import sys
 
 import torch
@@ -19,6 +23,12 @@ KINDS = {"F32": (torch.float32, 4), "I64": (torch.int64, 8)}
 LARGEST_HEADER = 64 << 20
 
 
+def distinct(pairs):
+    if len(dict(pairs)) != len(pairs):
+        raise ValueError("a name is there twice")
+    return dict(pairs)
+
+
 def read_safetensors(path):
     with open(path, "rb") as file:
         data = file.read()
@@ -27,7 +37,7 @@ def read_safetensors(path):
         raise Refused(f"{path}: the header is longer than the file or than {LARGEST_HEADER} bytes")
     body, tensors = data[8 + length:], {}
     try:
-        header = json.loads(data[8:8 + length])
+        header = json.loads(data[8:8 + length], object_pairs_hook=distinct)
         header.pop("__metadata__", None)
         for name, entry in header.items():
             kind, size = KINDS[entry["dtype"]]
@@ -40,15 +50,24 @@ def read_safetensors(path):
     return tensors
 
 
+def number(config, name, otherwise):
+    value = config.get(name, otherwise)
+    if type(value) not in (int, float) or not 0 <= value < 1e6:
+        raise Refused(f"nanogpt.json: config.{name} is not a number from 0 to a million")
+    return float(value)
+
+
 def optimizer_state(moments, expected, config):
     """The state dict of AdamW over nanoGPT's two groups, as PyTorch itself lays it out."""
     matrices = [n for n, s in expected.items() if len(s) >= 2]
     vectors = [n for n, s in expected.items() if len(s) < 2]
     parameters = {n: torch.nn.Parameter(torch.zeros(s)) for n, s in expected.items()}
-    groups = [{"params": [parameters[n] for n in matrices], "weight_decay": config.get("weight_decay", 0.1)},
+    groups = [{"params": [parameters[n] for n in matrices], "weight_decay": number(config, "weight_decay", 0.1)},
               {"params": [parameters[n] for n in vectors], "weight_decay": 0.0}]
-    betas = (config.get("beta1", 0.9), config.get("beta2", 0.95))
-    state = torch.optim.AdamW(groups, lr=config.get("learning_rate", 6e-4), betas=betas).state_dict()
+    betas = (number(config, "beta1", 0.9), number(config, "beta2", 0.95))
+    if max(betas) >= 1:
+        raise Refused("nanogpt.json: config.beta1 or beta2 is not below 1")
+    state = torch.optim.AdamW(groups, lr=number(config, "learning_rate", 6e-4), betas=betas, eps=number(config, "adam_eps", 1e-8)).state_dict()
     step = moments.get("step")
     if step is None or step.numel() != 1:
         raise Refused("optimizer.safetensors has no step")
@@ -77,6 +96,8 @@ def read_about(path):
 
 
 def convert(folder, out):
+    if os.path.exists(out):
+        raise Refused(f"{out} exists already: name a folder that does not")
     about = read_about(os.path.join(folder, "nanogpt.json"))
     args, symbols = checked_args(about.get("model_args")), about["symbols"]
     if len(symbols) != args["vocab_size"] or len(set(symbols)) != len(symbols):
@@ -93,11 +114,17 @@ def convert(folder, out):
     moments = os.path.join(folder, "optimizer.safetensors")
     if os.path.exists(moments):
         checkpoint["optimizer"] = optimizer_state(read_safetensors(moments), expected, about["config"])
-    os.makedirs(out)
-    torch.save(checkpoint, os.path.join(out, "ckpt.pt"))
     itos = dict(enumerate(symbols))
-    with open(os.path.join(out, "meta.pkl"), "wb") as file:
-        pickle.dump({"vocab_size": len(itos), "itos": itos, "stoi": {s: i for i, s in itos.items()}}, file)
+    unfinished = out.rstrip("/") + ".unfinished"
+    os.makedirs(unfinished)
+    try:
+        torch.save(checkpoint, os.path.join(unfinished, "ckpt.pt"))
+        with open(os.path.join(unfinished, "meta.pkl"), "wb") as file:
+            pickle.dump({"vocab_size": len(itos), "itos": itos, "stoi": {s: i for i, s in itos.items()}}, file)
+        os.rename(unfinished, out)
+    except BaseException:
+        shutil.rmtree(unfinished)
+        raise
 
 
 def main():

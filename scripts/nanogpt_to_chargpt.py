@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Turns a checkpoint of nanoGPT (ckpt.pt) and its vocabulary (meta.pkl) into a neutral folder.
+"""Turns a checkpoint of nanoGPT (ckpt.pt) and its vocabulary (meta.pkl) into a folder that `chargpt import` reads.
 
   scripts/nanogpt_to_chargpt.py ckpt.pt meta.pkl OUT
+  chargpt import OUT --text FILE    FILE: the text that it was trained on; `chargpt resume` goes on with the run
 
 OUT gets model.safetensors, optimizer.safetensors (exp_avg and exp_avg_sq by parameter name, and the
 step) and nanogpt.json. Both inputs are hostile until parsed: neither may run code when it is loaded.
@@ -172,6 +173,17 @@ def plain(config):
     return {k: v for k, v in config.items() if type(k) is str and keep(v)} if type(config) is dict else {}
 
 
+def settings(checkpoint):
+    """train.py's, as kept; what the optimizer says of itself counts more, as train.py goes on with that."""
+    config = plain(checkpoint.get("config"))
+    group = checkpoint["optimizer"]["param_groups"][0]
+    first = {"weight_decay": group.get("weight_decay"), "adam_eps": group.get("eps")}
+    betas = group.get("betas")
+    if type(betas) in (tuple, list) and len(betas) == 2:
+        first |= {"beta1": betas[0], "beta2": betas[1]}
+    return config | plain(first)
+
+
 def convert(checkpoint_path, meta_path, out):
     if os.path.exists(out):
         raise Refused(f"{out} exists already: name a folder that does not")
@@ -195,7 +207,7 @@ def convert(checkpoint_path, meta_path, out):
         raise Refused("iter_num is not a whole number from 0")
     best = checkpoint.get("best_val_loss")
     best = float(best) if isinstance(best, (int, float, torch.Tensor)) else math.inf
-    about = {"format": "nanogpt", "version": 1, "model_args": args, "config": plain(checkpoint.get("config")),
+    about = {"format": "nanogpt", "version": 1, "model_args": args, "config": settings(checkpoint) if moments else plain(checkpoint.get("config")),
              "iter_num": step, "best_val_loss": best if math.isfinite(best) else None, "symbols": symbols}
     unfinished = out.rstrip("/") + ".unfinished"
     os.makedirs(unfinished)

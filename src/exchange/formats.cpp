@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "exchange/gguf.h"
 #include "exchange/huggingface.h"
+#include "exchange/nanogpt.h"
 
 namespace chargpt {
 namespace {
@@ -11,6 +13,9 @@ namespace {
 constexpr Format table[] = {
     {"huggingface", "a folder that transformers loads (AutoModelForCausalLM, AutoTokenizer)", "", "", false,
      write_huggingface, is_huggingface, read_huggingface},
+    {"nanogpt", "a folder that scripts/chargpt_to_nanogpt.py makes ckpt.pt and meta.pkl of", "", "", true,
+     write_nanogpt, is_nanogpt, read_nanogpt},
+    {"gguf", "a file that llama.cpp reads", ".gguf", "GGUF", false, write_gguf, nullptr, nullptr},
 };
 
 }  // namespace

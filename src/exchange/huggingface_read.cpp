@@ -380,10 +380,10 @@ ImportedModel read_huggingface(const fs::path& path) {
   Options options = layout.options(reader);
   std::string name = fs::absolute(folder).lexically_normal().filename().string();
   if (!is_utf8(name)) name = "imported";
-  layout.parameters(reader, imported_config(options, name, config.source()).config.model);
+  layout.parameters(reader, imported_config({{"model", options}}, name, config.source()).config.model);
   tensors.expect_no_more();
   leave_out_idle(reader.parameters, options);
-  ImportedModel model{.config = imported_config(options, name, config.source()),
+  ImportedModel model{.config = imported_config({{"model", options}}, name, config.source()),
                       .vocabulary = tokenizer.vocabulary,
                       .parameters = std::move(reader.parameters),
                       .what = layout.name,

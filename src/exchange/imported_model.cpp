@@ -22,11 +22,11 @@ std::span<const float> floats(const ImportedTensor& tensor) {
   return {reinterpret_cast<const float*>(tensor.bytes.data()), tensor.bytes.size() / sizeof(float)};
 }
 
-ResolvedConfig imported_config(const nlohmann::ordered_json& options, const std::string& name,
-                               const std::string& source) {
-  const nlohmann::ordered_json json = {{"name", name}, {"data", {{"text", unknown_text}}}, {"model", options}};
+ResolvedConfig imported_config(nlohmann::ordered_json sections, const std::string& name, const std::string& source) {
+  sections["name"] = name;
+  sections["data"] = {{"text", unknown_text}};
   try {
-    ResolvedConfig config = parse_config(json.dump(), source, {});
+    ResolvedConfig config = parse_config(sections.dump(), source, {});
     check_model_config(config.config.model);
     return config;
   } catch (const Error& error) {

@@ -10,6 +10,7 @@
 
 #include "checkpoint/safetensors.h"
 #include "config/load.h"
+#include "text/corpus.h"
 #include "text/vocabulary.h"
 
 namespace chargpt {
@@ -31,6 +32,7 @@ struct ImportedModel {
   std::vector<ImportedTensor> parameters;   ///< by our names, in our shapes
   std::vector<ImportedTensor> optimizer{};  ///< empty: none came along, so the run cannot be resumed
   std::int64_t step = 0, max_iters = 0;     ///< as far as the file tells
+  Fingerprint text{};                       ///< of the text that it was trained on, where that is known
   std::string what{};                       ///< "GPT-2 of transformers", for people
   std::vector<std::string> notices{};       ///< lines for people: what is not as it was
 };
@@ -38,9 +40,9 @@ struct ImportedModel {
 /// What data.text of an imported run says: no file, so that it is asked for where one is needed.
 inline constexpr const char* unknown_text = "unknown:imported";
 
-/// The config of a run whose model has these options ({"n_layer": 4, …}) and whose text is not known. `source` names
-/// the file that they were read from. Error data where an option is out of range or options do not fit together.
-ResolvedConfig imported_config(const nlohmann::ordered_json& options, const std::string& name,
-                               const std::string& source);
+/// The config of a run with these sections ({"model": {"n_layer": 4, …}, "train": {…}}) and a text that is not known.
+/// `source` names the file that they were read from. Error data where an option is out of range or options do not fit
+/// together.
+ResolvedConfig imported_config(nlohmann::ordered_json sections, const std::string& name, const std::string& source);
 
 }  // namespace chargpt

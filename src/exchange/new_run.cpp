@@ -37,6 +37,7 @@ RunState state_of(const ImportedModel& model, const std::string& program_version
   RunState state;
   state.step = model.step;
   state.max_iters = model.max_iters;
+  state.data = model.text;
   state.parameters = count_parameters(model.config.config.model, model.vocabulary.size());
   state.start_symbol = std::max<std::int64_t>(0, model.vocabulary.id_of('\n'));
   state.program_version = program_version;

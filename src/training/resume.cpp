@@ -59,13 +59,19 @@ void refuse_what_is_no_run(const std::filesystem::path& run, const std::string& 
   refuse_replaced(run);
 }
 
-/// An imported run may have come without it.
-void refuse_without_optimizer(const std::filesystem::path& run, const Checkpoint& checkpoint) {
-  if (!checkpoint.optimizer->tensors().empty()) return;
+/// An imported run may have come without the state of its optimizer, or without its text.
+void refuse_incomplete_import(const std::filesystem::path& run, const Checkpoint& checkpoint) {
+  const bool has_moments = !checkpoint.optimizer->tensors().empty(), has_text = checkpoint.state.data != Fingerprint{};
+  if (has_moments && has_text) return;
   const std::string name = run.string();
+  const std::string anew = "chargpt train " + name + "/config.json --init_from " + name;
+  if (has_moments)
+    throw Error(ExitCode::data, name +
+                                    " was imported without its text; import it again with --text FILE, or train on " +
+                                    "from its weights, as a new run: " + anew + " --text FILE");
   throw Error(ExitCode::data, name + " was imported without the state of an optimizer, so it cannot go on as it was; " +
-                                  "train on from its weights, as a new run: chargpt train " + name +
-                                  "/config.json --init_from " + name + " --text FILE");
+                                  "train on from its weights, as a new run: " + anew +
+                                  (has_text ? "" : " --text FILE"));
 }
 
 /// RUN-branch-180 beside RUN, or the next free name of that kind.
@@ -105,7 +111,7 @@ std::optional<Branch> branch_of(const Arguments& arguments, const std::filesyste
   std::vector<std::string> notices;
   Branch branch{
       .from = load_checkpoint(run, which, /*with_optimizer=*/true, notices), .config = {}, .folder = {}, .reason = {}};
-  refuse_without_optimizer(run, branch.from);
+  refuse_incomplete_import(run, branch.from);
   branch.config = branch.from.config;
   apply_overrides(branch.config, arguments.config.overrides());
   refuse_another_model(branch.from.config.config, branch.config.config);
@@ -163,7 +169,7 @@ void run_resume(const Arguments& arguments) {
   std::vector<std::string> notices;
   const Checkpoint checkpoint = load_checkpoint(run, which, /*with_optimizer=*/true, notices);
   log_loading(notices);
-  refuse_without_optimizer(run, checkpoint);
+  refuse_incomplete_import(run, checkpoint);
   remove_unfinished_files(run);
   mark_run(run);
   ResolvedConfig config = checkpoint.config;

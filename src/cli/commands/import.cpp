@@ -3,12 +3,14 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/error.h"
 #include "base/quote.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/print_json.h"
+#include "cli/run_text.h"
 #include "cli/version.h"
 #include "exchange/formats.h"
 #include "exchange/new_run.h"
@@ -17,6 +19,8 @@
 #include "report/log.h"
 #include "run/run_files.h"
 #include "run/run_folder.h"
+#include "text/id_cache.h"
+#include "text/text_place.h"
 
 namespace chargpt {
 
@@ -27,6 +31,7 @@ namespace fs = std::filesystem;
 struct Arguments {
   OutputArguments output;
   std::string path, run, out;
+  Strings text;
   bool overwrite = false;
 };
 
@@ -45,17 +50,38 @@ const Format& format_at(const fs::path& path) {
                                   ": it imports " + readable);
 }
 
+/// The text that the model was trained on goes into its config, so that eval, resume and train find it.
+std::optional<Corpus> given_text(const Arguments& arguments, ImportedModel& model) {
+  if (arguments.text.empty()) return std::nullopt;
+  model.config.config.data.text = arguments.text;
+  model.config.origin["data.text"] = "--text";
+  tell_terminal(arguments.text);
+  Corpus corpus = load_corpus(model.config.config.data, id_cache_folder(), model.vocabulary, most_bytes_in_memory,
+                              reading_progress(arguments.output));
+  log_notices(corpus);
+  model.text = corpus.fingerprint();
+  return corpus;
+}
+
+bool is_resumable(const ImportedModel& model) {
+  return !model.optimizer.empty() && model.text != Fingerprint{};
+}
+
 /// The shortest command that trains on from an imported run.
-std::string command_to_train_on(const std::string& run) {
-  return "chargpt train " + run + "/config.json --init_from " + run + " --text FILE";
+std::string command_to_train_on(const std::string& run, const ImportedModel& model) {
+  if (is_resumable(model)) return "chargpt resume " + run;
+  return "chargpt train " + run + "/config.json --init_from " + run +
+         (model.text == Fingerprint{} ? " --text FILE" : "");
 }
 
 void run_import(const Arguments& arguments) {
   const Format& format = format_at(arguments.path);
-  const ImportedModel model = format.read(arguments.path);
+  ImportedModel model = format.read(arguments.path);
+  const std::optional<Corpus> corpus = given_text(arguments, model);
   NewRun run(arguments.run.empty() ? arguments.out : arguments.run, model.config.config.name, arguments.overwrite);
   run.begin();
   write_imported_run(run.path(), model, program_version());
+  if (corpus) tell(keep_text(run.path(), *corpus));
   run.keep();
   for (const std::string& notice : model.notices) log_note(notice);
   const std::string folder = run.path().string();
@@ -67,12 +93,15 @@ void run_import(const Arguments& arguments) {
                        {"parameters", parameters},
                        {"symbols", model.vocabulary.size()},
                        {"block_size", model.config.config.model.block_size},
-                       {"resumable", !model.optimizer.empty()},
+                       {"step", model.step},
+                       {"resumable", is_resumable(model)},
                        {"notices", model.notices}});
   std::printf("%s: %s, %s parameters, %s symbols\n", printable_path(folder).c_str(), model.what.c_str(),
               format_count(parameters).c_str(), format_count(model.vocabulary.size()).c_str());
   std::printf("write with it: chargpt sample %s\ntrain it on:   %s\n", printable_path(folder).c_str(),
-              printable(command_to_train_on(folder), 1000).c_str());
+              printable(command_to_train_on(folder, model), 1000).c_str());
+  if (!model.optimizer.empty() && !corpus)
+    log_note("the state of its optimizer came along: imported with --text FILE, its own text, it can be resumed");
 }
 
 }  // namespace
@@ -82,6 +111,11 @@ void add_import(Options& options) {
   options.add("PATH", arguments->path, "what the other program wrote: a folder or a file").required();
   const Option& run = options.add("--run", arguments->run, "run folder (default runs/<name>-<n>)");
   options.add("--out", arguments->out, "the same").excludes(run);
+  options
+      .add("--text", arguments->text,
+           "the text that it was trained on, so that eval and resume find it: a file, a folder, a 'pattern' in quotes, "
+           "or - for standard input; may be repeated")
+      .value_name("TEXT");
   options.flag("--overwrite", arguments->overwrite, "start over in a folder that holds a run");
   add_output_arguments(options, arguments->output);
   on_parsed(options, arguments, run_import);

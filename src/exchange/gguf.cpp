@@ -1,0 +1,291 @@
+// See gguf.h. What llama.cpp computes is in its files src/models/{gpt2,llama,qwen3}.cpp. Its llama turns pairs of
+// neighbours where ours and its qwen3 turn halves of a head. The vocabulary is of its kind "rwkv", which takes the
+// longest token that fits and has no special ones: its others make tokens 1 and 2 the ends of a text, or know bytes
+// only.
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "exchange/architecture.h"
+#include "exchange/gguf.h"
+#include "exchange/tensor_list.h"
+#include "inference/dimensions.h"
+
+namespace chargpt {
+namespace {
+
+constexpr std::uint32_t gguf_version = 3, type_f32 = 0;
+constexpr std::uint64_t alignment = 32;
+
+/// The format's numbers for the types of metadata.
+enum class Type : std::uint32_t { uint32 = 4, float32 = 6, boolean = 7, string = 8, array = 9 };
+
+/// Bytes in the order of the processor, which is little-endian wherever chargpt is built.
+class Bytes {
+ public:
+  template <class Number>
+  void number(Number value) {
+    const std::size_t end = bytes_.size();
+    bytes_.resize(end + sizeof value);
+    std::memcpy(bytes_.data() + end, &value, sizeof value);
+  }
+  void text(std::string_view value) {
+    number<std::uint64_t>(value.size());
+    bytes_.append(value);
+  }
+  void pad() { bytes_.resize((bytes_.size() + alignment - 1) / alignment * alignment); }
+  std::span<const std::byte> view() const { return std::as_bytes(std::span(bytes_)); }
+
+ private:
+  std::string bytes_;
+};
+
+class Metadata {
+ public:
+  void size(const std::string& key, std::int64_t value) {
+    begin(key, Type::uint32);
+    bytes_.number(static_cast<std::uint32_t>(value));
+  }
+  void real(const std::string& key, double value) {
+    begin(key, Type::float32);
+    bytes_.number(static_cast<float>(value));
+  }
+  void flag(const std::string& key, bool value) {
+    begin(key, Type::boolean);
+    bytes_.number<std::uint8_t>(value ? 1 : 0);
+  }
+  void text(const std::string& key, std::string_view value) {
+    begin(key, Type::string);
+    bytes_.text(value);
+  }
+  void texts(const std::string& key, const std::vector<std::string>& values) {
+    begin(key, Type::array);
+    bytes_.number(Type::string);
+    bytes_.number<std::uint64_t>(values.size());
+    for (const std::string& value : values) bytes_.text(value);
+  }
+  std::uint64_t count() const { return count_; }
+  std::span<const std::byte> view() const { return bytes_.view(); }
+
+ private:
+  void begin(const std::string& key, Type type) {
+    bytes_.text(key);
+    bytes_.number(type);
+    ++count_;
+  }
+
+  Bytes bytes_;
+  std::uint64_t count_ = 0;
+};
+
+// ---- metadata
+
+/// A symbol as the tokens of "rwkv" are spelled: a backslash begins an escape.
+std::string spelled(std::string_view symbol) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string text;
+  for (const char character : symbol) {
+    const auto byte = static_cast<unsigned char>(character);
+    const bool part_of_utf8 = byte >= 0x80 && symbol.size() > 1;
+    if (character == '\\')
+      text += "\\\\";
+    else if ((byte >= 0x20 && byte < 0x7F) || part_of_utf8)
+      text += character;
+    else
+      text += std::string("\\x") + digits[byte >> 4] + digits[byte & 15];
+  }
+  return text;
+}
+
+void put_vocabulary(const Vocabulary& vocabulary, Metadata& metadata) {
+  std::vector<std::string> tokens;
+  for (std::int64_t id = 0; id < vocabulary.size(); ++id) tokens.push_back(spelled(vocabulary.symbol(id)));
+  metadata.text("tokenizer.ggml.model", "rwkv");
+  metadata.texts("tokenizer.ggml.tokens", tokens);
+  metadata.flag("tokenizer.ggml.add_bos_token", false);
+  metadata.flag("tokenizer.ggml.add_eos_token", false);
+}
+
+Metadata metadata_of(const ExportedModel& model) {
+  const ModelConfig& options = model.options();
+  const Architecture architecture = nearest_architecture(options);
+  const std::string name(enum_name(architecture));
+  Metadata metadata;
+  metadata.text("general.architecture", name);
+  metadata.text("general.name", model.config().name);
+  metadata.size("general.file_type", type_f32);
+  metadata.size(name + ".context_length", options.block_size);
+  metadata.size(name + ".embedding_length", options.n_embd);
+  metadata.size(name + ".block_count", options.n_layer);
+  metadata.size(name + ".feed_forward_length", mlp_width(options));
+  metadata.size(name + ".attention.head_count", options.n_head);
+  metadata.size(name + ".attention.head_count_kv", options.n_head);
+  if (architecture == Architecture::gpt2) {
+    metadata.real(name + ".attention.layer_norm_epsilon", options.norm_eps);
+  } else {
+    metadata.real(name + ".attention.layer_norm_rms_epsilon", options.norm_eps);
+    metadata.size(name + ".attention.key_length", head_width(options));
+    metadata.size(name + ".attention.value_length", head_width(options));
+    metadata.size(name + ".rope.dimension_count", head_width(options));
+    metadata.real(name + ".rope.freq_base", options.rope_base);
+  }
+  put_vocabulary(model.vocabulary(), metadata);
+  return metadata;
+}
+
+// ---- tensors
+
+struct Writer {
+  const ExportedModel& from;
+  TensorList& to;
+
+  void matrix(const std::string& name, const std::string& ours) const { to.copy(name, parameter(from, ours)); }
+  /// A vector of the model, or where it has none the constant that does the same.
+  void vector_or(const std::string& name, const std::string& ours, std::int64_t size, float otherwise) const {
+    const auto found = find_parameter(from, ours);
+    found ? to.copy(name, *found) : to.constant(name, {size}, otherwise);
+  }
+  void vector_if_there(const std::string& name, const std::string& ours) const {
+    if (const auto found = find_parameter(from, ours)) to.copy(name, *found);
+  }
+};
+
+void put_norm(const Writer& w, const std::string& name, const std::string& ours) {
+  const std::int64_t C = w.from.options().n_embd;
+  w.vector_or(name + ".weight", ours + ".weight", C, 1);
+  if (w.from.options().norm == Norm::layernorm) w.vector_or(name + ".bias", ours + ".bias", C, 0);
+}
+
+/// A linear layer that has a bias in any case.
+void put_linear(const Writer& w, const std::string& name, const std::string& ours) {
+  w.matrix(name + ".weight", ours + ".weight");
+  w.vector_or(name + ".bias", ours + ".bias", parameter(w.from, ours + ".weight").shape.front(), 0);
+}
+
+void put_gpt2_block(const Writer& w, const std::string& name, const std::string& ours) {
+  put_linear(w, name + "attn_qkv", ours + "attn.c_attn");
+  put_linear(w, name + "attn_output", ours + "attn.c_proj");
+  put_linear(w, name + "ffn_up", ours + "mlp.c_fc");
+  put_linear(w, name + "ffn_down", ours + "mlp.c_proj");
+}
+
+/// Rows of a head in the order of llama's rotary pairs: first of the lower half, first of the upper half, second of …
+void put_interleaved(const Writer& w, const std::string& name, const NamedParameter& stacked, std::int64_t first) {
+  const std::int64_t hs = head_width(w.from.options()), rows = w.from.options().n_head * hs;
+  const std::int64_t width = stacked.numel() / stacked.shape.front();
+  std::vector<std::int64_t> shape = stacked.shape;
+  shape.front() = rows;
+  const std::span<float> to = w.to.own(name, shape);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const std::int64_t place = row % hs, source = first + row - place + place % 2 * (hs / 2) + place / 2;
+    std::copy_n(stacked.values + source * width, width, to.begin() + row * width);
+  }
+}
+
+void put_projections(const Writer& w, const std::string& name, const std::string& ours, const std::string& part) {
+  const auto stacked = find_parameter(w.from, ours + part);
+  if (!stacked) return;
+  const std::int64_t width = w.from.options().n_head * head_width(w.from.options());
+  std::int64_t first = 0;
+  for (const char* which : {"attn_q", "attn_k", "attn_v"}) {
+    const bool turned = first < 2 * width && nearest_architecture(w.from.options()) == Architecture::llama;
+    turned ? put_interleaved(w, name + which + part, *stacked, first)
+           : w.to.rows(name + which + part, *stacked, first, width);
+    first += width;
+  }
+}
+
+void put_llama_block(const Writer& w, const std::string& name, const std::string& ours) {
+  for (const char* part : {".weight", ".bias"}) put_projections(w, name, ours + "attn.c_attn", part);
+  const auto copy = [&](const char* theirs, const char* layer) {
+    w.matrix(name + theirs + ".weight", ours + layer + ".weight");
+    w.vector_if_there(name + theirs + ".bias", ours + layer + ".bias");
+  };
+  copy("attn_output", "attn.c_proj");
+  copy("ffn_gate", "mlp.c_gate");
+  copy("ffn_up", "mlp.c_fc");
+  copy("ffn_down", "mlp.c_proj");
+  if (!w.from.options().qk_norm) return;
+  for (const char* norm : {"attn_q_norm.weight", "attn_k_norm.weight"})
+    w.to.constant(name + norm, {head_width(w.from.options())}, 1);
+}
+
+TensorList tensors_of(const ExportedModel& model) {
+  TensorList tensors;
+  const Writer w{model, tensors};
+  const bool gpt2 = nearest_architecture(model.options()) == Architecture::gpt2;
+  w.matrix("token_embd.weight", "transformer.wte.weight");
+  if (gpt2) w.matrix("position_embd.weight", "transformer.wpe.weight");
+  for (std::int64_t layer = 0; layer < model.options().n_layer; ++layer) {
+    const std::string name = "blk." + std::to_string(layer) + ".";
+    const std::string ours = "transformer.h." + std::to_string(layer) + ".";
+    put_norm(w, name + "attn_norm", ours + "ln_1");
+    put_norm(w, name + "ffn_norm", ours + "ln_2");
+    gpt2 ? put_gpt2_block(w, name, ours) : put_llama_block(w, name, ours);
+  }
+  put_norm(w, "output_norm", "transformer.ln_f");
+  if (!model.options().tie_weights) w.matrix("output.weight", "lm_head.weight");
+  return tensors;
+}
+
+// ---- the file
+
+/// Dimensions are named from the fastest to the slowest, and every tensor begins at a multiple of the alignment.
+Bytes header_of(const Metadata& metadata, const std::vector<TensorView>& tensors) {
+  Bytes header;
+  for (const char character : {'G', 'G', 'U', 'F'}) header.number(character);
+  header.number(gguf_version);
+  header.number<std::uint64_t>(tensors.size());
+  header.number(metadata.count());
+  for (const std::byte byte : metadata.view()) header.number(byte);
+  std::uint64_t offset = 0;
+  for (const TensorView& tensor : tensors) {
+    header.text(tensor.name);
+    header.number(static_cast<std::uint32_t>(tensor.shape.size()));
+    for (std::size_t i = tensor.shape.size(); i-- > 0;) header.number(static_cast<std::uint64_t>(tensor.shape[i]));
+    header.number(type_f32);
+    header.number(offset);
+    offset += (tensor.bytes.size() + alignment - 1) / alignment * alignment;
+  }
+  header.pad();
+  return header;
+}
+
+void write_file(const ByteSink& sink, const Bytes& header, const std::vector<TensorView>& tensors) {
+  sink(header.view());
+  const std::vector<std::byte> zeros(alignment);
+  for (const TensorView& tensor : tensors) {
+    sink(tensor.bytes);
+    if (const std::size_t beyond = tensor.bytes.size() % alignment; beyond != 0)
+      sink(std::span(zeros).first(alignment - beyond));
+  }
+}
+
+std::optional<Obstacle> obstacle_to_llama_cpp(const ModelConfig& config) {
+  if (const auto obstacle = obstacle_to_architecture(config)) return obstacle;
+  const Architecture architecture = nearest_architecture(config);
+  const bool gelu = config.activation == Activation::gelu || config.activation == Activation::gelu_tanh;
+  if (architecture == Architecture::gpt2 && !gelu) return Obstacle{"activation", "llama.cpp's gpt2 computes gelu"};
+  if (architecture != Architecture::gpt2 && config.activation != Activation::swiglu)
+    return Obstacle{"activation", "llama.cpp's llama and qwen3 compute swiglu"};
+  if (config.attention_scale != AttentionScale::head)
+    return Obstacle{"attention_scale", "llama.cpp scales scores by the head size"};
+  if (architecture == Architecture::qwen3 && has_bias(config, Place::attention_output))
+    return Obstacle{"bias_places", "with qk_norm it is qwen3, where attention's output has no bias"};
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<std::string> write_gguf(const ExportedModel& model, OutputFolder& folder) {
+  refuse_obstacle(model.options(), obstacle_to_llama_cpp, "--format gguf");
+  const TensorList tensors = tensors_of(model);
+  const Bytes header = header_of(metadata_of(model), tensors.views());
+  folder.write("model.gguf", [&](const ByteSink& sink) { write_file(sink, header, tensors.views()); });
+  std::vector<std::string> notices;
+  if (model.options().activation == Activation::gelu)
+    notices.emplace_back("llama.cpp computes gelu by its tanh form, which changes log-probabilities by some 0.001");
+  return notices;
+}
+
+}  // namespace chargpt

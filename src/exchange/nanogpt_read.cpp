@@ -1,0 +1,212 @@
+// Reading; see nanogpt.h. The folder is hostile until read: sizes come from nanogpt.json, and nothing is allocated by
+// them before a tensor of the file is seen to have them.
+#include <algorithm>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/quote.h"
+#include "base/utf8.h"
+#include "checkpoint/strict_json.h"
+#include "exchange/foreign_tensors.h"
+#include "exchange/nanogpt.h"
+
+namespace chargpt {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+using Options = nlohmann::ordered_json;
+
+constexpr const char* about_file = "nanogpt.json";
+constexpr std::uint64_t max_about_bytes = 64 << 20;
+
+/// The characters by id; and our order of them, as ids of theirs.
+struct Symbols {
+  Vocabulary vocabulary;
+  std::vector<std::int64_t> rows;
+};
+
+char32_t character_of(const Json& symbol, const std::string& source) {
+  const std::string text = symbol.is_string() ? symbol.get<std::string>() : "";
+  const DecodedCharacter first = decode_character(text);
+  if (text.empty() || first.fault != Utf8Fault::none || static_cast<std::size_t>(first.length) != text.size())
+    throw Error(ExitCode::data, source + ": symbols holds " + printable(symbol.dump(), 20) + ", no single character");
+  return first.code_point;
+}
+
+Symbols read_symbols(const StrictObject& about, std::int64_t vocab_size, const std::string& source) {
+  std::vector<char32_t> characters;
+  for (const Json& symbol : about.field("symbols")) characters.push_back(character_of(symbol, source));
+  if (std::ssize(characters) != vocab_size)
+    throw Error(ExitCode::data, source + ": " + std::to_string(characters.size()) +
+                                    " symbols, and model_args.vocab_size is " + std::to_string(vocab_size));
+  std::vector<std::int64_t> rows(characters.size());
+  std::iota(rows.begin(), rows.end(), 0);
+  std::ranges::sort(rows, {}, [&](std::int64_t id) { return characters[static_cast<std::size_t>(id)]; });
+  std::ranges::sort(characters);
+  if (const auto twice = std::ranges::adjacent_find(characters); twice != characters.end())
+    throw Error(ExitCode::data, source + ": symbols holds " + describe_character(*twice) + " twice");
+  return {Vocabulary::of_characters(std::move(characters)), std::move(rows)};
+}
+
+/// GPT of nanoGPT, as options of ours.
+Options model_options(const StrictObject& args) {
+  const auto size = [&](const char* name) { return args.integer(name, 1); };
+  return {{"type", "gpt"},
+          {"n_layer", size("n_layer")},
+          {"n_head", size("n_head")},
+          {"n_embd", size("n_embd")},
+          {"block_size", size("block_size")},
+          {"dropout", args.real("dropout")},
+          {"bias", args.field("bias")},
+          {"norm", "layernorm"},
+          {"position", "learned"},
+          {"activation", "gelu"},
+          {"tie_weights", true}};
+}
+
+/// What train.py was told, as far as it was kept and has a counterpart here.
+Options train_options(const Json& config) {
+  Options train = Options::object();
+  const auto take = [&](const char* name) {
+    if (config.contains(name)) train[name] = config[name];
+  };
+  for (const char* name : {"batch_size", "gradient_accumulation_steps", "max_iters", "learning_rate", "min_lr",
+                           "weight_decay", "beta1", "beta2", "adam_eps", "grad_clip"})
+    take(name);
+  if (config.contains("decay_lr") && config["decay_lr"] == false) {
+    train["lr_schedule"] = "constant";
+    train["warmup_iters"] = 0;  // it warms up only where it decays
+    train.erase("min_lr");
+    return train;
+  }
+  for (const char* name : {"warmup_iters", "lr_decay_iters"}) take(name);
+  return train;
+}
+
+Options eval_options(const Json& config) {
+  Options eval = Options::object();
+  for (const char* name : {"eval_interval", "log_interval"})
+    if (config.contains(name)) eval[name] = config[name];
+  return eval;
+}
+
+/// The parameters of nanoGPT's model with their shapes.
+std::vector<std::pair<std::string, std::vector<std::int64_t>>> shapes(const ModelConfig& model,
+                                                                      std::int64_t vocab_size) {
+  const std::int64_t C = model.n_embd;
+  std::vector<std::pair<std::string, std::vector<std::int64_t>>> all{{"transformer.wte.weight", {vocab_size, C}},
+                                                                     {"transformer.wpe.weight", {model.block_size, C}}};
+  const auto add = [&](const std::string& name, std::vector<std::int64_t> shape) {
+    if (model.bias) all.emplace_back(name + ".bias", std::vector{shape.front()});
+    all.emplace_back(name + ".weight", std::move(shape));
+  };
+  for (std::int64_t layer = 0; layer < model.n_layer; ++layer) {
+    const std::string block = "transformer.h." + std::to_string(layer) + ".";
+    add(block + "ln_1", {C});
+    add(block + "attn.c_attn", {3 * C, C});
+    add(block + "attn.c_proj", {C, C});
+    add(block + "ln_2", {C});
+    add(block + "mlp.c_fc", {4 * C, C});
+    add(block + "mlp.c_proj", {C, 4 * C});
+  }
+  add("transformer.ln_f", {C});
+  return all;
+}
+
+/// Step of AdamW, as our optimizer.safetensors has it.
+ImportedTensor read_step(const SafetensorsFile& file, const std::string& source) {
+  const TensorView* const found = file.find("step");
+  if (found == nullptr || found->dtype != "I64" || found->bytes.size() != sizeof(std::int64_t))
+    throw Error(ExitCode::data, source + " has no step, one number of type I64");
+  std::int64_t step = 0;
+  std::memcpy(&step, found->bytes.data(), sizeof step);
+  if (step < 0) throw Error(ExitCode::data, source + ": step = " + std::to_string(step) + " is negative");
+  return {"step", "I64", {}, {found->bytes.begin(), found->bytes.end()}};
+}
+
+/// Rows of the token embedding in the order of our ids, everything else as it is.
+class Reader {
+ public:
+  Reader(const ModelConfig& model, const Symbols& symbols)
+      : shapes_(shapes(model, symbols.vocabulary.size())), rows_(symbols.rows) {}
+
+  std::vector<ImportedTensor> parameters(const fs::path& path) const {
+    const SafetensorsFile file(path);
+    ForeignTensors tensors(file, printable_path(path), "");
+    std::vector<ImportedTensor> all;
+    for (const auto& [name, shape] : shapes_) all.push_back(read(tensors, name, "", name, shape));
+    tensors.expect_no_more();
+    return all;
+  }
+
+  std::vector<ImportedTensor> moments(const fs::path& path) const {
+    const SafetensorsFile file(path);
+    ForeignTensors tensors(file, printable_path(path), "");
+    std::vector<ImportedTensor> all{read_step(file, tensors.source())};
+    tensors.ignore("step");
+    for (const auto& [name, shape] : shapes_) {
+      all.push_back(read(tensors, name, ".exp_avg", "moment1/" + name, shape));
+      all.push_back(read(tensors, name, ".exp_avg_sq", "moment2/" + name, shape));
+      if (std::ranges::any_of(floats(all.back()), [](float value) { return value < 0; }))
+        throw Error(ExitCode::data, tensors.source() + ": " + name + ".exp_avg_sq has negative numbers");
+    }
+    tensors.expect_no_more();
+    return all;
+  }
+
+ private:
+  ImportedTensor read(ForeignTensors& tensors, const std::string& name, const std::string& moment,
+                      const std::string& ours, const std::vector<std::int64_t>& shape) const {
+    ImportedTensor tensor = tensors.read(name + moment, shape, ours);
+    return name == "transformer.wte.weight" ? in_order(tensor, rows_) : tensor;
+  }
+
+  std::vector<std::pair<std::string, std::vector<std::int64_t>>> shapes_;
+  const std::vector<std::int64_t>& rows_;
+};
+
+std::string name_of(const fs::path& folder) {
+  const std::string name = fs::absolute(folder / "x").lexically_normal().parent_path().filename().string();
+  return is_utf8(name) ? name : "imported";
+}
+
+}  // namespace
+
+bool is_nanogpt(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path / about_file, ignored);
+}
+
+ImportedModel read_nanogpt(const fs::path& path) {
+  const std::string source = printable_path(path / about_file);
+  const Json json = parse_strict_json(read_regular_file(path / about_file, max_about_bytes), source);
+  const StrictObject about(json, source);
+  if (about.text("format") != "nanogpt") throw Error(ExitCode::data, source + " is not of format \"nanogpt\"");
+  about.version("nanogpt.json", 1);
+  const StrictObject args = about.object("model_args");
+  const Json& config = about.field("config");
+  if (!config.is_object()) throw Error(ExitCode::data, source + ": config is no object");
+  const Options sections = {
+      {"model", model_options(args)}, {"train", train_options(config)}, {"eval", eval_options(config)}};
+  Symbols symbols = read_symbols(about, args.integer("vocab_size", 1), source);
+  ImportedModel model{.config = imported_config(sections, name_of(path), source),
+                      .vocabulary = symbols.vocabulary,
+                      .parameters = {},
+                      .step = about.integer("iter_num", 0),
+                      .what = "GPT of nanoGPT"};
+  const Reader reader(model.config.config.model, symbols);
+  model.parameters = reader.parameters(path / "model.safetensors");
+  std::error_code ignored;
+  const fs::path optimizer = path / "optimizer.safetensors";
+  if (fs::exists(optimizer, ignored)) model.optimizer = reader.moments(optimizer);
+  model.max_iters = model.config.config.train.max_iters;
+  return model;
+}
+
+}  // namespace chargpt

@@ -1,0 +1,140 @@
+"""nanoGPT's checkpoints: by way of a folder without pickles, and the scripts that make it and take it apart."""
+
+import json
+import os
+import pickle
+import subprocess
+import sys
+import unittest
+
+from exchange import SIZE, ExchangeTest, packages
+from program import SAMPLE_TEXT, SOURCE
+
+MORE = ["--warmup_iters", "5", "--lr_decay_iters", "60", "--beta2", "0.97"]
+
+
+class NanoGptTest(ExchangeTest):
+    def trained(self, *options, iters=20):
+        self.train("ours", "nanogpt-cpu", iters, *SIZE, *MORE, *options)
+
+    def rows(self, run):
+        return [row for row in map(json.loads, (self.folder / run / "metrics.jsonl").read_text().splitlines()) if row.get("step", 0) > 20]
+
+    def test_a_run_goes_there_and_back_and_on_to_the_same_bits(self):
+        for bias in ("false", "true"):
+            with self.subTest(bias=bias):
+                self.trained("--bias", bias, "--overwrite")
+                self.export("ours", f"there-{bias}", "--checkpoint", "last", form="nanogpt")
+                back = self.succeed("import", f"there-{bias}", "--text", SAMPLE_TEXT, "--run", f"back-{bias}", "--json", "--quiet").json
+                self.assertTrue(back["resumable"])
+                for run in ("ours", f"back-{bias}"):
+                    self.succeed("resume", run, "--max_iters", "30", "--log_interval", "1", "--quiet")
+                losses = [[(row["step"], row["loss"]) for row in self.rows(run) if "loss" in row] for run in ("ours", f"back-{bias}")]
+                self.assertEqual(len(losses[0]), 10)
+                self.assertEqual(*losses)
+
+    def test_what_came_without_text_or_moments_says_what_is_missing(self):
+        self.trained()
+        self.export("ours", "there", form="nanogpt")
+        told = self.succeed("import", "there", "--run", "back")
+        self.assertIn("--text FILE", told.err)
+        self.assertIn("import it again with --text FILE", self.fail_with(65, "resume", "back"))
+        (self.folder / "there" / "optimizer.safetensors").unlink()
+        self.assertFalse(self.succeed("import", "there", "--run", "bare", "--text", SAMPLE_TEXT, "--json", "--quiet").json["resumable"])
+        self.assertIn("without the state of an optimizer", self.fail_with(65, "resume", "bare"))
+        self.assertEqual(self.succeed("eval", "bare", "--json", "--quiet").json["loss"], self.succeed("eval", "ours", "--json", "--quiet").json["loss"])
+
+    def test_models_that_nanogpt_cannot_hold_are_refused(self):
+        for option, arguments in {
+                "model.position": ["standard"], "model.activation": ["nanogpt-cpu", "--activation", "relu"],
+                "model.norm_gain": ["nanogpt-cpu", "--norm_gain", "false"], "model.tie_weights": ["nanogpt-cpu", "--tie_weights", "false"],
+                "data.units": ["nanogpt-cpu", "--units", "bytes"],
+                "model.dropout_places": ["nanogpt-cpu", "--dropout", "0.1", "--dropout_places", "mlp"]}.items():
+            with self.subTest(option):
+                run = f"run-{len(list(self.folder.iterdir()))}"
+                self.train(run, arguments[0], 1, *SIZE, *arguments[1:])
+                self.assertIn(option, self.fail_with(2, "export", run, "--format", "nanogpt", "--out", "out"))
+
+    def test_moments_that_nanogpts_optimizer_cannot_go_on_with_are_left_out_and_said(self):
+        self.trained("--groups", '[{"match": "wte", "learning_rate": 0.01}]')
+        notices = self.export("ours", "there", form="nanogpt")["notices"]
+        self.assertTrue(any("train.groups" in line for line in notices), notices)
+        self.assertFalse((self.folder / "there" / "optimizer.safetensors").exists())
+
+    def test_a_hostile_folder_is_refused_in_one_line(self):
+        self.trained(iters=2)
+        self.export("ours", "there", form="nanogpt")
+        good = (self.folder / "there" / "nanogpt.json").read_text()
+        about = json.loads(good)
+        symbols = about["symbols"]
+        for values, part in [
+                ({"format": "gpt"}, "format"), ({"version": 2}, "version"), ({"iter_num": -1}, "iter_num"), ({"iter_num": 1.5}, "iter_num"),
+                ({"symbols": symbols[:-1]}, "vocab_size"), ({"symbols": [symbols[1], *symbols[1:]]}, "twice"), ({"symbols": ["ab", *symbols[1:]]}, "single"),
+                ({"symbols": [3, *symbols[1:]]}, "single"), ({"symbols": {}}, "symbols"), ({"config": []}, "config"), ({"config": {"batch_size": "many"}}, "batch_size"),
+                ({"config": {"learning_rate": -1}}, "learning_rate"), ({"model_args": {**about["model_args"], "n_layer": 1 << 60}}, "n_layer"),
+                ({"model_args": {**about["model_args"], "n_head": 3}}, "n_head"), ({"model_args": {**about["model_args"], "bias": "yes"}}, "bias"),
+                ({"model_args": {**about["model_args"], "bias": True}}, "model.safetensors"),
+                ({"model_args": {**about["model_args"], "n_layer": 1}}, "model.safetensors"), ({"model_args": 3}, "model_args")]:
+            with self.subTest(values=str(values)[:60]):
+                self.change("there", "nanogpt.json", **values)
+                self.assertIn(part, self.fail_with(65, "import", "there", "--run", "back"))
+                self.assertFalse((self.folder / "back").exists())
+                self.write("there/nanogpt.json", good)
+        self.write("there/nanogpt.json", "[" * 100000)
+        self.fail_with(65, "import", "there", "--run", "back")
+        self.write("there/nanogpt.json", good)
+        moments = self.folder / "there" / "optimizer.safetensors"
+        moments.write_bytes(moments.read_bytes()[:-8])
+        self.assertIn("optimizer.safetensors", self.fail_with(65, "import", "there", "--run", "back"))
+
+
+class ScriptsTest(ExchangeTest):
+    """Needs torch."""
+
+    def setUp(self):
+        super().setUp()
+        if not packages("torch"):
+            self.skipTest("torch is not here")
+
+    def script(self, name, *arguments):
+        return subprocess.run([sys.executable, SOURCE / "scripts" / name, *map(str, arguments)], cwd=self.folder, capture_output=True, text=True,
+                              timeout=120, check=False)
+
+    def test_both_scripts_in_turn_give_the_same_files(self):
+        self.train("ours", "nanogpt-cpu", 5, *SIZE, "--bias", "true")
+        self.export("ours", "there", form="nanogpt")
+        for name, *arguments in [("chargpt_to_nanogpt.py", "there", "pt"), ("nanogpt_to_chargpt.py", "pt/ckpt.pt", "pt/meta.pkl", "again")]:
+            process = self.script(name, *arguments)
+            self.assertEqual(process.returncode, 0, process.stderr)
+        for run, folder in [("one", "there"), ("two", "again")]:
+            self.succeed("import", folder, "--run", run, "--text", SAMPLE_TEXT, "--quiet")
+        one, two = ({path.name: path.read_bytes() for path in (self.folder / run / "checkpoints" / "step-00000005").iterdir()} for run in ("one", "two"))
+        for name in ("model.safetensors", "optimizer.safetensors", "vocab.json"):
+            self.assertEqual(one[name], two[name], name)
+        self.assertIn("exists already", self.script("chargpt_to_nanogpt.py", "there", "pt").stderr)
+
+    def test_pickles_that_run_code_are_refused(self):
+        class Attack:
+            def __reduce__(self):
+                return os.mkdir, ("attacked",)
+        self.train("ours", "nanogpt-cpu", 2, *SIZE)
+        self.export("ours", "there", form="nanogpt")
+        self.assertEqual(self.script("chargpt_to_nanogpt.py", "there", "pt").returncode, 0)
+        attack = pickle.dumps(Attack())
+        for checkpoint, meta in [("pt/ckpt.pt", attack), (attack, "pt/meta.pkl"), ("pt/ckpt.pt", b"\x80\x04N."), (b"PK", "pt/meta.pkl")]:
+            with self.subTest(checkpoint=checkpoint):
+                paths = []
+                for name, content in [("c.pt", checkpoint), ("m.pkl", meta)]:
+                    if isinstance(content, bytes):
+                        self.write(name, "")
+                        (self.folder / name).write_bytes(content)
+                    paths.append(name if isinstance(content, bytes) else content)
+                process = self.script("nanogpt_to_chargpt.py", *paths, "out")
+                self.assertEqual(process.returncode, 65, process.stderr)
+                self.assertEqual(len(process.stderr.splitlines()), 1)
+                self.assertFalse((self.folder / "out").exists())
+        self.assertFalse((self.folder / "attacked").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
