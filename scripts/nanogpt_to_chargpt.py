@@ -14,6 +14,7 @@ import os
 import pickle
 import shutil
 import sys
+import warnings
 
 import torch
 
@@ -188,6 +189,7 @@ def convert(checkpoint_path, meta_path, out):
     if os.path.exists(out):
         raise Refused(f"{out} exists already: name a folder that does not")
     symbols = read_symbols(meta_path)
+    warnings.simplefilter("ignore")  # of torch about old or odd pickles: what is not plain is refused below
     try:
         checkpoint = torch.load(checkpoint_path, map_location="cpu", weights_only=True)
     except OSError:

@@ -32,7 +32,7 @@ def chargpt(*arguments, text=b""):
 
 def facts_of(run):
     """Block size and the id that a text starts from, of the run's best checkpoint."""
-    checkpoint = pathlib.Path(json.loads(chargpt("eval", run, "--text", SOURCE / "data" / "sample.txt", "--json", "--quiet"))["checkpoint"]["path"])
+    checkpoint = pathlib.Path(json.loads(chargpt("inspect", run, "--checkpoint", "best", "--json", "--quiet"))["path"])
     config, state = (json.loads((checkpoint / name).read_text()) for name in ("config.json", "state.json"))
     return config["model"]["block_size"], state["start_symbol"]
 

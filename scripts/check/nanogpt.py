@@ -11,18 +11,20 @@
 2. chargpt trains one; `chargpt export --format nanogpt` and scripts/chargpt_to_nanogpt.py bring it there, where sample.py writes with it
    and train.py goes on with it.
 Each time the same weights score the same text on both sides (limit 1e-5 nats), and both train on from the same moments, with the windows
-that `chargpt resume` draws (limit 1e-4 a loss). Prints a table; exit status 1 where a limit is passed. Needs torch.
+that `chargpt resume` draws (limit 1e-4 a loss). Prints a table; exit status 1 where a limit is passed. Needs torch, and what nanoGPT needs (tiktoken).
 
 $CHARGPT is the program (default build/chargpt).
 """
 
 import argparse
+import contextlib
 import importlib.util
 import json
 import math
 import os
 import pathlib
 import pickle
+import re
 import shutil
 import subprocess
 import sys
@@ -111,16 +113,17 @@ class NanoGpt:
         checkpoint = torch.load(path, weights_only=True)
         self.step = checkpoint["iter_num"]
         self.config = checkpoint["config"]
-        self.model = module.GPT(module.GPTConfig(**checkpoint["model_args"]))
-        self.model.load_state_dict(checkpoint["model"])
         config = self.config
-        self.optimizer = self.model.configure_optimizers(config["weight_decay"], config["learning_rate"], (config["beta1"], config["beta2"]), "cpu")
+        with contextlib.redirect_stdout(None):  # both tell how many parameters there are
+            self.model = module.GPT(module.GPTConfig(**checkpoint["model_args"]))
+            self.optimizer = self.model.configure_optimizers(config["weight_decay"], config["learning_rate"], (config["beta1"], config["beta2"]), "cpu")
+        self.model.load_state_dict(checkpoint["model"])
         self.optimizer.load_state_dict(checkpoint["optimizer"])
 
     def loss(self, ids):
         with self.torch.no_grad():
             ids = self.torch.tensor([ids])
-            return self.model.eval()(ids[:, :-1], ids[:, 1:])[1].item()
+            return self.model.eval()(ids[:, :-1], ids[:, 1:].contiguous())[1].item()
 
     def rate(self):
         """get_lr of train.py."""
@@ -138,7 +141,7 @@ class NanoGpt:
             for group in self.optimizer.param_groups:
                 group["lr"] = self.rate()
             windows = torch.tensor([tokens[start: start + block + 1].tolist() for start in window_starts(self.step, len(tokens))])
-            loss = self.model(windows[:, :-1], windows[:, 1:])[1]
+            loss = self.model(windows[:, :-1].contiguous(), windows[:, 1:].contiguous())[1]
             loss.backward()
             torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.config["grad_clip"])
             self.optimizer.step()
@@ -161,7 +164,7 @@ class Comparison:
         return run([PROGRAM, *arguments, "--quiet"], self.work)
 
     def row(self, what, figure, limit):
-        print(f"{what:66}  {figure:9.2e}  {limit:.0e}", flush=True)
+        print(f"{what:82}  {figure:9.2e}  {limit:.0e}", flush=True)
         self.held = self.held and figure <= limit
 
     def compare(self, which, name, checkpoint):
@@ -183,7 +186,7 @@ class Comparison:
 
     def from_nanogpt(self, bias):
         out = f"out-{bias}"
-        train_py(self.nanogpt, dataset="text", out_dir=out, device="cpu", compile=False, eval_iters=2, log_interval=20, bias=bias, **SETTINGS)
+        train_py(self.nanogpt, dataset="text", out_dir=out, gradient_accumulation_steps=1, device="cpu", compile=False, eval_iters=2, log_interval=20, bias=bias, **SETTINGS)
         name = f"from-nanogpt-{bias}"
         run([sys.executable, SOURCE / "scripts/nanogpt_to_chargpt.py", self.nanogpt / out / "ckpt.pt", self.nanogpt / "data/text/meta.pkl", name], self.work)
         self.chargpt("import", name, "--text", "text.txt", "--run", f"runs/{name}")
@@ -205,7 +208,10 @@ class Comparison:
         self.row("chargpt's: train.py goes on with it (0: saved anew)", float(checkpoint.stat().st_mtime_ns == before), 0)
         sample = run([sys.executable, "sample.py", "--out_dir=out-ours", "--device=cpu", "--compile=False", "--num_samples=1", "--max_new_tokens=80"], self.nanogpt)
         known = set(self.text) | set("\n-")
-        foreign = [symbol for symbol in sample.split("\n", 2)[-1] if symbol not in known]
+        written = re.split(r"^Loading meta from .*\n", sample, flags=re.MULTILINE)[1]
+        foreign = [symbol for symbol in written if symbol not in known]
+        if len(written) < 80:
+            sys.exit(f"sample.py wrote only this: {sample}")
         self.row("chargpt's: sample.py writes with it (characters not of the text)", float(len(foreign)), 0)
 
 
@@ -219,7 +225,7 @@ def main():
         work = pathlib.Path(folder)
         shutil.copytree(arguments.nanogpt, work / "nanoGPT", ignore=shutil.ignore_patterns(".git"))
         comparison = Comparison(work, arguments.text.read_bytes().decode(), arguments.steps)
-        print(f"{'':66}  {'largest':>9}  limit", flush=True)
+        print(f"{'':82}  {'largest':>9}  limit", flush=True)
         comparison.from_nanogpt(False)
         comparison.from_nanogpt(True)
         comparison.to_nanogpt()
