@@ -59,7 +59,9 @@ void run(const std::vector<std::string>& given) {
   const std::unique_ptr<Options> options = options_of(command);
   if (!options) continue_in_training_half();
   if (options->parse({arguments.begin() + 1, arguments.end()})) return options->run();
-  write_out(help_text(*options, std::string(command.summary), std::string(command.example)));
+  const bool in_short = std::ranges::count(arguments, "--help") == 0;
+  const HelpText help{std::string(command.summary), std::string(command.example)};
+  write_out(in_short ? short_help(*options, help) : full_help(*options, help));
 }
 
 }  // namespace
@@ -67,17 +69,18 @@ void run(const std::vector<std::string>& given) {
 int run_command_line(int argc, char** argv) {
   end_with_parent();
   const std::vector<std::string> arguments(argv + 1, argv + argc);
-  const bool verbose = std::find(arguments.begin(), arguments.end(), "--verbose") != arguments.end();
+  const auto given = [&](const char* flag) { return std::ranges::count(arguments, flag) > 0; };
+  const FailureForm form{.verbose = given("--verbose"), .json = given("--json")};
   try {
     run(arguments);
-    return finish_output();
+    return finish_output(form);
   } catch (const Stopped& stopped) {
     return 128 + stopped.signal;
   } catch (const Interrupted&) {
     log_note("stopped before anything began; nothing was changed");
     return 128 + stopping_signal();
   } catch (const std::exception& error) {
-    return report_failure(error, verbose);
+    return report_failure(error, form);
   }
 }
 

@@ -51,6 +51,17 @@ void add_context_option(Options& options, Context& context) {
       "where block_size is under 32)");
 }
 
+void add_unknown_option(Options& options, UnknownPolicy& policy, const std::string& which) {
+  options.choice(
+      "--unknown", {"error", "skip", "replace"}, "error",
+      [&policy](const std::string& name) {
+        policy = name == "skip"      ? UnknownPolicy::skip
+                 : name == "replace" ? UnknownPolicy::replace
+                                     : UnknownPolicy::error;
+      },
+      "what to do with " + which + " that the model has never seen");
+}
+
 std::string context_name(Context context) {
   return name_of(context, contexts());
 }

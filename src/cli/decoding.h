@@ -6,6 +6,7 @@
 #include "cli/options.h"
 #include "generate/generate.h"
 #include "inference/model.h"
+#include "text/vocabulary.h"
 
 namespace chargpt {
 
@@ -13,6 +14,8 @@ namespace chargpt {
 void add_storage_option(Options& options, Storage& storage);
 /// --context
 void add_context_option(Options& options, Context& context);
+/// --unknown: error, skip or replace; `which` characters.
+void add_unknown_option(Options& options, UnknownPolicy& policy, const std::string& which);
 /// As the options take them.
 std::string context_name(Context context);
 std::string storage_name(Storage storage);

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <system_error>
 
@@ -14,8 +15,15 @@ namespace chargpt {
 
 namespace {
 
-int print_failure(const Failure& failure) {
-  log_error(failure.line);
+int print_failure(const Failure& failure, FailureForm form) {
+  using Json = nlohmann::ordered_json;
+  if (form.json)
+    std::fprintf(stderr, "%s\n",
+                 Json{{"error", {{"code", static_cast<int>(failure.code)}, {"message", failure.line}}}}
+                     .dump(-1, ' ', false, Json::error_handler_t::replace)
+                     .c_str());
+  else
+    log_error(failure.line);
   return static_cast<int>(failure.code);
 }
 
@@ -45,17 +53,17 @@ Failure failure_of(const std::exception& error) {
                                   "of `chargpt doctor` (--verbose shows more)"};
 }
 
-int report_failure(const std::exception& error, bool verbose) {
+int report_failure(const std::exception& error, FailureForm form) {
   std::fflush(stdout);
-  if (verbose && dynamic_cast<const Error*>(&error) == nullptr)
+  if (form.verbose && dynamic_cast<const Error*>(&error) == nullptr)
     std::fprintf(stderr, "%s\n", escape_for_terminal(error.what()).c_str());
-  return print_failure(failure_of(error));
+  return print_failure(failure_of(error), form);
 }
 
-int finish_output() {
+int finish_output(FailureForm form) {
   if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return static_cast<int>(ExitCode::ok);
   if (errno == EPIPE) return static_cast<int>(ExitCode::ok);
-  return print_failure({ExitCode::io, std::string("writing to standard output failed: ") + std::strerror(errno)});
+  return print_failure({ExitCode::io, std::string("writing to standard output failed: ") + std::strerror(errno)}, form);
 }
 
 }  // namespace chargpt

@@ -22,10 +22,16 @@ struct Failure {
 /// system refused is 74; anything else is a bug of ours, 70.
 Failure failure_of(const std::exception& error);
 
-/// Prints `chargpt: error: …` (with the backtrace if verbose) and returns the exit code.
-int report_failure(const std::exception& error, bool verbose);
+/// How a failure is told on stderr.
+struct FailureForm {
+  bool verbose = false;  ///< with the backtrace, if there is one
+  bool json = false;     ///< as {"error":{"code":65,"message":"…"}}, the last line of stderr
+};
+
+/// Prints `chargpt: error: …`, or JSON, and returns the exit code.
+int report_failure(const std::exception& error, FailureForm form);
 
 /// Flushes stdout: 0, or the code of an output error (disk full), which is printed.
-int finish_output();
+int finish_output(FailureForm form);
 
 }  // namespace chargpt

@@ -22,7 +22,7 @@ std::size_t line_width() {
 
 std::string option_text(const OptionText& option, std::size_t width) {
   const bool takes_value = !option.positional() && !option.value.empty();
-  std::string left = "  " + (option.letter.empty() ? "" : option.letter + ",") + option.name;
+  std::string left = "  " + (option.letter.empty() ? "" : option.letter + ",") + option.shown_name();
   if (takes_value) left += " " + option.value;
   if (left.size() < name_width)
     left.resize(name_width, ' ');
@@ -57,11 +57,22 @@ std::vector<std::string> groups_of(const Options& options) {
   return groups;
 }
 
+/// "--prompt TEXT  --greedy  …"; empty where none is to be shown.
+std::string names_in(const Options& options, const std::string& group) {
+  std::string names;
+  for (const auto& option : options.all()) {
+    const OptionText& shown = option->text();
+    if (shown.positional() || shown.hidden || shown.group != group) continue;
+    names += (names.empty() ? "" : ", ") + shown.shown_name();
+  }
+  return names;
+}
+
 }  // namespace
 
-std::string help_text(const Options& options, const std::string& summary, const std::string& example) {
+std::string full_help(const Options& options, const HelpText& help) {
   const std::size_t width = line_width();
-  std::string text = summary + "\n\n" + usage(options) + "\n";
+  std::string text = help.summary + "\n\n" + usage(options) + "\n";
   if (const std::string defaults = options.help_defaults(); !defaults.empty())
     text += wrapped(defaults, 0, width) + "\n";
   for (const auto& option : options.all())
@@ -74,7 +85,20 @@ std::string help_text(const Options& options, const std::string& summary, const 
     }
     if (!lines.empty()) text += "\n" + group + ":\n" + lines;
   }
-  return text + "\nExample: " + example + "\n";
+  return text + "\nExample: " + help.example + "\n";
+}
+
+std::string short_help(const Options& options, const HelpText& help) {
+  const std::size_t width = line_width();
+  std::string text = help.summary + "\n\n" + usage(options) + "Example: " + help.example + "\n\n";
+  for (const auto& option : options.all())
+    if (option->text().positional()) text += option_text(option->text(), width);
+  for (const std::string& group : groups_of(options)) {
+    if (group.starts_with(config_groups)) continue;
+    const std::string names = names_in(options, group);
+    if (!names.empty()) text += "\n" + group + ":\n  " + wrapped(names, 2, width);
+  }
+  return text + "\nchargpt " + options.command() + " --help explains them all, with ranges and defaults.\n";
 }
 
 }  // namespace chargpt

@@ -64,6 +64,12 @@ std::string said_here(const std::string& flag) {
 
 }  // namespace
 
+std::string OptionText::shown_name() const {
+  std::string shown = name;
+  std::ranges::replace(shown, '_', '-');
+  return shown;
+}
+
 Option& Option::required() {
   parsed_.required();
   if (text_.several) parsed_.expected(1, most_words);

@@ -29,6 +29,8 @@ struct OptionText {
   bool hidden = false, required = false;
   bool several = false;  ///< a positional argument that takes more than one word
   bool positional() const { return !name.starts_with("-"); }
+  /// With dashes, as people are shown it; underscores, as in the keys of a config, are understood too.
+  std::string shown_name() const;
 };
 
 /// An option, a flag or a positional argument. Declaring functions return the option, so that calls chain.

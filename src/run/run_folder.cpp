@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/quote.h"
 #include "checkpoint/manifest.h"
 #include "run/checkpoints.h"
 #include "run/run_files.h"
@@ -54,10 +55,30 @@ void refuse_what_is_there(const fs::path& folder, bool overwrite) {
   refuse_foreign_files(folder);
 }
 
+/// A model that another program wrote, given in the place of a run.
+void refuse_foreign_model(const fs::path& given) {
+  std::error_code ignored;
+  const auto holds = [&](const char* name) { return fs::exists(given / name, ignored); };
+  const std::string extension = given.extension().string(), shown = printable_path(given);
+  if (extension == ".pt" || extension == ".pth")
+    throw Error(ExitCode::usage, shown +
+                                     " is a checkpoint of PyTorch; nanoGPT's become runs by "
+                                     "scripts/nanogpt_to_chargpt.py and chargpt import");
+  if (extension == ".gguf" || extension == ".bin" || extension == ".onnx")
+    throw Error(ExitCode::usage, shown +
+                                     " is a model of another program; chargpt reads runs of its own, and chargpt "
+                                     "import makes runs of folders of transformers and nanoGPT");
+  const bool of_transformers = holds("config.json") && (holds("tokenizer.json") || holds("tokenizer_config.json"));
+  if (!is_run(given) && (of_transformers || holds("nanogpt.json")))
+    throw Error(ExitCode::usage,
+                shown + " is a model of another program; chargpt import " + shown + " makes a run of it");
+}
+
 }  // namespace
 
 std::string run_meant(const std::string& given) {
   std::error_code ignored;
+  refuse_foreign_model(given);
   const fs::path path = given, in_runs = fs::path("runs") / path, folder = path.parent_path();
   const bool named = path.is_relative() && !given.starts_with('.');
   if (!fs::exists(path, ignored)) return named && fs::is_directory(in_runs, ignored) ? in_runs.string() : given;

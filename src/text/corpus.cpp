@@ -14,6 +14,7 @@
 #include "text/text_files.h"
 #include "text/text_listing.h"
 #include "text/text_source.h"
+#include "text/unknown_characters.h"
 
 namespace chargpt {
 namespace {
@@ -343,6 +344,31 @@ Corpus corpus_from_text(std::string_view utf8, const DataConfig& data, const std
                         const std::optional<Vocabulary>& vocabulary) {
   const std::vector sources = {TextSource::in_memory(source, std::string(utf8))};
   return corpus_in_memory(sources, survey_some(sources, data, vocabulary), data);
+}
+
+Corpus in_vocabulary(const Corpus& corpus, const Vocabulary& vocabulary, UnknownPolicy policy, const std::string& what,
+                     std::string& notice) {
+  const std::vector<char32_t>& characters = corpus.vocabulary().code_points();
+  std::vector<std::int64_t> ids;  // ours by theirs
+  for (const char32_t character : characters) ids.push_back(vocabulary.id_of(character));
+  const std::int64_t replacement = policy == UnknownPolicy::replace ? vocabulary.replacement() : -1;
+  const int width = narrowest_width(vocabulary.size());
+  const auto bytes = std::make_shared<std::vector<std::byte>>();
+  UnknownCharacters unknown;
+  const TokenView all = corpus.all();
+  for (std::int64_t i = 0; i < all.size(); ++i) {
+    const auto theirs = static_cast<std::size_t>(all[i]);
+    if (ids[theirs] < 0) unknown.note(characters[theirs], i);
+    const std::int64_t id = ids[theirs] < 0 ? replacement : ids[theirs];
+    for (int byte = 0; id >= 0 && byte < width; ++byte) bytes->push_back(static_cast<std::byte>(id >> 8 * byte));
+  }
+  if (!unknown.empty() && policy == UnknownPolicy::error)
+    throw Error(ExitCode::data, unknown.message(what, "leave them out, or --unknown skip"));
+  notice = unknown.empty() ? "" : unknown.message(what, outcome_of(policy, vocabulary));
+  if (bytes->empty()) throw Error(ExitCode::data, what + " has no character that the model knows");
+  const TokenView tokens(bytes->data(), width, std::ssize(*bytes) / width);
+  return {vocabulary,       tokens,           bytes,
+          corpus.holdout(), corpus.notices(), std::make_shared<const TextListing>(corpus.listing())};
 }
 
 }  // namespace chargpt

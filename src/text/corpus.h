@@ -94,4 +94,9 @@ void check_splits(const Corpus& corpus, std::int64_t block_size);
 Corpus corpus_from_text(std::string_view utf8, const DataConfig& data, const std::string& source,
                         const std::optional<Vocabulary>& vocabulary = std::nullopt);
 
+/// A corpus in another vocabulary of characters. What that lacks is left out or replaced; `notice` becomes the line
+/// that says so, empty where it lacks nothing. Error data where `policy` is error and it does.
+Corpus in_vocabulary(const Corpus& corpus, const Vocabulary& vocabulary, UnknownPolicy policy, const std::string& what,
+                     std::string& notice);
+
 }  // namespace chargpt

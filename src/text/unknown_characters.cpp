@@ -4,12 +4,23 @@
 #include <utility>
 #include <vector>
 
+#include "base/utf8.h"
 #include "text/vocabulary.h"
 
 namespace chargpt {
 
 void UnknownCharacters::note(char32_t code_point, std::int64_t position) {
-  ++seen_.try_emplace(code_point, Occurrences{position, 0}).first->second.count;
+  note(code_point, position, 1);
+}
+
+void UnknownCharacters::note(char32_t code_point, std::int64_t position, std::int64_t count) {
+  seen_.try_emplace(code_point, Occurrences{position, 0}).first->second.count += count;
+}
+
+std::string outcome_of(UnknownPolicy policy, const Vocabulary& vocabulary) {
+  if (policy == UnknownPolicy::skip) return "they are left out";
+  const std::string symbol = vocabulary.symbol(vocabulary.replacement());
+  return "each is read as " + describe_character(decode_character(symbol).code_point);
 }
 
 std::string UnknownCharacters::message(const std::string& what, const std::string& advice) const {

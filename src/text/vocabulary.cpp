@@ -160,7 +160,7 @@ std::string Vocabulary::decode(const std::vector<std::int64_t>& ids) const {
 }
 
 std::vector<std::int64_t> Vocabulary::encode(std::string_view text, const std::string& what,
-                                             std::optional<UnknownPolicy> policy) const {
+                                             std::optional<UnknownPolicy> policy, std::string* notice) const {
   std::vector<std::int64_t> ids;
   ids.reserve(text.size());
   if (units_ == Units::bytes) {
@@ -168,24 +168,25 @@ std::vector<std::int64_t> Vocabulary::encode(std::string_view text, const std::s
     return ids;
   }
   const SymbolIndex index(code_points_);
-  const std::int64_t replacement = std::max<std::int64_t>({id_of('?') >= 0 ? id_of('?') : id_of(' '), 0});
   UnknownCharacters unknown;
   std::int64_t position = 0;
   const std::size_t used = decode_utf8(text, [&](char32_t code_point) {
     const std::int32_t id = index[code_point];
-    if (id >= 0) {
-      ids.push_back(id);
-    } else if (!policy || policy == UnknownPolicy::error) {
-      unknown.note(code_point, position);
-    } else if (policy == UnknownPolicy::replace) {
-      ids.push_back(replacement);
-    }
+    if (id >= 0) ids.push_back(id);
+    if (id < 0) unknown.note(code_point, position);
+    if (id < 0 && policy == UnknownPolicy::replace) ids.push_back(replacement());
     ++position;
   });
   if (used < text.size()) throw Error(ExitCode::data, bad_prompt(text, used, what));
-  if (!unknown.empty())
+  if (unknown.empty()) return ids;
+  if (!policy || policy == UnknownPolicy::error)
     throw Error(ExitCode::data, unknown.message(what, policy ? "leave them out, or --unknown skip" : "leave them out"));
+  if (notice != nullptr) *notice = unknown.message(what, outcome_of(*policy, *this));
   return ids;
+}
+
+std::int64_t Vocabulary::replacement() const {
+  return std::max<std::int64_t>({id_of('?') >= 0 ? id_of('?') : id_of(' '), 0});
 }
 
 std::int64_t Vocabulary::id_of(char32_t code_point) const {

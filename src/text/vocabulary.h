@@ -33,9 +33,12 @@ class Vocabulary {
   std::string decode(const std::vector<std::int64_t>& ids) const;
   /// Ids of a UTF-8 text. Unknown characters: Error data naming up to three of them, with code point and character
   /// position (0-based), or left out, or replaced by '?' (else ' ', else id 0); the message advises `--unknown skip`
-  /// where the caller has such an option and so names a policy. `what` names the text ("--prompt").
+  /// where the caller has such an option and so names a policy. `what` names the text ("--prompt"). `notice`, if not
+  /// null, becomes the line that says which characters were left out or replaced; empty where none was.
   std::vector<std::int64_t> encode(std::string_view text, const std::string& what,
-                                   std::optional<UnknownPolicy> policy = {}) const;
+                                   std::optional<UnknownPolicy> policy = {}, std::string* notice = nullptr) const;
+  /// The id that stands for unknown characters: that of '?', else of ' ', else 0.
+  std::int64_t replacement() const;
   /// -1 if unknown. For a byte vocabulary the id of that byte value.
   std::int64_t id_of(char32_t code_point) const;
   /// In id order; empty for bytes.

@@ -140,12 +140,16 @@ TEST_CASE("what is missing, twice there, too much or unknown is named") {
 TEST_CASE("help is made of what was declared") {
   Declared declared;
   CHECK_FALSE(declared.options.parse({"--help"}));
-  const std::string help = help_text(declared.options, "plays", "chargpt play r");
+  const std::string help = full_help(declared.options, {"plays", "chargpt play r"});
   CHECK(help.starts_with(
       "plays\n\nUsage: chargpt play RUN [CONFIG...] [OPTIONS]\n\n  RUN                       a run\n"));
   CHECK(help.find("  --color {auto,always,never}\n                            colours (default auto)\n") !=
         std::string::npos);
   CHECK(help.find("\nMachine:\n  --threads INT             threads [0 to 4096] (default 0)\n") != std::string::npos);
-  CHECK(help.find("--top_k") == std::string::npos);
+  CHECK(help.find("--top-k") == std::string::npos);
   CHECK(help.ends_with("\nExample: chargpt play r\n"));
+  const std::string brief = short_help(declared.options, {"plays", "chargpt play r"});
+  CHECK(brief.starts_with("plays\n\nUsage: chargpt play RUN [CONFIG...] [OPTIONS]\nExample: chargpt play r\n"));
+  CHECK(brief.find("\nMachine:\n  --threads\n") != std::string::npos);
+  CHECK(brief.find("--top-k") == std::string::npos);
 }

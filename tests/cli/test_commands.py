@@ -22,7 +22,7 @@ class HelpTest(ProgramTest):
         schema = self.succeed("configs", "--schema").json
         for section in ("data", "model", "train", "eval", "sample"):
             for key in schema["properties"][section]["properties"]:
-                self.assertIn(f"--{key}", out)
+                self.assertIn("--" + key.replace("_", "-"), out)
 
     def test_help_names_the_command_once_and_fits_a_terminal(self):
         self.assertIn("\nUsage: chargpt bench WHAT [CONFIG...] [OPTIONS]\n", self.succeed("bench", "--help").out)
@@ -96,6 +96,28 @@ class UsageTest(ProgramTest):
             self.assertIn(here, self.fail_with(2, "train", f"--init_from={word}", "--text", SAMPLE_TEXT, "--max_iters", "1"))
         self.assertIn("nanogpt-cpu", self.fail_with(2, "train", "config/train_shakespeare_char.py"))
         self.assertIn("--init_from RUN", self.fail_with(2, "train", "out/ckpt.pt"))
+
+    def test_models_of_other_programs_in_the_place_of_a_run_are_answered_with_import(self):
+        self.write("model/config.json", "{}")
+        self.write("model/tokenizer.json", "{}")
+        self.assertIn("chargpt import model", self.fail_with(2, "sample", "model"))
+        self.assertIn("nanogpt_to_chargpt.py", self.fail_with(2, "eval", "out/ckpt.pt"))
+        self.assertIn("chargpt import", self.fail_with(2, "resume", "model.gguf"))
+
+    def test_with_json_an_error_is_an_object_on_stderr(self):
+        for code, arguments in [(66, ["eval", "nothing"]), (2, ["sample"]), (2, ["train", "--n_lyer", "3"])]:
+            outcome = self.run_program(*arguments, "--json")
+            self.assertEqual((outcome.code, outcome.out), (code, ""))
+            error = json.loads(outcome.err.splitlines()[-1])["error"]
+            self.assertEqual(error["code"], code)
+            self.assertEqual(error["message"], self.fail_with(code, *arguments))
+
+    def test_h_is_a_screen(self):
+        for command in ("train", "resume", "compare", "sample", "eval"):
+            screen = self.lines_at(80, command, "-h")
+            self.assertLess(len(screen), 34, command)
+            self.assertTrue(screen[3].startswith("Example: "), screen)
+            self.assertIn(f"chargpt {command} --help", screen[-1])
 
     def test_a_rung_of_the_ladder_is_known_by_its_name(self):
         self.assertEqual(self.succeed("inspect", "bigram", "--json").json, self.succeed("inspect", "ladder/bigram", "--json").json)

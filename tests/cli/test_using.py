@@ -155,6 +155,11 @@ class SampleTest(UsingTest):
                                 "leave them out, or --unknown skip")
         self.assertTrue(self.sample("--prompt", "The☺", "--unknown", "skip", "--tokens", "5").startswith("The"))
 
+    def test_what_becomes_of_unknown_characters_is_said(self):
+        for policy, said in [("skip", "they are left out"), ("replace", "each is read as '?' (U+003F)")]:
+            outcome = self.succeed("sample", self.run_folder, "--prompt", "a\u263ab\u263a", "--unknown", policy, "--tokens", "3")
+            self.assertIn(f"'\u263a' (U+263A) at 1 (2 times); {said}", outcome.err)
+
     def test_a_prompt_longer_than_the_context_is_cropped_with_a_notice(self):
         outcome = self.succeed("sample", self.run_folder, "--prompt", "The " * 30, "--tokens", "5")
         self.assertIn("its last 16 count", outcome.err)
@@ -246,6 +251,20 @@ class EvalTest(UsingTest):
         self.write("other.txt", "The same letters, another text. ")
         figures = self.succeed("eval", self.run_folder, "--text", "other.txt", "--json").json
         self.assertEqual((figures["split"], figures["tokens"]), ("all", 31))
+
+    def test_unknown_characters_of_a_text_are_left_out_or_replaced(self):
+        known, text = "It is the letter of the law. " * 20, "It is\u263a the let\u263ater of the law. " * 20
+        self.write("known.txt", known)
+        self.write("text.txt", text)
+        self.write("replaced.txt", text.replace("\u263a", "?"))
+        self.assertIn("--unknown", self.succeed("eval", "--help").out)
+        self.assertIn("never seen", self.fail_with(65, "eval", self.run_folder, "--text", "text.txt"))
+        for policy, same in [("skip", "known.txt"), ("replace", "replaced.txt")]:
+            ours = self.succeed("eval", self.run_folder, "--text", "text.txt", "--unknown", policy, "--json")
+            self.assertIn("(40 times)", ours.err)
+            self.assertEqual(ours.json["loss"], self.succeed("eval", self.run_folder, "--text", same, "--json").json["loss"])
+        self.write("foreign.txt", "\u263a\u263b" * 50)
+        self.assertIn("no character that the model knows", self.fail_with(65, "eval", self.run_folder, "--text", "foreign.txt", "--unknown", "skip"))
 
     def test_evaluation_has_no_randomness(self):
         self.assertEqual(self.succeed("eval", self.run_folder, "--json").out, self.succeed("eval", self.run_folder, "--json").out)

@@ -38,11 +38,6 @@ struct CompletedCommand {
   Completed argument{};  ///< the first positional one; Kind::none where there is none
 };
 
-std::string dashed(std::string name) {
-  std::ranges::replace(name, '_', '-');
-  return name;
-}
-
 /// "{a,b}" as its words.
 std::vector<std::string> words_of(const std::string& value) {
   std::vector<std::string> words;
@@ -55,7 +50,7 @@ std::vector<std::string> words_of(const std::string& value) {
 }
 
 Completed completed(const OptionText& option) {
-  Completed one{option.positional() ? "" : dashed(option.name),
+  Completed one{option.positional() ? "" : option.shown_name(),
                 option.help.substr(0, option.help.find_first_of(":;("))};
   while (one.help.ends_with(' ')) one.help.pop_back();
   const std::string& name = option.name;

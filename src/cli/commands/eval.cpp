@@ -26,6 +26,7 @@ namespace {
 struct Arguments {
   OutputArguments output;
   ModelUse use;
+  UnknownPolicy unknown = UnknownPolicy::error;
   std::string run, checkpoint, split;
   std::vector<std::string> text;
   std::int64_t stride = 0;
@@ -59,8 +60,17 @@ Corpus given_corpus(const Arguments& arguments, const LoadedRun& run, const std:
   DataConfig data = data_of(run, split);
   data.text = arguments.text;
   tell_terminal(data.text);
-  return load_corpus(data, id_cache_folder(), run.checkpoint.vocabulary, most_bytes_in_memory,
-                     reading_progress(arguments.output));
+  const Vocabulary& vocabulary = run.checkpoint.vocabulary;
+  const auto load = [&](const std::optional<Vocabulary>& known) {
+    return load_corpus(data, id_cache_folder(), known, most_bytes_in_memory, reading_progress(arguments.output));
+  };
+  if (arguments.unknown == UnknownPolicy::error || vocabulary.units() == Units::bytes) return load(vocabulary);
+  data.max_symbols = std::numeric_limits<std::int64_t>::max();
+  std::string notice;
+  Corpus corpus =
+      in_vocabulary(load(std::nullopt), vocabulary, arguments.unknown, joined(arguments.text, ", "), notice);
+  tell(notice);
+  return corpus;
 }
 
 TokenView chosen_split(const Corpus& corpus, const std::string& name) {
@@ -118,6 +128,7 @@ void add_eval(Options& options) {
       .add("--split", arguments->split,
            "train, val or all (default: val of the run's own text, all of a text given with --text)")
       .one_of({"train", "val", "all"});
+  add_unknown_option(options, arguments->unknown, "characters of --text");
   options
       .add("--stride", arguments->stride,
            "overlapping windows: score only the last STRIDE characters of each; 0: no overlap")

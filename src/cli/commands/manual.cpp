@@ -41,7 +41,7 @@ std::string heading(const std::string& name) {
 }
 
 std::string described(const OptionText& option) {
-  std::string text = ".TP\n.B " + escaped(option.name);
+  std::string text = ".TP\n.B " + escaped(option.shown_name());
   std::ranges::replace(text, '_', '-');
   if (!option.letter.empty()) text += ", " + escaped(option.letter);
   if (!option.positional() && !option.value.empty()) text += " \\fI" + escaped(option.value) + "\\fR";

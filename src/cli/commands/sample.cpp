@@ -19,6 +19,7 @@
 #include "cli/loaded_run.h"
 #include "cli/print_json.h"
 #include "cli/print_text.h"
+#include "cli/run_text.h"
 #include "generate/filters.h"
 #include "generate/generate.h"
 #include "generate/stop.h"
@@ -35,8 +36,9 @@ namespace {
 struct Arguments {
   OutputArguments output;
   ModelUse use;
+  UnknownPolicy unknown = UnknownPolicy::error;
   ConfigArguments config;
-  std::string run, checkpoint, prompt, prompt_file, unknown = "error", dash;
+  std::string run, checkpoint, prompt, prompt_file, dash;
   const Option *seed_option = nullptr, *prompt_option = nullptr, *file_option = nullptr;  ///< whether they were given
   Context context = Context::automatic;
   std::vector<std::string> stop;
@@ -61,11 +63,6 @@ std::string prompt_text(const Arguments& arguments) {
   return text.starts_with("\xEF\xBB\xBF") ? text.substr(3) : text;  // as a training text, without its byte order mark
 }
 
-UnknownPolicy unknown_policy(const std::string& name) {
-  if (name == "skip") return UnknownPolicy::skip;
-  return name == "replace" ? UnknownPolicy::replace : UnknownPolicy::error;
-}
-
 /// Prompt ids; without a prompt a start symbol that is not printed: newline, or else the first symbol.
 std::vector<std::int64_t> prompt_ids(const Arguments& arguments, const LoadedRun& run, std::string& shown) {
   const Vocabulary& vocabulary = run.checkpoint.vocabulary;
@@ -73,7 +70,9 @@ std::vector<std::int64_t> prompt_ids(const Arguments& arguments, const LoadedRun
   const std::string what = !arguments.prompt_file.empty() ? arguments.prompt_file
                            : arguments.dash == "-"        ? std::string("standard input")
                                                           : std::string("--prompt");
-  std::vector<std::int64_t> ids = vocabulary.encode(text, what, unknown_policy(arguments.unknown));
+  std::string notice;
+  std::vector<std::int64_t> ids = vocabulary.encode(text, what, arguments.unknown, &notice);
+  tell(notice);
   shown = vocabulary.decode(ids);
   if (ids.empty()) ids.push_back(run.checkpoint.state.start_symbol);
   const auto block_size = static_cast<std::size_t>(run.model->block_size());
@@ -214,8 +213,7 @@ void converse(const Arguments& arguments, LoadedRun& run, const SampleConfig& sa
     std::fflush(stdout);
     if (!std::getline(std::cin, line)) break;
     try {
-      const std::vector<std::int64_t> ids =
-          vocabulary.encode(line + "\n", "the line", unknown_policy(arguments.unknown));
+      const std::vector<std::int64_t> ids = vocabulary.encode(line + "\n", "the line", arguments.unknown);
       said.insert(said.end(), ids.begin(), ids.end());
     } catch (const Error& error) {
       log_warning(error.what());
@@ -297,8 +295,7 @@ void add_sample(Options& options) {
   add_checkpoint_option(options, arguments->checkpoint);
   add_weights_option(options, arguments->use.weights);
   options.add("--stop", arguments->stop, "end a sample before this string; may be repeated");
-  options.add("--unknown", arguments->unknown, "what to do with prompt characters the model has never seen")
-      .one_of({"error", "skip", "replace"});
+  add_unknown_option(options, arguments->unknown, "prompt characters");
   options.flag("--greedy", arguments->greedy, "always the most probable character (temperature 0)");
   arguments->seed_option =
       &options.add("--seed", arguments->seed, "seed of the random draws; sample i has its own stream (seed, i)")

@@ -14,6 +14,7 @@
 #include "base/files.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
+#include "cli/decoding.h"
 #include "cli/loaded_run.h"
 #include "cli/print_json.h"
 #include "cli/print_text.h"
@@ -44,7 +45,8 @@ constexpr std::uint64_t most_scored_bytes = std::uint64_t{1} << 30;
 struct Arguments {
   OutputArguments output;
   ModelUse use;
-  std::string run, checkpoint, file, html, unknown = "error";
+  UnknownPolicy unknown = UnknownPolicy::error;
+  std::string run, checkpoint, file, html;
   std::int64_t show = 2000, candidates = 0;
   bool csv = false;
 };
@@ -58,11 +60,6 @@ struct Score {
   std::vector<MeanLoss> by_context, by_class;
   std::vector<LineLoss> lines;
 };
-
-UnknownPolicy unknown_policy(const std::string& name) {
-  if (name == "skip") return UnknownPolicy::skip;
-  return name == "replace" ? UnknownPolicy::replace : UnknownPolicy::error;
-}
 
 /// Of a file, or of all the files of a folder or pattern.
 std::string text_of(const Arguments& arguments, const LoadedRun& run) {
@@ -87,7 +84,9 @@ void read_text(const Arguments& arguments, const LoadedRun& run, Score& score) {
   score.name = piped ? "standard input" : arguments.file;
   tell_terminal({arguments.file});
   const std::string text = piped ? std::string(std::istreambuf_iterator<char>(std::cin), {}) : text_of(arguments, run);
-  score.ids = run.checkpoint.vocabulary.encode(text, score.name, unknown_policy(arguments.unknown));
+  std::string notice;
+  score.ids = run.checkpoint.vocabulary.encode(text, score.name, arguments.unknown, &notice);
+  tell(notice);
   if (score.ids.empty()) throw Error(ExitCode::data, score.name + " has no characters to score");
 }
 
@@ -283,8 +282,7 @@ void add_score(Options& options) {
   options.flag("--csv", arguments->csv, "stdout is one row per character: place, character, loss");
   options.add("--candidates", arguments->candidates, "with --json: the most probable characters at each place")
       .non_negative();
-  options.add("--unknown", arguments->unknown, "what to do with characters the model has never seen")
-      .one_of({"error", "skip", "replace"});
+  add_unknown_option(options, arguments->unknown, "characters");
   add_checkpoint_option(options, arguments->checkpoint);
   add_weights_option(options, arguments->use.weights);
   options.add("--threads", arguments->use.threads, "threads; 0: one per physical core").non_negative();

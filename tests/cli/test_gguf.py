@@ -1,0 +1,95 @@
+"""Exports for llama.cpp."""
+
+import struct
+import subprocess
+import sys
+import unittest
+
+from exchange import MODELS, SIZE, ExchangeTest, packages
+from program import SOURCE
+
+FORMATS = {4: "<I", 6: "<f", 7: "<?"}
+HELD = {"gpt2": [*MODELS["gpt2"]], "gpt2-biases": [*MODELS["gpt2-biases"]], "llama": [*MODELS["llama"]],
+        "qwen3": ["standard", "--activation", "swiglu", "--norm_gain", "true", "--head_size", "10"]}
+
+
+class File:
+    """A GGUF file as docs/gguf.md describes it: `values`, and `tensors` as (dimensions, bytes)."""
+
+    def __init__(self, data):
+        self.data, self.at = data, 4
+        assert data[:4] == b"GGUF"
+        self.version, tensors, values = self.number("<I"), self.number("<Q"), self.number("<Q")
+        self.values = {self.text(): self.value(self.number("<I")) for _ in range(values)}
+        found = [(self.text(), [self.number("<Q") for _ in range(self.number("<I"))], self.number("<I"), self.number("<Q")) for _ in range(tensors)]
+        begin = (self.at + 31) // 32 * 32
+        self.tensors = {}
+        for name, dimensions, kind, offset in found:
+            size = 4
+            for dimension in dimensions:
+                size *= dimension
+            assert kind == 0 and offset % 32 == 0 and begin + offset + size <= len(data)
+            self.tensors[name] = dimensions, data[begin + offset: begin + offset + size]
+
+    def number(self, form):
+        value = struct.unpack_from(form, self.data, self.at)[0]
+        self.at += struct.calcsize(form)
+        return value
+
+    def text(self):
+        length = self.number("<Q")
+        self.at += length
+        return self.data[self.at - length: self.at].decode()
+
+    def value(self, kind):
+        if kind == 8:
+            return self.text()
+        if kind == 9:
+            inner, count = self.number("<I"), self.number("<Q")
+            return [self.value(inner) for _ in range(count)]
+        return self.number(FORMATS[kind])
+
+
+class GgufTest(ExchangeTest):
+    def exported(self, name, config, *options):
+        self.train(name, config, 3, *SIZE, *options)
+        self.export(name, f"{name}.gguf", form="gguf")
+        return File((self.folder / f"{name}.gguf").read_bytes())
+
+    def test_the_file_holds_the_options_symbols_and_tensors(self):
+        self.write("text.txt", "\t\n a\\b\u00e9\u2028\U0001f469" * 500)
+        file = self.exported("model", "nanogpt-cpu", "--text", "text.txt")
+        self.assertEqual(file.values["general.architecture"], "gpt2")
+        self.assertEqual([file.values[f"gpt2.{key}"] for key in ("context_length", "embedding_length", "block_count", "feed_forward_length")], [48, 16, 2, 64])
+        self.assertEqual(file.values["tokenizer.ggml.tokens"], ["\\x09", "\\x0a", " ", "\\\\", "a", "b", "\u00e9", "\u2028", "\U0001f469"])
+        self.assertEqual(file.tensors["token_embd.weight"][0], [16, 9])
+        self.assertEqual(file.tensors["blk.1.attn_qkv.weight"][0], [16, 48])
+        self.assertEqual(file.tensors["blk.0.ffn_up.bias"], ([64], bytes(256)))
+        self.assertNotIn("output.weight", file.tensors)
+
+    def test_bytes_are_spelled_as_bytes(self):
+        tokens = self.exported("model", "nanogpt-cpu", "--units", "bytes").values["tokenizer.ggml.tokens"]
+        self.assertEqual(len(tokens), 256)
+        self.assertEqual([tokens[i] for i in (0, 65, 92, 200)], ["\\x00", "A", "\\\\", "\\xc8"])
+
+    def test_what_llama_cpp_does_not_compute_is_refused(self):
+        for option, arguments in {"model.conv_places": ["default"], "model.activation": ["standard"],
+                                  "model.attention_scale": ["nanogpt-cpu", "--attention_scale", "none"]}.items():
+            with self.subTest(option):
+                run = option.replace(".", "-")
+                self.train(run, arguments[0], 1, *SIZE, *arguments[1:])
+                self.assertIn(option, self.fail_with(2, "export", run, "--format", "gguf", "--out", "out.gguf"))
+        self.assertIn(".gguf", self.fail_with(2, "export", "model-activation", "--format", "gguf", "--out", "out"))
+
+    def test_llama_cpp_computes_what_chargpt_does(self):
+        if not packages("llama_cpp", "numpy"):
+            self.skipTest("llama-cpp-python is not here")
+        for name, options in HELD.items():
+            self.train(name, options[0], 30, *SIZE, *options[1:])
+        process = subprocess.run([sys.executable, SOURCE / "scripts" / "check" / "exports.py", "--format", "gguf", "--windows", "2", *HELD],
+                                 cwd=self.folder, capture_output=True, text=True, timeout=300, check=False)
+        self.assertEqual(process.returncode, 0, process.stdout + process.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
