@@ -52,7 +52,10 @@ class Outcome:
 
     @property
     def error(self):
-        """The one line of a failure, without its prefix."""
+        """The one line of a failure, without its prefix; with --json its message."""
+        last = self.err.splitlines()[-1] if self.err else ""
+        if last.startswith('{"error":'):
+            return json.loads(last)["error"]["message"]
         lines = [line for line in self.err.splitlines() if line.startswith("chargpt: error: ")]
         assert len(lines) == 1, f"expected one error line, got: {self.err!r}"
         return lines[0][len("chargpt: error: "):]
