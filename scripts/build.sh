@@ -1,9 +1,15 @@
 #!/usr/bin/env bash
 # Builds the program, build/chargpt, installing what is missing: packages (as root or through sudo) and LibTorch (privately, in .libtorch).
 # Done again, it does only what has changed.
+#   scripts/build.sh --mpi    also what training by several processes takes: Open MPI, of the distribution
 set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")/.."
 . scripts/setup.sh
 
+case ${1:-} in
+  --mpi) need libopenmpi-dev 'openmpi/mpi.h' openmpi-bin mpirun ;;
+  "") ;;
+  *) fail "unknown argument $1; there is --mpi" ;;
+esac
 build programs
 echo "build/chargpt"

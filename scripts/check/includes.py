@@ -18,11 +18,11 @@ import sys
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 # What links rooms in CMakeLists.txt, and the conditions around it.
-CMAKE = re.compile(r"^[ \t]*(?:chargpt_(?P<kind>room|program)\((?P<words>[^()]*)\)|if\((?P<condition>.*)\)|(?P<end>endif)\(\))", re.MULTILINE)
+CMAKE = re.compile(r"^[ \t]*(?:chargpt_(?P<kind>room|program|module)\((?P<words>[^()]*)\)|if\((?P<condition>.*)\)|(?P<end>endif)\(\))", re.MULTILINE)
 DRAWING = re.compile(r"^```mermaid\n.*?^```\n", re.MULTILINE | re.DOTALL)
 # Libraries of which a room links just those that it includes, by how their headers' names begin.
 LIBRARIES = {"nlohmann/": "nlohmann_json::nlohmann_json", "spdlog/": "spdlog::spdlog", "CLI/": "CLI11::CLI11", "zlib.h": "ZLIB::ZLIB",
-             "lzma.h": "LibLZMA::LibLZMA", "torch/": "LibTorch::LibTorch", "ATen/": "LibTorch::LibTorch", "c10/": "LibTorch::LibTorch"}
+             "lzma.h": "LibLZMA::LibLZMA", "mpi.h": "MPI::MPI_CXX", "torch/": "LibTorch::LibTorch", "ATen/": "LibTorch::LibTorch", "c10/": "LibTorch::LibTorch"}
 PRINTS_OR_EXITS = re.compile(
     r"std::(?:cout|cerr|clog)\b|(?<![\w.>])(?:std::)?(?:printf|fprintf|vprintf|vfprintf|puts|putchar|perror|exit|_exit|_Exit|quick_exit|abort)\s*\(")
 UNPASSED_RANDOMNESS = re.compile(r"\bstd::(?:random_device|mt19937(?:_64)?|\w+_distribution)\b|(?<![\w.>:])(?:std::)?s?rand\s*\(")
@@ -34,7 +34,7 @@ NO_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|R"(?P<mark>\w*)\(.*?\)(?P=mark)"|"(?:\
 class Room:
     """A room, or a program: what CMakeLists.txt says of it, and what its files include."""
     name: str
-    kind: str  # "room" or "program"
+    kind: str  # "room", "program" or "module", which is loaded by one
     source: str  # of a program: main.cpp
     links: list
     light: bool  # built without LibTorch too
@@ -53,7 +53,7 @@ def read_rooms(cmake):
             conditions.pop()
         elif match["kind"]:
             name, *links = match["words"].split()
-            source = links.pop(0) if match["kind"] == "program" else ""
+            source = links.pop(0) if match["kind"] in ("program", "module") else ""
             line = cmake.count("\n", 0, match.start("kind")) + 1
             rooms[source or name] = Room(name, match["kind"], source, links, "CHARGPT_TORCH" not in conditions, line)
         else:
@@ -83,7 +83,7 @@ def offences(path, name, rooms):
         return
     order = list(rooms)
     below = order[:order.index(room_of(name))]
-    is_command_line = room.kind == "program" or room.name in ("cli", "training")
+    is_command_line = room.kind in ("program", "module") or room.name in ("cli", "training")
 
     def at(position):
         return f"src/{name}:{text.count(chr(10), 0, position) + 1}"

@@ -28,6 +28,9 @@ if(TARGET chargpt-training)  # where chargpt looks for it, and where it was buil
   set_target_properties(chargpt-training PROPERTIES INSTALL_RPATH "${LibTorch_LIBRARY_DIRS}")
   install(TARGETS chargpt-training)
 endif()
+if(TARGET chargpt-mpi)
+  install(TARGETS chargpt-mpi LIBRARY DESTINATION ${CMAKE_INSTALL_BINDIR})  # where chargpt-training looks for it
+endif()
 install(TARGETS libchargpt libchargpt_static EXPORT chargptTargets)
 install(FILES src/library/chargpt.h src/library/chargpt.hpp TYPE INCLUDE)
 set(cmake_folder ${CMAKE_INSTALL_LIBDIR}/cmake/chargpt)

@@ -58,7 +58,8 @@ struct RunConditions {
   /// Id that a sample without a prompt starts from: newline, or the text's most frequent.
   std::int64_t start_symbol = 0;
   std::string program_version{}, libtorch_version{}, cpu_capability{}, device{}, engine{};
-  std::int64_t threads = 0;
+  std::int64_t threads = 0;  ///< of each rank
+  std::int64_t ranks = 1;    ///< processes that train it together. Absent from older checkpoints
 };
 
 /// What state.json holds.

@@ -48,6 +48,7 @@ RunConditions conditions_from_json(const StrictObject& object) {
   conditions.device = object.text("device");
   conditions.engine = object.text("engine");
   conditions.threads = object.integer("threads", 0);
+  if (object.has("ranks")) conditions.ranks = object.integer("ranks", 1);
   return conditions;
 }
 
@@ -81,7 +82,8 @@ nlohmann::ordered_json to_json(const RunState& state) {
           {"cpu_capability", state.cpu_capability},
           {"device", state.device},
           {"engine", state.engine},
-          {"threads", state.threads}};
+          {"threads", state.threads},
+          {"ranks", state.ranks}};
 }
 
 RunState run_state_from_json(const nlohmann::json& json, const std::string& source) {

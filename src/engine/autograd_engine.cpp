@@ -40,10 +40,12 @@ class AutogradEngine : public Engine {
   torch::Tensor accumulate_gradients(const GradientInput& input) {
     const double share = 1.0 / static_cast<double>(input.micro_batches.size());
     torch::Tensor total = torch::zeros({}, torch::TensorOptions().dtype(torch::kFloat32).device(device_));
-    DropoutKey key{.seed = input.seed, .step = input.step, .micro_batch = 0};
+    DropoutKey key{.seed = input.seed, .step = input.step, .micro_batch = 0, .first_window = input.share.first};
     for (const WindowBatch& windows : input.micro_batches) {
       if (input.heartbeat) input.heartbeat(key.micro_batch * share);
-      const torch::Tensor loss = cross_entropy(windows, {.dropout = &key}, at::Reduction::Mean) * share;
+      const double part =
+          input.share.all > 0 ? static_cast<double>(windows.B()) / static_cast<double>(input.share.all) : 1;
+      const torch::Tensor loss = cross_entropy(windows, {.dropout = &key}, at::Reduction::Mean) * (share * part);
       if (loss.requires_grad()) loss.backward();
       total += loss.detach();
       ++key.micro_batch;

@@ -127,8 +127,7 @@ class CpuEngine : public Engine {
     table_rows_.reserve_gradients();
     std::atomic<bool> interrupted = false;
     on_threads(threads_, [&](int thread) {
-      train_slice(thread, input.micro_batches, seeds,
-                  [&, thread](double part) { beat(input.heartbeat, thread, part, interrupted); });
+      train_slice(thread, input, seeds, [&, thread](double part) { beat(input.heartbeat, thread, part, interrupted); });
     });
     return std::accumulate(losses_.begin(), losses_.end(), 0.0);
   }
@@ -152,8 +151,9 @@ class CpuEngine : public Engine {
     return {.words = {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)}};
   }
 
-  void train_slice(std::int64_t thread, std::span<const WindowBatch> batches, std::span<const cpu::DropoutSeed> seeds,
+  void train_slice(std::int64_t thread, const GradientInput& input, std::span<const cpu::DropoutSeed> seeds,
                    const Heartbeat& heartbeat) {
+    const std::span<const WindowBatch> batches = input.micro_batches;
     const auto index = static_cast<std::size_t>(thread);
     ForwardBackward& pass = training_passes_[index];
     losses_[index] = 0;
@@ -161,7 +161,9 @@ class CpuEngine : public Engine {
     for (std::size_t i = 0; i < batches.size(); ++i) {
       BatchSlice slice = slice_of(batches[i], i, thread);
       if (slice.windows.B() == 0) continue;
-      const double token_weight = 1.0 / static_cast<double>(batches[i].numel()) / static_cast<double>(batches.size());
+      const std::int64_t tokens = input.share.all > 0 ? input.share.all * batches[i].T : batches[i].numel();
+      const double token_weight = 1.0 / static_cast<double>(tokens) / static_cast<double>(batches.size());
+      slice.elsewhere = input.share.first;
       slice.scale = static_cast<float>(token_weight);
       slice.seed = plan_.dropout.any() ? &seeds[i] : nullptr;
       slice.row_gradients = table_rows_.gradients(i);

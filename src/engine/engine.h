@@ -19,11 +19,18 @@
 
 namespace chargpt {
 
+/// Which windows of each micro-batch an engine is given, where other processes have the rest.
+struct WindowShare {
+  std::int64_t first = 0;  ///< windows before them
+  std::int64_t all = 0;    ///< of the whole micro-batch; 0: they are all there is
+};
+
 /// What the gradients of a step are a function of, beside the weights.
 struct GradientInput {
   std::int64_t step = 0;   ///< finished updates before this one (0 for the first)
   std::uint64_t seed = 0;  ///< of dropout
   std::span<const WindowBatch> micro_batches;
+  WindowShare share = {};    ///< loss and gradients are then this part's contribution to those of the whole step
   Heartbeat heartbeat = {};  ///< between micro-batches, or more often; on the calling thread
 };
 

@@ -112,7 +112,7 @@ DropoutMask Forward::dropout_mask(double rate, std::uint32_t mask, const BatchSl
 /// x (rows, C) *= mask.
 void Forward::dropout(double rate, std::uint32_t mask, const BatchSlice& chunk, float* x) {
   if (rate <= 0 || chunk.seed == nullptr) return;
-  const auto first = static_cast<std::uint64_t>(chunk.first * chunk.windows.T * plan_.n_embd);
+  const auto first = static_cast<std::uint64_t>((chunk.elsewhere + chunk.first) * chunk.windows.T * plan_.n_embd);
   k_.dropout(dropout_mask(rate, mask, chunk), first, rows_, plan_.n_embd, x, row_stride(plan_.n_embd));
 }
 

@@ -34,7 +34,8 @@ enum class DropoutPlace { attention, attention_output, mlp };
 /// Some windows of one micro-batch.
 struct BatchSlice {
   WindowBatch windows{};
-  std::int64_t first = 0;             ///< of the windows, within the micro-batch
+  std::int64_t first = 0;             ///< of the windows, within what this process has of the micro-batch
+  std::int64_t elsewhere = 0;         ///< windows of the micro-batch before those of this process: dropout counts them
   float scale = 0;                    ///< of each token's gradient: 1 / tokens of the whole step
   const DropoutSeed* seed = nullptr;  ///< null: no dropout
   /// Of each table, for every token of the micro-batch: its row, and where the row's gradient is left (tokens, width),
@@ -119,7 +120,7 @@ class Forward {
                   .q = acts.qkv + qkv,
                   .softmax_stats = acts.softmax_stats + (s * plan_.n_head + h) * 2 * T,
                   .mask = drops ? &mask : nullptr,
-                  .first = static_cast<std::uint64_t>(((chunk.first + s) * plan_.n_head + h) * T * T),
+                  .first = static_cast<std::uint64_t>(((chunk.elsewhere + chunk.first + s) * plan_.n_head + h) * T * T),
                   .qkv = qkv,
                   .o = s * T * ldo + h * hs});
       }

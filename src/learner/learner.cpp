@@ -17,7 +17,7 @@ std::shared_ptr<LanguageModel> model_on(const torch::Device& device, const Confi
 }  // namespace
 
 Learner::Learner(const Config& config_in, const Corpus& corpus, const torch::Device& device_in,
-                 const std::string& engine_name)
+                 const std::string& engine_name, Communicator& ranks_in)
     : config(config_in.train),
       device(device_in),
       model(model_on(device, config_in, corpus.vocabulary().size())),
@@ -25,15 +25,22 @@ Learner::Learner(const Config& config_in, const Corpus& corpus, const torch::Dev
       averages(arena, config.ema),
       batches(corpus.train(), config_in.model.block_size, config.batch_size, config.gradient_accumulation_steps,
               config.windows, static_cast<std::uint64_t>(config.seed)),
-      engine(make_engine(engine_name, *model, arena, config)) {}
+      engine(make_engine(engine_name, *model, arena, config)),
+      ranks(ranks_in),
+      scorer(*engine, ranks) {}
 
 StepResult Learner::make_step(std::int64_t step, const Heartbeat& heartbeat) {
   const std::vector<std::int64_t> starts = batches.starts(step);
+  std::vector<WindowBatch> parts = batches.micro_batches(starts);
+  const Part own = part_of(config.batch_size, ranks.ranks(), ranks.rank());
+  for (WindowBatch& part : parts) part = part.part(own.begin, own.size);
   return chargpt::make_step(*engine, arena, config, learning_rate_factor(config, step),
                             {.step = step,
                              .seed = static_cast<std::uint64_t>(config.seed),
-                             .micro_batches = batches.micro_batches(starts),
-                             .heartbeat = heartbeat});
+                             .micro_batches = parts,
+                             .share = share_of(ranks, config.batch_size),
+                             .heartbeat = heartbeat},
+                            ranks);
 }
 
 LearnerSnapshot Learner::snapshot() {

@@ -10,6 +10,7 @@
 #include "config/config.h"
 #include "engine/engine.h"
 #include "learner/batches.h"
+#include "learner/shared_step.h"
 #include "learner/step.h"
 #include "model/language_model.h"
 #include "optimizer/averages.h"
@@ -26,7 +27,9 @@ struct LearnerSnapshot {
 struct Learner {
   /// Fresh weights from (config, seed) on `device`; `config` must outlive it. Errors: usage for options that do not fit
   /// together, and as make_engine.
-  Learner(const Config& config, const Corpus& corpus, const torch::Device& device, const std::string& engine);
+  /// `ranks`, which must outlive it: the processes that share its steps.
+  Learner(const Config& config, const Corpus& corpus, const torch::Device& device, const std::string& engine,
+          Communicator& ranks);
 
   /// Makes step `step` (0-based): a function of weights, moments, averages and that number. The averages do not
   /// follow yet: the step may have to be undone.
@@ -44,6 +47,8 @@ struct Learner {
   AveragedWeights averages;  ///< none if train.ema = 0
   BatchSource batches;
   std::unique_ptr<Engine> engine;
+  Communicator& ranks;
+  SharedScorer scorer;  ///< of the engine, shared by the ranks
 };
 
 }  // namespace chargpt

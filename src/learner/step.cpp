@@ -1,14 +1,22 @@
 #include "learner/step.h"
 
+#include "learner/shared_step.h"
 #include "optimizer/optimizer.h"
 
 namespace chargpt {
 
 StepResult make_step(Engine& engine, ParameterArena& arena, const TrainConfig& train, double lr_factor,
-                     const GradientInput& input) {
-  const Gradients gradients = engine.gradients(input);
+                     const GradientInput& input, Communicator& ranks) {
+  Gradients gradients = engine.gradients(input);
+  if (!ranks.alone()) gradients = summed(ranks, arena, gradients);
   if (gradients.finite) clip_and_update(arena, train, gradients.norm, lr_factor);
   return {.loss = gradients.loss, .grad_norm = gradients.norm, .updated = gradients.finite};
+}
+
+StepResult make_step(Engine& engine, ParameterArena& arena, const TrainConfig& train, double lr_factor,
+                     const GradientInput& input) {
+  OneProcess alone;
+  return make_step(engine, arena, train, lr_factor, input, alone);
 }
 
 }  // namespace chargpt

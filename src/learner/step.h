@@ -1,7 +1,8 @@
-// One step: an engine's gradients, then the update. Between the two is where several processes would sum theirs.
+// One step: an engine's gradients, then the update. Between the two several processes sum theirs.
 #pragma once
 
 #include "engine/engine.h"
+#include "ranks/communicator.h"
 
 namespace chargpt {
 
@@ -11,8 +12,11 @@ struct StepResult {
   bool updated = true;   ///< false where loss or gradient was not finite: weights and moments are as before
 };
 
-/// At `lr_factor` of the rates in `train`. What the input's heartbeat throws drops the update whole: weights and
-/// moments are as before.
+/// At `lr_factor` of the rates in `train`, by the gradients of all ranks' parts together. What the input's heartbeat
+/// throws drops the update whole: weights and moments are as before.
+StepResult make_step(Engine& engine, ParameterArena& arena, const TrainConfig& train, double lr_factor,
+                     const GradientInput& input, Communicator& ranks);
+/// The same of one process.
 StepResult make_step(Engine& engine, ParameterArena& arena, const TrainConfig& train, double lr_factor,
                      const GradientInput& input);
 

@@ -15,7 +15,8 @@ namespace chargpt {
 
 using torch::Tensor;
 
-Tensor dropout_mask(torch::IntArrayRef shape, double rate, std::uint64_t seed, std::uint32_t layer) {
+Tensor dropout_mask(torch::IntArrayRef shape, double rate, std::uint64_t seed, std::uint32_t layer,
+                    std::int64_t begin_element) {
   constexpr std::int64_t words = 4;
   Tensor mask = at::empty(shape, at::kFloat);
   float* const values = mask.mutable_data_ptr<float>();
@@ -23,15 +24,18 @@ Tensor dropout_mask(torch::IntArrayRef shape, double rate, std::uint64_t seed, s
   const auto first_kept = static_cast<std::uint64_t>(std::ldexp(rate, 32));
   const auto kept = static_cast<float>(1.0 / (1.0 - rate));
   const std::array<std::uint32_t, 2> key{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)};
-  at::parallel_for(0, (count + words - 1) / words, 4096, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t block = begin; block < end; ++block) {
-      const auto random =
-          philox({static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32), layer, 0}, key);
-      const std::int64_t first = block * words;
-      const std::int64_t n = std::min(words, count - first);
-      for (std::int64_t i = 0; i < n; ++i) values[first + i] = random[i] >= first_kept ? kept : 0.0F;
-    }
-  });
+  const std::int64_t end_element = begin_element + count;
+  at::parallel_for(
+      begin_element / words, (end_element + words - 1) / words, 4096, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t block = begin; block < end; ++block) {
+          const auto random =
+              philox({static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32), layer, 0}, key);
+          const std::int64_t from = std::max(begin_element, block * words),
+                             to = std::min(end_element, (block + 1) * words);
+          for (std::int64_t i = from; i < to; ++i)
+            values[i - begin_element] = random[static_cast<std::size_t>(i % words)] >= first_kept ? kept : 0.0F;
+        }
+      });
   return mask;
 }
 
@@ -48,16 +52,18 @@ Tensor device_mask(const Tensor& x, double rate, std::uint64_t seed, std::uint32
 }  // namespace
 
 DropoutPass::DropoutPass(const DropoutKey* key) {
-  if (key != nullptr)
-    seed_ = derive_seed(key->seed, Purpose::dropout, static_cast<std::uint64_t>(key->step),
-                        static_cast<std::uint32_t>(key->micro_batch));
+  if (key == nullptr) return;
+  first_window_ = key->first_window;
+  seed_ = derive_seed(key->seed, Purpose::dropout, static_cast<std::uint64_t>(key->step),
+                      static_cast<std::uint32_t>(key->micro_batch));
 }
 
 Tensor DropoutPass::operator()(const Tensor& x, double rate) {
   if (!drops(rate)) return x;
   const std::uint32_t layer = layer_++;
-  if (!x.is_cpu()) return x * device_mask(x, rate, *seed_, layer);
-  return x * dropout_mask(x.sizes(), rate, *seed_, layer).to(x.scalar_type());
+  if (!x.is_cpu()) return x * device_mask(x, rate, *seed_ + static_cast<std::uint64_t>(first_window_), layer);
+  const std::int64_t first = x.dim() > 0 && x.size(0) > 0 ? first_window_ * (x.numel() / x.size(0)) : 0;
+  return x * dropout_mask(x.sizes(), rate, *seed_, layer, first).to(x.scalar_type());
 }
 
 }  // namespace chargpt

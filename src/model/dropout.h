@@ -12,8 +12,10 @@
 namespace chargpt {
 
 /// Float32 mask on the CPU, 0 with probability `rate` and else 1 / (1 - rate): element i takes word i mod 4 of Philox
-/// block i / 4 under (seed, layer), so that the number of threads makes no difference.
-torch::Tensor dropout_mask(torch::IntArrayRef shape, double rate, std::uint64_t seed, std::uint32_t layer);
+/// block i / 4 under (seed, layer), so that the number of threads makes no difference. `first`: the element that the
+/// mask begins with, of a larger one.
+torch::Tensor dropout_mask(torch::IntArrayRef shape, double rate, std::uint64_t seed, std::uint32_t layer,
+                           std::int64_t first = 0);
 
 /// The dropout of one forward pass: its n-th call draws the n-th mask of the key. Source: Srivastava et al. (2014), in
 /// the inverted form that leaves evaluation alone.
@@ -26,6 +28,7 @@ class DropoutPass {
 
  private:
   std::optional<std::uint64_t> seed_;
+  std::int64_t first_window_ = 0;
   std::uint32_t layer_ = 0;
 };
 

@@ -38,6 +38,7 @@ struct DropoutKey {
   std::uint64_t seed = 0;
   std::int64_t step = 0;
   std::int64_t micro_batch = 0;
+  std::int64_t first_window = 0;  ///< windows of the micro-batch before those of this pass
 };
 
 /// What a caller may ask of one forward pass. Default: evaluation, no cache, nothing recorded.

@@ -34,6 +34,8 @@ struct StepEvent {
   std::int64_t step = 0, max_iters = 0;
   double loss = 0, lr = 0, grad_norm = 0, tokens_per_second = 0;
   double seconds = 0;  ///< since process start, summed over resumed processes
+  /// Of the step, spent in summing with other ranks and waiting for them; none where there are none.
+  std::optional<double> rank_seconds = {};
 };
 
 struct EvalEvent {

@@ -103,13 +103,15 @@ void MetricsWriter::on(const PlanEvent& event) {
 void MetricsWriter::on(const StepEvent& event) {
   step_ = event.step;
   if (event.step != 1 && event.step % log_interval_ != 0 && event.step != event.max_iters) return;
-  file_.write(line({{"kind", "train"},
-                    {"step", event.step},
-                    {"loss", figure(event.loss)},
-                    {"lr", figure(event.lr)},
-                    {"grad_norm", figure(event.grad_norm)},
-                    {"tokens_per_second", figure(event.tokens_per_second)},
-                    {"seconds", figure(event.seconds)}}));
+  Row row = {{"kind", "train"},
+             {"step", event.step},
+             {"loss", figure(event.loss)},
+             {"lr", figure(event.lr)},
+             {"grad_norm", figure(event.grad_norm)},
+             {"tokens_per_second", figure(event.tokens_per_second)},
+             {"seconds", figure(event.seconds)}};
+  if (event.rank_seconds) row["rank_seconds"] = figure(*event.rank_seconds);
+  file_.write(line(row));
 }
 
 void MetricsWriter::on(const EvalEvent& event) {

@@ -22,7 +22,8 @@ RunConditions conditions_here(const Learner& learner, const Corpus& corpus, std:
           .cpu_capability = cpu_capability() + (bfloat16 ? " with bfloat16" : ""),
           .device = device_name(learner.device),
           .engine = std::string(learner.engine->name()),
-          .threads = threads};
+          .threads = threads,
+          .ranks = learner.ranks.ranks()};
 }
 
 void refuse_another_text(const Checkpoint& checkpoint, const Corpus& corpus) {
@@ -54,6 +55,7 @@ std::vector<std::string> differing_conditions(const RunConditions& then, const R
   compare("the device", then.device, now.device);
   compare("the engine", then.engine, now.engine);
   compare("the number of threads", then.threads, now.threads);
+  compare("the number of ranks", then.ranks, now.ranks);
   return lines;
 }
 

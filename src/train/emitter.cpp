@@ -6,8 +6,8 @@
 
 namespace chargpt {
 
-RunClock::RunClock(std::function<double()> clock, double process_started)
-    : clock_(clock ? std::move(clock) : steady_seconds), started_(process_started) {}
+RunClock::RunClock(std::function<double()> clock, double process_started, Communicator& ranks)
+    : clock_(clock ? std::move(clock) : steady_seconds), started_(process_started), ranks_(ranks) {}
 
 void RunClock::start() {
   if (started_ <= 0) started_ = now();

@@ -11,6 +11,7 @@
 
 #include "base/heartbeat.h"
 #include "checkpoint/checkpoint.h"
+#include "ranks/communicator.h"
 #include "report/events.h"
 
 namespace chargpt {
@@ -19,10 +20,15 @@ namespace chargpt {
 class RunClock {
  public:
   /// `clock` in seconds, empty: the steady clock. `process_started` on that clock; 0: when start() is called.
-  RunClock(std::function<double()> clock, double process_started);
+  RunClock(std::function<double()> clock, double process_started, Communicator& ranks);
   void start();
   double now() const { return clock_(); }
   double seconds() const { return earlier_ + now() - started_; }
+  /// Rank 0's word on what its clock has measured, as those of others differ: called by all ranks.
+  template <class Value>
+  Value agreed(Value measured) const {
+    return chargpt::agreed(ranks_, measured);
+  }
   /// Continues from the seconds that earlier processes took.
   void count_on_from(double seconds) { earlier_ = seconds; }
 
@@ -30,6 +36,7 @@ class RunClock {
   std::function<double()> clock_;
   double started_ = 0;
   double earlier_ = 0;
+  Communicator& ranks_;
 };
 
 class EventEmitter {

@@ -58,7 +58,7 @@ EvaluationLosses Evaluator::evaluate() {
   const double val_done = averages ? 0.4 : 0.7, train_done = averages ? 0.6 : 1;  // of the work
   EvaluationLosses losses;
   losses.val = validation_loss(0, val_done);
-  losses.train = sampled_loss(*learner_.engine, corpus_.train(), config_.model.block_size, train_windows(),
+  losses.train = sampled_loss(learner_.scorer, corpus_.train(), config_.model.block_size, train_windows(),
                               emitter_.heartbeat("evaluating", val_done, train_done));
   if (!averages) return losses;
   const AveragedWeights::InUse in_use(learner_.averages, learner_.arena);
@@ -70,8 +70,8 @@ double Evaluator::validation_loss(double from, double to) {
   const std::int64_t block_size = config_.model.block_size;
   const Heartbeat beat = emitter_.heartbeat("evaluating", from, to);
   beat(0);
-  if (exact()) return split_loss(*learner_.engine, corpus_.val(), block_size, 0, beat).mean;
-  return sampled_loss(*learner_.engine, corpus_.val(), block_size, val_windows(), beat);
+  if (exact()) return split_loss(learner_.scorer, corpus_.val(), block_size, 0, beat).mean;
+  return sampled_loss(learner_.scorer, corpus_.val(), block_size, val_windows(), beat);
 }
 
 void limit_evaluations_of_long_split(ResolvedConfig& resolved, std::int64_t val_tokens) {

@@ -72,6 +72,7 @@ PaceMeter::PaceMeter(const Config& config, std::int64_t vocab_size, Learner& lea
 
 Pace PaceMeter::measure(std::int64_t step, double seconds, std::int64_t most_steps) {
   Pace pace;
+  seconds = clock_.agreed(seconds);
   const ArenaSnapshot before = learner_.arena.snapshot();
   try {
     pace.seconds_per_step = seconds_per_step(step, seconds, most_steps);
@@ -101,7 +102,7 @@ double PaceMeter::seconds_per_step(std::int64_t step, double seconds, std::int64
     const double begun = clock_.now();
     learner_.make_step(step + after, measured);
     synchronize(learner_.device);
-    return clock_.now() - begun;
+    return clock_.agreed(clock_.now() - begun);
   };
   return measured_seconds_per_step(timed_step, seconds, most_steps);
 }
@@ -117,13 +118,13 @@ double PaceMeter::seconds_per_window() {
   std::vector<float> losses(static_cast<std::size_t>(batch.numel()));
   const Heartbeat measured = emitter_.heartbeat("measuring");
   const auto score = [&] {
-    learner_.engine->score(batch, losses);
+    learner_.scorer.score(batch, losses);
     measured(1);
   };
   score();
   const double begun = clock_.now();
   score();
-  return (clock_.now() - begun) / static_cast<double>(batch.B());
+  return clock_.agreed(clock_.now() - begun) / static_cast<double>(batch.B());
 }
 
 /// Expected: nothing is written before the first step.

@@ -127,7 +127,7 @@ std::int64_t RunLength::measured_steps(PaceMeter& meter, std::int64_t step, std:
   }
   if (limits_evaluations(config_)) limit_evaluations(0);  // by an earlier process
   measure(meter, step);
-  const double left = seconds_left();
+  const double left = clock_.agreed(seconds_left());
   if (left <= 0)
     notice = line_of("train.max_seconds = ", config_.config.train.max_seconds,
                      " leaves no time to train: ", clock_.seconds(), " s had passed before the first step");
@@ -141,7 +141,7 @@ void RunLength::measure(PaceMeter& meter, std::int64_t step) {
   pace_ = meter.measure(step, std::min(most_seconds_of_measuring, part), most_steps_of_measuring);
   if (config_.config.eval.eval_iters > 0) return;
   const std::int64_t batches =
-      evaluated_batches(seconds_left(), *pace_, meter.val_windows(), config_.config.train.batch_size);
+      evaluated_batches(clock_.agreed(seconds_left()), *pace_, meter.val_windows(), config_.config.train.batch_size);
   if (batches == 0) return;
   limit_evaluations(batches);
   meter.measure_evaluation(*pace_);
@@ -169,7 +169,8 @@ double RunLength::seconds_left() const {
 }
 
 bool RunLength::has_time_for(double seconds, std::int64_t step) const {
-  return config_.config.train.max_seconds == 0 || step == 0 || seconds <= seconds_left();
+  if (config_.config.train.max_seconds == 0 || step == 0) return true;
+  return clock_.agreed(seconds <= seconds_left());
 }
 
 bool RunLength::has_time_for_step(std::int64_t step) const {

@@ -76,8 +76,11 @@ struct Trainer::Impl {
   EndEvent end_event() const;
 
   const Config& settings() const { return length.config().config; }
+  bool stopped() const { return ranks.alone() ? emitter.stopped() : stop_agreed; }
   bool evaluation_due() const { return state.step % settings().eval.eval_interval == 0; }
 
+  OneProcess alone;
+  Communicator& ranks;
   const std::int64_t threads;
   const torch::Device device;
   const Corpus corpus;
@@ -85,6 +88,7 @@ struct Trainer::Impl {
   RunClock clock;
   RunLength length;
   RunState state;
+  const std::atomic<bool>* stop;
   EventEmitter emitter;
   Learner learner;
   Evaluator evaluator;
@@ -95,17 +99,20 @@ struct Trainer::Impl {
   std::vector<std::string> notices;  ///< for the plan
   std::optional<PlanEvent> planned;
   std::int64_t evaluated_step = RunProgress::no_step;
+  bool stop_agreed = false;  ///< of several ranks
 };
 
 Trainer::Impl::Impl(ResolvedConfig config, Corpus corpus_in, const TrainerOptions& options)
-    : threads(set_threads(options.threads)),
+    : ranks(options.ranks != nullptr ? *options.ranks : alone),
+      threads(set_threads(options.threads)),
       device(choose_device(options.device)),
       corpus(std::move(corpus_in)),
       memory_bytes(checked_memory(config.config, corpus, device, threads, options)),
-      clock(options.clock, options.process_started),
+      clock(options.clock, options.process_started, ranks),
       length(std::move(config), corpus.train().size(), options.closing, options.settled, clock),
-      emitter(clock, state, options.stop),
-      learner(settings(), corpus, device, options.engine),
+      stop(options.stop),
+      emitter(clock, state, ranks.alone() ? stop : nullptr),  // several ranks end a step together, or not at all
+      learner(settings(), corpus, device, options.engine, ranks),
       evaluator(settings(), corpus, learner, emitter),
       meter(settings(), corpus.vocabulary().size(), learner, evaluator, clock, emitter),
       folder(options.run, emitter),
@@ -195,8 +202,9 @@ Ending Trainer::Impl::run_to_end() {
 }
 
 StepEvent Trainer::Impl::step() {
-  const double begun = clock.now();
+  const double begun = clock.now(), summed_before = ranks.seconds();
   const StepResult result = learner.make_step(state.step, emitter.heartbeat("updating"));
+  stop_agreed = on_any(ranks, stop != nullptr && stop->load());
   if (policy.accepts(result)) learner.averages.follow(learner.arena);
   const double rate = learning_rate_at(settings().train, state.step);
   ++state.step;
@@ -211,7 +219,8 @@ StepEvent Trainer::Impl::step() {
                         .lr = rate,
                         .grad_norm = result.grad_norm,
                         .tokens_per_second = static_cast<double>(tokens_per_step(settings())) / spent,
-                        .seconds = state.seconds};
+                        .seconds = state.seconds,
+                        .rank_seconds = ranks.alone() ? std::nullopt : std::optional(ranks.seconds() - summed_before)};
   emitter.emit(event);
   return event;
 }
@@ -220,7 +229,7 @@ std::optional<Ending> Trainer::Impl::reason_to_end() const {
   const std::int64_t patience = settings().train.patience;
   if (state.step >= state.max_iters) return Ending::finished;
   if (patience > 0 && state.evals_without_improvement >= patience) return Ending::patience;
-  if (emitter.stopped()) return Ending::stopped;
+  if (stopped()) return Ending::stopped;
   if (!length.has_time_for_step(state.step)) return Ending::seconds;
   return std::nullopt;
 }
@@ -254,7 +263,7 @@ void Trainer::Impl::evaluate() {
 }
 
 std::optional<SampleEvent> Trainer::Impl::sample() {
-  if (settings().eval.sample_tokens == 0) return std::nullopt;
+  if (settings().eval.sample_tokens == 0 || !ranks.first()) return std::nullopt;
   return SampleEvent{state.step, sample_text(*learner.model, corpus.vocabulary(), state.start_symbol, settings(),
                                              emitter.heartbeat("sampling"))};
 }

@@ -11,6 +11,7 @@
 #include "checkpoint/checkpoint.h"
 #include "engine/engine.h"
 #include "learner/batches.h"
+#include "ranks/communicator.h"
 #include "report/events.h"
 #include "text/corpus.h"
 #include "train/run_length.h"
@@ -30,6 +31,9 @@ struct TrainerOptions {
   std::function<double()> clock = {};  ///< seconds; empty: the steady clock
   ClosingWork closing = {};            ///< what the caller does after run(), within train.max_seconds
   SettledLength settled = {};          ///< what train.max_seconds comes to, if known: then nothing is measured
+  /// The processes that train the run together; null: this one alone. All have the same config, text and checkpoint;
+  /// rank 0 alone has a run folder and listeners. It must outlive the trainer.
+  Communicator* ranks = nullptr;
 };
 
 class Trainer {

@@ -27,6 +27,7 @@
 #include "training/compare_output.h"
 #include "training/compare_runs.h"
 #include "training/listeners.h"
+#include "training/together.h"
 #include "training/training.h"
 
 namespace chargpt {
@@ -251,6 +252,7 @@ void run_only(const Arguments& arguments, std::vector<ResolvedConfig> configs, c
 }
 
 void run_compare(const Arguments& arguments) {
+  refuse_several_processes("compare", "leave the launcher away, and give --jobs");
   form_of(arguments);
   if (compares_runs(arguments)) return compare_trained(arguments);
   std::vector<ResolvedConfig> configs = configs_of(arguments);

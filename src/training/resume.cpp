@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -141,13 +142,27 @@ void copy_history(const std::filesystem::path& from, const std::filesystem::path
   }
 }
 
+/// A rank beside rank 0, which has the run folder.
+void resume_with_first(const Arguments& arguments, const Checkpoint& checkpoint, const ResolvedConfig& config,
+                       FoundText text, Together& together) {
+  TrainerOptions options = options_to_resume(trainer_options(arguments, {}, together), checkpoint.state);
+  options.closing = work_after_a_run(config.config, text.corpus);
+  Trainer trainer(config, std::move(text.corpus), options);
+  trainer.resume_from(checkpoint);
+  trainer.plan(/*measure=*/true);
+  train_to_end(trainer, {}, arguments, checkpoint.state.step, together);
+}
+
 /// RUN is only read, so its lock is not needed.
-void train_branch(const Arguments& arguments, const std::filesystem::path& run, const Branch& branch) {
+void train_branch(const Arguments& arguments, const std::filesystem::path& run, const Branch& branch,
+                  Together& together) {
   const std::int64_t step = branch.from.state.step;
-  NewRun folder(branch.folder.string(), branch.config.config.name, /*overwrite=*/false);
   FoundText text = text_of_run(branch.from, branch.config.config.data, run, arguments.output);
   log_notices(text.corpus);
-  TrainerOptions options = options_to_resume(trainer_options(arguments, folder.path()), branch.from.state);
+  together.check_same(branch.config, text.corpus);
+  if (!together.first()) return resume_with_first(arguments, branch.from, branch.config, std::move(text), together);
+  NewRun folder(branch.folder.string(), branch.config.config.name, /*overwrite=*/false);
+  TrainerOptions options = options_to_resume(trainer_options(arguments, folder.path(), together), branch.from.state);
   options.closing = work_after_a_run(branch.config.config, text.corpus);
   Trainer trainer(branch.config, std::move(text.corpus), options);
   trainer.resume_from(branch.from);
@@ -158,33 +173,41 @@ void train_branch(const Arguments& arguments, const std::filesystem::path& run, 
   for (const std::string& line : copy_checkpoints(run, branch.from, trainer.config(), folder.path())) log_warning(line);
   tell(keep_text(folder.path(), trainer.corpus()));
   folder.keep();
-  train_to_end(trainer, folder.path(), arguments, step);
+  train_to_end(trainer, folder.path(), arguments, step, together);
 }
 
-void run_resume(const Arguments& arguments) {
+void resume(const Arguments& arguments, Together& together) {
   const auto [run, which] = run_place(arguments.run, arguments.checkpoint);
   refuse_what_is_no_run(run, which);
-  if (const auto branch = branch_of(arguments, run, which)) return train_branch(arguments, run, *branch);
-  const RunLock lock(run);
+  if (const auto branch = branch_of(arguments, run, which)) return train_branch(arguments, run, *branch, together);
+  std::optional<RunLock> lock;
+  if (together.first()) lock.emplace(run);
   std::vector<std::string> notices;
   const Checkpoint checkpoint = load_checkpoint(run, which, /*with_optimizer=*/true, notices);
   log_loading(notices);
   refuse_incomplete_import(run, checkpoint);
-  remove_unfinished_files(run);
-  mark_run(run);
   ResolvedConfig config = checkpoint.config;
   apply_overrides(config, arguments.config.overrides());
   refuse_another_model(checkpoint.config.config, config.config);
   FoundText text = text_of_run(checkpoint, config.config.data, run, arguments.output);
   log_notices(text.corpus);
-  TrainerOptions options = options_to_resume(trainer_options(arguments, run), checkpoint.state);
+  together.check_same(config, text.corpus);
+  if (!together.first()) return resume_with_first(arguments, checkpoint, config, std::move(text), together);
+  remove_unfinished_files(run);
+  mark_run(run);
+  TrainerOptions options = options_to_resume(trainer_options(arguments, run, together), checkpoint.state);
   options.closing = work_after_a_run(config.config, text.corpus);
   Trainer trainer(config, std::move(text.corpus), options);
   trainer.resume_from(checkpoint);
   tell(keep_text(run, trainer.corpus()));
   const std::string problem = go_on_from(run, checkpoint.state);
   if (!problem.empty()) log_warning(problem);
-  train_to_end(trainer, run, arguments, checkpoint.state.step);
+  train_to_end(trainer, run, arguments, checkpoint.state.step, together);
+}
+
+void run_resume(const Arguments& arguments) {
+  Together together(arguments);
+  together.run([&] { resume(arguments, together); });
 }
 
 }  // namespace

@@ -62,12 +62,14 @@ nlohmann::ordered_json to_json(const PlanEvent& plan) {
   return json;
 }
 
-void print_plan(const Arguments& arguments, const ResolvedConfig& config, Corpus corpus) {
-  TrainerOptions options = trainer_options(arguments, {});
+void print_plan(const Arguments& arguments, const ResolvedConfig& config, Corpus corpus, const Together& together) {
+  TrainerOptions options = trainer_options(arguments, {}, together);
   options.closing = work_after_a_run(config.config, corpus);
   Trainer trainer(config, std::move(corpus), options);
   if (!arguments.init_from.empty()) start_from(trainer, arguments);
   const PlanEvent plan = trainer.plan(/*measure=*/true);
+  together.ranks().finish();
+  tell(together.notice(config.config));
   for (const std::string& notice : plan.notices) log_note(notice);
   if (arguments.output.json)
     print_json(to_json(plan));
@@ -75,7 +77,17 @@ void print_plan(const Arguments& arguments, const ResolvedConfig& config, Corpus
     std::fputs(plan_text(plan).c_str(), stdout);
 }
 
-void run_train(const Arguments& arguments) {
+/// A rank beside rank 0, which has the run folder.
+void train_with_first(const Arguments& arguments, const ResolvedConfig& config, Corpus corpus, Together& together) {
+  TrainerOptions options = trainer_options(arguments, {}, together);
+  options.closing = work_after_a_run(config.config, corpus);
+  Trainer trainer(config, std::move(corpus), options);
+  if (!arguments.init_from.empty()) start_from(trainer, arguments);
+  trainer.plan(/*measure=*/true);
+  train_to_end(trainer, {}, arguments, std::nullopt, together);
+}
+
+void train(const Arguments& arguments, Together& together) {
   if (arguments.overwrite && arguments.run.empty())
     throw Error(ExitCode::usage,
                 "--overwrite needs --run DIR, the folder to start over in; without one the run gets a "
@@ -84,13 +96,16 @@ void run_train(const Arguments& arguments) {
   ResolvedConfig config = load_config(arguments.preset, arguments.config.overrides());
   check_model(config);
   choose_text(config);
+  together.refuse_standard_input(config.config);
   Corpus corpus = load_training_corpus(config, arguments.output);
   check_splits(corpus, config.config.model.block_size);
   limit_evaluations_of_long_split(config, corpus.val().size());
-  if (arguments.dry_run) return print_plan(arguments, config, std::move(corpus));
+  together.check_same(config, corpus);
+  if (arguments.dry_run) return print_plan(arguments, config, std::move(corpus), together);
+  if (!together.first()) return train_with_first(arguments, config, std::move(corpus), together);
 
   NewRun run(arguments.run, config.config.name, arguments.overwrite);
-  TrainerOptions options = trainer_options(arguments, run.path());
+  TrainerOptions options = trainer_options(arguments, run.path(), together);
   options.closing = work_after_a_run(config.config, corpus);
   Trainer trainer(config, std::move(corpus), options);
   if (!arguments.init_from.empty()) start_from(trainer, arguments);
@@ -98,12 +113,17 @@ void run_train(const Arguments& arguments) {
   run.begin();
   tell(keep_text(run.path(), trainer.corpus()));
   try {
-    train_to_end(trainer, run.path(), arguments, /*resume_step=*/std::nullopt);
+    train_to_end(trainer, run.path(), arguments, /*resume_step=*/std::nullopt, together);
   } catch (...) {
     if (trainer.state().step > 0 || !list_checkpoints(run.path()).empty()) run.keep();
     throw;
   }
   run.keep();
+}
+
+void run_train(const Arguments& arguments) {
+  Together together(arguments);
+  together.run([&] { train(arguments, together); });
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "cli/version.h"
 #include "engine/device.h"
 #include "inference/model_types.h"
+#include "report/format.h"
 #include "report/log.h"
 #include "report/progress.h"
 #include "text/id_cache.h"
@@ -29,6 +30,10 @@ std::string resume_command(const RunState& state, const std::filesystem::path& r
 
 void add_training_arguments(Options& options, TrainingArguments& arguments) {
   options.add("--engine", arguments.engine, "auto, autograd or cpu");
+  options
+      .add("--rank-timeout", arguments.rank_timeout,
+           "of several processes (mpirun, srun): seconds to wait for one that hangs before all end")
+      .positive();
   arguments.config.add(options, {"data", "model", "train", "eval", "sample"});
   add_device_arguments(options, arguments.device);
   add_output_arguments(options, arguments.output);
@@ -53,12 +58,32 @@ TrainerOptions trainer_options(const TrainingArguments& arguments, const std::fi
   return options;
 }
 
+TrainerOptions trainer_options(const TrainingArguments& arguments, const std::filesystem::path& run,
+                               const Together& together) {
+  TrainerOptions options = trainer_options(arguments, run);
+  options.ranks = &together.ranks();
+  options.threads = together.threads();
+  return options;
+}
+
 void train_to_end(Trainer& trainer, const std::filesystem::path& run, const TrainingArguments& arguments,
-                  std::optional<std::int64_t> resume_step) {
+                  std::optional<std::int64_t> resume_step, Together& together) {
+  if (!together.first()) {
+    const Ending ending = trainer.run();
+    together.ranks().finish();
+    if (ending == Ending::stopped) throw Stopped{stopping_signal()};
+    return;
+  }
   OpenFolder folder(run);
+  together.trains(run);
+  if (const std::string line = together.notice(trainer.config().config); !line.empty()) log_note(line);
   const auto progress = add_listeners(trainer, run, arguments.output, resume_step);
   const Ending ending = trainer.run();
   progress->finish();
+  if (!together.alone())
+    log_note("summing, and waiting for each other, took the ranks " + format_duration(together.ranks().seconds()) +
+             " of " + format_duration(trainer.state().training_seconds) + " of training");
+  together.ranks().finish();
   if (ending == Ending::stopped) {
     log_note("stopped at step " + std::to_string(trainer.state().step) + " and saved; to go on:");
     log_note("  " + resume_command(trainer.state(), folder.path()));

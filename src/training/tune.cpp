@@ -14,6 +14,7 @@
 #include "report/log.h"
 #include "run/run_folder.h"
 #include "training/commands.h"
+#include "training/together.h"
 #include "training/training.h"
 
 namespace chargpt {
@@ -39,6 +40,7 @@ TuneOptions tune_options(const Arguments& arguments) {
 }
 
 void run_tune(const Arguments& arguments) {
+  refuse_several_processes("tune", "leave the launcher away");
   ResolvedConfig config = load_config(arguments.preset, arguments.config.overrides());
   check_model(config);
   choose_text(config);

@@ -191,6 +191,34 @@ TEST_CASE("dropout drops the same elements in both engines, at every place") {
   check_agreement(config, {some_batch(3, 7)});
 }
 
+TEST_CASE("parts of every micro-batch, each computed as a rank would, sum up to the step's loss and gradients") {
+  const Threads threads(2);
+  ModelConfig config = small_config();
+  config.dropout = 0.3;
+  const std::vector<WindowBatch> batches{some_batch(5, 8), some_batch(5, 8, 2)};
+  for (const std::string engine : {"autograd", "cpu"}) {
+    INFO(engine);
+    Subject whole(config, engine), parts(config, engine);
+    disturb(*whole.model);
+    disturb(*parts.model);
+    const Gradients expected = whole.engine->gradients({.step = 3, .seed = 5, .micro_batches = batches});
+    std::vector<torch::Tensor> sums;
+    double loss = 0;
+    for (const auto& [first, size] : {std::pair{0, 2}, std::pair{2, 1}, std::pair{3, 2}}) {
+      const std::vector<WindowBatch> own{batches[0].part(first, size), batches[1].part(first, size)};
+      const GradientInput input{.step = 3, .seed = 5, .micro_batches = own, .share = {.first = first, .all = 5}};
+      loss += parts.engine->gradients(input).loss;
+      for (std::size_t g = 0; g < parts.arena.groups().size(); ++g) {
+        const torch::Tensor part = parts.arena.groups()[g].gradients.clone();
+        first == 0 ? sums.push_back(part) : static_cast<void>(sums[g] += part);
+      }
+    }
+    CHECK(loss == Approx(expected.loss).epsilon(1e-6));
+    for (std::size_t g = 0; g < sums.size(); ++g) parts.arena.groups()[g].gradients.copy_(sums[g]);
+    CHECK(worst_gradient(whole.arena, parts.arena).error <= 1e-5);
+  }
+}
+
 TEST_CASE("evaluation is autograd's within 1e-5, dropout or not, for any number of windows") {
   const Threads threads(2);
   ModelConfig config = small_config();

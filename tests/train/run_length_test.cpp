@@ -56,7 +56,8 @@ TEST_CASE("a resumed run keeps its settled length unless a limit was changed") {
 }
 
 TEST_CASE("epochs alone settle the length at once, and a run that goes on keeps it unless a limit was changed") {
-  const RunClock clock({}, 0);
+  OneProcess alone;
+  const RunClock clock({}, 0, alone);
   const std::int64_t tokens = tokens_per_step(Config());
   const RunLength length(limited(0, 3, 0), 7 * tokens, {}, {}, clock);
   CHECK(length.settled());
@@ -75,7 +76,8 @@ TEST_CASE("epochs alone settle the length at once, and a run that goes on keeps 
 
 TEST_CASE("seconds count over all processes, what follows the run is kept of them, and the first step is made anyhow") {
   double now = 1000;
-  RunClock clock([&now] { return now; }, 0);
+  OneProcess alone;
+  RunClock clock([&now] { return now; }, 0, alone);
   clock.start();
   const RunLength length(limited(5, 0, 10), 1000, {.seconds = 2}, {}, clock),
       endless(limited(5, 0, 0), 1000, {}, {}, clock);

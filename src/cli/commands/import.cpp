@@ -75,8 +75,9 @@ std::string command_to_train_on(const std::string& run, const ImportedModel& mod
 }
 
 void run_import(const Arguments& arguments) {
-  const Format& format = format_at(arguments.path);
-  ImportedModel model = format.read(arguments.path);
+  const fs::path path = arguments.path;
+  const Format& format = format_at(path);
+  ImportedModel model = format.read(path);
   const std::optional<Corpus> corpus = given_text(arguments, model);
   NewRun run(arguments.run.empty() ? arguments.out : arguments.run, model.config.config.name, arguments.overwrite);
   run.begin();

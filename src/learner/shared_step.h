@@ -1,0 +1,31 @@
+// What several processes add to a step and to an evaluation: their parts are summed, so that each has the whole. Knows
+// no run and no transport.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "engine/engine.h"
+#include "ranks/communicator.h"
+
+namespace chargpt {
+
+/// The windows of each micro-batch that this rank computes.
+WindowShare share_of(const Communicator& ranks, std::int64_t batch_size);
+
+/// Parts of the gradients, in the arena, become the whole, the same bits on every rank; those of tables' rows are those
+/// of all ranks, one behind the other. Returns what the whole step's are.
+Gradients summed(Communicator& ranks, ParameterArena& arena, const Gradients& part);
+
+/// Scores windows that every rank is given, each a part of them: all have all losses, with the bits of one process.
+class SharedScorer : public WindowScorer {
+ public:
+  SharedScorer(WindowScorer& own, Communicator& ranks) : own_(own), ranks_(ranks) {}
+  void score(const WindowBatch& windows, std::span<float> losses) override;
+
+ private:
+  WindowScorer& own_;
+  Communicator& ranks_;
+};
+
+}  // namespace chargpt

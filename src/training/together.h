@@ -1,0 +1,57 @@
+// A training that several processes share: how they come together, see that they mean the same run, and end as one.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "checkpoint/checkpoint.h"
+#include "config/load.h"
+#include "ranks/communicator.h"
+#include "text/corpus.h"
+
+namespace chargpt {
+
+struct TrainingArguments;
+
+/// The processes of a training: this one, or those that mpirun or srun has started with it. All but rank 0 are silent.
+class Together {
+ public:
+  /// Joins the others, if there are any. Errors: as join().
+  explicit Together(const TrainingArguments& arguments);
+
+  Communicator& ranks() const { return *ranks_; }
+  bool alone() const { return ranks_->alone(); }
+  bool first() const { return ranks_->first(); }
+  /// Threads of each rank, as many as were asked for; and why so many.
+  std::int64_t threads() const { return threads_; }
+  /// Error usage where a text is standard input, which one rank has.
+  void refuse_standard_input(const Config& config) const;
+  /// Error usage or data, the same line on every rank, unless all were given the same config, text and program, and
+  /// each has a window of every micro-batch.
+  void check_same(const ResolvedConfig& config, const Corpus& corpus) const;
+  /// From here on a failure or a hasty end says how this run goes on.
+  void trains(const std::filesystem::path& run) { *run_ = run; }
+  /// "2 ranks of 4 windows each, 1 thread each (…)"; empty where there is one.
+  std::string notice(const Config& config) const;
+  /// How to go on after a failure; empty where nothing was saved.
+  std::string go_on() const { return go_on_from(*run_); }
+
+  /// Runs `work` on every rank. A failure of one ends all, with its line and its exit code.
+  void run(const std::function<void()>& work) const;
+
+ private:
+  static std::string go_on_from(const std::filesystem::path& run);
+
+  std::shared_ptr<std::filesystem::path> run_ = std::make_shared<std::filesystem::path>();
+  std::unique_ptr<Communicator> ranks_;
+  std::int64_t threads_ = 0;
+  std::string placement_;
+  bool json_ = false;
+};
+
+/// Error usage, told once, where a launcher has started several processes: `command` runs in one.
+void refuse_several_processes(const std::string& command, const std::string& advice);
+
+}  // namespace chargpt

@@ -1,0 +1,155 @@
+"""Training shared by several processes that mpirun has started."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+from program import PROGRAM, QUICK, SAMPLE_TEXT, Outcome, ProgramTest, last_wins
+
+SMALL = ["--n_layer", "2", "--n_head", "2", "--n_embd", "16", "--block_size", "16", "--batch_size", "6", "--log_interval", "1"]
+MODULE = pathlib.Path(PROGRAM).parent / "chargpt-mpi.so"
+ENVIRONMENT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
+
+
+class RanksTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        if shutil.which("mpirun") is None or not MODULE.exists():
+            self.skipTest("mpirun is not here, or the build has no MPI")
+
+    def start(self, ranks, *arguments, program=PROGRAM):
+        words = ["mpirun", "-np", str(ranks), program, *map(str, arguments)]
+        return subprocess.Popen(words, cwd=self.folder, env={**os.environ, **ENVIRONMENT}, stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def together(self, ranks, *arguments, **keywords):
+        process = self.start(ranks, *arguments, **keywords)
+        out, err = process.communicate(timeout=120)
+        return Outcome(subprocess.CompletedProcess([], process.returncode, out, err))
+
+    def training(self, run, *more, iters=24):
+        return last_wins(["train", "nanogpt-cpu", "--run", run, "--max_iters", iters, *QUICK, *SMALL, "--quiet", *more])
+
+    def losses(self, run):
+        rows = map(json.loads, (self.folder / run / "metrics.jsonl").read_text().splitlines())
+        return {row["step"]: row["loss"] for row in rows if row.get("loss") is not None}
+
+    def weights(self, run, step):
+        return (self.folder / run / "checkpoints" / f"step-{step:08}" / "model.safetensors").read_bytes()
+
+    def assert_close(self, one, other, limit=1e-4):
+        self.assertEqual(one.keys(), other.keys())
+        for step, loss in one.items():
+            self.assertAlmostEqual(loss, other[step], delta=limit)
+
+    def test_several_ranks_train_what_one_process_does_and_repeat_their_bits(self):
+        tables = ["--ngram_orders", "[2,3]", "--ngram_rows", "[500,500]", "--groups", '[{"match": "ngram", "optimizer": "sparse_adam"}]']
+        for name, options in {"plain": [], "dropout": ["--dropout", "0.2", "--gradient_accumulation_steps", "2"], "tables": tables,
+                              "autograd": ["--engine", "autograd", "--dropout", "0.2"], "averages": ["--ema", "0.9", "--batch_size", "5"]}.items():
+            with self.subTest(name):
+                self.succeed(*self.training(f"{name}-1", *options))
+                for ranks, run in [(2, f"{name}-2"), (2 if name == "autograd" else 3, f"{name}-3"), (2, f"{name}-again")]:
+                    done = self.together(ranks, *self.training(run, *options))
+                    self.assertEqual(done.code, 0, done.err)
+                    self.assert_close(self.losses(f"{name}-1"), self.losses(run))
+                self.assertEqual(self.weights(f"{name}-2", 24), self.weights(f"{name}-again", 24))
+
+    def test_one_rank_is_a_run_without_a_launcher_bit_for_bit(self):
+        self.succeed(*self.training("alone"))
+        self.assertEqual(self.together(1, *self.training("one")).code, 0)
+        self.assertEqual(self.weights("alone", 24), self.weights("one", 24))
+
+    def test_a_run_goes_on_to_the_same_bits_and_with_another_number_of_ranks_says_so(self):
+        self.together(2, *self.training("whole"))
+        self.together(2, *self.training("halves", iters=12))
+        shutil.copytree(self.folder / "halves", self.folder / "three")
+        self.assertEqual(self.together(2, "resume", "halves", "--max_iters", "24", "--quiet").code, 0)
+        self.assertEqual(self.weights("whole", 24), self.weights("halves", 24))
+        three = self.together(3, "resume", "three", "--max_iters", "24")
+        self.assertIn("the number of ranks was 2 when the checkpoint was written and is 3 now", three.err)
+        self.assertIn("3 ranks, each with 2 of the 6 windows and 1 thread", three.err)
+        self.assert_close(self.losses("whole"), self.losses("three"))
+
+    def test_a_length_in_seconds_is_one_for_all_ranks(self):
+        done = self.together(3, *last_wins([*self.training("run"), "--max_seconds", "3"]))
+        self.assertEqual(done.code, 0, done.err)
+        self.assertTrue((self.folder / "run" / "figures.json").exists())
+
+    def refused(self, code, part, *words):
+        process = subprocess.run(["mpirun", *map(str, words)], cwd=self.folder, env={**os.environ, **ENVIRONMENT}, stdin=subprocess.DEVNULL,
+                                 capture_output=True, timeout=60, check=False)
+        self.assertEqual(process.returncode, code, process.stderr)
+        lines = [line for line in process.stderr.decode().splitlines() if line.startswith("chargpt: error: ")]
+        self.assertEqual(len(lines), 1, process.stderr)
+        self.assertIn(part, lines[0])
+        self.assertFalse((self.folder / "run").exists())
+
+    def test_ranks_that_do_not_belong_together_are_refused_by_one_of_them_and_nothing_is_written(self):
+        def one(*more):
+            return ["-np", "1", PROGRAM, *self.training("run", *more)]
+        self.write("other.txt", "another text " * 500)
+        self.refused(2, "model.n_embd 16 -> 32", *one(), ":", *one("--n_embd", "32"))
+        self.refused(65, "another text than rank 0", *one(), ":", *one("--text", "other.txt"))
+        self.refused(66, "rank 1: ", *one(), ":", *one("--text", "nowhere.txt"))
+        self.refused(2, "3 ranks share train.batch_size = 2", "-np", "3", PROGRAM, *self.training("run", "--batch_size", "2"))
+        self.refused(2, "standard input", "-np", "2", PROGRAM, *self.training("run", "--text", "-"))
+        self.refused(2, "chargpt compare is one", "-np", "2", PROGRAM, "compare", "ladder", "--out", "run")
+
+    def test_a_program_without_mpi_says_so_instead_of_training_twice(self):
+        (self.folder / "bin").mkdir()
+        for name in ("chargpt", "chargpt-training"):
+            shutil.copy(MODULE.parent / name, self.folder / "bin" / name)
+        done = self.together(2, *self.training("run"), program="bin/chargpt")
+        self.assertEqual(done.code, 69, done.err)
+        self.assertEqual(done.err.count("this build has no MPI"), 1)
+        self.assertFalse((self.folder / "run").exists())
+
+    def running(self, run, *more):
+        """Two ranks of a long training that has saved something."""
+        process = self.start(2, *self.training(run, *more, iters=100000))
+        end = time.monotonic() + 30
+        while not (self.folder / run / "checkpoints" / "LATEST").exists():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.02)
+        return process
+
+    def rank_process(self, rank):
+        for process in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                if str(self.folder) == str((process / "cwd").readlink()) and f"OMPI_COMM_WORLD_RANK={rank}".encode() in (process / "environ").read_bytes().split(b"\0"):
+                    return int(process.name)
+            except OSError:
+                continue
+        self.fail(f"no rank {rank}")
+
+    def test_a_rank_that_dies_or_hangs_ends_all_and_the_last_checkpoint_goes_on(self):
+        for name, number, more, code in [("dies", signal.SIGKILL, [], 137), ("hangs", signal.SIGSTOP, ["--rank-timeout", "2"], 74)]:
+            with self.subTest(name):
+                process = self.running(name, *more)
+                os.kill(self.rank_process(1), number)
+                begun = time.monotonic()
+                err = process.communicate(timeout=30)[1].decode()
+                self.assertLess(time.monotonic() - begun, 20)
+                self.assertEqual(process.returncode, code, err)
+                self.assertIn(f"chargpt resume {name} goes on from its last checkpoint", err)
+                last = int((self.folder / name / "checkpoints" / "LATEST").read_text().strip()[-8:])
+                self.assertEqual(self.together(2, "resume", name, "--max_iters", last + 10, "--quiet").code, 0)
+                self.together(2, *self.training(f"{name}-whole", iters=last + 10))
+                self.assertEqual(self.weights(name, last + 10), self.weights(f"{name}-whole", last + 10))
+
+    def test_a_signal_saves_once_and_ends_all(self):
+        process = self.running("run")
+        process.send_signal(signal.SIGUSR1)
+        err = process.communicate(timeout=30)[1].decode()
+        self.assertEqual(process.returncode, 128 + signal.SIGUSR1, err)
+        last = (self.folder / "run" / "checkpoints" / "LATEST").read_text().strip()
+        self.assertEqual(json.loads((self.folder / "run" / "checkpoints" / last / "state.json").read_text())["ended"], "stopped")
+
+
+if __name__ == "__main__":
+    unittest.main()
