@@ -27,12 +27,12 @@ std::int64_t number_of(const char* variable) {
 }
 
 struct Launcher {
-  const char *by, *ranks, *rank;
+  const char *by, *ranks, *rank, *on_machine;
 };
 constexpr Launcher launchers[] = {
-    {"mpirun", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
-    {"mpiexec", "PMI_SIZE", "PMI_RANK"},
-    {"srun", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID"},
+    {"mpirun", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
+    {"mpiexec", "PMI_SIZE", "PMI_RANK", "MPI_LOCALNRANKS"},
+    {"srun", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "SLURM_STEP_TASKS_PER_NODE"},
 };
 
 fs::path module_path() {
@@ -59,6 +59,13 @@ Place own_place() {
   return place;
 }
 
+/// What the environment asks for; 0 threads where it does not.
+Placement asked_for() {
+  for (const char* variable : {"OMP_NUM_THREADS", "SLURM_CPUS_PER_TASK"})
+    if (const std::int64_t threads = number_of(variable); threads > 0) return {threads, variable};
+  return {0, ""};
+}
+
 bool overlap(const Place& a, const Place& b) {
   cpu_set_t both;
   CPU_AND(&both, &a.processors, &b.processors);
@@ -70,7 +77,9 @@ bool overlap(const Place& a, const Place& b) {
 std::optional<Launch> launch() {
   for (const Launcher& launcher : launchers) {
     const std::int64_t ranks = number_of(launcher.ranks), rank = number_of(launcher.rank);
-    if (ranks > 1 && rank >= 0) return Launch{launcher.by, static_cast<int>(rank), static_cast<int>(ranks)};
+    const std::int64_t on_machine = std::max<std::int64_t>(1, number_of(launcher.on_machine));
+    if (ranks > 1 && rank >= 0)
+      return Launch{launcher.by, static_cast<int>(rank), static_cast<int>(ranks), static_cast<int>(on_machine)};
   }
   return std::nullopt;
 }
@@ -92,10 +101,16 @@ std::unique_ptr<Communicator> join(const Launch& launch, const WaitingOptions& w
   return ranks;
 }
 
+std::int64_t threads_beside(const Launch& launch) {
+  if (const Placement asked = asked_for(); asked.threads > 0) return asked.threads;
+  const Place own = own_place();
+  const bool bound = CPU_COUNT(&own.processors) < ::sysconf(_SC_NPROCESSORS_ONLN);
+  return bound ? physical_cores() : std::max<std::int64_t>(1, physical_cores() / launch.on_machine);
+}
+
 Placement placement(Communicator& ranks) {
   const std::vector<Place> places = gathered(ranks, own_place());
-  for (const char* variable : {"OMP_NUM_THREADS", "SLURM_CPUS_PER_TASK"})
-    if (const std::int64_t threads = number_of(variable); threads > 0) return {threads, variable};
+  if (Placement asked = asked_for(); asked.threads > 0) return asked;
   const Place& own = places[static_cast<std::size_t>(ranks.rank())];
   const auto sharing = std::ranges::count_if(places, [&](const Place& other) { return overlap(own, other); });
   const std::int64_t processors = physical_cores();

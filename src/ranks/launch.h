@@ -14,6 +14,7 @@ namespace chargpt {
 struct Launch {
   std::string by;  ///< "mpirun", "srun"
   int rank = 0, ranks = 1;
+  int on_machine = 1;  ///< ranks on this one's machine, as far as the launcher tells
 };
 /// None where no launcher has started this process, or one that started it alone.
 std::optional<Launch> launch();
@@ -29,5 +30,8 @@ struct Placement {
   std::string reason;  ///< "OMP_NUM_THREADS", "2 processors shared by 2 ranks"
 };
 Placement placement(Communicator& ranks);
+/// The same without asking: cores divided by the ranks on this machine, where the launcher tells how many and has bound
+/// none.
+std::int64_t threads_beside(const Launch& launch);
 
 }  // namespace chargpt

@@ -6,7 +6,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <thread>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/quote.h"
@@ -20,6 +22,7 @@
 #include "experiment/compare/target.h"
 #include "experiment/compare/tuned_rates.h"
 #include "experiment/compare/variants.h"
+#include "ranks/launch.h"
 #include "report/format.h"
 #include "report/log.h"
 #include "run/run_folder.h"
@@ -94,6 +97,9 @@ CompareOptions compare_options(const Arguments& arguments, const std::filesystem
   options.equal = enum_value<Equal>(arguments.equal).value_or(Equal::nothing);
   options.out = out;
   options.trainer = trainer_options(arguments, {});
+  const auto launched = arguments.only > 0 ? std::nullopt : launch();
+  options.shared = launched.has_value();
+  if (launched && options.trainer.threads == 0) options.trainer.threads = threads_beside(*launched);
   return options;
 }
 
@@ -251,15 +257,50 @@ void run_only(const Arguments& arguments, std::vector<ResolvedConfig> configs, c
   if (!compare_one(std::move(configs), options, arguments.only, hooks)) throw Stopped{stopping_signal()};
 }
 
+/// One of several processes that a launcher has started; rank 0 alone tells and writes.
+void compare_beside_first(const Arguments& arguments, const std::vector<ResolvedConfig>& configs,
+                          const Launch& launched, const Silence& silence) {
+  CompareOptions options = compare_options(arguments, arguments.out);
+  options.writes = false;
+  constexpr double most_seconds = 60;  // until rank 0 has made it
+  const double begun = steady_seconds();
+  while (!std::filesystem::exists(arguments.out) && steady_seconds() - begun < most_seconds)
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  CompareHooks hooks;
+  hooks.before_run = [](const ComparedRun& run, Trainer& trainer) {
+    keep_text(run.run, trainer.corpus());
+    add_listeners(trainer, run.run, {.quiet = true}, run.resume_step);
+  };
+  try {
+    if (!compare(configs, options, hooks).complete) throw Stopped{stopping_signal()};
+  } catch (const std::exception& error) {
+    silence.tell("rank " + std::to_string(launched.rank) + ": " + failure_of(error).line);
+    throw;
+  }
+}
+
+/// What cannot be shared.
+void check_shared(const Arguments& arguments) {
+  if (arguments.out.empty())
+    throw Error(ExitCode::usage, "a comparison of several processes needs --out DIR, a folder that all of them see");
+  if (arguments.tune_rate > 0)
+    throw Error(ExitCode::usage, "--tune-rate is not shared by several processes; start one, with --jobs");
+}
+
 void run_compare(const Arguments& arguments) {
-  refuse_several_processes("compare", "leave the launcher away, and give --jobs");
   form_of(arguments);
+  const std::optional<Launch> launched = arguments.only > 0 ? std::nullopt : launch();
+  std::optional<Silence> silence;
+  if (launched && launched->rank > 0) silence.emplace();
+  if (silence && compares_runs(arguments)) return;
   if (compares_runs(arguments)) return compare_trained(arguments);
   std::vector<ResolvedConfig> configs = configs_of(arguments);
   check_tuning(arguments, configs);
   std::shared_ptr<ProgressPrinter> progress;
   const CompareHooks hooks = hooks_for(arguments, progress);
   if (arguments.only > 0) return run_only(arguments, std::move(configs), hooks);
+  if (launched) check_shared(arguments);
+  if (silence) return compare_beside_first(arguments, configs, *launched, *silence);
   ResultsFolder folder(arguments.out, "compare", /*goes_on=*/true);
   refuse_foreign_results(folder.path());
   std::vector<TunedRate> rates;

@@ -21,14 +21,6 @@
 namespace chargpt {
 namespace {
 
-/// What this rank would print, nobody reads.
-void be_silent() {
-  const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
-  if (nowhere < 0) return;
-  for (const int output : {STDOUT_FILENO, STDERR_FILENO}) ::dup2(nowhere, output);
-  ::close(nowhere);
-}
-
 std::string text_of(const std::vector<std::byte>& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
@@ -55,6 +47,22 @@ void check_same_as_first(const nlohmann::json& first, const nlohmann::json& othe
 
 }  // namespace
 
+Silence::Silence() : stderr_(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)) {
+  const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+  if (nowhere < 0) return;
+  for (const int output : {STDOUT_FILENO, STDERR_FILENO}) ::dup2(nowhere, output);
+  ::close(nowhere);
+}
+
+Silence::~Silence() {
+  ::close(stderr_);
+}
+
+void Silence::tell(const std::string& line) const {
+  const std::string whole = "chargpt: error: " + line + "\n";
+  [[maybe_unused]] const ssize_t written = ::write(stderr_, whole.data(), whole.size());
+}
+
 Together::Together(const TrainingArguments& arguments) : json_(arguments.output.json) {
   threads_ = arguments.device.threads;
   const auto found = launch();
@@ -68,7 +76,7 @@ Together::Together(const TrainingArguments& arguments) : json_(arguments.output.
     if (first)
       log_warning("another rank does not answer" + (line.empty() ? "" : "; should this job be killed: " + line));
   };
-  if (found->rank > 0) be_silent();
+  if (found->rank > 0) silence_.emplace();
   ranks_ = join(*found, waiting);
   if (threads_ > 0) return;
   const Placement place = placement(*ranks_);
@@ -114,7 +122,8 @@ std::string Together::notice(const Config& config) const {
 void refuse_several_processes(const std::string& command, const std::string& advice) {
   const auto found = launch();
   if (!found) return;
-  if (found->rank > 0) be_silent();
+  std::optional<Silence> silence;
+  if (found->rank > 0) silence.emplace();
   throw Error(ExitCode::usage, found->by + " has started this as " + std::to_string(found->ranks) +
                                    " processes, and chargpt " + command + " is one; " + advice);
 }

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "checkpoint/checkpoint.h"
@@ -14,6 +15,20 @@
 namespace chargpt {
 
 struct TrainingArguments;
+
+/// What a rank beside rank 0 prints, nobody reads, but for what is told in spite of it.
+class Silence {
+ public:
+  Silence();
+  ~Silence();
+  Silence(const Silence&) = delete;
+  Silence& operator=(const Silence&) = delete;
+  /// A line to where stderr was.
+  void tell(const std::string& line) const;
+
+ private:
+  int stderr_;
+};
 
 /// The processes of a training: this one, or those that mpirun or srun has started with it. All but rank 0 are silent.
 class Together {
@@ -49,6 +64,7 @@ class Together {
   std::int64_t threads_ = 0;
   std::string placement_;
   bool json_ = false;
+  std::optional<Silence> silence_;
 };
 
 /// Error usage, told once, where a launcher has started several processes: `command` runs in one.

@@ -60,7 +60,7 @@ TEST_CASE("the text of a run state") {
         R"("rollbacks_in_a_row":0,"rollback_step":-1,"skips_in_a_row":0,"ended":"unknown",)"
         R"("data":{"tokens":1000,"crc64":"fedcba9876543210"},"parameters":3,"start_symbol":1,)"
         R"("program_version":"0.1.0","libtorch_version":"2.13.0","cpu_capability":"AVX2",)"
-        R"("device":"cpu","engine":"autograd","threads":2})");
+        R"("device":"cpu","engine":"autograd","threads":2,"ranks":1})");
   const RunState read = run_state_from_json(to_json(state), "s");
   CHECK(std::isnan(read.val_loss));
   CHECK(std::isinf(read.best_val_loss));
@@ -90,6 +90,16 @@ TEST_CASE("a state of before skips in a row were kept is read as one without the
   CHECK(run_state_from_json(json, "state.json").skips_in_a_row == 99);
 }
 
+TEST_CASE("a state of before processes shared a training is that of one") {
+  nlohmann::json json = to_json(state_of(5));
+  json.erase("ranks");
+  CHECK(run_state_from_json(json, "state.json").ranks == 1);
+  json["ranks"] = 3;
+  CHECK(run_state_from_json(json, "state.json").ranks == 3);
+  json["ranks"] = 0;
+  CHECK(failure_of([&] { run_state_from_json(json, "state.json"); }).code() == ExitCode::data);
+}
+
 TEST_CASE("why a run ended is kept, and not known of a state of before it was, or of a later program's reason") {
   RunState state = state_of(5);
   state.ended = Ending::patience;
@@ -107,6 +117,7 @@ TEST_CASE("every other field must be there") {
   whole.erase("ended");
   whole.erase("training_seconds");
   whole.erase("averaged_val_loss");
+  whole.erase("ranks");
   for (const auto& [name, value] : whole.items()) {
     if (name == "rollbacks") continue;  // says whether the other three are
     nlohmann::json json = whole;

@@ -19,7 +19,7 @@ class ScriptsTest(unittest.TestCase):
         for script in ("build.sh", "train.sh"):
             targets = re.findall(r"^build (\S+)$", (ROOT / "scripts" / script).read_text(encoding="utf-8"), re.MULTILINE)
             self.assertEqual(len(targets), 1, script)
-            self.assertEqual(self.linked_by(targets[0]), {"chargpt", "chargpt-training"}, script)
+            self.assertEqual(self.linked_by(targets[0]) - {"chargpt-mpi.so"}, {"chargpt", "chargpt-training"}, script)  # the third only with MPI
 
 
 if __name__ == "__main__":

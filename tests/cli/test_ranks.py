@@ -2,46 +2,17 @@
 
 import json
 import os
-import pathlib
 import shutil
 import signal
 import subprocess
 import time
 import unittest
 
-from program import PROGRAM, QUICK, SAMPLE_TEXT, Outcome, ProgramTest, last_wins
-
-SMALL = ["--n_layer", "2", "--n_head", "2", "--n_embd", "16", "--block_size", "16", "--batch_size", "6", "--log_interval", "1"]
-MODULE = pathlib.Path(PROGRAM).parent / "chargpt-mpi.so"
-ENVIRONMENT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
+from program import PROGRAM, QUICK, last_wins
+from ranks import ENVIRONMENT, MODULE, RanksCase
 
 
-class RanksTest(ProgramTest):
-    def setUp(self):
-        super().setUp()
-        if shutil.which("mpirun") is None or not MODULE.exists():
-            self.skipTest("mpirun is not here, or the build has no MPI")
-
-    def start(self, ranks, *arguments, program=PROGRAM):
-        words = ["mpirun", "-np", str(ranks), program, *map(str, arguments)]
-        return subprocess.Popen(words, cwd=self.folder, env={**os.environ, **ENVIRONMENT}, stdin=subprocess.DEVNULL,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-
-    def together(self, ranks, *arguments, **keywords):
-        process = self.start(ranks, *arguments, **keywords)
-        out, err = process.communicate(timeout=120)
-        return Outcome(subprocess.CompletedProcess([], process.returncode, out, err))
-
-    def training(self, run, *more, iters=24):
-        return last_wins(["train", "nanogpt-cpu", "--run", run, "--max_iters", iters, *QUICK, *SMALL, "--quiet", *more])
-
-    def losses(self, run):
-        rows = map(json.loads, (self.folder / run / "metrics.jsonl").read_text().splitlines())
-        return {row["step"]: row["loss"] for row in rows if row.get("loss") is not None}
-
-    def weights(self, run, step):
-        return (self.folder / run / "checkpoints" / f"step-{step:08}" / "model.safetensors").read_bytes()
-
+class RanksTest(RanksCase):
     def assert_close(self, one, other, limit=1e-4):
         self.assertEqual(one.keys(), other.keys())
         for step, loss in one.items():
@@ -98,7 +69,8 @@ class RanksTest(ProgramTest):
         self.refused(66, "rank 1: ", *one(), ":", *one("--text", "nowhere.txt"))
         self.refused(2, "3 ranks share train.batch_size = 2", "-np", "3", PROGRAM, *self.training("run", "--batch_size", "2"))
         self.refused(2, "standard input", "-np", "2", PROGRAM, *self.training("run", "--text", "-"))
-        self.refused(2, "chargpt compare is one", "-np", "2", PROGRAM, "compare", "ladder", "--out", "run")
+        self.refused(2, "chargpt tune is one", "-np", "2", PROGRAM, "tune", "quick", "--minutes", "1", "--out", "run")
+        self.refused(2, "needs --out DIR", "-np", "2", PROGRAM, "compare", "ladder", "--max_iters", "5")
 
     def test_a_program_without_mpi_says_so_instead_of_training_twice(self):
         (self.folder / "bin").mkdir()
@@ -109,23 +81,28 @@ class RanksTest(ProgramTest):
         self.assertEqual(done.err.count("this build has no MPI"), 1)
         self.assertFalse((self.folder / "run").exists())
 
-    def running(self, run, *more):
-        """Two ranks of a long training that has saved something."""
-        process = self.start(2, *self.training(run, *more, iters=100000))
+    def comparison(self, out):
+        return ["compare", "ladder/bigram", "nanogpt-cpu", "--vary", "model.dropout=0,0.1", "--seeds", "2", "--max_iters", "30", *QUICK, "--out", out]
+
+    def results(self, out):
+        results = json.loads((self.folder / out / "compare.json").read_text())["results"]
+        return [(config["config"], config["rank"], [(seed["seed"], seed["loss"]) for seed in config["seeds"]]) for config in results]
+
+    def test_a_comparison_gives_each_rank_whole_runs_and_the_table_of_one_process(self):
+        self.succeed(*self.comparison("alone"))
+        together = self.together(3, *self.comparison("together"))
+        self.assertEqual(together.code, 0, together.err)
+        self.assertEqual(self.results("together"), self.results("alone"))
+        process = self.start(3, *self.comparison("broken"))
         end = time.monotonic() + 30
-        while not (self.folder / run / "checkpoints" / "LATEST").exists():
+        while len(list((self.folder / "broken").glob("*/checkpoints/LATEST"))) < 2:
             self.assertLess(time.monotonic(), end)
             time.sleep(0.02)
-        return process
-
-    def rank_process(self, rank):
-        for process in pathlib.Path("/proc").glob("[0-9]*"):
-            try:
-                if str(self.folder) == str((process / "cwd").readlink()) and f"OMPI_COMM_WORLD_RANK={rank}".encode() in (process / "environ").read_bytes().split(b"\0"):
-                    return int(process.name)
-            except OSError:
-                continue
-        self.fail(f"no rank {rank}")
+        os.kill(self.rank_process(2), signal.SIGKILL)
+        process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 137)
+        self.assertEqual(self.together(2, *self.comparison("broken")).code, 0)
+        self.assertEqual(self.results("broken"), self.results("alone"))
 
     def test_a_rank_that_dies_or_hangs_ends_all_and_the_last_checkpoint_goes_on(self):
         for name, number, more, code in [("dies", signal.SIGKILL, [], 137), ("hangs", signal.SIGSTOP, ["--rank-timeout", "2"], 74)]:

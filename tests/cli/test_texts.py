@@ -233,7 +233,7 @@ class TextFromStandardInput(ProgramTest):
     def test_what_cannot_be_is_refused(self):
         self.assertIn("standard input is empty", self.fail_with(65, "train", "--text", "-"))
         self.assertIn("read only once", self.fail_with(2, "train", "--text", "-", "--text", "-"))
-        self.assertIn("cannot read standard input again",
+        self.assertIn("cannot all read standard input",
                       self.fail_with(2, "compare", "ladder/bigram", "--jobs", "2", "--seeds", "2", "--text", "-", *self.LENGTH))
         self.assertIn("standard input is not UTF-8", self.fail_with(65, "train", "--text", "-", stdin=b"caf\xe9 au lait"))
 

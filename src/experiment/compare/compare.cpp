@@ -7,6 +7,7 @@
 #include <deque>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <thread>
 
 #include "base/clock.h"
@@ -68,23 +69,28 @@ void check_options(const std::vector<ResolvedConfig>& configs, const CompareOpti
 
 /// Seconds buy fewer steps on a machine that is shared, and not equally fewer.
 void check_jobs(const std::vector<ResolvedConfig>& configs, const CompareOptions& options) {
-  if (options.jobs == 1) return;
+  if (options.jobs == 1 && !options.shared) return;
+  const std::string jobs = "--jobs " + std::to_string(options.jobs);
+  const std::string who = options.shared ? "a comparison of several processes" : jobs;
+  const std::string otherwise = options.shared ? "start one" : "leave out --jobs";
   if (options.equal == Equal::seconds)
-    throw Error(ExitCode::usage, "--jobs " + std::to_string(options.jobs) +
+    throw Error(ExitCode::usage, who +
                                      " excludes --equal seconds: trainings that share the machine would get fewer "
-                                     "steps for their seconds, and not all alike; leave out --jobs");
+                                     "steps for their seconds, and not all alike; " +
+                                     otherwise);
   for (const ResolvedConfig& resolved : configs)
     if (std::ranges::count(resolved.config.data.text, standard_input_name) > 0)
-      throw Error(ExitCode::usage, "--jobs " + std::to_string(options.jobs) +
-                                       " starts processes that cannot read standard input again; write the text into a "
-                                       "file and give that, or leave out --jobs");
+      throw Error(ExitCode::usage, who +
+                                       " has processes that cannot all read standard input; write the text into a "
+                                       "file and give that, or " +
+                                       otherwise);
   for (const ResolvedConfig& resolved : configs)
     if (resolved.config.train.max_seconds > 0)
-      throw Error(ExitCode::usage,
-                  "--jobs " + std::to_string(options.jobs) + " excludes a length in seconds, and " +
-                      resolved.config.name + " has train.max_seconds = " + shortest(resolved.config.train.max_seconds) +
-                      ": trainings that share the machine would get fewer steps for their "
-                      "seconds, and not all alike; give --max-iters or --max-epochs, or leave out --jobs");
+      throw Error(ExitCode::usage, who + " excludes a length in seconds, and " + resolved.config.name +
+                                       " has train.max_seconds = " + shortest(resolved.config.train.max_seconds) +
+                                       ": trainings that share the machine would get fewer steps for their "
+                                       "seconds, and not all alike; give --max-iters or --max-epochs, or " +
+                                       otherwise);
 }
 
 /// The options' length in place of the config's own.
@@ -132,7 +138,7 @@ class Comparer {
   bool run() {
     if (needs_first()) return run_after_first();
     refuse_other_runs();
-    return options_.jobs > 1 ? run_at_once() : run_in_turn(entries());
+    return options_.jobs > 1 && !options_.shared ? run_at_once() : run_in_turn(entries());
   }
 
   /// One of the runs, while others may be under way beside it. False where it was stopped. Error io where the folder of
@@ -200,7 +206,7 @@ class Comparer {
   bool run_after_first() {
     std::vector<Entry> all = entries();
     refuse_another_run(all.front().about.run, all.front().config.config);
-    if (stopped() || !settle(all.front())) return false;
+    if (!run_in_turn({all.front()})) return false;
     const SeedRun& first = results_.front().seeds.front();
     if (!first.failure.empty())
       throw Error(ExitCode::diverged, "--equal " + std::string(enum_name(options_.equal)) + ": " + names_.front() +
@@ -217,9 +223,38 @@ class Comparer {
   }
 
   bool run_in_turn(std::vector<Entry> entries) {
+    if (options_.shared) return run_beside_others({entries.begin(), entries.end()});
     for (Entry& entry : entries)
       if (stopped() || !settle(entry)) return false;
     return true;
+  }
+
+  /// What another process is training is looked at again, until it has ended there or that process has.
+  bool run_beside_others(std::deque<Entry> left) {
+    std::size_t busy_in_a_row = 0;
+    while (!left.empty()) {
+      if (stopped()) return false;
+      Entry entry = std::move(left.front());
+      left.pop_front();
+      const std::optional<bool> settled = settle_if_free(entry);
+      if (settled.has_value() && !*settled) return false;
+      if (!settled) left.push_back(std::move(entry));
+      busy_in_a_row = settled ? 0 : busy_in_a_row + 1;
+      if (busy_in_a_row >= left.size()) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+    return true;
+  }
+
+  /// As settle(); none where another process has the run.
+  std::optional<bool> settle_if_free(Entry& entry) {
+    place(entry);
+    if (is_locked(entry.about.run)) return std::nullopt;
+    try {
+      return settle(entry);
+    } catch (const Error& error) {
+      if (error.code() != ExitCode::busy || !is_locked(entry.about.run)) throw;  // taken just now
+      return std::nullopt;
+    }
   }
 
   /// Makes the run's folder, also where the comparison's own was renamed.
@@ -486,7 +521,7 @@ Comparison compare(std::vector<ResolvedConfig> configs, const CompareOptions& op
   comparison.notes = comparer.notes();
   comparison.rates = options.rates;
   if (options.target) find_target(comparison, *options.target);
-  write_file_atomically(comparer.out() / "compare.json", to_json(comparison).dump(2) + "\n");
+  if (options.writes) write_file_atomically(comparer.out() / "compare.json", to_json(comparison).dump(2) + "\n");
   return comparison;
 }
 

@@ -43,7 +43,11 @@ struct CompareOptions {
   std::vector<TunedRate> rates = {};  ///< that the configs were given, for the report
   /// Trainings at once, each a process of its own with its share of the threads; excludes every length in seconds.
   std::int64_t jobs = 1;
-  RunStarter start;        ///< needed where jobs > 1
+  RunStarter start;  ///< needed where jobs > 1
+  /// Other processes, on whatever machine, compare the same in the same folder: each trains the runs that no other is
+  /// training, and all have all results in the end. Excludes every length in seconds.
+  bool shared = false;
+  bool writes = true;      ///< OUT/compare.json; of several processes one does
   TrainerOptions trainer;  ///< device, engine, threads, stop, program_version; `run` is set for each run
 };
 
