@@ -102,6 +102,8 @@ TEST_CASE("a candidate above the memory cap is not tried, and a config above it 
   TuneOptions options = options_of(1);
   options.memory = 1;
   CHECK(code_of(slow_config(), options) == ExitCode::memory);
+  options.memory = 0;
+  tune(slow_config(), corpus_of(letters(4000)), options);  // has the process touch what it touches once
   options.memory = resident_memory() + 1'000'000;
   for (const Trial& trial : tune(slow_config(), corpus_of(letters(4000)), options).trials)
     CHECK(trial.config.model.n_embd <= 64);
