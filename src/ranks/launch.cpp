@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/child_process.h"
 #include "base/error.h"
 #include "kernels/processor.h"
 #include "ranks/mpi_module.h"
@@ -75,6 +76,7 @@ bool overlap(const Place& a, const Place& b) {
 }  // namespace
 
 std::optional<Launch> launch() {
+  if (std::getenv(parent_variable) != nullptr) return std::nullopt;  // a process that a rank has started is none
   for (const Launcher& launcher : launchers) {
     const std::int64_t ranks = number_of(launcher.ranks), rank = number_of(launcher.rank);
     const std::int64_t on_machine = std::max<std::int64_t>(1, number_of(launcher.on_machine));

@@ -16,7 +16,7 @@ struct Launch {
   int rank = 0, ranks = 1;
   int on_machine = 1;  ///< ranks on this one's machine, as far as the launcher tells
 };
-/// None where no launcher has started this process, or one that started it alone.
+/// None where no launcher has started this process, or one that started it alone; and for what a rank has started.
 std::optional<Launch> launch();
 
 /// Joins the others, by the library that lies beside the program. Error unavailable where the program was built without

@@ -97,7 +97,7 @@ CompareOptions compare_options(const Arguments& arguments, const std::filesystem
   options.equal = enum_value<Equal>(arguments.equal).value_or(Equal::nothing);
   options.out = out;
   options.trainer = trainer_options(arguments, {});
-  const auto launched = arguments.only > 0 ? std::nullopt : launch();
+  const auto launched = launch();
   options.shared = launched.has_value();
   if (launched && options.trainer.threads == 0) options.trainer.threads = threads_beside(*launched);
   return options;
@@ -289,7 +289,7 @@ void check_shared(const Arguments& arguments) {
 
 void run_compare(const Arguments& arguments) {
   form_of(arguments);
-  const std::optional<Launch> launched = arguments.only > 0 ? std::nullopt : launch();
+  const std::optional<Launch> launched = launch();
   std::optional<Silence> silence;
   if (launched && launched->rank > 0) silence.emplace();
   if (silence && compares_runs(arguments)) return;
@@ -362,7 +362,9 @@ void add_compare(Options& options) {
   options.flag("--csv", arguments->csv, "print a row for each seed, with all figures, as CSV");
   options.flag("--markdown", arguments->markdown, "print the table as Markdown");
   options.flag("--page", arguments->page, "write compare.html too: a web page of each config's best run");
-  options.add("--out", arguments->out, "folder of the runs and of compare.json (default runs/compare-<n>)");
+  options.add("--out", arguments->out,
+              "folder of the runs and of compare.json (default runs/compare-<n>); processes that mpirun or srun has "
+              "started share the runs in it out among themselves");
   add_training_arguments(options, *arguments);
   arguments->config.help_shows(options, config, "", config_by_name);
   on_parsed(options, arguments, run_compare);

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "base/child_process.h"
 #include "ranks/launch.h"
 #include "test.h"
 
@@ -61,6 +62,10 @@ TEST_CASE("a launcher is known by what it tells its processes") {
   {
     const Environment size("SLURM_STEP_NUM_TASKS", "2"), rank("SLURM_PROCID", "0");
     CHECK(launch()->by == "srun");
+  }
+  {
+    const Environment size("PMI_SIZE", "2"), rank("PMI_RANK", "1"), parent(parent_variable, "1");
+    CHECK_FALSE(launch());
   }
   const Environment batch("SLURM_NTASKS", "8"), rank("SLURM_PROCID", "0");
   CHECK_FALSE(launch());  // the script of a job is one process, however many tasks the job has
