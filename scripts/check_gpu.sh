@@ -6,7 +6,10 @@
 #     tests     every [cuda] test
 #     train     trains each CONFIG (default: default gpu nanogpt-gpu), repeats and resumes it to the same bits, samples, evaluates, and goes on on the CPU
 #     losses    the first steps' losses of each CONFIG beside the CPU's
+#     refused   a GPU that is not there, and a batch too large for its memory: one line, the right exit status, nothing written
 #     speed     milliseconds of a step of each CONFIG beside PyTorch's, eager and compiled (scripts/measure/bench_pytorch.py)
+#     decode    characters a second of a run of each CONFIG that part train has left, 1 and 64 samples at once, on the GPU and on the CPU
+#     seeds     the whole-split losses of five seeds of each CONFIG (default: gpu; it takes as long as five runs)
 #   --max_iters N     train: so many steps in place of the config's own number
 #   --device cuda:N   another GPU; cpu: a rehearsal of this script with tiny models, on the program that is built already
 #   --build FOLDER    the build to check (default: build, or build-cuda where build/ has no CUDA); --logs FOLDER (default: runs/check-gpu-<time>)
@@ -33,18 +36,20 @@ while [ $# -gt 0 ]; do
   esac
   shift
 done
-parts=(build tests train losses speed)
+parts=(build tests train losses refused speed decode seeds)
 configs=(default gpu nanogpt-gpu)
 [ ${#words[@]} -eq 0 ] || parts=("${words[0]}")
 [ ${#words[@]} -le 1 ] || configs=("${words[@]:1}")
-case ${parts[0]} in build | tests | train | losses | speed) ;; *) say "${parts[0]} is none of build, tests, train, losses, speed"; exit 2 ;; esac
+case ${parts[0]} in build | tests | train | losses | refused | speed | decode | seeds) ;; *) say "${parts[0]} is none of build, tests, train, losses, refused, speed, decode, seeds"; exit 2 ;; esac
 
 rehearsal=
+engine=()
 shape=()           # of a model small enough for a rehearsal
 text=data/tinyshakespeare.txt
 if [ "$device" = cpu ]; then
   rehearsal=yes
   shape=(--n_layer 1 --n_head 2 --n_embd 16 --block_size 16 --batch_size 4)
+  engine=(--engine cuda)  # the one that a GPU would have
   text=data/sample.txt
   max_iters=${max_iters:-6}
 elif ! compgen -G '/dev/nvidia[0-9]*' >/dev/null && ! [ -e /dev/dxg ]; then
@@ -125,12 +130,12 @@ part_train() {
 train_one() {
   local config=$1 run=$logs/$1 lengths=()
   [ -z "$max_iters" ] || lengths=(--max_iters "$max_iters" --eval_interval $(((max_iters + 1) / 2)) --warmup_iters 1)
-  local options=(--text "$text" "${shape[@]}" --device "$device")
+  local options=(--text "$text" "${shape[@]}" --device "$device" "${engine[@]}")
   local few=("${options[@]}" --max_iters 20 --eval_interval 10 --warmup_iters 2 --eval_iters 1 --sample_tokens 0 --quiet)
   rm -rf "$run" "$run"-*
   check "train $config" python3 scripts/check/gpu.py train "$chargpt" "$config" "$run" "$device" "${options[@]}" "${lengths[@]}" --keep 2 || return 0
   check "repeat $config" python3 scripts/check/gpu.py repeat "$chargpt" "$config" "$run" "${few[@]}" || true
-  check "resume $config" python3 scripts/check/gpu.py resume "$chargpt" "$run" "$device" || true
+  check "resume $config" python3 scripts/check/gpu.py resume "$chargpt" "$run" "$device" "${engine[@]}" || true
   check "sample $config" python3 scripts/check/gpu.py sample "$chargpt" "$run" "$device" || true
   check "evaluate $config" python3 scripts/check/gpu.py evaluate "$chargpt" "$run" "$device" || true
   check "go on on the cpu $config" python3 scripts/check/gpu.py go_on "$chargpt" "$run" || true
@@ -165,6 +170,34 @@ part_speed() {
           "$config" --against "$chargpt" --device "$device" --dtype "$dtype" --text "$text" "${steps[@]}" "${sets[@]}" $way || true
       done
     done
+  done
+}
+
+part_refused() {
+  choose_build refused || return 0
+  [ -n "$rehearsal" ] || check "no such gpu" python3 scripts/check/gpu.py refused "$chargpt" "$logs/refused" 69 --device cuda:99 --text "$text" || true
+  check "memory too small" python3 scripts/check/gpu.py refused "$chargpt" "$logs/refused" 81 --device "$device" --text "$text" --engine cuda \
+    --n_layer 48 --n_head 32 --n_embd 4096 --batch_size 4096 || true
+}
+
+part_decode() {
+  choose_build decode || return 0
+  local config where
+  for config in "${configs[@]}"; do
+    for where in "$device" cpu; do
+      check "decode $config on ${where%%:*}" python3 scripts/check/gpu.py decode "$chargpt" "$logs/$config" "$where" || true
+    done
+  done
+}
+
+part_seeds() {
+  choose_build seeds || return 0
+  local config lengths=()
+  [ ${#words[@]} -gt 1 ] || configs=(gpu)
+  [ -z "$max_iters" ] || lengths=(--max_iters "$max_iters" --eval_interval "$max_iters" --warmup_iters 1)
+  for config in "${configs[@]}"; do
+    limit=3600 check "seeds $config" python3 scripts/check/gpu.py seeds "$chargpt" "$config" "$logs/$config-seeds" --text "$text" "${shape[@]}" \
+      --device "$device" "${engine[@]}" "${lengths[@]}" || true
   done
 }
 

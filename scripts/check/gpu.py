@@ -5,12 +5,15 @@ which begins with "= ", is for the list.
     gpu.py tests PROGRAM                                  the [cuda] cases of a test program: there are some, and they pass
     gpu.py train CHARGPT CONFIG RUN DEVICE [OPTION…]      trains; the loss falls, and is the CPU's where that was measured
     gpu.py repeat CHARGPT CONFIG RUN [OPTION…]            two short runs have the same weights
-    gpu.py resume CHARGPT RUN DEVICE                      from the checkpoint before the last the run ends in the same weights
+    gpu.py resume CHARGPT RUN DEVICE [OPTION…]            from the checkpoint before the last the run ends in the same weights
     gpu.py sample CHARGPT RUN DEVICE                      one seed, one text
     gpu.py evaluate CHARGPT RUN DEVICE                    the loss of a checkpoint is the CPU's
     gpu.py go_on CHARGPT RUN                              the run goes on on the CPU
     gpu.py losses CHARGPT CONFIG RUN DEVICE [OPTION…]     the first steps' losses are the CPU's
+    gpu.py refused CHARGPT RUN STATUS [OPTION…]           train ends at once with that exit status, one line, and no run folder
     gpu.py speed CONFIG [OPTION…]                         scripts/measure/bench_pytorch.py
+    gpu.py decode CHARGPT RUN DEVICE                      characters a second
+    gpu.py seeds CHARGPT CONFIG FOLDER [OPTION…]          the losses of five seeds
 """
 
 import json
@@ -97,7 +100,7 @@ def repeat(chargpt, config, folder, *options):
     held("20 steps twice: the same bits")
 
 
-def resume(chargpt, folder, device):
+def resume(chargpt, folder, device, *options):
     copy = pathlib.Path(f"{folder}-resumed")
     shutil.copytree(folder, copy)
     last, before = checkpoints(copy)[-1], checkpoints(copy)[-2]
@@ -106,7 +109,7 @@ def resume(chargpt, folder, device):
     shutil.rmtree(last)
     (copy / "checkpoints/LATEST").write_text(before.name + "\n")
     (copy / "checkpoints/BEST").unlink(missing_ok=True)
-    run(chargpt, "resume", copy, "--device", device)
+    run(chargpt, "resume", copy, "--device", device, *options)
     equal, differing = same(expected, weights(copy))
     require(equal, f"from {before.name} to {last.name} it ends otherwise: {differing}")
     held(f"from {before.name} to {last.name}: the same bits")
@@ -164,7 +167,35 @@ def speed(*options):
     held(f"PyTorch {figures['pytorch_ms']} ms, chargpt {figures['chargpt_ms']} ms, ratio {ratio['median']} ({ratio['lowest']} to {ratio['highest']})")
 
 
-CHECKS = {check.__name__: check for check in (tests, train, repeat, resume, sample, evaluate, go_on, losses, speed)}
+def refused(chargpt, folder, status, *options):
+    command = [chargpt, "train", "nanogpt-gpu", "--run", folder, "--quiet", *options]
+    print("$", *command, flush=True)
+    process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, errors="replace", check=False)
+    print(process.stderr, flush=True)
+    lines = [line for line in process.stderr.splitlines() if "error" in line]
+    require(process.returncode == int(status), f"it ended with {process.returncode}, not {status}")
+    require(len(lines) == 1, f"{len(lines)} lines say error")
+    require(not pathlib.Path(folder).exists(), "a run folder was made")
+    held(lines[0])
+
+
+def decode(chargpt, folder, device):
+    rates = []
+    for batch in ("1", "64"):
+        figures = json.loads(run(chargpt, "bench", "sample", folder, "--device", device, "--batch", batch, "--repeats", "3", "--json", "--quiet"))
+        rates.append(f"{figures['characters_per_second']['whole']:,.0f}")
+    held(f"{rates[0]} characters a second, 64 at once {rates[1]}")
+
+
+def seeds(chargpt, config, folder, *options):
+    run(chargpt, "compare", config, "--seeds", "5", "--out", folder, *options)
+    results = json.loads((pathlib.Path(folder) / "compare.json").read_text())
+    found = [row["val_loss"] for row in results["rows"][0]["seeds"]]
+    require(len(found) == 5, f"{len(found)} seeds ended")
+    held(f"{', '.join(f'{loss:.4f}' for loss in found)}; mean {sum(found) / 5:.4f}")
+
+
+CHECKS = {check.__name__: check for check in (tests, train, repeat, resume, sample, evaluate, go_on, losses, refused, speed, decode, seeds)}
 
 if __name__ == "__main__":
     if len(sys.argv) < 2 or sys.argv[1] not in CHECKS:

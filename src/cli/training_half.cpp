@@ -108,7 +108,11 @@ std::string loading_problem(const fs::path& program) {
 /// take the processors from the threads that do the rest of a step: with two of them on two cores a step of the CPU
 /// engine took as long as with one. They spin for some tens of microseconds instead, unless the user has set how they
 /// wait. The OpenMP library reads this when it is loaded.
-void shorten_spinning_of_openmp() {
+///
+/// CUDA's matrix products repeat bit for bit only with workspaces of a fixed size, which cuBLAS too reads when it is
+/// loaded. Source: PyTorch's notes on reproducibility.
+void set_environment_of_libtorch() {
+  ::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
   if (std::getenv("OMP_WAIT_POLICY") == nullptr) ::setenv("GOMP_SPINCOUNT", "3000", /*overwrite=*/0);
 }
 
@@ -132,7 +136,7 @@ void continue_in_training_half() {
   if (::access(program.c_str(), X_OK) != 0) throw cannot_be_run(program, errno);
   if (const std::string problem = loading_problem(program); !problem.empty())
     throw cannot_continue(program, problem, "build it again (scripts/build.sh), or correct LD_LIBRARY_PATH");
-  shorten_spinning_of_openmp();
+  set_environment_of_libtorch();
   ::execv(program.c_str(), arguments.data());
   throw cannot_be_run(program, errno);
 }

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/module_loss.h"
 #include "engine/precision.h"
+#include "model/dropout.h"
+#include "model/one_order.h"
 
 namespace chargpt {
 namespace {
@@ -11,31 +14,35 @@ namespace {
 class AutogradEngine : public Engine {
  public:
   AutogradEngine(LanguageModel& model, ParameterArena& arena, const TrainConfig& train, std::string notice)
-      : model_(model), arena_(arena), dtype_(train.dtype), device_(device_of(arena)), notice_(std::move(notice)) {}
+      : model_(model),
+        arena_(arena),
+        dtype_(train.dtype),
+        device_(device_of(arena)),
+        notice_(std::move(notice)),
+        ordered_(device_) {}
 
   std::string_view name() const override { return "autograd"; }
   std::string notice() const override { return notice_; }
+  std::string take_notice() override { return ordered_.take_notice(); }
 
   Gradients gradients(const GradientInput& input) override {
     const PrecisionScope precision(device_, dtype_);
-    arena_.zero_gradients();
-    const torch::Tensor loss = accumulate_gradients(input);
+    const torch::Tensor loss = ordered_.run([&] {
+      arena_.zero_gradients();
+      return accumulate_gradients(input);
+    });
     arena_.collect_row_gradients();
-    return read(loss, arena_.gradient_norm(), arena_.row_gradient_norm());
+    return read_gradients(loss, arena_.gradient_norm(), arena_.row_gradient_norm());
   }
 
   void score(const WindowBatch& windows, std::span<float> losses) override {
     const torch::NoGradGuard no_grad;
     const PrecisionScope precision(device_, Dtype::float32);
-    const torch::Tensor all = cross_entropy(windows, {}, at::Reduction::None).cpu();  // (B*T)
+    const torch::Tensor all = loss_of(windows, {}, at::Reduction::None).cpu();  // (B*T)
     std::copy_n(all.const_data_ptr<float>(), losses.size(), losses.begin());
   }
 
  private:
-  static torch::Device device_of(const ParameterArena& arena) {
-    return arena.groups().empty() ? torch::Device(torch::kCPU) : arena.groups().front().values.device();
-  }
-
   /// Adds the gradient of the mean loss over all micro-batches; returns that mean, a 0-d tensor on the device.
   torch::Tensor accumulate_gradients(const GradientInput& input) {
     const double share = 1.0 / static_cast<double>(input.micro_batches.size());
@@ -45,7 +52,8 @@ class AutogradEngine : public Engine {
       if (input.heartbeat) input.heartbeat(key.micro_batch * share);
       const double part =
           input.share.all > 0 ? static_cast<double>(windows.B()) / static_cast<double>(input.share.all) : 1;
-      const torch::Tensor loss = cross_entropy(windows, {.dropout = &key}, at::Reduction::Mean) * (share * part);
+      seed_dropout(device_, key);
+      const torch::Tensor loss = loss_of(windows, {.dropout = &key}, at::Reduction::Mean) * (share * part);
       if (loss.requires_grad()) loss.backward();
       total += loss.detach();
       ++key.micro_batch;
@@ -53,11 +61,9 @@ class AutogradEngine : public Engine {
     return total;
   }
 
-  torch::Tensor cross_entropy(const WindowBatch& windows, const ForwardContext& context,
-                              at::Reduction::Reduction reduction) {
-    const torch::Tensor ids = on_device(windows);                                      // (2, B, T)
-    const torch::Tensor logits = model_.forward(ids[0], context).to(torch::kFloat32);  // (B, T) -> (B, T, V)
-    return at::cross_entropy_loss(logits.view({-1, logits.size(-1)}), ids[1].view(-1), {}, reduction);
+  torch::Tensor loss_of(const WindowBatch& windows, const ForwardContext& context, at::Reduction::Reduction reduction) {
+    const torch::Tensor ids = on_device(windows);  // (2, B, T)
+    return cross_entropy(model_, ids[0], ids[1], context, reduction);
   }
 
   /// Inputs and targets. In page-locked memory first where there is a GPU, so that the copy overlaps with what the GPU
@@ -70,19 +76,12 @@ class AutogradEngine : public Engine {
     return ids.to(device_, /*non_blocking=*/true);
   }
 
-  /// All figures in one transfer: the only wait for the device in a step.
-  static Gradients read(const torch::Tensor& loss, const torch::Tensor& norm, const torch::Tensor& row_norm) {
-    const torch::Tensor figures = at::stack({loss, norm, row_norm}).cpu();
-    return {.loss = figures[0].item<double>(),
-            .norm = figures[1].item<double>(),
-            .finite = figures.isfinite().all().item<bool>()};
-  }
-
   LanguageModel& model_;
   ParameterArena& arena_;
   Dtype dtype_;
   torch::Device device_;
   std::string notice_;
+  OrderedWork ordered_;
 };
 
 }  // namespace

@@ -7,6 +7,12 @@
 #include <torch/version.h>
 
 #include <charconv>
+#include <fstream>
+
+#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 13)
+#include <c10/core/CachingDeviceAllocator.h>
+#define CHARGPT_HAS_MEMORY_INFO 1
+#endif
 
 #include "base/error.h"
 #include "kernels/kernels.h"
@@ -14,14 +20,29 @@
 namespace chargpt {
 namespace {
 
+/// The driver's version, as the kernel module itself tells it; empty: none is loaded.
+std::string nvidia_driver() {
+  std::ifstream file("/sys/module/nvidia/version");
+  std::string version;
+  std::getline(file, version);
+  return version;
+}
+
+std::string why_no_gpu() {
+  if (!at::globalContext().hasCUDA()) return "this program was built with a LibTorch without CUDA";
+  const std::string driver = nvidia_driver();
+  if (driver.empty()) return "no GPU with a working driver was found";
+  return "NVIDIA's driver " + driver +
+         " is there, but LibTorch " TORCH_VERSION
+         " cannot use it (too old, or no GPU of this process); install a newer one, or see what nvidia-smi says";
+}
+
 Error no_such_device(const std::string& name) {
   const std::int64_t count = cuda_device_count();
   if (count > 0)
     return {ExitCode::unavailable, "--device " + name + ": there are only " + std::to_string(count) +
                                        " CUDA devices, numbered from cuda:0; choose one of those"};
-  const std::string reason = at::globalContext().hasCUDA() ? "no GPU with a working driver was found"
-                                                           : "this program was built with a LibTorch without CUDA";
-  return {ExitCode::unavailable, "--device " + name + ": " + reason + "; use --device cpu or auto"};
+  return {ExitCode::unavailable, "--device " + name + ": " + why_no_gpu() + "; use --device cpu or auto"};
 }
 
 /// The N of "cuda:N"; 0 for "cuda"; -1 for anything else.
@@ -62,6 +83,14 @@ std::int64_t set_threads(std::int64_t threads) {
   at::globalContext().setFlushDenormal(true);
   at::set_num_threads(count);
   return at::get_num_threads();
+}
+
+std::optional<std::int64_t> device_memory(const torch::Device& device) {
+#ifdef CHARGPT_HAS_MEMORY_INFO
+  if (!device.is_cpu())
+    return static_cast<std::int64_t>(at::getDeviceAllocator(device.type())->getMemoryInfo(device.index()).second);
+#endif
+  return std::nullopt;
 }
 
 void synchronize(const torch::Device& device) {

@@ -4,6 +4,7 @@
 #include <torch/types.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "kernels/processor.h"
@@ -22,6 +23,9 @@ bool is_device_here(const std::string& name);
 
 /// CUDA devices that this build of LibTorch can use; 0 without CUDA.
 std::int64_t cuda_device_count();
+
+/// Bytes of memory that a GPU has, whoever uses them; none where LibTorch does not say.
+std::optional<std::int64_t> device_memory(const torch::Device& device);
 
 /// Sets LibTorch's intra-op threads (0: physical cores) and flush-denormal, before the first parallel region. Returns
 /// the number in force. Error usage for a negative or absurd number.

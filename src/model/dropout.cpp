@@ -2,12 +2,13 @@
 
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
+#include <ATen/ops/dropout.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/empty_like.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <mutex>
 
 #include "base/random.h"
 
@@ -41,27 +42,30 @@ Tensor dropout_mask(torch::IntArrayRef shape, double rate, std::uint64_t seed, s
 
 namespace {
 
-/// On other devices the library's own kernel draws, from a copy of the device's generator set to this mask's seed:
-/// drawing ours on the CPU and sending them over would cost more than the layer itself.
-Tensor device_mask(const Tensor& x, double rate, std::uint64_t seed, std::uint32_t layer) {
-  at::Generator generator = at::globalContext().defaultGenerator(x.device()).clone();
-  generator.set_current_seed(derive_seed(seed, Purpose::dropout, layer));
-  return at::empty_like(x, at::MemoryFormat::Contiguous).bernoulli_(1.0 - rate, generator).div_(1.0 - rate);
+std::uint64_t seed_of(const DropoutKey& key) {
+  return derive_seed(key.seed, Purpose::dropout, static_cast<std::uint64_t>(key.step),
+                     static_cast<std::uint32_t>(key.micro_batch));
 }
 
 }  // namespace
 
+void seed_dropout(const torch::Device& device, const DropoutKey& key) {
+  if (device.is_cpu()) return;
+  at::Generator generator = at::globalContext().defaultGenerator(device);
+  const std::lock_guard<std::mutex> lock(generator.mutex());
+  generator.set_current_seed(seed_of(key) + static_cast<std::uint64_t>(key.first_window));
+}
+
 DropoutPass::DropoutPass(const DropoutKey* key) {
   if (key == nullptr) return;
   first_window_ = key->first_window;
-  seed_ = derive_seed(key->seed, Purpose::dropout, static_cast<std::uint64_t>(key->step),
-                      static_cast<std::uint32_t>(key->micro_batch));
+  seed_ = seed_of(*key);
 }
 
 Tensor DropoutPass::operator()(const Tensor& x, double rate) {
   if (!drops(rate)) return x;
+  if (!x.is_cpu()) return at::dropout(x, rate, /*train=*/true);
   const std::uint32_t layer = layer_++;
-  if (!x.is_cpu()) return x * device_mask(x, rate, *seed_ + static_cast<std::uint64_t>(first_window_), layer);
   const std::int64_t first = x.dim() > 0 && x.size(0) > 0 ? first_window_ * (x.numel() / x.size(0)) : 0;
   return x * dropout_mask(x.sizes(), rate, *seed_, layer, first).to(x.scalar_type());
 }

@@ -17,7 +17,12 @@ namespace chargpt {
 torch::Tensor dropout_mask(torch::IntArrayRef shape, double rate, std::uint64_t seed, std::uint32_t layer,
                            std::int64_t first = 0);
 
-/// The dropout of one forward pass: its n-th call draws the n-th mask of the key. Source: Srivastava et al. (2014), in
+/// On other devices than the CPU masks come from the device's own generator, in the order of the calls: sets it to
+/// where the masks of `key` begin. Before each forward pass with dropout, or each repeat of one that was recorded.
+void seed_dropout(const torch::Device& device, const DropoutKey& key);
+
+/// The dropout of one forward pass: its n-th call draws the n-th mask of the key, on the CPU
+/// by dropout_mask. Source: Srivastava et al. (2014), in
 /// the inverted form that leaves evaluation alone.
 class DropoutPass {
  public:

@@ -202,11 +202,14 @@ Tensor CausalSelfAttentionImpl::forward(const Tensor& x, ForwardPass& pass) {
 }
 
 /// q (B, nh, T, hs), k and v (B, nh, length + T, hs) -> (B, nh, T, hs). The built-in kernel does not return weights,
-/// and its dropout draws from the global generator; if either matters, or after a cache, the written-out form runs.
+/// and on the CPU its dropout knows no key (see dropout.h); if either matters, or after a cache, the written-out form
+/// runs.
 Tensor CausalSelfAttentionImpl::attend(const Tensor& q, const Tensor& k, const Tensor& v, ForwardPass& pass) const {
   const bool drops = pass.dropout.drops(weights_dropout_), slides = pass.window > 0 && k.size(2) > pass.window;
-  if (builtin_ && !drops && !slides && pass.attention == nullptr && k.size(2) == q.size(2))
-    return at::scaled_dot_product_attention(q, k, v, {}, 0.0, /*is_causal=*/true, scale_);
+  const bool kernel_drops = drops && !q.is_cpu();
+  if (builtin_ && drops == kernel_drops && !slides && pass.attention == nullptr && k.size(2) == q.size(2))
+    return at::scaled_dot_product_attention(q, k, v, {}, kernel_drops ? weights_dropout_ : 0.0, /*is_causal=*/true,
+                                            scale_);
 
   const Tensor mask = slides ? sliding_mask(q.size(2), k.size(2), pass.window, q.options())
                              : causal_mask(q.size(2), k.size(2), q.options());

@@ -1,12 +1,12 @@
 #include "optimizer/sparse_adam.h"
 
-#include <ATen/Context.h>
 #include <ATen/Parallel.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "kernels/thread_team.h"
+#include "model/one_order.h"
 #include "optimizer/sparse_adam_rows.h"
 
 namespace chargpt {
@@ -47,27 +47,10 @@ void sparse_adam_on_cpu(ParameterGroup& group, std::int64_t step, const UpdateCo
   });
 }
 
-/// Sums into rows in one order while it is in scope: a GPU's index_add otherwise adds in whatever order its threads
-/// come, to other bits each time.
-class OneOrder {
- public:
-  OneOrder()
-      : before_(at::globalContext().deterministicAlgorithms()),
-        warn_before_(at::globalContext().deterministicAlgorithmsWarnOnly()) {
-    at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/false);
-  }
-  ~OneOrder() { at::globalContext().setDeterministicAlgorithms(before_, warn_before_); }
-  OneOrder(const OneOrder&) = delete;
-  OneOrder& operator=(const OneOrder&) = delete;
-
- private:
-  bool before_, warn_before_;
-};
-
 /// (rows, width): row i the sum of those of `occurring` whose place is i.
 Tensor summed_by_row(const Tensor& occurring, const Tensor& places, std::int64_t rows) {
   Tensor sums = torch::zeros({rows, occurring.size(1)}, occurring.options());
-  const OneOrder one_order;
+  const OneOrder one_order(sums.device(), /*strict=*/true);
   return sums.index_add_(0, places, occurring);
 }
 

@@ -23,10 +23,10 @@ std::int64_t whole_bytes(double bytes) {
 }
 
 /// Floats that autograd keeps per token and layer.
-double floats_per_layer(const ModelConfig& model) {
+double floats_per_layer(const ModelConfig& model, bool on_device) {
   const auto width = static_cast<double>(model.n_embd);
   const double hidden = !model.feed_forward ? 0 : model.mlp_size > 0 ? static_cast<double>(model.mlp_size) : 4 * width;
-  const bool keeps_scores = model.attention == AttentionKind::manual || model.dropout > 0;
+  const bool keeps_scores = model.attention == AttentionKind::manual || (model.dropout > 0 && !on_device);
   const double scores =
       keeps_scores ? 3.0 * static_cast<double>(model.n_head) * static_cast<double>(model.block_size) : 0;
   const auto convolutions = static_cast<double>(model.conv_places.size());
@@ -35,7 +35,7 @@ double floats_per_layer(const ModelConfig& model) {
 
 double of_autograd(const Config& config, const RunSize& run) {
   const double tokens = static_cast<double>(config.train.batch_size) * static_cast<double>(config.model.block_size);
-  const double layers = static_cast<double>(config.model.n_layer) * floats_per_layer(config.model);
+  const double layers = static_cast<double>(config.model.n_layer) * floats_per_layer(config.model, !run.device.empty());
   return bytes_per_float * tokens * (layers + 3 * static_cast<double>(run.vocab_size));
 }
 
@@ -92,10 +92,11 @@ void check_memory(const Config& config, const RunSize& run, std::int64_t availab
   const std::string first = run.cpu_engine ? "--threads " + std::to_string(run.threads)
                                            : option("train.batch_size", config.train.batch_size) +
                                                  " (and raise train.gradient_accumulation_steps)";
-  throw Error(ExitCode::memory,
-              "training needs about " + gigabytes(estimate) + " of memory and there are " + gigabytes(available) +
-                  "; lower " + first + ", " + option("model.block_size", config.model.block_size) + ", " +
-                  option("model.n_embd", config.model.n_embd) + " or " + option("model.n_layer", config.model.n_layer));
+  throw Error(ExitCode::memory, "training needs about " + gigabytes(estimate) + " of memory and " +
+                                    (run.device.empty() ? "there are " : run.device + " has ") + gigabytes(available) +
+                                    "; lower " + first + ", " + option("model.block_size", config.model.block_size) +
+                                    ", " + option("model.n_embd", config.model.n_embd) + " or " +
+                                    option("model.n_layer", config.model.n_layer));
 }
 
 }  // namespace chargpt

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "config/config.h"
 
@@ -11,6 +12,7 @@ namespace chargpt {
 struct RunSize {
   std::int64_t vocab_size = 0, parameters = 0, threads = 1;
   bool cpu_engine = false;  ///< the CPU engine trains it, not autograd
+  std::string device = {};  ///< whose memory it takes: "cuda:0"; empty: the machine's
 };
 
 /// Bytes at the peak of training, beside what the process has before: weights, gradients and two moments in float32 (of

@@ -73,14 +73,14 @@ PaceMeter::PaceMeter(const Config& config, std::int64_t vocab_size, Learner& lea
 Pace PaceMeter::measure(std::int64_t step, double seconds, std::int64_t most_steps) {
   Pace pace;
   seconds = clock_.agreed(seconds);
-  const ArenaSnapshot before = learner_.arena.snapshot();
+  const LearnerSnapshot before = learner_.snapshot();
   try {
     pace.seconds_per_step = seconds_per_step(step, seconds, most_steps);
   } catch (...) {
-    learner_.arena.restore(before);
+    learner_.restore(before);
     throw;
   }
-  learner_.arena.restore(before);
+  learner_.restore(before);
   measure_evaluation(pace);
   pace.seconds_per_save = seconds_per_save();
   return pace;
@@ -100,7 +100,7 @@ double PaceMeter::seconds_per_step(std::int64_t step, double seconds, std::int64
   const Heartbeat measured = emitter_.heartbeat("measuring");
   const auto timed_step = [&](std::int64_t after) {
     const double begun = clock_.now();
-    learner_.make_step(step + after, measured);
+    learner_.make_step(step + after, step + after + 1, measured);
     synchronize(learner_.device);
     return clock_.agreed(clock_.now() - begun);
   };

@@ -39,13 +39,17 @@ std::int64_t checked_memory(const Config& config, const Corpus& corpus, const to
   check_model_config(config.model);
   check_splits(corpus, config.model.block_size);
   const std::int64_t vocab_size = corpus.vocabulary().size();
-  const RunSize run{
-      .vocab_size = vocab_size,
-      .parameters = count_parameters(config.model, vocab_size),
-      .threads = threads,
-      .cpu_engine = device.is_cpu() && options.engine != "autograd" && cpu_engine_lacks(config.model).empty()};
+  const RunSize run{.vocab_size = vocab_size,
+                    .parameters = count_parameters(config.model, vocab_size),
+                    .threads = threads,
+                    .cpu_engine = device.is_cpu() && options.engine != "autograd" && options.engine != "cuda" &&
+                                  cpu_engine_lacks(config.model).empty(),
+                    .device = device.is_cpu() ? "" : device_name(device)};
   const std::int64_t training = memory_estimate(config, run);
-  if (!device.is_cpu()) return training;
+  if (!device.is_cpu()) {
+    if (const auto available = device_memory(device)) check_memory(config, run, *available);
+    return training;
+  }
   check_memory(config, run, physical_memory());
   constexpr std::int64_t first_operations = 14'000'000;  // what they touch of LibTorch's code, measured
   return resident_memory() + first_operations + training + options.closing.memory;
@@ -77,6 +81,11 @@ struct Trainer::Impl {
 
   const Config& settings() const { return length.config().config; }
   bool stopped() const { return ranks.alone() ? emitter.stopped() : stop_agreed; }
+  /// The first step at which more than a step is due.
+  std::int64_t next_boundary() const {
+    const std::int64_t interval = settings().eval.eval_interval;
+    return std::min(state.max_iters, (state.step / interval + 1) * interval);
+  }
   bool evaluation_due() const { return state.step % settings().eval.eval_interval == 0; }
 
   OneProcess alone;
@@ -119,6 +128,7 @@ Trainer::Impl::Impl(ResolvedConfig config, Corpus corpus_in, const TrainerOption
       saver(folder, length.config(), corpus.vocabulary(), learner, emitter),
       policy(learner, state, folder, saver, emitter) {
   state = {{.max_iters = length.steps()}, conditions_here(learner, corpus, threads, options.program_version)};
+  learner.most_steps_at_once = options.steps_at_once;
   clock.start();
 }
 
@@ -203,12 +213,13 @@ Ending Trainer::Impl::run_to_end() {
 
 StepEvent Trainer::Impl::step() {
   const double begun = clock.now(), summed_before = ranks.seconds();
-  const StepResult result = learner.make_step(state.step, emitter.heartbeat("updating"));
+  const StepResult result = learner.make_step(state.step, next_boundary(), emitter.heartbeat("updating"));
+  if (const std::string line = learner.take_notice(); !line.empty()) emitter.notice(line);
   stop_agreed = on_any(ranks, stop != nullptr && stop->load());
-  if (policy.accepts(result)) learner.averages.follow(learner.arena);
+  if (policy.accepts(result)) learner.follow();
   const double rate = learning_rate_at(settings().train, state.step);
   ++state.step;
-  const double spent = clock.now() - begun;
+  const double spent = result.seconds.value_or(clock.now() - begun);
   length.follow_step(spent);
   state.training_seconds += spent;
   state.seconds = clock.seconds();
@@ -229,6 +240,7 @@ std::optional<Ending> Trainer::Impl::reason_to_end() const {
   const std::int64_t patience = settings().train.patience;
   if (state.step >= state.max_iters) return Ending::finished;
   if (patience > 0 && state.evals_without_improvement >= patience) return Ending::patience;
+  if (learner.steps_ahead() > 0) return std::nullopt;  // the weights are those after steps that have been made
   if (stopped()) return Ending::stopped;
   if (!length.has_time_for_step(state.step)) return Ending::seconds;
   return std::nullopt;

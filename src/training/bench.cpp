@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/quantile.h"
 #include "cli/arguments.h"
@@ -47,11 +46,8 @@ struct Arguments {
 std::vector<double> measure_steps(Trainer& trainer, std::int64_t warmup, std::int64_t steps) {
   for (std::int64_t i = 0; i < warmup; ++i) trainer.step();
   std::vector<double> milliseconds;
-  for (std::int64_t i = 0; i < steps; ++i) {
-    const double start = steady_seconds();
-    trainer.step();
-    milliseconds.push_back(1e3 * (steady_seconds() - start));
-  }
+  const auto tokens = static_cast<double>(tokens_per_step(trainer.config().config));
+  for (std::int64_t i = 0; i < steps; ++i) milliseconds.push_back(1e3 * tokens / trainer.step().tokens_per_second);
   return milliseconds;
 }
 
@@ -194,7 +190,7 @@ void add_bench(Options& options) {
       "preset or path, for sample also a run; learn takes several, the others one (nanogpt-cpu if none is given)");
   options.add("--warmup", arguments->warmup, "train: steps before measuring").non_negative();
   options.add("--steps", arguments->steps, "train: steps measured").positive();
-  options.add("--engine", arguments->engine, "train and learn: auto, autograd or cpu");
+  options.add("--engine", arguments->engine, "train and learn: auto, autograd, cpu or cuda");
   add_learn_options(options, arguments->learn);
   add_sample_bench_options(options, arguments->sample);
   add_kernel_bench_options(options, arguments->kernels);

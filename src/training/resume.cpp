@@ -160,6 +160,7 @@ void train_branch(const Arguments& arguments, const std::filesystem::path& run, 
   FoundText text = text_of_run(branch.from, branch.config.config.data, run, arguments.output);
   log_notices(text.corpus);
   together.check_same(branch.config, text.corpus);
+  together.check_windows(branch.config.config);
   if (!together.first()) return resume_with_first(arguments, branch.from, branch.config, std::move(text), together);
   NewRun folder(branch.folder.string(), branch.config.config.name, /*overwrite=*/false);
   TrainerOptions options = options_to_resume(trainer_options(arguments, folder.path(), together), branch.from.state);
@@ -192,6 +193,7 @@ void resume(const Arguments& arguments, Together& together) {
   FoundText text = text_of_run(checkpoint, config.config.data, run, arguments.output);
   log_notices(text.corpus);
   together.check_same(config, text.corpus);
+  together.check_windows(config.config);
   if (!together.first()) return resume_with_first(arguments, checkpoint, config, std::move(text), together);
   remove_unfinished_files(run);
   mark_run(run);
@@ -225,7 +227,7 @@ void add_resume(Options& options) {
   add_training_arguments(options, *arguments);
   options.find("--device").help("auto (the run's, if available), cpu, cuda or cuda:N");
   options.find("--threads").help("CPU threads; 0: as many as the run had, if the machine has them");
-  options.find("--engine").help("auto (the run's), autograd or cpu");
+  options.find("--engine").help("auto (the run's), autograd, cpu or cuda");
   arguments->config.help_shows(options, run, "", config_of_run);
   on_parsed(options, arguments, run_resume);
 }

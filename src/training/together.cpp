@@ -63,14 +63,15 @@ void Silence::tell(const std::string& line) const {
   [[maybe_unused]] const ssize_t written = ::write(stderr_, whole.data(), whole.size());
 }
 
-Together::Together(const TrainingArguments& arguments) : json_(arguments.output.json) {
+Together::Together(const TrainingArguments& arguments, double seconds_of_work) : json_(arguments.output.json) {
   threads_ = arguments.device.threads;
   const auto found = launch();
   if (!found) {
     ranks_ = std::make_unique<OneProcess>();
     return;
   }
-  WaitingOptions waiting{.seconds = arguments.rank_timeout, .stop = &stop_on_signals(arguments.output.quiet)};
+  WaitingOptions waiting{.seconds = arguments.rank_timeout + seconds_of_work,
+                         .stop = &stop_on_signals(arguments.output.quiet)};
   waiting.stuck = [run = run_, first = found->rank == 0] {
     const std::string line = go_on_from(*run);
     if (first)
@@ -102,9 +103,12 @@ void Together::check_same(const ResolvedConfig& config, const Corpus& corpus) co
   for (const auto& each : ranks_->gather(std::as_bytes(std::span(bytes))))
     all.push_back(nlohmann::json::parse(text_of(each)));
   for (std::size_t rank = 1; rank < all.size(); ++rank) check_same_as_first(all.front(), all[rank], rank);
-  if (config.config.train.batch_size < ranks_->ranks())
-    throw Error(ExitCode::usage, std::to_string(ranks_->ranks()) + " ranks share train.batch_size = " +
-                                     std::to_string(config.config.train.batch_size) +
+}
+
+void Together::check_windows(const Config& config) const {
+  if (config.train.batch_size < ranks_->ranks())
+    throw Error(ExitCode::usage, std::to_string(ranks_->ranks()) +
+                                     " ranks share train.batch_size = " + std::to_string(config.train.batch_size) +
                                      " windows, and each needs one; start fewer, or set a larger batch_size");
 }
 
@@ -117,15 +121,6 @@ std::string Together::notice(const Config& config) const {
   return std::to_string(count) + " ranks, each with " + each + " of the " + std::to_string(windows) + " windows and " +
          std::to_string(threads_) + (threads_ == 1 ? " thread" : " threads") +
          (placement_.empty() ? "" : " (" + placement_ + ")");
-}
-
-void refuse_several_processes(const std::string& command, const std::string& advice) {
-  const auto found = launch();
-  if (!found) return;
-  std::optional<Silence> silence;
-  if (found->rank > 0) silence.emplace();
-  throw Error(ExitCode::usage, found->by + " has started this as " + std::to_string(found->ranks) +
-                                   " processes, and chargpt " + command + " is one; " + advice);
 }
 
 std::string Together::go_on_from(const std::filesystem::path& run) {

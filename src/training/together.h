@@ -33,8 +33,9 @@ class Silence {
 /// The processes of a training: this one, or those that mpirun or srun has started with it. All but rank 0 are silent.
 class Together {
  public:
-  /// Joins the others, if there are any. Errors: as join().
-  explicit Together(const TrainingArguments& arguments);
+  /// Joins the others, if there are any; one that does not answer for the time that the arguments say, and that its own
+  /// work may take, hangs. Errors: as join().
+  explicit Together(const TrainingArguments& arguments, double seconds_of_work = 0);
 
   Communicator& ranks() const { return *ranks_; }
   bool alone() const { return ranks_->alone(); }
@@ -43,9 +44,10 @@ class Together {
   std::int64_t threads() const { return threads_; }
   /// Error usage where a text is standard input, which one rank has.
   void refuse_standard_input(const Config& config) const;
-  /// Error usage or data, the same line on every rank, unless all were given the same config, text and program, and
-  /// each has a window of every micro-batch.
+  /// Error usage or data, the same line on every rank, unless all were given the same config, text and program.
   void check_same(const ResolvedConfig& config, const Corpus& corpus) const;
+  /// Error usage unless each has a window of every micro-batch.
+  void check_windows(const Config& config) const;
   /// From here on a failure or a hasty end says how this run goes on.
   void trains(const std::filesystem::path& run) { *run_ = run; }
   /// "2 ranks of 4 windows each, 1 thread each (…)"; empty where there is one.
@@ -66,8 +68,5 @@ class Together {
   bool json_ = false;
   std::optional<Silence> silence_;
 };
-
-/// Error usage, told once, where a launcher has started several processes: `command` runs in one.
-void refuse_several_processes(const std::string& command, const std::string& advice);
 
 }  // namespace chargpt

@@ -101,6 +101,7 @@ void train(const Arguments& arguments, Together& together) {
   check_splits(corpus, config.config.model.block_size);
   limit_evaluations_of_long_split(config, corpus.val().size());
   together.check_same(config, corpus);
+  together.check_windows(config.config);
   if (arguments.dry_run) return print_plan(arguments, config, std::move(corpus), together);
   if (!together.first()) return train_with_first(arguments, config, std::move(corpus), together);
 

@@ -30,23 +30,33 @@ std::string command_of(const Arguments& arguments) {
   return "chargpt tune " + arguments.preset + " --minutes " + nlohmann::json(arguments.minutes).dump();
 }
 
-TuneOptions tune_options(const Arguments& arguments) {
+TuneOptions tune_options(const Arguments& arguments, const Together& together) {
   TuneOptions options;
   options.seconds = 60 * arguments.minutes;
   options.memory = static_cast<std::int64_t>(1e9 * arguments.memory);
-  options.trainer = trainer_options(arguments, {});
+  options.trainer = trainer_options(arguments, {});  // each training is one rank's
+  options.trainer.threads = together.threads();
+  options.ranks = &together.ranks();
   options.told = [](const std::string& line) { log_note(line); };
   return options;
 }
 
-void run_tune(const Arguments& arguments) {
-  refuse_several_processes("tune", "leave the launcher away");
+void search(const Arguments& arguments, Together& together) {
   ResolvedConfig config = load_config(arguments.preset, arguments.config.overrides());
   check_model(config);
+  together.refuse_standard_input(config.config);
   choose_text(config);
   const Corpus corpus = load_training_corpus(config, arguments.output);
+  together.check_same(config, corpus);
+  if (!together.first()) {
+    const Tuning tuning = tune(config, corpus, tune_options(arguments, together));
+    together.ranks().finish();
+    if (!tuning.complete) throw Stopped{stopping_signal()};
+    return;
+  }
   ResultsFolder folder(arguments.out, "tune");
-  const Tuning tuning = tune(config, corpus, tune_options(arguments));
+  const Tuning tuning = tune(config, corpus, tune_options(arguments, together));
+  together.ranks().finish();
   if (!tuning.complete) {
     log_note("stopped before the search ended; nothing was saved");
     throw Stopped{stopping_signal()};
@@ -64,6 +74,12 @@ void run_tune(const Arguments& arguments) {
         json["verdict"].get<std::string>().c_str());
   }
   log_note("chargpt train " + (out / "tuned.json").string() + " trains the config it found");
+}
+
+/// A rank may wait for another one's training, which may be the longest of the search.
+void run_tune(const Arguments& arguments) {
+  Together together(arguments, /*seconds_of_work=*/60 * arguments.minutes);
+  together.run([&] { search(arguments, together); });
 }
 
 }  // namespace

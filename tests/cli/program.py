@@ -34,6 +34,10 @@ def last_wins(arguments):
     return [word for index, parts in enumerate(kept) if len(parts) == 1 or options[parts[0].replace("-", "_")] == index for word in parts]
 
 
+def mounts_are_allowed():
+    return os.geteuid() == 0 and subprocess.run(["unshare", "--mount", "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0
+
+
 def command(*arguments):
     """The program's command line."""
     engine = ["--engine", ENGINE] if ENGINE and arguments and arguments[0] in ("train", "resume") and "--engine" not in arguments else []

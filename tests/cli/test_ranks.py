@@ -8,7 +8,7 @@ import subprocess
 import time
 import unittest
 
-from program import PROGRAM, QUICK, last_wins
+from program import PROGRAM, QUICK, last_wins, mounts_are_allowed
 from ranks import ENVIRONMENT, MODULE, RanksCase
 
 
@@ -69,7 +69,6 @@ class RanksTest(RanksCase):
         self.refused(66, "rank 1: ", *one(), ":", *one("--text", "nowhere.txt"))
         self.refused(2, "3 ranks share train.batch_size = 2", "-np", "3", PROGRAM, *self.training("run", "--batch_size", "2"))
         self.refused(2, "standard input", "-np", "2", PROGRAM, *self.training("run", "--text", "-"))
-        self.refused(2, "chargpt tune is one", "-np", "2", PROGRAM, "tune", "quick", "--minutes", "1", "--out", "run")
         self.refused(2, "needs --out DIR", "-np", "2", PROGRAM, "compare", "ladder", "--max_iters", "5")
 
     def test_a_program_without_mpi_says_so_instead_of_training_twice(self):
@@ -103,6 +102,35 @@ class RanksTest(RanksCase):
         self.assertEqual(process.returncode, 137)
         self.assertEqual(self.together(2, *self.comparison("broken")).code, 0)
         self.assertEqual(self.results("broken"), self.results("alone"))
+
+    def test_a_search_gives_each_rank_whole_trainings_and_finds_one_config(self):
+        done = self.together(2, "tune", "nanogpt-cpu", "--minutes", "0.15", "--n_layer", "1", "--n_embd", "16", "--n_head", "1", "--block_size", "16",
+                             "--batch_size", "1", "--max_iters", "200", "--out", "found")
+        self.assertEqual(done.code, 0, done.err)
+        found = json.loads((self.folder / "found" / "tune.json").read_text())
+        trained = [len(trial["trainings"]) for trial in found["trials"]]
+        self.assertGreaterEqual(len(trained), 3)
+        self.assertTrue(all(trained), trained)
+        self.assertTrue(all(row["loss"] > 0 for trial in found["trials"] for row in trial["trainings"]))
+        self.succeed("train", "found/tuned.json", "--run", "after", "--max_iters", "2", *QUICK)
+
+    def test_a_full_disk_under_rank_0_ends_all_with_a_whole_checkpoint(self):
+        if not mounts_are_allowed():
+            self.skipTest("mounting a small file system needs root")
+        small = self.folder / "small"
+        small.mkdir()
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", small], check=True)
+        self.addCleanup(subprocess.run, ["umount", "--lazy", small], check=True)
+        saves = ["--eval_interval", "2", "--keep", "100"]
+        done = self.together(2, *last_wins([*self.training("small/run"), *saves]))
+        self.assertEqual(done.code, 74, done.err)
+        self.assertEqual(done.err.count("chargpt: error: "), 1, done.err)
+        self.assertIn("No space left on device", done.err)
+        self.assertIn("chargpt resume small/run goes on from its last checkpoint", done.err)
+        subprocess.run(["mount", "-o", "remount,size=16m", small], check=True)
+        self.assertEqual(self.together(2, "resume", "small/run", "--quiet").code, 0)
+        self.assertEqual(self.together(2, *last_wins([*self.training("whole"), *saves])).code, 0)
+        self.assertEqual(self.weights("small/run", 24), self.weights("whole", 24))
 
     def test_a_rank_that_dies_or_hangs_ends_all_and_the_last_checkpoint_goes_on(self):
         for name, number, more, code in [("dies", signal.SIGKILL, [], 137), ("hangs", signal.SIGSTOP, ["--rank-timeout", "2"], 74)]:

@@ -29,7 +29,8 @@ struct Setup {
 TEST_CASE("an unknown engine is refused with those there are") {
   TiedModel model;
   ParameterArena arena(model, {});
-  CHECK_THROWS_WITH(make_engine("tpu", model, arena, {}), "--engine tpu is unknown; there is: auto, autograd, cpu");
+  CHECK_THROWS_WITH(make_engine("tpu", model, arena, {}),
+                    "--engine tpu is unknown; there is: auto, autograd, cpu, cuda");
 }
 
 TEST_CASE("the loss is the mean cross-entropy in nats: ln V for equal logits") {

@@ -6,13 +6,9 @@ import resource
 import subprocess
 import unittest
 
-from harness import PROGRAM, FaultTest, Outcome, rows, tensors
+from harness import PROGRAM, FaultTest, Outcome, mounts_are_allowed, rows, tensors
 
 SAVES = ["--eval_interval", "2", "--keep", "2"]
-
-
-def mounts_are_allowed():
-    return os.geteuid() == 0 and subprocess.run(["unshare", "--mount", "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0
 
 
 class FullDiskTest(FaultTest):

@@ -15,6 +15,7 @@ TrainerOptions by_engine(const std::string& engine, std::int64_t threads = 0) {
   TrainerOptions options;
   options.engine = engine;
   options.threads = threads;
+  options.steps_at_once = 1;
   return options;
 }
 
@@ -120,14 +121,13 @@ ResolvedConfig timed_config(double seconds) {
   ResolvedConfig config = small_config();
   config.config.train.max_iters = 0;
   config.config.train.max_seconds = seconds;
-  config.config.eval.eval_interval = 50;
+  config.config.eval.eval_interval = 100;
   config.config.eval.sample_tokens = 0;
   return config;
 }
 
 std::unique_ptr<SmallRun> timed_run(const ResolvedConfig& config, const std::shared_ptr<FakeClock>& clock,
                                     TrainerOptions options = {}) {
-  options.engine = tested_engine();
   options.clock = clock->look();
   auto run = std::make_unique<SmallRun>(config, options);
   run->trainer.add_listener(clock);

@@ -113,12 +113,13 @@ std::vector<Candidate> draw_candidates(const Config& config, double centre, std:
   return candidates;
 }
 
-std::vector<Round> plan_rounds(double seconds, double full, double overhead) {
+std::vector<Round> plan_rounds(double seconds, double full, double overhead, std::int64_t at_once) {
   const double last = std::min(full, seconds / 4);  // nine in thirds and the config itself: 9/9 + 3/3 + 1 + 1
   const auto time_of = [&](double part) { return std::max(part * last, std::min(last, least_seconds)); };
   const double first = time_of(1.0 / 9), second = time_of(1.0 / 3);
   const double of_one = (first + overhead) + (second + overhead) / 3 + (last + overhead) / 9;
-  const auto room = static_cast<std::int64_t>(std::min(1e6, (seconds - last - overhead) / of_one + 1e-9));
+  const double together = static_cast<double>(at_once) * (seconds - last - overhead);
+  const auto room = static_cast<std::int64_t>(std::min(1e6, together / of_one + 1e-9));
   const std::int64_t count = std::clamp(room, least_candidates, most_candidates);
   return {{count, first}, {(count + 2) / 3, second}, {(count + 8) / 9, last}};
 }

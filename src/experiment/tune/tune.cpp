@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -23,7 +24,8 @@ namespace {
 constexpr double part_of_range_test = 0.05;
 constexpr std::int64_t least_range_steps = 40, most_range_steps = 200;
 constexpr std::int64_t most_scored_tokens = 262'144;  ///< of a long held-out part, evenly spaced windows
-constexpr std::int64_t never = 1'000'000'000'000;     ///< an interval that no run reaches
+constexpr const char* embedding_and_head = "wte|lm_head";
+constexpr std::int64_t never = 1'000'000'000'000;  ///< an interval that no run reaches
 
 /// The config as its trainings run here: evaluated at the end alone, nothing sampled, no early stop.
 Config for_search(Config config, const Corpus& corpus) {
@@ -46,24 +48,32 @@ Config for_search(Config config, const Corpus& corpus) {
 class Search {
  public:
   Search(const ResolvedConfig& config, const Corpus& corpus, const TuneOptions& options)
-      : options_(options), begun_(now()), given_(config), corpus_(train_split_of(corpus)) {
+      : options_(options),
+        ranks_(options.ranks != nullptr ? *options.ranks : alone_),
+        begun_(now()),
+        given_(config),
+        corpus_(train_split_of(corpus)) {
+    resident_ = agreed(ranks_, resident_);
     if (!(options.seconds > 0)) throw Error(ExitCode::usage, "--minutes must be above 0");
     check_model_config(config.config.model);
     check_splits(corpus_, config.config.model.block_size);
     tuning_.start = config.config;
     tuning_.train_tokens = corpus_.train().size();
     tuning_.scored_tokens = corpus_.val().size() - 1;
-    tuning_.memory = options.memory > 0 ? options.memory : physical_memory() / 2;
+    tuning_.memory = options.memory > 0 ? options.memory : agreed(ranks_, physical_memory() / 2 / ranks_.ranks());
     check_memory_cap();
   }
 
   Tuning run() {
     try {
-      measure_start();
-      if (!stopped()) run_rounds();
+      if (ranks_.first()) measure_start();
     } catch (const Interrupted&) {  // stopped
     }
-    tuning_.complete = !stopped();
+    if (!all_stop()) {
+      share_start();
+      run_rounds();
+    }
+    tuning_.complete = !all_stop();
     tuning_.spent_seconds = now() - begun_;
     sort_trials();
     return std::move(tuning_);
@@ -105,6 +115,8 @@ class Search {
 
   double now() const { return options_.trainer.clock ? options_.trainer.clock() : steady_seconds(); }
   bool stopped() const { return options_.trainer.stop && options_.trainer.stop->load(); }
+  /// Asked by all at the same places.
+  bool all_stop() const { return on_any(ranks_, stopped()); }
   double left() const { return options_.seconds - (now() - begun_); }
   void tell(const std::string& line) const {
     if (options_.told) options_.told(line);
@@ -128,12 +140,21 @@ class Search {
       throw Error(ExitCode::usage, given_.config.name + " " + leaks_label + "; there is no loss to tune by");
     for (const ParameterGroup& group : trainer->arena().groups())
       for (const ParameterSlot& slot : group.slots)
-        if (slot.name.find("wte") != std::string::npos) pattern_ = "wte|lm_head";
+        if (slot.name.find("wte") != std::string::npos) pattern_ = embedding_and_head;
     const double limit = given_.config.train.max_seconds;
     const PlanEvent plan = trainer->plan(/*measure=*/true);
     tuning_.full_seconds = plan.seconds.value_or(1);
     if (limit > 0) tuning_.full_seconds = std::min(limit, tuning_.full_seconds);
     range_test(*trainer);
+  }
+
+  /// What rank 0 has found becomes everyone's.
+  void share_start() {
+    overhead_ = agreed(ranks_, overhead_);
+    tuning_.full_seconds = agreed(ranks_, tuning_.full_seconds);
+    tuning_.centre = agreed(ranks_, tuning_.centre);
+    if (agreed(ranks_, !pattern_.empty())) pattern_ = embedding_and_head;
+    tuning_.range = gathered<RangePoint>(ranks_, tuning_.range);
   }
 
   /// A length in seconds alone is known; of others the steps decide.
@@ -178,7 +199,7 @@ class Search {
   }
 
   void run_rounds() {
-    tuning_.rounds = plan_rounds(left(), tuning_.full_seconds, overhead_);
+    tuning_.rounds = plan_rounds(agreed(ranks_, left()), tuning_.full_seconds, overhead_, ranks_.ranks());
     const std::vector<Candidate> candidates =
         draw_candidates(tuning_.start, tuning_.centre, tuning_.rounds.front().candidates,
                         static_cast<std::uint64_t>(tuning_.start.train.seed), pattern_,
@@ -188,7 +209,7 @@ class Search {
       trial.parameters = count_parameters(trial.config.model, corpus_.vocabulary().size());
       tuning_.trials.push_back(std::move(trial));
     }
-    for (std::size_t round = 0; round < tuning_.rounds.size() && !stopped(); ++round) run_round(round);
+    for (std::size_t round = 0; round < tuning_.rounds.size() && !all_stop(); ++round) run_round(round);
   }
 
   /// The best of the round before train for longer; the config as it is also takes part in the last round.
@@ -201,16 +222,60 @@ class Search {
     const auto start = std::find_if(taking_part.begin(), taking_part.end(),
                                     [](const Trial* trial) { return trial->candidate == Candidate{}; });
     if (last && start == taking_part.end()) taking_part.push_back(&trial_as_it_is());
-    for (Trial* trial : taking_part) {
-      const bool needed = trial == taking_part.front() || (last && trial->candidate == Candidate{});
-      if (stopped()) return;
-      if (left() < 0 && !needed) continue;
-      trial->rounds.push_back(train(*trial, round.seconds));
-      trial->rounds.back().round = index + 1;
-      const Trained& trained = trial->rounds.back();
-      tell(describe(trial->candidate) + ": " +
-           (trained.failure.empty() ? format_fixed(trained.loss, 4) : trained.failure));
+    std::vector<OwnTrial> own;
+    for (std::size_t i = 0; i < taking_part.size() && !stopped(); ++i) {
+      Trial* const trial = taking_part[i];
+      const bool needed = i == 0 || (last && trial->candidate == Candidate{});
+      if (static_cast<int>(i) % ranks_.ranks() != ranks_.rank() || (left() < 0 && !needed)) continue;
+      own.push_back({i, train(*trial, round.seconds)});
+      own.back().trained.round = index + 1;
+      if (ranks_.alone()) tell_of(*trial, own.back().trained);
     }
+    for (const OwnTrial& each : all_trials(own)) {
+      taking_part[each.number]->rounds.push_back(each.trained);
+      if (!ranks_.alone()) tell_of(*taking_part[each.number], each.trained);
+    }
+  }
+
+  void tell_of(const Trial& trial, const Trained& trained) const {
+    tell(describe(trial.candidate) + ": " +
+         (trained.failure.empty() ? format_fixed(trained.loss, 4) : trained.failure));
+  }
+
+  /// A training by one of the ranks, of the candidate of this number.
+  struct OwnTrial {
+    std::size_t number = 0;
+    Trained trained = {};
+  };
+
+  /// Those of every rank, in the order of the candidates. A failure is a line of its own length, told after the
+  /// figures.
+  std::vector<OwnTrial> all_trials(const std::vector<OwnTrial>& own) const {
+    struct Figures {
+      std::size_t number, round, failure_size;
+      std::int64_t steps;
+      double seconds, loss;
+    };
+    std::vector<Figures> figures;
+    std::string failures;
+    for (const auto& [number, trained] : own) {
+      figures.push_back({number, trained.round, trained.failure.size(), trained.steps, trained.seconds, trained.loss});
+      failures += trained.failure;
+    }
+    std::vector<OwnTrial> all;
+    const std::vector<char> lines = gathered<char>(ranks_, failures);
+    auto line = lines.begin();
+    for (const Figures& of : gathered<Figures>(ranks_, figures)) {
+      const auto end = line + static_cast<std::ptrdiff_t>(of.failure_size);
+      all.push_back({of.number,
+                     {.round = of.round,
+                      .seconds = of.seconds,
+                      .steps = of.steps,
+                      .loss = of.loss,
+                      .failure = std::string(std::exchange(line, end), end)}});
+    }
+    std::ranges::sort(all, {}, &OwnTrial::number);
+    return all;
   }
 
   Trial& trial_as_it_is() {
@@ -271,6 +336,8 @@ class Search {
   }
 
   const TuneOptions& options_;
+  mutable OneProcess alone_;
+  Communicator& ranks_;
   double begun_;
   ResolvedConfig given_;
   Corpus corpus_;

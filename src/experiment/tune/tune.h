@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "experiment/tune/search_space.h"
+#include "ranks/communicator.h"
 #include "report/table.h"
 #include "train/trainer.h"
 
@@ -25,6 +26,8 @@ struct TuneOptions {
   std::int64_t memory = 0;                            ///< bytes that a training may take; 0: half of what there is
   TrainerOptions trainer;                             ///< device, engine, threads, stop
   std::function<void(const std::string& line)> told;  ///< of each step of the search; may be empty
+  /// Processes that share the trainings, each its own; null: this one alone. All find the same, rank 0's clock decides.
+  Communicator* ranks = nullptr;
 };
 
 /// One training of a candidate.
