@@ -183,14 +183,14 @@ def decode(chargpt, folder, device):
     rates = []
     for batch in ("1", "64"):
         figures = json.loads(run(chargpt, "bench", "sample", folder, "--device", device, "--batch", batch, "--repeats", "3", "--json", "--quiet"))
-        rates.append(f"{figures['characters_per_second']['whole']:,.0f}")
+        rates.append(f"{figures['tokens_per_second']:,.0f}")
     held(f"{rates[0]} characters a second, 64 at once {rates[1]}")
 
 
 def seeds(chargpt, config, folder, *options):
     run(chargpt, "compare", config, "--seeds", "5", "--out", folder, *options)
     results = json.loads((pathlib.Path(folder) / "compare.json").read_text())
-    found = [row["val_loss"] for row in results["rows"][0]["seeds"]]
+    found = [row["loss"] for row in results["results"][0]["seeds"]]
     require(len(found) == 5, f"{len(found)} seeds ended")
     held(f"{', '.join(f'{loss:.4f}' for loss in found)}; mean {sum(found) / 5:.4f}")
 

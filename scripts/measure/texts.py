@@ -102,7 +102,7 @@ class Rows:
         for preset in self.options.presets:
             for seed, run, rival in self.runs(preset):
                 seconds = self.trained(run, preset, seed)["seconds"]
-                if not kept(rival).exists():
+                if not kept(rival).exists() and not self.options.alone:
                     ms = self.program.json("bench", "train", "nanogpt-cpu", *self.common(), "--steps", 100)["ms_per_step"]["median"]
                     iters = max(1, round(1000 * seconds / ms))
                     self.trained(rival, "nanogpt-cpu", seed, "--max_iters", iters, "--lr_decay_iters", 0,
@@ -126,14 +126,15 @@ class Rows:
         """Its rows of all that is kept, and the days it was measured on."""
         rows, days = [], set()
         for preset in PRESETS:
-            files = [(kept(run), kept(rival)) for _, run, rival in self.runs(preset)]
-            if not all(file.exists() for pair in files for file in pair):
+            mine, theirs = ([file for file in map(kept, column) if file.exists()] for column in list(zip(*self.runs(preset)))[1:])
+            if len(mine) < self.options.seeds:
                 continue
-            days |= {datetime.date.fromtimestamp(file.stat().st_mtime).isoformat() for pair in files for file in pair}
-            mine, theirs = ([json.loads(file.read_text()) for file in column] for column in zip(*files))
+            days |= {datetime.date.fromtimestamp(file.stat().st_mtime).isoformat() for file in mine + theirs}
+            mine, theirs = ([json.loads(file.read_text()) for file in files] for files in (mine, theirs))
+            rivals = f"{mean([run['loss'] for run in theirs]):.3f}" if len(theirs) == len(mine) else "not measured"
             cells = [self.about if not rows else "", f"`{preset}`", f"{mean([run['seconds'] for run in mine]):.0f}",
                      *(f"{mean([run[key] for run in mine]):.3f}" for key in ("loss", "windows_64")),
-                     f"{mean([run['loss'] for run in theirs]):.3f}", f"{mine[0]['counting']:.3f}"]
+                     rivals, f"{mine[0]['counting']:.3f}"]
             rows.append(f"| {' | '.join(cells)} |")
         return rows, days
 
@@ -142,6 +143,7 @@ def parse_arguments():
     parser = parser_for(__doc__, "measure_texts", "packages")
     parser.add_argument("--only", action="append", metavar="PACKAGE", help="measure this text of those below; may be repeated")
     parser.add_argument("--presets", nargs="+", default=PRESETS, choices=PRESETS)
+    parser.add_argument("--alone", action="store_true", help="without nanogpt-cpu beside it")
     parser.add_argument("--seeds", type=int, default=1)
     return parsed(parser)
 

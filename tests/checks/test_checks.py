@@ -315,6 +315,18 @@ class GpuCheckTest(CheckTest):
         code, listed, err = self.check_gpu("--device", "cpu", "--build", build, "losses", "gpu")
         self.assertEqual(code, 0, listed + err)
         self.assertIn("losses gpu: off by ", listed)
+        code, listed, err = self.check_gpu("--device", "cpu", "--build", build, "decode", "gpu")
+        self.assertEqual(code, 0, listed + err)
+        self.assertRegex(listed, r"decode gpu on cpu: [0-9,]+ characters a second, 64 at once [0-9,]+")
+
+    def test_a_rehearsal_is_refused_what_does_not_fit_and_compares_seeds(self):
+        build = pathlib.Path(os.environ.get("CHARGPT", ROOT / "build/chargpt")).parent
+        code, listed, err = self.check_gpu("--device", "cpu", "--build", build, "refused")
+        self.assertEqual(code, 0, listed + err)
+        self.assertRegex(listed, r"memory too small: .*training needs about .* lower train.batch_size")
+        code, listed, err = self.check_gpu("--device", "cpu", "--build", build, "seeds", "gpu")
+        self.assertEqual(code, 0, listed + err)
+        self.assertRegex(listed, r"seeds gpu: ([0-9.]+, ){4}[0-9.]+; mean [0-9.]+")
 
     def test_it_goes_on_after_what_fails_and_lists_it(self):
         program = self.write("build/chargpt", "#!/bin/sh\necho 'chargpt: error: broken' >&2\nexit 70\n")
