@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "base/token_view.h"
 #include "engine/device_engine.h"
 #include "learner/step.h"
 #include "optimizer/averages.h"
 #include "parameters/arena.h"
-#include "text/corpus.h"
 
 namespace chargpt {
 
@@ -41,8 +41,6 @@ class DeviceSteps {
   std::string take_notice();
 
  private:
-  struct Outcome;
-
   void start(std::int64_t first, std::span<const double> lr_factors, const StepWindows& windows);
   void step();
   void repeat();
