@@ -42,7 +42,7 @@ void add_device_arguments(Options& options, DeviceArguments& arguments) {
 }
 
 void add_device_arguments(Options& options, std::string& device, std::int64_t& threads) {
-  options.add("--device", device, "auto, cpu, cuda or cuda:N").group("Machine");
+  options.add("--device", device, "auto, cpu, cuda or cuda:N (GPU support is untested)").group("Machine");
   options.add("--threads", threads, "CPU threads; 0: one per physical core").range(0, 1024).group("Machine");
 }
 

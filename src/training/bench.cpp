@@ -190,7 +190,7 @@ void add_bench(Options& options) {
       "preset or path, for sample also a run; learn takes several, the others one (nanogpt-cpu if none is given)");
   options.add("--warmup", arguments->warmup, "train: steps before measuring").non_negative();
   options.add("--steps", arguments->steps, "train: steps measured").positive();
-  options.add("--engine", arguments->engine, "train and learn: auto, autograd, cpu or cuda");
+  options.add("--engine", arguments->engine, "train and learn: auto, autograd or cpu");
   add_learn_options(options, arguments->learn);
   add_sample_bench_options(options, arguments->sample);
   add_kernel_bench_options(options, arguments->kernels);

@@ -73,8 +73,10 @@ void run_doctor(const Arguments& arguments) {
   }
   std::printf("%skernels %s, %s bfloat16\n", version_text().c_str(), cpu::kernels().name,
               cpu::bf16_kernels() != nullptr ? "with" : "without");
-  std::printf("device %s (auto takes a CUDA device where LibTorch finds one)\n%lld threads on %u processors\n",
-              chosen.c_str(), static_cast<long long>(threads), std::thread::hardware_concurrency());
+  std::printf(
+      "device %s (auto takes a CUDA device where LibTorch finds one; GPU support is untested)\n%lld threads on %u "
+      "processors\n",
+      chosen.c_str(), static_cast<long long>(threads), std::thread::hardware_concurrency());
   std::printf("memory %s, free %s; disk free here %s\n", format_bytes(physical_memory()).c_str(),
               format_bytes(free_memory()).c_str(), format_bytes(free_disk_bytes()).c_str());
   for (const auto& line : json["advice"]) std::printf("advice: %s\n", line.get<std::string>().c_str());

@@ -29,7 +29,7 @@ std::string resume_command(const RunState& state, const std::filesystem::path& r
 }  // namespace
 
 void add_training_arguments(Options& options, TrainingArguments& arguments) {
-  options.add("--engine", arguments.engine, "auto, autograd, cpu or cuda");
+  options.add("--engine", arguments.engine, "auto, autograd or cpu");
   options
       .add("--rank-timeout", arguments.rank_timeout,
            "of several processes (mpirun, srun): seconds to wait for one that hangs before all end")
