@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <type_traits>
 #include <utility>
@@ -159,7 +160,9 @@ const std::vector<std::string>& Option::values() const {
 template <class Value>
 std::string Option::refusal(const std::string& given) const {
   Value value{};
+  errno = 0;
   bool understood = CLI::detail::lexical_cast(given, value);
+  if (std::is_integral_v<Value> && errno == ERANGE) return given + " does not fit into 64 bits";  // it is not kept so
   if constexpr (std::is_floating_point_v<Value>) understood = understood && std::isfinite(value);
   if (!understood) return shown(given) + " is not understood; it takes " + taken_by(text_);
   if (above_zero_ && value <= 0) return given + " is not above 0";

@@ -56,7 +56,7 @@ class ReadingLine {
     painted_ = false;
   }
 
-  const bool terminal_ = isatty(STDERR_FILENO) != 0;
+  const bool terminal_ = repaints(STDERR_FILENO);
   const double begun_ = steady_seconds();
   double next_ = begun_ + 1;  ///< when the next line is due
   bool painted_ = false;

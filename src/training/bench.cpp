@@ -12,6 +12,7 @@
 #include "base/quantile.h"
 #include "cli/arguments.h"
 #include "cli/loaded_run.h"
+#include "cli/print_json.h"
 #include "cli/run_text.h"
 #include "engine/operations.h"
 #include "train/trainer.h"
@@ -161,7 +162,7 @@ void run_bench(const Arguments& arguments) {
   if (arguments.what == "kernels") return bench_kernels(arguments);
   const nlohmann::ordered_json json = bench_train(arguments);
   if (arguments.output.json) {
-    std::printf("%s\n", json.dump(2).c_str());
+    print_json(json);
     return;
   }
   const auto& milliseconds = json["ms_per_step"];

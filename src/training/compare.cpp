@@ -24,6 +24,7 @@
 #include "experiment/compare/variants.h"
 #include "ranks/launch.h"
 #include "report/format.h"
+#include "report/json_text.h"
 #include "report/log.h"
 #include "run/run_folder.h"
 #include "training/commands.h"
@@ -191,7 +192,7 @@ void compare_trained(const Arguments& arguments) {
   }
   Comparison comparison = compare_runs(arguments.presets, arguments);
   if (arguments.target > 0) find_target(comparison, arguments.target);
-  if (folder) write_file_atomically(folder->path() / "compare.json", to_json(comparison).dump(2) + "\n");
+  if (folder) write_file_atomically(folder->path() / "compare.json", json_text(to_json(comparison)));
   print_comparison(comparison, form_of(arguments));
   if (arguments.page) write_comparison_page(comparison, folder->path());
   if (folder) log_note("saved in " + folder->path().string());

@@ -3,13 +3,11 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
 #include "cli/print_json.h"
 #include "cli/process.h"
-#include "report/color.h"
 #include "report/metrics.h"
 #include "report/sample_files.h"
 #include "report/tensorboard.h"
@@ -31,8 +29,8 @@ class ConfigWriter : public Listener {
 
 std::shared_ptr<ProgressPrinter> progress_printer(const OutputArguments& output) {
   ProgressOptions options;
-  options.is_terminal = isatty(STDERR_FILENO) != 0;
-  options.color = choose_color(output.color, std::getenv("NO_COLOR"), options.is_terminal);
+  options.is_terminal = repaints(STDERR_FILENO);
+  options.color = uses_color(output.color, STDERR_FILENO);
   options.utf8 = shows_utf8();
   options.width = terminal_columns(STDERR_FILENO);
   options.quiet = output.quiet;

@@ -57,6 +57,12 @@ TEST_CASE("the flag decides about colour, then NO_COLOR, then the terminal") {
   CHECK(choose_color("auto", "", true));  // no-color.org: set and not empty
 }
 
+TEST_CASE("a terminal that calls itself dumb obeys nothing") {
+  CHECK(is_dumb("dumb"));
+  CHECK_FALSE(is_dumb("xterm-256color"));
+  CHECK_FALSE(is_dumb(nullptr));
+}
+
 TEST_CASE("the first of the locale's variables that is set says whether a terminal shows UTF-8") {
   CHECK(names_utf8(nullptr, nullptr, "en_US.UTF-8"));
   CHECK(names_utf8("", "C.utf8", "C"));

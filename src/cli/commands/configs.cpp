@@ -11,6 +11,7 @@
 #include "cli/print_json.h"
 #include "cli/print_text.h"
 #include "cli/process.h"
+#include "config/document.h"
 #include "config/expected.h"
 #include "config/load.h"
 #include "inference/model_types.h"
@@ -105,21 +106,21 @@ void list_presets(bool json) {
       stdout);
 }
 
-/// Its comments are not JSON.
-void print_preset(const Preset& preset, bool json) {
+/// The text of a preset or file; its comments are not JSON.
+void print_config(const std::string& name, bool json) {
+  load_config(name);  // an Error unless it is a config
+  const std::string text = named_document(name).text;
   if (json)
-    print_json(nlohmann::ordered_json::parse(preset.json, nullptr, true, /*ignore_comments=*/true));
+    print_json(nlohmann::ordered_json::parse(text, nullptr, true, /*ignore_comments=*/true));
   else
-    std::fputs(preset.json.c_str(), stdout);
+    print_text(text);
 }
 
 void run_configs(const Arguments& arguments) {
   if (arguments.schema) {
     print_json(schema_with_model_types());
   } else if (!arguments.show.empty()) {
-    load_config(arguments.show);  // an unknown one is an Error that names the nearest preset
-    for (const Preset& preset : presets())
-      if (preset.name == arguments.show) print_preset(preset, arguments.output.json);
+    print_config(arguments.show, arguments.output.json);
   } else {
     list_presets(arguments.output.json);
   }
@@ -131,7 +132,8 @@ void add_configs(Options& options) {
   const auto arguments = std::make_shared<Arguments>();
   add_output_arguments(options, arguments->output);
   const Option& schema = options.flag("--schema", arguments->schema, "print the JSON Schema of a config file");
-  options.add("--show", arguments->show, "print a preset's file, to start your own from").excludes(schema);
+  options.add("--show", arguments->show, "print a config, a preset's or a file, to start your own from")
+      .excludes(schema);
   on_parsed(options, arguments, run_configs);
 }
 

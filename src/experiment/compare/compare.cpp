@@ -29,6 +29,7 @@
 #include "experiment/run_names.h"
 #include "inference/model_types.h"
 #include "optimizer/averages.h"
+#include "report/json_text.h"
 #include "run/checkpoints.h"
 #include "run/run_files.h"
 #include "run/run_folder.h"
@@ -418,7 +419,7 @@ class Comparer {
     try {
       trainer.plan(/*measure=*/true);
       // Its length is settled now. It is written before the first step.
-      write_file_atomically(folder.path() / "config.json", to_json(trainer.config().config).dump(2) + "\n");
+      write_file_atomically(folder.path() / "config.json", json_text(to_json(trainer.config().config)));
       if (trainer.run() == Ending::stopped) return false;
       kept.seed.run = entry.about.run = folder.path();
       score_end(entry, trainer, kept.seed);
@@ -521,7 +522,7 @@ Comparison compare(std::vector<ResolvedConfig> configs, const CompareOptions& op
   comparison.notes = comparer.notes();
   comparison.rates = options.rates;
   if (options.target) find_target(comparison, *options.target);
-  if (options.writes) write_file_atomically(comparer.out() / "compare.json", to_json(comparison).dump(2) + "\n");
+  if (options.writes) write_file_atomically(comparer.out() / "compare.json", json_text(to_json(comparison)));
   return comparison;
 }
 
