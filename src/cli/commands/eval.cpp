@@ -121,9 +121,10 @@ void run_eval(const Arguments& arguments) {
 void add_eval(Options& options) {
   const auto arguments = std::make_shared<Arguments>();
   options.add("RUN", arguments->run, "run folder, or one checkpoint folder in it").stands_for(run_meant).required();
-  options.add("--text", arguments->text,
-              "score this text as a whole instead of the run's own: a file, a folder, a 'pattern' in quotes, or - for "
-              "standard input; may be repeated");
+  options
+      .add("--text", arguments->text,
+           "score these texts as a whole instead of the run's own: files, folders, or - for standard input")
+      .takes_words();
   options
       .add("--split", arguments->split,
            "train, val or all (default: val of the run's own text, all of a text given with --text)")

@@ -114,8 +114,9 @@ void add_import(Options& options) {
   options.add("--out", arguments->out, "the same").excludes(run);
   options
       .add("--text", arguments->text,
-           "the text that it was trained on, so that eval and resume find it: a file, a folder, a 'pattern' in quotes, "
-           "or - for standard input; may be repeated")
+           "the texts that it was trained on, so that eval and resume find them: files, folders, or - for standard "
+           "input")
+      .takes_words()
       .value_name("TEXT");
   options.flag("--overwrite", arguments->overwrite, "start over in a folder that holds a run");
   add_output_arguments(options, arguments->output);
