@@ -19,6 +19,7 @@
 #include "base/utf8.h"
 #include "baseline/baseline.h"
 #include "baseline/shared_text.h"
+#include "baseline/split_check.h"
 #include "checkpoint/checkpoint.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
@@ -275,8 +276,13 @@ Json describe_text(const std::string& path) {
                {"letters_before_marks_nfc_joins", counts.form.pairs()},
                {"characters_nfc_may_change", counts.form.doubtful()},
                {"symbol_counts", symbol_counts(corpus, counts)},
+               {"split_check", nullptr},
                {"val_tokens_in_train", nullptr},
                {"baselines", nullptr}};
+  if (const auto check = check_split(corpus)) {
+    json["split_check"] = to_json(*check);
+    if (const std::string notice = split_notice(corpus, check); !notice.empty()) json["notices"].push_back(notice);
+  }
   if (corpus.val().size() < 2) return json;
   const Baselines baselines =
       compute_baselines(corpus, corpus.val(), {.length = corpus.val().size()}, /*validation=*/true);
