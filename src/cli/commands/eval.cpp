@@ -17,7 +17,6 @@
 #include "cli/run_text.h"
 #include "report/log.h"
 #include "run/run_folder.h"
-#include "text/id_cache.h"
 
 namespace chargpt {
 
@@ -62,7 +61,7 @@ Corpus given_corpus(const Arguments& arguments, const LoadedRun& run, const std:
   tell_terminal(data.text);
   const Vocabulary& vocabulary = run.checkpoint.vocabulary;
   const auto load = [&](const std::optional<Vocabulary>& known) {
-    return load_corpus(data, id_cache_folder(), known, most_bytes_in_memory, reading_progress(arguments.output));
+    return load_corpus(data, known, reading_progress(arguments.output));
   };
   if (arguments.unknown == UnknownPolicy::error || vocabulary.units() == Units::bytes) return load(vocabulary);
   data.max_symbols = std::numeric_limits<std::int64_t>::max();

@@ -19,7 +19,6 @@
 #include "report/log.h"
 #include "run/run_files.h"
 #include "run/run_folder.h"
-#include "text/id_cache.h"
 #include "text/text_place.h"
 
 namespace chargpt {
@@ -56,8 +55,7 @@ std::optional<Corpus> given_text(const Arguments& arguments, ImportedModel& mode
   model.config.config.data.text = arguments.text;
   model.config.origin["data.text"] = "--text";
   tell_terminal(arguments.text);
-  Corpus corpus = load_corpus(model.config.config.data, id_cache_folder(), model.vocabulary, most_bytes_in_memory,
-                              reading_progress(arguments.output));
+  Corpus corpus = load_corpus(model.config.config.data, model.vocabulary, reading_progress(arguments.output));
   log_notices(corpus);
   model.text = corpus.fingerprint();
   return corpus;
