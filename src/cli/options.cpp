@@ -119,6 +119,11 @@ Option& Option::excludes(const Option& other) {
   return *this;
 }
 
+Option& Option::takes_words() {
+  text_.words = true;
+  return *this;
+}
+
 Option& Option::stands_for(std::string (*meant)(const std::string& given)) {
   parsed_.transform([meant](const std::string& given) { return meant(given); });
   return *this;
@@ -252,16 +257,23 @@ const Option* Options::meant_by(const std::string& argument) const {
   return nullptr;
 }
 
-/// The words for CLI11: options spelled as declared, and an empty value (`--prompt=`) as a word of its own, in whose
-/// place CLI11 would take the next one.
+/// The words for CLI11: options spelled as declared; an empty value (`--prompt=`) as a word of its own, in whose place
+/// CLI11 would take the next one; and an option that takes several words repeated before each of them.
 std::vector<std::string> Options::words_of(const std::vector<std::string>& arguments) const {
   std::vector<std::string> words;
+  const Option* taking = nullptr;  // the words that follow
   for (auto argument = arguments.begin(); argument != arguments.end(); ++argument) {
     if (*argument == "--") {
       words.insert(words.end(), argument, arguments.end());
       break;
     }
     const Option* const option = meant_by(*argument);
+    if (taking != nullptr && (!argument->starts_with("-") || *argument == "-")) {
+      if (words.back() != taking->name()) words.push_back(taking->name());
+      words.push_back(*argument);
+      continue;
+    }
+    taking = option != nullptr && option->text().words && argument->find('=') == std::string::npos ? option : nullptr;
     const std::string value =
         option == nullptr ? "" : argument->substr(std::min(argument->find('='), argument->size()));
     const bool is_empty = value == "=" && !option->text().value.empty();

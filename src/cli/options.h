@@ -29,6 +29,7 @@ struct OptionText {
   std::string help{};
   bool hidden = false, required = false;
   bool several = false;  ///< a positional argument that takes more than one word
+  bool words = false;    ///< an option that takes all words up to the next option, each time it is given
   bool positional() const { return !name.starts_with("-"); }
   /// With dashes, as people are shown it; underscores, as in the keys of a config, are understood too.
   std::string shown_name() const;
@@ -45,6 +46,8 @@ class Option {
   /// Of texts: one of `values`.
   Option& one_of(const std::vector<std::string>& values);
   Option& excludes(const Option& other);
+  /// Of a list: takes all words up to the next option ("--text A B C"); "--text=A" takes one.
+  Option& takes_words();
   /// `meant` of a given text takes its place.
   Option& stands_for(std::string (*meant)(const std::string& given));
 

@@ -48,7 +48,8 @@ bool begins_like_a_config(const fs::path& path, const std::string& bytes) {
   if (is_there(path / "config.json"))
     throw Error(ExitCode::usage, label + " is a run, not a config; chargpt resume " + label +
                                      " goes on with it, and its config is " + printable_path(path / "config.json"));
-  throw Error(ExitCode::usage, label + " is a folder, not a config; give texts with --text FILE, once per file");
+  throw Error(ExitCode::usage,
+              label + " is a folder, not a config; to train on the texts in it: chargpt train --text " + label);
 }
 
 /// The same for a file whose first bytes are not those of a config.
@@ -66,8 +67,9 @@ void refuse_other_file(const fs::path& path, const std::string& label) {
     throw Error(ExitCode::usage, label + " is " + std::string(kind->name) +
                                      ", not a config: " + std::string(kind->advice) + "; --text FILE takes texts");
   if (bytes.find('\0') == std::string::npos)
-    throw Error(ExitCode::usage,
-                label + " is not a config (it does not begin with {); to train on that text, give --text " + label);
+    throw Error(
+        ExitCode::usage,
+        label + " is a text, not a config (it does not begin with {); to train on it: chargpt train --text " + label);
 }
 
 /// What nanoGPT calls a config or a checkpoint.

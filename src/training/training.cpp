@@ -12,7 +12,6 @@
 #include "report/format.h"
 #include "report/log.h"
 #include "report/progress.h"
-#include "text/id_cache.h"
 #include "training/listeners.h"
 #include "training/result.h"
 
@@ -40,8 +39,7 @@ void add_training_arguments(Options& options, TrainingArguments& arguments) {
 }
 
 Corpus load_training_corpus(const ResolvedConfig& config, const OutputArguments& output) {
-  Corpus corpus =
-      load_corpus(config.config.data, id_cache_folder(), std::nullopt, most_bytes_in_memory, reading_progress(output));
+  Corpus corpus = load_corpus(config.config.data, std::nullopt, reading_progress(output));
   log_notices(corpus);
   return corpus;
 }

@@ -17,7 +17,6 @@
 #include "cli/run_text.h"
 #include "report/log.h"
 #include "run/run_folder.h"
-#include "text/id_cache.h"
 
 namespace chargpt {
 
@@ -62,7 +61,7 @@ Corpus given_corpus(const Arguments& arguments, const LoadedRun& run, const std:
   tell_terminal(data.text);
   const Vocabulary& vocabulary = run.checkpoint.vocabulary;
   const auto load = [&](const std::optional<Vocabulary>& known) {
-    return load_corpus(data, id_cache_folder(), known, most_bytes_in_memory, reading_progress(arguments.output));
+    return load_corpus(data, known, reading_progress(arguments.output));
   };
   if (arguments.unknown == UnknownPolicy::error || vocabulary.units() == Units::bytes) return load(vocabulary);
   data.max_symbols = std::numeric_limits<std::int64_t>::max();
@@ -121,9 +120,10 @@ void run_eval(const Arguments& arguments) {
 void add_eval(Options& options) {
   const auto arguments = std::make_shared<Arguments>();
   options.add("RUN", arguments->run, "run folder, or one checkpoint folder in it").stands_for(run_meant).required();
-  options.add("--text", arguments->text,
-              "score this text as a whole instead of the run's own: a file, a folder, a 'pattern' in quotes, or - for "
-              "standard input; may be repeated");
+  options
+      .add("--text", arguments->text,
+           "score these texts as a whole instead of the run's own: files, folders, or - for standard input")
+      .takes_words();
   options
       .add("--split", arguments->split,
            "train, val or all (default: val of the run's own text, all of a text given with --text)")

@@ -61,7 +61,7 @@ struct Score {
   std::vector<LineLoss> lines;
 };
 
-/// Of a file, or of all the files of a folder or pattern, without their byte order marks.
+/// Of a file, or of all the files of a folder, without their byte order marks.
 std::string text_of(const Arguments& arguments, const LoadedRun& run) {
   const ListedText text = list_texts({arguments.file}, run.config().data.units).texts.front();
   std::string all;
@@ -272,10 +272,9 @@ void run_score(const Arguments& arguments) {
 void add_score(Options& options) {
   const auto arguments = std::make_shared<Arguments>();
   options.add("RUN", arguments->run, "run folder, or one checkpoint folder in it").stands_for(run_meant).required();
-  options.add(
-      "FILE", arguments->file,
-      "text to score: a file, a folder, a 'pattern' in quotes, or - for standard input (default: the run's validation "
-      "split)");
+  options.add("FILE", arguments->file,
+              "text to score: a file, a folder, or - for standard input (default: the run's validation "
+              "split)");
   options.add("--show", arguments->show, "characters to print, coloured by surprise where the terminal has colours")
       .non_negative();
   options.add("--html", arguments->html, "also write the coloured text as a web page").value_name("FILE");
