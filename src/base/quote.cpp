@@ -34,6 +34,30 @@ std::string printable(std::string_view text, std::size_t max_bytes) {
   return out;
 }
 
+std::string shell_quoted(std::string_view word) {
+  constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=@%+,";
+  const auto is_plain = [&](char c) { return plain.find(c) != std::string_view::npos || (c & 0x80) != 0; };
+  std::string out;
+  bool quoted = word.empty(), escapes = false;
+  for (std::size_t i = 0; i < word.size();) {
+    const DecodedCharacter character = decode_character(word.substr(i));
+    const bool valid = character.fault == Utf8Fault::none;
+    const std::string_view symbol = word.substr(i, valid ? static_cast<std::size_t>(character.length) : 1);
+    const bool escape = !valid || is_control(character.code_point);
+    out += escape                            ? escaped(symbol)
+           : symbol == "'" || symbol == "\\" ? "\\" + std::string(symbol)
+                                             : std::string(symbol);
+    escapes = escapes || escape;
+    quoted = quoted || escape || !is_plain(symbol[0]);
+    i += symbol.size();
+  }
+  if (escapes) return "$'" + out + "'";
+  if (!quoted) return std::string(word);
+  out = "'";
+  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
 std::string printable_path(const std::filesystem::path& path) {
   return printable(path.native(), 400);
 }
