@@ -11,6 +11,7 @@
 #include "base/quote.h"
 #include "base/utf8.h"
 #include "cli/help_text.h"
+#include "cli/process.h"
 #include "inference/model_types.h"
 #include "kernels/processor.h"
 #include "report/color.h"
@@ -33,7 +34,8 @@ void add_output_arguments(Options& options, OutputArguments& output, const char*
 
 void start_output(const OutputArguments& output) {
   const LogLevel level = output.quiet ? LogLevel::quiet : output.verbose ? LogLevel::verbose : LogLevel::normal;
-  start_log(level, choose_color(output.color, std::getenv("NO_COLOR"), isatty(STDERR_FILENO) != 0));
+  start_log(level, choose_color(output.color, std::getenv("NO_COLOR"), isatty(STDERR_FILENO) != 0),
+            terminal_columns(STDERR_FILENO));
   if (const std::string wrong = settle_cpu_capability(); !wrong.empty()) log_warning(wrong);
 }
 

@@ -1,5 +1,7 @@
 #include "cli/command_line.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <exception>
@@ -70,6 +72,8 @@ int run_command_line(int argc, char** argv) {
   end_with_parent();
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   const auto given = [&](const char* flag) { return std::ranges::count(arguments, flag) > 0; };
+  start_log(LogLevel::normal, /*color=*/false,
+            terminal_columns(STDERR_FILENO));  // for what is said before options are read
   const FailureForm form{.verbose = given("--verbose"), .json = given("--json")};
   try {
     run(arguments);
