@@ -12,6 +12,7 @@
 #include "report/progress.h"
 #include "run/checkpoints.h"
 #include "run/run_folder.h"
+#include "run/run_name.h"
 #include "train/evaluator.h"
 #include "training/commands.h"
 #include "training/result.h"

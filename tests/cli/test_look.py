@@ -100,6 +100,23 @@ class InteractiveTest(LookTest):
         second = self.succeed("sample", "run", "--prompt", "\nthe sea\n" + first + "a boat\n", "--tokens", "20", "--greedy", "--json").json
         self.assertEqual(said[len(first):].lstrip("\n").rstrip("\n"), second["text"].lstrip("\n").rstrip("\n"))
 
+    def test_to_answer_is_what_the_option_alone_means(self):
+        talk = ["sample", "run", "--tokens", "20", "--seed", "3"]
+        alone = self.succeed(*talk, "--interactive", stdin=b"the sea\na boat\n").out
+        self.assertEqual(self.succeed(*talk, "--interactive", "answer", stdin=b"the sea\na boat\n").out, alone)
+        self.assertEqual(self.succeed("sample", "--interactive", "run", "--tokens", "20", "--seed", "3", stdin=b"the sea\na boat\n").out, alone)
+        self.assertIn("did you mean answer?", self.fail_with(2, *talk, "--interactive=anser"))
+
+    def test_to_complete_goes_on_within_the_line_to_its_end(self):
+        complete = ["sample", "run", "--interactive", "complete", "--tokens", "40", "--greedy"]
+        said = self.succeed(*complete, stdin=b"the sea\na boat\n").out
+        first = self.succeed("sample", "run", "--prompt", "\nthe sea", "--tokens", "40", "--greedy", "--stop", r"\n", "--json").json
+        second = self.succeed("sample", "run", "--prompt", first["prompt"] + first["text"] + ("\n" if first["tokens"] < 40 else "") + "a boat",
+                              "--tokens", "40", "--greedy", "--stop", r"\n", "--json").json
+        self.assertEqual(said, f"the sea{first['text']}\na boat{second['text']}\n")
+        stopped = self.succeed(*complete, "--stop", "e", stdin=b"the sea\n").out
+        self.assertNotIn("e", stopped[len("the sea"):])
+
     def test_a_line_with_unknown_characters_is_named_and_left_out(self):
         outcome = self.succeed("sample", "run", "--interactive", "--tokens", "5", stdin="\u263a\nthe\n".encode())
         self.assertIn("U+263A", outcome.err)

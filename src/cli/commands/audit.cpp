@@ -12,6 +12,7 @@
 #include "cli/print_json.h"
 #include "cli/print_text.h"
 #include "cli/run_text.h"
+#include "cli/work_line.h"
 #include "evaluate/copied_text.h"
 #include "evaluate/split_loss.h"
 #include "inference/model_types.h"
@@ -47,7 +48,8 @@ struct Audit {
   double held_out_copied() const { return held_out.copied_share(copied_stretch); }
 };
 
-std::vector<std::vector<std::int64_t>> samples_of(const Arguments& arguments, LoadedRun& run) {
+std::vector<std::vector<std::int64_t>> samples_of(const Arguments& arguments, LoadedRun& run,
+                                                  const Heartbeat& heartbeat) {
   SampleConfig sample = run.config().sample;
   sample.num_samples = arguments.samples;
   sample.tokens = arguments.tokens;
@@ -57,9 +59,12 @@ std::vector<std::vector<std::int64_t>> samples_of(const Arguments& arguments, Lo
   sample.min_p = 0;
   std::vector<std::vector<std::int64_t>> texts(static_cast<std::size_t>(arguments.samples));
   const std::unique_ptr<NextLogits> logits = run.next_logits({});
+  const double all = static_cast<double>(arguments.samples) * static_cast<double>(arguments.tokens);
+  double done = 0;
   generate(*logits, run.model->vocab_size(), run.model->block_size(), {run.checkpoint.state.start_symbol}, sample,
            static_cast<std::uint64_t>(arguments.seed), [&](std::int64_t index, std::int64_t id) {
              texts[static_cast<std::size_t>(index)].push_back(id);
+             heartbeat(++done / all);
              return true;
            });
   return texts;
@@ -79,15 +84,18 @@ std::vector<std::vector<std::int64_t>> held_out_like(const Arguments& arguments,
 
 Audit audit(const Arguments& arguments, LoadedRun& run, const Corpus& corpus) {
   Audit result;
-  result.texts = samples_of(arguments, run);
+  WorkLine line(arguments.output);
+  result.texts = samples_of(arguments, run, line.heartbeat("writing samples"));
   result.samples = copied_text(result.texts, corpus.train());
   const auto held_out = held_out_like(arguments, corpus.val());
   result.held_out = copied_text(held_out, corpus.train());
   result.shared = shared_text(corpus.val(), corpus.train()).tokens;
   const std::int64_t windows =
       std::max<std::int64_t>(1, std::min<std::int64_t>(1'000'000, corpus.val().size()) / run.model->block_size());
-  result.train_loss = sampled_loss(run.scorer(), corpus.train(), run.model->block_size(), windows);
-  result.val_loss = sampled_loss(run.scorer(), corpus.val(), run.model->block_size(), windows);
+  result.train_loss = sampled_loss(run.scorer(), corpus.train(), run.model->block_size(), windows,
+                                   line.heartbeat("measuring the loss on the train split"));
+  result.val_loss = sampled_loss(run.scorer(), corpus.val(), run.model->block_size(), windows,
+                                 line.heartbeat("measuring the loss on the validation split"));
   return result;
 }
 
@@ -119,7 +127,8 @@ std::int64_t line_of_token(TokenView text, std::int64_t token, std::int64_t line
   return line;
 }
 
-nlohmann::ordered_json to_json(const Audit& audit, const std::string& longest, std::int64_t line) {
+nlohmann::ordered_json to_json(const LoadedRun& run, const Audit& audit, const std::string& longest,
+                               std::int64_t line) {
   nlohmann::ordered_json fresh = nlohmann::ordered_json::array();
   for (const std::int64_t length : lengths)
     fresh.push_back({{"length", length},
@@ -127,6 +136,7 @@ nlohmann::ordered_json to_json(const Audit& audit, const std::string& longest, s
                      {"held_out", audit.held_out.new_share(length)}});
   nlohmann::ordered_json json = {
       {"verdict", verdict(audit)},
+      {"checkpoint", checkpoint_json(run)},
       {"copied_share", audit.copied()},
       {"held_out_copied_share", audit.held_out_copied()},
       {"copied_stretch", copied_stretch},
@@ -177,7 +187,7 @@ void run_audit(const Arguments& arguments) {
       {text.begin() + result.samples.begin, text.begin() + result.samples.begin + result.samples.longest});
   const std::int64_t line =
       line_of_token(corpus.train(), result.samples.source_begin, run.checkpoint.vocabulary.id_of('\n'));
-  if (arguments.output.json) return print_json(to_json(result, longest, line));
+  if (arguments.output.json) return print_json(to_json(run, result, longest, line));
   print_for_people(result, longest, line, corpus.val().size());
 }
 
@@ -185,7 +195,7 @@ void run_audit(const Arguments& arguments) {
 
 void add_audit(Options& options) {
   const auto arguments = std::make_shared<Arguments>();
-  options.add("RUN", arguments->run, "run folder, or one checkpoint folder in it").stands_for(run_meant).required();
+  add_run_argument(options, arguments->run);
   options.add("--samples", arguments->samples, "samples to write").range(1, 1000);
   options.add("--tokens", arguments->tokens, "characters of each").range(1, 1'000'000);
   options.add("--temperature", arguments->temperature, "of the samples").non_negative();

@@ -15,10 +15,12 @@
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/decoding.h"
+#include "cli/figures.h"
 #include "cli/loaded_run.h"
 #include "cli/print_json.h"
 #include "cli/print_text.h"
 #include "cli/run_text.h"
+#include "cli/work_line.h"
 #include "evaluate/text_score.h"
 #include "generate/filters.h"
 #include "inference/attention_weights.h"
@@ -95,10 +97,12 @@ Score measure(const Arguments& arguments, LoadedRun& run) {
   read_text(arguments, run, score);
   const std::int64_t block_size = run.model->block_size();
   const Vocabulary& vocabulary = run.checkpoint.vocabulary;
-  score.losses = text_losses(run.scorer(), score.ids, run.checkpoint.state.start_symbol, block_size);
+  WorkLine line(arguments.output);
+  score.losses = text_losses(run.scorer(), score.ids, run.checkpoint.state.start_symbol, block_size,
+                             line.heartbeat("scoring the text"));
   score.mean =
       std::accumulate(score.losses.begin(), score.losses.end(), 0.0) / static_cast<double>(score.losses.size());
-  score.by_context = losses_by_context(run.scorer(), score.ids, block_size);
+  score.by_context = losses_by_context(run.scorer(), score.ids, block_size, line.heartbeat("scoring by context"));
   score.by_class = losses_by_class(score.ids, score.losses, vocabulary);
   score.lines = losses_by_line(score.ids, score.losses, vocabulary.id_of('\n'));
   return score;
@@ -157,6 +161,7 @@ nlohmann::ordered_json to_json(const std::vector<MeanLoss>& means) {
 
 void print_as_json(const Arguments& arguments, const LoadedRun& run, const Score& score) {
   nlohmann::ordered_json json = {{"text", score.name},
+                                 {"checkpoint", checkpoint_json(run)},
                                  {"characters", score.ids.size()},
                                  {"loss", score.mean},
                                  {"block_size", run.model->block_size()},
@@ -247,8 +252,8 @@ void print_for_people(const Arguments& arguments, const LoadedRun& run, const Sc
   print_worst_lines(run, score);
   print_means("characters seen before", score.by_context);
   print_means("kind", score.by_class);
-  std::printf("loss %s: %s characters of %s\n", format_loss(score.mean).c_str(),
-              format_count(std::ssize(score.ids)).c_str(), score.name.c_str());
+  std::printf("loss %s: %s %ss of %s\n", format_loss(score.mean).c_str(), format_count(std::ssize(score.ids)).c_str(),
+              unit_word(run.config().data.units).c_str(), score.name.c_str());
 }
 
 void run_score(const Arguments& arguments) {
@@ -258,7 +263,8 @@ void run_score(const Arguments& arguments) {
   LoadedRun run = load_run(arguments.run, arguments.checkpoint, arguments.use);
   const Score score = measure(arguments, run);
   if (!arguments.html.empty()) {
-    write_page(arguments.html, text_page(score.name + ": " + format_fixed(score.mean, 4) + " nats per character",
+    write_page(arguments.html, text_page(score.name + ": " + format_fixed(score.mean, 4) + " nats per " +
+                                             unit_word(run.config().data.units),
                                          symbols_of(run, score, 0, std::ssize(score.ids))));
     log_note("wrote " + arguments.html);
   }
@@ -267,11 +273,17 @@ void run_score(const Arguments& arguments) {
   print_for_people(arguments, run, score);
 }
 
+/// What `score FILE` gives in the place of a run.
+bool is_text(const std::string& word) {
+  std::error_code ignored;
+  return word == standard_input_name || word == sample_text_name || std::filesystem::is_regular_file(word, ignored);
+}
+
 }  // namespace
 
 void add_score(Options& options) {
   const auto arguments = std::make_shared<Arguments>();
-  options.add("RUN", arguments->run, "run folder, or one checkpoint folder in it").stands_for(run_meant).required();
+  add_run_argument(options, arguments->run, arguments->file, is_text);
   options.add(
       "FILE", arguments->file,
       "text to score: a file, a folder, a 'pattern' in quotes, or - for standard input (default: the run's validation "
