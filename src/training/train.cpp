@@ -48,7 +48,7 @@ void start_from(Trainer& trainer, const Arguments& arguments) {
 }
 
 nlohmann::ordered_json to_json(const PlanEvent& plan) {
-  nlohmann::ordered_json json = {{"config", plan.config},         {"type", plan.model_type},
+  nlohmann::ordered_json json = {{"config", plan.config},         {"model_type", plan.model_type},
                                  {"device", plan.device},         {"cpu_capability", plan.cpu_capability},
                                  {"engine", plan.engine},         {"dtype", plan.dtype},
                                  {"threads", plan.threads},       {"parameters", plan.parameters},
@@ -58,7 +58,7 @@ nlohmann::ordered_json to_json(const PlanEvent& plan) {
                                  {"max_iters", plan.max_iters},   {"length_set_by", plan.length_set_by},
                                  {"epochs", plan.epochs},         {"memory_bytes", plan.memory_bytes},
                                  {"disk_bytes", plan.disk_bytes}};
-  if (plan.seconds) json["seconds"] = *plan.seconds;
+  if (plan.seconds) json["expected_seconds"] = *plan.seconds;
   if (!plan.notices.empty()) json["notices"] = plan.notices;
   return json;
 }

@@ -4,12 +4,15 @@ import base64
 import csv
 import io
 import math
+import os
 import pathlib
+import pty
 import re
+import subprocess
 import unittest
 import zlib
 
-from program import SAMPLE_TEXT, ProgramTest
+from program import PROGRAM, SAMPLE_TEXT, ProgramTest
 
 TEXT = pathlib.Path(SAMPLE_TEXT).read_text()[3000:3400]
 
@@ -289,6 +292,22 @@ class AuditTest(ProgramTest):
         shown = self.succeed("audit", "healthy", "--samples", "4", "--tokens", "400").out
         self.assertIn("It writes text of its own", shown)
         self.assertLess(max(len(line) for line in shown.splitlines()), 81)
+        narrow = self.lines_at(60, "audit", "healthy", "--samples", "4", "--tokens", "400")
+        self.assertLessEqual(max(map(len, narrow)), 60)
+
+    def test_work_of_more_than_two_seconds_says_how_far_it_is(self):
+        self.train("run", "ladder/bigram", 5)
+        ours, theirs = pty.openpty()
+        process = subprocess.Popen([PROGRAM, "audit", "run", "--samples", "1000", "--tokens", "1000000"], cwd=self.folder, stdout=subprocess.DEVNULL, stderr=theirs)
+        os.close(theirs)
+        shown = b""
+        try:
+            while not re.search(rb"\rchargpt: writing samples: \d+%\x1b\[K", shown):
+                shown += os.read(ours, 65536)
+        finally:
+            process.kill()
+            process.wait()
+            os.close(ours)
 
     def test_validation_text_that_stands_in_the_train_split_is_named(self):
         part = pathlib.Path(SAMPLE_TEXT).read_text()[:2000]

@@ -1,6 +1,7 @@
 """runs: lists of runs by text; what runs are called, and which of their weights are meant."""
 
 import datetime
+import json
 import pathlib
 import re
 import signal
@@ -48,6 +49,20 @@ class RunsTest(ProgramTest):
         self.assertTrue(rows["leaking"]["leaks"])
         begun = datetime.datetime.strptime(rows["long"]["begun"], "%Y-%m-%dT%H:%M:%SZ")
         self.assertLess(abs((datetime.datetime.now(datetime.timezone.utc).replace(tzinfo=None) - begun).total_seconds()), 600)
+
+    def test_a_figure_has_one_name_in_metrics_and_json(self):
+        plan = json.loads((self.folder / "long/metrics.jsonl").read_text().splitlines()[0])
+        last = [json.loads(line) for line in (self.folder / "long/metrics.jsonl").read_text().splitlines() if '"eval"' in line][-1]
+        listed = next(row for row in self.succeed("runs", ".", "--json").json if row["run"] == "long")
+        described = self.succeed("inspect", "long", "--json").json
+        compared = self.succeed("inspect", "long", "short", "--json").json["runs"][0]
+        dry = self.succeed("train", "ladder/bigram", "--text", SAMPLE_TEXT, "--dry-run", "--json").json
+        for name in ("model_type", "parameters", "max_iters", "vocab_size", "expected_seconds"):
+            self.assertIn(name, plan)
+            self.assertIn(name, dry)
+        for figures in (listed, described, compared):
+            self.assertEqual((figures["best_val_loss"], figures["step"]), (last["best_val_loss"], last["step"]))
+        self.assertEqual((listed["model_type"], described["vocab_size"], described["val_loss"]), (plan["model_type"], plan["vocab_size"], last["val_loss"]))
 
     def test_what_is_not_listed_is_named_with_the_command_that_shows_it(self):
         self.assertEqual(self.fail_with(2, "runs", "long", "my short"),

@@ -153,7 +153,7 @@ class SampleTest(UsingTest):
             whole = self.succeed("sample", "tabs", "--prompt", "a", "--tokens", "90", "--quiet").out[:-1]
             self.assertIn(at, whole)
             self.assertEqual(self.succeed("sample", "tabs", "--prompt", "a", "--tokens", "90", "--stop", stop, "--quiet").out[:-1], whole.split(at)[0])
-        for wrong in (r"\x", "a\\", r"\"):
+        for wrong in (r"\x", "a\\"):
             self.assertIn(r"a backslash begins \n, \t or \\", self.fail_with(2, "sample", self.run_folder, "--stop", wrong))
         self.assertIn("would end every sample at once", self.fail_with(2, "sample", self.run_folder, "--stop", ""))
         self.assertIn(r"\n is a newline", " ".join(self.succeed("sample", "--help").out.split()))
@@ -380,7 +380,7 @@ class WhatAFigureIsOfTest(ProgramTest):
         poison(self.folder / "r/checkpoints/step-00000003")
         for command in ("eval", "sample"):
             outcome = self.run_program(command, "r")
-            self.assertEqual((outcome.code, len(outcome.err.splitlines())), (80, 1), outcome.err)
+            self.assertEqual((outcome.code, len(outcome.err.splitlines())), (80, 2), outcome.err)
         self.assertEqual(self.fail_with(80, "eval", "r"),
                          "r/checkpoints/step-00000003 has no loss: it is not a finite number for 2,904 of 2,904 tokens, so its weights have "
                          "diverged; choose another with --checkpoint")

@@ -1,4 +1,6 @@
 // `chargpt audit RUN`: whether a model writes or recites what it was trained on.
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -8,9 +10,11 @@
 #include "baseline/shared_text.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
+#include "cli/figures.h"
 #include "cli/loaded_run.h"
 #include "cli/print_json.h"
 #include "cli/print_text.h"
+#include "cli/process.h"
 #include "cli/run_text.h"
 #include "cli/work_line.h"
 #include "evaluate/copied_text.h"
@@ -20,6 +24,7 @@
 #include "report/log.h"
 #include "report/symbols.h"
 #include "report/table.h"
+#include "report/wrap.h"
 #include "run/run_folder.h"
 
 namespace chargpt {
@@ -106,8 +111,8 @@ std::string verdict(const Audit& audit) {
   return "It writes text of its own.";
 }
 
-std::string copied_line(const Audit& audit) {
-  return "copied in stretches of " + std::to_string(copied_stretch) + " characters or more: samples " +
+std::string copied_line(const Audit& audit, const std::string& unit) {
+  return "copied in stretches of " + std::to_string(copied_stretch) + " " + unit + "s or more: samples " +
          format_fixed(100 * audit.copied(), 1) + " %, held-out text " + format_fixed(100 * audit.held_out_copied(), 1) +
          " %";
 }
@@ -150,26 +155,29 @@ nlohmann::ordered_json to_json(const LoadedRun& run, const Audit& audit, const s
   return json;
 }
 
-void print_for_people(const Audit& audit, const std::string& longest, std::int64_t line, std::int64_t val_tokens) {
-  Table table({"characters in a row", "not in the training text: samples", "held-out text"});
+void print_for_people(const Audit& audit, const std::string& unit, const std::string& longest, std::int64_t line,
+                      std::int64_t val_tokens) {
+  const std::size_t columns = terminal_columns(STDOUT_FILENO);
+  const auto print = [&](const std::string& text) { print_text(wrapped_lines(text + "\n", columns)); };
+  Table table({unit + "s in a row", "not in the training text: samples", "held-out text"});
   for (const std::int64_t length : lengths)
     table.add({std::to_string(length), format_fixed(100 * audit.samples.new_share(length), 1) + " %",
                format_fixed(100 * audit.held_out.new_share(length), 1) + " %"});
   print_table(table);
-  std::printf("\n");
-  std::printf("longest stretch copied: %s characters, from line %s of the training text\n  \"",
-              format_count(audit.samples.longest).c_str(), format_count(line).c_str());
+  print("\nlongest stretch copied: " + format_count(audit.samples.longest) + " " + unit + "s, from line " +
+        format_count(line) + " of the training text");
   std::string shown;
   for (const char c : longest) shown += c == '\n' ? std::string("\\n") : std::string(1, c);
-  const std::string_view fits = first_columns(shown, 74);
-  print_text(fits);
-  std::printf("%s\"\n(longest of the held-out text: %s)\n", fits.size() < shown.size() ? "..." : "",
-              format_count(audit.held_out.longest).c_str());
-  std::printf("%s\n%s\n", copied_line(audit).c_str(), gap_sentence(audit).c_str());
+  constexpr std::size_t most = 74, around = 6;
+  const std::string_view fits =
+      first_columns(shown, columns == 0 ? most : std::clamp(columns, around + 20, most + around) - around);
+  print_text("  \"" + std::string(fits) + (fits.size() < shown.size() ? "..." : "") + "\"\n");
+  print("(longest of the held-out text: " + format_count(audit.held_out.longest) + ")\n" + copied_line(audit, unit) +
+        "\n" + gap_sentence(audit));
   if (audit.shared > 0)
-    std::printf("%.1f %% of the validation split stands in the train split too\n",
-                100.0 * static_cast<double>(audit.shared) / static_cast<double>(val_tokens));
-  std::printf("\n%s\n", verdict(audit).c_str());
+    print(format_fixed(100.0 * static_cast<double>(audit.shared) / static_cast<double>(val_tokens), 1) +
+          " % of the validation split stands in the train split too");
+  print("\n" + verdict(audit));
 }
 
 void run_audit(const Arguments& arguments) {
@@ -188,7 +196,7 @@ void run_audit(const Arguments& arguments) {
   const std::int64_t line =
       line_of_token(corpus.train(), result.samples.source_begin, run.checkpoint.vocabulary.id_of('\n'));
   if (arguments.output.json) return print_json(to_json(run, result, longest, line));
-  print_for_people(result, longest, line, corpus.val().size());
+  print_for_people(result, unit_word(run.config().data.units), longest, line, corpus.val().size());
 }
 
 }  // namespace

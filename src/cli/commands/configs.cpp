@@ -89,7 +89,7 @@ nlohmann::ordered_json describe_presets() {
     const Config config = load_config(preset.name).config;
     rows.push_back({{"name", preset.name},
                     {"purpose", purpose_of(preset)},
-                    {"type", config.model.type},
+                    {"model_type", config.model.type},
                     {"parameters", count_parameters(config.model, 65)},
                     {"block_size", config.model.block_size},
                     {"batch_size", config.train.batch_size},
@@ -109,8 +109,8 @@ std::string figures_of_presets(const nlohmann::ordered_json& rows, std::size_t c
   Table table(shown({"preset", "expected loss", "time", "parameters", "block", "length", "type", "batch"}));
   for (const auto& row : rows)
     table.add(shown({row["name"].get<std::string>(), expected_loss(row["expected"]), expected_seconds(row["expected"]),
-                     row["parameters"].dump(), row["block_size"].dump(), row["length"].get<std::string>(),
-                     row["type"].get<std::string>(), row["batch_size"].dump()}));
+                     format_count(row["parameters"]), row["block_size"].dump(), row["length"].get<std::string>(),
+                     row["model_type"].get<std::string>(), row["batch_size"].dump()}));
   return table.text();
 }
 

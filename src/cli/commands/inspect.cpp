@@ -152,7 +152,7 @@ Json describe_checkpoint(const Arguments& arguments) {
                {"best_step", checkpoint.state.best_step},
                {"seconds", checkpoint.state.seconds},
                {"parameters", checkpoint.state.parameters},
-               {"vocabulary", checkpoint.vocabulary.size()},
+               {"vocab_size", checkpoint.vocabulary.size()},
                {"program", checkpoint.state.program_version},
                {"libtorch", checkpoint.state.libtorch_version},
                {"cpu_capability", checkpoint.state.cpu_capability},

@@ -35,8 +35,8 @@
 #include "run/checkpoints.h"
 #include "run/entries.h"
 #include "run/run_files.h"
-#include "run/run_folder.h"
 #include "run/run_lock.h"
+#include "run/run_name.h"
 #include "text/text_listing.h"
 
 namespace chargpt {
@@ -141,7 +141,7 @@ nlohmann::ordered_json to_json(const Row& row) {
     return object;
   }
   object.update({{"config", row.config.name},
-                 {"type", row.config.model.type},
+                 {"model_type", row.config.model.type},
                  {"parameters", row.state.parameters},
                  {"step", row.state.step},
                  {"max_iters", row.state.max_iters},
@@ -263,7 +263,7 @@ void run_runs(const Arguments& arguments) {
 
 void add_runs(Options& options) {
   const auto arguments = std::make_shared<Arguments>();
-  options.add("DIR", arguments->folders, "folder of runs (default runs)");
+  options.add("DIR", arguments->folders, "folder of runs (default runs)").stands_for(run_meant);
   add_output_arguments(options, arguments->output);
   on_parsed(options, arguments, run_runs);
 }

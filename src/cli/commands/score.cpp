@@ -19,6 +19,7 @@
 #include "cli/loaded_run.h"
 #include "cli/print_json.h"
 #include "cli/print_text.h"
+#include "cli/process.h"
 #include "cli/run_text.h"
 #include "cli/work_line.h"
 #include "evaluate/text_score.h"
@@ -34,6 +35,7 @@
 #include "report/surprise.h"
 #include "report/symbols.h"
 #include "report/table.h"
+#include "report/wrap.h"
 #include "run/run_folder.h"
 #include "text/sample_text.h"
 #include "text/text_listing.h"
@@ -226,12 +228,15 @@ void print_worst_lines(const LoadedRun& run, const Score& score) {
                        [](const LineLoss& line) { return line.end - line.begin >= 10; });
   if (long_ones.size() < 6) return;
   std::ranges::stable_sort(long_ones, [](const LineLoss& a, const LineLoss& b) { return a.loss > b.loss; });
+  constexpr std::size_t most = 60, before = 20;  // columns of a line, and of its loss and number
+  const std::size_t columns = terminal_columns(STDOUT_FILENO);
+  const std::size_t shown_columns = columns == 0 ? most : std::clamp(columns, before + 20, before + most) - before;
   std::printf("hardest lines\n");
   for (const LineLoss& line : std::span(long_ones).first(5)) {
     std::string shown = decode(run, score, line.begin, std::min(line.end, line.begin + 200));
     while (shown.ends_with('\n') || shown.ends_with('\r')) shown.pop_back();
     std::printf("%5s  line %lld: ", format_fixed(line.loss, 2).c_str(), static_cast<long long>(line.number));
-    print_text(first_columns(shown, 60));
+    print_text(first_columns(shown, shown_columns));
     std::printf("\n");
   }
   std::printf("\n");
@@ -252,8 +257,9 @@ void print_for_people(const Arguments& arguments, const LoadedRun& run, const Sc
   print_worst_lines(run, score);
   print_means("characters seen before", score.by_context);
   print_means("kind", score.by_class);
-  std::printf("loss %s: %s %ss of %s\n", format_loss(score.mean).c_str(), format_count(std::ssize(score.ids)).c_str(),
-              unit_word(run.config().data.units).c_str(), score.name.c_str());
+  const std::string summary = "loss " + format_loss(score.mean) + ": " + format_count(std::ssize(score.ids)) + " " +
+                              unit_word(run.config().data.units) + "s of " + score.name;
+  print_text(wrapped(summary, 0, terminal_columns(STDOUT_FILENO)));
 }
 
 void run_score(const Arguments& arguments) {
