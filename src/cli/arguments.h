@@ -25,8 +25,9 @@ void start_output(const OutputArguments& output);
 /// Runs the command once its arguments are parsed.
 template <class Arguments>
 void on_parsed(Options& options, std::shared_ptr<Arguments> arguments, void (*run)(const Arguments&)) {
-  options.on_parsed([arguments, run] {
+  options.on_parsed([&options, arguments, run] {
     start_output(arguments->output);
+    options.settle();
     run(*arguments);
   });
 }

@@ -1,5 +1,7 @@
 #include "cli/command_line.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <exception>
@@ -69,6 +71,8 @@ void run(const std::vector<std::string>& given) {
 int run_command_line(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   const auto given = [&](const char* flag) { return std::ranges::count(arguments, flag) > 0; };
+  start_log(LogLevel::normal, /*color=*/false,
+            terminal_columns(STDERR_FILENO));  // for what is said before options are read
   const FailureForm form{.verbose = given("--verbose"), .json = given("--json")};
   prepare_for_failures(form);
   ignore_file_size_signal();

@@ -30,7 +30,7 @@ bool knows_the_text(const Figures& figures) {
 }
 
 std::string unit(const Figures& figures) {
-  return figures.units == Units::bytes ? "byte" : "character";
+  return unit_word(figures.units);
 }
 
 void add_row(Table& table, const std::string& name, double loss) {
@@ -110,11 +110,12 @@ std::string shared_line(const Figures& figures) {
          "baselines.\n";
 }
 
-std::string interval_line(const Confidence& ci95) {
+std::string interval_line(const Figures& figures) {
+  const Confidence& ci95 = figures.ci95;
   const std::string about = "95 % interval for these weights on more text of this kind: ";
   if (!ci95.interval) return about + "cannot say: " + ci95.reason + "\n";
-  return about + format_fixed(ci95.interval->low, 4) + " to " + format_fixed(ci95.interval->high, 4) +
-         " nats per character\n";
+  return about + format_fixed(ci95.interval->low, 4) + " to " + format_fixed(ci95.interval->high, 4) + " nats per " +
+         unit(figures) + "\n";
 }
 
 std::string verdict(const Figures& figures) {
@@ -137,6 +138,10 @@ void check_finite(const SplitLoss& loss, const Scored& scored) {
 }
 
 }  // namespace
+
+std::string unit_word(Units units) {
+  return units == Units::bytes ? "byte" : "character";
+}
 
 Scored validation_of(const Corpus& corpus, const LoadedRun& run) {
   Scored scored{.tokens = corpus.val(), .split = "val", .validation = true, .checkpoint = run.checkpoint.path.string()};
@@ -200,7 +205,7 @@ std::string to_text(const Figures& figures, std::size_t width) {
     add_row(table, figures.scored.stride > 0 ? "  in windows of 64, no overlap" : "  in windows of 64",
             *figures.loss_windows_64);
   if (figures.baselines) add_baselines(table, figures);
-  const std::string sentences = interval_line(figures.ci95) + "perplexity " + format_fixed(std::exp(figures.loss), 2) +
+  const std::string sentences = interval_line(figures) + "perplexity " + format_fixed(std::exp(figures.loss), 2) +
                                 "; " + scored_line(figures) + baseline_lines(figures) + shared_line(figures) +
                                 verdict(figures);
   return table.text(width) + wrapped_lines(sentences, width);

@@ -14,6 +14,9 @@
 
 namespace chargpt {
 
+/// "character", or "byte" of models of bytes: what losses are per.
+std::string unit_word(Units units);
+
 /// What is scored, and how.
 struct Scored {
   TokenView tokens;

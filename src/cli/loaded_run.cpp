@@ -1,14 +1,18 @@
 #include "cli/loaded_run.h"
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/error.h"
+#include "base/quote.h"
 #include "checkpoint/manifest.h"
 #include "kernels/processor.h"
 #include "report/format.h"
 #include "report/log.h"
 #include "run/checkpoints.h"
+#include "run/run_name.h"
+#include "run/standing.h"
 
 namespace chargpt {
 
@@ -39,9 +43,42 @@ bool needs_modules(const ModelUse& use) {
 
 }  // namespace
 
+nlohmann::ordered_json checkpoint_json(const LoadedRun& run) {
+  const Standing standing = standing_of(run.checkpoint);
+  nlohmann::ordered_json json = {{"step", run.checkpoint.state.step},
+                                 {"path", run.checkpoint.path.string()},
+                                 {"best", standing.is_best()},
+                                 {"last_step", nullptr},
+                                 {"last_evaluated", standing.last_evaluated}};
+  if (standing.last_step != RunProgress::no_step) json["last_step"] = standing.last_step;
+  if (run.checkpoint.averaged) json["weights"] = enum_name(run.model->weights());
+  return json;
+}
+
+std::string run_left_out() {
+  const std::string run = newest_run();
+  log_note("run: " + printable_path(run) + ", the newest");
+  return run;
+}
+
+Option& add_run_argument(Options& options, std::string& run, const std::string& help) {
+  options.before_run([&run] {
+    if (run.empty()) run = run_left_out();
+  });
+  return options.add("RUN", run, help + " (default: the newest in runs/)").stands_for(run_meant);
+}
+
+Option& add_run_argument(Options& options, std::string& run, std::string& rest,
+                         bool (*is_rest)(const std::string& word)) {
+  options.before_run([&run, &rest, is_rest] {
+    if (rest.empty() && is_rest(run)) std::swap(run, rest);
+  });
+  return add_run_argument(options, run);
+}
+
 ResolvedConfig config_of_run(const std::string& run) {
   std::vector<std::string> ignored;
-  return load_checkpoint(run, "last", /*with_optimizer=*/false, ignored).config;
+  return load_checkpoint(run_meant(run), "last", /*with_optimizer=*/false, ignored).config;
 }
 
 void add_checkpoint_option(Options& options, std::string& checkpoint) {
@@ -95,6 +132,7 @@ LoadedRun load_run(const std::string& run, const std::string& which, const Model
   std::vector<std::string> notices;
   Checkpoint checkpoint = load_checkpoint(run, which.empty() ? "best" : which, with_optimizer, notices);
   log_loading(notices);
+  log_note("checkpoint: " + to_text(standing_of(checkpoint)));
   return {std::move(checkpoint), use};
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -38,12 +39,25 @@ class LoadedRun {
 void log_loading(const std::vector<std::string>& notices);
 
 /// `which`: best, last or step-N, empty for best; Error usage if `run` is one checkpoint's folder and `which` names
-/// another. On the CPU, unless `use` names another device or the engine autograd. Notices (a fall-back to another
-/// checkpoint, the choice between trained and averaged weights) go to stderr.
+/// another. On the CPU, unless `use` names another device or the engine autograd. A line on stderr names the
+/// checkpoint; notices (a fall-back to another checkpoint, the choice between trained and averaged weights) go there
+/// too.
 LoadedRun load_run(const std::string& run, const std::string& which, const ModelUse& use = {},
                    bool with_optimizer = false);
+/// The "checkpoint" of --json: step, path, whether it is the best, the last step of its run (null: not known) and
+/// whether that was evaluated; the weights, if there are averaged ones too.
+nlohmann::ordered_json checkpoint_json(const LoadedRun& run);
 /// The config of a run's last checkpoint.
 ResolvedConfig config_of_run(const std::string& run);
+/// RUN of a command: one of runs/ by its name alone. Left out, `run` becomes the newest in runs/ (newest_run), which a
+/// line on stderr names.
+Option& add_run_argument(Options& options, std::string& run,
+                         const std::string& help = "run folder, or one checkpoint folder in it");
+/// The same before a second argument: of RUN left out, `rest` takes the only word given where `is_rest` says so of it.
+Option& add_run_argument(Options& options, std::string& run, std::string& rest,
+                         bool (*is_rest)(const std::string& word));
+/// The newest run in runs/, with the line that names it.
+std::string run_left_out();
 /// --checkpoint; empty if not given: then best.
 void add_checkpoint_option(Options& options, std::string& checkpoint);
 /// --weights

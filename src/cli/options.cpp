@@ -38,6 +38,17 @@ std::string taken_by(const OptionText& option) {
   return option.value == "TEXT" || option.value == "VALUE" ? "" : option.value;
 }
 
+/// CLI11 splits an argument "[a,b]" where several may be given; here each is a path. The mark is no part of any.
+constexpr char mark = '\x1F';
+
+std::string marked(const std::string& argument) {
+  return argument.starts_with('[') ? mark + argument : argument;
+}
+
+std::string unmarked(const std::string& argument) {
+  return argument.starts_with(mark) ? argument.substr(1) : argument;
+}
+
 /// For an option with too few words, or an argument with too many, as CLI11 found.
 std::string wrong_count(const Option& option) {
   if (option.text().positional())
@@ -110,6 +121,7 @@ Option& Option::one_of(const std::vector<std::string>& values) {
     return shown(given) + " is not one of " + joined(values, ", ") +
            (nearest ? "; did you mean " + *nearest + "?" : "");
   });
+  choices_ = values;
   text_.value = "{" + joined(values, ",") + "}";
   return *this;
 }
@@ -125,7 +137,17 @@ Option& Option::takes_words() {
 }
 
 Option& Option::stands_for(std::string (*meant)(const std::string& given)) {
-  parsed_.transform([meant](const std::string& given) { return meant(given); });
+  parsed_.transform([meant](const std::string& given) { return given.empty() ? given : meant(unmarked(given)); });
+  return *this;
+}
+
+Option& Option::may_be_empty() {
+  may_be_empty_ = true;
+  return *this;
+}
+
+Option& Option::alone_means(const std::string& value) {
+  alone_ = value;
   return *this;
 }
 
@@ -178,6 +200,12 @@ std::string Option::refusal(const std::string& given) const {
   return "";
 }
 
+std::string Option::refusal_of_empty(const std::string& given) const {
+  if (!given.empty() || may_be_empty_) return "";
+  const std::string taken = taken_by(text_);
+  return "an empty value is not understood; it takes " + (taken.empty() ? "text" : taken);
+}
+
 bool Option::given_twice() const {
   return values().size() > 1 && parsed_.get_expected_max() == 1 && parsed_.get_type_size() == 1 &&
          parsed_.get_multi_option_policy() == CLI::MultiOptionPolicy::Throw;
@@ -207,8 +235,11 @@ Option& Options::bind(const std::string& name, Value& value, const std::string& 
                                  .value = parsed.get_type_name(),
                                  .standard = parsed.get_default_str(),
                                  .help = help});
+  parsed.transform(unmarked);
   if constexpr (std::is_arithmetic_v<Value>)
     parsed.check([&option](const std::string& given) { return option.refusal<Value>(given); });
+  else if (std::is_same_v<Value, std::string>)
+    parsed.check([&option](const std::string& given) { return option.refusal_of_empty(given); });
   return option;
 }
 
@@ -257,28 +288,52 @@ const Option* Options::meant_by(const std::string& argument) const {
   return nullptr;
 }
 
-/// The words for CLI11: options spelled as declared; an empty value (`--prompt=`) as a word of its own, in whose place
-/// CLI11 would take the next one; and an option that takes several words repeated before each of them.
+/// CLI11 leaves out an empty word where several may be given.
+void Options::refuse_empty_argument() const {
+  std::vector<std::string> names;
+  for (const auto& option : all_)
+    if (option->text().positional()) names.push_back(option->name());
+  throw Error(ExitCode::usage, "an empty argument is given in the place of " +
+                                   (names.empty() ? "an option" : joined(names, " or ")) + "; see chargpt " + command_ +
+                                   " --help");
+}
+
+/// The words for CLI11: options spelled as declared, an empty value (`--prompt=`) as a word of its own, in whose place
+/// CLI11 would take the next one, an option that takes several words repeated before each of them, and arguments
+/// marked that CLI11 would take for lists.
 std::vector<std::string> Options::words_of(const std::vector<std::string>& arguments) const {
   std::vector<std::string> words;
+  bool is_value = false;           // of the option before
   const Option* taking = nullptr;  // the words that follow
   for (auto argument = arguments.begin(); argument != arguments.end(); ++argument) {
     if (*argument == "--") {
-      words.insert(words.end(), argument, arguments.end());
+      words.emplace_back("--");
+      for (++argument; argument != arguments.end(); ++argument) {
+        if (argument->empty()) refuse_empty_argument();
+        words.push_back(marked(*argument));
+      }
       break;
     }
-    const Option* const option = meant_by(*argument);
-    if (taking != nullptr && (!argument->starts_with("-") || *argument == "-")) {
-      if (words.back() != taking->name()) words.push_back(taking->name());
-      words.push_back(*argument);
+    const Option* const option = is_value ? nullptr : meant_by(*argument);
+    if (option == nullptr) {
+      if (argument->empty() && !is_value) refuse_empty_argument();
+      const bool is_further = !is_value && taking != nullptr && (!argument->starts_with("-") || *argument == "-");
+      if (is_further) words.push_back(taking->name());
+      if (!is_further && !is_value) taking = nullptr;
+      words.push_back(is_value || is_further ? *argument : marked(*argument));
+      is_value = false;
       continue;
     }
-    taking = option != nullptr && option->text().words && argument->find('=') == std::string::npos ? option : nullptr;
-    const std::string value =
-        option == nullptr ? "" : argument->substr(std::min(argument->find('='), argument->size()));
-    const bool is_empty = value == "=" && !option->text().value.empty();
-    words.push_back(option == nullptr ? *argument : option->name() + (is_empty ? "" : value));
+    const std::string value = argument->substr(std::min(argument->find('='), argument->size()));
+    const bool takes_value = !option->text().value.empty(), is_empty = value == "=" && takes_value;
+    taking = option->text().words && value.empty() ? option : nullptr;
+    words.push_back(option->name() + (is_empty ? "" : value));
     if (is_empty) words.emplace_back();
+    is_value = takes_value && value.empty();
+    const bool stands_alone = argument + 1 == arguments.end() || std::ranges::count(option->choices_, argument[1]) == 0;
+    if (!is_value || option->alone_.empty() || !stands_alone) continue;
+    words.push_back(option->alone_);
+    is_value = false;
   }
   return words;
 }

@@ -50,6 +50,10 @@ class Option {
   Option& takes_words();
   /// `meant` of a given text takes its place.
   Option& stands_for(std::string (*meant)(const std::string& given));
+  /// An empty value, which is refused elsewhere, is one.
+  Option& may_be_empty();
+  /// Without one of its values (see one_of), the option alone is given as this one.
+  Option& alone_means(const std::string& value);
 
   /// For --help only.
   Option& group(const std::string& heading);
@@ -71,12 +75,15 @@ class Option {
   /// Why a number is refused; empty if it is not.
   template <class Value>
   std::string refusal(const std::string& given) const;
+  std::string refusal_of_empty(const std::string& given) const;
   bool given_twice() const;
 
   CLI::Option& parsed_;
   OptionText text_;
   std::optional<std::int64_t> least_, most_;
-  bool above_zero_ = false;
+  std::vector<std::string> choices_;
+  std::string alone_;
+  bool above_zero_ = false, may_be_empty_ = false;
 };
 
 /// All options of a command, in the order of --help. A name that begins with "--" is an option's ("-o,--output": with a
@@ -110,6 +117,11 @@ class Options {
   void set_help_defaults(std::function<std::string()> defaults) { help_defaults_ = std::move(defaults); }
   std::string help_defaults() const { return help_defaults_ ? help_defaults_() : ""; }
 
+  /// Called in order between on_parsed's output and the command: for what was left out.
+  void before_run(std::function<void()> settle) { settle_.push_back(std::move(settle)); }
+  void settle() const {
+    for (const auto& each : settle_) each();
+  }
   void on_parsed(std::function<void()> run) { run_ = std::move(run); }
   /// Sets what the options are bound to. False if --help is among `arguments`. Error usage, naming the option, for
   /// what is not understood.
@@ -122,6 +134,7 @@ class Options {
   Option& keep(CLI::Option& parsed, OptionText text);
   const Option* meant_by(const std::string& argument) const;
   std::vector<std::string> words_of(const std::vector<std::string>& arguments) const;
+  [[noreturn]] void refuse_empty_argument() const;
   [[noreturn]] void refuse_extra(const std::string& extra) const;
   void refuse_repeated() const;
   void refuse_wrong_count(const std::exception& refusal) const;
@@ -131,6 +144,7 @@ class Options {
   std::vector<std::unique_ptr<Option>> all_;
   std::map<std::string, std::string> gone_;
   std::function<std::string()> help_defaults_;
+  std::vector<std::function<void()>> settle_;
   std::function<void()> run_;
 };
 

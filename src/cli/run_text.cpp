@@ -3,16 +3,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <memory>
 #include <string>
 #include <utility>
 
-#include "base/clock.h"
 #include "base/heartbeat.h"
 #include "base/names.h"
-#include "cli/process.h"
 #include "cli/signals.h"
+#include "cli/work_line.h"
 #include "report/format.h"
 #include "report/log.h"
 #include "text/sample_text.h"
@@ -21,45 +19,14 @@ namespace chargpt {
 
 namespace {
 
-/// A line on stderr that says how far a text has been read.
-class ReadingLine {
- public:
-  ReadingLine(const ReadingLine&) = delete;
-  ReadingLine& operator=(const ReadingLine&) = delete;
-  ReadingLine() = default;
-  ~ReadingLine() { clear(); }
+std::string part_of_file(std::uint64_t done, std::uint64_t of) {
+  return "reading the text (" + format_bytes(static_cast<std::int64_t>(of)) + "): " + std::to_string(100 * done / of) +
+         "%";
+}
 
-  void show(std::uint64_t done, std::uint64_t of) {
-    if (of > 0 && done == of) return clear();
-    const double now = steady_seconds();
-    if (now < next_) return;
-    next_ = now + (terminal_ ? 0.1 : 5);
-    const std::string line = of > 0 ? part_of_file(done, of) : part_of_pipe(done, now - begun_);
-    if (!terminal_) return log_note(line);
-    std::fprintf(stderr, "\rchargpt: %s\x1b[K", line.c_str());
-    painted_ = true;
-  }
-
- private:
-  static std::string part_of_file(std::uint64_t done, std::uint64_t of) {
-    return "reading the text (" + format_bytes(static_cast<std::int64_t>(of)) +
-           "): " + std::to_string(100 * done / of) + "%";
-  }
-
-  static std::string part_of_pipe(std::uint64_t done, double seconds) {
-    return "reading the text: " + format_bytes(static_cast<std::int64_t>(done)) + " after " + format_duration(seconds);
-  }
-
-  void clear() {
-    if (painted_) std::fputs("\r\x1b[K", stderr);
-    painted_ = false;
-  }
-
-  const bool terminal_ = repaints(STDERR_FILENO);
-  const double begun_ = steady_seconds();
-  double next_ = begun_ + 1;  ///< when the next line is due
-  bool painted_ = false;
-};
+std::string part_of_pipe(std::uint64_t done, double seconds) {
+  return "reading the text: " + format_bytes(static_cast<std::int64_t>(done)) + " after " + format_duration(seconds);
+}
 
 /// Neither the user nor one of the user's files has named a text.
 bool nobody_named(const std::string& origin) {
@@ -86,10 +53,11 @@ void choose_text(ResolvedConfig& config) {
 }
 
 ReadingProgress reading_progress(const OutputArguments& output) {
-  const auto line = output.quiet ? nullptr : std::make_shared<ReadingLine>();
+  const auto line = std::make_shared<WorkLine>(output, /*after=*/1);
   return [line](std::uint64_t done, std::uint64_t of) {
     if (stopping_signal() != 0) throw Interrupted{};
-    if (line) line->show(done, of);
+    if (of > 0 && done == of) return line->clear();
+    if (line->is_due()) line->show(of > 0 ? part_of_file(done, of) : part_of_pipe(done, line->seconds()));
   };
 }
 

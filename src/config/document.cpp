@@ -42,14 +42,15 @@ bool begins_like_a_config(const fs::path& path, const std::string& bytes) {
 
 /// Error usage for a folder in place of a config, naming the option that takes it.
 [[noreturn]] void refuse_folder(const fs::path& path, const std::string& label) {
+  const std::string quoted = shell_quoted(path.native());
   if (is_there(path / "MANIFEST.json"))
-    throw Error(ExitCode::usage, label + " is a checkpoint, not a config; chargpt resume " + label +
-                                     " goes on from it, --init_from " + label + " starts a new run from its weights");
+    throw Error(ExitCode::usage, label + " is a checkpoint, not a config; chargpt resume " + quoted +
+                                     " goes on from it, --init_from " + quoted + " starts a new run from its weights");
   if (is_there(path / "config.json"))
-    throw Error(ExitCode::usage, label + " is a run, not a config; chargpt resume " + label +
+    throw Error(ExitCode::usage, label + " is a run, not a config; chargpt resume " + quoted +
                                      " goes on with it, and its config is " + printable_path(path / "config.json"));
   throw Error(ExitCode::usage,
-              label + " is a folder, not a config; to train on the texts in it: chargpt train --text " + label);
+              label + " is a folder, not a config; to train on the texts in it: chargpt train --text " + quoted);
 }
 
 /// The same for a file whose first bytes are not those of a config.
@@ -58,18 +59,18 @@ void refuse_other_file(const fs::path& path, const std::string& label) {
   if (!fs::is_regular_file(path, ignored)) return;
   const std::string bytes = first_bytes(path);
   if (begins_like_a_config(path, bytes)) return;
-  const fs::path parent = path.has_parent_path() ? path.parent_path() : fs::path(".");
-  const std::string folder = printable_path(parent);
-  if (is_there(parent / "MANIFEST.json"))
-    throw Error(ExitCode::usage, label + " is a file of the checkpoint " + folder + ", not a config; chargpt resume " +
-                                     folder + " goes on from it");
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  if (is_there(folder / "MANIFEST.json"))
+    throw Error(ExitCode::usage, label + " is a file of the checkpoint " + printable_path(folder) +
+                                     ", not a config; chargpt resume " + shell_quoted(folder.native()) +
+                                     " goes on from it");
   if (const auto kind = kind_of_file(bytes))
     throw Error(ExitCode::usage, label + " is " + std::string(kind->name) +
                                      ", not a config: " + std::string(kind->advice) + "; --text FILE takes texts");
   if (bytes.find('\0') == std::string::npos)
-    throw Error(
-        ExitCode::usage,
-        label + " is a text, not a config (it does not begin with {); to train on it: chargpt train --text " + label);
+    throw Error(ExitCode::usage,
+                label + " is a text, not a config (it does not begin with {); to train on it: chargpt train --text " +
+                    shell_quoted(path.native()));
 }
 
 /// What nanoGPT calls a config or a checkpoint.

@@ -44,19 +44,19 @@ std::size_t class_of(std::string_view symbol) {
 }  // namespace
 
 std::vector<float> text_losses(WindowScorer& scorer, std::span<const std::int64_t> ids, std::int64_t start_symbol,
-                               std::int64_t block_size) {
+                               std::int64_t block_size, const Heartbeat& heartbeat) {
   if (ids.empty()) throw Error(ExitCode::data, "the text is empty; scoring needs at least one character");
   std::vector<std::uint32_t> all = {static_cast<std::uint32_t>(start_symbol)};
   all.insert(all.end(), ids.begin(), ids.end());
-  return split_loss(scorer, view_of(all), block_size, std::max<std::int64_t>(1, block_size / 2)).losses;
+  return split_loss(scorer, view_of(all), block_size, std::max<std::int64_t>(1, block_size / 2), heartbeat).losses;
 }
 
 std::vector<MeanLoss> losses_by_context(WindowScorer& scorer, std::span<const std::int64_t> ids,
-                                        std::int64_t block_size) {
+                                        std::int64_t block_size, const Heartbeat& heartbeat) {
   const std::int64_t windows = (std::ssize(ids) - 1) / block_size;
   if (windows < 1) return {};
   const std::vector<std::uint32_t> all(ids.begin(), ids.begin() + windows * block_size + 1);
-  const std::vector<float> losses = split_loss(scorer, view_of(all), block_size).losses;
+  const std::vector<float> losses = split_loss(scorer, view_of(all), block_size, 0, heartbeat).losses;
   std::vector<MeanLoss> means;
   std::int64_t first = 1;
   for (std::int64_t power = 1; first <= block_size; power *= 2) {  // each range ends at a power of two

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/heartbeat.h"
 #include "inference/window_scorer.h"
 #include "text/vocabulary.h"
 
@@ -15,7 +16,7 @@ namespace chargpt {
 /// begins half a window after the one before, so that every id but the first ones is predicted from block_size / 2 to
 /// block_size others. Errors: data for no ids.
 std::vector<float> text_losses(WindowScorer& scorer, std::span<const std::int64_t> ids, std::int64_t start_symbol,
-                               std::int64_t block_size);
+                               std::int64_t block_size, const Heartbeat& heartbeat = {});
 
 /// The mean loss of some of a text's characters.
 struct MeanLoss {
@@ -27,7 +28,7 @@ struct MeanLoss {
 /// By the number of characters that were seen before: 1, 2, 3 to 4, 5 to 8, ... Windows without overlap. Shorter than a
 /// window: none.
 std::vector<MeanLoss> losses_by_context(WindowScorer& scorer, std::span<const std::int64_t> ids,
-                                        std::int64_t block_size);
+                                        std::int64_t block_size, const Heartbeat& heartbeat = {});
 
 /// By kind of character: small and capital letters of ASCII, digits, spaces, line ends, other ASCII, all others. Kinds
 /// that do not occur are left out.

@@ -1,6 +1,7 @@
 #include "report/ending.h"
 
 #include "base/line_of.h"
+#include "base/quote.h"
 #include "report/format.h"
 
 namespace chargpt {
@@ -33,7 +34,7 @@ std::string why_ended(const EndEvent& end) {
 }
 
 std::string why_ended(const EndEvent& end, const std::string& run) {
-  const std::string resume = why_ended(end) + "; chargpt resume " + run;
+  const std::string resume = why_ended(end) + "; chargpt resume " + shell_quoted(run);
   switch (end.ended) {
     case Ending::finished:
       return resume + " --max_iters N goes on to step N";

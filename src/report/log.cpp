@@ -3,10 +3,13 @@
 #include <spdlog/logger.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 
+#include <cstdio>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "report/escape.h"
+#include "report/wrap.h"
 
 namespace chargpt {
 namespace {
@@ -29,15 +32,27 @@ std::unique_ptr<spdlog::logger>& logger() {
   return instance;
 }
 
+std::size_t columns_of_terminal = 0;
+bool line_is_unfinished = false;  ///< a progress line stands on the terminal
+
 void log(spdlog::level::level_enum level, std::string_view prefix, std::string_view line) {
-  const std::string text = std::string(prefix) + escape_for_terminal(line);
+  if (!logger()->should_log(level)) return;
+  const std::string text = fitted(std::string(prefix) + escape_for_terminal(line), std::string_view("chargpt: ").size(),
+                                  columns_of_terminal);
+  if (std::exchange(line_is_unfinished, false)) std::fwrite(clear_line.data(), 1, clear_line.size(), stderr);
   logger()->log(level, spdlog::string_view_t(text.data(), text.size()));
 }
 
 }  // namespace
 
-void start_log(LogLevel level, bool color) {
+void start_log(LogLevel level, bool color, std::size_t columns) {
   logger() = make_logger(level, color);
+  columns_of_terminal = columns;
+}
+
+void write_progress(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  line_is_unfinished = !text.empty() && text != clear_line && !text.ends_with('\n');
 }
 
 void log_error(std::string_view line) {

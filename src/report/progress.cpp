@@ -9,8 +9,10 @@
 #include "report/escape.h"
 #include "report/fitted_line.h"
 #include "report/format.h"
+#include "report/log.h"
 #include "report/symbols.h"
 #include "report/table.h"
+#include "report/wrap.h"
 
 namespace chargpt {
 namespace {
@@ -139,7 +141,9 @@ void ProgressPrinter::on(const SampleEvent& event) {
 
 void ProgressPrinter::on(const NoticeEvent& event) {
   if (options_.quiet) return;
-  print_line("chargpt: " + colored(yellow, escape_for_terminal(event.line)));
+  const std::string_view prefix = "chargpt: ";
+  print_line(std::string(prefix) + colored(yellow, fitted(escape_for_terminal(event.line), prefix.size(),
+                                                          options_.is_terminal ? options_.width : 0)));
 }
 
 void ProgressPrinter::on(const WorkEvent& event) {
@@ -159,7 +163,7 @@ void ProgressPrinter::on(const WorkEvent& event) {
 }
 
 void ProgressPrinter::finish() {
-  if (std::exchange(painted_, false)) sink_("\r\x1b[K");
+  if (std::exchange(painted_, false)) sink_(clear_line);
 }
 
 std::string ProgressPrinter::step_line(const StepEvent& event) const {

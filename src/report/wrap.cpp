@@ -1,17 +1,56 @@
 #include "report/wrap.h"
 
+#include <algorithm>
 #include <sstream>
+#include <string_view>
+#include <vector>
 
 #include "report/symbols.h"
 
 namespace chargpt {
+namespace {
+
+bool is_open(const std::string& text, char quote) {
+  return std::ranges::count(text, quote) % 2 != 0;
+}
+
+/// A command as messages advise it: "chargpt", a subcommand and its argument, then options, each with its value.
+class Command {
+ public:
+  bool goes_on(const std::string& before, const std::string& next) {
+    if (before == "chargpt") left_ = 2;
+    if (is_open(before, '`')) return true;
+    if (!before.starts_with("chargpt")) return false;
+    if (is_open(before, '\'')) return true;
+    if (std::string_view(";,:)").find(before.back()) != std::string_view::npos) return false;
+    if (next.starts_with("-")) left_ = next.find('=') == std::string::npos ? 2 : 1;
+    return left_-- > 0;
+  }
+
+ private:
+  int left_ = 0;
+};
+
+/// The words of a text; what must not be broken is one: a command, and whatever stands in `...`.
+std::vector<std::string> unbroken_words(const std::string& text) {
+  std::vector<std::string> words;
+  Command command;
+  std::istringstream stream(text);
+  for (std::string word; stream >> word;)
+    if (!words.empty() && command.goes_on(words.back(), word))
+      words.back() += " " + word;
+    else
+      words.push_back(word);
+  return words;
+}
+
+}  // namespace
 
 std::string wrapped(const std::string& text, std::size_t indent, std::size_t width) {
-  std::string lines, word;
+  std::string lines;
   std::size_t used = indent;
-  std::istringstream words(text);
   bool first_of_line = true;
-  while (words >> word) {
+  for (const std::string& word : unbroken_words(text)) {
     if (!first_of_line && width > 0 && used + 1 + display_width(word) > width) {
       lines += "\n" + std::string(indent, ' ');
       used = indent;
@@ -22,6 +61,13 @@ std::string wrapped(const std::string& text, std::size_t indent, std::size_t wid
     first_of_line = false;
   }
   return lines + "\n";
+}
+
+std::string fitted(const std::string& text, std::size_t indent, std::size_t width) {
+  if (width == 0 || indent + display_width(text) <= width) return text;
+  std::string lines = wrapped(text, indent, width);
+  lines.pop_back();
+  return lines;
 }
 
 std::string wrapped_lines(const std::string& text, std::size_t width) {

@@ -15,6 +15,7 @@
 #include "run/best.h"
 #include "run/checkpoint_folder.h"
 #include "run/checkpoints.h"
+#include "run/run_name.h"
 
 namespace chargpt {
 namespace {
@@ -169,23 +170,6 @@ bool is_checkpoint_folder(const fs::path& path) {
   return checkpoint_step(path.filename().string()).has_value() && !is_folder(path / "checkpoints");
 }
 
-/// What a user may have meant instead of a path that is not there.
-std::string neighbours(const fs::path& path) {
-  const fs::path parent = path.has_parent_path() ? path.parent_path() : fs::path(".");
-  std::vector<std::string> names;
-  std::error_code failure;
-  for (fs::directory_iterator at(parent, failure), end; !failure && at != end; at.increment(failure))
-    if (is_folder(at->path() / "checkpoints")) names.push_back(at->path().filename().string());
-  std::sort(names.begin(), names.end());
-  if (names.empty()) return "";
-  if (const auto nearest = nearest_name(path.filename().string(), names))
-    return "; did you mean " + printable_path(parent / *nearest) + "?";
-  constexpr std::size_t most_names = 5;
-  const std::string more = names.size() > most_names ? ", …" : "";
-  names.resize(std::min(names.size(), most_names));
-  return "; runs in " + printable_path(parent) + ": " + joined(names) + more;
-}
-
 /// Without a slash at its end, so that it has a name.
 fs::path without_final_slash(const fs::path& path) {
   const fs::path normal = path.lexically_normal();
@@ -200,7 +184,7 @@ Checkpoint load_checkpoint(const fs::path& run_or_checkpoint, const std::string&
   asked_step(which);
   const fs::file_type type = type_of(path);
   if (type == fs::file_type::not_found)
-    throw Error(ExitCode::missing, "no run or checkpoint at " + printable_path(path) + neighbours(path));
+    throw Error(ExitCode::missing, "no run or checkpoint at " + printable_path(path) + runs_near(path));
   if (type != fs::file_type::directory)
     throw Error(ExitCode::data, printable_path(path) + " is a file, not a run or checkpoint folder");
   if (is_checkpoint_folder(path)) return read_checkpoint(path, with_optimizer);
@@ -208,7 +192,7 @@ Checkpoint load_checkpoint(const fs::path& run_or_checkpoint, const std::string&
     return load_from_run(path, which, with_optimizer, notices);
   throw Error(ExitCode::missing, printable_path(path) +
                                      " is neither a run (it has no folder checkpoints) nor a checkpoint (it has no " +
-                                     manifest_file + ")" + neighbours(path));
+                                     manifest_file + ")" + runs_near(path));
 }
 
 std::int64_t last_step(const fs::path& run) {

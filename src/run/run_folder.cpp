@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "base/quote.h"
-#include "checkpoint/manifest.h"
 #include "run/checkpoints.h"
 #include "run/run_files.h"
 
@@ -37,8 +36,8 @@ MadeFolders made_folders(const std::string& wanted, const std::string& name) {
   if (list_checkpoints(run).empty())
     throw Error(ExitCode::busy,
                 run.string() + " already holds a run, which ended before it saved a checkpoint: " + other);
-  throw Error(ExitCode::busy,
-              run.string() + " already holds a run: go on with `chargpt resume " + run.string() + "`, " + other);
+  throw Error(ExitCode::busy, run.string() + " already holds a run: go on with `chargpt resume " +
+                                  shell_quoted(run.native()) + "`, " + other);
 }
 
 void refuse_foreign_files(const fs::path& run) {
@@ -55,36 +54,7 @@ void refuse_what_is_there(const fs::path& folder, bool overwrite) {
   refuse_foreign_files(folder);
 }
 
-/// A model that another program wrote, given in the place of a run.
-void refuse_foreign_model(const fs::path& given) {
-  std::error_code ignored;
-  const auto holds = [&](const char* name) { return fs::exists(given / name, ignored); };
-  const std::string extension = given.extension().string(), shown = printable_path(given);
-  if (extension == ".pt" || extension == ".pth")
-    throw Error(ExitCode::usage, shown +
-                                     " is a checkpoint of PyTorch; nanoGPT's become runs by "
-                                     "scripts/nanogpt_to_chargpt.py and chargpt import");
-  if (extension == ".gguf" || extension == ".bin" || extension == ".onnx")
-    throw Error(ExitCode::usage, shown +
-                                     " is a model of another program; chargpt reads runs of its own, and chargpt "
-                                     "import makes runs of folders of transformers and nanoGPT");
-  const bool of_transformers = holds("config.json") && (holds("tokenizer.json") || holds("tokenizer_config.json"));
-  if (!is_run(given) && (of_transformers || holds("nanogpt.json")))
-    throw Error(ExitCode::usage,
-                shown + " is a model of another program; chargpt import " + shown + " makes a run of it");
-}
-
 }  // namespace
-
-std::string run_meant(const std::string& given) {
-  std::error_code ignored;
-  refuse_foreign_model(given);
-  const fs::path path = given, in_runs = fs::path("runs") / path, folder = path.parent_path();
-  const bool named = path.is_relative() && !given.starts_with('.');
-  if (!fs::exists(path, ignored)) return named && fs::is_directory(in_runs, ignored) ? in_runs.string() : given;
-  if (!fs::is_regular_file(path, ignored)) return given;
-  return is_run(folder) || fs::exists(folder / manifest_file, ignored) ? folder.string() : given;
-}
 
 std::string folder_name(std::string config_name) {
   std::replace_if(

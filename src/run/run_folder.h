@@ -20,10 +20,6 @@ struct RunPlace {
 /// `run_or_checkpoint` may be RUN or RUN/checkpoints/step-N; `which` counts for the former.
 RunPlace run_place(const std::filesystem::path& run_or_checkpoint, const std::string& which);
 
-/// The run or checkpoint that a user means: `given` itself, or runs/`given` where nothing is called that; of one of its
-/// files, such as RUN/config.json or step-00000100/model.safetensors, the folder.
-std::string run_meant(const std::string& given);
-
 /// "ladder/bigram" -> "ladder-bigram": one folder name, whatever the config is called.
 std::string folder_name(std::string config_name);
 

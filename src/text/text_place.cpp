@@ -296,7 +296,7 @@ std::string advice_for_another_text(const fs::path& run) {
   return "pass that one with --text FILE, wherever it is now; or train on this one with a fresh optimizer, as a new "
          "run: "
          "chargpt train --init_from " +
-         run.string() + " --text FILE";
+         shell_quoted(run.native()) + " --text FILE";
 }
 
 }  // namespace chargpt

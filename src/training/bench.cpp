@@ -15,6 +15,7 @@
 #include "cli/print_json.h"
 #include "cli/run_text.h"
 #include "engine/operations.h"
+#include "run/run_name.h"
 #include "train/trainer.h"
 #include "training/bench_kernels.h"
 #include "training/bench_learn.h"
@@ -186,9 +187,11 @@ void add_bench(Options& options) {
            "speed beside LibTorch's")
       .required()
       .one_of({"train", "sample", "learn", "kernels"});
-  const Option& config = options.add(
-      "CONFIG", arguments->presets,
-      "preset or path, for sample also a run; learn takes several, the others one (nanogpt-cpu if none is given)");
+  const Option& config = options
+                             .add("CONFIG", arguments->presets,
+                                  "preset or path, for sample also a run; learn takes several, the others one "
+                                  "(nanogpt-cpu if none is given)")
+                             .stands_for(config_or_run_meant);
   options.add("--warmup", arguments->warmup, "train: steps before measuring").non_negative();
   options.add("--steps", arguments->steps, "train: steps measured").positive();
   options.add("--engine", arguments->engine, "train and learn: auto, autograd or cpu");

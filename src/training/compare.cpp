@@ -27,6 +27,7 @@
 #include "report/json_text.h"
 #include "report/log.h"
 #include "run/run_folder.h"
+#include "run/run_name.h"
 #include "training/commands.h"
 #include "training/compare_output.h"
 #include "training/compare_runs.h"
@@ -228,7 +229,7 @@ CompareOptions rates_options(const Arguments& arguments, const std::vector<Resol
 }
 
 [[noreturn]] void stop(ResultsFolder& folder) {
-  log_note("stopped; the same command with --out " + folder.path().string() + " continues");
+  log_note("stopped; the same command with --out " + shell_quoted(folder.path().native()) + " continues");
   throw Stopped{stopping_signal()};
 }
 
@@ -333,6 +334,7 @@ void add_compare(Options& options) {
       options
           .add("CONFIG", arguments->presets,
                "presets or paths; ladder: every preset of the ladder; or runs, which are compared as they are")
+          .stands_for(config_or_run_meant)
           .required();
   arguments->given = [&options](const std::string& option) { return options.find(option).given(); };
   options

@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "cli/print_json.h"
 #include "cli/process.h"
+#include "report/log.h"
 #include "report/metrics.h"
 #include "report/sample_files.h"
 #include "report/tensorboard.h"
@@ -35,8 +36,7 @@ std::shared_ptr<ProgressPrinter> progress_printer(const OutputArguments& output)
   options.width = terminal_columns(STDERR_FILENO);
   options.quiet = output.quiet;
   options.verbose = output.verbose;
-  return std::make_shared<ProgressPrinter>(
-      options, [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); });
+  return std::make_shared<ProgressPrinter>(options, write_progress);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/quote.h"
 #include "cli/failure.h"
 #include "cli/figures.h"
 #include "cli/loaded_run.h"
@@ -101,7 +102,8 @@ std::optional<Baselines> baselines_in_time(const Corpus& corpus, std::int64_t bl
     heartbeat(0);
     return compute_baselines(corpus, corpus.val(), {.length = block_size}, /*validation=*/true, heartbeat);
   } catch (const OutOfTime&) {
-    log_note("max_seconds leaves no time for the baselines; they come with `chargpt eval " + run.string() + "`");
+    log_note("max_seconds leaves no time for the baselines; they come with `chargpt eval " +
+             shell_quoted(run.native()) + "`");
     return std::nullopt;
   }
 }
@@ -135,8 +137,8 @@ Result result_of(const Trainer& trainer, LoadedRun& best, const std::filesystem:
   const Corpus& corpus = trainer.corpus();
   const double seconds = validations(best.config()) * trainer.pace().seconds_per_validation;
   if (!remaining.fits(seconds)) {
-    log_note("max_seconds leaves no time for figures and baselines; they come with `chargpt eval " + run.string() +
-             "`");
+    log_note("max_seconds leaves no time for figures and baselines; they come with `chargpt eval " +
+             shell_quoted(run.native()) + "`");
     const nlohmann::ordered_json json = known_figures(trainer, best);
     return {json, known_text(json)};
   }
@@ -154,7 +156,8 @@ void print(const Result& result, const std::string& sample, const std::filesyste
     add_text(json, "sample", sample);
     return print_json(json);
   }
-  print_text(result.text + "\nA sample (chargpt sample " + run.string() + " writes more):\n" + sample + "\n");
+  print_text(result.text + "\nA sample (chargpt sample " + shell_quoted(run.native()) + " writes more):\n" + sample +
+             "\n");
 }
 
 }  // namespace
@@ -187,7 +190,7 @@ void print_result(const Trainer& trainer, const std::filesystem::path& run, cons
     print(result, sample, run, arguments.output.json);
   } catch (const Interrupted&) {
     progress.finish();
-    log_note("the run is saved; `chargpt eval " + run.string() + "` gives its figures");
+    log_note("the run is saved; `chargpt eval " + shell_quoted(run.native()) + "` gives its figures");
     throw Stopped{stopping_signal()};
   }
 }

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/quote.h"
 #include "checkpoint/checkpoint_name.h"
 #include "cli/loaded_run.h"
 #include "cli/run_text.h"
@@ -18,6 +19,7 @@
 #include "run/run_files.h"
 #include "run/run_folder.h"
 #include "run/run_lock.h"
+#include "run/run_name.h"
 #include "train/conditions.h"
 #include "training/commands.h"
 #include "training/result.h"
@@ -55,8 +57,9 @@ void refuse_another_model(const Config& before, const Config& after) {
 void refuse_what_is_no_run(const std::filesystem::path& run, const std::string& which) {
   std::vector<std::string> notices;
   if (!is_run(run) && !list_checkpoints(run).empty()) load_checkpoint(run, which, /*with_optimizer=*/true, notices);
-  if (!is_run(run))
-    throw Error(ExitCode::missing, run.string() + " is not a run folder; chargpt runs lists those in runs/");
+  if (const std::string near = runs_near(run); !is_run(run))
+    throw Error(ExitCode::missing, printable_path(run) + " is not a run folder" +
+                                       (near.empty() ? "; chargpt runs lists those in runs/" : near));
   refuse_replaced(run);
 }
 
@@ -65,7 +68,8 @@ void refuse_incomplete_import(const std::filesystem::path& run, const Checkpoint
   const bool has_moments = !checkpoint.optimizer->tensors().empty(), has_text = checkpoint.state.data != Fingerprint{};
   if (has_moments && has_text) return;
   const std::string name = run.string();
-  const std::string anew = "chargpt train " + name + "/config.json --init_from " + name;
+  const std::string anew =
+      "chargpt train " + shell_quoted(name + "/config.json") + " --init_from " + shell_quoted(name);
   if (has_moments)
     throw Error(ExitCode::data, name +
                                     " was imported without its text; import it again with --text FILE, or train on " +
@@ -216,8 +220,7 @@ void run_resume(const Arguments& arguments) {
 
 void add_resume(Options& options) {
   const auto arguments = std::make_shared<Arguments>();
-  const Option& run =
-      options.add("RUN", arguments->run, "run folder, or one checkpoint folder in it").stands_for(run_meant).required();
+  const Option& run = add_run_argument(options, arguments->run);
   options.add(
       "--checkpoint", arguments->checkpoint,
       "last, best or step-N; resuming from one before the last with a changed option that training depends on (all but "

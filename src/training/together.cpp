@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/quote.h"
 #include "cli/failure.h"
 #include "cli/signals.h"
 #include "cli/version.h"
@@ -125,7 +126,7 @@ std::string Together::notice(const Config& config) const {
 
 std::string Together::go_on_from(const std::filesystem::path& run) {
   if (run.empty() || list_checkpoints(run).empty()) return "";
-  return "chargpt resume " + run.string() + " goes on from its last checkpoint, which is whole";
+  return "chargpt resume " + shell_quoted(run.native()) + " goes on from its last checkpoint, which is whole";
 }
 
 void Together::run(const std::function<void()>& work) const {

@@ -13,6 +13,7 @@
 #include "report/progress.h"
 #include "run/checkpoints.h"
 #include "run/run_folder.h"
+#include "run/run_name.h"
 #include "train/evaluator.h"
 #include "training/commands.h"
 #include "training/result.h"
@@ -48,7 +49,7 @@ void start_from(Trainer& trainer, const Arguments& arguments) {
 }
 
 nlohmann::ordered_json to_json(const PlanEvent& plan) {
-  nlohmann::ordered_json json = {{"config", plan.config},         {"type", plan.model_type},
+  nlohmann::ordered_json json = {{"config", plan.config},         {"model_type", plan.model_type},
                                  {"device", plan.device},         {"cpu_capability", plan.cpu_capability},
                                  {"engine", plan.engine},         {"dtype", plan.dtype},
                                  {"threads", plan.threads},       {"parameters", plan.parameters},
@@ -58,7 +59,7 @@ nlohmann::ordered_json to_json(const PlanEvent& plan) {
                                  {"max_iters", plan.max_iters},   {"length_set_by", plan.length_set_by},
                                  {"epochs", plan.epochs},         {"memory_bytes", plan.memory_bytes},
                                  {"disk_bytes", plan.disk_bytes}};
-  if (plan.seconds) json["seconds"] = *plan.seconds;
+  if (plan.seconds) json["expected_seconds"] = *plan.seconds;
   if (!plan.notices.empty()) json["notices"] = plan.notices;
   return json;
 }

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/open_folder.h"
+#include "base/quote.h"
 #include "cli/failure.h"
 #include "cli/process.h"
 #include "cli/run_text.h"
@@ -21,7 +22,7 @@ namespace {
 
 /// A run with more threads than this machine has does not get them unless asked for.
 std::string resume_command(const RunState& state, const std::filesystem::path& run) {
-  return "chargpt resume " + run.string() +
+  return "chargpt resume " + shell_quoted(run.native()) +
          (state.threads > usable_processors() ? " --threads " + std::to_string(state.threads) : "");
 }
 

@@ -1,5 +1,6 @@
 // `chargpt tune CONFIG --minutes M`: a better config for the time available.
 #include "experiment/tune/tune.h"
+#include "base/quote.h"
 #include "cli/print_json.h"
 #include "cli/print_text.h"
 
@@ -108,7 +109,7 @@ void search(const Arguments& arguments, Together& together) {
         "%s\nlosses are on a held-out part of the train split; the search did not look at the validation split\n",
         json["verdict"].get<std::string>().c_str());
   }
-  log_note("chargpt train " + (out / "tuned.json").string() + " trains the config it found");
+  log_note("chargpt train " + shell_quoted((out / "tuned.json").native()) + " trains the config it found");
 }
 
 /// A rank may wait for another one's training, which may be the longest of the search.

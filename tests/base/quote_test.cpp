@@ -36,5 +36,17 @@ TEST_CASE("long text is cut between symbols") {
   CHECK(printable("abc", 3) == "abc");
 }
 
+TEST_CASE("a word of a command is quoted where a shell would change it") {
+  CHECK(shell_quoted("runs/default-1") == "runs/default-1");
+  CHECK(shell_quoted("Größe.json") == "Größe.json");
+  CHECK(shell_quoted("") == "''");
+  CHECK(shell_quoted("a; touch PWNED") == "'a; touch PWNED'");
+  CHECK(shell_quoted("my run") == "'my run'");
+  CHECK(shell_quoted("it's") == R"('it'\''s')");
+  for (const std::string symbol : {"$", "`", "*", "?", "[", "(", "&", "|", "<", ">", "#", "~", "!", "\"", "\\", "{"})
+    CHECK(shell_quoted(symbol) == "'" + symbol + "'");
+  CHECK(shell_quoted("a\nb'\\\xFF") == R"($'a\nb\'\\\xFF')");
+}
+
 }  // namespace
 }  // namespace chargpt

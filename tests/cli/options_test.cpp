@@ -174,3 +174,51 @@ TEST_CASE("help is made of what was declared") {
   CHECK(brief.find("\nMachine:\n  --threads\n") != std::string::npos);
   CHECK(brief.find("--top-k") == std::string::npos);
 }
+
+TEST_CASE("an empty value is refused but where it is one, and an existing path is never a list") {
+  Declared declared;
+  declared.options.add("--html", declared.run, "a page").value_name("FILE");
+  CHECK(declared.refusal({"r", "--html", ""}) == "--html: an empty value is not understood; it takes FILE");
+  CHECK(refusal({"r", "--color="}) == "--color: an empty value is not understood; it takes one of auto, always, never");
+  CHECK(refusal({""}) == "an empty argument is given in the place of RUN or CONFIG");
+  CHECK(refusal({"r", "a", ""}) == "an empty argument is given in the place of RUN or CONFIG");
+  Declared listed;
+  REQUIRE(listed.options.parse({"[r]", "[a]", "[b,c]", "--text", "[d]", "--", "[e]"}));
+  CHECK(listed.run == "[r]");
+  CHECK(listed.configs == std::vector<std::string>{"[a]", "[b,c]", "[e]"});
+  CHECK(listed.texts == std::vector<std::string>{"[d]"});
+}
+
+TEST_CASE("an option that may stand alone takes the next word only where that is one of its values") {
+  std::string run, mode, said;
+  const auto parsed = [&](const std::vector<std::string>& words) {
+    run = mode = "";
+    Options options("play");
+    options.add("RUN", run, "a run");
+    options
+        .choice(
+            "--mode", {"one", "two"}, "", [&](const std::string& name) { mode = name; }, "how")
+        .alone_means("two");
+    CHECK(options.parse(words));
+    return run + " " + mode;
+  };
+  CHECK(parsed({"r", "--mode"}) == "r two");
+  CHECK(parsed({"--mode", "r"}) == "r two");
+  CHECK(parsed({"--mode", "one", "r"}) == "r one");
+  CHECK(parsed({"r", "--mode=one"}) == "r one");
+  CHECK(parsed({"r"}) == "r ");
+}
+
+TEST_CASE("what was left out is filled in before the command runs") {
+  Options options("play");
+  std::string run, order;
+  options.add("RUN", run, "a run");
+  options.before_run([&] { run = run.empty() ? "newest" : run; });
+  options.on_parsed([&] {
+    options.settle();
+    order = run;
+  });
+  CHECK(options.parse({}));
+  options.run();
+  CHECK(order == "newest");
+}

@@ -26,7 +26,7 @@ class HelpTest(ProgramTest):
 
     def test_help_names_the_command_once_and_fits_a_terminal(self):
         self.assertIn("\nUsage: chargpt bench WHAT [CONFIG...] [OPTIONS]\n", self.succeed("bench", "--help").out)
-        self.assertIn("\nUsage: chargpt sample RUN [DASH] [OPTIONS]\n", self.succeed("sample", "--help").out)
+        self.assertIn("\nUsage: chargpt sample [RUN] [DASH] [OPTIONS]\n", self.succeed("sample", "--help").out)
         for name in ("train", "sample", "bench", "compare", "tune"):
             for line in self.succeed(name, "--help").out.splitlines():
                 if not line.startswith("Example: "):
@@ -105,7 +105,7 @@ class UsageTest(ProgramTest):
         self.assertIn("chargpt import", self.fail_with(2, "resume", "model.gguf"))
 
     def test_with_json_an_error_is_an_object_on_stderr(self):
-        for code, arguments in [(66, ["eval", "nothing"]), (2, ["sample"]), (2, ["train", "--n_lyer", "3"])]:
+        for code, arguments in [(66, ["eval", "nothing"]), (66, ["sample"]), (2, ["sample", "r", "--seed", "x"]), (2, ["train", "--n_lyer", "3"])]:
             outcome = self.run_program(*arguments, "--json")
             self.assertEqual((outcome.code, outcome.out), (code, ""))
             error = json.loads(outcome.err.splitlines()[-1])["error"]
@@ -181,7 +181,7 @@ class UsageTest(ProgramTest):
         plan = self.succeed("train", "--text", SAMPLE_TEXT, "--ngram_orders", "[2,3]", "--ngram_rows", "[64,64]", "--dry-run", "--", "quick")
         self.assertNotIn("given twice", plan.err)
         self.assertEqual(self.fail_with(2, "train", "--run=", "--overwrite", "quick"),
-                         "--overwrite needs --run DIR, the folder to start over in; without one the run gets a new folder")
+                         "--run: an empty value is not understood; it takes text; see chargpt train --help")
 
     def test_set_needs_key_and_value(self):
         self.assertIn("--set max_iters is not KEY=VALUE", self.fail_with(2, "train", "--set", "max_iters"))
@@ -203,6 +203,21 @@ class ConfigTest(ProgramTest):
         json = self.succeed("inspect", "mine.json", "--json").json
         self.assertEqual(json["config"]["train"]["max_iters"], 7)
         self.assertEqual(json["origin"]["train.max_iters"], "mine.json:2")
+
+    def test_the_list_of_presets_says_what_each_is_for_and_breaks_no_name(self):
+        rows = self.succeed("configs", "--json").json
+        self.assertTrue(all(row["purpose"].endswith((".", "Muon.")) and len(row["purpose"]) > 20 for row in rows))
+        for columns in (60, 80, 120):
+            lines = self.lines_at(columns, "configs")
+            self.assertLessEqual(max(map(len, lines)), columns)
+            shown = [line.split()[0] for line in lines[1:lines.index("")] if not line.startswith(" ")]
+            self.assertEqual(shown, [row["name"] for row in rows])
+            words = " ".join(" ".join(lines).split())
+            for row in rows:
+                self.assertIn(" ".join(row["purpose"].split()), words)
+        self.assertEqual(self.succeed("configs", "--show", "bigram").out, self.succeed("configs", "--show", "ladder/bigram").out)
+        self.write("mine.json", "{}")
+        self.assertIn("is a file, not a preset; chargpt inspect mine.json shows", self.fail_with(2, "configs", "--show", "mine.json"))
 
     def test_configs_lists_every_preset(self):
         names = {row["name"] for row in self.succeed("configs", "--json").json}

@@ -47,6 +47,48 @@ class ConfigTest(ProgramTest):
                 self.assertLessEqual(max(map(len, lines)), columns, what)
 
 
+class DifferencesTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.train("long", "ladder/bigram", 60)
+        self.train("short", "ladder/bigram", 20)
+
+    def test_two_runs_are_told_apart_by_what_is_not_the_same(self):
+        told = self.succeed("inspect", "long", "short", "--json").json
+        self.assertEqual(told["differences"], [{"option": "train.max_iters", "values": [60, 20]}])
+        self.assertEqual([run["step"] for run in told["runs"]], [60, 20])
+        self.assertEqual(told["runs"][0]["best_val_loss"], self.succeed("inspect", "long", "--json").json["best_val_loss"])
+        lines = self.succeed("inspect", "long", "short").out.splitlines()
+        self.assertEqual([lines[0].split(), lines[1].split()], [["long", "short"], ["train.max_iters", "60", "20"]])
+        self.assertRegex(lines[3], r"^best_val_loss +\d\.\d{4} +\d\.\d{4}$")
+        self.assertNotIn("learning_rate", "".join(lines))
+
+    def test_configs_and_runs_are_told_apart_too(self):
+        self.write("mine.json", json.dumps({"extends": "ladder/bigram", "train": {"max_iters": 7}}))
+        self.assertEqual(self.succeed("inspect", "mine.json", "bigram", "--json").json["runs"], [None, None])
+        self.assertRegex(self.succeed("inspect", "mine.json", "bigram").out, r"^ +mine.json +bigram\ntrain.max_iters +7 +\d+\n$")
+        self.assertRegex(self.succeed("inspect", "mine.json", "long").out, r"train\.max_iters +7 +60\n(.*\n)+\n?.*best_val_loss +\d")
+
+    def test_differences_fit_their_terminal_and_losses_of_different_texts_are_not_to_be_compared(self):
+        self.write("other.txt", pathlib.Path(SAMPLE_TEXT).read_text()[:5000])
+        self.train("other", "ladder/bigram", 10, "--text", "other.txt")
+        self.train("leaking", "ladder/average", 60)
+        for columns in (60, 80, 120):
+            lines = self.lines_at(columns, "inspect", "leaking", "other")
+            self.assertLessEqual(max(map(len, lines)), columns)
+            self.assertEqual(lines[-1], "do not compare the losses.")
+            self.assertIn("(leaks)", "".join(lines))
+
+    def test_runs_of_equal_configs_say_so(self):
+        self.train("again", "ladder/bigram", 60)
+        self.assertRegex(self.succeed("inspect", "long", "again").out, r"every option +the same")
+
+    def test_what_cannot_be_compared_is_named(self):
+        self.assertEqual(self.fail_with(66, "inspect", "long", "lung"), "no run, config or text at lung; did you mean long?")
+        self.assertIn("is a text; two runs or configs can be compared", self.fail_with(2, "inspect", "long", SAMPLE_TEXT))
+        self.assertIn("--verify", self.fail_with(2, "inspect", "long", "short", "--verify"))
+
+
 class TextTest(ProgramTest):
     def test_symbols_are_counted_and_the_invisible_ones_named(self):
         text = "a a\tb\n" * 20 + "\u00a0\n"

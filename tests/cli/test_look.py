@@ -4,12 +4,15 @@ import base64
 import csv
 import io
 import math
+import os
 import pathlib
+import pty
 import re
+import subprocess
 import unittest
 import zlib
 
-from program import SAMPLE_TEXT, ProgramTest
+from program import PROGRAM, SAMPLE_TEXT, ProgramTest
 
 TEXT = pathlib.Path(SAMPLE_TEXT).read_text()[3000:3400]
 
@@ -99,6 +102,23 @@ class InteractiveTest(LookTest):
         self.assertTrue(said.startswith(first))
         second = self.succeed("sample", "run", "--prompt", "\nthe sea\n" + first + "a boat\n", "--tokens", "20", "--greedy", "--json").json
         self.assertEqual(said[len(first):].lstrip("\n").rstrip("\n"), second["text"].lstrip("\n").rstrip("\n"))
+
+    def test_to_answer_is_what_the_option_alone_means(self):
+        talk = ["sample", "run", "--tokens", "20", "--seed", "3"]
+        alone = self.succeed(*talk, "--interactive", stdin=b"the sea\na boat\n").out
+        self.assertEqual(self.succeed(*talk, "--interactive", "answer", stdin=b"the sea\na boat\n").out, alone)
+        self.assertEqual(self.succeed("sample", "--interactive", "run", "--tokens", "20", "--seed", "3", stdin=b"the sea\na boat\n").out, alone)
+        self.assertIn("did you mean answer?", self.fail_with(2, *talk, "--interactive=anser"))
+
+    def test_to_complete_goes_on_within_the_line_to_its_end(self):
+        complete = ["sample", "run", "--interactive", "complete", "--tokens", "40", "--greedy"]
+        said = self.succeed(*complete, stdin=b"the sea\na boat\n").out
+        first = self.succeed("sample", "run", "--prompt", "\nthe sea", "--tokens", "40", "--greedy", "--stop", r"\n", "--json").json
+        second = self.succeed("sample", "run", "--prompt", first["prompt"] + first["text"] + ("\n" if first["tokens"] < 40 else "") + "a boat",
+                              "--tokens", "40", "--greedy", "--stop", r"\n", "--json").json
+        self.assertEqual(said, f"the sea{first['text']}\na boat{second['text']}\n")
+        stopped = self.succeed(*complete, "--stop", "e", stdin=b"the sea\n").out
+        self.assertNotIn("e", stopped[len("the sea"):])
 
     def test_a_line_with_unknown_characters_is_named_and_left_out(self):
         outcome = self.succeed("sample", "run", "--interactive", "--tokens", "5", stdin="\u263a\nthe\n".encode())
@@ -272,6 +292,22 @@ class AuditTest(ProgramTest):
         shown = self.succeed("audit", "healthy", "--samples", "4", "--tokens", "400").out
         self.assertIn("It writes text of its own", shown)
         self.assertLess(max(len(line) for line in shown.splitlines()), 81)
+        narrow = self.lines_at(60, "audit", "healthy", "--samples", "4", "--tokens", "400")
+        self.assertLessEqual(max(map(len, narrow)), 60)
+
+    def test_work_of_more_than_two_seconds_says_how_far_it_is(self):
+        self.train("run", "ladder/bigram", 5)
+        ours, theirs = pty.openpty()
+        process = subprocess.Popen([PROGRAM, "audit", "run", "--samples", "1000", "--tokens", "1000000"], cwd=self.folder, stdout=subprocess.DEVNULL, stderr=theirs)
+        os.close(theirs)
+        shown = b""
+        try:
+            while not re.search(rb"\rchargpt: writing samples: \d+%\x1b\[K", shown):
+                shown += os.read(ours, 65536)
+        finally:
+            process.kill()
+            process.wait()
+            os.close(ours)
 
     def test_validation_text_that_stands_in_the_train_split_is_named(self):
         part = pathlib.Path(SAMPLE_TEXT).read_text()[:2000]

@@ -1,10 +1,16 @@
-"""runs: lists of runs by text, and what tells runs apart."""
+"""runs: lists of runs by text; what runs are called, and which of their weights are meant."""
 
 import datetime
+import json
 import pathlib
+import re
+import signal
+import subprocess
 import unittest
 
-from program import SAMPLE_TEXT, ProgramTest
+from program import PROGRAM, SAMPLE_TEXT, ProgramTest
+
+SMALL = ["--n_layer", "1", "--n_head", "2", "--n_embd", "16", "--block_size", "16"]
 
 
 class RunsTest(ProgramTest):
@@ -44,31 +50,120 @@ class RunsTest(ProgramTest):
         begun = datetime.datetime.strptime(rows["long"]["begun"], "%Y-%m-%dT%H:%M:%SZ")
         self.assertLess(abs((datetime.datetime.now(datetime.timezone.utc).replace(tzinfo=None) - begun).total_seconds()), 600)
 
-    def test_two_runs_are_told_apart_by_what_is_not_the_same(self):
-        json = self.succeed("runs", "long", "short", "--json").json
-        self.assertEqual(json["differences"], [{"option": "train.max_iters", "values": [60, 20]}])
-        self.assertEqual([run["step"] for run in json["runs"]], [60, 20])
-        lines = self.succeed("runs", "long", "short").out.splitlines()
-        self.assertEqual(lines[0].split(), ["long", "short"])
-        self.assertEqual(lines[1].split(), ["train.max_iters", "60", "20"])
-        self.assertIn("best val loss", lines[3])
-        self.assertNotIn("learning_rate", "".join(lines))
+    def test_a_figure_has_one_name_in_metrics_and_json(self):
+        plan = json.loads((self.folder / "long/metrics.jsonl").read_text().splitlines()[0])
+        last = [json.loads(line) for line in (self.folder / "long/metrics.jsonl").read_text().splitlines() if '"eval"' in line][-1]
+        listed = next(row for row in self.succeed("runs", ".", "--json").json if row["run"] == "long")
+        described = self.succeed("inspect", "long", "--json").json
+        compared = self.succeed("inspect", "long", "short", "--json").json["runs"][0]
+        dry = self.succeed("train", "ladder/bigram", "--text", SAMPLE_TEXT, "--dry-run", "--json").json
+        for name in ("model_type", "parameters", "max_iters", "vocab_size", "expected_seconds"):
+            self.assertIn(name, plan)
+            self.assertIn(name, dry)
+        for figures in (listed, described, compared):
+            self.assertEqual((figures["best_val_loss"], figures["step"]), (last["best_val_loss"], last["step"]))
+        self.assertEqual((listed["model_type"], described["vocab_size"], described["val_loss"]), (plan["model_type"], plan["vocab_size"], last["val_loss"]))
 
-    def test_differences_fit_their_terminal_and_losses_of_different_texts_are_not_to_be_compared(self):
-        self.train_others()
-        for columns in (60, 80, 120):
-            lines = self.lines_at(columns, "runs", "long", "other", "leaking")
-            self.assertLessEqual(max(map(len, lines)), columns)
-            self.assertEqual(lines[-1], "do not compare the losses.")
-
-    def test_runs_of_equal_configs_say_so(self):
-        self.train("again", "ladder/bigram", 60)
-        self.assertRegex(self.succeed("runs", "long", "again").out, r"every option +the same")
-
-    def test_what_cannot_be_compared_is_named(self):
-        self.assertIn("no run or checkpoint at lung; did you mean ./long?", self.fail_with(66, "runs", "long", "lung"))
-        self.assertIn("long is one run, and holds none; name a second run", self.fail_with(2, "runs", "long"))
+    def test_what_is_not_listed_is_named_with_the_command_that_shows_it(self):
+        self.assertEqual(self.fail_with(2, "runs", "long", "my short"),
+                         "runs lists the runs of one folder; in what two differ, chargpt inspect long 'my short' shows")
+        self.assertEqual(self.fail_with(2, "runs", "long"), "long is one run, and holds none; chargpt inspect long describes it")
         self.fail_with(66, "runs", "nothing")
+
+
+class NamesTest(ProgramTest):
+    """A run is named alike in every command, and may be left out where there is one in runs/."""
+
+    def test_without_a_run_the_newest_is_taken_and_named(self):
+        for command in (["eval"], ["sample"], ["page"], ["watch"], ["resume"], ["audit"], ["score"], ["inspect", "--verify"],
+                        ["export", "--out", "x"], ["attention", "--prompt", "a"], ["explain", "--prompt", "a"]):
+            error = self.fail_with(66, *command)
+            self.assertEqual(error, "there is no run in runs/, and none was named: name a run's folder, or train one with `chargpt train`")
+        self.train("runs/first", "nanogpt-cpu", 4, *SMALL)
+        self.train("runs/second", "nanogpt-cpu", 6, *SMALL)
+        self.succeed("export", "runs/first", "--out", "runs/no-run")
+        (self.folder / "runs/second").rename(self.folder / "runs/second.old-1")  # as --overwrite does
+        self.train("runs/second", "nanogpt-cpu", 8, *SMALL)
+        (self.folder / "runs/second.old-1/run.json").touch()
+        for command in (["eval"], ["sample", "--tokens", "3"], ["sample", "-"], ["page"], ["watch"], ["audit", "--samples", "1", "--tokens", "50"], ["score"],
+                        ["score", "-"], ["score", SAMPLE_TEXT], ["inspect", "--verify"], ["export", "--out", "x"], ["attention", "--prompt", "a"],
+                        ["explain", "--prompt", "a"], ["resume", "--max_iters", "9"]):
+            err = self.succeed(*command, stdin=b"The").err
+            self.assertIn("chargpt: run: runs/second, the newest\n", err, command)
+        self.assertEqual(self.succeed("sample", "-", "--tokens", "3", "--quiet", stdin=b"The").out[:3], "The")
+        self.assertIn(" characters of standard input", self.succeed("score", "-", stdin=b"The").out)
+        self.assertIn(f" characters of {SAMPLE_TEXT}", self.succeed("score", SAMPLE_TEXT, "--show", "9").out)
+        self.assertEqual(self.succeed("eval", "--quiet").err, "")
+
+    def test_every_command_knows_a_run_by_its_name_alone(self):
+        self.train("runs/mine", "nanogpt-cpu", 4, *SMALL)
+        self.train("runs/other", "nanogpt-cpu", 6, *SMALL)
+        for command in (["eval", "mine"], ["sample", "mine", "--tokens", "3"], ["page", "mine", "other"], ["watch", "mine"], ["score", "mine"], ["inspect", "mine"],
+                        ["inspect", "mine", "other"], ["export", "mine", "--out", "x"], ["compare", "mine", "other"], ["bench", "sample", "mine", "--tokens", "3", "--repeats", "1"],
+                        ["train", "nanogpt-cpu", *SMALL, "--init_from", "mine", "--dry-run", "--text", SAMPLE_TEXT], ["resume", "mine", "--max_iters", "5"],
+                        ["inspect", "other", "--verify"], ["sample", "mine", "--help"]):
+            self.succeed(*command)
+        for command in (["eval", "mien"], ["export", "mien", "--out", "y"], ["inspect", "mien"], ["inspect", "mine", "mien"], ["watch", "mien"], ["resume", "mien"]):
+            self.assertIn("did you mean runs/mine?", self.fail_with(66, *command), command)
+
+    def test_an_existing_path_is_never_a_pattern(self):
+        self.train("[a]", "nanogpt-cpu", 4, *SMALL)
+        self.train("a", "nanogpt-cpu", 6, *SMALL)
+        self.assertTrue(self.succeed("page", "[a]", "--no-model").out.startswith("[a]/page.html"))
+        self.assertEqual(self.succeed("inspect", "[a]", "--json").json["step"], 4)
+        self.assertEqual([run["step"] for run in self.succeed("inspect", "[a]", "a", "--json").json["runs"]], [4, 6])
+        self.write("[a].txt", "The bracket. " * 9)
+        self.write("a.txt", "another")
+        self.assertEqual(self.succeed("score", "a", "[a].txt", "--json").json["characters"], 117)
+        self.assertEqual(self.succeed("eval", "a", "--text", "[a].txt", "--json").json["tokens"], 116)
+
+    def test_commands_in_messages_can_be_copied(self):
+        name = "a; touch PWNED"
+        self.train(name, "nanogpt-cpu", 4, *SMALL)
+        for command in (["train", "nanogpt-cpu", "--run", name, "--text", SAMPLE_TEXT], ["runs", name], ["train", name], ["train", name + "/checkpoints/step-00000004/model.safetensors"]):
+            self.assertIn("'a; touch PWNED'", self.fail_with(75 if "--run" in command else 2, *command).replace("/checkpoints/step-00000004'", "'"), command)
+        self.assertIn("chargpt resume 'a; touch PWNED' --max_iters N goes on", self.succeed("resume", name, "--max_iters", "5", "--sample_tokens", "0").err)
+        self.assertIn("(chargpt sample 'a; touch PWNED' writes more)", self.succeed("resume", name, "--max_iters", "6").out)
+
+    def test_an_empty_name_is_refused(self):
+        self.train("runs/mine", "nanogpt-cpu", 4, *SMALL)
+        for option, command in (("--html", ["score", "mine"]), ("--page", ["explain", "mine", "--prompt", "a"]), ("--run", ["train", "nanogpt-cpu"]), ("--out", ["export", "mine"]),
+                                ("--output", ["page", "mine"]), ("--init_from", ["train", "nanogpt-cpu"]), ("--checkpoint", ["eval", "mine"]), ("--prompt-file", ["sample", "mine"]),
+                                ("--svg", ["attention", "mine", "--prompt", "a"]), ("--show", ["configs"]), ("--out", ["compare", "nanogpt-cpu"])):
+            for words in ([option, ""], [option + "="]):
+                self.assertIn("an empty value is not understood", self.fail_with(2, *command, *words), command)
+        for command in ("eval", "sample", "page", "inspect", "watch", "runs", "resume", "train", "compare"):
+            self.assertIn("an empty argument is given in the place of ", self.fail_with(2, command, ""), command)
+        self.succeed("sample", "mine", "--prompt", "", "--tokens", "3")
+
+
+class CheckpointLineTest(ProgramTest):
+    """Which weights a figure or a text is of is said on stderr, and in JSON."""
+
+    def test_the_checkpoint_is_named_with_the_last_one(self):
+        self.train("run", "nanogpt-cpu", 20, *SMALL, "--eval_interval", "10", "--keep", "9")
+        self.assertIn("chargpt: checkpoint: step 20, the best and the last\n", self.succeed("eval", "run").err)
+        commands = (["eval", "run"], ["sample", "run", "--tokens", "3"], ["score", "run"], ["audit", "run", "--samples", "1", "--tokens", "50"], ["page", "run"],
+                    ["export", "run", "--out", "x"], ["attention", "run", "--prompt", "a"], ["explain", "run", "--prompt", "a"])
+        for command in commands:
+            err = self.succeed(*command, "--checkpoint", "step-10", *(["--overwrite"] if command[0] == "export" else [])).err
+            self.assertEqual(err.count("chargpt: checkpoint: step 10; the last is step 20; the best is step 20\n"), 1, err)
+        for command in (["eval", "run"], ["sample", "run", "--tokens", "3"], ["score", "run"], ["audit", "run", "--samples", "1", "--tokens", "50"], ["export", "run", "--out", "y"]):
+            checkpoint = self.succeed(*command, "--checkpoint", "step-10", "--json").json["checkpoint"]
+            self.assertEqual({key: checkpoint[key] for key in ("step", "best", "last_step", "last_evaluated")},
+                             {"step": 10, "best": False, "last_step": 20, "last_evaluated": True}, command)
+
+    def test_weights_that_were_never_evaluated_are_called_so(self):
+        self.train("run", "nanogpt-cpu", 10, *SMALL, "--eval_interval", "10", "--keep", "9")
+        process = subprocess.Popen([PROGRAM, "resume", "run", "--max_iters", "1000000", "--eval_interval", "1000000", "--sample_tokens", "0"],
+                                   cwd=self.folder, stderr=subprocess.PIPE, text=True)
+        for line in process.stderr:
+            if re.search(r"step [\d,]+ of 1,000,000", line):
+                process.send_signal(signal.SIGINT)
+                break
+        process.communicate(timeout=60)
+        self.assertRegex(self.succeed("eval", "run").err, r"chargpt: checkpoint: step 10, the best; the last is step [\d,]+ \(not evaluated\)\n")
+        self.assertFalse(self.succeed("eval", "run", "--json").json["checkpoint"]["last_evaluated"])
 
 
 if __name__ == "__main__":

@@ -119,7 +119,7 @@ class SampleTest(UsingTest):
         err = self.succeed("sample", self.run_folder, "--greedy", "--top-k", "3", "--seed", "4", "--num-samples", "2", "--tokens", "3").err
         self.assertIn("(temperature 0): --top_k and --seed have no effect", err)
         self.assertIn("all 2 samples are alike", err)
-        self.assertEqual(self.succeed("sample", self.run_folder, "--greedy", "--tokens", "3").err, "")
+        self.assertEqual(self.succeed("sample", self.run_folder, "--greedy", "--tokens", "3").err, "chargpt: checkpoint: step 40, the best and the last\n")
 
     def test_the_folder_of_a_checkpoint_says_which_one(self):
         checkpoint = self.run_folder / "checkpoints/step-00000040"
@@ -143,6 +143,20 @@ class SampleTest(UsingTest):
         stop = whole[60:63]
         out = self.sample("--prompt", "The ", "--tokens", "200", "--stop", stop)[:-1]
         self.assertEqual(out, "The " + whole[4:].split(stop)[0])
+
+    def test_escapes_of_a_stop_string_are_what_they_stand_for(self):
+        whole = self.sample("--prompt", "The ", "--tokens", "400", "--seed", "2")[:-1]
+        self.assertIn("\n", whole)
+        self.assertEqual(self.sample("--prompt", "The ", "--tokens", "400", "--seed", "2", "--stop", r"\n")[:-1], whole.split("\n")[0])
+        self.train("tabs", "ladder/bigram", 3, "--text", self.write("tabs.txt", "a\tb\\c\n" * 99))
+        for stop, at in ((r"\t", "\t"), (r"\\", "\\")):
+            whole = self.succeed("sample", "tabs", "--prompt", "a", "--tokens", "90", "--quiet").out[:-1]
+            self.assertIn(at, whole)
+            self.assertEqual(self.succeed("sample", "tabs", "--prompt", "a", "--tokens", "90", "--stop", stop, "--quiet").out[:-1], whole.split(at)[0])
+        for wrong in (r"\x", "a\\"):
+            self.assertIn(r"a backslash begins \n, \t or \\", self.fail_with(2, "sample", self.run_folder, "--stop", wrong))
+        self.assertIn("would end every sample at once", self.fail_with(2, "sample", self.run_folder, "--stop", ""))
+        self.assertIn(r"\n is a newline", " ".join(self.succeed("sample", "--help").out.split()))
 
     def test_json_is_one_object_a_line(self):
         lines = self.sample("--prompt", "The ", "--tokens", "20", "--num-samples", "2", "--json").splitlines()

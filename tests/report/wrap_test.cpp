@@ -18,3 +18,18 @@ TEST_CASE("a word wider than the line stands alone") {
 TEST_CASE("each line is a paragraph of its own, and one that fits keeps its spaces") {
   CHECK(wrapped_lines("a  table\nfour words of text\n", 10) == "a  table\nfour words\nof text\n");
 }
+
+TEST_CASE("a command is never broken, nor what stands in backticks") {
+  CHECK(wrapped("go on: chargpt resume r --threads 2 goes on", 0, 20) ==
+        "go on:\nchargpt resume r --threads 2\ngoes on\n");
+  CHECK(wrapped("stopped; chargpt resume 'my own run' --max_iters N goes on", 0, 12) ==
+        "stopped;\nchargpt resume 'my own run' --max_iters N\ngoes on\n");
+  CHECK(wrapped("say `a b c` twice", 0, 8) == "say\n`a b c`\ntwice\n");
+  CHECK(wrapped("chargpt train; then chargpt runs", 0, 18) == "chargpt train;\nthen chargpt runs\n");
+}
+
+TEST_CASE("what fits keeps its spaces, and what does not goes on under its beginning") {
+  CHECK(fitted("two  spaces", 9, 20) == "two  spaces");
+  CHECK(fitted("two  spaces", 9, 18) == "two\n         spaces");
+  CHECK(fitted("two  spaces", 9, 0) == "two  spaces");
+}

@@ -174,19 +174,3 @@ TEST_CASE("a second start on a folder whose run has not begun is refused, and do
   CHECK_THROWS_WITH(NewRun(folder / "run", "mine", true), Catch::Contains("is in use by another process"));
   CHECK(entries(folder.path()) == std::set<std::string>{"run", "run/.lock"});
 }
-
-TEST_CASE("a run is meant by its name in runs/, and by a file of its own") {
-  const TestFolder folder;
-  const fs::path before = fs::current_path();
-  fs::current_path(folder.path());
-  write_old_run("runs/mine");
-  write_old_run("other");
-  CHECK(run_meant("mine") == "runs/mine");
-  CHECK(run_meant("runs/mine") == "runs/mine");
-  CHECK(run_meant("other/config.json") == "other");
-  CHECK(run_meant("nowhere") == "nowhere");
-  CHECK(run_meant("./mine") == "./mine");
-  fs::create_directory("mine");  // what is called that itself comes first
-  CHECK(run_meant("mine") == "mine");
-  fs::current_path(before);
-}

@@ -18,7 +18,6 @@
 #include "report/log.h"
 #include "report/symbols.h"
 #include "report/wrap.h"
-#include "run/run_folder.h"
 
 namespace chargpt {
 
@@ -129,8 +128,8 @@ void run_attention(const Arguments& arguments) {
 
 void add_attention(Options& options) {
   const auto arguments = std::make_shared<Arguments>();
-  options.add("RUN", arguments->run, "run folder, or one checkpoint folder in it").stands_for(run_meant).required();
-  options.add("--prompt", arguments->prompt, "the text to look at").required();
+  add_run_argument(options, arguments->run);
+  options.add("--prompt", arguments->prompt, "the text to look at").required().may_be_empty();
   options.add("--layer", arguments->layer, "show one head whole: its layer, counted from 1").non_negative();
   options.add("--head", arguments->head, "show one head whole: its number, counted from 1").non_negative();
   options.add("--svg", arguments->svg, "also write a picture of all heads").value_name("FILE");

@@ -1,4 +1,6 @@
 // `chargpt audit RUN`: whether a model writes or recites what it was trained on.
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -8,10 +10,13 @@
 #include "baseline/shared_text.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
+#include "cli/figures.h"
 #include "cli/loaded_run.h"
 #include "cli/print_json.h"
 #include "cli/print_text.h"
+#include "cli/process.h"
 #include "cli/run_text.h"
+#include "cli/work_line.h"
 #include "evaluate/copied_text.h"
 #include "evaluate/split_loss.h"
 #include "inference/model_types.h"
@@ -19,6 +24,7 @@
 #include "report/log.h"
 #include "report/symbols.h"
 #include "report/table.h"
+#include "report/wrap.h"
 #include "run/run_folder.h"
 
 namespace chargpt {
@@ -47,7 +53,8 @@ struct Audit {
   double held_out_copied() const { return held_out.copied_share(copied_stretch); }
 };
 
-std::vector<std::vector<std::int64_t>> samples_of(const Arguments& arguments, LoadedRun& run) {
+std::vector<std::vector<std::int64_t>> samples_of(const Arguments& arguments, LoadedRun& run,
+                                                  const Heartbeat& heartbeat) {
   SampleConfig sample = run.config().sample;
   sample.num_samples = arguments.samples;
   sample.tokens = arguments.tokens;
@@ -57,9 +64,12 @@ std::vector<std::vector<std::int64_t>> samples_of(const Arguments& arguments, Lo
   sample.min_p = 0;
   std::vector<std::vector<std::int64_t>> texts(static_cast<std::size_t>(arguments.samples));
   const std::unique_ptr<NextLogits> logits = run.next_logits({});
+  const double all = static_cast<double>(arguments.samples) * static_cast<double>(arguments.tokens);
+  double done = 0;
   generate(*logits, run.model->vocab_size(), run.model->block_size(), {run.checkpoint.state.start_symbol}, sample,
            static_cast<std::uint64_t>(arguments.seed), [&](std::int64_t index, std::int64_t id) {
              texts[static_cast<std::size_t>(index)].push_back(id);
+             heartbeat(++done / all);
              return true;
            });
   return texts;
@@ -79,15 +89,18 @@ std::vector<std::vector<std::int64_t>> held_out_like(const Arguments& arguments,
 
 Audit audit(const Arguments& arguments, LoadedRun& run, const Corpus& corpus) {
   Audit result;
-  result.texts = samples_of(arguments, run);
+  WorkLine line(arguments.output);
+  result.texts = samples_of(arguments, run, line.heartbeat("writing samples"));
   result.samples = copied_text(result.texts, corpus.train());
   const auto held_out = held_out_like(arguments, corpus.val());
   result.held_out = copied_text(held_out, corpus.train());
   result.shared = shared_text(corpus.val(), corpus.train()).tokens;
   const std::int64_t windows =
       std::max<std::int64_t>(1, std::min<std::int64_t>(1'000'000, corpus.val().size()) / run.model->block_size());
-  result.train_loss = sampled_loss(run.scorer(), corpus.train(), run.model->block_size(), windows);
-  result.val_loss = sampled_loss(run.scorer(), corpus.val(), run.model->block_size(), windows);
+  result.train_loss = sampled_loss(run.scorer(), corpus.train(), run.model->block_size(), windows,
+                                   line.heartbeat("measuring the loss on the train split"));
+  result.val_loss = sampled_loss(run.scorer(), corpus.val(), run.model->block_size(), windows,
+                                 line.heartbeat("measuring the loss on the validation split"));
   return result;
 }
 
@@ -98,8 +111,8 @@ std::string verdict(const Audit& audit) {
   return "It writes text of its own.";
 }
 
-std::string copied_line(const Audit& audit) {
-  return "copied in stretches of " + std::to_string(copied_stretch) + " characters or more: samples " +
+std::string copied_line(const Audit& audit, const std::string& unit) {
+  return "copied in stretches of " + std::to_string(copied_stretch) + " " + unit + "s or more: samples " +
          format_fixed(100 * audit.copied(), 1) + " %, held-out text " + format_fixed(100 * audit.held_out_copied(), 1) +
          " %";
 }
@@ -119,7 +132,8 @@ std::int64_t line_of_token(TokenView text, std::int64_t token, std::int64_t line
   return line;
 }
 
-nlohmann::ordered_json to_json(const Audit& audit, const std::string& longest, std::int64_t line) {
+nlohmann::ordered_json to_json(const LoadedRun& run, const Audit& audit, const std::string& longest,
+                               std::int64_t line) {
   nlohmann::ordered_json fresh = nlohmann::ordered_json::array();
   for (const std::int64_t length : lengths)
     fresh.push_back({{"length", length},
@@ -127,6 +141,7 @@ nlohmann::ordered_json to_json(const Audit& audit, const std::string& longest, s
                      {"held_out", audit.held_out.new_share(length)}});
   nlohmann::ordered_json json = {
       {"verdict", verdict(audit)},
+      {"checkpoint", checkpoint_json(run)},
       {"copied_share", audit.copied()},
       {"held_out_copied_share", audit.held_out_copied()},
       {"copied_stretch", copied_stretch},
@@ -140,26 +155,29 @@ nlohmann::ordered_json to_json(const Audit& audit, const std::string& longest, s
   return json;
 }
 
-void print_for_people(const Audit& audit, const std::string& longest, std::int64_t line, std::int64_t val_tokens) {
-  Table table({"characters in a row", "not in the training text: samples", "held-out text"});
+void print_for_people(const Audit& audit, const std::string& unit, const std::string& longest, std::int64_t line,
+                      std::int64_t val_tokens) {
+  const std::size_t columns = terminal_columns(STDOUT_FILENO);
+  const auto print = [&](const std::string& text) { print_text(wrapped_lines(text + "\n", columns)); };
+  Table table({unit + "s in a row", "not in the training text: samples", "held-out text"});
   for (const std::int64_t length : lengths)
     table.add({std::to_string(length), format_fixed(100 * audit.samples.new_share(length), 1) + " %",
                format_fixed(100 * audit.held_out.new_share(length), 1) + " %"});
   print_table(table);
-  std::printf("\n");
-  std::printf("longest stretch copied: %s characters, from line %s of the training text\n  \"",
-              format_count(audit.samples.longest).c_str(), format_count(line).c_str());
+  print("\nlongest stretch copied: " + format_count(audit.samples.longest) + " " + unit + "s, from line " +
+        format_count(line) + " of the training text");
   std::string shown;
   for (const char c : longest) shown += c == '\n' ? std::string("\\n") : std::string(1, c);
-  const std::string_view fits = first_columns(shown, 74);
-  print_text(fits);
-  std::printf("%s\"\n(longest of the held-out text: %s)\n", fits.size() < shown.size() ? "..." : "",
-              format_count(audit.held_out.longest).c_str());
-  std::printf("%s\n%s\n", copied_line(audit).c_str(), gap_sentence(audit).c_str());
+  constexpr std::size_t most = 74, around = 6;
+  const std::string_view fits =
+      first_columns(shown, columns == 0 ? most : std::clamp(columns, around + 20, most + around) - around);
+  print_text("  \"" + std::string(fits) + (fits.size() < shown.size() ? "..." : "") + "\"\n");
+  print("(longest of the held-out text: " + format_count(audit.held_out.longest) + ")\n" + copied_line(audit, unit) +
+        "\n" + gap_sentence(audit));
   if (audit.shared > 0)
-    std::printf("%.1f %% of the validation split stands in the train split too\n",
-                100.0 * static_cast<double>(audit.shared) / static_cast<double>(val_tokens));
-  std::printf("\n%s\n", verdict(audit).c_str());
+    print(format_fixed(100.0 * static_cast<double>(audit.shared) / static_cast<double>(val_tokens), 1) +
+          " % of the validation split stands in the train split too");
+  print("\n" + verdict(audit));
 }
 
 void run_audit(const Arguments& arguments) {
@@ -177,15 +195,15 @@ void run_audit(const Arguments& arguments) {
       {text.begin() + result.samples.begin, text.begin() + result.samples.begin + result.samples.longest});
   const std::int64_t line =
       line_of_token(corpus.train(), result.samples.source_begin, run.checkpoint.vocabulary.id_of('\n'));
-  if (arguments.output.json) return print_json(to_json(result, longest, line));
-  print_for_people(result, longest, line, corpus.val().size());
+  if (arguments.output.json) return print_json(to_json(run, result, longest, line));
+  print_for_people(result, unit_word(run.config().data.units), longest, line, corpus.val().size());
 }
 
 }  // namespace
 
 void add_audit(Options& options) {
   const auto arguments = std::make_shared<Arguments>();
-  options.add("RUN", arguments->run, "run folder, or one checkpoint folder in it").stands_for(run_meant).required();
+  add_run_argument(options, arguments->run);
   options.add("--samples", arguments->samples, "samples to write").range(1, 1000);
   options.add("--tokens", arguments->tokens, "characters of each").range(1, 1'000'000);
   options.add("--temperature", arguments->temperature, "of the samples").non_negative();

@@ -1,22 +1,27 @@
 // `chargpt configs`: the presets with what to expect of them, and the schema of a config file.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
+#include "base/error.h"
 #include "base/names.h"
+#include "base/quote.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/print_json.h"
-#include "cli/print_text.h"
 #include "cli/process.h"
 #include "config/document.h"
 #include "config/expected.h"
 #include "config/load.h"
 #include "inference/model_types.h"
 #include "report/format.h"
+#include "report/symbols.h"
 #include "report/table.h"
+#include "report/wrap.h"
 
 namespace chargpt {
 
@@ -69,41 +74,74 @@ std::string expected_seconds(const nlohmann::ordered_json& expected) {
   return expected.contains("seconds") ? format_duration(expected["seconds"].get<double>()) : "";
 }
 
-void list_presets(bool json) {
+/// The first sentence of the comment that a preset's file begins with.
+std::string purpose_of(const Preset& preset) {
+  std::istringstream file(preset.json);
+  std::string purpose;
+  for (std::string line; std::getline(file, line) && line.starts_with("//");) purpose += line.substr(2);
+  purpose.erase(0, purpose.find_first_not_of(' '));
+  const std::size_t end = purpose.find(". ");
+  return end == std::string::npos ? purpose : purpose.substr(0, end + 1);
+}
+
+nlohmann::ordered_json describe_presets() {
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   for (const Preset& preset : presets()) {
     const Config config = load_config(preset.name).config;
-    const auto parameters = count_parameters(config.model, 65);
     rows.push_back({{"name", preset.name},
-                    {"type", config.model.type},
-                    {"parameters", parameters},
+                    {"purpose", purpose_of(preset)},
+                    {"model_type", config.model.type},
+                    {"parameters", count_parameters(config.model, 65)},
                     {"block_size", config.model.block_size},
                     {"batch_size", config.train.batch_size},
                     {"max_iters", config.train.max_iters},
                     {"length", length_text(config.train)},
                     {"expected", expected_of(preset.name)}});
   }
-  if (json) {
-    print_json(rows);
-    return;
-  }
-  const std::size_t columns = terminal_columns(STDOUT_FILENO);
-  const bool narrow = columns > 0 && columns < 120;  // then what inspect shows too is left out
+  return rows;
+}
+
+/// A line of figures for each preset after one of headings; without columns from `columns` on, the least important.
+std::string figures_of_presets(const nlohmann::ordered_json& rows, std::size_t columns) {
   const auto shown = [&](std::vector<std::string> cells) {
-    if (narrow) cells.erase(cells.begin() + 1), cells.erase(cells.begin() + 2, cells.begin() + 4);
+    cells.resize(std::min(cells.size(), columns));
     return cells;
   };
-  Table table(shown({"preset", "type", "parameters", "block", "batch", "length", "expected loss", "time"}));
+  Table table(shown({"preset", "expected loss", "time", "parameters", "block", "length", "type", "batch"}));
   for (const auto& row : rows)
-    table.add(shown({row["name"].get<std::string>(), row["type"].get<std::string>(), row["parameters"].dump(),
-                     row["block_size"].dump(), row["batch_size"].dump(), row["length"].get<std::string>(),
-                     expected_loss(row["expected"]), expected_seconds(row["expected"])}));
-  print_table(table);
-  std::fputs(
-      "\nparameters for 65 symbols; expected: on the validation split of tinyshakespeare,\n"
-      "± 95 % over seeds on that very text, on the machine that configs/README.md names\n"
-      "chargpt inspect NAME shows every option of a preset\n",
-      stdout);
+    table.add(shown({row["name"].get<std::string>(), expected_loss(row["expected"]), expected_seconds(row["expected"]),
+                     format_count(row["parameters"]), row["block_size"].dump(), row["length"].get<std::string>(),
+                     row["model_type"].get<std::string>(), row["batch_size"].dump()}));
+  return table.text();
+}
+
+/// Figures in as many columns as fit, so that nothing in them is broken, each line above what the preset is for.
+void print_presets(const nlohmann::ordered_json& rows) {
+  constexpr std::size_t most = 8, indent = 4;
+  const std::size_t width = terminal_columns(STDOUT_FILENO);
+  const auto is_too_wide = [&](const std::string& text) {
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);)
+      if (width > 0 && display_width(line) > width) return true;
+    return false;
+  };
+  std::size_t columns = most;
+  while (columns > 1 && is_too_wide(figures_of_presets(rows, columns))) --columns;
+  std::istringstream lines(figures_of_presets(rows, columns));
+  std::string text, line;
+  std::getline(lines, line);
+  text += line + "\n";
+  for (const auto& row : rows) {
+    std::getline(lines, line);
+    text += line + "\n" + std::string(indent, ' ') + wrapped(row["purpose"].get<std::string>(), indent, width);
+  }
+  text += "\n" +
+          wrapped(
+              "Expected on the validation split of tinyshakespeare, ± 95 % over seeds on that very text, on the "
+              "machine that configs/README.md names; parameters for 65 symbols.",
+              0, width) +
+          wrapped("`chargpt inspect NAME` shows every option of a preset.", 0, width);
+  std::fputs(text.c_str(), stdout);
 }
 
 /// The text of a preset or file; its comments are not JSON.
@@ -122,7 +160,8 @@ void run_configs(const Arguments& arguments) {
   } else if (!arguments.show.empty()) {
     print_config(arguments.show, arguments.output.json);
   } else {
-    list_presets(arguments.output.json);
+    const nlohmann::ordered_json rows = describe_presets();
+    arguments.output.json ? print_json(rows) : print_presets(rows);
   }
 }
 

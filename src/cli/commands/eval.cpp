@@ -15,6 +15,7 @@
 #include "cli/print_json.h"
 #include "cli/process.h"
 #include "cli/run_text.h"
+#include "cli/work_line.h"
 #include "report/log.h"
 #include "run/run_folder.h"
 
@@ -73,10 +74,11 @@ Corpus given_corpus(const Arguments& arguments, const LoadedRun& run, const std:
 }
 
 TokenView chosen_split(const Corpus& corpus, const std::string& name) {
+  const std::string units = unit_word(corpus.vocabulary().units()) + "s";
   const TokenView split = name == "train" ? corpus.train() : name == "val" ? corpus.val() : corpus.all();
   if (split.size() < 2)
-    throw Error(ExitCode::data,
-                "the " + name + " split has " + std::to_string(split.size()) + " characters; scoring needs at least 2");
+    throw Error(ExitCode::data, "the " + name + " split has " + std::to_string(split.size()) + " " + units +
+                                    "; scoring needs at least 2");
   return split;
 }
 
@@ -102,15 +104,21 @@ void run_eval(const Arguments& arguments) {
   if (own && given && arguments.split.empty())
     log_note("this is the text that the model was trained on, scored as a whole; --split val scores the part held out");
   const std::unique_ptr<Corpus> other = own ? nullptr : training_corpus(arguments, run);
-  const Figures figures = measure(run.scorer(), run.config().model, own ? &corpus : other.get(),
-                                  run.config().data.units, scored_part(arguments, run, corpus, split, own));
+  const Scored scored = scored_part(arguments, run, corpus, split, own);
+  WorkLine line(arguments.output);
+  Figures figures = measure(run.scorer(), run.config().model, /*trained_on=*/nullptr, run.config().data.units, scored,
+                            line.heartbeat("scoring the text"));
+  if (const Corpus* const counted = own ? &corpus : other.get())
+    figures.baselines =
+        compute_baselines(*counted, scored.tokens, {.length = figures.block_size, .stride = scored.stride},
+                          scored.validation, line.heartbeat("measuring baselines"));
+  line.clear();
   if (!arguments.output.json) {
     std::fputs(to_text(figures, terminal_columns(STDOUT_FILENO)).c_str(), stdout);
     return;
   }
   nlohmann::ordered_json json = to_json(figures);
-  json["checkpoint"] = {{"step", run.checkpoint.state.step}, {"path", run.checkpoint.path.string()}};
-  if (!figures.scored.weights.empty()) json["checkpoint"]["weights"] = figures.scored.weights;
+  json["checkpoint"] = checkpoint_json(run);
   json["text"] = given ? arguments.text : run.config().data.text;
   print_json(json);
 }
@@ -119,7 +127,7 @@ void run_eval(const Arguments& arguments) {
 
 void add_eval(Options& options) {
   const auto arguments = std::make_shared<Arguments>();
-  options.add("RUN", arguments->run, "run folder, or one checkpoint folder in it").stands_for(run_meant).required();
+  add_run_argument(options, arguments->run);
   options
       .add("--text", arguments->text,
            "score these texts as a whole instead of the run's own: files, folders, or - for standard input")

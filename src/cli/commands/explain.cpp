@@ -27,7 +27,6 @@
 #include "report/log.h"
 #include "report/symbols.h"
 #include "report/wrap.h"
-#include "run/run_folder.h"
 
 namespace chargpt {
 
@@ -327,8 +326,8 @@ void run_explain(const Arguments& arguments) {
 
 void add_explain(Options& options) {
   const auto arguments = std::make_shared<Arguments>();
-  options.add("RUN", arguments->run, "run folder, or one checkpoint folder in it").stands_for(run_meant).required();
-  options.add("--prompt", arguments->prompt, "the text to walk through the model").required();
+  add_run_argument(options, arguments->run);
+  options.add("--prompt", arguments->prompt, "the text to walk through the model").required().may_be_empty();
   options.add("--page", arguments->page, "a web page instead, each matrix as a picture").value_name("FILE");
   options.flag("--all", arguments->all, "every operation of every layer, not only of the first");
   add_checkpoint_option(options, arguments->checkpoint);

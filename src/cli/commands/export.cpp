@@ -43,7 +43,7 @@ void run_export(const Arguments& arguments) {
                        {"path", arguments.out},
                        {"files", folder.files()},
                        {"bytes", folder.bytes()},
-                       {"checkpoint", run.checkpoint.path.string()},
+                       {"checkpoint", checkpoint_json(run)},
                        {"step", run.checkpoint.state.step},
                        {"weights", enum_name(run.model->weights())},
                        {"notices", notices}});
@@ -61,7 +61,7 @@ std::vector<std::string> names_of_formats() {
 
 void add_export(Options& options) {
   const auto arguments = std::make_shared<Arguments>();
-  options.add("RUN", arguments->run, "run folder, or one checkpoint folder in it").required();
+  add_run_argument(options, arguments->run);
   options.add("--format", arguments->format, "whose format").one_of(names_of_formats());
   options.add("--out", arguments->out, "the folder to write; for a format of one file, that file")
       .required()

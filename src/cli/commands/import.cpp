@@ -67,8 +67,8 @@ bool is_resumable(const ImportedModel& model) {
 
 /// The shortest command that trains on from an imported run.
 std::string command_to_train_on(const std::string& run, const ImportedModel& model) {
-  if (is_resumable(model)) return "chargpt resume " + run;
-  return "chargpt train " + run + "/config.json --init_from " + run +
+  if (is_resumable(model)) return "chargpt resume " + shell_quoted(run);
+  return "chargpt train " + shell_quoted(run + "/config.json") + " --init_from " + shell_quoted(run) +
          (model.text == Fingerprint{} ? " --text FILE" : "");
 }
 

@@ -1,4 +1,5 @@
-// `chargpt inspect PATH`: what a run, a checkpoint, a config or a text holds.
+// `chargpt inspect PATH`: what a run, a checkpoint, a config or a text holds; `chargpt inspect A B`: in what two
+// differ.
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,10 +23,13 @@
 #include "checkpoint/checkpoint.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
+#include "cli/differences.h"
+#include "cli/loaded_run.h"
 #include "cli/print_json.h"
 #include "cli/print_text.h"
 #include "cli/process.h"
 #include "cli/run_text.h"
+#include "cli/work_line.h"
 #include "inference/model_types.h"
 #include "report/format.h"
 #include "report/symbols.h"
@@ -33,6 +37,7 @@
 #include "report/wrap.h"
 #include "run/checkpoints.h"
 #include "run/run_files.h"
+#include "run/run_name.h"
 #include "text/corpus.h"
 #include "text/sample_text.h"
 #include "text/text_listing.h"
@@ -46,7 +51,7 @@ using Json = nlohmann::ordered_json;
 
 struct Arguments {
   OutputArguments output;
-  std::string path, checkpoint;
+  std::string path, other, checkpoint;
   bool verify = false, all = false;
 };
 
@@ -140,7 +145,7 @@ Json describe_checkpoint(const Arguments& arguments) {
                {"best_step", checkpoint.state.best_step},
                {"seconds", checkpoint.state.seconds},
                {"parameters", checkpoint.state.parameters},
-               {"vocabulary", checkpoint.vocabulary.size()},
+               {"vocab_size", checkpoint.vocabulary.size()},
                {"program", checkpoint.state.program_version},
                {"libtorch", checkpoint.state.libtorch_version},
                {"cpu_capability", checkpoint.state.cpu_capability},
@@ -154,12 +159,15 @@ Json describe_checkpoint(const Arguments& arguments) {
 }
 
 /// Error data, naming the first file that is damaged, unless every file of every checkpoint is as its manifest says.
-void verify_all(const fs::path& path) {
-  std::vector<fs::path> folders = list_checkpoints(path);
-  if (folders.empty()) folders.push_back(path);
-  for (const fs::path& folder : folders)
+void verify_all(const Arguments& arguments) {
+  std::vector<fs::path> folders = list_checkpoints(arguments.path);
+  if (folders.empty()) folders.emplace_back(arguments.path);
+  WorkLine line(arguments.output);
+  for (const fs::path& folder : folders) {
+    line.show("verifying " + folder.filename().string());
     for (const FileReport& file : verify_checkpoint(folder))
       if (!file.problem.empty()) throw Error(ExitCode::data, (folder / file.name).string() + ": " + file.problem);
+  }
 }
 
 /// Of characters that one cannot see; empty for the others.
@@ -245,7 +253,8 @@ Json symbol_counts(const Corpus& corpus, const Counts& counts) {
   return symbols;
 }
 
-Json describe_text(const std::string& path) {
+Json describe_text(const Arguments& arguments) {
+  const std::string& path = arguments.path;
   DataConfig data;
   data.text = {path};
   tell_terminal(data.text);
@@ -270,8 +279,9 @@ Json describe_text(const std::string& path) {
     if (const std::string notice = split_notice(corpus, check); !notice.empty()) json["notices"].push_back(notice);
   }
   if (corpus.val().size() < 2) return json;
-  const Baselines baselines =
-      compute_baselines(corpus, corpus.val(), {.length = corpus.val().size()}, /*validation=*/true);
+  WorkLine line(arguments.output);
+  const Baselines baselines = compute_baselines(corpus, corpus.val(), {.length = corpus.val().size()},
+                                                /*validation=*/true, line.heartbeat("measuring baselines"));
   json["val_tokens_in_train"] = baselines.shared;
   json["baselines"] = to_json(baselines);
   return json;
@@ -468,16 +478,47 @@ void refuse_checkpoint_options(const Arguments& arguments) {
                                      (is_text(arguments) ? "text" : "config") + "; leave it out");
 }
 
+/// Error missing, with what may have been meant, unless `path` is there in some form.
+void refuse_missing(const std::string& path) {
+  std::error_code ignored;
+  if (fs::exists(path, ignored)) return;
+  const std::string runs = runs_near(path);
+  const bool near = runs.find("did you mean") != std::string::npos;
+  try {
+    load_config(path);
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::missing || !near) throw;
+    throw Error(ExitCode::missing, "no run, config or text at " + printable_path(path) + runs);
+  }
+}
+
+void inspect_both(const Arguments& arguments) {
+  if (arguments.verify || !arguments.checkpoint.empty() || arguments.all)
+    throw Error(ExitCode::usage,
+                "--verify, --checkpoint and --all are for one path; leave them out, or the second path");
+  for (const std::string& path : {arguments.path, arguments.other}) {
+    Arguments one;
+    one.path = path;
+    if (is_text(one))
+      throw Error(ExitCode::usage, printable_path(path) + " is a text; two runs or configs can be compared");
+    refuse_missing(path);
+  }
+  const Json json = describe_differences(std::vector{arguments.path, arguments.other});
+  arguments.output.json ? print_json(json) : print_differences(json);
+}
+
 void run_inspect(const Arguments& arguments) {
+  if (!arguments.other.empty()) return inspect_both(arguments);
   const fs::path path = arguments.path;
   if (!fs::is_directory(path)) refuse_checkpoint_options(arguments);
   Json json;
   if (is_text(arguments)) {
-    json = describe_text(arguments.path);
+    json = describe_text(arguments);
   } else if (fs::is_directory(path)) {
     json = describe_checkpoint(arguments);
-    if (arguments.verify) verify_all(path);
+    if (arguments.verify) verify_all(arguments);
   } else {
+    refuse_missing(arguments.path);
     const ResolvedConfig resolved = load_config(arguments.path);
     check_model(resolved);
     json = describe_config(resolved);
@@ -495,8 +536,15 @@ void add_inspect(Options& options) {
   const auto arguments = std::make_shared<Arguments>();
   options
       .add("PATH", arguments->path,
-           "run folder, checkpoint folder, config (path or preset), or text: a file, a folder, -")
-      .required();
+           "run folder, checkpoint folder, config (path or preset), or text: a file, a folder, - (default: the newest "
+           "run "
+           "in runs/)")
+      .stands_for(config_or_run_meant);
+  options.add("OTHER", arguments->other, "a second run or config: in what they differ, and what came of it")
+      .stands_for(config_or_run_meant);
+  options.before_run([&path = arguments->path] {
+    if (path.empty()) path = run_left_out();
+  });
   options.add("--checkpoint", arguments->checkpoint, "of a run: best, last or step-N (default last)");
   options.flag("--verify", arguments->verify, "check every file of every checkpoint against its manifest");
   options.flag("--all", arguments->all, "also the options at their defaults; of a text, every symbol");

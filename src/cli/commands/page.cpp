@@ -13,6 +13,7 @@
 #include "page/page.h"
 #include "report/format.h"
 #include "run/run_folder.h"
+#include "run/run_name.h"
 
 namespace chargpt {
 
@@ -48,9 +49,13 @@ void run_page(const Arguments& arguments) {
 
 void add_page(Options& options) {
   const auto arguments = std::make_shared<Arguments>();
-  options.add("RUN", arguments->runs, "run folders; the model in the page is that of the first")
-      .stands_for(run_meant)
-      .required();
+  options
+      .add("RUN", arguments->runs,
+           "run folders; the model in the page is that of the first (default: the newest in runs/)")
+      .stands_for(run_meant);
+  options.before_run([&runs = arguments->runs] {
+    if (runs.empty()) runs.push_back(run_left_out());
+  });
   options.add("-o,--output", arguments->file, "the file to write (default: page.html in the first run)")
       .value_name("FILE");
   options.flag("--no-model", arguments->no_model, "leave the weights out: curves, samples and facts alone");
@@ -58,7 +63,8 @@ void add_page(Options& options) {
       .add("--stored-as", arguments->stored_as,
            "what weights are kept as; automatic: float32 up to 4 MB, then float16 up to 32 MB, then int8")
       .one_of({"automatic", "float32", "float16", "int8"});
-  options.add("--prompt", arguments->prompt, "what stands in the prompt's place when the page is opened");
+  options.add("--prompt", arguments->prompt, "what stands in the prompt's place when the page is opened")
+      .may_be_empty();
   add_checkpoint_option(options, arguments->checkpoint);
   add_weights_option(options, arguments->use.weights);
   add_output_arguments(options, arguments->output);

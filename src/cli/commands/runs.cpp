@@ -1,5 +1,4 @@
-// `chargpt runs [DIR]`: the runs of a folder, by text, best loss first; `chargpt runs A B…`: in what runs differ, and
-// what came of it.
+// `chargpt runs [DIR]`: the runs of a folder, by text, best loss first.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -28,7 +27,6 @@
 #include "cli/print_json.h"
 #include "cli/print_text.h"
 #include "cli/process.h"
-#include "config/changed_options.h"
 #include "inference/model_types.h"
 #include "report/format.h"
 #include "report/metrics.h"
@@ -37,8 +35,8 @@
 #include "run/checkpoints.h"
 #include "run/entries.h"
 #include "run/run_files.h"
-#include "run/run_folder.h"
 #include "run/run_lock.h"
+#include "run/run_name.h"
 #include "text/text_listing.h"
 
 namespace chargpt {
@@ -143,7 +141,7 @@ nlohmann::ordered_json to_json(const Row& row) {
     return object;
   }
   object.update({{"config", row.config.name},
-                 {"type", row.config.model.type},
+                 {"model_type", row.config.model.type},
                  {"parameters", row.state.parameters},
                  {"step", row.state.step},
                  {"max_iters", row.state.max_iters},
@@ -248,95 +246,16 @@ void print_list(const std::vector<Row>& rows) {
   }
 }
 
-/// Of runs that are named one by one: Error where one cannot be read.
-Row named_run(const std::string& path) {
-  const fs::path run = run_place(path, "").run;
-  if (!is_run(run)) {
-    std::vector<std::string> notices;
-    load_checkpoint(run, "last", /*with_optimizer=*/false, notices);
-  }
-  Row row = read_run(run);
-  if (!row.problem.empty()) throw Error(ExitCode::data, row.problem);
-  row.name = printable_path(run);
-  return row;
-}
-
-/// What an option is set to, in at most `width` columns: --json has it whole.
-std::string shown_value(const std::string& json, std::size_t width) {
-  const bool quoted = json.size() > 2 && json.front() == '"' && json.find('\\') == std::string::npos;
-  const std::string text = quoted ? json.substr(1, json.size() - 2) : json;
-  return display_width(text) <= width ? text : std::string(first_columns(text, width - 3)) + "...";
-}
-
-/// Columns for each of `runs` beside the names of the options.
-std::size_t value_width(const std::vector<DifferingOption>& options, std::size_t runs) {
-  constexpr std::size_t least = 10, most = 60;
-  const std::size_t columns = terminal_columns(STDOUT_FILENO);
-  if (columns == 0) return most;
-  std::size_t names = std::string_view("best val loss").size();
-  for (const DifferingOption& option : options) names = std::max(names, option.key.size());
-  return std::clamp(columns > names ? (columns - names) / runs - std::min<std::size_t>(2, (columns - names) / runs) : 0,
-                    least, most);
-}
-
-/// One column a run: the options that are not the same in all, then what came of it.
-void print_differences(const std::vector<Row>& rows, const std::vector<DifferingOption>& options) {
-  const std::size_t width = value_width(options, rows.size());
-  std::vector<std::string> headings{""};
-  for (const Row& row : rows) headings.push_back(shown_value(row.name, width));
-  Table table(headings);
-  const auto add = [&](const std::string& name, const std::function<std::string(const Row& row)>& value) {
-    std::vector<std::string> cells{name};
-    for (const Row& row : rows) cells.push_back(value(row));
-    table.add(cells);
-  };
-  for (const DifferingOption& option : options) {
-    std::vector<std::string> cells{option.key};
-    for (std::size_t i = 0; i < rows.size(); ++i)
-      cells.push_back(shown_value(option.key == "data.text" ? text_names(rows[i].config) : option.values[i], width));
-    table.add(cells);
-  }
-  if (options.empty()) table.add({"every option", "the same"});
-  table.add({});
-  add("best val loss", loss_text);
-  add("at step", [](const Row& row) { return format_count(row.state.best_step); });
-  add("steps", steps_text);
-  add("ended", [](const Row& row) { return row.ended; });
-  add("parameters", [](const Row& row) { return format_count(row.state.parameters); });
-  add("time", [](const Row& row) { return format_duration(row.state.seconds); });
-  add("begun", [](const Row& row) { return time_text(row.begun, "%Y-%m-%d %H:%M", /*local=*/true); });
-  std::fputs(table.text(terminal_columns(STDOUT_FILENO)).c_str(), stdout);
-  if (std::ranges::any_of(rows, [&](const Row& row) { return group_of(row) != group_of(rows[0]); }))
-    std::printf("\nTheir texts or held-out parts differ:\ndo not compare the losses.\n");
-}
-
-void compare_runs(const Arguments& arguments) {
-  std::vector<Row> rows;
-  std::vector<Config> configs;
-  for (const std::string& folder : arguments.folders) {
-    rows.push_back(named_run(folder));
-    configs.push_back(rows.back().config);
-  }
-  const std::vector<DifferingOption> options = differing_options(configs);
-  if (!arguments.output.json) return print_differences(rows, options);
-  nlohmann::ordered_json differences = nlohmann::ordered_json::array();
-  for (const DifferingOption& option : options) {
-    nlohmann::ordered_json values = nlohmann::ordered_json::array();
-    for (const std::string& value : option.values) values.push_back(nlohmann::ordered_json::parse(value));
-    differences.push_back({{"option", option.key}, {"values", values}});
-  }
-  print_json({{"runs", to_json(rows)}, {"differences", differences}});
-}
-
 void run_runs(const Arguments& arguments) {
-  if (arguments.folders.size() > 1) return compare_runs(arguments);
+  if (arguments.folders.size() > 1)
+    throw Error(ExitCode::usage, "runs lists the runs of one folder; in what two differ, chargpt inspect " +
+                                     shell_quoted(arguments.folders[0]) + " " + shell_quoted(arguments.folders[1]) +
+                                     " shows");
   const std::string folder = arguments.folders.empty() ? "runs" : arguments.folders[0];
   const std::vector<Row> rows = read_runs(folder);
   if (rows.empty() && is_run(folder))
-    throw Error(ExitCode::usage,
-                printable_path(folder) +
-                    " is one run, and holds none; name a second run to compare it with, or chargpt inspect " +
-                    printable_path(folder) + " describes it");
+    throw Error(ExitCode::usage, printable_path(folder) + " is one run, and holds none; chargpt inspect " +
+                                     shell_quoted(folder) + " describes it");
   arguments.output.json ? print_json(to_json(rows)) : print_list(rows);
 }
 
@@ -344,8 +263,7 @@ void run_runs(const Arguments& arguments) {
 
 void add_runs(Options& options) {
   const auto arguments = std::make_shared<Arguments>();
-  options.add("DIR", arguments->folders,
-              "folder of runs (default runs); or two or more runs, to show in what they differ");
+  options.add("DIR", arguments->folders, "folder of runs (default runs)").stands_for(run_meant);
   add_output_arguments(options, arguments->output);
   on_parsed(options, arguments, run_runs);
 }

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/names.h"
+#include "base/quote.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/decoding.h"
@@ -25,12 +26,14 @@
 #include "report/format.h"
 #include "report/heat_map.h"
 #include "report/log.h"
-#include "run/run_folder.h"
 #include "text/text_source.h"
 
 namespace chargpt {
 
 namespace {
+
+/// How --interactive makes prompts of lines.
+enum class Interactive { none, complete, answer };
 
 struct Arguments {
   OutputArguments output;
@@ -42,8 +45,38 @@ struct Arguments {
   Context context = Context::automatic;
   std::vector<std::string> stop;
   std::int64_t seed = 1337, probabilities = 0;
-  bool greedy = false, no_cache = false, interactive = false;
+  Interactive interactive = Interactive::none;
+  bool greedy = false, no_cache = false;
 };
+
+bool is_dash(const std::string& word) {
+  return word == "-";
+}
+
+/// With \n, \t and \\ as what they stand for. Error usage for another escape, and for nothing at all.
+std::string stop_string(const std::string& given) {
+  const auto refuse = [&](const std::string& why) { throw Error(ExitCode::usage, "--stop " + printable(given) + why); };
+  if (given.empty()) refuse("'': an empty string would end every sample at once; leave it out");
+  std::string text;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    if (given[i] != '\\') {
+      text += given[i];
+      continue;
+    }
+    const char escape = ++i < given.size() ? given[i] : ' ';
+    if (escape != 'n' && escape != 't' && escape != '\\')
+      refuse(R"(: a backslash begins \n, \t or \\; write \\ for a backslash)");
+    text += escape == 'n' ? '\n' : escape == 't' ? '\t' : '\\';
+  }
+  return text;
+}
+
+std::vector<std::string> stop_strings(const Arguments& arguments) {
+  std::vector<std::string> all;
+  std::ranges::transform(arguments.stop, std::back_inserter(all), stop_string);
+  if (all.empty() && arguments.interactive == Interactive::complete) all.emplace_back("\n");
+  return all;
+}
 
 std::string prompt_text(const Arguments& arguments) {
   if (!arguments.dash.empty() && arguments.dash != "-")
@@ -147,8 +180,10 @@ nlohmann::ordered_json to_json(const Vocabulary& vocabulary, const std::vector<E
   return places;
 }
 
-void print_samples(const Arguments& arguments, const std::string& prompt, const std::vector<SampleText>& samples,
-                   const Vocabulary& vocabulary, const Expectations& expectations) {
+void print_samples(const Arguments& arguments, const LoadedRun& run, const std::string& prompt,
+                   const std::vector<SampleText>& samples, const Expectations& expectations) {
+  const Vocabulary& vocabulary = run.checkpoint.vocabulary;
+  const nlohmann::ordered_json checkpoint = checkpoint_json(run);
   for (std::size_t i = 0; i < samples.size(); ++i) {
     if (arguments.output.json) {
       nlohmann::ordered_json line = {{"sample", i}};
@@ -156,6 +191,7 @@ void print_samples(const Arguments& arguments, const std::string& prompt, const 
       add_text(line, "text", samples[i].text());
       line["tokens"] = samples[i].tokens();
       line["seed"] = arguments.seed;
+      line["checkpoint"] = checkpoint;
       if (arguments.probabilities > 0) line["probabilities"] = to_json(vocabulary, expectations[i]);
       print_json(line, /*indent=*/-1);
       continue;
@@ -192,30 +228,37 @@ SampleConfig sample_options(const Arguments& arguments, const LoadedRun& run) {
   return sample;
 }
 
-/// A conversation: each line of standard input, its end included, goes on from all that was said before, as far as the
-/// model sees, and the model answers until a stop string, or as many characters as asked for. Turn i draws from the
-/// stream of seed + i.
-void converse(const Arguments& arguments, LoadedRun& run, const SampleConfig& sample) {
-  const bool at_terminal = isatty(STDIN_FILENO) != 0;
+/// A conversation: each line of standard input goes on from all that was said before, as far as the model sees. To
+/// answer, the model goes on after the line's end until a stop string, or as many characters as asked for; to complete,
+/// after its last character, and the whole line is written. Turn i draws from the stream of seed + i.
+void converse(const Arguments& arguments, LoadedRun& run, const SampleConfig& sample,
+              const std::vector<std::string>& stop) {
+  const bool at_terminal = isatty(STDIN_FILENO) != 0, completes = arguments.interactive == Interactive::complete;
   const Vocabulary& vocabulary = run.checkpoint.vocabulary;
   const std::unique_ptr<NextLogits> logits =
       run.next_logits({.context = arguments.context, .storage = arguments.use.storage, .rerun = arguments.no_cache});
   std::vector<std::int64_t> said = {run.checkpoint.state.start_symbol};
-  if (at_terminal) log_note("each line goes on from those before; Ctrl-D ends");
+  if (at_terminal)
+    log_note(std::string(completes ? "the model completes each line" : "the model answers each line") +
+             ", going on from those before; Ctrl-D ends");
   StandardInputLines lines;
+  const auto add = [&](const std::string& text) {
+    const std::vector<std::int64_t> ids = vocabulary.encode(text, "the line", arguments.unknown);
+    said.insert(said.end(), ids.begin(), ids.end());
+  };
   std::string line;
   for (std::uint64_t turn = 0;; ++turn) {
     if (at_terminal) std::fputs("> ", stdout);
     std::fflush(stdout);
     if (!lines.next(line)) break;
     try {
-      const std::vector<std::int64_t> ids = vocabulary.encode(line + "\n", "the line", arguments.unknown);
-      said.insert(said.end(), ids.begin(), ids.end());
+      add(completes ? line : line + "\n");
     } catch (const Error& error) {
       log_warning(error.what());
       continue;
     }
-    SampleText text(arguments.stop, /*live=*/true);
+    if (completes) print_text(line);
+    SampleText text(stop, /*live=*/true);
     generate(*logits, run.model->vocab_size(), run.model->block_size(), said, sample,
              static_cast<std::uint64_t>(arguments.seed) + turn, [&](std::int64_t, std::int64_t id) {
                said.push_back(id);
@@ -230,7 +273,7 @@ void converse(const Arguments& arguments, LoadedRun& run, const SampleConfig& sa
 }
 
 void check_interactive(const Arguments& arguments, const SampleConfig& sample) {
-  if (!arguments.interactive) return;
+  if (arguments.interactive == Interactive::none) return;
   if (arguments.prompt_option->given() || arguments.file_option->given() || !arguments.dash.empty())
     throw Error(ExitCode::usage, "--interactive reads its prompts line by line; leave out the other prompt");
   if (arguments.output.json || arguments.probabilities > 0 || sample.num_samples > 1)
@@ -239,18 +282,18 @@ void check_interactive(const Arguments& arguments, const SampleConfig& sample) {
 }
 
 void run_sample(const Arguments& arguments) {
+  const std::vector<std::string> stop = stop_strings(arguments);
   LoadedRun run = load_run(arguments.run, arguments.checkpoint, arguments.use);
   const SampleConfig sample = sample_options(arguments, run);
   check_interactive(arguments, sample);
   if (leaks(run.config().model))
     log_note("this model leaks: it was trained to see the symbols it had to predict, and has not learnt to write");
-  if (arguments.interactive) return converse(arguments, run, sample);
+  if (arguments.interactive != Interactive::none) return converse(arguments, run, sample, stop);
   std::string prompt;
   const std::vector<std::int64_t> ids = prompt_ids(arguments, run, prompt);
 
   std::vector<SampleText> samples;
-  for (std::int64_t i = 0; i < sample.num_samples; ++i)
-    samples.emplace_back(arguments.stop, i == 0 && !arguments.output.json);
+  for (std::int64_t i = 0; i < sample.num_samples; ++i) samples.emplace_back(stop, i == 0 && !arguments.output.json);
   Expectations expectations(samples.size());
   const LogitsCallback collect = [&](std::int64_t index, std::span<const float> logits) {
     expectations[static_cast<std::size_t>(index)].push_back({best_candidates(logits, arguments.probabilities), 0});
@@ -270,7 +313,7 @@ void run_sample(const Arguments& arguments) {
       },
       on_logits);
   for (SampleText& text : samples) text.finish();
-  print_samples(arguments, prompt, samples, run.checkpoint.vocabulary, expectations);
+  print_samples(arguments, run, prompt, samples, expectations);
   std::int64_t tokens = 0;
   for (const SampleText& text : samples) tokens += text.tokens();
   const double seconds = steady_seconds() - start;
@@ -282,15 +325,16 @@ void run_sample(const Arguments& arguments) {
 
 void add_sample(Options& options) {
   const auto arguments = std::make_shared<Arguments>();
-  const Option& run =
-      options.add("RUN", arguments->run, "run folder, or one checkpoint folder in it").stands_for(run_meant).required();
+  const Option& run = add_run_argument(options, arguments->run, arguments->dash, is_dash);
   options.add("DASH", arguments->dash, "a lone - reads the prompt from standard input");
   arguments->prompt_option =
-      &options.add("--prompt", arguments->prompt, "text to continue (default: a newline, not printed)");
+      &options.add("--prompt", arguments->prompt, "text to continue (default: a newline, not printed)").may_be_empty();
   arguments->file_option = &options.add("--prompt-file", arguments->prompt_file, "file with the text to continue");
   add_checkpoint_option(options, arguments->checkpoint);
   add_weights_option(options, arguments->use.weights);
-  options.add("--stop", arguments->stop, "end a sample before this string; may be repeated");
+  options.add(
+      "--stop", arguments->stop,
+      "end a sample before this string, in which \\n is a newline, \\t a tab and \\\\ a backslash; may be repeated");
   add_unknown_option(options, arguments->unknown, "prompt characters");
   options.flag("--greedy", arguments->greedy, "always the most probable character (temperature 0)");
   arguments->seed_option =
@@ -301,8 +345,17 @@ void add_sample(Options& options) {
            "after each sample: this many of the most probable characters in place of each one, as the model has them, "
            "before temperature and filters")
       .non_negative();
-  options.flag("--interactive", arguments->interactive,
-               "read prompts line by line from standard input and go on from all that was said before");
+  options
+      .choice(
+          "--interactive", {"complete", "answer"}, "",
+          [&mode = arguments->interactive](const std::string& name) {
+            mode = name == "complete" ? Interactive::complete : Interactive::answer;
+          },
+          "a conversation: each line of standard input goes on from all that was said before. answer (which "
+          "--interactive alone means): the model writes after the line's end. complete: it writes the rest of the "
+          "line, "
+          "up to a newline unless --stop says otherwise")
+      .alone_means("answer");
   add_context_option(options, arguments->context);
   add_storage_option(options, arguments->use.storage);
   options.flag("--no-cache", arguments->no_cache, "run the whole context again for each character (same text, slower)");

@@ -13,12 +13,14 @@
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/decoding.h"
+#include "cli/figures.h"
 #include "cli/loaded_run.h"
 #include "cli/print_json.h"
 #include "cli/print_text.h"
 #include "cli/process.h"
 #include "cli/run_text.h"
 #include "cli/standard_input.h"
+#include "cli/work_line.h"
 #include "evaluate/text_score.h"
 #include "generate/filters.h"
 #include "inference/attention_weights.h"
@@ -31,6 +33,7 @@
 #include "report/surprise.h"
 #include "report/symbols.h"
 #include "report/table.h"
+#include "report/wrap.h"
 #include "run/run_folder.h"
 #include "text/sample_text.h"
 #include "text/text_listing.h"
@@ -98,10 +101,12 @@ Score measure(const Arguments& arguments, LoadedRun& run) {
   read_text(arguments, run, score);
   const std::int64_t block_size = run.model->block_size();
   const Vocabulary& vocabulary = run.checkpoint.vocabulary;
-  score.losses = text_losses(run.scorer(), score.ids, run.checkpoint.state.start_symbol, block_size);
+  WorkLine line(arguments.output);
+  score.losses = text_losses(run.scorer(), score.ids, run.checkpoint.state.start_symbol, block_size,
+                             line.heartbeat("scoring the text"));
   score.mean =
       std::accumulate(score.losses.begin(), score.losses.end(), 0.0) / static_cast<double>(score.losses.size());
-  score.by_context = losses_by_context(run.scorer(), score.ids, block_size);
+  score.by_context = losses_by_context(run.scorer(), score.ids, block_size, line.heartbeat("scoring by context"));
   score.by_class = losses_by_class(score.ids, score.losses, vocabulary);
   score.lines = losses_by_line(score.ids, score.losses, vocabulary.id_of('\n'));
   return score;
@@ -160,6 +165,7 @@ nlohmann::ordered_json to_json(const std::vector<MeanLoss>& means) {
 
 void print_as_json(const Arguments& arguments, const LoadedRun& run, const Score& score) {
   const nlohmann::ordered_json json = {{"text", score.name},
+                                       {"checkpoint", checkpoint_json(run)},
                                        {"characters", score.ids.size()},
                                        {"loss", score.mean},
                                        {"block_size", run.model->block_size()},
@@ -221,12 +227,15 @@ void print_worst_lines(const LoadedRun& run, const Score& score) {
                        [](const LineLoss& line) { return line.end - line.begin >= 10; });
   if (long_ones.size() < 6) return;
   std::ranges::stable_sort(long_ones, [](const LineLoss& a, const LineLoss& b) { return a.loss > b.loss; });
+  constexpr std::size_t most = 60, before = 20;  // columns of a line, and of its loss and number
+  const std::size_t columns = terminal_columns(STDOUT_FILENO);
+  const std::size_t shown_columns = columns == 0 ? most : std::clamp(columns, before + 20, before + most) - before;
   std::printf("hardest lines\n");
   for (const LineLoss& line : std::span(long_ones).first(5)) {
     std::string shown = decode(run, score, line.begin, std::min(line.end, line.begin + 200));
     while (shown.ends_with('\n') || shown.ends_with('\r')) shown.pop_back();
     std::printf("%5s  line %lld: ", format_fixed(line.loss, 2).c_str(), static_cast<long long>(line.number));
-    print_text(first_columns(shown, 60));
+    print_text(first_columns(shown, shown_columns));
     std::printf("\n");
   }
   std::printf("\n");
@@ -247,8 +256,9 @@ void print_for_people(const Arguments& arguments, const LoadedRun& run, const Sc
   print_worst_lines(run, score);
   print_means("characters seen before", score.by_context);
   print_means("kind", score.by_class);
-  std::printf("loss %s: %s characters of %s\n", format_loss(score.mean).c_str(),
-              format_count(std::ssize(score.ids)).c_str(), score.name.c_str());
+  const std::string summary = "loss " + format_loss(score.mean) + ": " + format_count(std::ssize(score.ids)) + " " +
+                              unit_word(run.config().data.units) + "s of " + score.name;
+  print_text(wrapped(summary, 0, terminal_columns(STDOUT_FILENO)));
 }
 
 void run_score(const Arguments& arguments) {
@@ -258,7 +268,8 @@ void run_score(const Arguments& arguments) {
   LoadedRun run = load_run(arguments.run, arguments.checkpoint, arguments.use);
   const Score score = measure(arguments, run);
   if (!arguments.html.empty()) {
-    write_page(arguments.html, text_page(score.name + ": " + format_fixed(score.mean, 4) + " nats per character",
+    write_page(arguments.html, text_page(score.name + ": " + format_fixed(score.mean, 4) + " nats per " +
+                                             unit_word(run.config().data.units),
                                          symbols_of(run, score, 0, std::ssize(score.ids))));
     log_note("wrote " + arguments.html);
   }
@@ -267,11 +278,17 @@ void run_score(const Arguments& arguments) {
   print_for_people(arguments, run, score);
 }
 
+/// What `score FILE` gives in the place of a run.
+bool is_text(const std::string& word) {
+  std::error_code ignored;
+  return word == standard_input_name || word == sample_text_name || std::filesystem::is_regular_file(word, ignored);
+}
+
 }  // namespace
 
 void add_score(Options& options) {
   const auto arguments = std::make_shared<Arguments>();
-  options.add("RUN", arguments->run, "run folder, or one checkpoint folder in it").stands_for(run_meant).required();
+  add_run_argument(options, arguments->run, arguments->file, is_text);
   options.add("FILE", arguments->file,
               "text to score: a file, a folder, or - for standard input (default: the run's validation "
               "split)");

@@ -16,6 +16,7 @@
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
+#include "cli/loaded_run.h"
 #include "cli/print_json.h"
 #include "cli/process.h"
 #include "cli/signals.h"
@@ -96,7 +97,8 @@ EndEvent end_of(const Watched& watched) {
 std::string state_text(const Watched& watched) {
   if (watched.running) return "running";
   if (watched.curves.end().ended != Ending::unknown) return why_ended(end_of(watched));
-  return "no process trains it, and none said why it ended; chargpt resume " + printable_path(watched.run) + " goes on";
+  return "no process trains it, and none said why it ended; chargpt resume " + shell_quoted(watched.run.native()) +
+         " goes on";
 }
 
 std::string figures_text(const Watched& watched, std::size_t columns) {
@@ -256,7 +258,7 @@ void run_watch(const Arguments& arguments) {
 
 void add_watch(Options& options) {
   const auto arguments = std::make_shared<Arguments>();
-  options.add("RUN", arguments->run, "run folder").stands_for(run_meant).required();
+  add_run_argument(options, arguments->run, "run folder");
   options.flag("--once", arguments->once, "print the curves once, even while the run goes on");
   add_output_arguments(options, arguments->output, "print the numbers once, as one JSON document");
   on_parsed(options, arguments, run_watch);

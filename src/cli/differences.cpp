@@ -1,0 +1,141 @@
+#include "cli/differences.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "base/names.h"
+#include "checkpoint/checkpoint.h"
+#include "cli/loaded_run.h"
+#include "cli/print_text.h"
+#include "cli/process.h"
+#include "config/changed_options.h"
+#include "inference/model_types.h"
+#include "report/format.h"
+#include "report/metrics.h"
+#include "report/symbols.h"
+#include "report/table.h"
+#include "run/checkpoints.h"
+#include "run/run_folder.h"
+#include "run/run_lock.h"
+#include "text/text_listing.h"
+
+namespace chargpt {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+/// The last word is that of metrics.jsonl: a signal may have ended the run after its last save.
+std::string ending_of(const fs::path& run, const RunState& state) {
+  if (is_locked(run)) return "running";
+  const Ending last = ending_in_metrics(run);
+  return std::string(enum_name(last == Ending::unknown ? state.ended : last));
+}
+
+/// "tinyshakespeare.txt: 1,115,394 characters"
+std::string text_of(const Checkpoint& checkpoint) {
+  const DataConfig& data = checkpoint.config.config.data;
+  std::vector<std::string> names;
+  for (const std::string& path : data.text) names.push_back(short_text_name(path));
+  return joined(names, " + ") + ": " + format_count(checkpoint.state.data.tokens) + " " +
+         std::string(enum_name(data.units));
+}
+
+/// What came of a run, named as in metrics.jsonl and `runs --json`.
+Json outcome_of(const std::string& path, const Checkpoint& checkpoint) {
+  const RunState& state = checkpoint.state;
+  const fs::path run = run_place(path, "").run;
+  return {{"run", run.string()},
+          {"best_val_loss", state.best_val_loss},
+          {"best_step", state.best_step},
+          {"step", state.step},
+          {"max_iters", state.max_iters},
+          {"ended", ending_of(run, state)},
+          {"parameters", state.parameters},
+          {"seconds", state.seconds},
+          {"leaks", leaks(checkpoint.config.config.model)},
+          {"text", text_of(checkpoint)},
+          {"val_fraction", checkpoint.config.config.data.val_fraction}};
+}
+
+/// What an option is set to, in at most `width` columns: --json has it whole.
+std::string shown_value(const Json& value, std::size_t width) {
+  const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+  return display_width(text) <= width ? text : std::string(first_columns(text, width - 3)) + "...";
+}
+
+/// Columns for each of two beside the names of the options.
+std::size_t value_width(const Json& differences) {
+  constexpr std::size_t least = 10, most = 60, gap = 2;
+  const std::size_t columns = terminal_columns(STDOUT_FILENO);
+  if (columns == 0) return most;
+  std::size_t names = std::string_view("best_val_loss").size();
+  for (const Json& one : differences) names = std::max(names, one["option"].get_ref<const std::string&>().size());
+  const std::size_t room = columns > names ? (columns - names) / 2 : 0;
+  return std::clamp(room - std::min(gap, room), least, most);
+}
+
+std::string figure_text(const std::string& name, const Json& run) {
+  if (run.is_null()) return "";
+  const Json& value = run[name];
+  if (name == "seconds") return format_duration(value);
+  if (name == "best_val_loss")
+    return (value.is_number() ? format_fixed(value, 4) : "none") + std::string(run["leaks"] == true ? " (leaks)" : "");
+  return value.is_number_integer() ? format_count(value) : value.get<std::string>();
+}
+
+bool differ_in(const Json& runs, const char* name) {
+  return !runs[0].is_null() && !runs[1].is_null() && runs[0][name] != runs[1][name];
+}
+
+}  // namespace
+
+Json describe_differences(std::span<const std::string> paths) {
+  std::vector<Config> configs;
+  Json runs = Json::array(), differences = Json::array();
+  for (const std::string& path : paths) {
+    if (!fs::is_directory(path)) {
+      configs.push_back(load_config(path).config);
+      runs.push_back(nullptr);
+      continue;
+    }
+    std::vector<std::string> notices;
+    const Checkpoint checkpoint = load_checkpoint(path, "last", /*with_optimizer=*/false, notices);
+    log_loading(notices);
+    configs.push_back(checkpoint.config.config);
+    runs.push_back(outcome_of(path, checkpoint));
+  }
+  for (const DifferingOption& option : differing_options(configs)) {
+    Json values = Json::array();
+    for (const std::string& value : option.values) values.push_back(Json::parse(value));
+    differences.push_back({{"option", option.key}, {"values", values}});
+  }
+  return {{"kind", "differences"}, {"paths", paths}, {"differences", differences}, {"runs", runs}};
+}
+
+void print_differences(const Json& json) {
+  const Json &differences = json["differences"], &runs = json["runs"];
+  const std::size_t width = value_width(differences);
+  Table table({"", shown_value(json["paths"][0], width), shown_value(json["paths"][1], width)});
+  const auto add = [&](const std::string& name, const Json& values) {
+    table.add({name, shown_value(values[0], width), shown_value(values[1], width)});
+  };
+  for (const Json& one : differences) add(one["option"], one["values"]);
+  if (differences.empty()) table.add({"every option", "the same"});
+  if (!runs[0].is_null() || !runs[1].is_null()) {
+    table.add({});
+    for (const char* name : {"best_val_loss", "best_step", "step", "max_iters", "ended", "parameters", "seconds"})
+      table.add({name, figure_text(name, runs[0]), figure_text(name, runs[1])});
+  }
+  std::fputs(table.text(terminal_columns(STDOUT_FILENO)).c_str(), stdout);
+  if (differ_in(runs, "text") || differ_in(runs, "val_fraction"))
+    std::printf("\nTheir texts or held-out parts differ:\ndo not compare the losses.\n");
+}
+
+}  // namespace chargpt

@@ -1,0 +1,132 @@
+#include "run/run_name.h"
+
+#include <algorithm>
+#include <optional>
+#include <system_error>
+#include <tuple>
+#include <vector>
+
+#include "base/error.h"
+#include "base/names.h"
+#include "base/quote.h"
+#include "checkpoint/manifest.h"
+#include "config/load.h"
+#include "run/run_files.h"
+
+namespace chargpt {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* usual_folder = "runs";
+
+/// A model that another program wrote, given in the place of a run.
+void refuse_foreign_model(const fs::path& given) {
+  std::error_code ignored;
+  const auto holds = [&](const char* name) { return fs::exists(given / name, ignored); };
+  const std::string extension = given.extension().string(), shown = printable_path(given);
+  if (extension == ".pt" || extension == ".pth")
+    throw Error(ExitCode::usage, shown +
+                                     " is a checkpoint of PyTorch; nanoGPT's become runs by "
+                                     "scripts/nanogpt_to_chargpt.py and chargpt import");
+  if (extension == ".gguf" || extension == ".bin" || extension == ".onnx")
+    throw Error(ExitCode::usage, shown +
+                                     " is a model of another program; chargpt reads runs of its own, and chargpt "
+                                     "import makes runs of folders of transformers and nanoGPT");
+  const bool of_transformers = holds("config.json") && (holds("tokenizer.json") || holds("tokenizer_config.json"));
+  if (!is_run(given) && (of_transformers || holds("nanogpt.json")))
+    throw Error(ExitCode::usage, shown + " is a model of another program; chargpt import " +
+                                     shell_quoted(given.native()) + " makes a run of it");
+}
+
+bool is_bare(const fs::path& name) {
+  return name.is_relative() && !name.native().starts_with('.');
+}
+
+/// What --overwrite made of a run's name.
+bool is_replaced_run(const std::string& name) {
+  const std::size_t dot = name.rfind(".old-");
+  return dot != std::string::npos && name.find_first_not_of("0123456789", dot + 5) == std::string::npos;
+}
+
+/// When a run was marked as one; of a run of an early version, without a mark, when its folder last changed. None where
+/// it is no run, or cannot be read.
+std::optional<fs::file_time_type> beginning(const fs::path& folder) {
+  try {
+    if (!is_run(folder)) return std::nullopt;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+  std::error_code failed;
+  fs::file_time_type time = fs::last_write_time(folder / run_mark, failed);
+  if (failed) time = fs::last_write_time(folder, failed);
+  return failed ? std::nullopt : std::optional(time);
+}
+
+/// Names of the folders in `folder` that look like runs, in order.
+std::vector<std::string> names_of_runs(const fs::path& folder) {
+  std::vector<std::string> names;
+  std::error_code failed, ignored;
+  for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed))
+    if (fs::is_directory(at->path() / "checkpoints", ignored)) names.push_back(at->path().filename().string());
+  std::ranges::sort(names);
+  return names;
+}
+
+std::string list_of(std::vector<std::string> names) {
+  constexpr std::size_t most_names = 5;
+  const std::string more = names.size() > most_names ? ", …" : "";
+  names.resize(std::min(names.size(), most_names));
+  for (std::string& name : names) name = printable(name);
+  return joined(names, ", ") + more;
+}
+
+}  // namespace
+
+std::string run_meant(const std::string& given) {
+  std::error_code ignored;
+  refuse_foreign_model(given);
+  const fs::path path = given, in_runs = usual_folder / path, folder = path.parent_path();
+  if (!fs::exists(path, ignored)) return is_bare(path) && fs::is_directory(in_runs, ignored) ? in_runs.string() : given;
+  if (!fs::is_regular_file(path, ignored)) return given;
+  return is_run(folder) || fs::exists(folder / manifest_file, ignored) ? folder.string() : given;
+}
+
+std::string config_or_run_meant(const std::string& given) {
+  std::error_code ignored;
+  const auto names_preset = [&](const Preset& preset) {
+    return preset.name == given || preset.name == "ladder/" + given;
+  };
+  return fs::exists(given, ignored) || std::ranges::any_of(presets(), names_preset) ? given : run_meant(given);
+}
+
+std::string newest_run() {
+  std::optional<std::tuple<fs::file_time_type, std::string>> newest;
+  std::error_code failed;
+  for (fs::directory_iterator at(usual_folder, failed), end; !failed && at != end; at.increment(failed)) {
+    const std::string name = at->path().filename().string();
+    const auto begun = is_replaced_run(name) ? std::nullopt : beginning(at->path());
+    if (begun) newest = std::max(newest, std::optional(std::tuple(*begun, at->path().string())));
+  }
+  if (!newest)
+    throw Error(ExitCode::missing,
+                "there is no run in runs/, and none was named: name a run's folder, or train one with `chargpt train`");
+  return std::get<1>(*newest);
+}
+
+std::string runs_near(const fs::path& missing) {
+  std::vector<fs::path> folders{missing.has_parent_path() ? missing.parent_path() : fs::path(".")};
+  if (is_bare(missing)) folders.insert(folders.begin(), (usual_folder / missing).parent_path());
+  std::string listed;
+  for (const fs::path& folder : folders) {
+    const std::vector<std::string> names = names_of_runs(folder);
+    if (const auto nearest = nearest_name(missing.filename().string(), names))
+      return "; did you mean " + printable_path((folder / *nearest).lexically_normal()) + "?";
+    if (!names.empty() && listed.empty())
+      listed = "; runs in " + printable_path(folder.lexically_normal()) + ": " + list_of(names);
+  }
+  return listed;
+}
+
+}  // namespace chargpt

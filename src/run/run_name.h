@@ -1,0 +1,25 @@
+// From what people call a run to its folder: the same in every command. Knows no checkpoint's contents.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace chargpt {
+
+/// The run or checkpoint that a user means: `given` itself, or runs/`given` where nothing is called that; of one of its
+/// files, such as RUN/config.json or step-00000100/model.safetensors, the folder. Error usage for a model of another
+/// program.
+std::string run_meant(const std::string& given);
+
+/// The same for commands that take configs too: a preset's name and whatever is there under that path are themselves.
+std::string config_or_run_meant(const std::string& given);
+
+/// The run in runs/ that began last; one that --overwrite has renamed to RUN.old-N is never it. Error missing where
+/// there is none.
+std::string newest_run();
+
+/// "; did you mean runs/mine?", or else the names of some runs beside `missing`, or in runs/ where it is a bare name;
+/// empty where there are none.
+std::string runs_near(const std::filesystem::path& missing);
+
+}  // namespace chargpt

@@ -1,0 +1,94 @@
+// What people call a run, and the folder that they mean.
+#include "run/run_name.h"
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+
+#include "base/files.h"
+#include "failure.h"
+#include "run/run_files.h"
+#include "test.h"
+#include "test_folder.h"
+
+using namespace chargpt;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A working folder of its own.
+class WorkingFolder {
+ public:
+  WorkingFolder() { fs::current_path(folder_.path()); }
+  ~WorkingFolder() { fs::current_path(before_); }
+  WorkingFolder(const WorkingFolder&) = delete;
+  WorkingFolder& operator=(const WorkingFolder&) = delete;
+
+ private:
+  const fs::path before_ = fs::current_path();
+  const TestFolder folder_;
+};
+
+/// A run that began `minutes` ago.
+void make_run(const fs::path& run, int minutes = 0) {
+  fs::create_directories(run / "checkpoints");
+  mark_run(run);
+  fs::last_write_time(run / run_mark, fs::file_time_type::clock::now() - std::chrono::minutes(minutes));
+}
+
+}  // namespace
+
+TEST_CASE("a run is meant by its name in runs/, and by a file of its own") {
+  const WorkingFolder here;
+  make_run("runs/mine");
+  make_run("other");
+  write_file_atomically("other/config.json", "{}");
+  CHECK(run_meant("mine") == "runs/mine");
+  CHECK(run_meant("runs/mine") == "runs/mine");
+  CHECK(run_meant("other/config.json") == "other");
+  CHECK(run_meant("nowhere") == "nowhere");
+  CHECK(run_meant("./mine") == "./mine");
+  fs::create_directory("mine");  // what is called that itself comes first
+  CHECK(run_meant("mine") == "mine");
+}
+
+TEST_CASE("where configs are taken too, presets and paths come before the runs of that name") {
+  const WorkingFolder here;
+  for (const char* name : {"mine", "quick", "bigram"}) make_run(fs::path("runs") / name);
+  CHECK(config_or_run_meant("mine") == "runs/mine");
+  CHECK(config_or_run_meant("quick") == "quick");
+  CHECK(config_or_run_meant("bigram") == "bigram");  // of the ladder
+  CHECK(config_or_run_meant("runs/quick") == "runs/quick");
+  write_file_atomically("mine", "{}");
+  CHECK(config_or_run_meant("mine") == "mine");
+}
+
+TEST_CASE("the newest run is the one that began last, and never one that was replaced") {
+  const WorkingFolder here;
+  const Error none = failure_of([] { newest_run(); });
+  CHECK(none.code() == ExitCode::missing);
+  CHECK(contains(none, "there is no run in runs/, and none was named: name a run's folder, or train one with"));
+  make_run("runs/first", 30);
+  make_run("runs/second", 20);
+  make_run("runs/second.old-1", 10);
+  fs::create_directory("runs/no-run");
+  write_file_atomically("runs/file", "");
+  CHECK(newest_run() == "runs/second");
+  make_run("runs/third.old-fashioned", 5);
+  CHECK(newest_run() == "runs/third.old-fashioned");
+  make_run("runs/zz", 40);
+  CHECK(newest_run() == "runs/third.old-fashioned");
+}
+
+TEST_CASE("a wrong name is answered with the runs near it") {
+  const WorkingFolder here;
+  CHECK(runs_near("mine") == "");
+  make_run("runs/mine");
+  make_run("runs/other");
+  make_run("here");
+  CHECK(runs_near("mne") == "; did you mean runs/mine?");
+  CHECK(runs_near("heer") == "; did you mean here?");
+  CHECK(runs_near("runs/othre") == "; did you mean runs/other?");
+  CHECK(runs_near("unlike") == "; runs in runs: mine, other");
+  CHECK(runs_near("./unlike") == "; runs in .: here");
+}
