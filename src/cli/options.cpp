@@ -50,6 +50,12 @@ Error surplus(const std::string& argument, const std::string& see) {
   return Error(ExitCode::usage, "'" + argument + "' is one argument too many" + see);
 }
 
+/// "--max_iters" -> "--max-iters"
+std::string folded(std::string name) {
+  std::ranges::replace(name, '_', '-');
+  return name;
+}
+
 /// What another program's option is called here, said in options; "" where it is not known.
 std::string said_here(const std::string& flag) {
   std::string key = flag.substr(std::min(flag.find_first_not_of('-'), flag.size()));
@@ -237,13 +243,9 @@ Option& Options::find(const std::string& name) {
 /// The option that `--name` or `--name=value` means, whatever its `-` and `_`; null: none.
 const Option* Options::meant_by(const std::string& argument) const {
   if (argument.size() < 3 || !argument.starts_with("--")) return nullptr;
-  const auto fold = [](std::string name) {
-    std::replace(name.begin() + 2, name.end(), '_', '-');
-    return name;
-  };
-  const std::string name = fold(argument.substr(0, argument.find('=')));
+  const std::string name = folded(argument.substr(0, argument.find('=')));
   for (const auto& option : all_)
-    if (!option->text().positional() && fold(option->name()) == name) return option.get();
+    if (!option->text().positional() && folded(option->name()) == name) return option.get();
   return nullptr;
 }
 
@@ -274,6 +276,8 @@ void Options::refuse_extra(const std::string& extra) const {
   for (const auto& option : all_)
     if (!option->text().positional()) known.push_back(option->name());
   const std::string name = extra.substr(0, extra.find('='));
+  const auto instead = std::ranges::find_if(gone_, [&](const auto& old) { return folded(old.first) == folded(name); });
+  if (instead != gone_.end()) throw Error(ExitCode::usage, name + " is gone; " + instead->second);
   if (const std::string here = said_here(name); !here.empty())
     throw Error(ExitCode::usage, "unknown option " + name + ": " + here);
   const auto nearest = nearest_name(name, known);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -93,6 +94,9 @@ class Options {
   Option& choice(const std::string& name, const std::vector<std::string>& names, const std::string& standard,
                  std::function<void(const std::string& name)> set, const std::string& help);
 
+  /// An option that earlier versions had: given, it is refused with `instead`, which says what to use.
+  void gone(const std::string& name, const std::string& instead) { gone_[name] = instead; }
+
   const std::string& command() const { return command_; }
   /// --help first.
   const std::vector<std::unique_ptr<Option>>& all() const { return all_; }
@@ -122,6 +126,7 @@ class Options {
   std::string command_;
   std::unique_ptr<CLI::App> app_;
   std::vector<std::unique_ptr<Option>> all_;
+  std::map<std::string, std::string> gone_;
   std::function<std::string()> help_defaults_;
   std::function<void()> run_;
 };
