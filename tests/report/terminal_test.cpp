@@ -104,6 +104,12 @@ TEST_CASE("a table too wide for its place breaks headings and words, never numbe
   CHECK(long_word.text(40) == "digest  " + std::string(32, 'f') + "\n        " + std::string(28, 'f') + "\n");
 }
 
+TEST_CASE("in Markdown a bar within a cell does not end it") {
+  Table table({"a|b", "loss"});
+  table.add({"x|y|", "1.5"});
+  CHECK(table.markdown() == "| a\\|b | loss |\n| --- | ---: |\n| x\\|y\\| | 1.5 |\n");
+}
+
 TEST_CASE("a table without headings or rows is allowed") {
   CHECK(Table().text().empty());
   CHECK(Table({"a", "b"}).text() == "a  b\n");
