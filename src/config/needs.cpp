@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "config/kinds.h"
+
 namespace chargpt {
 namespace {
 
@@ -25,6 +27,7 @@ const Json& value_at(const Json& values, const std::string& key) {
 }
 
 std::string text_of(const Json& value) {
+  if (value.is_number_float()) return spelled(value.get<double>());
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
@@ -89,6 +92,10 @@ std::optional<std::string> unmet_need(const Json& values, std::string_view needs
   return first;
 }
 
+bool is_override(const ResolvedConfig& resolved, const std::string& key) {
+  return resolved.origin.at(key).starts_with("--");
+}
+
 Error unused_option(const ResolvedConfig& resolved, const std::string& key, const std::string& reason) {
   const Json all = to_json(resolved.config);
   return {ExitCode::usage,
@@ -101,7 +108,8 @@ void refuse_unused_options(const ResolvedConfig& resolved) {
   for (const OptionInfo& option : option_table()) {
     const std::string key = option.section + "." + option.name;
     if (option.needs.empty() || !resolved.given.contains(key)) continue;
-    if (const auto unmet = unmet_need(values, option.needs))
+    const auto unmet = unmet_need(values, option.needs);
+    if (unmet && (is_override(resolved, key) || !is_override(resolved, *unmet)))
       throw unused_option(resolved, key, "it needs " + option.needs + instead(resolved, values, *unmet));
   }
   if (resolved.given.contains("train.groups")) refuse_unused_in_groups(resolved);

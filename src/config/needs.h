@@ -16,10 +16,14 @@ namespace chargpt {
 /// `values`: an object of sections, or one section for keys without a point.
 std::optional<std::string> unmet_need(const nlohmann::ordered_json& values, std::string_view needs);
 
+/// Whether the command line set the option.
+bool is_override(const ResolvedConfig& resolved, const std::string& key);
+
 /// "train.min_lr = 0 has no effect: REASON", with where it was set in front unless that is its flag.
 Error unused_option(const ResolvedConfig& resolved, const std::string& key, const std::string& reason);
 
-/// Error usage, by name, for the first option of `resolved.given` that has no effect for want of what it needs.
+/// Error usage, by name, for the first option of `resolved.given` that has no effect for want of what it needs. Those
+/// of a file may lose their effect by an override.
 void refuse_unused_options(const ResolvedConfig& resolved);
 
 }  // namespace chargpt
