@@ -204,7 +204,8 @@ class Optimizer:
 
     def __init__(self, model, t):
         named, adamw, self.muon, self.t = dict(model.named_parameters()), [], [], t
-        for group in t["groups"]:
+        for stated in t["groups"]:
+            group = {"learning_rate": stated.get("lr_scale", 1) * t["learning_rate"], "weight_decay": t["weight_decay"], **stated}
             mine = [(n, named.pop(n)) for n in list(named) if re.search(group["match"], n)]
             if group["optimizer"] == "muon":
                 self.muon.append(Muon(mine, group))

@@ -15,6 +15,7 @@
 #include "cli/help_text.h"
 #include "cli/process.h"
 #include "inference/model_types.h"
+#include "inference/parameter_groups.h"
 #include "kernels/processor.h"
 #include "report/log.h"
 
@@ -186,6 +187,7 @@ std::vector<Override> ConfigArguments::overrides() const {
 void check_model(const ResolvedConfig& config) {
   try {
     check_model_config(config.config.model);
+    refuse_unused(config);
   } catch (const Error& error) {
     throw with_origin(error, config);
   }

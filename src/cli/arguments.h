@@ -42,7 +42,7 @@ void add_device_arguments(Options& options, std::string& device, std::int64_t& t
 /// load_config without overrides.
 ResolvedConfig config_by_name(const std::string& name_or_path);
 
-/// Error usage, with the file and line that set it, if options of the model do not fit together.
+/// Error usage, with the file and line that set it, if options of the model do not fit together, or one has no effect.
 void check_model(const ResolvedConfig& config);
 
 /// --set KEY=VALUE and one flag per option of `sections`, each named as its key; --text takes several words and may be

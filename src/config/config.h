@@ -1,8 +1,10 @@
-// Every option of a run, declared once: type, name, default, range, help. JSON, flags, `--help` and the schema come
-// from these lines. A new option is one line here. Knows no model, no tensor and no file.
+// Every option of a run, declared once: type, name, default, range, help, and where it is not always obeyed what it
+// needs ("model.position = rope", see needs.h). JSON, flags, `--help` and the schema come from these lines. A new
+// option is one line here. Knows no model, no tensor and no file.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +14,7 @@ namespace chargpt {
 
 using Strings = std::vector<std::string>;
 using Integers = std::vector<std::int64_t>;
+using OptionalNumber = std::optional<double>;
 
 CHARGPT_ENUM(Units, characters, bytes);
 CHARGPT_ENUM(Norm, layernorm, rmsnorm, none);
@@ -41,66 +44,94 @@ using Places = std::vector<Place>;
          "fraction of the tokens, at the end of the text, held out for validation")                         \
   OPTION(std::int64_t, max_val_tokens, 1000000, between(2, 1e12),                                           \
          "most held-out tokens to score, so that a text of gigabytes is not read whole at each evaluation") \
-  OPTION(std::int64_t, max_symbols, 32768, between(2, 1114112), "refuse a text with more distinct characters than this")
+  OPTION(std::int64_t, max_symbols, 32768, between(2, 1114112),                                             \
+         "refuse a text with more distinct characters than this", "data.units = characters")
 CHARGPT_OPTIONS(DataConfig, CHARGPT_DATA_OPTIONS);
 
 #define CHARGPT_MODEL_OPTIONS(OPTION)                                                                                 \
   OPTION(std::string, type, "gpt", any(), "type of model: bigram, average, masked, attention, gpt")                   \
-  OPTION(std::int64_t, n_layer, 4, between(1, 1000), "transformer blocks (L)")                                        \
-  OPTION(std::int64_t, n_head, 4, between(1, 1024), "attention heads (nh)")                                           \
+  OPTION(std::int64_t, n_layer, 4, between(1, 1000), "transformer blocks (L)", "model.type = gpt")                    \
+  OPTION(std::int64_t, n_head, 4, between(1, 1024), "attention heads (nh)", "model.type = gpt|attention")             \
   OPTION(std::int64_t, n_embd, 128, between(1, 65536), "width of the residual stream (C)")                            \
   OPTION(std::int64_t, block_size, 64, between(1, 1048576), "context length in tokens (T)")                           \
-  OPTION(std::int64_t, head_size, 0, between(0, 65536), "width of one head (hs); 0: n_embd / n_head")                 \
-  OPTION(std::int64_t, mlp_size, 0, between(0, 1048576), "hidden width of the feed-forward layer; 0: 4 * n_embd")     \
-  OPTION(double, dropout, 0.0, between(0.0, 0.99), "dropout rate at each of dropout_places")                          \
+  OPTION(std::int64_t, head_size, 0, between(0, 65536), "width of one head (hs); 0: n_embd / n_head",                 \
+         "model.type = gpt|attention")                                                                                \
+  OPTION(std::int64_t, mlp_size, 0, between(0, 1048576), "hidden width of the feed-forward layer; 0: 4 * n_embd",     \
+         "model.type = gpt, model.feed_forward = true")                                                               \
+  OPTION(double, dropout, 0.0, between(0.0, 0.99), "dropout rate at each of dropout_places",                          \
+         "model.type = gpt|attention, model.dropout_places != []")                                                    \
   OPTION(Places, dropout_places, (Places{Place::embedding, Place::attention, Place::attention_output, Place::mlp}),   \
-         any(), "where dropout acts: embedding, attention (its weights), attention_output, mlp (its output)")         \
-  OPTION(bool, bias, false, any(), "add a bias at each of bias_places")                                               \
+         any(), "where dropout acts: embedding, attention (its weights), attention_output, mlp (its output)",         \
+         "model.type = gpt|attention, model.dropout != 0")                                                            \
+  OPTION(bool, bias, false, any(), "add a bias at each of bias_places",                                               \
+         "model.type = gpt|attention, model.bias_places != []")                                                       \
   OPTION(Places, bias_places, (Places{Place::attention, Place::attention_output, Place::mlp, Place::norm}), any(),    \
-         "where biases go: attention (q, k, v), attention_output, mlp, norm, head")                                   \
-  OPTION(Norm, norm, Norm::layernorm, any(), "normalisation")                                                         \
-  OPTION(NormPlace, norm_place, NormPlace::pre, any(), "before each sublayer, or after each residual sum")            \
-  OPTION(bool, norm_gain, true, any(), "give the normalisation a learned gain")                                       \
-  OPTION(double, norm_eps, 1e-5, between(1e-12, 1.0), "epsilon inside the root of the normalisation")                 \
-  OPTION(bool, final_norm, true, any(), "one more normalisation before the head")                                     \
-  OPTION(Position, position, Position::learned, any(), "how the model encodes positions")                             \
-  OPTION(double, rope_base, 10000.0, above(1.0), "base of the rotary angles")                                         \
-  OPTION(Activation, activation, Activation::gelu, any(), "non-linearity of the feed-forward layer")                  \
-  OPTION(bool, feed_forward, true, any(), "give each block a feed-forward layer")                                     \
+         "where biases go: attention (q, k, v), attention_output, mlp, norm, head",                                   \
+         "model.type = gpt|attention, model.bias = true")                                                             \
+  OPTION(Norm, norm, Norm::layernorm, any(), "normalisation", "model.type = gpt")                                     \
+  OPTION(NormPlace, norm_place, NormPlace::pre, any(), "before each sublayer, or after each residual sum",            \
+         "model.type = gpt, model.norm != none")                                                                      \
+  OPTION(bool, norm_gain, true, any(), "give the normalisation a learned gain",                                       \
+         "model.type = gpt, model.norm != none")                                                                      \
+  OPTION(double, norm_eps, 1e-5, between(1e-12, 1.0), "epsilon inside the root of the normalisation",                 \
+         "model.type = gpt, model.norm != none or model.type = gpt|attention, model.qk_norm = true")                  \
+  OPTION(bool, final_norm, true, any(), "one more normalisation before the head",                                     \
+         "model.type = gpt, model.norm != none")                                                                      \
+  OPTION(Position, position, Position::learned, any(), "how the model encodes positions",                             \
+         "model.type = gpt|attention")                                                                                \
+  OPTION(double, rope_base, 10000.0, above(1.0), "base of the rotary angles",                                         \
+         "model.type = gpt|attention, model.position = rope")                                                         \
+  OPTION(Activation, activation, Activation::gelu, any(), "non-linearity of the feed-forward layer",                  \
+         "model.type = gpt, model.feed_forward = true")                                                               \
+  OPTION(bool, feed_forward, true, any(), "give each block a feed-forward layer", "model.type = gpt")                 \
   OPTION(AttentionKind, attention, AttentionKind::builtin, any(),                                                     \
-         "builtin: LibTorch's kernel; manual: the same, written out")                                                 \
+         "builtin: LibTorch's kernel; manual: the same, written out", "model.type = gpt|attention")                   \
   OPTION(AttentionScale, attention_scale, AttentionScale::head, any(),                                                \
-         "divide attention scores by the square root of the head size, of the width, or not at all")                  \
-  OPTION(bool, qk_norm, false, any(), "RMS-normalise queries and keys per head")                                      \
-  OPTION(bool, output_projection, true, any(), "end attention with a linear layer over the joined heads")             \
-  OPTION(bool, tie_weights, true, any(), "share one matrix between the token embedding and the head")                 \
+         "divide attention scores by the square root of the head size, of the width, or not at all",                  \
+         "model.type = gpt|attention")                                                                                \
+  OPTION(bool, qk_norm, false, any(), "RMS-normalise queries and keys per head", "model.type = gpt|attention")        \
+  OPTION(bool, output_projection, true, any(), "end attention with a linear layer over the joined heads",             \
+         "model.type = gpt|attention")                                                                                \
+  OPTION(bool, tie_weights, true, any(), "share one matrix between the token embedding and the head",                 \
+         "model.type = gpt")                                                                                          \
   OPTION(                                                                                                             \
       Integers, ngram_orders, {}, between(2, 16),                                                                     \
-      "for each n listed, a table of embeddings of the last n characters, added to the token embedding; empty: none") \
+      "for each n listed, a table of embeddings of the last n characters, added to the token embedding; empty: none", \
+      "model.type = gpt")                                                                                             \
   OPTION(Integers, ngram_rows, {}, between(1, 1e9),                                                                   \
-         "rows of each table; n-grams are hashed into them, or numbered if all fit")                                  \
+         "rows of each table; n-grams are hashed into them, or numbered if all fit", "model.ngram_orders != []")      \
   OPTION(std::int64_t, ngram_size, 0, between(0, 65536),                                                              \
-         "width of a table's rows; 0: n_embd; narrower ones are joined and projected to n_embd")                      \
+         "width of a table's rows; 0: n_embd; narrower ones are joined and projected to n_embd",                      \
+         "model.ngram_orders != []")                                                                                  \
   OPTION(Places, conv_places, {}, any(),                                                                              \
-         "sublayers that read a short causal convolution of each channel: attention, mlp; empty: none")               \
-  OPTION(std::int64_t, conv_width, 4, between(1, 64), "tokens that a convolution spans, the token itself included")   \
-  OPTION(bool, causal, true, any(), "average only: false lets a position see later ones, its own target too (leaks)") \
+         "sublayers that read a short causal convolution of each channel: attention, mlp; empty: none",               \
+         "model.type = gpt")                                                                                          \
+  OPTION(std::int64_t, conv_width, 4, between(1, 64), "tokens that a convolution spans, the token itself included",   \
+         "model.conv_places != []")                                                                                   \
+  OPTION(bool, causal, true, any(), "average only: false lets a position see later ones, its own target too (leaks)", \
+         "model.type = average")                                                                                      \
   OPTION(Init, init, Init::gpt2, any(), "gpt2: N(0, init_std); pytorch: the library's defaults")                      \
-  OPTION(double, init_std, 0.02, between(0.0, 10.0), "standard deviation of the gpt2 initialisation")                 \
+  OPTION(double, init_std, 0.02, between(0.0, 10.0), "standard deviation of the gpt2 initialisation",                 \
+         "model.init = gpt2")                                                                                         \
   OPTION(ResidualInit, residual_init, ResidualInit::scaled, any(),                                                    \
-         "gpt2 initialisation of the layers that end a residual branch: scaled by 1/sqrt(2 L), zero, or plain")       \
+         "gpt2 initialisation of the layers that end a residual branch: scaled by 1/sqrt(2 L), zero, or plain",       \
+         "model.type = gpt, model.init = gpt2")                                                                       \
   OPTION(Decay, decay, Decay::matrices, any(), "weight decay on matrices and embeddings only, or on all parameters")
 CHARGPT_OPTIONS(ModelConfig, CHARGPT_MODEL_OPTIONS);
 
 /// Parameters whose name matches get their own rate and decay (first match wins; the rest form the groups of `decay`).
-#define CHARGPT_GROUP_OPTIONS(OPTION)                                                            \
-  OPTION(std::string, match, "", any(), "regular expression to find in the parameter's name")    \
-  OPTION(double, learning_rate, 1e-3, between(0.0, 1000.0),                                      \
-         "peak rate of the group; follows the schedule of train.learning_rate")                  \
-  OPTION(double, weight_decay, 0.1, between(0.0, 1000.0), "decoupled weight decay of the group") \
-  OPTION(UpdateRule, optimizer, UpdateRule::adamw, any(),                                        \
-         "adamw; muon (matrices); sparse_adam (tables: touched rows only)")                      \
-  OPTION(double, momentum, 0.95, between(0.0, 0.999999), "muon: decay of the momentum")
+/// Needs are among the keys of the group.
+#define CHARGPT_GROUP_OPTIONS(OPTION)                                                         \
+  OPTION(std::string, match, "", any(), "regular expression to find in the parameter's name") \
+  OPTION(OptionalNumber, lr_scale, {}, between(0.0, 1e6),                                     \
+         "the group's rate as a multiple of train.learning_rate; left out: 1")                \
+  OPTION(OptionalNumber, learning_rate, {}, between(0.0, 1000.0),                             \
+         "peak rate of the group, whatever train.learning_rate is; excludes lr_scale")        \
+  OPTION(OptionalNumber, weight_decay, {}, between(0.0, 1000.0),                              \
+         "decoupled weight decay of the group; left out: train.weight_decay")                 \
+  OPTION(UpdateRule, optimizer, UpdateRule::adamw, any(),                                     \
+         "adamw; muon (matrices); sparse_adam (tables: touched rows only)")                   \
+  OPTION(double, momentum, 0.95, between(0.0, 0.999999), "muon: decay of the momentum", "optimizer = muon")
 CHARGPT_OPTIONS(GroupConfig, CHARGPT_GROUP_OPTIONS);
 using Groups = std::vector<GroupConfig>;
 
@@ -113,12 +144,15 @@ using Groups = std::vector<GroupConfig>;
   OPTION(double, max_seconds, 0.0, at_least(0.0),                                                                      \
          "most seconds; the steps that fit are measured, then fixed as max_iters (0: no limit)")                       \
   OPTION(double, learning_rate, 1e-3, between(0.0, 1000.0), "peak learning rate")                                      \
-  OPTION(double, min_lr, 1e-4, between(0.0, 1000.0), "learning rate at the end of the decay")                          \
+  OPTION(double, min_lr, 1e-4, between(0.0, 1000.0), "learning rate at the end of the decay",                          \
+         "train.lr_schedule != constant")                                                                              \
   OPTION(LrSchedule, lr_schedule, LrSchedule::cosine, any(),                                                           \
          "shape of the decay after warm-up; wsd: constant, then linear")                                               \
   OPTION(std::int64_t, warmup_iters, 100, between(0, 1e12), "steps of linear warm-up")                                 \
-  OPTION(std::int64_t, lr_decay_iters, 0, between(0, 1e12), "step at which the decay ends; 0: max_iters")              \
-  OPTION(double, wsd_decay_fraction, 0.2, between(0.0, 1.0), "wsd: fraction of the schedule spent decaying")           \
+  OPTION(std::int64_t, lr_decay_iters, 0, between(0, 1e12), "step at which the decay ends; 0: max_iters",              \
+         "train.lr_schedule != constant")                                                                              \
+  OPTION(double, wsd_decay_fraction, 0.2, between(0.0, 1.0), "wsd: fraction of the schedule spent decaying",           \
+         "train.lr_schedule = wsd")                                                                                    \
   OPTION(double, weight_decay, 0.1, between(0.0, 1000.0), "decoupled weight decay")                                    \
   OPTION(double, beta1, 0.9, between(0.0, 0.999999), "AdamW: decay of the first moment")                               \
   OPTION(double, beta2, 0.99, between(0.0, 0.9999999), "AdamW: decay of the second moment")                            \
@@ -151,10 +185,12 @@ CHARGPT_OPTIONS(EvalConfig, CHARGPT_EVAL_OPTIONS);
   OPTION(std::int64_t, num_samples, 1, between(1, 65536), "samples, decoded as one batch")                      \
   OPTION(double, temperature, 0.8, between(0.0, 1000.0),                                                        \
          "divides the logits; 0: always pick the most probable symbol")                                         \
-  OPTION(std::int64_t, top_k, 0, between(0, 1e9), "keep the k most probable symbols; 0: all")                   \
-  OPTION(double, top_p, 1.0, between(0.0, 1.0), "keep the smallest set of symbols that holds this probability") \
+  OPTION(std::int64_t, top_k, 0, between(0, 1e9), "keep the k most probable symbols; 0: all",                   \
+         "sample.temperature != 0")                                                                             \
+  OPTION(double, top_p, 1.0, between(0.0, 1.0), "keep the smallest set of symbols that holds this probability", \
+         "sample.temperature != 0")                                                                             \
   OPTION(double, min_p, 0.0, between(0.0, 1.0),                                                                 \
-         "drop symbols less probable than this fraction of the most probable one")
+         "drop symbols less probable than this fraction of the most probable one", "sample.temperature != 0")
 CHARGPT_OPTIONS(SampleConfig, CHARGPT_SAMPLE_OPTIONS);
 
 /// The resolved config of a run. `name` is that of the preset or the file.

@@ -66,6 +66,10 @@ void assign(double& member, const Range& range, const Entry& entry) {
   member = *number;
 }
 
+void assign(OptionalNumber& member, const Range& range, const Entry& entry) {
+  assign(member.emplace(), range, entry);
+}
+
 /// 1000 and 1e3 are the same; spellings without a point or exponent are read exactly.
 void assign(std::int64_t& member, const Range& range, const Entry& entry) {
   const std::optional<double> number = number_of(entry);
@@ -159,7 +163,8 @@ void assign(Integers& member, const Range& range, const Entry& entry) {
 std::vector<std::string> group_keys() {
   std::vector<std::string> keys;
   const GroupConfig group;
-  GroupConfig::visit(group, [&](const char* name, const auto&, const Range&, const char*) { keys.emplace_back(name); });
+  GroupConfig::visit(group,
+                     [&](const char* name, const auto&, const Range&, const auto&...) { keys.emplace_back(name); });
   return keys;
 }
 
@@ -169,7 +174,7 @@ GroupConfig read_group(const Entry& entry) {
   for (const auto& [key, value] : entry.value.members) {
     const Entry part = entry.part(value, "." + printable(key));
     bool known = false;
-    GroupConfig::visit(group, [&, &key = key](std::string_view name, auto& member, const Range& range, const char*) {
+    GroupConfig::visit(group, [&, &key = key](std::string_view name, auto& member, const Range& range, const auto&...) {
       if (name != key) return;
       known = true;
       assign(member, range, part);
@@ -177,6 +182,10 @@ GroupConfig read_group(const Entry& entry) {
     if (!known) part.reject("is not an option of a group" + did_you_mean(key, group_keys()));
     if (key == "match") compile_pattern(group.match, part.place + ": " + part.key);
   }
+  if (group.lr_scale && group.learning_rate)
+    entry.reject(
+        "has both lr_scale and learning_rate; keep one: lr_scale is a multiple of train.learning_rate, "
+        "learning_rate does not follow it");
   if (entry.value.find("match") == nullptr) entry.reject("has no match; add one such as \"match\": \"wte|lm_head\"");
   return group;
 }
@@ -196,7 +205,7 @@ bool assign_option(Config& config, std::string_view section, std::string_view ke
   bool known = false;
   Config::visit(config, [&](std::string_view section_name, auto& options) {
     if (section_name != section) return;
-    options.visit(options, [&](std::string_view name, auto& member, const Range& range, const char*) {
+    options.visit(options, [&](std::string_view name, auto& member, const Range& range, const auto&...) {
       if (name != key) return;
       known = true;
       assign(member, range, Entry{value, std::string(section) + "." + std::string(key), place, source});

@@ -16,6 +16,14 @@ template <class T>
 Json value_json(const T& member) {
   return member;
 }
+Json value_json(const OptionalNumber& member) {
+  return *member;
+}
+template <class T>
+bool is_set(const T& member) {
+  if constexpr (std::is_same_v<T, OptionalNumber>) return member.has_value();
+  return true;
+}
 template <class E>
 requires std::is_enum_v<E> Json value_json(const E& member) {
   return std::string(enum_name(member));
@@ -36,8 +44,8 @@ Json value_json(const Groups& groups) {
 template <class Section>
 Json section_json(const Section& section) {
   Json object = Json::object();
-  Section::visit(section, [&](const char* name, const auto& member, const Range&, const char*) {
-    object[name] = value_json(member);
+  Section::visit(section, [&](const char* name, const auto& member, const Range&, const auto&...) {
+    if (is_set(member)) object[name] = value_json(member);
   });
   return object;
 }
@@ -66,6 +74,9 @@ Json type_schema(std::int64_t) {
 Json type_schema(double) {
   return {{"type", "number"}};
 }
+Json type_schema(const OptionalNumber&) {
+  return type_schema(0.0);
+}
 Json type_schema(bool) {
   return {{"type", "boolean"}};
 }
@@ -92,13 +103,14 @@ Json type_schema(const Groups&) {
 template <class Section>
 Json section_schema(const Section& section) {
   Json properties = Json::object();
-  Section::visit(section, [&](const char* name, const auto& member, const Range& range, const char* help) {
-    Json option = type_schema(member);
-    add_limits(option.value("type", "") == "array" && option.contains("items") ? option["items"] : option, range);
-    option["default"] = value_json(member);
-    option["description"] = help;
-    properties[name] = option;
-  });
+  Section::visit(
+      section, [&](const char* name, const auto& member, const Range& range, const char* help, const char* needs) {
+        Json option = type_schema(member);
+        add_limits(option.value("type", "") == "array" && option.contains("items") ? option["items"] : option, range);
+        if (is_set(member)) option["default"] = value_json(member);
+        option["description"] = help + (*needs == 0 ? "" : std::string(" (needs ") + needs + ")");
+        properties[name] = option;
+      });
   return {{"type", "object"}, {"additionalProperties", false}, {"properties", properties}};
 }
 
@@ -147,10 +159,11 @@ std::vector<OptionInfo> option_table() {
   std::vector<OptionInfo> rows;
   const Config defaults;
   Config::visit(defaults, [&](const char* section_name, const auto& section) {
-    section.visit(section, [&](const char* name, const auto& member, const Range& range, const char* help) {
-      rows.push_back(
-          {section_name, name, type_name(member), default_text(value_json(member)), allowed_text(member, range), help});
-    });
+    section.visit(section,
+                  [&](const char* name, const auto& member, const Range& range, const char* help, const char* needs) {
+                    rows.push_back({section_name, name, type_name(member), default_text(value_json(member)),
+                                    allowed_text(member, range), help, needs});
+                  });
   });
   return rows;
 }

@@ -43,6 +43,9 @@ inline std::string type_name(std::int64_t) {
 inline std::string type_name(double) {
   return "number";
 }
+inline std::string type_name(const OptionalNumber&) {
+  return "number";
+}
 inline std::string type_name(bool) {
   return "boolean";
 }

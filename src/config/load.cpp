@@ -27,7 +27,8 @@ using Kind = Value::Kind;
 /// Puts layers of settings over the defaults, later ones on top, and remembers where each value came from.
 class Layers {
  public:
-  explicit Layers(ResolvedConfig& resolved) : config_(resolved.config), origin_(resolved.origin) {}
+  explicit Layers(ResolvedConfig& resolved)
+      : config_(resolved.config), origin_(resolved.origin), all_given_(resolved.given) {}
 
   void add(const Document& document);
   void add(std::span<const Override> overrides);
@@ -46,6 +47,7 @@ class Layers {
 
   Config& config_;
   std::map<std::string, std::string>& origin_;
+  std::set<std::string>& all_given_;         ///< by the outermost document and the overrides
   std::vector<std::string> open_;            ///< identities of documents that extend one another
   std::set<std::string> given_;              ///< options set by the current layer
   std::map<std::string, std::string> said_;  ///< those of overrides, as the user spelled them
@@ -81,6 +83,7 @@ void Layers::add(const Document& document) {
       add_section(document, key, value);
   }
   settle_length();
+  all_given_ = root.find("origin") == nullptr ? given_ : std::set<std::string>();
   if (const Value* origin = root.find("origin")) restore_origin(document, *origin);
   open_.pop_back();
 }
@@ -116,6 +119,7 @@ void Layers::add(std::span<const Override> overrides) {
   said_.clear();
   for (const Override& setting : overrides) add_override(setting);
   settle_length();
+  all_given_.insert(given_.begin(), given_.end());
 }
 
 /// A bare word, or JSON if it starts like a string, a list or an object.

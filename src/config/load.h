@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,6 +32,9 @@ struct ResolvedConfig {
   /// "train.learning_rate" -> "default" | "preset nanogpt-cpu" | "mine.json:7" | "--learning_rate"; every key is
   /// present.
   std::map<std::string, std::string> origin;
+  /// Keys that overrides or the config file itself set, not what it extends: what needs.h holds to have an effect. Of a
+  /// run's own config only overrides.
+  std::set<std::string> given = {};
 };
 
 struct Preset {
@@ -69,7 +73,7 @@ nlohmann::ordered_json config_schema();
 /// One row per option, for --help, tables and completions. type: integer, number, boolean, string, choice, "string or
 /// list", list, "list of objects"; range: "1 to 1000", "layernorm|rmsnorm|none", or empty.
 struct OptionInfo {
-  std::string section, name, type, default_value, range, help;
+  std::string section, name, type, default_value, range, help, needs;
 };
 std::vector<OptionInfo> option_table();
 

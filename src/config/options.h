@@ -33,12 +33,13 @@ constexpr Range any() {
 }  // namespace chargpt
 
 /// One option: member of TYPE with its default, and a line of the struct's visit(). DEFAULT in parentheses if it
-/// holds commas.
-#define CHARGPT_OPTION_MEMBER(TYPE, NAME, DEFAULT, RANGE, HELP) TYPE NAME = DEFAULT;
-#define CHARGPT_OPTION_VISIT(TYPE, NAME, DEFAULT, RANGE, HELP) visitor(#NAME, self.NAME, RANGE, HELP);
+/// holds commas. What it needs may follow HELP.
+#define CHARGPT_OPTION_MEMBER(TYPE, NAME, DEFAULT, RANGE, HELP, ...) TYPE NAME = DEFAULT;
+#define CHARGPT_OPTION_VISIT(TYPE, NAME, DEFAULT, RANGE, HELP, ...) \
+  visitor(#NAME, self.NAME, RANGE, HELP, "" __VA_ARGS__);
 
-/// Gives struct NAME one member per option, and `visit(self, visitor)` that calls visitor(name, member, range, help)
-/// for each.
+/// Gives struct NAME one member per option, and `visit(self, visitor)` that calls visitor(name, member, range, help,
+/// needs) for each; needs is "" where an option is always obeyed.
 #define CHARGPT_OPTIONS(NAME, OPTIONS)                 \
   struct NAME {                                        \
     OPTIONS(CHARGPT_OPTION_MEMBER)                     \

@@ -12,8 +12,8 @@ namespace chargpt {
 /// nanoGPT; wsd: Hu et al. 2024.
 double learning_rate_at(const TrainConfig& train, std::int64_t step);
 
-/// The same as a part of the peak, which groups with a peak of their own follow. If train.learning_rate is 0, so that
-/// parameters without a group stand still, groups follow the shape from 1 to 0.
+/// The same as a part of the peak: what each group's own peak is multiplied by. If train.learning_rate is 0, so that
+/// parameters without a rate of their own stand still, groups with one follow the shape from 1 to 0.
 double learning_rate_factor(const TrainConfig& train, std::int64_t step);
 
 }  // namespace chargpt

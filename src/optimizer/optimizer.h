@@ -1,5 +1,5 @@
 // Update rules over one group's flat buffers, always in float32. A new rule is a row in optimizer.cpp and one in
-// parameters/update_rule.cpp. Knows no model, no engine and no schedule.
+// inference/update_rule.cpp. Knows no model, no engine and no schedule.
 #pragma once
 
 #include "parameters/arena.h"

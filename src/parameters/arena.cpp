@@ -11,9 +11,9 @@
 #include "base/error.h"
 #include "base/names.h"
 #include "checkpoint/sparse_rows.h"
+#include "inference/group_patterns.h"
+#include "inference/update_rule.h"
 #include "model/lazy_zeros.h"
-#include "parameters/group_patterns.h"
-#include "parameters/update_rule.h"
 
 namespace chargpt {
 namespace {
@@ -126,8 +126,8 @@ ParameterArena::ParameterArena(LanguageModel& model, const TrainConfig& train) :
                                        std::string(enum_name(group.optimizer)) + " that an earlier group has left" +
                                        listed(parameters));
     const ParameterGroup settings{.name = group.match,
-                                  .learning_rate = group.learning_rate,
-                                  .weight_decay = group.weight_decay,
+                                  .learning_rate = peak_rate(train, group),
+                                  .weight_decay = weight_decay(train, group),
                                   .rule = group.optimizer,
                                   .momentum = group.momentum};
     if (is_row_sparse(group.optimizer))

@@ -34,8 +34,9 @@ torch::Tensor slot_of(const torch::Tensor& buffer, const ParameterSlot& slot);
 /// Parameters that share learning rate, decay and update rule. All tensors are float32 on the model's device. Between
 /// slots there may be padding, which is zero in every buffer and stays so.
 struct ParameterGroup {
-  std::string name;  ///< "decay", "no_decay", or the pattern of train.groups
-  double learning_rate = 0, weight_decay = 0;
+  std::string name;          ///< "decay", "no_decay", or the pattern of train.groups
+  double learning_rate = 0;  ///< at the peak of the schedule
+  double weight_decay = 0;
   UpdateRule rule = UpdateRule::adamw;
   double momentum = 0.95;  ///< of muon
   std::vector<ParameterSlot> slots{};

@@ -8,9 +8,9 @@
 #include "engine/cpu_engine.h"
 #include "inference/dimensions.h"
 #include "inference/ngram_rows.h"
+#include "inference/group_patterns.h"
 #include "inference/plan.h"
-#include "parameters/group_patterns.h"
-#include "parameters/update_rule.h"
+#include "inference/update_rule.h"
 
 namespace chargpt {
 namespace {

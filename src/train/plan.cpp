@@ -4,7 +4,6 @@
 #include "engine/device.h"
 #include "train/evaluator.h"
 #include "train/footprint.h"
-#include "train/idle_options.h"
 #include "train/run_length.h"
 
 namespace chargpt {
@@ -43,8 +42,6 @@ std::vector<std::string> notices_of(const ResolvedConfig& config, const Learner&
   std::vector<std::string> lines;
   if (const std::string line = learner.engine->notice(); !line.empty()) lines.push_back(line);
   append(lines, schedule_warnings(config.config.train));
-  append(lines, overridden_by_groups(config, learner.arena));
-  append(lines, idle_options(config));
   if (scores_part_of_long_split(config))
     lines.push_back(line_of("evaluations on the way score ",
                             config.config.eval.eval_iters * config.config.train.batch_size,
@@ -57,6 +54,18 @@ std::vector<std::string> notices_of(const ResolvedConfig& config, const Learner&
 }
 
 }  // namespace
+
+std::vector<std::string> schedule_warnings(const TrainConfig& train) {
+  std::vector<std::string> lines;
+  if (train.warmup_iters >= train.max_iters && train.max_iters > 0)
+    lines.push_back(line_of("train.warmup_iters = ", train.warmup_iters, " is not below the run's ", train.max_iters,
+                            " steps: the learning rate never reaches its peak"));
+  if (train.lr_schedule != LrSchedule::constant && train.lr_decay_iters > train.max_iters)
+    lines.push_back(
+        line_of("train.lr_decay_iters = ", train.lr_decay_iters, " is beyond the run's ", train.max_iters,
+                " steps: the learning rate never comes down to min_lr (0 makes the decay follow the run's length)"));
+  return lines;
+}
 
 PlanEvent plan_of(const ResolvedConfig& resolved, const Corpus& corpus, const Learner& learner, const RunState& state) {
   const Config& config = resolved.config;

@@ -13,6 +13,9 @@
 
 namespace chargpt {
 
+/// Options of a schedule that can hardly be intended: warm-up longer than the run, decay that ends after it.
+std::vector<std::string> schedule_warnings(const TrainConfig& train);
+
 /// Sizes, epochs, disk, and a notice wherever an option and the machine disagree. `config` with its length
 /// settled.
 PlanEvent plan_of(const ResolvedConfig& config, const Corpus& corpus, const Learner& learner, const RunState& state);

@@ -120,6 +120,7 @@ std::optional<Branch> branch_of(const Arguments& arguments, const std::filesyste
   branch.config = branch.from.config;
   apply_overrides(branch.config, arguments.config.overrides());
   refuse_another_model(branch.from.config.config, branch.config.config);
+  check_model(branch.config);
   const auto changes = changed_training(branch.from.config.config, branch.config.config);
   const std::int64_t step = branch.from.state.step;
   const bool same = changes.empty() || step == last_step(run) || went_on_so(run, step, branch.config.config);
@@ -194,6 +195,7 @@ void resume(const Arguments& arguments, Together& together) {
   ResolvedConfig config = checkpoint.config;
   apply_overrides(config, arguments.config.overrides());
   refuse_another_model(checkpoint.config.config, config.config);
+  check_model(config);
   FoundText text = text_of_run(checkpoint, config.config.data, run, arguments.output);
   log_notices(text.corpus);
   together.check_same(config, text.corpus);

@@ -233,16 +233,28 @@ class PlanTest(ProgramTest):
         self.assertFalse((self.folder / "runs").exists())
         return outcome
 
-    def test_a_learning_rate_that_groups_override(self):
-        err = self.plan("default", "--learning_rate", "1e-12").err
-        self.assertIn("train.learning_rate = 1e-12 (--learning_rate) applies to no parameter: the groups of train.groups have their own "
-                      "(\"conv_\" 0.1, \"wte|lm_head\" 0.01, \"\\.h\\.\" 0.01); --groups changes them", err)
-        self.write("mine.json", json.dumps({"extends": "nanogpt-cpu", "train": {"groups": [{"match": "wte", "weight_decay": 0}]}}))
-        self.assertNotIn("applies to", self.plan("mine.json").err)
-        err = self.plan("mine.json", "--weight_decay", "0.5").err
-        self.assertRegex(err, r"train.weight_decay = 0.5 \(--weight_decay\) applies to \d+ of \d+ parameters: .* \(\"wte\" 0\)")
-        self.assertNotIn("applies to", self.plan("default").err)
-        self.assertNotIn("applies to", self.plan("nanogpt-cpu", "--learning_rate", "1e-2").err)
+    def refused(self, *arguments):
+        return self.fail_with(2, *arguments, "--text", SAMPLE_TEXT, "--threads", "1")
+
+    def test_rates_that_no_group_follows_are_refused_before_anything_trains(self):
+        self.plan("default", "--learning_rate", "1e-3")
+        old = {"extends": "default", "train": {"groups": [{"match": ".", "learning_rate": 0.01, "weight_decay": 0, "optimizer": "muon"}]}}
+        self.write("old.json", json.dumps(old))
+        self.plan("old.json")
+        for command in (["train", "old.json"], ["compare", "old.json"], ["tune", "old.json", "--minutes", "0.01"]):
+            self.assertIn("--learning_rate: train.learning_rate = 0.001 has no effect: every group of train.groups states its own learning_rate",
+                          self.refused(*command, "--learning_rate", "1e-3"))
+        self.assertIn("--vary: train.weight_decay = 0.2 has no effect", self.refused("compare", "old.json", "--vary", "weight_decay=0.2,0.3"))
+        self.assertIn("--set: train.beta2 = 0.9 has no effect", self.refused("train", "old.json", "--set", "beta2=0.9"))
+        self.assertFalse((self.folder / "runs").exists())
+        old["train"]["learning_rate"] = 2e-3  # as files stated it before groups had lr_scale
+        self.write("old.json", json.dumps(old))
+        self.plan("old.json")
+
+    def test_a_resumed_run_refuses_them_too(self):
+        self.train("r", "ladder/bigram", 3)
+        self.assertIn("--min_lr: train.min_lr = 0 has no effect: it needs train.lr_schedule != constant; train.lr_schedule = constant (preset ladder/bigram)",
+                      self.fail_with(2, "resume", "r", "--min_lr", "0"))
 
     def test_a_learning_rate_of_zero_stops_what_has_no_group(self):
         self.write("mine.json", json.dumps({"extends": "ladder/bigram", "train": {"groups": [{"match": "lm_head", "learning_rate": 0.1}]}}))
@@ -258,13 +270,15 @@ class PlanTest(ProgramTest):
             self.assertEqual(before[name] == after[name], "lm_head" not in name, name)
 
     def test_options_that_change_nothing_are_named(self):
-        err = self.plan("nanogpt-cpu", "--rope_base", "5", "--set", "train.wsd_decay_fraction=0.3", "--dropout_places", "mlp").err
-        self.assertIn("model.rope_base = 5.0 has no effect: model.position is not rope", err)
-        self.assertIn("train.wsd_decay_fraction = 0.3 has no effect: train.lr_schedule is not wsd", err)
-        self.assertIn("model.dropout_places = [\"mlp\"] has no effect: model.dropout is 0", err)
-        err = self.plan("ladder/bigram", "--n_layer", "7", "--n_head", "3").err
-        self.assertIn("model.n_layer = 7 has no effect: only model.type gpt has blocks", err)
-        self.assertIn("model.n_head = 3 has no effect: this model.type has no attention layer", err)
+        for preset, option, value, needs in (
+                ("nanogpt-cpu", "model.rope_base", "5", "model.position = rope; model.position = learned (preset nanogpt-cpu)"),
+                ("nanogpt-cpu", "train.wsd_decay_fraction", "0.3", "train.lr_schedule = wsd; train.lr_schedule = cosine (preset nanogpt-cpu)"),
+                ("nanogpt-cpu", "model.dropout_places", '["mlp"]', "model.dropout != 0; model.dropout = 0 (preset nanogpt-cpu)"),
+                ("ladder/bigram", "model.n_layer", "7", "model.type = gpt; model.type = bigram (preset ladder/bigram)"),
+                ("ladder/bigram", "model.n_head", "3", "model.type = gpt|attention; model.type = bigram (preset ladder/bigram)")):
+            err = self.refused("train", preset, "--set", f"{option}={value}")
+            self.assertIn(f"--set: {option} = {value} has no effect: it needs ", err)
+            self.assertIn(needs, err)
 
     def test_it_looks_at_what_the_run_would_start_from(self):
         self.assertIn("nowhere", self.fail_with(66, "train", "ladder/bigram", "--dry-run", "--init_from", "nowhere", "--text", SAMPLE_TEXT))

@@ -32,6 +32,17 @@ class ConfigTest(ProgramTest):
         self.assertEqual(self.succeed("inspect", "lost.json", "--json").json["symbols_from"], "assumed")
         self.assertIn("if its text has 65 symbols", self.succeed("inspect", "lost.json").out)
 
+    def test_each_group_of_parameters_has_its_rate_and_decay(self):
+        shown = self.succeed("inspect", "quick-plain").out
+        self.assertRegex(shown, r"\nwte\|lm_head +8,320 +adamw +0\.02 +0\.1\n")
+        told = self.succeed("inspect", "mine.json", "--json").json
+        self.assertEqual([(group["group"][:8], group["learning_rate"], group["weight_decay"]) for group in told["parameter_groups"]],
+                         [("wte|a-ve", 0.5, 0.1), ("decay", 1e-3, 0.1), ("no_decay", 1e-3, 0)])
+        self.assertEqual(sum(group["parameters"] for group in told["parameter_groups"]), told["parameters"])
+        self.train("run", "mine.json", 1, "--learning_rate", "1e-2")
+        run = self.succeed("inspect", "run", "--json").json["parameter_groups"]
+        self.assertEqual([group["learning_rate"] for group in run], [0.5, 1e-2, 1e-2])
+
     def test_json_has_every_value_whole(self):
         told = self.succeed("inspect", "mine.json", "--json").json
         differing = {one["option"]: one for one in told["differs_from_defaults"]}

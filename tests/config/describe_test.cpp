@@ -67,8 +67,9 @@ TEST_CASE("the schema describes every option with its default, limits and help")
   CHECK(schema["$schema"] == "https://json-schema.org/draft/2020-12/schema");
   CHECK(schema["additionalProperties"] == false);
   const Json& model = schema["properties"]["model"]["properties"];
-  CHECK(model["n_layer"].dump() ==
-        R"json({"type":"integer","minimum":1,"maximum":1000,"default":4,"description":"transformer blocks (L)"})json");
+  CHECK(
+      model["n_layer"].dump() ==
+      R"json({"type":"integer","minimum":1,"maximum":1000,"default":4,"description":"transformer blocks (L) (needs model.type = gpt)"})json");
   CHECK(model["norm"]["enum"] == Json::parse(R"(["layernorm", "rmsnorm", "none"])"));
   CHECK(model["rope_base"]["exclusiveMinimum"] == 1);
   CHECK(model["bias_places"]["items"]["enum"].size() == 6);

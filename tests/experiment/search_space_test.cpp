@@ -41,13 +41,16 @@ TEST_CASE("a candidate changes what it says and nothing else") {
 TEST_CASE("rates of groups move against the rest, and embedding and head get a group where there is none") {
   Config grouped = start();
   grouped.train.groups.push_back({.match = "wte", .learning_rate = 1e-2});
+  grouped.train.groups.push_back({.match = "wpe", .lr_scale = 5});
   const Config moved = apply(grouped, {.rates = 2, .groups = 0.5}, "wte|lm_head");
-  CHECK(moved.train.groups.size() == 1);
+  CHECK(moved.train.groups.size() == 2);
   CHECK(moved.train.groups[0].learning_rate == 1e-2);
+  CHECK(moved.train.groups[1].lr_scale == 2.5);
+  CHECK_FALSE(moved.train.groups[1].learning_rate.has_value());
   const Config given = apply(start(), {.rates = 2, .groups = 5}, "wte|lm_head");
   REQUIRE(given.train.groups.size() == 1);
   CHECK(given.train.groups[0].match == "wte|lm_head");
-  CHECK(given.train.groups[0].learning_rate == Approx(1e-2));
+  CHECK(given.train.groups[0].lr_scale == 5);
   CHECK(apply(start(), {.groups = 5}, "").train.groups.empty());
 }
 

@@ -99,6 +99,20 @@ TEST_CASE("train.groups come first, in their order, with their own rate and deca
   CHECK(arena.groups()[2].name == "no_decay");
 }
 
+TEST_CASE("a group's rate is its multiple of the learning rate, and its decay that of all, unless it states its own") {
+  TiedModel model;
+  TrainConfig train;
+  train.learning_rate = 2e-3;
+  train.weight_decay = 0.3;
+  train.groups = {{.match = "^wte", .lr_scale = 50}, {.match = "linear", .learning_rate = 0.5, .weight_decay = 0}};
+  const ParameterArena arena(model, train);
+  CHECK(arena.groups()[0].learning_rate == 0.1);
+  CHECK(arena.groups()[0].weight_decay == 0.3);
+  CHECK(arena.groups()[1].learning_rate == 0.5);
+  CHECK(arena.groups()[1].weight_decay == 0);
+  CHECK(arena.groups()[2].learning_rate == 2e-3);
+}
+
 TEST_CASE("a group's pattern that is wrong or matches nothing is named") {
   TiedModel model;
   TrainConfig train;

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/line_of.h"
 #include "base/names.h"
 #include "base/quote.h"
 #include "base/utf8.h"
@@ -31,6 +32,7 @@
 #include "cli/run_text.h"
 #include "cli/work_line.h"
 #include "inference/model_types.h"
+#include "inference/parameter_groups.h"
 #include "report/format.h"
 #include "report/symbols.h"
 #include "report/table.h"
@@ -73,8 +75,21 @@ Json differing_from_defaults(const ResolvedConfig& resolved) {
   return options;
 }
 
-Json describe_options(const ResolvedConfig& resolved) {
-  return {{"config", to_json(resolved.config)},
+/// The rate at the peak of the schedule and the decay of each group of parameters.
+Json describe_groups(const Config& config, std::int64_t symbols) {
+  Json groups = Json::array();
+  for (const GroupInForce& group : groups_in_force(config, symbols))
+    groups.push_back({{"group", group.name},
+                      {"parameters", group.parameters},
+                      {"optimizer", enum_name(group.rule)},
+                      {"learning_rate", group.learning_rate},
+                      {"weight_decay", group.weight_decay}});
+  return groups;
+}
+
+Json describe_options(const ResolvedConfig& resolved, std::int64_t symbols) {
+  return {{"parameter_groups", describe_groups(resolved.config, symbols)},
+          {"config", to_json(resolved.config)},
           {"origin", resolved.origin},
           {"differs_from_defaults", differing_from_defaults(resolved)}};
 }
@@ -124,7 +139,7 @@ Json describe_config(const ResolvedConfig& resolved) {
                {"symbols", symbols},
                {"symbols_from", known ? "text" : "assumed"},
                {"text", text}};
-  json.update(describe_options(resolved));
+  json.update(describe_options(resolved, symbols));
   return json;
 }
 
@@ -154,7 +169,7 @@ Json describe_checkpoint(const Arguments& arguments) {
                {"threads", checkpoint.state.threads},
                {"notices", notices},
                {"tensors", tensors}};
-  json.update(describe_options(checkpoint.config));
+  json.update(describe_options(checkpoint.config, checkpoint.vocabulary.size()));
   return json;
 }
 
@@ -331,6 +346,17 @@ void print_other_options(const Json& json) {
   print_table(table);
 }
 
+/// The rate at the peak of the schedule, and the decay, of each group of parameters.
+void print_groups(const Json& groups) {
+  const std::size_t width = terminal_columns(STDOUT_FILENO) / 4;
+  Table table({"parameters", "count", "optimizer", "peak rate", "decay"});
+  for (const Json& group : groups)
+    table.add({cut(plain(group["group"]), width), format_count(group["parameters"]), plain(group["optimizer"]),
+               line_of(group["learning_rate"].get<double>()), line_of(group["weight_decay"].get<double>())});
+  print_table(table);
+  std::printf("\n");
+}
+
 void print_options(const Json& json, bool all) {
   const Json& differing = json.at("differs_from_defaults");
   const std::size_t others = option_table().size() - differing.size();
@@ -366,7 +392,9 @@ void print_config(const Json& json) {
 
 void print_checkpoint(const Json& json) {
   for (const auto& [key, value] : json.items()) {
-    if (value.is_object() || key == "differs_from_defaults" || key == "tensors" || key == "kind") continue;
+    if (value.is_object() || key == "differs_from_defaults" || key == "parameter_groups" || key == "tensors" ||
+        key == "kind")
+      continue;
     if (!value.empty()) std::printf("%-14s %s\n", key.c_str(), plain(value).c_str());
   }
   Table table({"tensor", "shape", "dtype"});
@@ -440,6 +468,7 @@ void print_text_description(const Json& json, bool all) {
 void print_description(const Json& json, bool all) {
   if (json["kind"] == "text") return print_text_description(json, all);
   json["kind"] == "config" ? print_config(json) : print_checkpoint(json);
+  print_groups(json["parameter_groups"]);
   print_options(json, all);
 }
 

@@ -40,13 +40,15 @@ void scale_rates(TrainConfig& train, const Candidate& candidate, const std::stri
   if (train.groups.empty() && candidate.groups != 1 && !embedding_and_head.empty()) {
     GroupConfig group;
     group.match = embedding_and_head;
-    group.learning_rate = train.learning_rate;
-    group.weight_decay = train.weight_decay;
     train.groups.push_back(group);
   }
   train.learning_rate *= candidate.rates;
   train.min_lr *= candidate.rates;
-  for (GroupConfig& group : train.groups) group.learning_rate *= candidate.rates * candidate.groups;
+  for (GroupConfig& group : train.groups)
+    if (group.learning_rate)
+      *group.learning_rate *= candidate.rates * candidate.groups;
+    else if (candidate.groups != 1)
+      group.lr_scale = group.lr_scale.value_or(1) * candidate.groups;
 }
 
 template <std::size_t n>

@@ -122,7 +122,8 @@ Config tuned_config(const Tuning& tuning) {
   set_length(tuning, train, tokens_per_step(config));
   train.learning_rate = rounded(train.learning_rate);
   train.min_lr = rounded(train.min_lr);
-  for (GroupConfig& group : train.groups) group.learning_rate = rounded(group.learning_rate);
+  for (GroupConfig& group : train.groups)
+    if (group.learning_rate) group.learning_rate = rounded(*group.learning_rate);
   train.lr_decay_iters = 0;  // as in the search: the decay ends with the run
   if (train.max_iters > 0) train.warmup_iters = std::min(train.warmup_iters, train.max_iters / 10);
   return config;

@@ -1,4 +1,4 @@
-// Which of train.groups a parameter falls into. Knows no tensor.
+// Which of train.groups a parameter falls into, and what rate and decay that means. Knows no tensor.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,11 @@
 #include "config/config.h"
 
 namespace chargpt {
+
+/// The rate at the peak of the schedule: the group's own, or lr_scale times train.learning_rate.
+double peak_rate(const TrainConfig& train, const GroupConfig& group);
+/// The group's own weight decay, or train.weight_decay.
+double weight_decay(const TrainConfig& train, const GroupConfig& group);
 
 class GroupPatterns {
  public:

@@ -1,9 +1,17 @@
-#include "parameters/group_patterns.h"
+#include "inference/group_patterns.h"
 
 #include "base/pattern.h"
-#include "parameters/update_rule.h"
+#include "inference/update_rule.h"
 
 namespace chargpt {
+
+double peak_rate(const TrainConfig& train, const GroupConfig& group) {
+  return group.learning_rate.value_or(group.lr_scale.value_or(1) * train.learning_rate);
+}
+
+double weight_decay(const TrainConfig& train, const GroupConfig& group) {
+  return group.weight_decay.value_or(train.weight_decay);
+}
 
 GroupPatterns::GroupPatterns(const TrainConfig& train) : train_(train) {
   for (std::size_t i = 0; i < train.groups.size(); ++i)

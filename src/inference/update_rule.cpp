@@ -1,4 +1,4 @@
-#include "parameters/update_rule.h"
+#include "inference/update_rule.h"
 
 #include <array>
 

@@ -1,0 +1,146 @@
+#include "inference/parameter_groups.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+#include "config/needs.h"
+#include "inference/dimensions.h"
+#include "inference/group_patterns.h"
+#include "inference/plan.h"
+#include "inference/update_rule.h"
+
+namespace chargpt {
+namespace {
+
+std::int64_t size_of(const NamedShape& parameter) {
+  return std::accumulate(parameter.shape.begin(), parameter.shape.end(), std::int64_t{1}, std::multiplies<>());
+}
+
+/// Whether a vector that a plan would take if it were there is one of this model's.
+bool has_vector(const ModelConfig& config, const std::string& name) {
+  if (name.ends_with(".weight")) return config.norm_gain;  // of a norm
+  if (name == "lm_head.bias") return config.type != "gpt" || has_bias(config, Place::head);
+  if (name.ends_with("attn.c_attn.bias")) return has_bias(config, Place::attention);
+  if (name.ends_with("attn.c_proj.bias")) return has_bias(config, Place::attention_output);
+  if (name.find(".mlp.") != std::string::npos) return has_bias(config, Place::mlp);
+  return name.find("ln_") != std::string::npos && config.norm == Norm::layernorm && has_bias(config, Place::norm);
+}
+
+constexpr const char* no_decay = "no_decay";
+constexpr std::int64_t any_vocabulary = 2;
+
+/// Whether the option was set, and not by a file whose model or groups an override has changed.
+bool sets(const ResolvedConfig& resolved, const char* key) {
+  const auto changes = [&](const std::string& other) {
+    return is_override(resolved, other) && (other == "train.groups" || other.starts_with("model."));
+  };
+  return resolved.given.contains(key) && (is_override(resolved, key) || std::ranges::none_of(resolved.given, changes));
+}
+
+/// A file that gives every group its own rate and decay, as all did before lr_scale, may state those of the others.
+bool stands_beside_its_groups(const ResolvedConfig& resolved, const std::string& key) {
+  return !is_override(resolved, key) && resolved.given.contains("train.groups");
+}
+
+}  // namespace
+
+std::vector<NamedShape> parameter_shapes(const ModelConfig& config, std::int64_t vocab_size) {
+  ModelConfig sizes = config;
+  if (sizes.position != Position::learned) sizes.position = Position::none;  // the others are computed
+  std::vector<NamedShape> found;
+  const auto find = [&](const std::string& name, const std::vector<std::int64_t>& shape) -> cpu::Parameter {
+    if (shape.size() == 1 && !has_vector(config, name)) return {};
+    found.push_back({name, shape});
+    return {.group = 0, .offset = 0, .numel = size_of(found.back())};
+  };
+  cpu::plan_of(sizes, vocab_size, find, std::nullopt, cpu::Packing::forward, cpu::kernels());
+  return found;
+}
+
+std::vector<GroupInForce> groups_in_force(const Config& config, std::int64_t vocab_size) {
+  const TrainConfig& train = config.train;
+  std::vector<GroupInForce> groups;
+  for (const GroupConfig& group : train.groups)
+    groups.push_back({.name = group.match,
+                      .learning_rate = peak_rate(train, group),
+                      .weight_decay = weight_decay(train, group),
+                      .rule = group.optimizer,
+                      .own_rate = group.learning_rate.has_value(),
+                      .own_decay = group.weight_decay.has_value()});
+  groups.push_back({.name = "decay", .learning_rate = train.learning_rate, .weight_decay = train.weight_decay});
+  groups.push_back({.name = no_decay, .learning_rate = train.learning_rate, .own_decay = true});
+  const GroupPatterns patterns(train);
+  for (const NamedShape& parameter : parameter_shapes(config.model, vocab_size)) {
+    const bool decays = config.model.decay == Decay::all || parameter.shape.size() > 1;
+    const auto group = patterns.group_of(parameter.name, static_cast<std::int64_t>(parameter.shape.size()));
+    groups[group.value_or(train.groups.size() + (decays ? 0 : 1))].parameters += size_of(parameter);
+  }
+  std::erase_if(groups, [](const GroupInForce& group) { return group.parameters == 0; });
+  return groups;
+}
+
+namespace {
+
+/// Places that this model does not have.
+void refuse_missing_places(const ResolvedConfig& resolved) {
+  const ModelConfig& model = resolved.config.model;
+  const auto refuse = [&](const char* key, const std::string& places) {
+    if (sets(resolved, key)) throw unused_option(resolved, key, "this model has none of " + places);
+  };
+  const bool own_bias = model.type != "gpt";  // of the head, whatever model.bias is
+  const auto is_bias = [&](const NamedShape& parameter) {
+    return parameter.name.ends_with(".bias") && !(own_bias && parameter.name == "lm_head.bias");
+  };
+  if (model.bias && std::ranges::none_of(parameter_shapes(model, any_vocabulary), is_bias))
+    for (const char* key : {"model.bias", "model.bias_places"}) refuse(key, "model.bias_places");
+  const bool has_mlp = model.type == "gpt" && model.feed_forward;
+  if (model.dropout > 0 && model.dropout_places == Places{Place::mlp} && !has_mlp)
+    for (const char* key : {"model.dropout", "model.dropout_places"}) refuse(key, "model.dropout_places");
+}
+
+/// model.decay says whether vectors decay.
+void refuse_decay_of_no_vector(const ResolvedConfig& resolved) {
+  if (!sets(resolved, "model.decay")) return;
+  Config vectors_apart = resolved.config;
+  vectors_apart.model.decay = Decay::matrices;
+  const std::vector<GroupInForce> groups = groups_in_force(vectors_apart, any_vocabulary);
+  if (groups.empty() || groups.back().name != no_decay)
+    throw unused_option(resolved, "model.decay", "there is no vector (bias, gain) outside train.groups");
+}
+
+bool keeps_both_moments(const GroupInForce& group) {
+  return moments_kept(group.rule).first && moments_kept(group.rule).second;
+}
+
+bool keeps_second_moment(const GroupInForce& group) {
+  return moments_kept(group.rule).second;
+}
+
+}  // namespace
+
+void refuse_unused(const ResolvedConfig& resolved) {
+  if (resolved.given.empty()) return;
+  refuse_unused_options(resolved);
+  refuse_missing_places(resolved);
+  refuse_decay_of_no_vector(resolved);
+  const std::vector<GroupInForce> groups = groups_in_force(resolved.config, any_vocabulary);
+  const auto need = [&](const char* key, const auto& obeys, const char* reason) {
+    if (sets(resolved, key) && std::ranges::none_of(groups, obeys)) throw unused_option(resolved, key, reason);
+  };
+  if (!stands_beside_its_groups(resolved, "train.learning_rate"))
+    need(
+        "train.learning_rate", [](const GroupInForce& group) { return !group.own_rate; },
+        "every group of train.groups states its own learning_rate; give them lr_scale instead");
+  if (!stands_beside_its_groups(resolved, "train.weight_decay"))
+    need(
+        "train.weight_decay", [](const GroupInForce& group) { return !group.own_decay; },
+        "no parameter follows it: groups of train.groups state their own, and vectors decay only where model.decay = "
+        "all");
+  const char* const no_adam = "no group of train.groups has an optimizer that uses it (adamw)";
+  need("train.beta1", keeps_both_moments, no_adam);
+  need("train.beta2", keeps_second_moment, no_adam);
+  need("train.adam_eps", keeps_second_moment, no_adam);
+}
+
+}  // namespace chargpt

@@ -1,0 +1,81 @@
+#include "config/needs.h"
+
+#include <nlohmann/json.hpp>
+
+#include "config/load.h"
+#include "failure.h"
+#include "test.h"
+
+namespace chargpt {
+namespace {
+
+ResolvedConfig parse(const std::string& text, const std::vector<Override>& overrides = {}) {
+  return parse_config(text, "mine.json", {}, overrides);
+}
+
+/// What is said of the config, of which every option should have an effect.
+std::string said_of(const ResolvedConfig& resolved) {
+  return failure_of([&] { refuse_unused_options(resolved); }).line;
+}
+
+TEST_CASE("needs are alternatives of conditions") {
+  const nlohmann::ordered_json values = {
+      {"model", {{"norm", "none"}, {"dropout", 0.0}, {"places", nlohmann::json::array()}}}};
+  CHECK_FALSE(unmet_need(values, "model.norm = none"));
+  CHECK_FALSE(unmet_need(values, "model.norm = rmsnorm|none"));
+  CHECK(unmet_need(values, "model.norm != none") == "model.norm");
+  CHECK(unmet_need(values, "model.dropout != 0") == "model.dropout");
+  CHECK(unmet_need(values, "model.norm = none, model.places != []") == "model.places");
+  CHECK_FALSE(unmet_need(values, "model.places != [] or model.dropout = 0"));
+  CHECK(unmet_need(values, "model.places != [] or model.dropout != 0") == "model.places");
+  CHECK_FALSE(unmet_need(values["model"], "norm = none"));
+}
+
+TEST_CASE("an option that was set and has no effect is refused by name, with where it was set") {
+  CHECK(said_of(parse(R"({"model": {"rope_base": 500}})")) ==
+        "mine.json:1: model.rope_base = 500 has no effect: it needs model.type = gpt|attention, model.position = "
+        "rope; model.position = learned (default)");
+  CHECK(said_of(parse("{}", {{"wsd_decay_fraction", "0.3", "--wsd_decay_fraction"}})) ==
+        "--wsd_decay_fraction: train.wsd_decay_fraction = 0.3 has no effect: it needs train.lr_schedule = wsd; "
+        "train.lr_schedule = cosine (default)");
+  CHECK(said_of(parse("{}", {{"rope_base", "500", "--vary"}, {"position", "rope", "--vary"}})) == "no error");
+  CHECK(said_of(parse(R"({"train": {"groups": [{"match": "a", "momentum": 0.5}]}})")) ==
+        "mine.json:1: train.groups[0].momentum = 0.5 has no effect: it needs optimizer = muon; optimizer = adamw");
+  CHECK(said_of(parse(R"({"train": {"groups": [{"match": "a", "momentum": 0.5, "optimizer": "muon"}]}})")) ==
+        "no error");
+}
+
+TEST_CASE("what a config inherits may have no effect in it") {
+  CHECK(said_of(parse(R"({"extends": "default", "model": {"position": "learned", "norm": "none"}})")) == "no error");
+  CHECK(said_of(parse(R"({"extends": "nanogpt-cpu"})", {{"lr_schedule", "constant", "--lr_schedule"}})) == "no error");
+  ResolvedConfig of_a_run = parse(to_json(parse(R"({"model": {"rope_base": 500}})")).dump());  // with its origins
+  CHECK(said_of(of_a_run) == "no error");
+  apply_overrides(of_a_run, std::vector<Override>{{"seed", "2", "--seed"}});
+  CHECK(said_of(of_a_run) == "no error");
+  apply_overrides(of_a_run, std::vector<Override>{{"rope_base", "600", "--set"}});
+  CHECK(said_of(of_a_run).starts_with("--set: model.rope_base = 600 has no effect"));
+}
+
+TEST_CASE("what a file sets may lose its effect by an override, and only by that") {
+  const std::string file = R"({"train": {"min_lr": 0, "lr_schedule": "linear"}})";
+  CHECK(said_of(parse(file, {{"lr_schedule", "constant", "--vary"}})) == "no error");
+  CHECK(said_of(parse(file, {{"lr_schedule", "constant", "--vary"}, {"min_lr", "0", "--min_lr"}})) ==
+        "--min_lr: train.min_lr = 0 has no effect: it needs train.lr_schedule != constant; train.lr_schedule = "
+        "constant (--vary)");
+  CHECK(said_of(parse(R"({"train": {"min_lr": 0, "lr_schedule": "constant"}})", {{"seed", "2", "--seed"}})) ==
+        "mine.json:1: train.min_lr = 0 has no effect: it needs train.lr_schedule != constant; train.lr_schedule = "
+        "constant (mine.json:1)");
+}
+
+TEST_CASE("every need that config.h declares can be read, and each preset obeys what it sets itself") {
+  const auto values = to_json(Config());
+  for (const OptionInfo& option : option_table())
+    if (!option.needs.empty()) CHECK_NOTHROW(unmet_need(values, option.needs));
+  for (const Preset& preset : presets()) {
+    INFO(preset.name);
+    CHECK(said_of(load_config(preset.name)) == "no error");
+  }
+}
+
+}  // namespace
+}  // namespace chargpt
