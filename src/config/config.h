@@ -142,7 +142,7 @@ using Groups = std::vector<GroupConfig>;
          "training steps (0 with max_epochs or max_seconds: they alone decide)")                                       \
   OPTION(double, max_epochs, 0.0, at_least(0.0), "most passes over the train split; lowers max_iters (0: no limit)")   \
   OPTION(double, max_seconds, 0.0, at_least(0.0),                                                                      \
-         "most seconds; the steps that fit are measured, then fixed as max_iters (0: no limit)")                       \
+         "seconds from process start to the last save; the decay starts late enough to end then (0: no limit)")        \
   OPTION(double, learning_rate, 1e-3, between(0.0, 1000.0), "peak learning rate")                                      \
   OPTION(double, min_lr, 1e-4, between(0.0, 1000.0), "learning rate at the end of the decay",                          \
          "train.lr_schedule != constant")                                                                              \
@@ -151,6 +151,9 @@ using Groups = std::vector<GroupConfig>;
   OPTION(std::int64_t, warmup_iters, 100, between(0, 1e12), "steps of linear warm-up")                                 \
   OPTION(std::int64_t, lr_decay_iters, 0, between(0, 1e12), "step at which the decay ends; 0: max_iters",              \
          "train.lr_schedule != constant")                                                                              \
+  OPTION(Integers, decay_steps, {}, between(0, 1e12),                                                                  \
+         "written by max_seconds: FROM,LAST; the rate falls from step FROM on, to min_lr at LAST, and later pairs "    \
+         "revise LAST; empty: as lr_schedule says")                                                                    \
   OPTION(double, wsd_decay_fraction, 0.2, between(0.0, 1.0), "wsd: fraction of the schedule spent decaying",           \
          "train.lr_schedule = wsd")                                                                                    \
   OPTION(double, weight_decay, 0.1, between(0.0, 1000.0), "decoupled weight decay")                                    \

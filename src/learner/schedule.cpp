@@ -22,23 +22,42 @@ double decayed(LrSchedule schedule, double part) {
   return part;
 }
 
+/// The part of the decay that is done at `step`: from each FROM on, the rest of it is spread evenly up to LAST.
+double part_of_revised(const Integers& decay, std::int64_t step) {
+  double part = 0;
+  for (std::size_t i = 0; i + 1 < decay.size() && decay[i] < step; i += 2) {
+    const std::int64_t from = decay[i], last = decay[i + 1];
+    const std::int64_t now = i + 2 < decay.size() ? std::min(step, decay[i + 2]) : step;
+    if (now >= last) part = 1;
+    if (now < last) part += (1 - part) * static_cast<double>(now - from) / static_cast<double>(last - from);
+  }
+  return part;
+}
+
 /// The step at which the decay begins.
 double decay_begin(const TrainConfig& train, double end) {
   const auto warmed_up = static_cast<double>(train.warmup_iters);
   return train.lr_schedule == LrSchedule::wsd ? std::max(warmed_up, end * (1 - train.wsd_decay_fraction)) : warmed_up;
 }
 
+double part_of_decay(const TrainConfig& train, std::int64_t step) {
+  if (!train.decay_steps.empty()) return part_of_revised(train.decay_steps, step);
+  const auto now = static_cast<double>(step);
+  const auto end = static_cast<double>(train.lr_decay_iters > 0 ? train.lr_decay_iters : train.max_iters);
+  if (now >= end) return 1;
+  const double begin = decay_begin(train, end);
+  return now <= begin ? 0 : (now - begin) / (end - begin);
+}
+
 }  // namespace
 
 double learning_rate_at(const TrainConfig& train, std::int64_t step) {
-  const auto now = static_cast<double>(step);
-  if (step < train.warmup_iters) return train.learning_rate * (now + 1) / (static_cast<double>(train.warmup_iters) + 1);
-  if (train.lr_schedule == LrSchedule::constant) return train.learning_rate;
-  const auto end = static_cast<double>(train.lr_decay_iters > 0 ? train.lr_decay_iters : train.max_iters);
-  if (now >= end) return train.min_lr;
-  const double begin = decay_begin(train, end);
-  const double part = now <= begin ? 0 : (now - begin) / (end - begin);
-  return train.learning_rate + (train.min_lr - train.learning_rate) * decayed(train.lr_schedule, part);
+  const double peak = train.learning_rate;
+  if (step < train.warmup_iters)
+    return peak * (static_cast<double>(step) + 1) / (static_cast<double>(train.warmup_iters) + 1);
+  if (train.lr_schedule == LrSchedule::constant) return peak;
+  const double part = part_of_decay(train, step);
+  return part == 1 ? train.min_lr : peak + (train.min_lr - peak) * decayed(train.lr_schedule, part);
 }
 
 double learning_rate_factor(const TrainConfig& train, std::int64_t step) {

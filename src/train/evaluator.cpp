@@ -13,8 +13,8 @@ namespace chargpt {
 namespace {
 
 constexpr std::int64_t long_split = 131'072, least_scored = 32'768;
+constexpr std::int64_t tokens_evaluated_at_once = 4096;  ///< see evaluate/split_loss.cpp
 constexpr double most_of_run = 0.1;
-constexpr double passes_of_step = 3;  ///< forward passes that cost as much as a step on the same tokens
 constexpr const char* key = "eval.eval_iters";
 constexpr const char* long_split_origin = "a long validation split";
 
@@ -53,25 +53,37 @@ std::int64_t Evaluator::windows_scored() const {
   return (learner_.averages.any() ? 2 : 1) * val_windows() + train_windows();
 }
 
-EvaluationLosses Evaluator::evaluate() {
+EvaluationLosses Evaluator::evaluate(const Heartbeat& watch) {
   const bool averages = learner_.averages.any();
   const double val_done = averages ? 0.4 : 0.7, train_done = averages ? 0.6 : 1;  // of the work
+  const auto beat_of = [&](double from, double to) -> Heartbeat {
+    return [beat = emitter_.heartbeat("evaluating", from, to), &watch, from, to](double part) {
+      beat(part);
+      if (watch) watch(from + part * (to - from));
+    };
+  };
   EvaluationLosses losses;
-  losses.val = validation_loss(0, val_done);
+  losses.val = validation_loss(beat_of(0, val_done));
   losses.train = sampled_loss(learner_.scorer, corpus_.train(), config_.model.block_size, train_windows(),
-                              emitter_.heartbeat("evaluating", val_done, train_done));
+                              beat_of(val_done, train_done));
   if (!averages) return losses;
   const AveragedWeights::InUse in_use(learner_.averages, learner_.arena);
-  losses.averaged_val = validation_loss(train_done, 1);
+  losses.averaged_val = validation_loss(beat_of(train_done, 1));
   return losses;
 }
 
-double Evaluator::validation_loss(double from, double to) {
+double Evaluator::validation_loss(const Heartbeat& beat) {
   const std::int64_t block_size = config_.model.block_size;
-  const Heartbeat beat = emitter_.heartbeat("evaluating", from, to);
   beat(0);
   if (exact()) return split_loss(learner_.scorer, corpus_.val(), block_size, 0, beat).mean;
   return sampled_loss(learner_.scorer, corpus_.val(), block_size, val_windows(), beat);
+}
+
+std::int64_t Evaluator::score_some() {
+  const std::int64_t block_size = config_.model.block_size;
+  const std::int64_t windows = std::max<std::int64_t>(1, tokens_evaluated_at_once / block_size);
+  sampled_loss(learner_.scorer, corpus_.train(), block_size, windows, emitter_.heartbeat("measuring"));
+  return std::min(windows, windows_of(corpus_.train(), block_size));
 }
 
 void limit_evaluations_of_long_split(ResolvedConfig& resolved, std::int64_t val_tokens) {

@@ -13,6 +13,9 @@
 
 namespace chargpt {
 
+/// Forward passes that cost about as much as a step on the same tokens.
+inline constexpr double passes_of_step = 3;
+
 struct EvaluationLosses {
   double val = 0;
   double train = 0;
@@ -24,8 +27,10 @@ class Evaluator {
   /// All must outlive it; eval.eval_iters may change between evaluations.
   Evaluator(const Config& config, const Corpus& corpus, Learner& learner, const EventEmitter& emitter);
 
-  /// If called off on the way (Interrupted), it leaves nothing behind.
-  EvaluationLosses evaluate();
+  /// Where it is called off on the way (Interrupted, or by what `watch` throws), it leaves nothing behind.
+  EvaluationLosses evaluate(const Heartbeat& watch = {});
+  /// Scores as many windows as evaluations take at once, to be timed. Returns how many.
+  std::int64_t score_some();
   /// Of the validation split: eval.eval_iters batches, or all; never more than it has.
   std::int64_t val_windows() const;
   std::int64_t all_val_windows() const;
@@ -36,7 +41,7 @@ class Evaluator {
 
  private:
   std::int64_t train_windows() const;
-  double validation_loss(double from, double to);
+  double validation_loss(const Heartbeat& beat);
 
   const Config& config_;
   const Corpus& corpus_;

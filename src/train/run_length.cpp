@@ -2,25 +2,21 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "base/error.h"
-#include "base/heartbeat.h"
 #include "base/line_of.h"
 
 namespace chargpt {
 namespace {
 
-constexpr double most_steps = 1e12;
+constexpr std::int64_t never = 1'000'000'000'000;  ///< step
 constexpr const char* steps_key = "train.max_iters";
 constexpr const char* epochs_key = "train.max_epochs";
+constexpr const char* decay_key = "train.decay_steps";
 constexpr const char* evaluations_key = "eval.eval_iters";
 const std::string lowered_by = "lowered by ";
-
-constexpr double plan_seconds = 0.3;              ///< spent on measuring for a plan's estimate
-constexpr double part_spent_on_measuring = 0.05;  ///< of max_seconds
-constexpr double most_seconds_of_measuring = 3;
-constexpr std::int64_t most_steps_of_measuring = 1'000'000;
 
 }  // namespace
 
@@ -50,7 +46,7 @@ bool keeps_length(const TrainConfig& now, const TrainConfig& earlier) {
 }
 
 bool needs_pace(const std::vector<std::string>& limits) {
-  return std::find(limits.begin(), limits.end(), seconds_key) != limits.end();
+  return std::ranges::count(limits, seconds_key) > 0;
 }
 
 bool limits_evaluations(const ResolvedConfig& resolved) {
@@ -64,7 +60,11 @@ void settle_steps(ResolvedConfig& resolved, const std::string& option, std::int6
 }
 
 std::string length_set_by(const ResolvedConfig& resolved) {
+  const TrainConfig& train = resolved.config.train;
   const std::string origin = origin_of(resolved, steps_key);
+  if (train.max_seconds > 0 && !train.decay_steps.empty() &&
+      (train.max_iters == 0 || train.decay_steps.back() < train.max_iters))
+    return seconds_key;
   for (const char* option : {epochs_key, seconds_key})
     if (origin == option || origin == lowered_by + option) return option;
   return steps_key;
@@ -73,127 +73,88 @@ std::string length_set_by(const ResolvedConfig& resolved) {
 std::int64_t steps_of_epochs(const Config& config, std::int64_t train_tokens) {
   const double steps = std::ceil(config.train.max_epochs * static_cast<double>(train_tokens) /
                                  static_cast<double>(tokens_per_step(config)));
-  if (steps > most_steps)
-    throw Error(ExitCode::usage, line_of("train.max_epochs = ", config.train.max_epochs, " is ", steps, " steps of ",
-                                         tokens_per_step(config), " tokens, more than ", most_steps, "; lower it"));
+  if (steps > static_cast<double>(never))
+    throw Error(ExitCode::usage,
+                line_of("train.max_epochs = ", config.train.max_epochs, " is ", steps, " steps of ",
+                        tokens_per_step(config), " tokens, more than ", static_cast<double>(never), "; lower it"));
   return static_cast<std::int64_t>(steps);
 }
 
-RunLength::RunLength(ResolvedConfig asked, std::int64_t train_tokens, ClosingWork closing, SettledLength known,
-                     const RunClock& clock)
-    : asked_(std::move(asked)),
-      config_(asked_),
-      limits_(length_limits(asked_)),
-      train_tokens_(train_tokens),
-      closing_(closing),
-      known_(known),
-      clock_(clock) {
-  settle_what_needs_no_pace();
+RunLength::RunLength(ResolvedConfig asked, std::int64_t train_tokens, SettledLength known, const RunClock& clock)
+    : asked_(std::move(asked)), config_(asked_), train_tokens_(train_tokens), known_(std::move(known)), clock_(clock) {
+  settle();
 }
 
 void RunLength::resume(const TrainConfig& earlier) {
+  TrainConfig& train = config_.config.train;
   config_ = asked_;
-  limits_ = keeps_length(asked_.config.train, earlier) ? std::vector<std::string>{} : length_limits(asked_);
-  settle_what_needs_no_pace();
-}
-
-void RunLength::settle_what_needs_no_pace() {
-  if (!needs_pace(limits_)) settle_limits({});
-}
-
-std::string RunLength::settle(PaceMeter& meter, std::int64_t step) {
-  std::string notice;
-  settle_limits([&] { return measured_steps(meter, step, notice); });
-  return notice;
-}
-
-void RunLength::settle_limits(const std::function<std::int64_t()>& steps_of_max_seconds) {
-  for (const std::string& limit : limits_) {
-    if (limit == steps_key) continue;
-    const std::int64_t most =
-        limit == epochs_key ? steps_of_epochs(config_.config, train_tokens_) : steps_of_max_seconds();
-    if (limit == limits_.front() || most < steps()) settle_steps(config_, limit, most);
+  if (!keeps_length(train, earlier)) {
+    if (train.decay_steps == earlier.decay_steps) train.decay_steps.clear();
+    return settle();
   }
-  limits_.clear();
+  budget_.reset();
+  if (train.max_seconds > 0 && !train.decay_steps.empty()) start_budget();  // an early program has settled max_iters
 }
 
-/// Start-up, reading the text, measuring and earlier processes have used up part of max_seconds; time for the closing
-/// work is set aside.
-std::int64_t RunLength::measured_steps(PaceMeter& meter, std::int64_t step, std::string& notice) {
-  const EvalConfig& eval = config_.config.eval;
-  if (known_.max_iters > 0) {
-    if (known_.eval_iters != eval.eval_iters) limit_evaluations(known_.eval_iters);
-    return known_.max_iters;
+void RunLength::settle() {
+  const std::vector<std::string> limits = length_limits(config_);
+  budget_.reset();
+  if (limits.front() == seconds_key) settle_steps(config_, seconds_key, 0);
+  if (config_.config.train.max_epochs > 0) {
+    const std::int64_t most = steps_of_epochs(config_.config, train_tokens_);
+    if (limits.front() == epochs_key || most < config_.config.train.max_iters) settle_steps(config_, epochs_key, most);
   }
-  if (limits_evaluations(config_)) limit_evaluations(0);  // by an earlier process
-  measure(meter, step);
-  const double left = clock_.agreed(seconds_left());
-  if (left <= 0)
-    notice = line_of("train.max_seconds = ", config_.config.train.max_seconds,
-                     " leaves no time to train: ", clock_.seconds(), " s had passed before the first step");
-  if (left <= 0 && step > 0) return step;
-  return step + steps_of_seconds(planned_part * left, *pace_, eval.eval_interval);
+  if (!needs_pace(limits)) return;
+  config_.config.train.decay_steps = {never, never};
+  config_.origin[decay_key] = seconds_key;
+  if (limits_evaluations(config_)) limit_evaluations(0);  // by another run
+  start_budget();
 }
 
-/// From here on, evaluations that would take too much of the time score only a part of the windows.
-void RunLength::measure(PaceMeter& meter, std::int64_t step) {
-  const double part = part_spent_on_measuring * (config_.config.train.max_seconds - clock_.seconds());
-  pace_ = meter.measure(step, std::min(most_seconds_of_measuring, part), most_steps_of_measuring);
-  if (config_.config.eval.eval_iters > 0) return;
-  const std::int64_t batches =
-      evaluated_batches(clock_.agreed(seconds_left()), *pace_, meter.val_windows(), config_.config.train.batch_size);
-  if (batches == 0) return;
-  limit_evaluations(batches);
-  meter.measure_evaluation(*pace_);
+void RunLength::start_budget() {
+  if (known_.decay_steps.empty()) {
+    budget_.emplace(config_.config, most_steps());
+    return;
+  }
+  config_.config.train.decay_steps = known_.decay_steps;
+  if (known_.eval_iters != config_.config.eval.eval_iters) limit_evaluations(known_.eval_iters);
+}
+
+std::int64_t RunLength::most_steps() const {
+  const std::int64_t most = config_.config.train.max_iters;
+  return most > 0 ? most : never;
+}
+
+std::int64_t RunLength::steps() const {
+  const TrainConfig& train = config_.config.train;
+  return train.max_seconds > 0 && !train.decay_steps.empty() ? train.decay_steps.back() : train.max_iters;
+}
+
+void RunLength::expect(double seconds_per_step, const ClosingSeconds& closing, std::int64_t step) {
+  if (!budget_) return;
+  const auto at = [this](double measured) { return clock_.agreed(measured); };
+  budget_->expect(at(seconds_per_step), {at(closing.evaluation), at(closing.sample), at(closing.save)},
+                  at(clock_.seconds()));
+  budget_->revise(config_.config.train.decay_steps, step);
+}
+
+void RunLength::follow_step(std::int64_t step) {
+  if (!budget_) return;
+  budget_->follow_step(clock_.agreed(clock_.seconds()));
+  budget_->revise(config_.config.train.decay_steps, step);
+}
+
+void RunLength::follow(double ClosingSeconds::*part, double spent) {
+  if (budget_) budget_->follow(part, clock_.agreed(spent), clock_.agreed(clock_.seconds()));
+}
+
+double RunLength::seconds_for_evaluation(bool last) const {
+  return budget_ ? budget_->seconds_for_evaluation(last) : std::numeric_limits<double>::infinity();
 }
 
 void RunLength::limit_evaluations(std::int64_t eval_iters) {
   config_.config.eval.eval_iters = eval_iters;
   config_.origin[evaluations_key] = seconds_key;
-}
-
-std::optional<double> RunLength::expected_seconds(PaceMeter& meter, std::int64_t step) {
-  if (step >= steps()) return std::nullopt;
-  try {
-    if (!pace_) pace_ = meter.measure(step, plan_seconds, steps() - step);
-    return seconds_of_steps(steps() - step, *pace_, config_.config.eval.eval_interval);
-  } catch (const Interrupted&) {
-    return std::nullopt;
-  }
-}
-
-/// What is left of train.max_seconds, without the time set aside for the closing work.
-double RunLength::seconds_left() const {
-  const double most = config_.config.train.max_seconds;
-  return most - clock_.seconds() - seconds_kept_for(closing_, pace(), most);
-}
-
-bool RunLength::has_time_for(double seconds, std::int64_t step) const {
-  if (config_.config.train.max_seconds == 0 || step == 0) return true;
-  return clock_.agreed(seconds <= seconds_left());
-}
-
-bool RunLength::has_time_for_step(std::int64_t step) const {
-  const Pace expected = pace();
-  return has_time_for(expected.seconds_per_step + expected.seconds_per_evaluation + expected.seconds_per_save, step);
-}
-
-bool RunLength::has_time_for_evaluation(std::int64_t step) const {
-  const Pace expected = pace();
-  return has_time_for(expected.seconds_per_evaluation + expected.seconds_per_save, step);
-}
-
-void RunLength::follow_step(double seconds) {
-  if (pace_)
-    pace_->seconds_per_step += (seconds - pace_->seconds_per_step) / 8;  // so that one slow step does not end a run
-}
-
-void RunLength::follow_evaluation(double seconds) {
-  if (pace_) pace_->seconds_per_evaluation = seconds;
-}
-
-void RunLength::follow_save(double seconds) {
-  if (pace_) pace_->seconds_per_save = seconds;
 }
 
 }  // namespace chargpt

@@ -1,9 +1,8 @@
-// How long a run is: the shortest of max_iters, max_epochs and max_seconds becomes one number of steps, once, before
-// the first of them; after that only the clock is read. Knows no model, no loss and no file.
+// How long a run is: the shortest of max_iters and max_epochs becomes one number of steps before the first of them, and
+// max_seconds, where it is shorter, another one while the run goes on. Knows no model, no loss and no file.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,7 +10,7 @@
 #include "config/config.h"
 #include "config/load.h"
 #include "train/emitter.h"
-#include "train/pace.h"
+#include "train/time_budget.h"
 
 namespace chargpt {
 
@@ -29,13 +28,13 @@ std::vector<std::string> length_limits(const ResolvedConfig& resolved);
 /// Whether a run resumed from a checkpoint with options `earlier` keeps its settled max_iters: no limit was changed.
 bool keeps_length(const TrainConfig& now, const TrainConfig& earlier);
 
-/// A length that another run with the same options has already settled: what max_seconds comes to.
+/// What max_seconds has come to in another run with the same options, which is replayed whatever the clock says.
 struct SettledLength {
-  std::int64_t max_iters = 0;   ///< 0: none has
+  Integers decay_steps{};       ///< empty: there is none
   std::int64_t eval_iters = 0;  ///< eval.eval_iters of that run
 };
 
-/// Whether only a measurement can tell the number of steps.
+/// Whether train.max_seconds is among them: then only the clock can tell the number of steps.
 bool needs_pace(const std::vector<std::string>& limits);
 
 /// The origin of what max_seconds has settled.
@@ -57,56 +56,46 @@ std::int64_t steps_of_epochs(const Config& config, std::int64_t train_tokens);
 /// The length of one run: its config with the number of steps settled, and what of train.max_seconds is left.
 class RunLength {
  public:
-  /// `asked`: the options as they were given. What needs no measuring is settled at once. Error usage as
-  /// steps_of_epochs. `clock` must outlive it.
-  RunLength(ResolvedConfig asked, std::int64_t train_tokens, ClosingWork closing, SettledLength known,
-            const RunClock& clock);
+  /// `asked`: the options as they were given. Error usage as steps_of_epochs. `clock` must outlive it.
+  RunLength(ResolvedConfig asked, std::int64_t train_tokens, SettledLength known, const RunClock& clock);
   RunLength(const RunLength&) = delete;
   RunLength& operator=(const RunLength&) = delete;
 
-  /// The same for a run that goes on: it keeps its length unless a limit was changed.
+  /// The same for a run that goes on: it keeps its length, and what was decided of it, unless a limit was changed.
   void resume(const TrainConfig& earlier);
-  bool settled() const { return limits_.empty(); }
-  /// Settles what needs measuring, for a run of `step` finished steps. Returns a notice, or nothing. Interrupted if
-  /// the run is to stop: then nothing is settled.
-  std::string settle(PaceMeter& meter, std::int64_t step);
 
   const ResolvedConfig& asked() const { return asked_; }
-  /// With the length settled: max_iters, and eval.eval_iters if evaluations would take too much of max_seconds.
-  /// Its address stays the same.
+  /// With the length settled: max_iters, train.decay_steps under train.max_seconds, and eval.eval_iters if evaluations
+  /// would take too much of it. Its address stays the same.
   const ResolvedConfig& config() const { return config_; }
-  std::int64_t steps() const { return config_.config.train.max_iters; }
+  /// As far as is known: under train.max_seconds the last step planned.
+  std::int64_t steps() const;
 
-  /// Seconds for the steps after `step`, measured if not done yet; none if there are none or measuring was called off.
-  std::optional<double> expected_seconds(PaceMeter& meter, std::int64_t step);
-  /// Whether train.max_seconds leaves time for another step with an evaluation and a save after it. The first step is
-  /// taken in any case.
-  bool has_time_for_step(std::int64_t step) const;
-  /// The same for an evaluation and a save alone.
-  bool has_time_for_evaluation(std::int64_t step) const;
-
-  /// As it was measured, and as it has been since; all 0 before.
-  Pace pace() const { return pace_.value_or(Pace{}); }
-  void follow_step(double seconds);
-  void follow_evaluation(double seconds);
-  void follow_save(double seconds);
+  /// Whether train.max_seconds decides how many steps there are; if not, the functions below do nothing.
+  bool by_clock() const { return budget_.has_value(); }
+  /// Before the first step of a process, with `step` done: see TimeBudget.
+  void expect(double seconds_per_step, const ClosingSeconds& closing, std::int64_t step);
+  void follow_step(std::int64_t step);
+  void follow(double ClosingSeconds::*part, double spent);
+  /// Whether time was up before the planned steps were done.
+  bool cut() const { return budget_ && budget_->cut(); }
+  /// For an evaluation after `step`, before the last.
+  bool has_time_on_the_way(std::int64_t step) const { return !budget_ || budget_->has_time_on_the_way(steps() - step); }
+  /// Infinite where there is no train.max_seconds.
+  double seconds_for_evaluation(bool last) const;
+  /// From here on evaluations score no more than so many batches.
+  void limit_evaluations(std::int64_t eval_iters);
 
  private:
-  void settle_what_needs_no_pace();
-  void settle_limits(const std::function<std::int64_t()>& steps_of_max_seconds);
-  std::int64_t measured_steps(PaceMeter& meter, std::int64_t step, std::string& notice);
-  void measure(PaceMeter& meter, std::int64_t step);
-  void limit_evaluations(std::int64_t eval_iters);
-  double seconds_left() const;
-  bool has_time_for(double seconds, std::int64_t step) const;
+  void settle();
+  void start_budget();
+  std::int64_t most_steps() const;
 
   ResolvedConfig asked_, config_;
-  std::vector<std::string> limits_;  ///< until they have settled the length
   std::int64_t train_tokens_;
-  ClosingWork closing_;
   SettledLength known_;
   const RunClock& clock_;
-  std::optional<Pace> pace_;
+  std::optional<TimeBudget> budget_;
 };
 
 }  // namespace chargpt

@@ -52,7 +52,7 @@ std::int64_t checked_memory(const Config& config, const Corpus& corpus, const to
   }
   check_memory(config, run, physical_memory());
   constexpr std::int64_t first_operations = 14'000'000;  // what they touch of LibTorch's code, measured
-  return resident_memory() + first_operations + training + options.closing.memory;
+  return resident_memory() + first_operations + training + options.memory_after_run;
 }
 
 }  // namespace
@@ -62,8 +62,9 @@ struct Trainer::Impl {
   Impl(ResolvedConfig config, Corpus corpus_in, const TrainerOptions& options);
 
   void resume_from(const Checkpoint& checkpoint);
-  void settle_length();
-  void take_length();
+  void guess_pace();
+  double seconds_per_window();
+  std::optional<double> measured_seconds();
   void begin_patience_anew();
   PlanEvent plan(bool measure);
   void announce();
@@ -71,9 +72,10 @@ struct Trainer::Impl {
   Ending run_to_end();
   StepEvent step();
   std::optional<Ending> reason_to_end() const;
-  bool evaluates_at(Ending ending) const;
   void evaluate();
+  EvaluationLosses scored();
   std::optional<SampleEvent> sample();
+  void limit_evaluations(double part);
   void evaluate_and_save();
   void save();
   void save_or_notice();
@@ -96,7 +98,6 @@ struct Trainer::Impl {
   EventEmitter emitter;
   Learner learner;
   Evaluator evaluator;
-  PaceMeter meter;
   TrainingFolder folder;
   Saver saver;
   NonfinitePolicy policy;
@@ -104,6 +105,8 @@ struct Trainer::Impl {
   std::optional<PlanEvent> planned;
   std::int64_t evaluated_step = RunProgress::no_step;
   bool stop_agreed = false;  ///< of several ranks
+  bool pace_guessed = false;
+  double saving_seconds = 0;  ///< of the last save
 };
 
 Trainer::Impl::Impl(ResolvedConfig config, Corpus corpus_in, const TrainerOptions& options)
@@ -113,12 +116,11 @@ Trainer::Impl::Impl(ResolvedConfig config, Corpus corpus_in, const TrainerOption
       corpus(std::move(corpus_in)),
       memory_bytes(checked_memory(config.config, corpus, device, threads, options)),
       clock(options.clock, options.process_started, ranks),
-      length(std::move(config), corpus.train().size(), options.closing, options.settled, clock),
+      length(std::move(config), corpus.train().size(), options.settled, clock),
       stop(options.stop),
       emitter(clock, state, ranks.alone() ? stop : nullptr),  // several ranks end a step together, or not at all
       learner(settings(), corpus, device, options.engine, ranks),
       evaluator(settings(), corpus, learner, emitter),
-      meter(settings(), corpus.vocabulary().size(), learner, evaluator, clock, emitter),
       folder(options.run, emitter),
       saver(folder, length.config(), corpus.vocabulary(), learner, emitter),
       policy(learner, state, folder, saver, emitter) {
@@ -145,19 +147,10 @@ void Trainer::Impl::resume_from(const Checkpoint& checkpoint) {
   for (const std::string& line : changed_options(earlier, asked)) notices.push_back("changed: " + line);
   if (asked.train.patience != earlier.train.patience) begin_patience_anew();
   length.resume(earlier.train);
-  if (length.settled()) take_length();
-}
-
-void Trainer::Impl::settle_length() {
-  if (length.settled()) return;
-  if (const std::string line = length.settle(meter, state.step); !line.empty()) notices.push_back(line);
-  take_length();
-}
-
-/// More steps than planned give the run time to improve again.
-void Trainer::Impl::take_length() {
-  if (length.steps() > state.max_iters) begin_patience_anew();
+  if (length.by_clock() ? asked.train.max_seconds > earlier.train.max_seconds : length.steps() > state.max_iters)
+    begin_patience_anew();  // more steps give the run time to improve again
   state.max_iters = length.steps();
+  pace_guessed = false;
 }
 
 void Trainer::Impl::begin_patience_anew() {
@@ -166,20 +159,77 @@ void Trainer::Impl::begin_patience_anew() {
   if (settings().train.patience > 0) notices.emplace_back("patience starts over");
 }
 
+/// Of a forward pass: the second, as the first warms up.
+double Trainer::Impl::seconds_per_window() {
+  evaluator.score_some();
+  const double begun = clock.now();
+  const std::int64_t windows = evaluator.score_some();
+  return (clock.now() - begun) / static_cast<double>(windows);
+}
+
+/// Until the run's own steps and evaluations tell, under max_seconds.
+void Trainer::Impl::guess_pace() {
+  if (!length.by_clock() || pace_guessed) return;
+  constexpr double bytes_saved_per_second = 5e8;
+  const TrainConfig& train = settings().train;
+  const double per_window = seconds_per_window();
+  const double windows = static_cast<double>(train.batch_size * train.gradient_accumulation_steps);
+  const double saved =
+      static_cast<double>(disk_estimate(settings(), corpus.vocabulary().size(), learner.arena.numel())) /
+      static_cast<double>(train.keep + 1);
+  length.expect(passes_of_step * windows * per_window,
+                {.evaluation = per_window * static_cast<double>(evaluator.windows_scored()),
+                 .save = saved / bytes_saved_per_second},
+                state.step);
+  state.max_iters = length.steps();
+  pace_guessed = true;
+  if (clock.seconds() >= train.max_seconds)
+    notices.push_back(line_of("train.max_seconds = ", train.max_seconds, " leaves no time to train: ", clock.seconds(),
+                              " s had passed before the first step"));
+}
+
+/// For the steps to come; none if there are none or the run is to stop. The first of those timed warms up.
+std::optional<double> Trainer::Impl::measured_seconds() {
+  constexpr double enough = 0.3;
+  const auto steps = static_cast<double>(state.max_iters - state.step);
+  const auto evaluations = std::floor(steps / static_cast<double>(settings().eval.eval_interval)) + 2;
+  std::int64_t made = 0, timed = 0;
+  double spent = 0;
+  try {
+    while (static_cast<double>(made) < steps && spent < enough) {
+      if (made == 1) spent = 0, timed = 0;
+      const double begun = clock.now();
+      learner.make_step(state.step + made, state.step + made + 1, emitter.heartbeat("measuring"));
+      synchronize(learner.device);
+      spent += clock.now() - begun;
+      ++made, ++timed;
+    }
+    if (made == 0) return std::nullopt;
+    return steps * spent / static_cast<double>(timed) +
+           evaluations * seconds_per_window() * static_cast<double>(evaluator.windows_scored());
+  } catch (const Interrupted&) {
+    return std::nullopt;
+  }
+}
+
 PlanEvent Trainer::Impl::plan(bool measure) {
-  settle_length();
+  guess_pace();
   PlanEvent event = plan_of(length.config(), corpus, learner, state);
   event.run = folder.known_path().string();
   event.memory_bytes = memory_bytes;
   event.notices.insert(event.notices.begin(), notices.begin(), notices.end());
-  if (measure) event.seconds = length.expected_seconds(meter, state.step);
+  if (measure) event.seconds = measured_seconds();
+  if (length.by_clock()) {
+    const double left = std::max(0.0, settings().train.max_seconds - clock.seconds());
+    event.seconds = std::min(left, event.seconds.value_or(left));
+  }
   planned = event;
   return event;
 }
 
 void Trainer::Impl::announce() {
   folder.open();
-  const PlanEvent event = planned ? *planned : plan(/*measure=*/true);
+  const PlanEvent event = planned ? *planned : plan(/*measure=*/false);
   emitter.emit(event);
   for (const std::string& line : event.notices) emitter.notice(line);
 }
@@ -193,9 +243,9 @@ Ending Trainer::Impl::run_to_end() {
     policy.before_first_step();
     while (!(ending = reason_to_end())) {
       step();
-      if (evaluation_due()) evaluate_and_save();
+      if (evaluation_due() && (reason_to_end() || length.has_time_on_the_way(state.step))) evaluate_and_save();
     }
-    if (evaluated_step != state.step && evaluates_at(*ending)) evaluate();
+    if (evaluated_step != state.step && *ending != Ending::stopped) evaluate();
   } catch (const Interrupted&) {
     ending = Ending::stopped;
   }
@@ -214,10 +264,11 @@ StepEvent Trainer::Impl::step() {
   const double rate = learning_rate_at(settings().train, state.step);
   ++state.step;
   const double spent = clock.now() - begun;
-  length.follow_step(spent);
   state.training_seconds += spent;
   state.seconds = clock.seconds();
   state.val_loss = state.averaged_val_loss = infinite;  // not evaluated here
+  length.follow_step(state.step);
+  if (!length.cut()) state.max_iters = length.steps();
   const StepEvent event{.step = state.step,
                         .max_iters = state.max_iters,
                         .loss = result.loss,
@@ -232,28 +283,21 @@ StepEvent Trainer::Impl::step() {
 
 std::optional<Ending> Trainer::Impl::reason_to_end() const {
   const std::int64_t patience = settings().train.patience;
+  if (length.cut()) return Ending::seconds;
   if (state.step >= state.max_iters) return Ending::finished;
   if (patience > 0 && state.evals_without_improvement >= patience) return Ending::patience;
   if (stopped()) return Ending::stopped;
-  if (!length.has_time_for_step(state.step)) return Ending::seconds;
   return std::nullopt;
-}
-
-/// When time is up for steps, there may still be some for an evaluation.
-bool Trainer::Impl::evaluates_at(Ending ending) const {
-  return ending == Ending::finished || (ending == Ending::seconds && length.has_time_for_evaluation(state.step));
 }
 
 /// If called off on the way, it leaves nothing behind: a resumed run does it again.
 void Trainer::Impl::evaluate() {
   folder.check();  // without it there is no point in going on
-  const double begun = clock.now();
-  EvaluationLosses losses = evaluator.evaluate();
-  if (policy.takes_back(losses.val)) losses = evaluator.evaluate();
+  EvaluationLosses losses = scored();
+  if (policy.takes_back(losses.val)) losses = scored();
   const std::optional<SampleEvent> text = std::isfinite(losses.val) ? sample() : std::nullopt;
   record_losses(state, losses);
   evaluated_step = state.step;
-  length.follow_evaluation(clock.now() - begun);
   emitter.emit(EvalEvent{.step = state.step,
                          .train_loss = losses.train,
                          .val_loss = losses.val,
@@ -267,10 +311,59 @@ void Trainer::Impl::evaluate() {
   if (text) emitter.emit(*text);
 }
 
+namespace {
+
+/// Thrown where an evaluation would take too long: what is left of it, as a part, fits.
+struct TooSlow {
+  double part = 0;
+};
+
+}  // namespace
+
+/// One that would take too long, by its own pace so far, is begun again on a part of the windows.
+EvaluationLosses Trainer::Impl::scored() {
+  double most = length.seconds_for_evaluation(/*last=*/state.step > 0 && reason_to_end().has_value());
+  for (;;) {
+    const double begun = clock.now();
+    const Heartbeat watch = [&](double part) {
+      constexpr double soonest = 0.1, latest = 0.5, planned = 0.8;  // the first windows are cold
+      const double spent = clock.agreed(clock.now() - begun);
+      if (part == 0 || part >= latest || spent < soonest * most || spent < part * most) return;
+      most -= spent;
+      throw TooSlow{planned * std::max(0.0, most) * part / spent};
+    };
+    const bool can_be_shorter = std::isfinite(most) && evaluator.val_windows() > settings().train.batch_size;
+    try {
+      const EvaluationLosses losses = evaluator.evaluate(can_be_shorter ? watch : Heartbeat());
+      length.follow(&ClosingSeconds::evaluation, clock.now() - begun);
+      return losses;
+    } catch (const TooSlow& slow) {
+      limit_evaluations(slow.part);
+    }
+  }
+}
+
+void Trainer::Impl::limit_evaluations(double part) {
+  const std::int64_t before = evaluator.val_windows(), batch = settings().train.batch_size;
+  const double splits = learner.averages.any() ? 3 : 2;  // of as many windows each
+  const double batches = part * static_cast<double>(evaluator.windows_scored()) / splits / static_cast<double>(batch);
+  const std::int64_t fewer =
+      std::max<std::int64_t>(1, std::min(static_cast<std::int64_t>(batches), before / batch / 2));
+  length.limit_evaluations(fewer);
+  emitter.notice(line_of("an evaluation of ", before, " windows takes too much of train.max_seconds = ",
+                         settings().train.max_seconds, ": from here on ", evaluator.val_windows(), " are scored"));
+}
+
+/// None where the last evaluation has left no time for it.
 std::optional<SampleEvent> Trainer::Impl::sample() {
-  if (settings().eval.sample_tokens == 0 || !ranks.first()) return std::nullopt;
-  return SampleEvent{state.step, sample_text(*learner.model, corpus.vocabulary(), state.start_symbol, settings(),
-                                             emitter.heartbeat("sampling"))};
+  if (settings().eval.sample_tokens == 0 || length.seconds_for_evaluation(/*last=*/true) < 0) return std::nullopt;
+  const double begun = clock.now();
+  std::optional<SampleEvent> event;
+  if (ranks.first())
+    event = {state.step, sample_text(*learner.model, corpus.vocabulary(), state.start_symbol, settings(),
+                                     emitter.heartbeat("sampling"))};
+  length.follow(&ClosingSeconds::sample, clock.now() - begun);
+  return event;
 }
 
 /// The loss of guessing, near ln V, is not worth a checkpoint, unless a rollback may return to it.
@@ -284,10 +377,11 @@ void Trainer::Impl::evaluate_and_save() {
 void Trainer::Impl::save() {
   policy.check_weights();
   const double begun = clock.now();
-  emitter.work("saving", length.pace().seconds_per_save > 0.5 ? WorkEvent::no_parts : 0);
+  emitter.work("saving", saving_seconds > 0.5 ? WorkEvent::no_parts : 0);
   state.seconds = clock.seconds();
   saver.save(state);
-  length.follow_save(clock.now() - begun);
+  saving_seconds = clock.now() - begun;
+  length.follow(&ClosingSeconds::save, saving_seconds);
 }
 
 /// There will be another save.
@@ -345,16 +439,13 @@ Ending Trainer::run() {
 }
 
 StepEvent Trainer::step() {
-  impl_->settle_length();
+  impl_->guess_pace();
   impl_->policy.before_first_step();
   return impl_->step();
 }
 
 const RunState& Trainer::state() const {
   return impl_->state;
-}
-Pace Trainer::pace() const {
-  return impl_->length.pace();
 }
 EndEvent Trainer::ended() const {
   return impl_->end_event();

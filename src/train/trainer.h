@@ -29,8 +29,8 @@ struct TrainerOptions {
   double process_started = 0;          ///< seconds on the clock, for `seconds` from process start; 0: now
   std::string program_version;         ///< kept in checkpoints
   std::function<double()> clock = {};  ///< seconds; empty: the steady clock
-  ClosingWork closing = {};            ///< what the caller does after run(), within train.max_seconds
-  SettledLength settled = {};          ///< what train.max_seconds comes to, if known: then nothing is measured
+  std::int64_t memory_after_run = 0;   ///< bytes that the caller needs at most beside what the run holds to its end
+  SettledLength settled = {};          ///< what train.max_seconds comes to, if known
   /// The processes that train the run together; null: this one alone. All have the same config, text and checkpoint;
   /// rank 0 alone has a run folder and listeners. It must outlive the trainer.
   Communicator* ranks = nullptr;
@@ -52,16 +52,16 @@ class Trainer {
 
   void add_listener(std::shared_ptr<Listener> listener);
 
-  /// Sizes, epochs, memory, disk; `seconds` only if `measure`: from a few steps, after which weights and moments are
-  /// put back. Settles the run's length (see train/run_length.h); with max_seconds that needs the measurement in any
-  /// case, and throws Interrupted if `stop` is set meanwhile.
+  /// Sizes, epochs, memory, disk; under train.max_seconds steps and epochs are guessed from a few windows scored.
+  /// `measure`: seconds too, from steps that are made and not undone: the trainer is of no use for a training then.
   PlanEvent plan(bool measure);
   /// Until max_iters, patience, max_seconds or stop. Emits the plan, evaluates at step 0 (that is saved only where a
   /// rollback may return to it), evaluates and saves every eval_interval and at the end; a stop saves without
   /// evaluating, and what it has dropped is done again, to the same bits, when the run goes on. At least one step is
-  /// taken, however few the seconds. A save that fails on the way is a notice, at the end an Error. Error diverged,
-  /// naming the last good checkpoint, if loss or gradient is not finite; weights that are not finite are never saved.
-  /// Emits why it ended.
+  /// taken, however few the seconds. Under max_seconds an evaluation that would take more than a tenth of them, or
+  /// beyond their end, scores a part of the windows. A save that fails on the way is a notice, at the end an Error.
+  /// Error diverged, naming the last good checkpoint, if loss or gradient is not finite; weights that are not finite
+  /// are never saved. Emits why it ended.
   Ending run();
   /// One step; nothing is evaluated or saved. If train.on_nonfinite says so, a step whose loss or gradient is not
   /// finite is skipped, or weights and moments go back to those of the last evaluation (of step 0 before that);
@@ -72,8 +72,6 @@ class Trainer {
   const RunState& state() const;
   /// Why run() ended.
   EndEvent ended() const;
-  /// As it was measured, and as it has been since; all 0 before.
-  Pace pace() const;
   /// Since process start, over all processes.
   double seconds() const;
   const ResolvedConfig& config() const;

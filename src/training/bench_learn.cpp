@@ -32,7 +32,8 @@ std::optional<std::int64_t> settled_by_seconds(const fs::path& first_run) {
   const fs::path path = first_run / "config.json";
   if (!fs::exists(path, ignored)) return std::nullopt;
   const TrainConfig train = parse_config(read_file(path), path.string(), first_run).config.train;
-  return train.max_seconds > 0 ? std::optional(train.max_iters) : std::nullopt;
+  if (train.max_seconds == 0 || train.decay_steps.empty()) return std::nullopt;
+  return train.decay_steps.back();
 }
 
 std::vector<std::string> training_command(const LearnArguments& arguments, std::size_t index, std::int64_t seed,

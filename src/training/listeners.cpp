@@ -17,13 +17,18 @@ namespace chargpt {
 
 namespace {
 
-/// RUN/config.json as the run really goes: written with the plan, once a length in seconds has become one in steps.
+/// RUN/config.json as the run really goes: under train.max_seconds its length is decided on the way.
 class ConfigWriter : public Listener {
  public:
   ConfigWriter(const Trainer& trainer, std::filesystem::path path) : trainer_(trainer), path_(std::move(path)) {}
-  void on(const PlanEvent&) override { write_file_atomically(path_, json_text(to_json(trainer_.config()))); }
+  void on(const PlanEvent&) override { write(); }
+  void on(const CheckpointEvent&) override {
+    if (trainer_.config().config.train.max_seconds > 0) write();
+  }
 
  private:
+  void write() const { write_file_atomically(path_, json_text(to_json(trainer_.config()))); }
+
   const Trainer& trainer_;
   std::filesystem::path path_;
 };

@@ -1,4 +1,4 @@
-// What a training ends with: figures, baselines and a sample of its best checkpoint, within train.max_seconds.
+// What a training ends with: figures, baselines and a sample of its best checkpoint.
 #pragma once
 
 #include <filesystem>
@@ -8,13 +8,11 @@
 
 namespace chargpt {
 
-/// What print_result() will do, so that a run of train.max_seconds leaves time for it; baselines are included only if
-/// they take no more than a tenth of those seconds, estimated from a piece of the text.
-ClosingWork work_after_a_run(const Config& config, const Corpus& corpus);
+/// Bytes at most that print_result() needs beside those of the run.
+std::int64_t memory_of_result(const Config& config, const Corpus& corpus);
 
-/// Figures of the best checkpoint on the validation split, on stdout and in RUN/figures.json. What does not fit into
-/// train.max_seconds is left to `chargpt eval`, with a note. Throws Stopped if a signal came meanwhile: the run itself
-/// is whole.
+/// Figures of the best checkpoint on the validation split, on stdout and in RUN/figures.json. Throws Stopped if a
+/// signal came meanwhile: the run itself is whole.
 void print_result(const Trainer& trainer, const std::filesystem::path& run, const TrainingArguments& arguments,
                   ProgressPrinter& progress);
 

@@ -151,10 +151,9 @@ void copy_history(const std::filesystem::path& from, const std::filesystem::path
 void resume_with_first(const Arguments& arguments, const Checkpoint& checkpoint, const ResolvedConfig& config,
                        FoundText text, Together& together) {
   TrainerOptions options = options_to_resume(trainer_options(arguments, {}, together), checkpoint.state);
-  options.closing = work_after_a_run(config.config, text.corpus);
+  options.memory_after_run = memory_of_result(config.config, text.corpus);
   Trainer trainer(config, std::move(text.corpus), options);
   trainer.resume_from(checkpoint);
-  trainer.plan(/*measure=*/true);
   train_to_end(trainer, {}, arguments, checkpoint.state.step, together);
 }
 
@@ -169,10 +168,9 @@ void train_branch(const Arguments& arguments, const std::filesystem::path& run, 
   if (!together.first()) return resume_with_first(arguments, branch.from, branch.config, std::move(text), together);
   NewRun folder(branch.folder.string(), branch.config.config.name, /*overwrite=*/false);
   TrainerOptions options = options_to_resume(trainer_options(arguments, folder.path(), together), branch.from.state);
-  options.closing = work_after_a_run(branch.config.config, text.corpus);
+  options.memory_after_run = memory_of_result(branch.config.config, text.corpus);
   Trainer trainer(branch.config, std::move(text.corpus), options);
   trainer.resume_from(branch.from);
-  trainer.plan(/*measure=*/true);  // settles the length
   folder.begin();
   log_note(branch.reason);
   copy_history(run, folder.path(), step);  // first: wherever there is a checkpoint, there are the rows up to it
@@ -204,7 +202,7 @@ void resume(const Arguments& arguments, Together& together) {
   remove_unfinished_files(run);
   mark_run(run);
   TrainerOptions options = options_to_resume(trainer_options(arguments, run, together), checkpoint.state);
-  options.closing = work_after_a_run(config.config, text.corpus);
+  options.memory_after_run = memory_of_result(config.config, text.corpus);
   Trainer trainer(config, std::move(text.corpus), options);
   trainer.resume_from(checkpoint);
   tell(keep_text(run, trainer.corpus()));

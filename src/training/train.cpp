@@ -1,4 +1,5 @@
 // `chargpt train [CONFIG]`: a new run, from a config to figures and a sample.
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -15,6 +16,7 @@
 #include "run/run_folder.h"
 #include "run/run_name.h"
 #include "train/evaluator.h"
+#include "training/chosen_config.h"
 #include "training/commands.h"
 #include "training/result.h"
 #include "training/training.h"
@@ -23,9 +25,12 @@ namespace chargpt {
 
 namespace {
 
+constexpr const char* default_preset = "default";
+
 struct Arguments : TrainingArguments {
-  std::string preset = "default", run, init_from;
+  std::string preset, run, init_from;  ///< preset empty: none was given
   bool overwrite = false, dry_run = false;
+  double minutes = 0;  ///< 0: not given
 };
 
 /// What nanoGPT's init_from takes.
@@ -67,7 +72,7 @@ nlohmann::ordered_json to_json(const PlanEvent& plan) {
 void print_plan(const Arguments& arguments, const ResolvedConfig& config, Corpus corpus, const Together& together) {
   const std::string split = split_notice(corpus, check_split(corpus));
   TrainerOptions options = trainer_options(arguments, {}, together);
-  options.closing = work_after_a_run(config.config, corpus);
+  options.memory_after_run = memory_of_result(config.config, corpus);
   Trainer trainer(config, std::move(corpus), options);
   if (!arguments.init_from.empty()) start_from(trainer, arguments);
   PlanEvent plan = trainer.plan(/*measure=*/true);
@@ -84,11 +89,36 @@ void print_plan(const Arguments& arguments, const ResolvedConfig& config, Corpus
 /// A rank beside rank 0, which has the run folder.
 void train_with_first(const Arguments& arguments, const ResolvedConfig& config, Corpus corpus, Together& together) {
   TrainerOptions options = trainer_options(arguments, {}, together);
-  options.closing = work_after_a_run(config.config, corpus);
+  options.memory_after_run = memory_of_result(config.config, corpus);
   Trainer trainer(config, std::move(corpus), options);
   if (!arguments.init_from.empty()) start_from(trainer, arguments);
-  trainer.plan(/*measure=*/true);
   train_to_end(trainer, {}, arguments, std::nullopt, together);
+}
+
+/// The options that were given; --minutes is another word for --max_seconds.
+std::vector<Override> given_options(const Arguments& arguments) {
+  std::vector<Override> given = arguments.config.overrides();
+  if (arguments.minutes == 0) return given;
+  for (const Override& option : given)
+    if (named_option(option.key).name == "max_seconds")
+      throw Error(ExitCode::usage, "--minutes and --max_seconds exclude each other; give one");
+  given.push_back(seconds_of(arguments.minutes));
+  return given;
+}
+
+/// What --minutes without a CONFIG trains on the text that `config` has chosen; options that were given hold.
+void choose_shape(const Arguments& arguments, ResolvedConfig& config, std::int64_t train_tokens) {
+  const ChosenConfig chosen = chosen_config(arguments.minutes, train_tokens);
+  std::vector<Override> settings = given_options(arguments);
+  const auto is_passes = [](const Override& given) { return named_option(given.key).name == "max_epochs"; };
+  if (std::ranges::none_of(settings, is_passes)) settings.push_back(chosen.passes);
+  ResolvedConfig other = load_config(chosen.preset, settings);
+  other.config.data = config.config.data;
+  for (auto& [key, origin] : other.origin)
+    if (key.starts_with("data.")) origin = config.origin.at(key);
+  config = std::move(other);
+  check_model(config);
+  log_note(chosen.why);
 }
 
 void train(const Arguments& arguments, Together& together) {
@@ -97,11 +127,14 @@ void train(const Arguments& arguments, Together& together) {
                 "--overwrite needs --run DIR, the folder to start over in; without one the run gets a "
                 "new folder");
   if (arguments.dry_run) refuse_occupied(arguments.run, arguments.overwrite);
-  ResolvedConfig config = load_config(arguments.preset, arguments.config.overrides());
+  const bool chooses = arguments.preset.empty() && arguments.minutes > 0;
+  ResolvedConfig config =
+      load_config(arguments.preset.empty() ? default_preset : arguments.preset, given_options(arguments));
   check_model(config);
   choose_text(config);
   together.refuse_standard_input(config.config);
   Corpus corpus = load_training_corpus(config, arguments.output);
+  if (chooses) choose_shape(arguments, config, corpus.train().size());
   check_splits(corpus, config.config.model.block_size);
   limit_evaluations_of_long_split(config, corpus.val().size());
   together.check_same(config, corpus);
@@ -112,10 +145,9 @@ void train(const Arguments& arguments, Together& together) {
   tell(split_notice(corpus, check_split(corpus)));
   NewRun run(arguments.run, config.config.name, arguments.overwrite);
   TrainerOptions options = trainer_options(arguments, run.path(), together);
-  options.closing = work_after_a_run(config.config, corpus);
+  options.memory_after_run = memory_of_result(config.config, corpus);
   Trainer trainer(config, std::move(corpus), options);
   if (!arguments.init_from.empty()) start_from(trainer, arguments);
-  trainer.plan(/*measure=*/true);  // measured steps need all the memory of the run
   run.begin();
   tell(keep_text(run.path(), trainer.corpus()));
   try {
@@ -137,14 +169,19 @@ void run_train(const Arguments& arguments) {
 void add_train(Options& options) {
   const auto arguments = std::make_shared<Arguments>();
   const Option& config =
-      options.add("CONFIG", arguments->preset, "a preset's name (chargpt configs lists them) or a path");
+      options.add("CONFIG", arguments->preset, "a preset's name (chargpt configs lists them) or a path")
+          .default_text(default_preset);
   options.add("--run", arguments->run, "run folder (default runs/<config>-<n>)");
   options.add("--init_from", arguments->init_from, "start from this run's weights with a fresh optimizer (fine-tuning)")
       .stands_for(run_meant);
   options.flag("--overwrite", arguments->overwrite, "start over in a folder that holds a run");
   options.flag("--dry-run", arguments->dry_run, "print the plan (sizes, epochs, memory, disk, time) and stop");
+  options
+      .add("--minutes", arguments->minutes,
+           "train for so long, as --max_seconds does; without a CONFIG, what suits the time and the size of the text")
+      .positive();
   add_training_arguments(options, *arguments);
-  arguments->config.help_shows(options, config, arguments->preset, config_by_name);
+  arguments->config.help_shows(options, config, default_preset, config_by_name);
   on_parsed(options, arguments, run_train);
 }
 

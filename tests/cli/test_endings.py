@@ -69,20 +69,42 @@ class EndingTest(ProgramTest):
         process.wait()
         self.assertEqual(self.ended("run"), "unknown")
 
-    def test_seconds_are_kept_and_what_does_not_fit_is_left_to_eval(self):
-        outcome = self.succeed("train", *SMALL, "--run", "run", "--max_seconds", "2", "--json")
+    def test_seconds_are_used_the_end_is_evaluated_and_the_rest_does_not_count(self):
+        begun = time.time()
+        outcome = self.succeed("train", *SMALL, "--run", "run", "--max_seconds", "4", "--json")
         self.assertIn(outcome.json["ended"], ("finished", "seconds"))
-        self.assertEqual(json.loads((self.folder / "run/config.json").read_text())["origin"]["train.max_iters"], "train.max_seconds")
-        if "baselines" not in outcome.json:
-            self.assertIn("`chargpt eval run`", outcome.err)
-        self.assertIn("baselines", self.succeed("eval", "run", "--json").json)
+        self.assertIn("follow and do not count", outcome.err)
+        self.assertIn("baselines", outcome.json)
+        rows = self.rows("run")
+        end = rows[-1]
+        self.assertEqual(end["kind"], "end")
+        self.assertLess(end["seconds"], time.time() - begun)
+        last, = [row for row in rows if row["kind"] == "eval" and row["step"] == end["step"]]
+        self.assertIsNotNone(last["val_loss"])
+        config = json.loads((self.folder / "run/config.json").read_text())
+        self.assertEqual(config["origin"]["train.decay_steps"], "train.max_seconds")
+        self.assertEqual(config["train"]["decay_steps"][-1], end["step"])
+        self.assertEqual(self.succeed("resume", "run", "--json").json["checkpoint"], outcome.json["checkpoint"])
+        self.assertEqual(self.rows("run")[-1]["step"], end["step"])
 
     def test_seconds_that_are_over_at_once_make_one_update_and_say_so(self):
         outcome = self.succeed("train", *SMALL, "--run", "run", "--max_seconds", "0.01", "--json")
         self.assertIn("leaves no time to train", outcome.err)
         self.assertIn("ended", outcome.json)
         self.assertEqual(self.rows("run")[-1]["step"], 1)
-        self.assertNotIn("baselines", outcome.json)
+
+    def test_minutes_choose_a_config_where_none_is_given(self):
+        plan = self.succeed("train", "--minutes", "5", "--text", SAMPLE_TEXT, "--dry-run", "--json")
+        self.assertIn("chargpt: chose default (6 layers of width 64, batches of 8 x 128)", plan.err)
+        self.assertEqual(plan.json["config"], "default")
+        self.assertEqual(plan.json["length_set_by"], "train.max_epochs")
+        given = self.succeed("train", "ladder/bigram", "--minutes", "5", "--text", SAMPLE_TEXT, "--dry-run", "--json")
+        self.assertNotIn("chose", given.err)
+        self.assertEqual((given.json["config"], given.json["length_set_by"]), ("ladder/bigram", "train.max_seconds"))
+        wider = self.succeed("train", "--minutes", "5", "--n_embd", "32", "--max_epochs", "3", "--text", SAMPLE_TEXT, "--dry-run", "--json")
+        self.assertAlmostEqual(wider.json["epochs"], 3, places=1)
+        self.assertIn("--minutes and --max_seconds exclude each other",
+                      self.fail_with(2, "train", "--minutes", "1", "--max_seconds", "60"))
 
     def wait_for(self, process, condition):
         deadline = time.time() + 60

@@ -62,6 +62,37 @@ TEST_CASE("the decay ends at lr_decay_iters, or at max_iters where that is 0") {
   CHECK(learning_rate_at(train, 300) > 9e-4);
 }
 
+TEST_CASE("steps of the decay take the place of its length: held up to FROM, then linearly down to LAST") {
+  TrainConfig train = schedule(LrSchedule::linear);
+  train.decay_steps = {800, 1000};
+  CHECK(learning_rate_at(train, 99) == Approx(1e-3 * 100 / 101));
+  CHECK(learning_rate_at(train, 800) == 1e-3);
+  CHECK(learning_rate_at(train, 900) == Approx(5.5e-4));
+  CHECK(learning_rate_at(train, 1000) == 1e-4);
+  CHECK(learning_rate_at(train, 3000) == 1e-4);
+  train.lr_schedule = LrSchedule::cosine;
+  CHECK(learning_rate_at(train, 850) == Approx(1e-4 + 0.85355339059 * 9e-4));
+  train.lr_schedule = LrSchedule::constant;
+  CHECK(learning_rate_at(train, 950) == 1e-3);
+}
+
+TEST_CASE("a later pair of decay steps spreads what is left of the decay up to its own end") {
+  TrainConfig train = schedule(LrSchedule::linear), shorter = train;
+  train.decay_steps = {800, 1000, 900, 950};
+  CHECK(learning_rate_at(train, 850) == Approx(1e-4 + 0.75 * 9e-4));
+  CHECK(learning_rate_at(train, 900) == Approx(1e-4 + 0.5 * 9e-4));
+  CHECK(learning_rate_at(train, 925) == Approx(1e-4 + 0.25 * 9e-4));
+  CHECK(learning_rate_at(train, 950) == 1e-4);
+  shorter.decay_steps = {800, 1000};
+  for (std::int64_t step = 0; step <= 900; ++step)
+    CHECK(learning_rate_at(train, step) == learning_rate_at(shorter, step));
+  train.decay_steps = {800, 1000, 900, 900};  // cut
+  CHECK(learning_rate_at(train, 899) > 5e-4);
+  CHECK(learning_rate_at(train, 901) == 1e-4);
+  train.decay_steps = {800, 1000, 1000, 1200};  // prolonged
+  CHECK(learning_rate_at(train, 1100) == 1e-4);
+}
+
 TEST_CASE("without warm-up the first update has the full rate") {
   TrainConfig train = schedule(LrSchedule::cosine);
   train.warmup_iters = 0;

@@ -1,7 +1,11 @@
 // Why runs end, what a stop drops, and that what was dropped is done again to the same bits.
 #include <torch/types.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "base/heartbeat.h"
+#include "learner/schedule.h"
 #include "small_run.h"
 
 #include "run/checkpoints.h"
@@ -95,25 +99,22 @@ void check_repeats(const ResolvedConfig& config, const std::string& work, std::i
   check_equal_bits(whole.trainer.arena(), second.trainer.arena());
 }
 
-/// Time passes where there is work: so much at each of its beats, and so much more in each of the later updates.
+/// Time passes where there is work: so much at each of its beats, by the step and kind of work.
 class FakeClock : public Listener {
  public:
   using Listener::on;
   void on(const WorkEvent& event) override {
-    *seconds_ += 0.01;
-    if (event.what == "updating" && event.step >= slow_from && event.step != slowed_) *seconds_ += slow;
-    if (event.what == "updating") slowed_ = event.step;
+    if (event.what == "saving") return;
+    *seconds_ += 0.01 * (slower ? slower(event) : 1);
   }
   std::function<double()> look() const {
     return [seconds = seconds_] { return *seconds; };
   }
   double seconds() const { return *seconds_; }
-  std::int64_t slow_from = 1'000'000;
-  double slow = 0;
+  std::function<double(const WorkEvent& event)> slower;
 
  private:
   std::shared_ptr<double> seconds_ = std::make_shared<double>(1000.0);
-  std::int64_t slowed_ = -1;
 };
 
 ResolvedConfig timed_config(double seconds) {
@@ -123,6 +124,17 @@ ResolvedConfig timed_config(double seconds) {
   config.config.eval.eval_interval = 100;
   config.config.eval.sample_tokens = 0;
   return config;
+}
+
+/// Between 0.93 of max_seconds and all of them, and the weights that were saved last evaluated.
+void check_used(SmallRun& run, double spent) {
+  const double share = spent / run.trainer.config().config.train.max_seconds;
+  CHECK(share >= 0.93);
+  CHECK(share <= 1.0);
+  const std::int64_t last = run.trainer.state().step;
+  CHECK(run.recorder->evaluations.back().step == last);
+  CHECK(run.recorder->checkpoints.back().step == last);
+  CHECK(std::isfinite(run.trainer.state().val_loss));
 }
 
 std::unique_ptr<SmallRun> timed_run(const ResolvedConfig& config, const std::shared_ptr<FakeClock>& clock,
@@ -156,13 +168,13 @@ TEST_CASE("an evaluation or a sample that a stop has dropped is done again, with
   check_repeats(config, "evaluating", 10);
 }
 
-TEST_CASE("a stop while the length is measured has begun nothing, and leaves weights as they were") {
+TEST_CASE("a stop before the first step has begun nothing, and leaves weights as they were") {
   const TestFolder folder;
   SmallRun run(timed_config(10), in_folder(folder.path()));
   run.recorder->stop = true;
   std::vector<torch::Tensor> before;
   for (const ParameterGroup& group : run.trainer.arena().groups()) before.push_back(group.values.clone());
-  CHECK_THROWS_AS(run.trainer.plan(true), Interrupted);
+  CHECK_THROWS_AS(run.trainer.plan(false), Interrupted);
   CHECK_THROWS_AS(run.trainer.run(), Interrupted);
   CHECK(list_checkpoints(folder.path()).empty());
   for (std::size_t i = 0; i < before.size(); ++i)
@@ -228,62 +240,155 @@ TEST_CASE("patience is told, stays at its end, and starts over with more steps o
   CHECK(updates_of_resumed(400, 4) == 20);
 }
 
-TEST_CASE(
-    "max_seconds is fixed as a number of steps that end in time, evaluations, saves and what follows counted in") {
+TEST_CASE("max_seconds holds the last step, its evaluation and its save, and the plan is kept with the run") {
   const TestFolder folder;
   const auto clock = std::make_shared<FakeClock>();
-  const double begun = clock->seconds();
-  const ClosingWork closing{.validations = 1, .seconds = 5};
-  TrainerOptions options = in_folder(folder.path());
-  options.closing = closing;
-  const auto run = timed_run(timed_config(60), clock, options);
+  const auto run = timed_run(timed_config(60), clock, in_folder(folder.path()));
   CHECK(run->trainer.run() == Ending::finished);
-  const std::int64_t frozen = run->trainer.config().config.train.max_iters;
-  CHECK(run->trainer.state().step == frozen);
-  CHECK(frozen > 100);
-  const double spent = clock->seconds() - begun;
-  CHECK(spent < 55);
-  CHECK(spent > 50);
-  CHECK(run->trainer.config().origin.at("train.max_iters") == "train.max_seconds");
+  const RunState& state = run->trainer.state();
+  check_used(*run, clock->seconds() - 1000);
+  CHECK(state.step == state.max_iters);
+  CHECK(state.step > 100);
+  const ResolvedConfig& config = run->trainer.config();
+  CHECK(config.origin.at("train.decay_steps") == "train.max_seconds");
+  CHECK(config.config.train.decay_steps.back() == state.step);
+  CHECK(run->recorder->steps.back().lr < 0.01 * config.config.train.learning_rate + config.config.train.min_lr);
   CHECK(run->recorder->evaluations.front().exact);
 
   const Checkpoint checkpoint = last_checkpoint(folder.path());
+  CHECK(checkpoint.config.config.train.decay_steps == config.config.train.decay_steps);
   const auto resumed = timed_run(checkpoint.config, clock, in_folder(folder.path()));
   resumed->trainer.resume_from(checkpoint);
-  CHECK(resumed->trainer.plan(false).max_iters == frozen);
+  CHECK(resumed->trainer.plan(false).max_iters == state.step);
   CHECK(resumed->trainer.run() == Ending::finished);
   CHECK(resumed->recorder->steps.empty());
 }
 
-TEST_CASE("a machine that turns slow ends the run by seconds, evaluated and saved in time") {
+TEST_CASE("a machine that turns slow or fast within the run uses its seconds all the same") {
+  for (const double slower : {0.33, 3.0})
+    for (const std::int64_t from : {20, 300, 700, 1000, 1300}) {
+      INFO(slower << " times slower from step " << from);
+      const TestFolder folder;
+      const auto clock = std::make_shared<FakeClock>();
+      clock->slower = [=](const WorkEvent& event) { return event.step >= from ? slower : 1; };
+      const auto run = timed_run(timed_config(60), clock, in_folder(folder.path()));
+      CHECK(run->trainer.run() == Ending::finished);
+      check_used(*run, clock->seconds() - 1000);
+    }
+}
+
+TEST_CASE("evaluations that turn out slow score a part of the windows, and that is said") {
+  for (const std::int64_t from : {0, 1}) {
+    const TestFolder folder;
+    const auto clock = std::make_shared<FakeClock>();
+    clock->slower = [=](const WorkEvent& event) { return event.what == "evaluating" && event.step >= from ? 30 : 1; };
+    ResolvedConfig config = timed_config(60);
+    config.config.eval.eval_interval = 1'000'000;
+    const Corpus corpus = small_corpus(formula_text(400'000));
+    TrainerOptions options = in_folder(folder.path());
+    options.clock = clock->look();
+    SmallRun run(config, options, corpus);
+    run.trainer.add_listener(clock);
+    CHECK(run.trainer.run() == Ending::finished);
+    check_used(run, clock->seconds() - 1000);
+    CHECK(run.recorder->evaluations.front().exact == (from > 0));
+    CHECK_FALSE(run.recorder->evaluations.back().exact);
+    CHECK(run.recorder->noticed("takes too much of train.max_seconds = 60"));
+    CHECK(last_checkpoint(folder.path()).config.origin.at("eval.eval_iters") == "train.max_seconds");
+  }
+}
+
+TEST_CASE("a run killed in any phase replays what its checkpoint has decided, and its plan repeats its bits") {
+  for (const std::int64_t killed : {150, 350, 750, 1450, 1'000'000}) {  // in warm-up, hold, decay, at the end
+    INFO("killed after step " << killed);
+    const TestFolder folder;
+    const auto clock = std::make_shared<FakeClock>();
+    ResolvedConfig config = timed_config(60);
+    config.config.train.keep = 100;
+    config.config.train.warmup_iters = 200;
+    config.config.train.lr_schedule = LrSchedule::wsd;
+    config.config.train.wsd_decay_fraction = 0.6;
+    {
+      const auto run = timed_run(config, clock, in_folder(folder.path()));
+      clock->slower = [&, recorder = run->recorder](const WorkEvent& event) {
+        if (event.step >= killed) recorder->stop = true;
+        return 1;
+      };
+      run->trainer.run();
+      clock->slower = nullptr;
+    }
+    // A killed run has nothing but its checkpoints of before; the time since the last of them is not known to it.
+    std::vector<std::filesystem::path> checkpoints = list_checkpoints(folder.path());
+    if (killed < 1'000'000)
+      std::erase_if(checkpoints, [&](const auto& path) {
+        std::vector<std::string> notices;
+        return load_checkpoint(path, "last", false, notices).state.step % 100 != 0;
+      });
+    std::vector<std::string> notices;
+    REQUIRE_FALSE(checkpoints.empty());
+    const Checkpoint checkpoint = load_checkpoint(std::ranges::max(checkpoints), "last", true, notices);
+    const TrainConfig before = checkpoint.config.config.train;
+    const auto run = timed_run(checkpoint.config, clock, in_folder(folder.path()));
+    run->trainer.resume_from(checkpoint);
+    CHECK(run->trainer.run() == Ending::finished);
+    if (killed < 1'000'000) check_used(*run, run->trainer.seconds());
+    CHECK(run->recorder->steps.empty() == (killed == 1'000'000));
+    for (std::int64_t step = 0; step < checkpoint.state.step; ++step)
+      REQUIRE(learning_rate_at(run->trainer.config().config.train, step) == learning_rate_at(before, step));
+    TrainerOptions replayed;
+    const Config& plan = run->trainer.config().config;
+    replayed.settled = {.decay_steps = plan.train.decay_steps, .eval_iters = plan.eval.eval_iters};
+    const auto again = timed_run(config, std::make_shared<FakeClock>(), replayed);
+    CHECK(again->trainer.run() == Ending::finished);
+    check_equal_bits(again->trainer.arena(), run->trainer.arena());
+  }
+}
+
+TEST_CASE("the same clock gives the same bits, and a resume in the decay those of the run that went through") {
+  const auto run_with = [](const TestFolder& folder, std::int64_t stop_at, const std::shared_ptr<FakeClock>& clock) {
+    auto run = timed_run(timed_config(30), clock, in_folder(folder.path()));
+    clock->slower = [stop_at, recorder = run->recorder](const WorkEvent& event) {
+      if (event.step == stop_at) recorder->stop = true;
+      return 1;
+    };
+    run->trainer.run();
+    clock->slower = nullptr;
+    return run;
+  };
+  const TestFolder first, second, stopped;
+  const auto clock = std::make_shared<FakeClock>();
+  const auto whole = run_with(first, -1, std::make_shared<FakeClock>());
+  const auto again = run_with(second, -1, std::make_shared<FakeClock>());
+  check_equal_bits(whole->trainer.arena(), again->trainer.arena());
+  CHECK(run_with(stopped, whole->trainer.state().step / 2, clock)->trainer.state().ended == Ending::stopped);
+  const Checkpoint checkpoint = last_checkpoint(stopped.path());
+  const auto resumed = timed_run(checkpoint.config, clock, in_folder(stopped.path()));
+  resumed->trainer.resume_from(checkpoint);
+  CHECK(resumed->trainer.run() == Ending::finished);
+  check_equal_bits(whole->trainer.arena(), resumed->trainer.arena());
+}
+
+TEST_CASE("more seconds than a run had let it go on, at its peak rate again") {
   const TestFolder folder;
   const auto clock = std::make_shared<FakeClock>();
-  const double begun = clock->seconds();
-  clock->slow_from = 20;
-  clock->slow = 0.5;
-  const auto run = timed_run(timed_config(60), clock, in_folder(folder.path()));
-  CHECK(run->trainer.run() == Ending::seconds);
-  CHECK(clock->seconds() - begun < 60);
-  CHECK(clock->seconds() - begun > 58);
-  const RunState& state = run->trainer.state();
-  CHECK(state.step < state.max_iters);
-  CHECK(run->recorder->evaluations.back().step == state.step);
-  CHECK(run->recorder->ends.at(0).ended == Ending::seconds);
-  CHECK(last_checkpoint(folder.path()).state.step == state.step);
-
-  // The seconds are those of all processes together, and more of them go on.
-  const auto again = timed_run(last_checkpoint(folder.path()).config, clock, in_folder(folder.path()));
-  again->trainer.resume_from(last_checkpoint(folder.path()));
-  CHECK(again->trainer.run() == Ending::seconds);
-  CHECK(again->recorder->steps.size() <= 1);  // it takes an update for it to see how slow they are
+  timed_run(timed_config(30), clock, in_folder(folder.path()))->trainer.run();
   ResolvedConfig longer = last_checkpoint(folder.path()).config;
-  longer.config.train.max_seconds = 120;
-  clock->slow = 0;
+  longer.config.train.max_seconds = 60;
   const auto more = timed_run(longer, clock, in_folder(folder.path()));
   more->trainer.resume_from(last_checkpoint(folder.path()));
   CHECK(more->trainer.run() == Ending::finished);
   CHECK(more->recorder->steps.size() > 100);
-  CHECK(more->trainer.state().seconds < 120);
+  check_used(*more, more->trainer.seconds());
+}
+
+TEST_CASE("patience ends a run before its seconds do") {
+  const TestFolder folder;
+  ResolvedConfig config = timed_config(60);
+  config.config.train.learning_rate = config.config.train.min_lr = 0;
+  config.config.train.patience = 3;
+  const auto run = timed_run(config, std::make_shared<FakeClock>(), in_folder(folder.path()));
+  CHECK(run->trainer.run() == Ending::patience);
+  CHECK(run->trainer.state().step == 400);
 }
 
 TEST_CASE("where max_seconds are over before the first update one is made, of a part evaluated, and that is said") {
@@ -301,18 +406,32 @@ TEST_CASE("where max_seconds are over before the first update one is made, of a 
   CHECK(kept.origin.at("eval.eval_iters") == "train.max_seconds");
 }
 
-TEST_CASE("a length that another run has settled is taken as it is") {
+TEST_CASE("a text that the seconds read too often is named before training") {
+  ResolvedConfig config = timed_config(3600);
+  config.config.model.n_embd = 32;
+  const auto run = timed_run(config, std::make_shared<FakeClock>());
+  const PlanEvent plan = run->trainer.plan(false);
+  CHECK(plan.epochs > 100);
+  CHECK(std::ranges::any_of(plan.notices, [](const std::string& line) {
+    return line.find("this run reads its 1080 tokens ") != std::string::npos;
+  }));
+}
+
+TEST_CASE("a plan that another run has settled is taken as it is, whatever the clock says") {
   TrainerOptions options;
-  options.settled = {.max_iters = 17, .eval_iters = 2};
-  const auto run = timed_run(timed_config(60), std::make_shared<FakeClock>(), options);
+  options.settled = {.decay_steps = {10, 20, 15, 17}, .eval_iters = 2};
+  const auto clock = std::make_shared<FakeClock>();
+  clock->slower = [](const WorkEvent&) { return 1000; };
+  const auto run = timed_run(timed_config(60), clock, options);
   CHECK(run->trainer.run() == Ending::finished);
   CHECK(run->trainer.state().step == 17);
   CHECK(run->trainer.config().config.eval.eval_iters == 2);
+  CHECK(run->recorder->steps.back().lr < 5e-3);
 }
 
 TEST_CASE("what may take long tells how far it has come") {
   const TestFolder folder;
   SmallRun run(large_steps(), folder.path());
   run.trainer.run();
-  CHECK(run.recorder->works == std::set<std::string>{"evaluating", "measuring", "sampling", "saving", "updating"});
+  CHECK(run.recorder->works == std::set<std::string>{"evaluating", "sampling", "saving", "updating"});
 }

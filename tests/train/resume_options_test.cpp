@@ -65,6 +65,7 @@ const std::vector<Setting> settings{
     {"train.min_lr", {"5e-3"}},
     {"train.warmup_iters", {"3"}},
     {"train.lr_decay_iters", {"3"}},
+    {"train.decay_steps", {"1,4", "[1,4,2,3]"}},
     {"train.wsd_decay_fraction", {"0.7"}, {{"train.lr_schedule", "wsd", ""}}},
     {"train.weight_decay", {"0"}},
     {"train.beta1", {"0.5"}},
@@ -86,7 +87,7 @@ const std::vector<Setting> settings{
 const std::map<std::string, std::string> without_influence{
     {"data.text", "the corpus is given"},
     {"data.max_symbols", "only refuses texts"},
-    {"train.max_seconds", "the length depends on the clock until it is frozen: length_test.cpp"},
+    {"train.max_seconds", "the length depends on the clock: endings_test.cpp"},
     {"eval.log_interval", "lines of metrics.jsonl alone"},
 };
 

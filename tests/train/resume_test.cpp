@@ -115,21 +115,6 @@ TEST_CASE("a checkpoint holds the moments that the rules keep, and of tables the
   CHECK(has("moment2/transformer.wte.weight"));
 }
 
-TEST_CASE("measuring leaves no trace on tables either") {
-  ResolvedConfig config = small_config();
-  config.config.model.ngram_orders = {3};
-  config.config.model.ngram_rows = {400};
-  config.config.train.groups = {{.match = "ngram",
-                                 .learning_rate = 1e-2,
-                                 .weight_decay = 0,
-                                 .optimizer = UpdateRule::sparse_adam,
-                                 .momentum = 0}};
-  SmallRun measured(config), plain(config);
-  measured.trainer.plan(true);
-  for (int step = 0; step < 3; ++step) CHECK(measured.trainer.step().loss == plain.trainer.step().loss);
-  check_equal_bits(plain.trainer.arena(), measured.trainer.arena());
-}
-
 TEST_CASE("resuming at an evaluated step, and at step 1, is exact too") {
   check_resumes_exactly(small_config(), 5);
   check_resumes_exactly(small_config(), 1);

@@ -55,44 +55,56 @@ TEST_CASE("a resumed run keeps its settled length unless a limit was changed") {
   CHECK_FALSE(keeps_length(limited(45, 2, 0).config.train, earlier));
 }
 
-TEST_CASE("epochs alone settle the length at once, and a run that goes on keeps it unless a limit was changed") {
+TEST_CASE("epochs settle the length at once, and a run that goes on keeps it unless a limit was changed") {
   OneProcess alone;
   const RunClock clock({}, 0, alone);
   const std::int64_t tokens = tokens_per_step(Config());
-  const RunLength length(limited(0, 3, 0), 7 * tokens, {}, {}, clock);
-  CHECK(length.settled());
+  const RunLength length(limited(0, 3, 0), 7 * tokens, {}, clock);
   CHECK(length.steps() == 21);
   CHECK(length.config().origin.at("train.max_iters") == "train.max_epochs");
   CHECK(length.asked().config.train.max_iters == limited(0, 3, 0).config.train.max_iters);
 
-  RunLength goes_on(length.config(), 9 * tokens, {}, {}, clock);
+  RunLength goes_on(length.config(), 9 * tokens, {}, clock);
   CHECK(goes_on.steps() == 27);
   goes_on.resume(length.config().config.train);
   CHECK(goes_on.steps() == 21);
   goes_on.resume(limited(0, 2, 0).config.train);
   CHECK(goes_on.steps() == 27);
-  CHECK_FALSE(RunLength(limited(0, 3, 10), 7 * tokens, {}, {}, clock).settled());
 }
 
-TEST_CASE("seconds count over all processes, what follows the run is kept of them, and the first step is made anyhow") {
+TEST_CASE("seconds leave the number of steps open, up to the other limits, until the clock has been looked at") {
   double now = 1000;
   OneProcess alone;
   RunClock clock([&now] { return now; }, 0, alone);
   clock.start();
-  const RunLength length(limited(5, 0, 10), 1000, {.seconds = 2}, {}, clock),
-      endless(limited(5, 0, 0), 1000, {}, {}, clock);
-  now = 1008;
-  CHECK(length.has_time_for_step(1));
-  now = 1008.5;
-  CHECK_FALSE(length.has_time_for_step(1));
-  CHECK_FALSE(length.has_time_for_evaluation(1));
-  CHECK(length.has_time_for_step(0));
-  CHECK(endless.has_time_for_step(1));
-  now = 1000;
-  CHECK(length.has_time_for_step(1));
-  clock.count_on_from(9);
-  CHECK(clock.seconds() == 9);
-  CHECK_FALSE(length.has_time_for_step(1));
+  RunLength length(limited(0, 0, 10), 1000, {}, clock), limits(limited(500, 0, 10), 1000, {}, clock);
+  CHECK(length.by_clock());
+  length.expect(0.01, {}, 0);
+  limits.expect(0.01, {}, 0);
+  CHECK(length.steps() == Approx(970).margin(2));
+  CHECK(length_set_by(length.config()) == "train.max_seconds");
+  CHECK(limits.steps() == 500);
+  CHECK(length_set_by(limits.config()) == "train.max_iters");
+  CHECK(length.seconds_for_evaluation(false) == Approx(0.3));
+  CHECK(length.seconds_for_evaluation(true) == Approx(9.9));
+  now = 1009;
+  length.follow_step(1);
+  CHECK(length.seconds_for_evaluation(true) == Approx(0.9));
+  clock.count_on_from(9);  // of an earlier process
+  CHECK(clock.seconds() == 18);
+  CHECK_FALSE(RunLength(limited(500, 0, 0), 1000, {}, clock).by_clock());
+}
+
+TEST_CASE("a run whose steps an early program settled keeps them") {
+  OneProcess alone;
+  const RunClock clock({}, 0, alone);
+  ResolvedConfig early = limited(313, 0, 30);
+  early.origin["train.max_iters"] = "train.max_seconds";
+  RunLength length(early, 1000, {}, clock);
+  length.resume(early.config.train);
+  CHECK_FALSE(length.by_clock());
+  CHECK(length.steps() == 313);
+  CHECK(length.config().config.train.decay_steps.empty());
 }
 
 TEST_CASE("epochs are counted in tokens and rounded up") {
@@ -108,30 +120,6 @@ TEST_CASE("epochs are counted in tokens and rounded up") {
   CHECK(steps_of_epochs(config, 1536 * 10) == 25);
   config.train.max_epochs = 1e18;
   CHECK_THROWS_AS(steps_of_epochs(config, 1000), Error);
-}
-
-TEST_CASE("updates of a number of seconds leave time for the evaluations") {
-  const Pace pace{.seconds_per_step = 0.01, .seconds_per_evaluation = 1};
-  // 62 s less one evaluation before and one after: 60 s at 0.01 + 1/100 s each
-  CHECK(steps_of_seconds(62, pace, 100) == 3000);
-  CHECK(seconds_of_steps(3000, pace, 100) == Approx(62));
-  CHECK(steps_of_seconds(0.5, pace, 100) == 1);
-  const Pace saving{.seconds_per_step = 0.01, .seconds_per_evaluation = 1, .seconds_per_save = 0.5};
-  CHECK(steps_of_seconds(62.5, saving, 100) == 2400);
-  CHECK(seconds_of_steps(2400, saving, 100) == Approx(62.5));
-}
-
-TEST_CASE("what follows a run is kept time for, validations that take more than a fifth of it not") {
-  const Pace pace{.seconds_per_step = 1, .seconds_per_validation = 3};
-  CHECK(seconds_kept_for({.validations = 2, .seconds = 4}, pace, 30) == 10);
-  CHECK(seconds_kept_for({.validations = 2, .seconds = 4}, pace, 29) == 4);
-}
-
-TEST_CASE("an evaluation takes a tenth of the time at most") {
-  const Pace pace{.seconds_per_step = 1, .seconds_per_evaluation = 4};
-  CHECK(evaluated_batches(40, pace, 1000, 10) == 0);
-  CHECK(evaluated_batches(20, pace, 1000, 10) == 50);
-  CHECK(evaluated_batches(0, pace, 1000, 10) == 1);
 }
 
 TEST_CASE("by autograd memory is four rows of parameters and what a micro-batch keeps") {
@@ -247,23 +235,4 @@ TEST_CASE("schedules that cannot be meant are pointed out") {
   CHECK(schedule_warnings(train).size() == 2);
   train.lr_schedule = LrSchedule::constant;
   CHECK(schedule_warnings(train).size() == 1);
-}
-
-TEST_CASE("a cold first step is no measure of a run's pace, unless another would take too long") {
-  int made = 0;
-  const auto cold_then = [&](double first, double others) {
-    made = 0;
-    return [&made, first, others](std::int64_t after) {
-      REQUIRE(after == made++);
-      return after == 0 ? first : others;
-    };
-  };
-  CHECK(measured_seconds_per_step(cold_then(3.5, 0.5), 3, 1000) == Approx(0.5));
-  CHECK(made == 1 + 6);
-  CHECK(measured_seconds_per_step(cold_then(3.5, 3.5), 3, 1000) == Approx(3.5));
-  CHECK(made == 1 + 1);
-  CHECK(measured_seconds_per_step(cold_then(20, 0.5), 3, 1000) == Approx(20));
-  CHECK(made == 1);
-  CHECK(measured_seconds_per_step(cold_then(0.5, 0.25), 3, 2) == Approx(0.25));
-  CHECK(made == 1 + 2);
 }

@@ -124,8 +124,8 @@ struct SmallRun {
     trainer.add_listener(recorder);
   }
   /// With options of its own, but for the recorder's stop flag.
-  SmallRun(const ResolvedConfig& config, TrainerOptions options)
-      : recorder(std::make_shared<Recorder>()), trainer(config, small_corpus(), [&] {
+  SmallRun(const ResolvedConfig& config, TrainerOptions options, Corpus corpus = small_corpus())
+      : recorder(std::make_shared<Recorder>()), trainer(config, std::move(corpus), [&] {
           options.device = "cpu";
           if (options.threads == 0) options.threads = 1;
           if (options.engine == "auto") options.engine = tested_engine();

@@ -388,11 +388,14 @@ class Comparer {
                  .leaks = trainer.model().leaks(),
                  .text = corpus_.fingerprint()};
     try {
-      trainer.plan(/*measure=*/true);
-      // Its length is settled now. It is written before the first step.
-      write_file_atomically(folder.path() / "config.json", json_text(to_json(trainer.config().config)));
+      trainer.plan(/*measure=*/false);
+      const auto write_config = [&] {
+        write_file_atomically(folder.path() / "config.json", json_text(to_json(trainer.config().config)));
+      };
+      write_config();  // before the first step
       if (trainer.run() == Ending::stopped) return false;
       kept.seed.run = entry.about.run = folder.path();
+      write_config();  // what max_seconds has come to
       score_end(entry, trainer, kept.seed);
     } catch (const Interrupted&) {
       return false;
@@ -425,26 +428,22 @@ class Comparer {
     TrainerOptions options = options_.trainer;
     options.run = entry.about.run;
     options.process_started = 0;
-    if (begun)
-      options = options_to_resume(options, begun->state);
-    else
-      options.settled = settled_length(entry);
+    if (begun) options = options_to_resume(options, begun->state);
+    options.settled = settled_length(entry);
     const bool asked_for = options_.trainer.threads > 0;
     if (options_.jobs > 1 && (asked_for || options.threads == 0)) options.threads = threads_of_a_job();
     return options;
   }
 
-  /// What max_seconds has come to in this very run, or in that of the config's first seed: all seeds of a config have
-  /// one schedule, and a run's config.json is where it is written down.
+  /// What max_seconds has come to in the run of the config's first seed, which the others replay; its config.json says.
   SettledLength settled_length(const Entry& entry) const {
-    if (entry.config.config.train.max_seconds == 0) return {};
+    const fs::path first = run_folder(entry.index, first_seed_);
     std::error_code ignored;
-    for (const fs::path& run : {entry.about.run, run_folder(entry.index, first_seed_)})
-      if (fs::exists(run / "config.json", ignored)) {
-        const ResolvedConfig kept = config_of_earlier(run);
-        return {.max_iters = kept.config.train.max_iters, .eval_iters = kept.config.eval.eval_iters};
-      }
-    return {};
+    if (entry.config.config.train.max_seconds == 0 || entry.about.seed == first_seed_ ||
+        !fs::exists(first / "config.json", ignored))
+      return {};
+    const Config kept = config_of_earlier(first).config;
+    return {.decay_steps = kept.train.decay_steps, .eval_iters = kept.eval.eval_iters};
   }
 
   fs::path run_folder(std::size_t index, std::int64_t seed) const {

@@ -29,7 +29,9 @@ std::vector<std::string> differences(const fs::path& run, const Config& wanted) 
   std::vector<std::string> lines = changed_options(kept.config, wanted);
   std::erase_if(lines, [](const std::string& line) { return line.starts_with("data.text "); });
   if (settles_length(wanted.train))
-    std::erase_if(lines, [](const std::string& line) { return line.starts_with("train.max_iters "); });
+    std::erase_if(lines, [](const std::string& line) {
+      return line.starts_with("train.max_iters ") || line.starts_with("train.decay_steps ");
+    });
   if (limits_evaluations(kept))
     std::erase_if(lines, [](const std::string& line) { return line.starts_with("eval.eval_iters "); });
   return lines;
@@ -46,6 +48,7 @@ void keep_length(ResolvedConfig& wanted, const ResolvedConfig& kept) {
   if (!settles_length(wanted.config.train)) return;
   wanted.config.train.max_iters = kept.config.train.max_iters;
   wanted.origin["train.max_iters"] = kept.origin.at("train.max_iters");
+  wanted.config.train.decay_steps = kept.config.train.decay_steps;
   if (!limits_evaluations(kept)) return;
   wanted.config.eval.eval_iters = kept.config.eval.eval_iters;
   wanted.origin["eval.eval_iters"] = kept.origin.at("eval.eval_iters");

@@ -86,7 +86,10 @@ std::vector<std::string> differences_but_for_seed(const ResolvedConfig& a, const
     std::erase_if(lines, [&option](const std::string& line) { return line.starts_with(option + " "); });
   };
   leave_out("train.seed");
-  if (length_set_by(a) != "train.max_iters" && length_set_by(b) != "train.max_iters") leave_out("train.max_iters");
+  if (length_set_by(a) != "train.max_iters" && length_set_by(b) != "train.max_iters") {
+    leave_out("train.max_iters");
+    leave_out("train.decay_steps");
+  }
   if (limits_evaluations(a) || limits_evaluations(b)) leave_out("eval.eval_iters");
   return lines;
 }

@@ -145,7 +145,7 @@ class Search {
     const PlanEvent plan = trainer->plan(/*measure=*/true);
     tuning_.full_seconds = plan.seconds.value_or(1);
     if (limit > 0) tuning_.full_seconds = std::min(limit, tuning_.full_seconds);
-    range_test(*trainer);
+    range_test(*trainer_of(for_own_length()));  // measuring has trained the other
   }
 
   /// What rank 0 has found becomes everyone's.
@@ -318,14 +318,13 @@ class Search {
     return ours->what();
   }
 
-  /// The steps that `seconds` hold on this machine, and a warm-up that leaves time to learn.
+  /// Of so many seconds, with a warm-up that leaves time to learn.
   Config settled(const Config& candidate, double seconds) const {
     Config config = for_search(candidate, corpus_);
     config.train.max_iters = 0;
     config.train.max_seconds = seconds;
-    config.train.max_iters = trainer_of(config)->plan(/*measure=*/false).max_iters;
-    config.train.max_seconds = 0;
-    config.train.warmup_iters = std::min(config.train.warmup_iters, config.train.max_iters / 10);
+    const std::int64_t steps = trainer_of(config)->plan(/*measure=*/false).max_iters;
+    config.train.warmup_iters = std::min(config.train.warmup_iters, steps / 10);
     return config;
   }
 
