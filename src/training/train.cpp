@@ -2,8 +2,11 @@
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
 
 #include "base/error.h"
+#include "base/quote.h"
 #include "cli/loaded_run.h"
 #include "cli/print_json.h"
 #include "cli/run_text.h"
@@ -12,6 +15,7 @@
 #include "report/progress.h"
 #include "run/checkpoints.h"
 #include "run/run_folder.h"
+#include "text/text_listing.h"
 #include "train/evaluator.h"
 #include "training/commands.h"
 #include "training/result.h"
@@ -38,12 +42,27 @@ void refuse_words_of_nanogpt(const std::string& init_from) {
 }
 
 /// The vocabulary of a fine-tuned run is its own text's, grown by the symbols of the run it starts from.
-void start_from(Trainer& trainer, const Arguments& arguments) {
+/// None without --init_from. Read before the run's folder is made, which may be the same one.
+std::optional<Checkpoint> starting_point(const Arguments& arguments) {
+  if (arguments.init_from.empty()) return std::nullopt;
   refuse_words_of_nanogpt(arguments.init_from);
   std::vector<std::string> notices;
-  const Checkpoint checkpoint = load_checkpoint(arguments.init_from, "best", /*with_optimizer=*/false, notices);
+  Checkpoint checkpoint = load_checkpoint(arguments.init_from, "best", /*with_optimizer=*/false, notices);
   log_loading(notices);
-  trainer.init_from(checkpoint);
+  return checkpoint;
+}
+
+void start_from(Trainer& trainer, std::optional<Checkpoint> checkpoint) {
+  if (checkpoint) trainer.init_from(*checkpoint);
+}
+
+/// The files of the texts, which must not move away with a run that is overwritten.
+Overwrite overwrite_of(const Arguments& arguments, const Config& config) {
+  Overwrite overwrite{.allowed = arguments.overwrite};
+  if (!arguments.overwrite) return overwrite;
+  for (const ListedText& text : list_texts(config.data.text, config.data.units).texts)
+    for (const ListedFile& file : text.files) overwrite.files.push_back(text.path_of(file));
+  return overwrite;
 }
 
 nlohmann::ordered_json to_json(const PlanEvent& plan) {
@@ -66,7 +85,7 @@ void print_plan(const Arguments& arguments, const ResolvedConfig& config, Corpus
   TrainerOptions options = trainer_options(arguments, {}, together);
   options.closing = work_after_a_run(config.config, corpus);
   Trainer trainer(config, std::move(corpus), options);
-  if (!arguments.init_from.empty()) start_from(trainer, arguments);
+  start_from(trainer, starting_point(arguments));
   const PlanEvent plan = trainer.plan(/*measure=*/true);
   together.ranks().finish();
   tell(together.notice(config.config));
@@ -82,7 +101,7 @@ void train_with_first(const Arguments& arguments, const ResolvedConfig& config, 
   TrainerOptions options = trainer_options(arguments, {}, together);
   options.closing = work_after_a_run(config.config, corpus);
   Trainer trainer(config, std::move(corpus), options);
-  if (!arguments.init_from.empty()) start_from(trainer, arguments);
+  start_from(trainer, starting_point(arguments));
   trainer.plan(/*measure=*/true);
   train_to_end(trainer, {}, arguments, std::nullopt, together);
 }
@@ -92,7 +111,6 @@ void train(const Arguments& arguments, Together& together) {
     throw Error(ExitCode::usage,
                 "--overwrite needs --run DIR, the folder to start over in; without one the run gets a "
                 "new folder");
-  if (arguments.dry_run) refuse_occupied(arguments.run, arguments.overwrite);
   ResolvedConfig config = load_config(arguments.preset, arguments.config.overrides());
   check_model(config);
   choose_text(config);
@@ -102,16 +120,21 @@ void train(const Arguments& arguments, Together& together) {
   limit_evaluations_of_long_split(config, corpus.val().size());
   together.check_same(config, corpus);
   together.check_windows(config.config);
+  const Overwrite overwrite = overwrite_of(arguments, config.config);
+  if (arguments.dry_run) refuse_occupied(arguments.run, overwrite);
   if (arguments.dry_run) return print_plan(arguments, config, std::move(corpus), together);
   if (!together.first()) return train_with_first(arguments, config, std::move(corpus), together);
 
-  NewRun run(arguments.run, config.config.name, arguments.overwrite);
+  auto start = starting_point(arguments);
+  NewRun run(arguments.run, config.config.name, overwrite);
   TrainerOptions options = trainer_options(arguments, run.path(), together);
   options.closing = work_after_a_run(config.config, corpus);
   Trainer trainer(config, std::move(corpus), options);
-  if (!arguments.init_from.empty()) start_from(trainer, arguments);
+  start_from(trainer, std::move(start));
   trainer.plan(/*measure=*/true);  // measured steps need all the memory of the run
   run.begin();
+  if (const std::filesystem::path old = run.old_run(); !old.empty())
+    log_note("the run that was in " + printable_path(run.path()) + " is now " + printable_path(old));
   tell(keep_text(run.path(), trainer.corpus()));
   try {
     train_to_end(trainer, run.path(), arguments, /*resume_step=*/std::nullopt, together);
@@ -136,7 +159,8 @@ void add_train(Options& options) {
   options.add("--run", arguments->run, "run folder (default runs/<config>-<n>)");
   options.add("--init_from", arguments->init_from, "start from this run's weights with a fresh optimizer (fine-tuning)")
       .stands_for(run_meant);
-  options.flag("--overwrite", arguments->overwrite, "start over in a folder that holds a run");
+  options.flag("--overwrite", arguments->overwrite,
+               "start over: a run in DIR is renamed to DIR.old-N; nothing is deleted");
   options.flag("--dry-run", arguments->dry_run, "print the plan (sizes, epochs, memory, disk, time) and stop");
   add_training_arguments(options, *arguments);
   arguments->config.help_shows(options, config, arguments->preset, config_by_name);

@@ -160,13 +160,29 @@ Json describe_checkpoint(const Arguments& arguments) {
   return json;
 }
 
+/// False where it was removed or replaced while it was read. Error data, naming the first file that is damaged.
+bool verified(const fs::path& path) {
+  std::error_code ignored;
+  if (!fs::is_directory(path, ignored)) return false;
+  const OpenFolder folder(path);
+  for (const FileReport& file : verify_checkpoint(folder)) {
+    if (file.problem.empty()) continue;
+    if (!folder.is_at_known_path()) return false;
+    throw Error(ExitCode::data, (path / file.name).string() + ": " + file.problem);
+  }
+  return true;
+}
+
 /// Error data, naming the first file that is damaged, unless every file of every checkpoint is as its manifest says.
+/// A training run removes and replaces checkpoints meanwhile: those are looked up again.
 void verify_all(const fs::path& path) {
-  std::vector<fs::path> folders = list_checkpoints(path);
-  if (folders.empty()) folders.push_back(path);
-  for (const fs::path& folder : folders)
-    for (const FileReport& file : verify_checkpoint(folder))
-      if (!file.problem.empty()) throw Error(ExitCode::data, (folder / file.name).string() + ": " + file.problem);
+  constexpr int most_attempts = 20;
+  for (int attempt = 1; attempt <= most_attempts; ++attempt) {
+    std::vector<fs::path> folders = list_checkpoints(path);
+    if (folders.empty()) folders.push_back(path);
+    if (std::ranges::all_of(folders, verified)) return;
+  }
+  throw Error(ExitCode::io, printable_path(path) + " is written faster than it can be read; verify it again later");
 }
 
 /// Of characters that one cannot see; empty for the others.
