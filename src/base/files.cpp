@@ -37,25 +37,9 @@ std::string advice(int reason) {
                                                                       advice(reason));
 }
 
-/// An open file; closes itself.
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int number() const { return number_; }
-  /// Closes now; false with errno set where the system reports a late write error.
-  bool close() { return ::close(std::exchange(number_, -1)) == 0; }
-
- private:
-  int number_;
-};
-
 /// What stands where a regular file should.
 std::string kind_of(mode_t mode) {
+  if (S_ISLNK(mode)) return "a symbolic link";
   if (S_ISDIR(mode)) return "a folder";
   if (S_ISFIFO(mode)) return "a pipe";
   return S_ISSOCK(mode) ? "a socket" : "a device";
@@ -65,13 +49,10 @@ std::string kind_of(mode_t mode) {
   throw Error(ExitCode::data, printable_path(path) + " is " + kind + ", and should be a regular file");
 }
 
-/// Opens for reading; Error missing where nothing is there, io where it may not be read. `more`: flags of open().
-int open_to_read(const std::filesystem::path& path, int more = 0) {
-  const int number = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | more);
-  if (number >= 0) return number;
-  if (errno == ENXIO) refuse_kind(path, "a socket");  // or a device that nothing serves
-  if (errno == ENOENT || errno == ENOTDIR) throw Error(ExitCode::missing, printable_path(path) + " does not exist");
-  const int reason = errno;
+/// Error missing where nothing is there, io where it may not be read.
+[[noreturn]] void fail_to_open(const std::filesystem::path& path, int reason) {
+  if (reason == ENXIO) refuse_kind(path, "a socket");  // or a device that nothing serves
+  if (reason == ENOENT || reason == ENOTDIR) throw Error(ExitCode::missing, printable_path(path) + " does not exist");
   throw Error(ExitCode::io, "cannot read " + printable_path(path) + ": " + std::generic_category().message(reason));
 }
 
@@ -82,11 +63,9 @@ void refuse_folder(const Descriptor& file, const std::filesystem::path& path) {
     throw Error(ExitCode::io, "cannot read " + printable_path(path) + ": it is a folder; name a file");
 }
 
-/// Of a file that was opened with O_NONBLOCK, as a pipe would be waited for before it could be looked at.
-struct stat status_of_regular(const Descriptor& file, const std::filesystem::path& path) {
+struct stat status_of(const Descriptor& file, const std::filesystem::path& path) {
   struct stat status {};
   if (::fstat(file.number(), &status) != 0) fail("read", path, errno);
-  if (!S_ISREG(status.st_mode)) refuse_kind(path, kind_of(status.st_mode));
   return status;
 }
 
@@ -99,35 +78,15 @@ std::size_t read_some(const Descriptor& file, std::span<char> buffer, const std:
   }
 }
 
-/// Read in pieces: a size that the system reports is no promise (pipes, growing files, /proc), nor a reason to
-/// allocate.
-std::string read_all(const Descriptor& file, std::uint64_t max_bytes, const std::filesystem::path& path) {
-  std::string bytes;
-  std::array<char, 1 << 16> piece;
-  while (const std::size_t count = read_some(file, piece, path)) {
-    if (count > max_bytes - bytes.size())
-      throw Error(ExitCode::data,
-                  printable_path(path) + " is larger than " + std::to_string(max_bytes) + " bytes, the limit here");
-    bytes.append(piece.data(), count);
-  }
-  return bytes;
-}
-
-/// A name beside `path`, another each time, that no other thread or process of the program uses.
-std::filesystem::path temporary_beside(const std::filesystem::path& path) {
+/// A new empty file, and its name: short, whatever the file's own will be, and none that is there, nor a link.
+/// base/unfinished_files.h knows such names.
+Descriptor open_temporary(int folder, std::string& name, const std::filesystem::path& shown) {
   static std::atomic<unsigned> count{0};
-  std::string name = ".";
-  name += path.filename().native() + ".tmp-" + std::to_string(::getpid()) + "-" + std::to_string(count++);
-  return path.parent_path() / name;
-}
-
-/// A new empty file beside `path` for what is to become it, and its name: never one that is there, nor through a link.
-int open_temporary(const std::filesystem::path& path, std::filesystem::path& temporary) {
   while (true) {
-    temporary = temporary_beside(path);
-    const int number = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (number >= 0) return number;
-    if (errno != EEXIST) fail("write", path, errno);
+    name = ".chargpt-" + std::to_string(::getpid()) + "-" + std::to_string(count++) + ".tmp";
+    Descriptor file(::openat(folder, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    if (file.number() >= 0) return file;
+    if (errno != EEXIST) fail("write", shown, errno);
   }
 }
 
@@ -137,21 +96,65 @@ std::filesystem::path folder_of(const std::filesystem::path& path) {
 
 }  // namespace
 
-std::string read_file(const std::filesystem::path& path, std::uint64_t max_bytes) {
-  const Descriptor file(open_to_read(path));
-  refuse_folder(file, path);
-  return read_all(file, max_bytes, path);
+Descriptor::~Descriptor() {
+  if (number_ >= 0) ::close(number_);
 }
 
-std::string read_regular_file(const std::filesystem::path& path, std::uint64_t max_bytes) {
-  const Descriptor file(open_to_read(path, O_NONBLOCK));
-  status_of_regular(file, path);
-  return read_all(file, max_bytes, path);
+bool Descriptor::close() {
+  return ::close(std::exchange(number_, -1)) == 0;
+}
+
+std::string read_file(const std::filesystem::path& path, std::uint64_t max_bytes) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.number() < 0) fail_to_open(path, errno);
+  refuse_folder(file, path);
+  return read_open_file(file, max_bytes, path);
+}
+
+// Opened without waiting: a pipe would be waited for before it could be looked at.
+Descriptor open_regular_file(int folder, const std::string& name, const std::filesystem::path& shown, Links links) {
+  const int no_link = links == Links::refuse ? O_NOFOLLOW : 0;
+  Descriptor file(::openat(folder, name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | no_link));
+  struct stat named {};
+  if (file.number() < 0 && errno == ELOOP && ::fstatat(folder, name.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+      no_link != 0 && S_ISLNK(named.st_mode))
+    refuse_kind(shown, kind_of(named.st_mode));
+  if (file.number() < 0) fail_to_open(shown, errno);
+  const struct stat status = status_of(file, shown);
+  if (!S_ISREG(status.st_mode)) refuse_kind(shown, kind_of(status.st_mode));
+  return file;
+}
+
+std::uint64_t file_size(const Descriptor& file, const std::filesystem::path& shown) {
+  return static_cast<std::uint64_t>(status_of(file, shown).st_size);
+}
+
+// Read in pieces: a size that the system reports is no promise (pipes, growing files, /proc), nor a reason to
+// allocate more than a regular file of that size takes.
+std::string read_open_file(const Descriptor& file, std::uint64_t max_bytes, const std::filesystem::path& shown) {
+  const auto refuse_size = [&] {
+    throw Error(ExitCode::data,
+                printable_path(shown) + " is larger than " + std::to_string(max_bytes) + " bytes, the limit here");
+  };
+  const std::uint64_t size = file_size(file, shown);
+  if (size > max_bytes) refuse_size();
+  std::string bytes;
+  bytes.reserve(size);
+  std::array<char, 1 << 16> piece;
+  while (const std::size_t count = read_some(file, piece, shown)) {
+    if (count > max_bytes - bytes.size()) refuse_size();
+    bytes.append(piece.data(), count);
+  }
+  return bytes;
+}
+
+std::string read_regular_file(const std::filesystem::path& path, std::uint64_t max_bytes, Links links) {
+  return read_open_file(open_regular_file(AT_FDCWD, path.native(), path, links), max_bytes, path);
 }
 
 FileStretch read_stretch(const std::filesystem::path& path, std::uint64_t offset, std::uint64_t most) {
-  const Descriptor file(open_to_read(path, O_NONBLOCK));
-  const struct stat status = status_of_regular(file, path);
+  const Descriptor file = open_regular_file(AT_FDCWD, path.native(), path);
+  const struct stat status = status_of(file, path);
   FileStretch stretch{.identity = status.st_ino, .size = static_cast<std::uint64_t>(status.st_size), .bytes = {}};
   if (offset >= stretch.size) return stretch;
   if (::lseek(file.number(), static_cast<off_t>(offset), SEEK_SET) < 0) fail("read", path, errno);
@@ -163,17 +166,24 @@ FileStretch read_stretch(const std::filesystem::path& path, std::uint64_t offset
 }
 
 void write_file_atomically(const std::filesystem::path& path, std::string_view bytes) {
-  std::filesystem::path temporary;
-  Descriptor file(open_temporary(path, temporary));
+  const Descriptor folder(::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (folder.number() < 0) fail("write", path, errno);
+  write_file_atomically(folder.number(), path.filename().native(), bytes, path);
+}
+
+void write_file_atomically(int folder, const std::string& name, std::string_view bytes,
+                           const std::filesystem::path& shown) {
+  std::string temporary;
+  Descriptor file = open_temporary(folder, temporary, shown);
   try {
-    if (write_all(file.number(), std::as_bytes(std::span(bytes))) < bytes.size()) fail("write", path, errno);
-    if (::fsync(file.number()) != 0 || !file.close()) fail("write", path, errno);
-    if (std::rename(temporary.c_str(), path.c_str()) != 0) fail("replace", path, errno);
+    if (write_all(file.number(), std::as_bytes(std::span(bytes))) < bytes.size()) fail("write", shown, errno);
+    if (::fsync(file.number()) != 0 || !file.close()) fail("write", shown, errno);
+    if (::renameat(folder, temporary.c_str(), folder, name.c_str()) != 0) fail("replace", shown, errno);
   } catch (...) {
-    ::unlink(temporary.c_str());
+    ::unlinkat(folder, temporary.c_str(), 0);
     throw;
   }
-  fsync_path(folder_of(path));
+  fsync_folder(folder, folder_of(shown));
 }
 
 std::size_t write_all(int descriptor, std::span<const std::byte> bytes, std::optional<std::uint64_t> offset) {
@@ -192,8 +202,12 @@ std::size_t write_all(int descriptor, std::span<const std::byte> bytes, std::opt
 void fsync_path(const std::filesystem::path& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.number() < 0) fail("save", path, errno);
+  fsync_folder(file.number(), path);
+}
+
+void fsync_folder(int descriptor, const std::filesystem::path& shown) {
   // EINVAL: a file system that cannot sync this kind of object (folders on some network mounts) has nothing to promise.
-  if (::fsync(file.number()) != 0 && errno != EINVAL) fail("save", path, errno);
+  if (::fsync(descriptor) != 0 && errno != EINVAL) fail("save", shown, errno);
 }
 
 std::uint64_t crc64(std::span<const std::byte> bytes, std::uint64_t so_far) {
@@ -205,8 +219,8 @@ std::uint64_t crc64(std::string_view bytes, std::uint64_t so_far) {
 }
 
 MappedFile::MappedFile(const std::filesystem::path& path) {
-  const Descriptor file(open_to_read(path, O_NONBLOCK));
-  const struct stat status = status_of_regular(file, path);
+  const Descriptor file = open_regular_file(AT_FDCWD, path.native(), path, Links::follow);
+  const struct stat status = status_of(file, path);
   if (status.st_size == 0) return;
   void* const start =
       ::mmap(nullptr, static_cast<std::size_t>(status.st_size), PROT_READ, MAP_PRIVATE, file.number(), 0);

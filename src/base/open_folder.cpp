@@ -1,9 +1,12 @@
 #include "base/open_folder.h"
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <system_error>
 #include <utility>
@@ -34,28 +37,135 @@ fs::path as_people_write_it(const fs::path& path) {
   return relative.empty() || *relative.begin() == ".." ? path : relative;
 }
 
+constexpr int as_folder = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+
+[[noreturn]] void fail(const std::string& action, const fs::path& path, int reason) {
+  throw Error(ExitCode::io,
+              "cannot " + action + " " + printable_path(path) + ": " + std::generic_category().message(reason));
+}
+
+/// For the system; names that come from a disk may say anything.
+const char* checked(const std::string& name) {
+  if (name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos ||
+      name.find('\0') != std::string::npos)
+    throw Error(ExitCode::data, "'" + printable(name) + "' is not the name of a file");
+  return name.c_str();
+}
+
+int reason_of(int result) {
+  return result == 0 ? 0 : errno;
+}
+
 }  // namespace
 
-OpenFolder::OpenFolder(fs::path path)
-    : path_(std::move(path)), descriptor_(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-  if (descriptor_ < 0)
-    throw Error(ExitCode::io,
-                "cannot open the folder " + printable_path(path_) + ": " + std::generic_category().message(errno));
+OpenFolder::OpenFolder(fs::path path) : path_(std::move(path)), folder_(::open(path_.c_str(), as_folder)) {
+  if (folder_.number() < 0) fail("open the folder", path_, errno);
 }
 
-OpenFolder::~OpenFolder() {
-  if (descriptor_ >= 0) ::close(descriptor_);
+bool OpenFolder::is_at_known_path() const {
+  return look(path_, descriptor()) != Found::another;
 }
 
-const fs::path& OpenFolder::path() {
-  if (look(path_, descriptor_) != Found::another) return path_;
+const fs::path& OpenFolder::path() const {
+  if (is_at_known_path()) return path_;
   std::error_code failed;
-  const fs::path now = fs::read_symlink("/proc/self/fd/" + std::to_string(descriptor_), failed);
-  if (failed || look(now, descriptor_) != Found::this_one)
+  const fs::path now = fs::read_symlink("/proc/self/fd/" + std::to_string(descriptor()), failed);
+  if (failed || look(now, descriptor()) != Found::this_one)
     throw Error(ExitCode::io, "the folder " + printable_path(path_) +
-                                  " is gone: it was removed, or moved to another disk, while it was in use; what was "
-                                  "saved is where it was moved to");
+                                  " was removed, or moved to another disk, while it was in use; nothing more can be "
+                                  "saved in it");
   return path_ = as_people_write_it(now);
+}
+
+std::optional<OpenFolder> OpenFolder::find(const std::string& name) const {
+  Descriptor folder(::openat(descriptor(), checked(name), as_folder | O_NOFOLLOW));
+  if (folder.number() >= 0) return OpenFolder(path_ / name, std::move(folder));
+  const int reason = errno;
+  if (reason == ENOENT) return std::nullopt;
+  if (reason != ENOTDIR && reason != ELOOP) fail("open the folder", path_ / name, reason);
+  if (type(name) != fs::file_type::symlink) return std::nullopt;
+  throw Error(ExitCode::data, printable_path(path_ / name) +
+                                  " is a symbolic link, and links inside a run are not followed; put the folder itself "
+                                  "there");
+}
+
+OpenFolder OpenFolder::make(const std::string& name) const {
+  if (::mkdirat(descriptor(), checked(name), 0777) != 0 && errno != EEXIST)
+    fail("make the folder", path_ / name, errno);
+  if (type(name) == fs::file_type::symlink)
+    throw Error(ExitCode::io,
+                "cannot make the folder " + printable_path(path_ / name) +
+                    ": a symbolic link has that name, and links inside a run are not followed; remove it");
+  auto folder = find(name);
+  if (!folder) fail("make the folder", path_ / name, EEXIST);
+  return std::move(*folder);
+}
+
+std::vector<std::string> OpenFolder::entries() const {
+  const int number = ::openat(descriptor(), ".", as_folder);
+  DIR* const listing = number < 0 ? nullptr : ::fdopendir(number);
+  if (listing == nullptr) {
+    const Descriptor closed(number);
+    fail("list", path_, errno);
+  }
+  const std::unique_ptr<DIR, int (*)(DIR*)> closing(listing, ::closedir);
+  std::vector<std::string> names;
+  errno = 0;
+  while (const dirent* const entry = ::readdir(listing)) {
+    const std::string name = entry->d_name;
+    if (name != "." && name != "..") names.push_back(name);
+    errno = 0;
+  }
+  if (errno != 0) fail("list", path_, errno);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+fs::file_type OpenFolder::type(const std::string& name) const {
+  struct stat status {};
+  if (::fstatat(descriptor(), checked(name), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (errno == ENOENT) return fs::file_type::not_found;
+    fail("read", path_ / name, errno);
+  }
+  if (S_ISREG(status.st_mode)) return fs::file_type::regular;
+  if (S_ISDIR(status.st_mode)) return fs::file_type::directory;
+  return S_ISLNK(status.st_mode) ? fs::file_type::symlink : fs::file_type::unknown;
+}
+
+Descriptor OpenFolder::open(const std::string& name) const {
+  return open_regular_file(descriptor(), checked(name), path_ / name);
+}
+
+std::string OpenFolder::read(const std::string& name, std::uint64_t max_bytes) const {
+  return read_open_file(open(name), max_bytes, path_ / name);
+}
+
+void OpenFolder::write(const std::string& name, std::string_view bytes) const {
+  write_file_atomically(descriptor(), checked(name), bytes, path_ / name);
+}
+
+Descriptor OpenFolder::create(const std::string& name) const {
+  return Descriptor(::openat(descriptor(), checked(name), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+}
+
+int OpenFolder::move(const std::string& from, const OpenFolder& folder, const std::string& to) const {
+  return reason_of(::renameat(descriptor(), checked(from), folder.descriptor(), checked(to)));
+}
+
+int OpenFolder::exchange(const std::string& one, const std::string& other) const {
+  return reason_of(::renameat2(descriptor(), checked(one), descriptor(), checked(other), RENAME_EXCHANGE));
+}
+
+int OpenFolder::remove_file(const std::string& name) const {
+  return reason_of(::unlinkat(descriptor(), checked(name), 0));
+}
+
+int OpenFolder::remove_folder(const std::string& name) const {
+  return reason_of(::unlinkat(descriptor(), checked(name), AT_REMOVEDIR));
+}
+
+void OpenFolder::sync() const {
+  fsync_folder(descriptor(), path_);
 }
 
 std::unique_ptr<OpenFolder> open_if_there(const fs::path& path) {

@@ -1,26 +1,67 @@
-// A folder held open, so that it is still found when it, or one above it, was renamed. Knows nothing of what is in it.
+// A folder held open: still found when it, or one above it, was renamed, and what is in it is reached from the
+// descriptor, through no link. The one place that opens a run's files. Knows nothing of what they hold.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/files.h"
 
 namespace chargpt {
 
+/// Names are of entries of the folder itself: one with a slash, "." or ".." is Error data.
 class OpenFolder {
  public:
-  /// Error io where there is no such folder, or it cannot be opened.
-  explicit OpenFolder(std::filesystem::path path);
-  ~OpenFolder();
-  OpenFolder(const OpenFolder&) = delete;
-  OpenFolder& operator=(const OpenFolder&) = delete;
+  /// Through links, as whoever names a folder means it; implicit, so that what takes a folder takes its path. Error io
+  /// where there is no such folder, or it cannot be opened.
+  OpenFolder(std::filesystem::path path);  // NOLINT(google-explicit-constructor)
 
-  /// Where it is now: the path that it was opened by, unless something else or nothing is there. Error io where it is
-  /// nowhere: removed, or moved to another disk.
-  const std::filesystem::path& path();
+  /// Where it is now: the path that it was opened by, unless something else or nothing is there. Error io where it was
+  /// removed, or moved to another disk.
+  const std::filesystem::path& path() const;
+  /// The path that it was opened by, or found at last.
+  const std::filesystem::path& known_path() const { return path_; }
+  bool is_at_known_path() const;
+
+  /// A folder in it; none where nothing or a file has that name. Error data where it is a link, io where it cannot be
+  /// opened.
+  std::optional<OpenFolder> find(const std::string& name) const;
+  /// The same, made where it is not there. Error io where that cannot be done, or another thing has that name.
+  OpenFolder make(const std::string& name) const;
+  /// In ascending order. Errors: io.
+  std::vector<std::string> entries() const;
+  /// Of the entry itself: a link is a link. not_found where there is none. Errors: io.
+  std::filesystem::file_type type(const std::string& name) const;
+
+  /// A regular file, to be read: opened without following a link or waiting for a pipe. Errors: missing, data, io.
+  Descriptor open(const std::string& name) const;
+  std::string read(const std::string& name, std::uint64_t max_bytes = UINT64_MAX) const;
+  /// Whole or absent; what has that name is replaced, a link too. Errors: io.
+  void write(const std::string& name, std::string_view bytes) const;
+  /// A new file, to be written. Error io if anything has that name.
+  Descriptor create(const std::string& name) const;
+
+  // Each returns 0, or the system's reason.
+  int rename(const std::string& from, const std::string& to) const { return move(from, *this, to); }
+  int move(const std::string& from, const OpenFolder& folder, const std::string& to) const;
+  /// Swaps two names in one step.
+  int exchange(const std::string& one, const std::string& other) const;
+  int remove_file(const std::string& name) const;
+  int remove_folder(const std::string& name) const;  ///< an empty one
+
+  /// Waits until names are on the disk. Errors: io.
+  void sync() const;
+  int descriptor() const { return folder_.number(); }
 
  private:
-  std::filesystem::path path_;
-  int descriptor_ = -1;
+  OpenFolder(std::filesystem::path path, Descriptor folder) : path_(std::move(path)), folder_(std::move(folder)) {}
+  mutable std::filesystem::path path_;
+  Descriptor folder_;
 };
 
 /// None where there is no such folder yet, and where `path` is empty.

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/open_folder.h"
 #include "checkpoint/safetensors.h"
 #include "config/load.h"
 #include "report/ending.h"
@@ -87,7 +88,7 @@ struct FileReport {
 };
 
 /// Every file of one checkpoint folder, MANIFEST.json first (nothing else is looked at where that is damaged), each
-/// checked as load_checkpoint does. Errors: missing where there is no such folder.
-std::vector<FileReport> verify_checkpoint(const std::filesystem::path& folder);
+/// checked as load_checkpoint does.
+std::vector<FileReport> verify_checkpoint(const OpenFolder& folder);
 
 }  // namespace chargpt

@@ -1,5 +1,6 @@
 #include "checkpoint/contents.h"
 
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -17,10 +18,6 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t max_small_file_bytes = 64 << 20;
 
-nlohmann::json read_json(const fs::path& path) {
-  return parse_strict_json(read_regular_file(path, max_small_file_bytes), printable_path(path));
-}
-
 void check_start_symbol(const Checkpoint& checkpoint) {
   if (checkpoint.state.start_symbol >= checkpoint.vocabulary.size())
     throw Error(ExitCode::data, printable_path(checkpoint.path / state_file) + ": start_symbol " +
@@ -28,53 +25,75 @@ void check_start_symbol(const Checkpoint& checkpoint) {
                                     std::to_string(checkpoint.vocabulary.size()) + " symbols");
 }
 
-}  // namespace
-
-RunState read_state(const fs::path& folder) {
-  const fs::path path = folder / state_file;
-  const RunState state = run_state_from_json(read_json(path), printable_path(path));
+RunState state_in(const std::string& text, const fs::path& folder) {
+  const std::string source = printable_path(folder / state_file);
+  const RunState state = run_state_from_json(parse_strict_json(text, source), source);
   const auto named = checkpoint_step(folder.filename().string());
   if (named && *named != state.step)
-    throw Error(ExitCode::data, printable_path(path) + " is of step " + std::to_string(state.step) +
-                                    ", its folder of step " + std::to_string(*named));
+    throw Error(ExitCode::data, source + " is of step " + std::to_string(state.step) + ", its folder of step " +
+                                    std::to_string(*named));
   return state;
 }
 
-Vocabulary read_vocabulary(const fs::path& folder) {
-  const fs::path path = folder / vocabulary_file;
-  return Vocabulary::from_json(read_json(path), printable_path(path));
+Vocabulary vocabulary_in(const std::string& text, const fs::path& folder) {
+  const std::string source = printable_path(folder / vocabulary_file);
+  return Vocabulary::from_json(parse_strict_json(text, source), source);
 }
 
 // The config room's messages speak to the author of a config file; here nobody wrote one, so they mean damage.
-ResolvedConfig read_config(const fs::path& folder) {
-  const fs::path path = folder / config_file;
-  const std::string text = read_regular_file(path, max_small_file_bytes);
-  if (StrictObject(parse_strict_json(text, printable_path(path)), printable_path(path)).has("extends"))
-    throw Error(ExitCode::data,
-                printable_path(path) + " extends another file; the config of a checkpoint stands alone");
+ResolvedConfig config_in(const std::string& text, const fs::path& folder) {
+  const std::string source = printable_path(folder / config_file);
+  if (StrictObject(parse_strict_json(text, source), source).has("extends"))
+    throw Error(ExitCode::data, source + " extends another file; the config of a checkpoint stands alone");
   try {
-    return parse_config(text, printable_path(path), folder);
+    return parse_config(text, source, folder);
   } catch (const Error& error) {
     throw Error(ExitCode::data, error.what());
   }
 }
 
-RunState read_checked_state(const fs::path& folder) {
-  check_file(folder / state_file, read_manifest(folder).at(state_file));
-  return read_state(folder);
+}  // namespace
+
+ResolvedConfig read_config(const OpenFolder& folder) {
+  return config_in(folder.read(config_file, max_small_file_bytes), folder.known_path());
 }
 
-Checkpoint read_checkpoint(const fs::path& folder, bool with_optimizer) {
-  const Manifest manifest = read_manifest(folder);
-  for (const auto& [name, sum] : manifest)
-    if (with_optimizer || name != optimizer_file) check_file(folder / name, sum);
-  Checkpoint checkpoint{folder, read_state(folder), read_vocabulary(folder), read_config(folder), nullptr, nullptr,
+RunState read_checked_state(const OpenFolder& folder) {
+  return state_in(read_checked(folder, state_file, read_manifest(folder).at(state_file)), folder.known_path());
+}
+
+Checkpoint read_checkpoint(const OpenFolder& folder, bool with_optimizer) {
+  const fs::path& path = folder.known_path();
+  std::map<std::string, std::string> files;
+  for (const auto& [name, sum] : read_manifest(folder))
+    if (with_optimizer || name != optimizer_file) files[name] = read_checked(folder, name, sum);
+  const auto tensors = [&](const char* name) {
+    const auto found = files.find(name);
+    return found == files.end()
+               ? nullptr
+               : std::make_unique<SafetensorsFile>(std::move(found->second), printable_path(path / name));
+  };
+  Checkpoint checkpoint{path,
+                        state_in(files[state_file], path),
+                        vocabulary_in(files[vocabulary_file], path),
+                        config_in(files[config_file], path),
+                        nullptr,
+                        nullptr,
                         nullptr};
   check_start_symbol(checkpoint);
-  checkpoint.model = std::make_unique<SafetensorsFile>(folder / model_file);
-  if (manifest.contains(averaged_file)) checkpoint.averaged = std::make_unique<SafetensorsFile>(folder / averaged_file);
-  if (with_optimizer) checkpoint.optimizer = std::make_unique<SafetensorsFile>(folder / optimizer_file);
+  checkpoint.model = tensors(model_file);
+  checkpoint.averaged = tensors(averaged_file);
+  checkpoint.optimizer = tensors(optimizer_file);
   return checkpoint;
+}
+
+void check_contents(const OpenFolder& folder, const std::string& name, std::string bytes) {
+  const fs::path& path = folder.known_path();
+  if (name == state_file) state_in(bytes, path);
+  if (name == vocabulary_file) vocabulary_in(bytes, path);
+  if (name == config_file) config_in(bytes, path);
+  if (name == model_file || name == optimizer_file || name == averaged_file)
+    const SafetensorsFile tensors(std::move(bytes), printable_path(path / name));
 }
 
 }  // namespace chargpt

@@ -50,26 +50,32 @@ Manifest parse_manifest(std::string_view text, const std::string& source) {
   return manifest;
 }
 
-Manifest read_manifest(const std::filesystem::path& folder) {
-  const std::filesystem::path path = folder / manifest_file;
+Manifest read_manifest(const OpenFolder& folder) {
+  const std::string source = printable_path(folder.known_path() / manifest_file);
   try {
-    return parse_manifest(read_regular_file(path, max_manifest_bytes), printable_path(path));
+    return parse_manifest(folder.read(manifest_file, max_manifest_bytes), source);
   } catch (const Error& error) {
     if (error.code() != ExitCode::missing) throw;
-    throw Error(ExitCode::data, printable_path(path) + " is missing, so the checkpoint is not complete");
+    throw Error(ExitCode::data, source + " is missing, so the checkpoint is not complete");
   }
 }
 
-void check_file(const std::filesystem::path& path, const FileSum& sum) {
+std::string read_checked(const OpenFolder& folder, const std::string& name, const FileSum& sum) {
+  const std::filesystem::path path = folder.known_path() / name;
+  const auto refuse_size = [&](std::uint64_t size) {
+    throw Error(ExitCode::data, printable_path(path) + " is damaged: it has " + std::to_string(size) + " bytes, and " +
+                                    manifest_file + " says " + std::to_string(sum.bytes));
+  };
   try {
-    const MappedFile file(path);
-    if (file.bytes().size() != sum.bytes)
-      throw Error(ExitCode::data, printable_path(path) + " is damaged: it has " + std::to_string(file.bytes().size()) +
-                                      " bytes, and " + manifest_file + " says " + std::to_string(sum.bytes));
-    const std::uint64_t found = crc64(file.bytes());
+    const Descriptor file = folder.open(name);
+    if (const std::uint64_t size = file_size(file, path); size != sum.bytes) refuse_size(size);
+    std::string bytes = read_open_file(file, sum.bytes, path);
+    if (bytes.size() != sum.bytes) refuse_size(bytes.size());
+    const std::uint64_t found = crc64(bytes);
     if (found != sum.crc64)
       throw Error(ExitCode::data, printable_path(path) + " is damaged: its CRC-64 is " + json_hex(found) + ", and " +
                                       manifest_file + " says " + json_hex(sum.crc64));
+    return bytes;
   } catch (const Error& error) {
     if (error.code() != ExitCode::missing) throw;
     throw Error(ExitCode::data, printable_path(path) + " is missing from the checkpoint");

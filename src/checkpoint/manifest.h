@@ -2,10 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <string>
 #include <string_view>
+
+#include "base/open_folder.h"
 
 namespace chargpt {
 
@@ -35,9 +36,10 @@ std::string manifest_text(const Manifest& manifest);
 Manifest parse_manifest(std::string_view text, const std::string& source);
 
 /// Reads folder's MANIFEST.json. Error data where it is missing or damaged.
-Manifest read_manifest(const std::filesystem::path& folder);
+Manifest read_manifest(const OpenFolder& folder);
 
-/// Error data unless the file is there with that size and sum; io where it cannot be read.
-void check_file(const std::filesystem::path& path, const FileSum& sum);
+/// The bytes of a file that has that size and sum: what was checked is what is used, whatever becomes of the file.
+/// Error data unless it is there and has them, io where it cannot be read.
+std::string read_checked(const OpenFolder& folder, const std::string& name, const FileSum& sum);
 
 }  // namespace chargpt

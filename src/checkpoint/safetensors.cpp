@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/quote.h"
 #include "checkpoint/safetensors_header.h"
 
@@ -87,8 +88,12 @@ std::string header_of(const std::vector<TensorView>& tensors, const std::map<std
 
 }  // namespace
 
-SafetensorsFile::SafetensorsFile(const std::filesystem::path& path) : file_(std::make_unique<MappedFile>(path)) {
-  parse(file_->bytes(), printable_path(path));
+SafetensorsFile::SafetensorsFile(const std::filesystem::path& path)
+    : SafetensorsFile(read_regular_file(path, UINT64_MAX, Links::follow), printable_path(path)) {}
+
+SafetensorsFile::SafetensorsFile(std::string bytes, const std::string& source)
+    : bytes_(std::make_unique<const std::string>(std::move(bytes))) {
+  parse(std::as_bytes(std::span(*bytes_)), source);
 }
 
 SafetensorsFile::SafetensorsFile(std::span<const std::byte> bytes, const std::string& source) {

@@ -12,8 +12,6 @@
 #include <string>
 #include <vector>
 
-#include "base/files.h"
-
 namespace chargpt {
 
 struct TensorView {
@@ -26,9 +24,12 @@ struct TensorView {
 /// A parsed file; the views live as long as it does.
 class SafetensorsFile {
  public:
-  /// Maps and parses strictly: tensors lie one after the other and fill the file, each as long as dtype and shape say.
-  /// Error missing / io / data naming the file and what is wrong with it.
+  /// Reads it into memory, where nobody can change it, and parses strictly: tensors lie one after the other and fill
+  /// the file, each as long as dtype and shape say. Error missing / io / data naming the file and what is wrong with
+  /// it.
   explicit SafetensorsFile(const std::filesystem::path& path);
+  /// The same of bytes that were read. `source` names them in messages.
+  SafetensorsFile(std::string bytes, const std::string& source);
   /// The same from memory that outlives this object (tests, fuzzing); `source` names it in messages.
   SafetensorsFile(std::span<const std::byte> bytes, const std::string& source);
   /// In the order of their bytes.
@@ -39,7 +40,7 @@ class SafetensorsFile {
 
  private:
   void parse(std::span<const std::byte> bytes, const std::string& source);
-  std::unique_ptr<MappedFile> file_;
+  std::unique_ptr<const std::string> bytes_;  ///< in one place, wherever this object is moved
   std::vector<TensorView> tensors_;
   std::map<std::string, std::size_t> places_;  ///< of names in tensors_
   std::map<std::string, std::string> metadata_;

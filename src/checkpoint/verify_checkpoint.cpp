@@ -1,9 +1,6 @@
 // Every file of one checkpoint, looked at closely; see checkpoint.h.
-#include <system_error>
-
 #include "base/error.h"
 #include "base/files.h"
-#include "base/quote.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/contents.h"
 #include "checkpoint/manifest.h"
@@ -11,22 +8,10 @@
 namespace chargpt {
 namespace {
 
-namespace fs = std::filesystem;
-
-/// Reads a file as loading would; Error where it cannot be.
-void read_contents(const fs::path& folder, const std::string& name) {
-  if (name == state_file) read_state(folder);
-  if (name == vocabulary_file) read_vocabulary(folder);
-  if (name == config_file) read_config(folder);
-  if (name == model_file || name == optimizer_file || name == averaged_file)
-    const SafetensorsFile tensors(folder / name);
-}
-
-FileReport report_on(const fs::path& folder, const std::string& name, const FileSum& sum) {
+FileReport report_on(const OpenFolder& folder, const std::string& name, const FileSum& sum) {
   FileReport report{name, sum.bytes, sum.crc64, ""};
   try {
-    check_file(folder / name, sum);
-    read_contents(folder, name);
+    check_contents(folder, name, read_checked(folder, name, sum));
   } catch (const Error& error) {
     report.problem = error.what();
   }
@@ -35,19 +20,18 @@ FileReport report_on(const fs::path& folder, const std::string& name, const File
 
 }  // namespace
 
-std::vector<FileReport> verify_checkpoint(const fs::path& folder) {
-  std::error_code ignored;
-  if (!fs::is_directory(folder, ignored))
-    throw Error(ExitCode::missing, "no checkpoint folder at " + printable_path(folder));
-  Manifest manifest;
+std::vector<FileReport> verify_checkpoint(const OpenFolder& folder) {
+  std::vector<FileReport> reports(1);
+  reports[0].name = manifest_file;
   try {
-    manifest = read_manifest(folder);
+    const Manifest manifest = read_manifest(folder);
+    const std::string text = folder.read(manifest_file);
+    reports[0].bytes = text.size();
+    reports[0].crc64 = crc64(text);
+    for (const auto& [name, sum] : manifest) reports.push_back(report_on(folder, name, sum));
   } catch (const Error& error) {
-    return {{manifest_file, 0, 0, error.what()}};
+    reports[0].problem = error.what();
   }
-  const std::string text = read_regular_file(folder / manifest_file);
-  std::vector<FileReport> reports = {{manifest_file, text.size(), crc64(text), ""}};
-  for (const auto& [name, sum] : manifest) reports.push_back(report_on(folder, name, sum));
   return reports;
 }
 

@@ -150,6 +150,8 @@ void continue_in_training_half() {
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   if (::access(program.c_str(), X_OK) != 0) throw cannot_be_run(program, errno);
+  if (std::error_code ignored; fs::equivalent(program, "/proc/self/exe", ignored))  // it would go on for ever
+    throw cannot_continue(program, "is this program itself", "build it again (scripts/build.sh)");
   if (const std::string problem = loading_problem(program); !problem.empty())
     throw cannot_continue(program, problem, "build it again (scripts/build.sh), or correct LD_LIBRARY_PATH");
   set_environment_of_libtorch();

@@ -14,11 +14,11 @@
 namespace chargpt {
 
 struct Format {
-  std::string_view name;    ///< of --format
-  std::string_view what;    ///< who reads it
-  std::string_view suffix;  ///< of a format that is one file: ".gguf"; empty: a folder
-  std::string_view magic;   ///< what such a file begins with; empty for a folder
-  bool with_optimizer;      ///< its writer looks at the optimizer's state
+  std::string_view name;            ///< of --format
+  std::string_view what;            ///< who reads it
+  std::string_view suffix;          ///< of a format that is one file: ".gguf"; empty: a folder
+  OutputFolder::Replaces replaces;  ///< what an export of it wrote, which another may replace
+  bool with_optimizer;              ///< its writer looks at the optimizer's state
   /// Writes the files of the folder, or the one file. Returns notices: what the other program computes differently.
   /// Error usage, in one line that names the option in the way, where the format cannot hold the model.
   std::vector<std::string> (*write)(const ExportedModel& model, OutputFolder& folder);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/files.h"
 #include "exchange/architecture.h"
 #include "exchange/gguf.h"
 #include "exchange/tensor_list.h"
@@ -16,6 +17,9 @@ namespace {
 
 constexpr std::uint32_t gguf_version = 3, type_f32 = 0;
 constexpr std::uint64_t alignment = 32;
+
+/// The first entry of the metadata, which tells that chargpt wrote the file. Other programs pass over it.
+constexpr std::string_view own_key = "chargpt.export", own_value = "chargpt";
 
 /// The format's numbers for the types of metadata.
 enum class Type : std::uint32_t { uint32 = 4, float32 = 6, boolean = 7, string = 8, array = 9 };
@@ -111,6 +115,7 @@ Metadata metadata_of(const ExportedModel& model) {
   const Architecture architecture = nearest_architecture(options);
   const std::string name(enum_name(architecture));
   Metadata metadata;
+  metadata.text(std::string(own_key), own_value);
   metadata.text("general.architecture", name);
   metadata.text("general.name", model.config().name);
   metadata.size("general.file_type", type_f32);
@@ -276,6 +281,17 @@ std::optional<Obstacle> obstacle_to_llama_cpp(const ModelConfig& config) {
 }
 
 }  // namespace
+
+bool is_own_gguf(const std::filesystem::path& path) {
+  constexpr std::uint64_t up_to_metadata = 4 + 4 + 8 + 8;  // magic, version, how many tensors and entries
+  Bytes first;
+  first.text(own_key);
+  first.number(Type::string);
+  first.text(own_value);
+  const std::string_view expected(reinterpret_cast<const char*>(first.view().data()), first.view().size());
+  const std::string begin = read_stretch(path, 0, up_to_metadata + expected.size()).bytes;
+  return begin.starts_with("GGUF") && begin.size() > up_to_metadata && begin.substr(up_to_metadata) == expected;
+}
 
 std::vector<std::string> write_gguf(const ExportedModel& model, OutputFolder& folder) {
   refuse_obstacle(model.options(), obstacle_to_llama_cpp, "--format gguf");

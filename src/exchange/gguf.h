@@ -3,6 +3,7 @@
 // github.com/ggml-org/ggml, docs/gguf.md, version 3.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,9 @@
 #include "exchange/output_folder.h"
 
 namespace chargpt {
+
+/// Whether the file's metadata says that chargpt wrote it. Errors as read_regular_file.
+bool is_own_gguf(const std::filesystem::path& path);
 
 std::vector<std::string> write_gguf(const ExportedModel& model, OutputFolder& folder);
 

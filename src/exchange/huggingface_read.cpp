@@ -28,7 +28,7 @@ constexpr std::uint64_t max_config_file = 1 << 20, max_tokenizer_file = 64 << 20
 constexpr std::int64_t most_ids = 0x110000;
 
 Json json_at(const fs::path& path, std::uint64_t most) {
-  return parse_strict_json(read_regular_file(path, most), printable_path(path));
+  return parse_strict_json(read_regular_file(path, most, Links::follow), printable_path(path));
 }
 
 /// config.json: what is not given has transformers' default.

@@ -185,7 +185,7 @@ bool is_nanogpt(const fs::path& path) {
 
 ImportedModel read_nanogpt(const fs::path& path) {
   const std::string source = printable_path(path / about_file);
-  const Json json = parse_strict_json(read_regular_file(path / about_file, max_about_bytes), source);
+  const Json json = parse_strict_json(read_regular_file(path / about_file, max_about_bytes, Links::follow), source);
   const StrictObject about(json, source);
   if (about.text("format") != "nanogpt") throw Error(ExitCode::data, source + " is not of format \"nanogpt\"");
   about.version("nanogpt.json", 1);

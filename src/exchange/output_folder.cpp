@@ -14,7 +14,6 @@
 #include "base/quote.h"
 #include "checkpoint/strict_json.h"
 #include "report/output_file.h"
-#include "run/entries.h"
 
 namespace chargpt {
 namespace {
@@ -31,43 +30,14 @@ constexpr std::uint64_t max_mark_bytes = 1 << 16;
   throw Error(ExitCode::busy, printable_path(out) + " " + why + "; choose another place with --out");
 }
 
-/// The files that an export wrote there, its mark first; empty where none did.
-std::vector<std::string> files_of_export(const fs::path& folder) {
-  const std::string source = printable_path(folder / export_mark);
-  std::vector<std::string> files{export_mark};
+bool has_mark(const OpenFolder& folder) {
+  const std::string source = printable_path(folder.known_path() / export_mark);
   try {
-    const nlohmann::json json = parse_strict_json(read_regular_file(folder / export_mark, max_mark_bytes), source);
-    if (StrictObject(json, source).text("format") != "chargpt export") return {};
-    for (const nlohmann::json& name : StrictObject(json, source).field("files"))
-      files.push_back(name.is_string() ? name.get<std::string>() : "");
+    const nlohmann::json json = parse_strict_json(folder.read(export_mark, max_mark_bytes), source);
+    return StrictObject(json, source).text("format") == "chargpt export";
   } catch (const Error&) {
-    return {};
+    return false;
   }
-  return files;
-}
-
-/// Whether a folder holds what an export wrote, as regular files, and nothing else.
-bool is_export(const fs::path& folder) {
-  const std::vector<std::string> files = files_of_export(folder);
-  return std::ranges::all_of(entries_of(folder), [&](const std::string& entry) {
-    std::error_code ignored;
-    return std::ranges::find(files, entry) != files.end() && fs::is_regular_file(fs::symlink_status(folder / entry));
-  });
-}
-
-void check_folder(const fs::path& out, bool overwrite) {
-  const std::vector<std::string> entries = entries_of(out);
-  if (entries.empty()) return;
-  if (!overwrite)
-    refuse_occupied(out, "holds " + printable(entries.front()) + (entries.size() > 1 ? " and more" : "") +
-                             ", and --overwrite, which replaces what an earlier export wrote, was not given");
-  if (!is_export(out)) refuse_occupied(out, "holds files that no export wrote, and --overwrite replaces only those");
-}
-
-void check_file(const fs::path& out, bool overwrite, std::string_view magic) {
-  if (!overwrite) refuse_occupied(out, "exists, and --overwrite was not given");
-  if (!read_stretch(out, 0, magic.size()).bytes.starts_with(magic))
-    refuse_occupied(out, "is no file that an export wrote, and --overwrite replaces only those");
 }
 
 /// `out` without links and without a slash at its end.
@@ -78,26 +48,54 @@ fs::path resolved(const fs::path& out) {
   return path.has_filename() ? path : path.parent_path();
 }
 
-void remove_export(const fs::path& folder) {
+/// Files with these names, and the folder if that leaves it empty.
+void remove_files(const fs::path& path, std::span<const std::string_view> names) {
+  const OpenFolder folder(path);
+  for (const std::string_view name : names) folder.remove_file(std::string(name));
+  folder.remove_file(export_mark);
   std::error_code ignored;
-  for (const std::string& file : files_of_export(folder)) fs::remove(folder / file, ignored);
-  fs::remove(folder, ignored);
+  fs::remove(path, ignored);
 }
 
 }  // namespace
 
-OutputFolder::OutputFolder(const fs::path& out, bool one_file, bool overwrite, std::string_view magic)
-    : out_(resolved(out)), one_file_(one_file), overwrite_(overwrite) {
+OutputFolder::OutputFolder(const fs::path& out, bool overwrite, const Replaces& replaces)
+    : out_(resolved(out)), overwrite_(overwrite), replaces_(replaces) {
+  check_there(out);
   std::error_code failed;
-  const fs::file_status there = fs::symlink_status(out_, failed);
-  if (fs::exists(there) && fs::is_directory(there) == one_file)
-    refuse_occupied(out, one_file ? "is a folder, and this format is one file" : "is no folder");
-  if (fs::exists(there)) one_file ? check_file(out_, overwrite, magic) : check_folder(out_, overwrite);
   fs::create_directories(out_.parent_path(), failed);
   if (failed) fail("make the folder", out_.parent_path(), failed);
-  temporary_ = out_.parent_path() / ("." + out_.filename().string() + ".tmp-" + std::to_string(::getpid()));
+  temporary_ = out_.parent_path() / (".chargpt-export-" + std::to_string(::getpid()));
   fs::create_directory(temporary_, failed);
   if (failed) fail("make the folder", temporary_, failed);
+}
+
+/// Whether a folder holds what an export wrote, as regular files, and nothing else.
+bool OutputFolder::is_export(const OpenFolder& folder) const {
+  return has_mark(folder) && std::ranges::all_of(folder.entries(), [&](const std::string& entry) {
+           return (entry == export_mark || std::ranges::find(replaces_.names, entry) != replaces_.names.end()) &&
+                  folder.type(entry) == fs::file_type::regular;
+         });
+}
+
+void OutputFolder::check_there(const fs::path& shown) const {
+  const bool one_file = replaces_.is_own_file != nullptr;
+  std::error_code failed;
+  const fs::file_status there = fs::symlink_status(out_, failed);
+  if (!fs::exists(there)) return;
+  if (fs::is_directory(there) == one_file)
+    refuse_occupied(shown, one_file ? "is a folder, and this format is one file" : "is no folder");
+  const std::string refusal = "is not what an export of this format wrote, and --overwrite replaces only that";
+  if (one_file) {
+    if (!overwrite_) refuse_occupied(shown, "exists; pass --overwrite to replace what an earlier export wrote");
+    if (!replaces_.is_own_file(out_)) refuse_occupied(shown, refusal);
+    return;
+  }
+  const OpenFolder folder(out_);
+  if (folder.entries().empty()) return;
+  if (!overwrite_) refuse_occupied(shown, "is not empty; pass --overwrite to replace what an earlier export wrote");
+  if (!is_export(folder))
+    refuse_occupied(shown, "holds files that no export wrote, and --overwrite replaces only those");
 }
 
 OutputFolder::~OutputFolder() {
@@ -112,6 +110,9 @@ void OutputFolder::write(const std::string& name, std::string_view text) {
 }
 
 void OutputFolder::write(const std::string& name, const std::function<void(const ByteSink& sink)>& write_to) {
+  if (!replaces_.names.empty() && name != export_mark &&
+      std::ranges::find(replaces_.names, name) == replaces_.names.end())
+    throw Error(ExitCode::internal, name + " is missing from the names of the format");  // it could not be replaced
   OutputFile file(temporary_ / name, OutputFile::Start::fresh);
   if (name != export_mark) files_.push_back(name);
   write_to([&](std::span<const std::byte> bytes) {
@@ -122,7 +123,7 @@ void OutputFolder::write(const std::string& name, const std::function<void(const
 }
 
 void OutputFolder::finish() {
-  one_file_ ? put_file() : put_folder();
+  replaces_.is_own_file != nullptr ? put_file() : put_folder();
   fsync_path(out_.parent_path());
 }
 
@@ -140,11 +141,11 @@ void OutputFolder::put_folder() {
   fsync_path(temporary_);
   if (::rename(temporary_.c_str(), out_.c_str()) == 0) return;
   const int reason = errno;
-  if (!overwrite_ || (reason != ENOTEMPTY && reason != EEXIST) || !is_export(out_))
+  if (!overwrite_ || (reason != ENOTEMPTY && reason != EEXIST) || !is_export(OpenFolder(out_)))
     fail("write", out_, {reason, std::generic_category()});
   if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, out_.c_str(), RENAME_EXCHANGE) != 0)
     fail("replace", out_, {errno, std::generic_category()});
-  remove_export(temporary_);
+  remove_files(temporary_, replaces_.names);
 }
 
 }  // namespace chargpt

@@ -5,23 +5,31 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/open_folder.h"
 #include "checkpoint/safetensors.h"
 
 namespace chargpt {
 
-/// {"format": "chargpt export", "version": 1, "files": […]}: what tells that an export wrote a folder.
+/// {"format": "chargpt export", "version": 1, "files": […]}: what tells that an export wrote a folder. Its list is for
+/// people: names that stand in a file are never removed.
 inline constexpr const char* export_mark = "export.json";
 
 class OutputFolder {
  public:
-  /// `out` is the folder to come; with `one_file` the file. Error busy where something is there, but for an empty
-  /// folder, or with `overwrite` what an export wrote: a folder that holds its files and no others, a file that begins
-  /// with `magic`. Errors: io.
-  OutputFolder(const std::filesystem::path& out, bool one_file, bool overwrite, std::string_view magic = {});
+  /// What may be replaced, with --overwrite, is what an earlier export wrote.
+  struct Replaces {
+    std::span<const std::string_view> names{};                         ///< of the format's files in a folder
+    bool (*is_own_file)(const std::filesystem::path& path) = nullptr;  ///< of a format that is one file
+  };
+  /// `out` is the folder to come; with `replaces.is_own_file` the file. Error busy where something is there, but for an
+  /// empty folder, or with `overwrite` what an export wrote: a folder with its mark that holds no other names than the
+  /// format's, a file that says so itself. Errors: io.
+  OutputFolder(const std::filesystem::path& out, bool overwrite, const Replaces& replaces);
   /// Removes what was not finished.
   ~OutputFolder();
   OutputFolder(const OutputFolder&) = delete;
@@ -41,8 +49,12 @@ class OutputFolder {
   void put_folder();
   void put_file();
 
+  bool is_export(const OpenFolder& folder) const;
+  void check_there(const std::filesystem::path& shown) const;
+
   std::filesystem::path out_, temporary_;
-  bool one_file_, overwrite_, finished_ = false;
+  bool overwrite_;
+  Replaces replaces_;
   std::vector<std::string> files_;
   std::uint64_t bytes_ = 0;
 };

@@ -5,14 +5,13 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/open_folder.h"
 #include "base/quote.h"
 #include "config/changed_options.h"
 #include "config/load.h"
 #include "report/ending.h"
 #include "report/format.h"
 #include "report/metrics_reader.h"
-#include "run/entries.h"
 #include "text/text_listing.h"
 
 namespace chargpt {
@@ -50,13 +49,13 @@ struct Metrics {
 
 Metrics read_metrics(const fs::path& path, std::vector<std::string>& notices) {
   Metrics metrics;
-  if (!fs::exists(path)) {
+  if (!fs::exists(fs::symlink_status(path))) {
     notices.push_back(printable_path(path) + " is not there: the page has no curves of this run");
     return metrics;
   }
   MetricsReader reader(path);
   const auto begin = [&] { metrics = Metrics(); };
-  reader.read(begin, [&](const Json& row) {
+  const auto visit = [&](const Json& row) {
     const std::string& kind = row["kind"].get_ref<const std::string&>();
     if (kind == "train")
       metrics.steps.push_back(numbers(row, {"step", "seconds", "loss", "lr", "grad_norm", "tokens_per_second"}));
@@ -64,7 +63,13 @@ Metrics read_metrics(const fs::path& path, std::vector<std::string>& notices) {
       metrics.evaluations.push_back(numbers(row, {"step", "seconds", "train_loss", "val_loss"}));
     else if (kind == "plan")
       metrics.plan = row;
-  });
+  };
+  try {
+    reader.read(begin, visit);
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::data) throw;
+    notices.push_back(std::string(error.what()) + "; the page has no curves of it");
+  }
   if (reader.broken() > 0) notices.push_back(reader.complaint());
   return metrics;
 }
@@ -80,17 +85,22 @@ std::int64_t step_of_sample(const std::string& name) {
 }
 
 Json samples_of(const fs::path& run, std::vector<std::string>& notices) {
-  Json found = Json::array();
-  for (const std::string& name : entries_of(run / "samples"))
-    if (const std::int64_t step = step_of_sample(name); step >= 0) found.push_back({{"step", step}, {"name", name}});
-  Json samples = Json::array();
-  for (const Json& sample : thinned(found, most_samples)) {
-    const fs::path path = run / "samples" / sample["name"].get<std::string>();
-    try {
-      samples.push_back({{"step", sample["step"]}, {"text", read_regular_file(path, largest_sample)}});
-    } catch (const Error& error) {
-      notices.push_back(std::string(error.what()) + "; left out");
+  Json found = Json::array(), samples = Json::array();
+  const auto leave_out = [&](const Error& error) { notices.push_back(std::string(error.what()) + "; left out"); };
+  try {
+    const auto folder = OpenFolder(run).find("samples");
+    if (!folder) return samples;
+    for (const std::string& name : folder->entries())
+      if (const std::int64_t step = step_of_sample(name); step >= 0) found.push_back({{"step", step}, {"name", name}});
+    for (const Json& sample : thinned(found, most_samples)) {
+      try {
+        samples.push_back({{"step", sample["step"]}, {"text", folder->read(sample["name"], largest_sample)}});
+      } catch (const Error& error) {
+        leave_out(error);
+      }
     }
+  } catch (const Error& error) {
+    leave_out(error);
   }
   return samples;
 }
@@ -188,9 +198,13 @@ Json run_data(const fs::path& run, const Checkpoint& checkpoint, std::vector<std
 
 Json baseline_data(const fs::path& run) {
   Json levels = Json::array();
-  const fs::path path = run / "figures.json";
-  if (!fs::exists(path)) return levels;
-  const Json figures = Json::parse(read_regular_file(path, 1 << 20), nullptr, /*allow_exceptions=*/false);
+  std::string text;
+  try {
+    text = OpenFolder(run).read("figures.json", 1 << 20);
+  } catch (const Error&) {  // figures that are not there, or cannot be read, are only left out
+    return levels;
+  }
+  const Json figures = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!figures.is_object() || !figures.contains("baselines") || !figures["baselines"].is_object()) return levels;
   const Json& baselines = figures["baselines"];
   for (const auto& [key, name] : {std::pair("bigram", "counted pairs"), std::pair("xz", "xz")})

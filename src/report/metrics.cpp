@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 
+#include "base/error.h"
 #include "base/files.h"
 #include "report/json_text.h"
 
@@ -56,11 +55,15 @@ std::string rows_up_to(const std::string& metrics, std::int64_t step) {
 }
 
 Ending ending_in_metrics(const std::filesystem::path& run) {
-  std::ifstream file(run / "metrics.jsonl", std::ios::binary | std::ios::ate);
-  constexpr std::streamoff longest_row = 1 << 12;
-  const std::streamoff size = file.tellg(), from = std::max<std::streamoff>(0, size - longest_row);
-  if (!file || !file.seekg(from)) return Ending::unknown;
-  std::string tail(std::istreambuf_iterator<char>(file), {});
+  constexpr std::uint64_t longest_row = 1 << 12;
+  std::string tail;
+  try {
+    const std::filesystem::path path = run / "metrics.jsonl";
+    const std::uint64_t size = read_stretch(path, 0, 0).size;
+    tail = read_stretch(path, size - std::min(size, longest_row), longest_row).bytes;
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::missing) throw;
+  }
   if (tail.empty() || tail.back() != '\n') return Ending::unknown;
   tail.pop_back();
   const auto row = nlohmann::json::parse(tail.substr(tail.rfind('\n') + 1), nullptr, /*allow_exceptions=*/false);

@@ -9,7 +9,7 @@
 namespace chargpt {
 namespace {
 
-constexpr std::uint64_t most_at_once = 1 << 20;
+constexpr std::uint64_t most_at_once = 1 << 20, longest_line = 4 << 20;
 
 }  // namespace
 
@@ -36,6 +36,9 @@ void MetricsReader::read(const std::function<void()>& begin, const Visit& visit)
     for (std::size_t end = 0; (end = unfinished_.find('\n', from)) != std::string::npos; from = end + 1)
       take(unfinished_.substr(from, end - from), visit);
     unfinished_.erase(0, from);
+    if (unfinished_.size() > longest_line)
+      throw Error(ExitCode::data, printable_path(path_) + ": line " + std::to_string(lines_ + 1) + " is longer than " +
+                                      std::to_string(longest_line) + " bytes, so it is not a file of metrics");
   }
 }
 

@@ -13,24 +13,29 @@
 
 namespace chargpt {
 
-OutputFile::OutputFile(std::filesystem::path path, Start start) : path_(std::move(path)) {
-  const int place = start == Start::append ? O_APPEND : O_EXCL;
-  descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | place, 0666);
-  if (descriptor_ < 0) fail(errno);
+namespace {
+
+Descriptor opened(const std::filesystem::path& path, OutputFile::Start start) {
+  const int place = start == OutputFile::Start::append ? O_APPEND | O_NOFOLLOW | O_NONBLOCK : O_EXCL;
+  return Descriptor(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | place, 0666));
 }
 
-OutputFile::~OutputFile() {
-  if (descriptor_ >= 0) ::close(descriptor_);
+}  // namespace
+
+OutputFile::OutputFile(std::filesystem::path path, Start start) : OutputFile(opened(path, start), path) {}
+
+OutputFile::OutputFile(Descriptor file, std::filesystem::path shown) : path_(std::move(shown)), file_(std::move(file)) {
+  if (file_.number() < 0) fail(errno);
 }
 
 void OutputFile::write(std::span<const std::byte> bytes) {
-  unwritten_ = bytes.size() - write_all(descriptor_, bytes);
+  unwritten_ = bytes.size() - write_all(file_.number(), bytes);
   if (unwritten_ > 0) fail(errno);
 }
 
 void OutputFile::sync_and_close() {
-  if (::fsync(descriptor_) != 0 && errno != EINVAL) fail(errno);  // EINVAL: a pipe or device has nothing to sync
-  if (::close(std::exchange(descriptor_, -1)) != 0) fail(errno);
+  if (::fsync(file_.number()) != 0 && errno != EINVAL) fail(errno);  // EINVAL: a device has nothing to sync
+  if (!file_.close()) fail(errno);
 }
 
 void OutputFile::fail(int reason) const {

@@ -6,6 +6,8 @@
 #include <span>
 #include <string_view>
 
+#include "base/files.h"
+
 namespace chargpt {
 
 /// Every failure is an Error io naming the path and the system's reason (disk full, quota, permissions).
@@ -13,26 +15,24 @@ class OutputFile {
  public:
   enum class Start {
     fresh,  ///< an Error if anything has that name, even a link
-    append
+    append  ///< never through a link
   };
   OutputFile(std::filesystem::path path, Start start);
-  /// Closes; failures that only close() could report are lost.
-  ~OutputFile();
-  OutputFile(const OutputFile&) = delete;
-  OutputFile& operator=(const OutputFile&) = delete;
+  /// A file just opened, or errno where it could not be. `shown` names it in messages.
+  OutputFile(Descriptor file, std::filesystem::path shown);
 
   /// After an Error, unwritten() knows which of its bytes are not in the file.
   void write(std::span<const std::byte> bytes);
   void write(std::string_view bytes) { write(std::as_bytes(std::span(bytes))); }
   /// The bytes of the last write() that did not reach the file.
   std::size_t unwritten() const { return unwritten_; }
-  /// Waits until the bytes are on the disk, then closes.
+  /// Waits until the bytes are on the disk, then closes; failures that only close() could report are lost without it.
   void sync_and_close();
 
  private:
   [[noreturn]] void fail(int reason) const;
   std::filesystem::path path_;
-  int descriptor_ = -1;
+  Descriptor file_;
   std::size_t unwritten_ = 0;
 };
 

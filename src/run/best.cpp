@@ -16,10 +16,9 @@ constexpr double infinite = std::numeric_limits<double>::infinity();
 
 /// None where it cannot be read, or not now.
 std::optional<RunState> readable_state(const CheckpointFolder& folder, const std::string& name) {
-  const auto path = folder.find(name);
-  if (!path) return std::nullopt;
   try {
-    return read_checked_state(*path);
+    const auto found = folder.find(name);
+    return found ? std::optional(read_checked_state(*found)) : std::nullopt;
   } catch (const Error&) {
     return std::nullopt;
   }

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/open_folder.h"
+
 namespace chargpt {
 
 /// A name while its folder is being written, or removed.
@@ -16,23 +18,25 @@ std::string temporary_name(const std::string& name);
 
 class CheckpointFolder {
  public:
-  explicit CheckpointFolder(const std::filesystem::path& run) : path_(run / "checkpoints") {}
+  /// Error data where a link has its place.
+  explicit CheckpointFolder(const OpenFolder& run);
+  /// To be written to: made where it is not there, and ended what a crash left unfinished. Errors: io.
+  static CheckpointFolder prepared(const OpenFolder& run);
   const std::filesystem::path& path() const { return path_; }
 
-  /// Makes the folder where it is not there (never the run's own, which may have been renamed), and ends what a crash
-  /// left unfinished. Errors: io.
-  void prepare() const;
-  /// Names of the checkpoints there, oldest first. Errors: io.
+  /// Names of the checkpoints there, oldest first; links are none. Errors: io.
   std::vector<std::string> names() const;
-  /// Where a checkpoint is; none where there is none of that name.
-  std::optional<std::filesystem::path> find(const std::string& name) const;
+  /// A checkpoint; none where there is none of that name. Errors: data, where that is a link; io.
+  std::optional<OpenFolder> find(const std::string& name) const;
+  /// The empty folder for a checkpoint that is to be written, under temporary_name(name). Errors: io.
+  OpenFolder make(const std::string& name) const { return folder_->make(temporary_name(name)); }
   /// Gives a folder that was written whole under temporary_name(name) its name, taking it from what had it: at every
   /// moment find(name) gives the old or the new. Files that are no checkpoint's keep their places. Errors: io.
   void put(const std::string& name) const;
   /// Waits until that is on the disk, then removes what was replaced. Errors: io.
   void settle(const std::string& name) const;
   /// Removes a checkpoint, but for one that holds files which are no checkpoint's; what cannot be removed is left for
-  /// the next prepare().
+  /// the next prepared().
   void remove(const std::string& name) const;
   /// Removes a checkpoint's files from a folder, and the folder where that leaves it empty.
   void discard(const std::string& entry) const;
@@ -45,7 +49,12 @@ class CheckpointFolder {
   void write_pointer(const std::string& pointer, const std::string& name) const;
 
  private:
+  CheckpointFolder(std::filesystem::path path, std::optional<OpenFolder> folder);
+  void end_unfinished() const;
+  bool is_folder(const std::string& name) const;
+  void rename(const std::string& from, const std::string& to) const;
   std::filesystem::path path_;
+  std::optional<OpenFolder> folder_;  ///< none where there is none yet
 };
 
 }  // namespace chargpt

@@ -33,18 +33,17 @@ struct SavedCheckpoint {
 /// existing folder of that step is replaced, those of later steps are left alone, what a crashed save left is removed.
 /// Error io (disk full, …) with path and reason, saying whether the checkpoint is there; what was saved before is
 /// untouched.
-SavedCheckpoint save_checkpoint(const std::filesystem::path& run, const CheckpointToSave& checkpoint,
-                                std::int64_t keep);
+SavedCheckpoint save_checkpoint(const OpenFolder& run, const CheckpointToSave& checkpoint, std::int64_t keep);
 
 /// The run stands at this checkpoint of its own from here on: LATEST and BEST are made to say so, where they do not.
 /// Returns a problem as save_checkpoint does. Errors: io, where LATEST cannot be written.
-std::string go_on_from(const std::filesystem::path& run, const RunState& state);
+std::string go_on_from(const OpenFolder& run, const RunState& state);
 
 /// Begins a run at a checkpoint of another: copies it, with `config` in place of its own, and as they are the
 /// checkpoints that it may come back to, its best and what a rollback returns to. Returns notices of those that could
 /// not be read. Errors: io.
-std::vector<std::string> copy_checkpoints(const std::filesystem::path& from, const Checkpoint& checkpoint,
-                                          const ResolvedConfig& config, const std::filesystem::path& to);
+std::vector<std::string> copy_checkpoints(const OpenFolder& from, const Checkpoint& checkpoint,
+                                          const ResolvedConfig& config, const OpenFolder& to);
 
 /// What a notice of load_checkpoint begins with where a damaged checkpoint had to be passed over.
 inline constexpr const char* damage_notice = "DAMAGED CHECKPOINT: ";

@@ -15,6 +15,7 @@
 #include "run/best.h"
 #include "run/checkpoint_folder.h"
 #include "run/checkpoints.h"
+#include "run/run_files.h"
 #include "run/run_name.h"
 
 namespace chargpt {
@@ -105,9 +106,9 @@ std::vector<std::string> in_order_for_best(const CheckpointFolder& folder, const
 
 /// Names of checkpoints in the order they are tried, the one that `which` means first. Error missing where there is
 /// none.
-std::vector<std::string> names_in_order(const fs::path& run, const std::string& which,
+std::vector<std::string> names_in_order(const CheckpointFolder& folder, const std::string& which,
                                         std::vector<std::string>& notices) {
-  const CheckpointFolder folder(run);
+  const fs::path run = folder.path().parent_path();
   const std::optional<std::int64_t> step = asked_step(which);
   const std::vector<std::string> names = folder.names();
   if (names.empty())
@@ -122,15 +123,17 @@ std::vector<std::string> names_in_order(const fs::path& run, const std::string& 
 }
 
 Checkpoint read_by_name(const CheckpointFolder& folder, const std::string& name, bool with_optimizer) {
-  return read_checkpoint(folder.find(name).value_or(folder.path() / name), with_optimizer);
+  const auto found = folder.find(name);
+  if (!found) throw Error(ExitCode::missing, printable_path(folder.path() / name) + " does not exist");
+  return read_checkpoint(*found, with_optimizer);
 }
 
 /// The first of those after the damaged one that is whole.
-Checkpoint load_stand_in(const fs::path& run, std::span<const std::string> order, const Error& damage,
+Checkpoint load_stand_in(const CheckpointFolder& folder, std::span<const std::string> order, const Error& damage,
                          bool with_optimizer, std::vector<std::string>& notices) {
   for (const std::string& name : order.subspan(1)) {
     try {
-      Checkpoint checkpoint = read_by_name(CheckpointFolder(run), name, with_optimizer);
+      Checkpoint checkpoint = read_by_name(folder, name, with_optimizer);
       notices.push_back(damage_notice + order[0] + " cannot be used (" + damage.what() + "); using " + name +
                         " instead");
       return checkpoint;
@@ -138,28 +141,30 @@ Checkpoint load_stand_in(const fs::path& run, std::span<const std::string> order
       if (!is_damage(error)) throw;
     }
   }
-  throw Error(damage.code(),
-              std::string(damage.what()) + "; no other checkpoint of " + printable_path(run) + " is whole");
+  throw Error(damage.code(), std::string(damage.what()) + "; no other checkpoint of " +
+                                 printable_path(folder.path().parent_path()) + " is whole");
 }
 
-Checkpoint load_from_run(const fs::path& run, const std::string& which, bool with_optimizer,
+Checkpoint load_from_run(const OpenFolder& run, const std::string& which, bool with_optimizer,
                          std::vector<std::string>& notices) {
+  refuse_newer_run(run);
+  const CheckpointFolder folder(run);
   constexpr int most_attempts = 5;
   for (int attempt = 1;; ++attempt) {
     std::vector<std::string> said;
-    const std::vector<std::string> order = names_in_order(run, which, said);
+    const std::vector<std::string> order = names_in_order(folder, which, said);
     try {
-      Checkpoint checkpoint = read_by_name(CheckpointFolder(run), order[0], with_optimizer);
+      Checkpoint checkpoint = read_by_name(folder, order[0], with_optimizer);
       notices.insert(notices.end(), said.begin(), said.end());
       return checkpoint;
     } catch (const Error& error) {
       if (!is_damage(error) || asked_step(which)) throw;
       std::vector<std::string> ignored;
       // A training process saved and pruned meanwhile?
-      const bool moved_on = names_in_order(run, which, ignored)[0] != order[0];
+      const bool moved_on = names_in_order(folder, which, ignored)[0] != order[0];
       if (moved_on && attempt < most_attempts) continue;
       notices.insert(notices.end(), said.begin(), said.end());
-      return load_stand_in(run, order, error, with_optimizer, notices);
+      return load_stand_in(folder, order, error, with_optimizer, notices);
     }
   }
 }
@@ -170,10 +175,10 @@ bool is_checkpoint_folder(const fs::path& path) {
   return checkpoint_step(path.filename().string()).has_value() && !is_folder(path / "checkpoints");
 }
 
-/// Without a slash at its end, so that it has a name.
+/// Without a slash at its end, so that it has a name. What stands before ".." may be a link, so only the system
+/// resolves it.
 fs::path without_final_slash(const fs::path& path) {
-  const fs::path normal = path.lexically_normal();
-  return normal.has_filename() || !normal.has_relative_path() ? normal : normal.parent_path();
+  return path.has_filename() || !path.has_relative_path() ? path : path.parent_path();
 }
 
 }  // namespace
@@ -197,14 +202,16 @@ Checkpoint load_checkpoint(const fs::path& run_or_checkpoint, const std::string&
 
 std::int64_t last_step(const fs::path& run) {
   std::vector<std::string> ignored;
-  return *checkpoint_step(names_in_order(run, "last", ignored)[0]);
+  return *checkpoint_step(names_in_order(CheckpointFolder(run), "last", ignored)[0]);
 }
 
 std::vector<fs::path> list_checkpoints(const fs::path& run) {
-  const CheckpointFolder folder(run);
+  const auto opened = open_if_there(run);
   std::vector<fs::path> paths;
+  if (!opened) return paths;
+  const CheckpointFolder folder(*opened);
   for (const std::string& name : folder.names())
-    if (const auto path = folder.find(name)) paths.push_back(*path);
+    if (const auto found = folder.find(name)) paths.push_back(found->known_path());
   return paths;
 }
 

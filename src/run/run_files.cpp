@@ -111,6 +111,7 @@ bool is_own_file(Part part, std::string_view name) {
   if (part == Part::checkpoint) return is_among(of_checkpoint, name);
   if (part == Part::run && (name == lock_name || is_event_file(name) || is_own_id_cache(name))) return true;
   const std::optional<std::string> unfinished = unfinished_file_of(name);
+  if (unfinished && unfinished->empty()) return true;
   return is_written_whole(part, unfinished ? *unfinished : name);
 }
 
@@ -120,6 +121,15 @@ std::optional<Part> own_folder(Part part, std::string_view name) {
   if (part == Part::run && name == "checkpoints") return Part::checkpoints;
   if (part == Part::checkpoints && is_checkpoint(name)) return Part::checkpoint;
   return std::nullopt;
+}
+
+/// Whether a file is the mark of a run. Error data where it is not JSON, NewerFormat where it is a newer program's.
+bool has_mark(const std::string& text, const std::string& source) {
+  const nlohmann::json json = parse_strict_json(text, source);
+  const StrictObject object(json, source);
+  if (object.text("format") != "chargpt run") return false;
+  object.version("run format", current_version);
+  return true;
 }
 
 /// Whether `read` finds a file of ours, of a newer program too. Errors: io.
@@ -137,14 +147,8 @@ bool is_ours(const Read& read) {
 
 /// Whether the mark is there, and is one: run.json may be the name of another program's file too.
 bool is_marked(const fs::path& folder) {
-  const fs::path path = folder / run_mark;
-  return is_file(path) && is_ours([&path] {
-           const std::string source = printable_path(path);
-           const nlohmann::json json = parse_strict_json(read_file(path, longest_mark), source);
-           const StrictObject object(json, source);
-           if (object.text("format") != "chargpt run") return false;
-           object.version("run format", current_version);
-           return true;
+  return is_file(folder / run_mark) && is_ours([&folder] {
+           return has_mark(read_regular_file(folder / run_mark, longest_mark), printable_path(folder / run_mark));
          });
 }
 
@@ -168,11 +172,11 @@ void add_files(RunFiles& files, const fs::path& run, const fs::path& within, Par
   }
 }
 
-bool has_manifest(const fs::path& checkpoint) {
-  return is_ours([&checkpoint] {
-    read_manifest(checkpoint);
-    return true;
-  });
+bool has_manifest(const std::optional<OpenFolder>& checkpoint) {
+  return checkpoint && is_ours([&checkpoint] {
+           read_manifest(*checkpoint);
+           return true;
+         });
 }
 
 /// Nothing but a process's number, as RunLock writes it, or nothing yet.
@@ -180,15 +184,17 @@ bool is_lock(const fs::path& path) {
   constexpr std::uintmax_t longest_number = 16;
   std::error_code failed;
   const std::uintmax_t size = fs::file_size(path, failed);
-  return is_file(path) && !failed && size <= longest_number && (size == 0 || is_number(read_file(path)));
+  return is_file(path) && !failed && size <= longest_number && (size == 0 || is_number(read_regular_file(path)));
 }
 
 /// What was written of a mark.
 bool is_unfinished_mark(const fs::path& path) {
-  if (unfinished_file_of(path.filename().native()) != run_mark || !is_file(path)) return false;
+  const auto name = unfinished_file_of(path.filename().native());
+  if (!name || (!name->empty() && *name != run_mark) || !is_file(path)) return false;
   std::error_code failed;
   const std::string_view whole = mark_text;
-  return fs::file_size(path, failed) <= whole.size() && !failed && whole.starts_with(read_file(path));
+  return fs::file_size(path, failed) <= whole.size() && !failed &&
+         whole.starts_with(read_regular_file(path, whole.size()));
 }
 
 /// What a start that is under way, or was broken off, has in its folder before it is marked.
@@ -201,22 +207,29 @@ bool is_of_a_start(const fs::path& path) {
   return type_of(path) == fs::file_type::not_found;  // gone since it was listed
 }
 
-void remove_own(const fs::path& path) {
-  std::error_code failed;
-  if (!fs::remove(path, failed) && failed && failed != std::errc::directory_not_empty) fail("remove", path, failed);
-}
-
 }  // namespace
 
 bool is_run(const fs::path& folder) {
   if (is_marked(folder)) return true;
-  const fs::path checkpoints = folder / "checkpoints";
-  std::error_code ignored;
-  if (!fs::is_directory(checkpoints, ignored)) return false;
-  const std::vector<std::string> names = entries_of(checkpoints);
+  const auto run = open_if_there(folder);
+  if (!run || run->type("checkpoints") != fs::file_type::directory) return false;
+  const auto checkpoints = run->find("checkpoints");
+  const std::vector<std::string> names = checkpoints->entries();
   return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
-    return is_checkpoint(name) && fs::is_directory(checkpoints / name, ignored) && has_manifest(checkpoints / name);
+    return is_checkpoint(name) && checkpoints->type(name) == fs::file_type::directory &&
+           has_manifest(checkpoints->find(name));
   });
+}
+
+void refuse_newer_run(const OpenFolder& run) {
+  if (run.type(run_mark) != fs::file_type::regular) return;
+  try {
+    has_mark(run.read(run_mark, longest_mark), printable_path(run.known_path() / run_mark));
+  } catch (const NewerFormat&) {
+    throw;
+  } catch (const Error& error) {
+    if (error.code() == ExitCode::io) throw;
+  }
 }
 
 void mark_run(const fs::path& run) {
@@ -254,10 +267,6 @@ void remove_unfinished_files(const fs::path& run) {
     const bool of_run = path.parent_path().empty() || path.parent_path() == "samples";
     if (of_run && unfinished_file_of(path.filename().native())) fs::remove(run / path, ignored);
   }
-}
-
-void remove_run_files(const fs::path& run) {
-  for (const fs::path& path : run_files(run).own) remove_own(run / path);
 }
 
 std::string joined_names(const std::vector<fs::path>& paths) {

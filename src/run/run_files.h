@@ -1,6 +1,6 @@
 // What a run folder consists of: every file that the program writes into one, by its exact name. Only these are ever
 // removed, only in a folder that is known as a run, and nothing is followed out of it. Whoever writes another file into
-// runs adds its name here, or --overwrite will refuse it.
+// runs adds its name here.
 //   RUN/run.json                                  the mark of a run: written before all else, removed last
 //   RUN/{config.json, metrics.jsonl, figures.json, text.json, kept-text.txt, val_losses.json, val_losses.f32,
 //   ids-*.bin, .lock} RUN/page.html                                 see page/page.h
@@ -14,6 +14,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/open_folder.h"
+
 namespace chargpt {
 
 /// {"format": "chargpt run", "version": 1}
@@ -22,6 +24,9 @@ inline constexpr const char* run_mark = "run.json";
 /// Whether a folder is a run: it has the mark; or, as those of earlier versions, a checkpoint whose manifest is one.
 /// Error io where that cannot be read.
 bool is_run(const std::filesystem::path& folder);
+
+/// NewerFormat where its mark is of a newer program, so that this one cannot know what the run means. Errors: io.
+void refuse_newer_run(const OpenFolder& run);
 
 /// Makes a folder a run where it has no mark yet. Errors: io.
 void mark_run(const std::filesystem::path& run);
@@ -47,9 +52,6 @@ RunFiles run_files(const std::filesystem::path& run);
 /// Removes what a crash left of files that were being written. Only where no other process is writing there. What
 /// cannot be removed stays.
 void remove_unfinished_files(const std::filesystem::path& run);
-
-/// Removes all that is the run's own but for mark and lock. Error io where that cannot be done.
-void remove_run_files(const std::filesystem::path& run);
 
 /// "a, b, c and 4 more"
 std::string joined_names(const std::vector<std::filesystem::path>& paths);

@@ -1,8 +1,13 @@
 #include "run/run_folder.h"
 
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <iterator>
 #include <system_error>
 #include <utility>
 
@@ -31,27 +36,97 @@ MadeFolders made_folders(const std::string& wanted, const std::string& name) {
   return wanted.empty() ? MadeFolders::first_free(name) : MadeFolders(wanted);
 }
 
+bool has_checkpoint(const fs::path& run) {
+  try {
+    return !list_checkpoints(run).empty();
+  } catch (const Error&) {  // a link in their place
+    return false;
+  }
+}
+
 [[noreturn]] void refuse_run(const fs::path& run) {
   const std::string other = "choose another folder with --run DIR, or start over with --overwrite";
-  if (list_checkpoints(run).empty())
+  if (!has_checkpoint(run))
     throw Error(ExitCode::busy,
                 run.string() + " already holds a run, which ended before it saved a checkpoint: " + other);
   throw Error(ExitCode::busy, run.string() + " already holds a run: go on with `chargpt resume " +
                                   shell_quoted(run.native()) + "`, " + other);
 }
 
-void refuse_foreign_files(const fs::path& run) {
-  const std::vector<fs::path> foreign = run_files(run).foreign;
-  if (!foreign.empty())
-    throw Error(ExitCode::busy, run.string() + " holds files that no run wrote (" + joined_names(foreign) +
-                                    "), and --overwrite removes only a run's own: move them elsewhere, or choose "
-                                    "another folder with --run DIR");
+struct FileId {
+  dev_t device;
+  ino_t inode;
+  bool operator==(const FileId&) const = default;
+};
+
+std::optional<FileId> id_of(const fs::path& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return std::nullopt;
+  return FileId{status.st_dev, status.st_ino};
 }
 
-void refuse_what_is_there(const fs::path& folder, bool overwrite) {
+/// What of an absolute path follows its first `count` parts.
+fs::path rest_of(const fs::path& path, std::ptrdiff_t count) {
+  fs::path rest;
+  for (auto part = std::next(path.begin(), count); part != path.end(); ++part) rest /= *part;
+  return rest;
+}
+
+/// Whether the system comes through a folder on its way to a file: the folder is one above it, or above a link that is
+/// followed.
+bool leads_through(const fs::path& file, const FileId& folder, int links_left = 40) {
+  fs::path way;
+  std::ptrdiff_t parts = 0;
+  const fs::path path = fs::absolute(file);
+  for (const fs::path& part : path) {
+    way /= part;
+    ++parts;
+    std::error_code no_link;
+    const fs::path target = fs::read_symlink(way, no_link);
+    if (!no_link && links_left > 0)
+      return leads_through(way.parent_path() / target / rest_of(path, parts), folder, links_left - 1);
+    if (id_of(way) == folder) return true;
+  }
+  return false;
+}
+
+/// The working folder and what is named relative to it would move along.
+void refuse_to_move(const fs::path& run, const std::vector<fs::path>& files) {
+  const auto id = id_of(run);
+  if (!run.has_filename() || run.filename() == "." || run.filename() == "..")
+    throw Error(ExitCode::usage, "--overwrite renames the run folder; give its name, not " + printable_path(run));
+  for (const fs::path& file : files)
+    if (id && leads_through(file, *id))
+      throw Error(ExitCode::busy, printable_path(file) + " is in " + printable_path(run) +
+                                      ", which --overwrite renames, so it would move away while it is read; copy it "
+                                      "elsewhere, or choose another folder with --run DIR");
+}
+
+/// Without a slash at its end, so that it has a name.
+fs::path without_final_slash(const fs::path& path) {
+  return path.has_filename() || !path.has_relative_path() ? path : path.parent_path();
+}
+
+void refuse_what_is_there(const fs::path& folder, const Overwrite& overwrite) {
   if (!is_run(folder)) return refuse_strangers(folder, "--run DIR");
-  if (!overwrite) refuse_run(folder);
-  refuse_foreign_files(folder);
+  if (!overwrite.allowed) refuse_run(folder);
+  refuse_to_move(without_final_slash(folder), overwrite.files);
+}
+
+/// None where there is no run.
+std::unique_ptr<RunMovedAside> moved_aside(const std::string& wanted, const Overwrite& overwrite) {
+  if (wanted.empty() || !overwrite.allowed || !is_run(wanted)) return nullptr;
+  refuse_what_is_there(wanted, overwrite);
+  return std::make_unique<RunMovedAside>(without_final_slash(wanted));
+}
+
+/// Renames to a name that nothing has. Errno where it cannot be done.
+bool rename_to_free(const fs::path& from, const fs::path& to) {
+  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return true;
+  if (errno != EINVAL && errno != ENOSYS) return false;
+  std::error_code ignored;  // a file system without that
+  if (fs::exists(fs::symlink_status(to, ignored))) errno = EEXIST;
+  return errno != EEXIST && ::rename(from.c_str(), to.c_str()) == 0;
 }
 
 }  // namespace
@@ -72,7 +147,7 @@ RunPlace run_place(const fs::path& run_or_checkpoint, const std::string& which) 
   return {run.empty() ? fs::path(".") : run, path.filename().string()};
 }
 
-void refuse_occupied(const fs::path& folder, bool overwrite) {
+void refuse_occupied(const fs::path& folder, const Overwrite& overwrite) {
   std::error_code ignored;
   if (!fs::exists(folder, ignored)) return;
   make_folder(folder);  // makes none, as there is something; says so where that is a file
@@ -125,17 +200,32 @@ ResultsFolder::ResultsFolder(const std::string& wanted, const std::string& name,
   if (!goes_on) refuse_strangers(path(), "--out DIR");
 }
 
-NewRun::NewRun(MadeFolders made) : made_(std::move(made)), folder_(made_.path()) {}
+RunMovedAside::RunMovedAside(fs::path run) : run_(std::move(run)), lock_(run_) {
+  for (int n = 1;; ++n) {
+    moved_ = run_.native() + ".old-" + std::to_string(n);
+    if (rename_to_free(run_, moved_)) return;
+    if (errno != EEXIST)
+      throw Error(ExitCode::io, "cannot rename " + printable_path(run_) + " to " + printable_path(moved_) + ": " +
+                                    std::generic_category().message(errno) + "; choose another folder with --run DIR");
+  }
+}
+
+RunMovedAside::~RunMovedAside() {
+  if (!stays_) rename_to_free(moved_, run_);
+}
+
+NewRun::NewRun(std::unique_ptr<RunMovedAside> old, const std::string& wanted, const std::string& config_name)
+    : old_(std::move(old)), made_(made_folders(wanted, config_name)), folder_(made_.path()) {}
 
 // Delegates, so that the destructor undoes what is made before a refusal.
-NewRun::NewRun(const std::string& wanted, const std::string& config_name, bool overwrite)
-    : NewRun(made_folders(wanted, config_name)) {
-  refuse_what_is_there(path(), overwrite);
+NewRun::NewRun(const std::string& wanted, const std::string& config_name, const Overwrite& overwrite)
+    : NewRun(moved_aside(wanted, overwrite), wanted, config_name) {
+  refuse_what_is_there(path(), {});
   std::error_code ignored;
   const bool had_lock = fs::exists(path() / ".lock", ignored);
   lock_.emplace(path());
   lock_is_new_ = !had_lock;
-  refuse_what_is_there(path(), overwrite);  // another process may have begun one meanwhile
+  refuse_what_is_there(path(), {});  // another process may have begun one meanwhile
 }
 
 NewRun::~NewRun() {
@@ -150,19 +240,21 @@ NewRun::~NewRun() {
 void NewRun::undo() {
   std::error_code ignored;
   if (begun_) {
-    remove_run_files(path());
+    for (const fs::path& file : run_files(path()).own) fs::remove(path() / file, ignored);
     fs::remove(path() / run_mark, ignored);
   }
   if (lock_is_new_) fs::remove(path() / ".lock", ignored);
 }
 
-// Marked before anything of an earlier run goes, whose manifests may be all that tells that it was one.
 void NewRun::begin() {
-  refuse_what_is_there(path(), /*overwrite=*/true);  // what came while the first steps were measured
-  begun_ = !is_run(path());
+  refuse_what_is_there(path(), {});  // what came while the first steps were measured
   mark_run(path());
   begun_ = true;
-  remove_run_files(path());
+}
+
+void NewRun::keep() {
+  kept_ = true;
+  if (old_) old_->stay();
 }
 
 }  // namespace chargpt

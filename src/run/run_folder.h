@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,8 +24,14 @@ RunPlace run_place(const std::filesystem::path& run_or_checkpoint, const std::st
 /// "ladder/bigram" -> "ladder-bigram": one folder name, whatever the config is called.
 std::string folder_name(std::string config_name);
 
+/// What a new run would replace, and the files that are yet to be read for it: none of them may move away with it.
+struct Overwrite {
+  bool allowed = false;
+  std::vector<std::filesystem::path> files{};
+};
+
 /// What NewRun would refuse, without touching anything: for a dry run. Errors: those of NewRun.
-void refuse_occupied(const std::filesystem::path& folder, bool overwrite);
+void refuse_occupied(const std::filesystem::path& folder, const Overwrite& overwrite);
 
 /// Folders that were not there, outermost first; what is left empty of them goes again.
 class MadeFolders {
@@ -59,28 +66,49 @@ class ResultsFolder {
   OpenFolder folder_;
 };
 
+/// A run that makes room for another: renamed to RUN.old-N, with all that is in it, and locked. Nothing is removed. It
+/// comes back under its own name unless it is told to stay.
+class RunMovedAside {
+ public:
+  /// Errors: busy, io.
+  explicit RunMovedAside(std::filesystem::path run);
+  ~RunMovedAside();
+  RunMovedAside(const RunMovedAside&) = delete;
+  RunMovedAside& operator=(const RunMovedAside&) = delete;
+  void stay() { stays_ = true; }
+  const std::filesystem::path& path() const { return moved_; }
+
+ private:
+  std::filesystem::path run_, moved_;
+  RunLock lock_;
+  bool stays_ = false;
+};
+
 /// The folder of a new run, made and locked. Where the run does not come to begin, it is as if it had never been asked
-/// for: what was made is removed, what was there is left.
+/// for: what was made is removed, what was there is where it was.
 class NewRun {
  public:
-  /// `wanted` as ResultsFolder's. An existing run is an Error busy with the three choices, unless `overwrite`; files
-  /// that no run wrote are one in any case.
-  NewRun(const std::string& wanted, const std::string& config_name, bool overwrite);
+  /// `wanted` as ResultsFolder's. An existing run is an Error busy with the three choices, unless it may be
+  /// overwritten: then it is moved aside. So is a folder that holds anything and is no run, in any case.
+  NewRun(const std::string& wanted, const std::string& config_name, const Overwrite& overwrite);
   ~NewRun();
   NewRun(const NewRun&) = delete;
   NewRun& operator=(const NewRun&) = delete;
 
   /// Where it is now. Error io where it is gone.
   const std::filesystem::path& path() { return folder_.path(); }
-  /// From here on the folder is this run's: it is marked as one, then what an overwritten run consists of is removed.
+  /// Where the run that was overwritten is now; empty: there was none.
+  std::filesystem::path old_run() const { return old_ ? old_->path() : std::filesystem::path(); }
+  /// From here on the folder is this run's: it is marked as one.
   void begin();
   /// There is something that a later process can use: all stays.
-  void keep() { kept_ = true; }
+  void keep();
 
  private:
-  explicit NewRun(MadeFolders made);
+  NewRun(std::unique_ptr<RunMovedAside> old, const std::string& wanted, const std::string& config_name);
   void undo();
 
+  std::unique_ptr<RunMovedAside> old_;
   MadeFolders made_;
   OpenFolder folder_;
   bool lock_is_new_ = false, begun_ = false, kept_ = false;

@@ -12,6 +12,7 @@
 
 #include "base/digits.h"
 #include "base/error.h"
+#include "base/files.h"
 #include "base/quote.h"
 
 namespace chargpt {
@@ -31,8 +32,13 @@ std::string holder(int descriptor) {
   if (reason == EWOULDBLOCK)
     throw Error(ExitCode::busy, run + " is in use by another process" + who +
                                     "; wait for it, stop it, or choose another folder with --run");
-  if (reason == EISDIR || reason == ENXIO || reason == EBADFD)
+  if (reason == EISDIR || reason == ENXIO || reason == EBADFD || reason == ELOOP)
     throw Error(ExitCode::data, run + "/.lock is not a regular file, so it is no lock; remove it");
+  if (reason == ENOLCK || reason == ENOSYS || reason == EOPNOTSUPP || reason == EINVAL)
+    throw Error(ExitCode::io, "cannot lock " + run + "/.lock: the file system does not support locks (" +
+                                  std::generic_category().message(reason) +
+                                  "); choose a run folder on another one (--run DIR), or mount it with locks (NFS: "
+                                  "local_lock=flock, Lustre: flock)");
   if (reason == ENOENT) throw Error(ExitCode::missing, run + " does not exist");
   throw Error(ExitCode::io, "cannot lock " + run + "/.lock: " + std::generic_category().message(reason));
 }
@@ -66,7 +72,7 @@ RunLock::RunLock(const std::filesystem::path& run) {
   const std::string shown = printable_path(run);
   const std::filesystem::path path = run / ".lock";
   while (true) {
-    fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
     if (fd_ >= 0 && !is_regular(fd_)) fail(fd_, shown, EBADFD);
     if (fd_ < 0 || ::flock(fd_, LOCK_EX | LOCK_NB) != 0) fail(fd_, shown, errno);
     if (has_name(fd_, path)) break;
@@ -76,11 +82,13 @@ RunLock::RunLock(const std::filesystem::path& run) {
 }
 
 bool is_locked(const std::filesystem::path& run) {
-  const int descriptor = ::open((run / ".lock").c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return false;
-  const bool locked = ::flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-  ::close(descriptor);
-  return locked;
+  const std::filesystem::path path = run / ".lock";
+  try {
+    const Descriptor file = open_regular_file(AT_FDCWD, path.native(), path);
+    return ::flock(file.number(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  } catch (const Error&) {  // what cannot be opened, or is no file, is no lock
+    return false;
+  }
 }
 
 RunLock::~RunLock() {

@@ -4,11 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
-#include <system_error>
 
 #include "base/error.h"
 #include "base/files.h"
-#include "base/quote.h"
 #include "checkpoint/checkpoint_name.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/state_json.h"
@@ -20,12 +18,11 @@
 namespace chargpt {
 namespace {
 
-namespace fs = std::filesystem;
-
 /// A file that sums what it is given, so that the manifest tells what was meant rather than what the disk gives back.
 class SummedFile {
  public:
-  explicit SummedFile(const fs::path& path) : file_(path, OutputFile::Start::fresh) {}
+  SummedFile(const OpenFolder& folder, const std::string& name)
+      : SummedFile(folder, name, folder.known_path() / name) {}
   void write(std::span<const std::byte> bytes) {
     file_.write(bytes);
     sum_.crc64 = crc64(bytes, sum_.crc64);
@@ -37,52 +34,61 @@ class SummedFile {
   }
 
  private:
+  // The path is made first: errno is that of create().
+  SummedFile(const OpenFolder& folder, const std::string& name, std::filesystem::path path)
+      : file_(folder.create(name), std::move(path)) {}
+
   OutputFile file_;
   FileSum sum_;
 };
 
-FileSum save_tensors(const fs::path& path, std::span<const TensorView> tensors) {
-  SummedFile file(path);
+FileSum save_tensors(const OpenFolder& folder, const std::string& name, std::span<const TensorView> tensors) {
+  SummedFile file(folder, name);
   write_safetensors([&](std::span<const std::byte> bytes) { file.write(bytes); }, tensors);
   return file.finish();
 }
 
-FileSum save_text(const fs::path& path, const std::string& text) {
-  SummedFile file(path);
+FileSum save_text(const OpenFolder& folder, const std::string& name, const std::string& text) {
+  SummedFile file(folder, name);
   file.write(std::as_bytes(std::span(text)));
   return file.finish();
 }
 
-FileSum save_json(const fs::path& path, const nlohmann::ordered_json& json, int indent) {
-  return save_text(path, json.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+FileSum save_json(const OpenFolder& folder, const std::string& name, const nlohmann::ordered_json& json, int indent) {
+  return save_text(folder, name,
+                   json.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }
 
-void write_files(const fs::path& folder, const CheckpointToSave& checkpoint) {
-  std::error_code failure;
-  fs::create_directory(folder, failure);
-  if (failure) throw Error(ExitCode::io, "cannot make the folder " + printable_path(folder) + ": " + failure.message());
+void write_files(const OpenFolder& folder, const CheckpointToSave& checkpoint) {
   Manifest manifest;
-  manifest[model_file] = save_tensors(folder / model_file, checkpoint.model);
-  manifest[optimizer_file] = save_tensors(folder / optimizer_file, checkpoint.optimizer);
-  if (!checkpoint.averaged.empty()) manifest[averaged_file] = save_tensors(folder / averaged_file, checkpoint.averaged);
-  manifest[state_file] = save_json(folder / state_file, to_json(checkpoint.state), 2);
-  manifest[vocabulary_file] = save_json(folder / vocabulary_file, checkpoint.vocabulary.to_json(), -1);
-  manifest[config_file] = save_json(folder / config_file, to_json(checkpoint.config), 2);
-  save_text(folder / manifest_file, manifest_text(manifest));
-  fsync_path(folder);
+  manifest[model_file] = save_tensors(folder, model_file, checkpoint.model);
+  manifest[optimizer_file] = save_tensors(folder, optimizer_file, checkpoint.optimizer);
+  if (!checkpoint.averaged.empty()) manifest[averaged_file] = save_tensors(folder, averaged_file, checkpoint.averaged);
+  manifest[state_file] = save_json(folder, state_file, to_json(checkpoint.state), 2);
+  manifest[vocabulary_file] = save_json(folder, vocabulary_file, checkpoint.vocabulary.to_json(), -1);
+  manifest[config_file] = save_json(folder, config_file, to_json(checkpoint.config), 2);
+  save_text(folder, manifest_file, manifest_text(manifest));
+  folder.sync();
 }
 
-void write(const CheckpointFolder& folder, const CheckpointToSave& checkpoint, const std::string& name) {
+[[noreturn]] void fail_to_save(const CheckpointToSave& checkpoint, const Error& failure) {
+  throw Error(failure.code(), "no checkpoint of step " + std::to_string(checkpoint.state.step) + ": " + failure.what());
+}
+
+/// Where it now is.
+CheckpointFolder write(const OpenFolder& run, const CheckpointToSave& checkpoint, const std::string& name) {
+  run.path();  // an Error where the run was removed
+  std::optional<CheckpointFolder> folder;
   try {
-    folder.prepare();
-    write_files(folder.path() / temporary_name(name), checkpoint);
-    folder.put(name);
+    folder.emplace(CheckpointFolder::prepared(run));
+    write_files(folder->make(name), checkpoint);
+    folder->put(name);
+    return std::move(*folder);
   } catch (const Error& failure) {
-    folder.discard(temporary_name(name));
-    throw Error(failure.code(),
-                "no checkpoint of step " + std::to_string(checkpoint.state.step) + ": " + failure.what());
+    if (folder) folder->discard(temporary_name(name));
+    fail_to_save(checkpoint, failure);
   } catch (...) {
-    folder.discard(temporary_name(name));
+    if (folder) folder->discard(temporary_name(name));
     throw;
   }
 }
@@ -155,16 +161,15 @@ std::string tidy(const CheckpointFolder& folder, const RunState& state, std::opt
 
 }  // namespace
 
-SavedCheckpoint save_checkpoint(const fs::path& run, const CheckpointToSave& checkpoint, std::int64_t keep) {
-  const CheckpointFolder folder(run);
+SavedCheckpoint save_checkpoint(const OpenFolder& run, const CheckpointToSave& checkpoint, std::int64_t keep) {
   const std::string name = checkpoint_name(checkpoint.state.step);
-  write(folder, checkpoint, name);
+  const CheckpointFolder folder = write(run, checkpoint, name);
   point_latest(folder, name, /*is_new=*/true);
   return {folder.path() / name, tidy(folder, checkpoint.state, keep)};
 }
 
-std::vector<std::string> copy_checkpoints(const fs::path& from, const Checkpoint& checkpoint,
-                                          const ResolvedConfig& config, const fs::path& to) {
+std::vector<std::string> copy_checkpoints(const OpenFolder& from, const Checkpoint& checkpoint,
+                                          const ResolvedConfig& config, const OpenFolder& to) {
   std::vector<std::string> notices;
   std::set<std::string> others;
   if (const auto best = best_of(CheckpointFolder(from), checkpoint.state)) others.insert(best->name);
@@ -174,18 +179,18 @@ std::vector<std::string> copy_checkpoints(const fs::path& from, const Checkpoint
   for (const std::string& name : others) {
     std::optional<Checkpoint> other;
     try {
-      other = load_checkpoint(from, name, /*with_optimizer=*/true, notices);
+      other = load_checkpoint(from.path(), name, /*with_optimizer=*/true, notices);
     } catch (const Error& failure) {
       notices.push_back(name + " is not in the new run: " + failure.what());
       continue;
     }
-    write(CheckpointFolder(to), to_save(*other, other->config), name);
+    write(to, to_save(*other, other->config), name);
   }
   save_checkpoint(to, to_save(checkpoint, config), std::numeric_limits<std::int64_t>::max());
   return notices;
 }
 
-std::string go_on_from(const fs::path& run, const RunState& state) {
+std::string go_on_from(const OpenFolder& run, const RunState& state) {
   const CheckpointFolder folder(run);
   point_latest(folder, checkpoint_name(state.step), /*is_new=*/false);
   return tidy(folder, state, std::nullopt);

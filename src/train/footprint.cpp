@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "engine/cpu_engine.h"
 #include "inference/dimensions.h"
-#include "inference/ngram_rows.h"
 #include "inference/group_patterns.h"
+#include "inference/ngram_rows.h"
 #include "inference/plan.h"
 #include "inference/update_rule.h"
 

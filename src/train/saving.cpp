@@ -52,31 +52,29 @@ void Saver::save(const RunState& state) {
   saved_step_ = state.step;
 }
 
-SavedCheckpoint Saver::write(const std::filesystem::path& run, const RunState& state) const {
+SavedCheckpoint Saver::write(const RunState& state) {
   std::vector<torch::Tensor> storage;
   const std::vector<TensorView> weights = learner_.arena.model_tensors(storage),
                                 moments = learner_.arena.optimizer_tensors(storage),
                                 averaged = learner_.averages.tensors(learner_.arena, storage);
-  return save_checkpoint(run, {state, vocabulary_, config_, weights, moments, averaged}, config_.config.train.keep);
+  return save_checkpoint(folder_.folder(), {state, vocabulary_, config_, weights, moments, averaged},
+                         config_.config.train.keep);
 }
 
-/// The folder may be renamed while it is written to, and a disk may fail once and not again: what fails is tried once
-/// more.
+/// A disk may fail once and not again: what fails is tried once more.
 SavedCheckpoint Saver::write_tried_twice(const RunState& state) {
-  const std::filesystem::path run = folder_.path();
   try {
-    return write(run, state);
+    return write(state);
   } catch (const Error& failure) {
     if (failure.code() != ExitCode::io) throw;
-    const bool renamed = folder_.path() != run;
-    SavedCheckpoint saved = write(folder_.path(), state);
-    if (!renamed) emitter_.notice(line_of(failure.what(), "; it was saved at the second attempt"));
+    SavedCheckpoint saved = write(state);
+    emitter_.notice(line_of(failure.what(), "; it was saved at the second attempt"));
     return saved;
   }
 }
 
 void Saver::finish(const RunState& state) {
-  if (pointers_behind_) chargpt::go_on_from(folder_.path(), state);
+  if (pointers_behind_) chargpt::go_on_from(folder_.folder(), state);
 }
 
 }  // namespace chargpt

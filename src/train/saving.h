@@ -30,6 +30,11 @@ class TrainingFolder {
   void check();
   /// The path last known, without looking.
   const std::filesystem::path& known_path() const { return path_; }
+  /// To be saved in, wherever it is now. Error io if it is gone.
+  const OpenFolder& folder() {
+    path();
+    return *folder_;
+  }
   /// Where a checkpoint is now, if the folder was renamed since.
   std::filesystem::path moved(const std::filesystem::path& checkpoint) const;
 
@@ -57,7 +62,7 @@ class Saver {
   std::filesystem::path last_checkpoint() const { return folder_.moved(last_checkpoint_); }
 
  private:
-  SavedCheckpoint write(const std::filesystem::path& run, const RunState& state) const;
+  SavedCheckpoint write(const RunState& state);
   SavedCheckpoint write_tried_twice(const RunState& state);
 
   TrainingFolder& folder_;

@@ -166,7 +166,7 @@ void train_branch(const Arguments& arguments, const std::filesystem::path& run, 
   together.check_same(branch.config, text.corpus);
   together.check_windows(branch.config.config);
   if (!together.first()) return resume_with_first(arguments, branch.from, branch.config, std::move(text), together);
-  NewRun folder(branch.folder.string(), branch.config.config.name, /*overwrite=*/false);
+  NewRun folder(branch.folder.string(), branch.config.config.name, /*overwrite=*/{});
   TrainerOptions options = options_to_resume(trainer_options(arguments, folder.path(), together), branch.from.state);
   options.memory_after_run = memory_of_result(branch.config.config, text.corpus);
   Trainer trainer(branch.config, std::move(text.corpus), options);

@@ -3,8 +3,11 @@
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
 
 #include "base/error.h"
+#include "base/quote.h"
 #include "baseline/split_check.h"
 #include "cli/loaded_run.h"
 #include "cli/print_json.h"
@@ -15,6 +18,7 @@
 #include "run/checkpoints.h"
 #include "run/run_folder.h"
 #include "run/run_name.h"
+#include "text/text_listing.h"
 #include "train/evaluator.h"
 #include "training/chosen_config.h"
 #include "training/commands.h"
@@ -45,12 +49,27 @@ void refuse_words_of_nanogpt(const std::string& init_from) {
 }
 
 /// The vocabulary of a fine-tuned run is its own text's, grown by the symbols of the run it starts from.
-void start_from(Trainer& trainer, const Arguments& arguments) {
+/// None without --init_from. Read before the run's folder is made, which may be the same one.
+std::optional<Checkpoint> starting_point(const Arguments& arguments) {
+  if (arguments.init_from.empty()) return std::nullopt;
   refuse_words_of_nanogpt(arguments.init_from);
   std::vector<std::string> notices;
-  const Checkpoint checkpoint = load_checkpoint(arguments.init_from, "best", /*with_optimizer=*/false, notices);
+  Checkpoint checkpoint = load_checkpoint(arguments.init_from, "best", /*with_optimizer=*/false, notices);
   log_loading(notices);
-  trainer.init_from(checkpoint);
+  return checkpoint;
+}
+
+void start_from(Trainer& trainer, std::optional<Checkpoint> checkpoint) {
+  if (checkpoint) trainer.init_from(*checkpoint);
+}
+
+/// The files of the texts, which must not move away with a run that is overwritten.
+Overwrite overwrite_of(const Arguments& arguments, const Config& config) {
+  Overwrite overwrite{.allowed = arguments.overwrite};
+  if (!arguments.overwrite) return overwrite;
+  for (const ListedText& text : list_texts(config.data.text, config.data.units).texts)
+    for (const ListedFile& file : text.files) overwrite.files.push_back(text.path_of(file));
+  return overwrite;
 }
 
 nlohmann::ordered_json to_json(const PlanEvent& plan) {
@@ -74,7 +93,7 @@ void print_plan(const Arguments& arguments, const ResolvedConfig& config, Corpus
   TrainerOptions options = trainer_options(arguments, {}, together);
   options.memory_after_run = memory_of_result(config.config, corpus);
   Trainer trainer(config, std::move(corpus), options);
-  if (!arguments.init_from.empty()) start_from(trainer, arguments);
+  start_from(trainer, starting_point(arguments));
   PlanEvent plan = trainer.plan(/*measure=*/true);
   if (!split.empty()) plan.notices.push_back(split);
   together.ranks().finish();
@@ -91,7 +110,7 @@ void train_with_first(const Arguments& arguments, const ResolvedConfig& config, 
   TrainerOptions options = trainer_options(arguments, {}, together);
   options.memory_after_run = memory_of_result(config.config, corpus);
   Trainer trainer(config, std::move(corpus), options);
-  if (!arguments.init_from.empty()) start_from(trainer, arguments);
+  start_from(trainer, starting_point(arguments));
   train_to_end(trainer, {}, arguments, std::nullopt, together);
 }
 
@@ -126,7 +145,6 @@ void train(const Arguments& arguments, Together& together) {
     throw Error(ExitCode::usage,
                 "--overwrite needs --run DIR, the folder to start over in; without one the run gets a "
                 "new folder");
-  if (arguments.dry_run) refuse_occupied(arguments.run, arguments.overwrite);
   const bool chooses = arguments.preset.empty() && arguments.minutes > 0;
   ResolvedConfig config =
       load_config(arguments.preset.empty() ? default_preset : arguments.preset, given_options(arguments));
@@ -139,16 +157,21 @@ void train(const Arguments& arguments, Together& together) {
   limit_evaluations_of_long_split(config, corpus.val().size());
   together.check_same(config, corpus);
   together.check_windows(config.config);
+  const Overwrite overwrite = overwrite_of(arguments, config.config);
+  if (arguments.dry_run) refuse_occupied(arguments.run, overwrite);
   if (arguments.dry_run) return print_plan(arguments, config, std::move(corpus), together);
   if (!together.first()) return train_with_first(arguments, config, std::move(corpus), together);
 
   tell(split_notice(corpus, check_split(corpus)));
-  NewRun run(arguments.run, config.config.name, arguments.overwrite);
+  auto start = starting_point(arguments);
+  NewRun run(arguments.run, config.config.name, overwrite);
   TrainerOptions options = trainer_options(arguments, run.path(), together);
   options.memory_after_run = memory_of_result(config.config, corpus);
   Trainer trainer(config, std::move(corpus), options);
-  if (!arguments.init_from.empty()) start_from(trainer, arguments);
+  start_from(trainer, std::move(start));
   run.begin();
+  if (const std::filesystem::path old = run.old_run(); !old.empty())
+    log_note("the run that was in " + printable_path(run.path()) + " is now " + printable_path(old));
   tell(keep_text(run.path(), trainer.corpus()));
   try {
     train_to_end(trainer, run.path(), arguments, /*resume_step=*/std::nullopt, together);
@@ -174,7 +197,8 @@ void add_train(Options& options) {
   options.add("--run", arguments->run, "run folder (default runs/<config>-<n>)");
   options.add("--init_from", arguments->init_from, "start from this run's weights with a fresh optimizer (fine-tuning)")
       .stands_for(run_meant);
-  options.flag("--overwrite", arguments->overwrite, "start over in a folder that holds a run");
+  options.flag("--overwrite", arguments->overwrite,
+               "start over: a run in DIR is renamed to DIR.old-N; nothing is deleted");
   options.flag("--dry-run", arguments->dry_run, "print the plan (sizes, epochs, memory, disk, time) and stop");
   options
       .add("--minutes", arguments->minutes,

@@ -76,7 +76,7 @@ TEST_CASE("a file or link of somebody else's that has a temporary file's name is
   const TestFolder folder;
   write_file_atomically(folder / "elsewhere", "mine");
   const auto temporary = [&](int number) {
-    return folder / (".f.tmp-" + std::to_string(::getpid()) + "-" + std::to_string(number)).c_str();
+    return folder / (".chargpt-" + std::to_string(::getpid()) + "-" + std::to_string(number) + ".tmp").c_str();
   };
   constexpr int names = 1000;  // more than this process has used
   for (int number = 0; number < names; ++number) fs::create_symlink(folder / "elsewhere", temporary(number));

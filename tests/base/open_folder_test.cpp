@@ -1,6 +1,8 @@
 // A folder that is renamed, or removed, while it is held open.
 #include "base/open_folder.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -56,10 +58,72 @@ TEST_CASE("a folder that was removed is an error that names it, whatever has its
   OpenFolder open(folder / "a");
   fs::remove(folder / "a");
   const std::string gone =
-      "the folder " + (folder / "a").string() + " is gone: it was removed, or moved to another disk";
+      "the folder " + (folder / "a").string() + " was removed, or moved to another disk, while it was in use";
   CHECK_THROWS_WITH(open.path(), Catch::StartsWith(gone));
   fs::create_directory(folder / "a");
   CHECK_THROWS_WITH(open.path(), Catch::StartsWith(gone));
+}
+
+TEST_CASE("what is in a folder is read and written where the folder is, under whatever name") {
+  const TestFolder folder;
+  fs::create_directory(folder / "a");
+  const OpenFolder open(folder / "a");
+  fs::rename(folder / "a", folder / "b");
+  fs::create_directory(folder / "elsewhere");
+  fs::create_directory_symlink(folder / "elsewhere", folder / "a");
+  open.write("f", "1");
+  open.make("sub").write("g", "2");
+  CHECK(read_file(folder / "b/f") == "1");
+  CHECK(read_file(folder / "b/sub/g") == "2");
+  CHECK(open.read("f") == "1");
+  CHECK(open.entries() == std::vector<std::string>{"f", "sub"});
+  CHECK(fs::is_empty(folder / "elsewhere"));
+}
+
+TEST_CASE("in a folder no link is followed, and no pipe or device waited for") {
+  const TestFolder folder, outside;
+  write_file_atomically(outside / "secret", "secret");
+  fs::create_directory_symlink(outside.path(), folder / "link");
+  fs::create_symlink(outside / "secret", folder / "file-link");
+  fs::create_symlink("/dev/zero", folder / "zero");
+  fs::create_symlink(folder / "loop", folder / "loop");
+  fs::create_directory(folder / "folder");
+  REQUIRE(::mkfifo((folder / "pipe").c_str(), 0666) == 0);
+  const OpenFolder open(folder.path());
+  for (const char* name :
+       {"link", "file-link", "zero", "loop", "folder", "pipe", "..", "link/secret", "../x", "/etc/passwd", ""}) {
+    CAPTURE(name);
+    try {
+      open.read(name, 1000);
+      FAIL("it was read");
+    } catch (const Error& error) {
+      CHECK(error.code() == ExitCode::data);
+      CHECK(std::string(error.what()).find("secret\n") == std::string::npos);
+    }
+  }
+  CHECK_THROWS_WITH(open.find("link"), Catch::Contains("is a symbolic link"));
+  CHECK_THROWS_WITH(open.make("link"), Catch::Contains("a symbolic link has that name"));
+  CHECK_FALSE(open.find("pipe"));
+  open.write("file-link", "mine");  // takes the link's place
+  CHECK(read_file(outside / "secret") == "secret");
+  CHECK(open.read("file-link") == "mine");
+  CHECK_THROWS_WITH(open.read("file-link", 3), Catch::Contains("larger than 3 bytes"));
+}
+
+TEST_CASE("a huge file of nothing is refused by its size, unread") {
+  const TestFolder folder;
+  write_file_atomically(folder / "huge", "");
+  fs::resize_file(folder / "huge", std::uintmax_t{1} << 40);
+  CHECK_THROWS_WITH(OpenFolder(folder.path()).read("huge", 1 << 20), Catch::Contains("larger than"));
+}
+
+TEST_CASE("a file can be written under the longest name that there is") {
+  const TestFolder folder;
+  const std::string name(255, 'n');
+  write_file_atomically(folder / name, "1");
+  OpenFolder(folder.path()).write(name, "2");
+  CHECK(read_file(folder / name) == "2");
+  CHECK(folder.entries() == 1);
 }
 
 TEST_CASE("only a folder can be opened") {

@@ -54,6 +54,39 @@ class RoundTripTest(ExchangeTest):
         self.fail_with(75, "export", "gpt2", "--out", "file", "--overwrite")
         self.assertEqual([path.name for path in (self.folder / "out").iterdir()], ["deep"])
 
+    def test_names_that_a_foreign_export_json_lists_are_never_removed(self):
+        self.model("gpt2", 3)
+        self.write("thesis.tex", "mine")
+        absolute = self.write("kept/notes.txt", "mine")
+        for listed in (["../thesis.tex"], [str(absolute)], ["mine.txt"], ["config.json", "../kept/notes.txt"]):
+            with self.subTest(listed):
+                self.write("out/export.json", json.dumps({"format": "chargpt export", "version": 1, "files": listed}))
+                self.write("out/mine.txt", "mine")
+                self.assertIn("files that no export wrote", self.fail_with(75, "export", "gpt2", "--out", "out", "--overwrite"))
+                self.assertEqual((self.folder / "out/mine.txt").read_text(), "mine")
+                (self.folder / "out/mine.txt").unlink()
+                self.export("gpt2", "out", "--overwrite")
+                self.assertEqual((self.folder / "thesis.tex").read_text(), "mine")
+                self.assertEqual(absolute.read_text(), "mine")
+
+    def test_only_a_gguf_file_of_ours_is_replaced(self):
+        self.model("gpt2", 3)
+        foreign = b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + struct.pack("<Q", 20) + b"general.architecture" + struct.pack("<IQ", 8, 5) + b"llama"
+        (self.folder / "llama.gguf").write_bytes(foreign)
+        line = self.fail_with(75, "export", "gpt2", "--format", "gguf", "--out", "llama.gguf", "--overwrite")
+        self.assertIn("llama.gguf is not what an export of this format wrote", line)
+        self.assertEqual((self.folder / "llama.gguf").read_bytes(), foreign)
+        self.succeed("export", "gpt2", "--format", "gguf", "--out", "ours.gguf")
+        self.fail_with(75, "export", "gpt2", "--format", "gguf", "--out", "ours.gguf")
+        self.succeed("export", "gpt2", "--format", "gguf", "--out", "ours.gguf", "--overwrite")
+        (self.folder / "link.gguf").symlink_to("llama.gguf")
+        self.fail_with(75, "export", "gpt2", "--format", "gguf", "--out", "link.gguf", "--overwrite")
+        self.assertEqual((self.folder / "llama.gguf").read_bytes(), foreign)
+
+    def test_an_export_may_have_the_longest_name_that_there_is(self):
+        self.model("gpt2", 3)
+        self.export("gpt2", "n" * 255)
+
     def test_the_model_that_an_architecture_cannot_hold_is_refused_with_the_option_in_the_way(self):
         for option, arguments in {
                 "model.conv_places = [\"mlp\"]": ["default"],

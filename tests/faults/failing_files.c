@@ -117,13 +117,19 @@ static enum verdict judge(const char* name, enum kind kind, const char* path, co
   return FAIL;
 }
 
+/* The path that `path` is of, in an open folder. */
+static const char* path_in(int folder, const char* path, char* whole) {
+  char base[PATH_MAX];
+  if (path[0] == '/' || folder == AT_FDCWD) return path;
+  snprintf(whole, 2 * PATH_MAX, "%s/%s", path_of(folder, base), path);
+  return whole;
+}
+
 static int opening(const char* name, int folder, const char* path, int flags, mode_t mode) {
   REAL(int, "openat", int, const char*, int, ...);
-  char base[PATH_MAX], whole[2 * PATH_MAX];
-  const int relative = path[0] != '/' && folder != AT_FDCWD;
-  if (relative) snprintf(whole, sizeof whole, "%s/%s", path_of(folder, base), path);
+  char whole[2 * PATH_MAX];
   const int changes = (flags & (O_CREAT | O_TRUNC)) != 0;
-  const enum verdict verdict = judge(changes ? "create" : name, changes ? CHANGES : READS, relative ? whole : path, NULL);
+  const enum verdict verdict = judge(changes ? "create" : name, changes ? CHANGES : READS, path_in(folder, path, whole), NULL);
   if (verdict == FAIL || verdict == SHORT) return -1;
   DONE(verdict, int, real(folder, path, flags, mode));
 }
@@ -230,10 +236,8 @@ int remove(const char* path) {
 }
 int unlinkat(int folder, const char* path, int flags) {
   REAL(int, "unlinkat", int, const char*, int);
-  char base[PATH_MAX], whole[2 * PATH_MAX];
-  const int relative = path[0] != '/' && folder != AT_FDCWD;
-  if (relative) snprintf(whole, sizeof whole, "%s/%s", path_of(folder, base), path);
-  const enum verdict verdict = judge("unlink", CHANGES, relative ? whole : path, NULL);
+  char whole[2 * PATH_MAX];
+  const enum verdict verdict = judge("unlink", CHANGES, path_in(folder, path, whole), NULL);
   if (verdict == FAIL || verdict == SHORT) return -1;
   DONE(verdict, int, real(folder, path, flags));
 }
@@ -245,9 +249,24 @@ int rename(const char* from, const char* to) {
 }
 int renameat2(int from_folder, const char* from, int to_folder, const char* to, unsigned flags) {
   REAL(int, "renameat2", int, const char*, int, const char*, unsigned);
-  const enum verdict verdict = judge("exchange", CHANGES, from, to);
+  char first[2 * PATH_MAX], second[2 * PATH_MAX];
+  const enum verdict verdict = judge("exchange", CHANGES, path_in(from_folder, from, first), path_in(to_folder, to, second));
   if (verdict == FAIL || verdict == SHORT) return -1;
   DONE(verdict, int, real(from_folder, from, to_folder, to, flags));
+}
+int renameat(int from_folder, const char* from, int to_folder, const char* to) {
+  REAL(int, "renameat", int, const char*, int, const char*);
+  char first[2 * PATH_MAX], second[2 * PATH_MAX];
+  const enum verdict verdict = judge("rename", CHANGES, path_in(from_folder, from, first), path_in(to_folder, to, second));
+  if (verdict == FAIL || verdict == SHORT) return -1;
+  DONE(verdict, int, real(from_folder, from, to_folder, to));
+}
+int mkdirat(int folder, const char* path, mode_t mode) {
+  REAL(int, "mkdirat", int, const char*, mode_t);
+  char whole[2 * PATH_MAX];
+  const enum verdict verdict = judge("mkdir", CHANGES, path_in(folder, path, whole), NULL);
+  if (verdict == FAIL || verdict == SHORT) return -1;
+  DONE(verdict, int, real(folder, path, mode));
 }
 DIR* opendir(const char* path) {
   REAL(DIR*, "opendir", const char*);

@@ -77,15 +77,18 @@ class ForeignTest(FaultTest):
                     self.assert_untouched(f"{drawn}, {command}")
                     self.assertEqual(self.names_in(folder), before)
 
-    def test_a_run_is_gone_on_with_around_foreign_files_and_not_overwritten(self):
+    def test_a_run_is_gone_on_with_around_foreign_files_which_move_with_it(self):
         base, whole = self.whole_run("base", 4, *SAVES), self.whole_run("whole", 8, *SAVES)
         for number, source, drawn in self.each_draw(6):
             run = self.copy(base, f"run-{number}")
             self.draw(source, run, NOBODYS)
             with self.subTest(drawn):
-                error = self.fail_with(75, *self.training(run, 4, *SAVES, "--overwrite"))
-                self.assertIn("holds files that no run wrote (", error)
-                self.assertIn("--overwrite removes only a run's own", error)
+                names = self.names_in(run)
+                self.assertIn("is now", self.succeed(*self.training(run, 4, *SAVES, "--overwrite")).err)
+                old = run.with_name(run.name + ".old-1")
+                self.assertEqual(self.names_in(old), names)
+                shutil.rmtree(run)
+                old.rename(run)
                 self.fail_with(75, *self.training(run, 4, *SAVES))
                 self.assert_untouched(f"{drawn}, train")
                 self.succeed(*self.resuming(run, 6))
@@ -109,6 +112,8 @@ class ForeignTest(FaultTest):
                 (run / name).symlink_to(target)
                 self.mine = {path: path.read_bytes() for path in outside.rglob("*") if path.is_file()}
                 for command, (arguments, _) in self.commands(run).items():
+                    if command == "overwrite":
+                        continue  # the link moves with the run
                     outcome = self.run_program(*arguments)
                     self.assertEqual(outcome.code, 75, f"{drawn}, {command}: {outcome.err}")
                     self.assert_untouched(f"{drawn}, {command}")
@@ -117,12 +122,13 @@ class ForeignTest(FaultTest):
                 target.rename(run / name)
                 self.succeed(*self.resuming(run, 6))
 
-    def test_a_checkpoint_that_was_moved_elsewhere_and_linked_is_read_and_never_written_to(self):
+    def test_a_checkpoint_that_was_moved_elsewhere_and_linked_is_neither_read_nor_written_to(self):
         run, archive = self.whole_run("run", 4, *SAVES), self.folder / "archive"
         (run / "checkpoints/step-00000002").rename(archive)
         (run / "checkpoints/step-00000002").symlink_to(archive)
         self.mine = {path: path.read_bytes() for path in archive.iterdir()}
-        self.succeed("sample", "run", "--checkpoint", "step-2", "--tokens", "5")
+        self.assertIn("is a symbolic link", self.fail_with(65, "sample", "run", "--checkpoint", "step-2", "--tokens", "5"))
+        self.succeed("sample", archive, "--tokens", "5")  # where it is
         error = self.fail_with(75, *self.resuming("run", 8))
         self.assertIn("run holds something else where a run's own files go (checkpoints/step-00000002): a symbolic link", error)
         self.assert_untouched("archive")
@@ -197,15 +203,6 @@ class ForeignTest(FaultTest):
             self.assertIn("holds files that no run wrote", self.fail_with(75, *self.training(name, 2, "--overwrite")))
         self.assertEqual(self.succeed("runs", ".", "--json").json, [])
         self.assert_untouched("no run")
-
-    def test_what_a_run_writes_is_known_as_its_own(self):
-        """Every file of every command: else --overwrite would refuse a run for its own files."""
-        self.whole_run("run", 4, *SAVES, "--ema", "0.5")
-        self.succeed(*self.resuming("run", 6))
-        self.succeed(*self.comparison("out"))
-        for run in ("run", "out/nanogpt-cpu-seed1337"):
-            self.succeed(*self.training(run, 2, "--overwrite"))
-            self.assertFalse((self.folder / run / "checkpoints/step-00000004").exists())
 
 
 class CrashTest(FaultTest):

@@ -108,9 +108,31 @@ class MovedTest(FaultTest):
             self.wait_for(lambda: shutil.rmtree(self.folder / "gone", ignore_errors=True) or process.poll() is not None)
             err = process.communicate()[1].decode()
         self.assertEqual(process.returncode, 74, err)
-        self.assertRegex(err, r"chargpt: error: the folder (run|gone) is gone: it was removed, or moved to another disk, while it was in use; "
-                              r"what was saved is where it was moved to\n$")
+        self.assertRegex(err, r"chargpt: error: the folder (run|gone) was removed, or moved to another disk, while it was in use; "
+                              r"nothing more can be saved in it\n$")
         self.assertFalse(run.exists())
+
+    def test_a_link_that_takes_the_place_of_the_checkpoints_is_not_followed(self):
+        run, other = self.folder / "run", self.whole_run("other", 6, *SAVES)
+        before = {path: path.read_bytes() for path in other.rglob("*") if path.is_file()}
+        with self.started(*self.training("run", ENDLESS, *SAVES)) as process:
+            self.wait_for(lambda: self.latest(run) > 2)
+            while not (run / "checkpoints").is_symlink():
+                (run / "checkpoints").rename(self.folder / f"aside-{time.time()}")
+                with contextlib.suppress(FileExistsError):  # a save was quicker
+                    (run / "checkpoints").symlink_to(other / "checkpoints")
+            err = process.communicate(timeout=120)[1].decode()
+        self.assertEqual(process.returncode, 74, err)
+        self.assertRegex(err, r"chargpt: error: no checkpoint of step \d+: cannot make the folder run/checkpoints: a symbolic link has that name")
+        self.assertEqual({path: path.read_bytes() for path in other.rglob("*") if path.is_file()}, before)
+
+    def test_a_run_is_verified_while_it_trains(self):
+        run = self.folder / "run"
+        with self.started(*self.training("run", ENDLESS, "--eval_interval", "1", "--keep", "1")) as process:
+            self.wait_for(lambda: self.latest(run) > 2)
+            for _ in range(40):
+                self.assertTrue(self.succeed("inspect", run, "--verify", "--json").json["verified"])
+            self.stop(process)
 
     def test_a_comparison_whose_folder_is_renamed_goes_on_there(self):
         out, moved = self.folder / "out", self.folder / "moved"

@@ -240,6 +240,23 @@ class StartTest(FaultTest):
         self.whole_run("run", 2, *SAVES)
         self.succeed(*self.training("run", 4, "--overwrite", "--init_from", "run"))
 
+    def test_a_run_is_not_started_over_from_a_text_that_only_it_holds(self):
+        """A text from standard input is kept in the run; it would move away with it."""
+        self.succeed(*(word if word != "text.txt" else "-" for word in self.training("run", 2, *SAVES)), stdin=TEXT.encode())
+        kept = self.folder / "run/kept-text.txt"
+        self.assertEqual(kept.read_text(), TEXT)
+        (self.folder / "link.txt").symlink_to(kept)
+        (self.folder / "texts").mkdir()
+        (self.folder / "texts/one.txt").symlink_to(kept)
+        before = self.files()
+        for text in ("run/kept-text.txt", "link.txt", "texts"):
+            with self.subTest(text):
+                error = self.fail_with(75, *self.training("run", 2, "--overwrite", "--text", text))
+                self.assertIn("which --overwrite renames, so it would move away while it is read", error)
+                self.assertEqual(self.files(), before)
+        self.succeed(*self.training("run", 2, "--overwrite"))
+        self.assertEqual((self.folder / "run.old-1/kept-text.txt").read_text(), TEXT)
+
     def test_resuming_what_is_no_run_leaves_no_lock_in_it(self):
         (self.folder / "photos").mkdir()
         self.assertEqual(self.fail_with(66, "resume", "photos"), "photos is not a run folder; chargpt runs lists those in runs/")

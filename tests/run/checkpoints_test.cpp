@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstring>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -423,7 +424,7 @@ TEST_CASE("verify names every file and what is wrong with it") {
   write(run.step(100) / "MANIFEST.json", "");
   REQUIRE(verify_checkpoint(run.step(100)).size() == 1);
   CHECK_FALSE(verify_checkpoint(run.step(100))[0].problem.empty());
-  CHECK(failure_of([&] { verify_checkpoint(run.step(200)); }).code() == ExitCode::missing);
+  CHECK(failure_of([&] { verify_checkpoint(run.step(200)); }).code() == ExitCode::io);
 }
 
 TEST_CASE("names of checkpoints are exactly the step's, others are no checkpoints") {
@@ -521,4 +522,89 @@ TEST_CASE("averaged weights are a file of the checkpoint where there are any") {
 
   std::filesystem::resize_file(folder / "averaged.safetensors", 10);
   CHECK(failure_of([&] { load_checkpoint(folder, "last", false, notices); }).code() == ExitCode::data);
+}
+
+TEST_CASE("a run that is renamed, and a link put in its place, is saved to where it is") {
+  SavedRun run;
+  run.save(100);
+  const OpenFolder held(run.path());
+  const fs::path moved = run.path().parent_path() / "moved", other = run.path().parent_path() / "other";
+  fs::copy(run.path(), other, fs::copy_options::recursive);
+  fs::rename(run.path(), moved);
+  fs::create_directory_symlink(other, run.path());
+  const auto before = entries(other / "checkpoints");
+  const Checkpoint last = run.load();
+  const std::vector<TensorView> none;
+  RunState state = last.state;
+  state.step = 200;
+  save_checkpoint(held, {state, last.vocabulary, last.config, last.model->tensors(), none}, 1);
+  CHECK(entries(moved / "checkpoints") == Names{"LATEST", "step-00000200"});
+  CHECK(entries(other / "checkpoints") == before);
+}
+
+TEST_CASE("a link in place of the checkpoints is not followed, to save, to prune or to read") {
+  SavedRun run, other("other");
+  run.save(100);
+  for (const std::int64_t step : {50, 100, 150}) other.save_with_loss(step, 2.0 - 0.001 * static_cast<double>(step));
+  fs::rename(run.checkpoints(), run.path() / "aside");
+  fs::create_directory_symlink(other.checkpoints(), run.checkpoints());
+  const auto before = entries(other.checkpoints());
+  const std::string latest = read_file(other.checkpoints() / "LATEST"), best = read_file(other.checkpoints() / "BEST");
+  const Error error = failure_of([&] { run.save(200, true); });
+  CHECK(error.code() == ExitCode::io);
+  CHECK_THAT(error.what(),
+             Catch::Contains("no checkpoint of step 200") && Catch::Contains("a symbolic link has that name"));
+  CHECK(failure_of([&] { run.load(); }).code() == ExitCode::data);
+  CHECK(entries(other.checkpoints()) == before);
+  CHECK(read_file(other.checkpoints() / "LATEST") == latest);
+  CHECK(read_file(other.checkpoints() / "BEST") == best);
+}
+
+TEST_CASE("what was loaded stays as it was, whatever becomes of its files") {
+  SavedRun run;
+  const fs::path saved = run.save(100);
+  const Checkpoint loaded = run.load();
+  const std::string before = contents(loaded);
+  std::ofstream(saved / model_file, std::ios::binary | std::ios::in) << std::string(50, 'x');  // in place
+  CHECK(contents(loaded) == before);
+  fs::resize_file(saved / model_file, 0);
+  fs::resize_file(saved / optimizer_file, 10);
+  CHECK(contents(loaded) == before);
+  CHECK_THAT(failure_of([&] { run.load(); }).what(), Catch::Contains("is damaged: it has 0 bytes"));
+}
+
+TEST_CASE("a run that was removed says so, and is not made again") {
+  SavedRun run;
+  run.save(100);
+  const OpenFolder held(run.path());
+  const Checkpoint last = run.load();
+  fs::remove_all(run.path());
+  const std::vector<TensorView> none;
+  const Error error = failure_of([&] {
+    save_checkpoint(held, {last.state, last.vocabulary, last.config, none, none}, 1);
+  });
+  CHECK(error.code() == ExitCode::io);
+  CHECK_THAT(error.what(), Catch::Contains("was removed, or moved to another disk, while it was in use"));
+  CHECK_FALSE(fs::exists(run.path()));
+}
+
+TEST_CASE("the parent of a link is the system's, not the name before it") {
+  SavedRun run;
+  run.save(100);
+  const TestFolder folder;
+  fs::create_directories(folder / "far/away");
+  fs::create_directory_symlink(folder / "far/away", folder / "link");
+  fs::copy(run.path(), folder / "far/y", fs::copy_options::recursive);
+  std::vector<std::string> notices;
+  CHECK(load_checkpoint(folder / "link/../y", "last", false, notices).state.step == 100);
+  CHECK(failure_of([&] { load_checkpoint(folder / "y", "last", false, notices); }).code() == ExitCode::missing);
+}
+
+TEST_CASE("a run of a newer version is not read") {
+  SavedRun run;
+  run.save(100);
+  write(run.path() / "run.json", R"({"format": "chargpt run", "version": 99})");
+  const Error error = failure_of([&] { run.load(); });
+  CHECK(error.code() == ExitCode::data);
+  CHECK_THAT(error.what(), Catch::Contains("99"));
 }

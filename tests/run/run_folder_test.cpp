@@ -3,6 +3,7 @@
 #include <set>
 #include <string>
 
+#include "base/error.h"
 #include "base/files.h"
 #include "run/run_files.h"
 #include "run/run_folder.h"
@@ -35,21 +36,21 @@ const std::set<std::string> old_run = {"config.json", "metrics.jsonl", "run.json
 
 TEST_CASE("a run that does not begin leaves nothing, not even the folders above it") {
   const TestFolder folder;
-  { const NewRun run(folder / "a/b/run", "mine", /*overwrite=*/false); }
+  { const NewRun run(folder / "a/b/run", "mine", /*overwrite=*/{}); }
   CHECK(entries(folder.path()).empty());
 }
 
 TEST_CASE("a folder that was there before stays, empty as it was") {
   const TestFolder folder;
   fs::create_directory(folder / "run");
-  { const NewRun run(folder / "run", "mine", /*overwrite=*/false); }
+  { const NewRun run(folder / "run", "mine", /*overwrite=*/{}); }
   CHECK(entries(folder.path()) == std::set<std::string>{"run"});
 }
 
 TEST_CASE("a run that fails after it began and before its first step leaves nothing") {
   const TestFolder folder;
   {
-    NewRun run(folder / "run", "mine", /*overwrite=*/false);
+    NewRun run(folder / "run", "mine", /*overwrite=*/{});
     run.begin();
     write_file_atomically(run.path() / "config.json", "{}");
     write_file_atomically(run.path() / "events.out.tfevents.1.host", "");
@@ -60,7 +61,7 @@ TEST_CASE("a run that fails after it began and before its first step leaves noth
 TEST_CASE("a run that has come to something stays") {
   const TestFolder folder;
   {
-    NewRun run(folder / "run", "mine", /*overwrite=*/false);
+    NewRun run(folder / "run", "mine", /*overwrite=*/{});
     run.begin();
     write_file_atomically(run.path() / "config.json", "{}");
     run.keep();
@@ -70,39 +71,87 @@ TEST_CASE("a run that has come to something stays") {
 
 TEST_CASE("a run is marked before anything else of it is there") {
   const TestFolder folder;
-  NewRun run(folder / "run", "mine", /*overwrite=*/false);
+  NewRun run(folder / "run", "mine", /*overwrite=*/{});
   CHECK(entries(folder / "run") == std::set<std::string>{".lock"});
   run.begin();
   CHECK(entries(folder / "run") == std::set<std::string>{".lock", "run.json"});
 }
 
-TEST_CASE("an overwritten run is whole until the new one begins") {
+TEST_CASE("an overwritten run is renamed, with all that is in it, and comes back if the new one does not begin") {
   const TestFolder folder;
-  write_old_run(folder.path());
-  { const NewRun run(folder.path(), "mine", /*overwrite=*/true); }
-  CHECK(entries(folder.path()) == old_run);
+  const fs::path path = folder / "run";
+  write_old_run(path);
+  write_file_atomically(path / "notes.txt", "mine");
+  fs::create_directory(folder / "run.old-1");  // somebody's
+  { const NewRun run(path, "mine", {.allowed = true}); }
+  std::set<std::string> as_before = old_run;
+  as_before.insert({".lock", "notes.txt"});
+  CHECK(entries(path) == as_before);
   {
-    NewRun run(folder.path(), "mine", /*overwrite=*/true);
+    NewRun run(path / "", "mine", {.allowed = true});
     run.begin();
-    CHECK(entries(folder.path()) == std::set<std::string>{".lock", "run.json"});
+    CHECK(entries(path) == std::set<std::string>{".lock", "run.json"});
+    CHECK(run.old_run() == folder / "run.old-2");
+    CHECK(is_locked(run.old_run()));
+    CHECK(entries(run.old_run()) == as_before);
   }
-  CHECK(entries(folder.path()).empty());
+  CHECK(entries(path) == as_before);
+  {
+    NewRun run(path, "mine", {.allowed = true});
+    run.begin();
+    run.keep();
+  }
+  CHECK(entries(path) == std::set<std::string>{".lock", "run.json"});
+  CHECK(entries(folder / "run.old-2") == as_before);
+  CHECK(entries(folder / "run.old-1").empty());
 }
 
-TEST_CASE("a run with foreign files in it is not overwritten, whenever they came") {
+TEST_CASE("a run that another process trains is not renamed") {
+  const TestFolder folder;
+  write_old_run(folder / "run");
+  const RunLock lock(folder / "run");
+  CHECK_THROWS_WITH(NewRun(folder / "run", "mine", {.allowed = true}), Catch::Contains("is in use by another process"));
+  CHECK(fs::is_directory(folder / "run"));
+}
+
+TEST_CASE("no text that is still to be read moves away with an overwritten run, whatever leads to it") {
+  const TestFolder folder;
+  const fs::path run = folder / "run", text = run / "kept-text.txt";
+  write_old_run(run);
+  fs::create_directory(folder / "texts");
+  write_file_atomically(folder / "texts/mine.txt", "mine");
+  write_file_atomically(text, "kept");
+  fs::create_symlink(folder / "texts/mine.txt", run / "link-out.txt");
+  fs::create_symlink(text, folder / "texts/link-in.txt");
+  fs::create_symlink("link-in.txt", folder / "texts/link-to-link.txt");
+  fs::create_directory_symlink(run, folder / "by-another-name");
+  fs::create_hard_link(text, folder / "texts/same-file.txt");
+  const auto refused = [&](const fs::path& file) {
+    try {
+      refuse_occupied(run, {.allowed = true, .files = {folder / "texts/mine.txt", file}});
+      return false;
+    } catch (const Error& error) {
+      CHECK(error.code() == ExitCode::busy);
+      CHECK(std::string(error.what()).starts_with(file.string() + " is in " + run.string()));
+      return true;
+    }
+  };
+  for (const char* name : {"run/kept-text.txt", "run/link-out.txt", "texts/link-in.txt", "texts/link-to-link.txt",
+                           "by-another-name/kept-text.txt", "texts/../run/kept-text.txt"}) {
+    CAPTURE(name);
+    CHECK(refused(folder / name));
+  }
+  CHECK_FALSE(refused(folder / "texts/same-file.txt"));
+  CHECK_FALSE(refused(folder / "texts/mine.txt"));
+  CHECK_THROWS_WITH(NewRun(run, "mine", {.allowed = true, .files = {text}}), Catch::Contains("choose another folder"));
+  CHECK(fs::exists(text));
+}
+
+TEST_CASE("a folder without a name of its own is not renamed") {
   const TestFolder folder;
   write_old_run(folder.path());
-  NewRun run(folder.path(), "mine", /*overwrite=*/true);
-  write_file_atomically(folder / "notes.txt", "mine");
-  write_file_atomically(folder / "samples/recording.wav", "mine");
-  const std::string refusal =
-      folder.path().string() +
-      " holds files that no run wrote (notes.txt, samples/recording.wav), and --overwrite removes only a run's own: "
-      "move them elsewhere, or choose another folder with --run DIR";
-  CHECK_THROWS_WITH(run.begin(), refusal);
-  CHECK_THROWS_WITH(NewRun(folder.path(), "mine", true), refusal);
-  CHECK(entries(folder.path()) == std::set<std::string>{".lock", "config.json", "metrics.jsonl", "notes.txt",
-                                                        "run.json", "samples", "samples/recording.wav"});
+  fs::create_directory(folder / "sub");
+  CHECK_THROWS_WITH(NewRun(folder / "sub/..", "mine", {.allowed = true}), Catch::Contains("give its name"));
 }
 
 TEST_CASE("an existing run is refused with the choices there are, and left as it is") {
@@ -111,12 +160,12 @@ TEST_CASE("an existing run is refused with the choices there are, and left as it
   write_old_run(folder / "run");
   const std::string run = (folder / "run").string();
   CHECK_THROWS_WITH(
-      NewRun(run, "mine", false),
+      NewRun(run, "mine", {}),
       run +
           " already holds a run, which ended before it saved a checkpoint: choose another folder with --run "
           "DIR, or start over with --overwrite");
   fs::create_directories(folder / "run/checkpoints/step-00000001");
-  CHECK_THROWS_WITH(NewRun(run, "mine", false),
+  CHECK_THROWS_WITH(NewRun(run, "mine", {}),
                     run + " already holds a run: go on with `chargpt resume " + run +
                         "`, choose another folder with --run DIR, or start over with --overwrite");
   std::set<std::string> as_before = old_run;
@@ -127,7 +176,7 @@ TEST_CASE("an existing run is refused with the choices there are, and left as it
 TEST_CASE("a run that is renamed before its first step is undone where it is") {
   const TestFolder folder;
   {
-    NewRun run(folder / "run", "mine", /*overwrite=*/false);
+    NewRun run(folder / "run", "mine", /*overwrite=*/{});
     run.begin();
     fs::rename(folder / "run", folder / "moved");
     write_old_run(folder / "run");  // of somebody else
@@ -162,15 +211,15 @@ TEST_CASE("a folder of something else is refused and gets no lock") {
   const TestFolder folder;
   write_file_atomically(folder / "thesis.tex", "");
   CHECK_THROWS_WITH(
-      NewRun(folder.path().string(), "mine", false),
+      NewRun(folder.path().string(), "mine", {}),
       folder.path().string() + " holds files that no run wrote (thesis.tex); choose another folder with --run DIR");
   CHECK(entries(folder.path()) == std::set<std::string>{"thesis.tex"});
 }
 
 TEST_CASE("a second start on a folder whose run has not begun is refused, and does not take the first one's lock") {
   const TestFolder folder;
-  const NewRun first(folder / "run", "mine", /*overwrite=*/false);
-  CHECK_THROWS_WITH(NewRun(folder / "run", "mine", false), Catch::Contains("is in use by another process"));
-  CHECK_THROWS_WITH(NewRun(folder / "run", "mine", true), Catch::Contains("is in use by another process"));
+  const NewRun first(folder / "run", "mine", /*overwrite=*/{});
+  CHECK_THROWS_WITH(NewRun(folder / "run", "mine", {}), Catch::Contains("is in use by another process"));
+  CHECK_THROWS_WITH(NewRun(folder / "run", "mine", {.allowed = true}), Catch::Contains("is in use by another process"));
   CHECK(entries(folder.path()) == std::set<std::string>{"run", "run/.lock"});
 }

@@ -34,7 +34,7 @@ void run_export(const Arguments& arguments) {
   const Format& format = format_of(arguments.format);
   check_name(format, arguments.out);
   const LoadedRun run = load_run(arguments.run, arguments.checkpoint, arguments.use, format.with_optimizer);
-  OutputFolder folder(arguments.out, !format.suffix.empty(), arguments.overwrite, format.magic);
+  OutputFolder folder(arguments.out, arguments.overwrite, format.replaces);
   const auto notices = format.write({run.checkpoint, *run.model, arguments.run}, folder);
   folder.finish();
   for (const std::string& notice : notices) log_note(notice);

@@ -77,8 +77,11 @@ void run_import(const Arguments& arguments) {
   const Format& format = format_at(path);
   ImportedModel model = format.read(path);
   const std::optional<Corpus> corpus = given_text(arguments, model);
-  NewRun run(arguments.run.empty() ? arguments.out : arguments.run, model.config.config.name, arguments.overwrite);
+  NewRun run(arguments.run.empty() ? arguments.out : arguments.run, model.config.config.name,
+             {.allowed = arguments.overwrite});
   run.begin();
+  if (const fs::path old = run.old_run(); !old.empty())
+    log_note("the run that was in " + printable_path(run.path()) + " is now " + printable_path(old));
   write_imported_run(run.path(), model, program_version());
   if (corpus) tell(keep_text(run.path(), *corpus));
   run.keep();
@@ -116,7 +119,7 @@ void add_import(Options& options) {
            "input")
       .takes_words()
       .value_name("TEXT");
-  options.flag("--overwrite", arguments->overwrite, "start over in a folder that holds a run");
+  options.flag("--overwrite", arguments->overwrite, "a run that is there is renamed to RUN.old-N; nothing is deleted");
   add_output_arguments(options, arguments->output);
   on_parsed(options, arguments, run_import);
 }

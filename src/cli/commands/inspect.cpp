@@ -173,16 +173,35 @@ Json describe_checkpoint(const Arguments& arguments) {
   return json;
 }
 
-/// Error data, naming the first file that is damaged, unless every file of every checkpoint is as its manifest says.
-void verify_all(const Arguments& arguments) {
-  std::vector<fs::path> folders = list_checkpoints(arguments.path);
-  if (folders.empty()) folders.emplace_back(arguments.path);
-  WorkLine line(arguments.output);
-  for (const fs::path& folder : folders) {
-    line.show("verifying " + folder.filename().string());
-    for (const FileReport& file : verify_checkpoint(folder))
-      if (!file.problem.empty()) throw Error(ExitCode::data, (folder / file.name).string() + ": " + file.problem);
+/// False where it was removed or replaced while it was read. Error data, naming the first file that is damaged.
+bool verified(const fs::path& path) {
+  std::error_code ignored;
+  if (!fs::is_directory(path, ignored)) return false;
+  const OpenFolder folder(path);
+  for (const FileReport& file : verify_checkpoint(folder)) {
+    if (file.problem.empty()) continue;
+    if (!folder.is_at_known_path()) return false;
+    throw Error(ExitCode::data, (path / file.name).string() + ": " + file.problem);
   }
+  return true;
+}
+
+/// Error data, naming the first file that is damaged, unless every file of every checkpoint is as its manifest says.
+/// A training run removes and replaces checkpoints meanwhile: those are looked up again.
+void verify_all(const Arguments& arguments) {
+  const fs::path path = arguments.path;
+  constexpr int most_attempts = 20;
+  WorkLine line(arguments.output);
+  const auto is_whole = [&](const fs::path& folder) {
+    line.show("verifying " + folder.filename().string());
+    return verified(folder);
+  };
+  for (int attempt = 1; attempt <= most_attempts; ++attempt) {
+    std::vector<fs::path> folders = list_checkpoints(path);
+    if (folders.empty()) folders.push_back(path);
+    if (std::ranges::all_of(folders, is_whole)) return;
+  }
+  throw Error(ExitCode::io, printable_path(path) + " is written faster than it can be read; verify it again later");
 }
 
 /// Of characters that one cannot see; empty for the others.

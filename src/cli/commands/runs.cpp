@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string_view>
@@ -53,10 +54,10 @@ struct Arguments {
 struct Row {
   std::string name;
   std::string problem;  ///< why nothing else is known; empty if the rest is
-  RunState state;
-  Config config;
+  RunState state{};
+  Config config{};
   bool leaks = false;  ///< its loss means nothing
-  std::string ended;
+  std::string ended{};
   std::time_t begun = 0;  ///< 0: not known
 };
 
@@ -96,17 +97,36 @@ Row read_run(const fs::path& run) {
     row.begun = beginning_of(run, checkpoint.path);
   } catch (const Error& error) {
     row.problem = error.what();
+  } catch (const std::bad_alloc&) {
+    row.problem = "reading it takes more memory than there is";
   }
   return row;
+}
+
+/// None where it is no run. What cannot be looked at is named.
+std::optional<Row> row_of(const fs::path& path) {
+  std::error_code failed;
+  const fs::file_type type = fs::status(path, failed).type();
+  const bool leads_nowhere = (type == fs::file_type::none || type == fs::file_type::not_found) &&
+                             fs::is_symlink(fs::symlink_status(path, failed));
+  if (leads_nowhere) return Row{.name = path.filename().string(), .problem = "a symbolic link that leads nowhere"};
+  try {
+    if (type == fs::file_type::directory && is_run(path)) return read_run(path);
+  } catch (const Error& error) {
+    return Row{.name = path.filename().string(), .problem = error.what()};
+  }
+  return std::nullopt;
 }
 
 std::vector<Row> read_runs(const fs::path& folder) {
   std::error_code failed;
   std::vector<Row> rows;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, failed))
-    if (entry.is_directory() && is_run(entry.path())) rows.push_back(read_run(entry.path()));
-  if (failed)
-    throw Error(ExitCode::missing, folder.string() + ": " + failed.message() + "; chargpt train makes the first run");
+  if (!fs::is_directory(folder, failed)) {
+    const std::string reason = failed ? failed.message() : "not a folder";
+    throw Error(ExitCode::missing, folder.string() + ": " + reason + "; chargpt train makes the first run");
+  }
+  for (const std::string& name : entries_of(folder))
+    if (auto row = row_of(folder / name)) rows.push_back(std::move(*row));
   std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
     return std::tie(a.leaks, a.state.best_val_loss, a.name) < std::tie(b.leaks, b.state.best_val_loss, b.name);
   });

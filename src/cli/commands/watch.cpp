@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/quote.h"
+#include "checkpoint/contents.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
@@ -20,7 +21,6 @@
 #include "cli/print_json.h"
 #include "cli/process.h"
 #include "cli/signals.h"
-#include "config/load.h"
 #include "page/run_data.h"
 #include "report/fitted_line.h"
 #include "report/format.h"
@@ -61,6 +61,7 @@ fs::path run_of(const std::string& argument) {
   const fs::path run = run_place(argument, "").run;
   std::vector<std::string> notices;
   if (!is_run(run)) load_checkpoint(argument, "last", /*with_optimizer=*/false, notices);
+  refuse_newer_run(run);
   return run;
 }
 
@@ -85,7 +86,7 @@ class Watch {
 EndEvent end_of(const Watched& watched) {
   EndEvent end = watched.curves.end();
   try {
-    const TrainConfig train = load_config((watched.run / "config.json").string()).config.train;
+    const TrainConfig train = read_config(watched.run).config.train;
     end.patience = train.patience;
     end.max_seconds = train.max_seconds;
   } catch (const Error& error) {
@@ -97,8 +98,10 @@ EndEvent end_of(const Watched& watched) {
 std::string state_text(const Watched& watched) {
   if (watched.running) return "running";
   if (watched.curves.end().ended != Ending::unknown) return why_ended(end_of(watched));
-  return "no process trains it, and none said why it ended; chargpt resume " + shell_quoted(watched.run.native()) +
-         " goes on";
+  const std::string unknown = "not running, and no reason for stopping was recorded";
+  // Without a checkpoint resume would refuse it.
+  if (list_checkpoints(watched.run).empty()) return unknown + "; it has no checkpoint, so it cannot be resumed";
+  return unknown + "; chargpt resume " + shell_quoted(watched.run.native()) + " goes on";
 }
 
 std::string figures_text(const Watched& watched, std::size_t columns) {
