@@ -25,7 +25,7 @@ namespace chargpt {
 
 namespace {
 
-constexpr double seconds_of_the_rest = 0.5;  ///< loading the best checkpoint, an interval, a sample, leaving
+constexpr double seconds_of_the_rest = 0.5;  ///< loading the best checkpoint, a sample, leaving
 constexpr double most_for_baselines = 0.1;   ///< of train.max_seconds
 
 double validations(const Config& config) {
