@@ -33,7 +33,7 @@ function short(value) {
   const size = Math.abs(value);
   if (size >= 1e6) return +(value / 1e6).toPrecision(3) + "M";
   if (size >= 1e4) return +(value / 1e3).toPrecision(3) + "k";
-  return size < 1e-3 ? value.toExponential(1) : String(+value.toPrecision(3));
+  return size < 1e-4 ? value.toExponential(1) : String(+value.toPrecision(3));
 }
 
 // Text for a cell, which breaks at its spaces alone: browsers break "3e-3" after its hyphen.
@@ -418,7 +418,7 @@ function lossSection() {
   });
   const best = several ? table(["run", {number: "parameters"}, {number: "validation loss"}, {number: "best"}, {number: "at step"},
     {number: "seconds"}, "differs in"], data.runs.map((run, i) => [
-    [element("span", {class: "key", style: `background: var(--curve-${color(i)})`}), ...words(run.name)],
+    [element("span", {class: "word"}, element("span", {class: "key", style: `background: var(--curve-${color(i)})`}), run.name)],
     {number: count(run.parameters)}, {number: number(run.val_loss, 4)}, {number: number(run.best_val_loss, 4)},
     {number: count(run.best_step)}, {number: count(run.seconds)}, run.differs.join("; ")])) : null;
   if (best) made.append(best);
