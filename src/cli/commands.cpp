@@ -25,7 +25,7 @@ constexpr Command table[] = {
      "chargpt export runs/default-1 --format huggingface --out exported", add_export},
     {"import", "Use", "make a run of a model that another program wrote", "chargpt import exported --run runs/imported",
      add_import},
-    {"eval", "Measure", "measure the exact loss of a whole split, with interval and baselines",
+    {"eval", "Measure", "measure the exact loss of a whole split, by tenths and beside baselines",
      "chargpt eval runs/default-1", add_eval},
     {"audit", "Measure", "tell whether a model writes or recites its training text", "chargpt audit runs/default-1",
      add_audit},

@@ -1,5 +1,6 @@
 #include "cli/run_page.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "cli/loaded_run.h"
@@ -54,10 +55,25 @@ Json data_of_model(const PageModel& wanted) {
   return model;
 }
 
-/// Without the runs' folders, which are nobody else's business.
-Json shown_comparison(Json comparison) {
+/// "a" of "quick a" where every config begins with "quick ", as variants of one do.
+std::string short_name(const Json& results, const std::string& config) {
+  const std::string base = config.substr(0, config.find(' ') + 1);
+  const bool all = std::ranges::all_of(
+      results, [&](const Json& result) { return result["config"].get_ref<const std::string&>().starts_with(base); });
+  return all ? config.substr(base.size()) : config;
+}
+
+/// The comparison without the runs' folders, which are nobody else's business; `runs`, the data of `paths`, are named
+/// by their configs.
+Json shown_comparison(Json comparison, const std::vector<fs::path>& paths, Json& runs) {
   for (Json& result : comparison["results"])
-    for (Json& seed : result["seeds"]) seed.erase("run");
+    for (Json& seed : result["seeds"]) {
+      const auto path = std::ranges::find(paths, fs::path(seed["run"].get<std::string>()));
+      if (path != paths.end())
+        runs[static_cast<std::size_t>(path - paths.begin())]["name"] =
+            short_name(comparison["results"], result["config"]);
+      seed.erase("run");
+    }
   return comparison;
 }
 
@@ -73,10 +89,10 @@ std::string page_of_runs(const std::vector<fs::path>& runs, const std::optional<
     const std::size_t configs = (*comparison)["results"].size();
     data["title"] = "chargpt: " + std::to_string(configs) + (configs == 1 ? " config" : " configs") + " compared";
     data["subtitle"] = "The ranking, the best model, and one run of each config with the same seed.";
-    data["comparison"] = shown_comparison(*comparison);
   }
   data["version"] = program_version();
   data["runs"] = data_of_runs(runs);
+  if (comparison) data["comparison"] = shown_comparison(*comparison, runs, data["runs"]);
   data["baselines"] = baseline_data(runs.front());
   data["model"] = model ? data_of_model(*model) : Json(nullptr);
   data["no_model"] = "The page was written without the model (--no-model).";

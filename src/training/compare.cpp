@@ -102,11 +102,12 @@ CompareOptions compare_options(const Arguments& arguments, const std::filesystem
   return options;
 }
 
-/// "run 3 of 8: a, seed 1", and what is left of it in a narrow terminal.
+/// "run 3 of 8: a n_head=2, seed 1", and what is left of it in a narrow terminal.
 std::vector<std::string> headings_of(const ComparedRun& run) {
   const std::string number = "run " + std::to_string(run.number) + " of " + std::to_string(run.total),
                     seed = ", seed " + std::to_string(run.seed);
-  return {number + ": " + run.config + seed, number + seed};
+  const std::string variant = run.config.substr(run.config.find(' ') + 1);
+  return {number + ": " + run.config + seed, number + ": " + variant + seed, number + seed};
 }
 
 /// "4 runs (2 configs × 2 seeds)"

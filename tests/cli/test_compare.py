@@ -135,6 +135,7 @@ class RunsTest(CompareTest):
         data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S).group(1))
         self.assertEqual([row["rank"] for row in data["comparison"]["results"]], [1, 2])
         self.assertNotIn("run", data["comparison"]["results"][0]["seeds"][0])
+        self.assertEqual([run["name"] for run in data["runs"]], [row["config"] for row in data["comparison"]["results"]])
 
 
 class FormsTest(CompareTest):

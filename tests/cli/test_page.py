@@ -207,7 +207,7 @@ class BrowserTest(ProgramTest):
         self.assertTrue(browser.run("return document.documentElement.scrollWidth <= document.documentElement.clientWidth"))
         self.assertEqual(browser.run("""
             const broken = [];
-            for (const cell of document.querySelectorAll("td, th")) {
+            for (const cell of document.querySelectorAll("td, th, .legend")) {
               const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
               while (walker.nextNode())
                 for (const word of walker.currentNode.data.matchAll(/\\S+/g)) {
@@ -245,6 +245,7 @@ class BrowserTest(ProgramTest):
             rows = browser.run("return Array.from(document.querySelector('table').rows, (row) => Array.from(row.cells, (cell) => cell.textContent))")
             self.assertEqual(rows[0][3:5], ["seed 1337", "seed 1338"])
             self.assertEqual([row[3:5] for row in rows[1:]], losses)
+            self.assertTrue(browser.run("return document.querySelector('.legend').textContent").startswith("learning_rate="))
             self.assert_legible(browser)
             self.assertEqual(browser.call("POST", "/se/log", {"type": "browser"}), [])
             self.keep_screen(browser, f"compare-{width}")

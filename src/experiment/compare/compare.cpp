@@ -119,7 +119,7 @@ class Comparer {
         hooks_(hooks),
         out_(open_if_there(options.out)),
         corpus_(corpus_of(configs_, options, hooks)),
-        first_seed_(options.first_seed.value_or(configs_.front().config.train.seed)) {
+        first_seed_(configs_.front().config.train.seed) {
     for (std::size_t i = 0; i < configs_.size(); ++i) {
       const ModelConfig& model = configs_[i].config.model;
       check_model_config(model);

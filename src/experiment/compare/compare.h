@@ -27,9 +27,8 @@ using RunStarter = std::function<std::unique_ptr<ChildProcess>(std::int64_t numb
 
 struct CompareOptions {
   std::int64_t seeds = 1;
-  std::filesystem::path out;               ///< OUT/<config>-seed<seed>/ for each run, OUT/compare.json at the end
-  std::optional<std::int64_t> first_seed;  ///< instead of the first config's train.seed
-  std::optional<std::int64_t> max_iters;   ///< instead of every config's own length; excludes max_seconds
+  std::filesystem::path out;              ///< OUT/<config>-seed<seed>/ for each run, OUT/compare.json at the end
+  std::optional<std::int64_t> max_iters;  ///< instead of every config's own length; excludes max_seconds
   /// The same in seconds for each run, from its beginning to its last save. What they come to for a config's first seed
   /// holds for all its seeds, and for a run that is resumed.
   std::optional<double> max_seconds;

@@ -33,7 +33,7 @@ function short(value) {
   const size = Math.abs(value);
   if (size >= 1e6) return +(value / 1e6).toPrecision(3) + "M";
   if (size >= 1e4) return +(value / 1e3).toPrecision(3) + "k";
-  return size < 1e-3 ? value.toExponential(1) : String(+value.toPrecision(3));
+  return size < 1e-4 ? value.toExponential(1) : String(+value.toPrecision(3));
 }
 
 // Text for a cell, which breaks at its spaces alone: browsers break "3e-3" after its hyphen.
@@ -72,14 +72,12 @@ function ticks(low, high, wanted) {
   return made;
 }
 
-// Weighted mean of the points so far, newer ones counting more, corrected for the short start as in Adam.
+// Each point as the mean over as many on either side, of about a twentieth of all, fewer near the ends.
 function smoothed(points) {
-  const rate = Math.min(1, Math.max(0.05, 10 / points.length));
-  let sum = 0, weight = 0;
-  return points.filter(([, y]) => Number.isFinite(y)).map(([x, y]) => {
-    sum = (1 - rate) * sum + rate * y;
-    weight = (1 - rate) * weight + rate;
-    return [x, sum / weight];
+  const finite = points.filter(([, y]) => Number.isFinite(y)), most = Math.ceil(finite.length / 40);
+  return finite.map(([x], i) => {
+    const half = Math.min(most, i, finite.length - 1 - i), around = finite.slice(i - half, i + half + 1);
+    return [x, around.reduce((sum, [, y]) => sum + y, 0) / around.length];
   });
 }
 
@@ -160,7 +158,7 @@ function chart({title, xLabel, yLabel, curves, levels = [], digits = 3, fromZero
     show(at + step * (x1 - x0) / 50);
   });
   const legend = element("div", {class: "legend"}, ...curves.filter((curve) => !curve.faint).map((curve) => element("span", {},
-    element("span", {class: "key", style: `background: var(--curve-${curve.color})`}), curve.name)));
+    element("span", {class: "key", style: `background: var(--curve-${curve.color})`}), ...words(curve.name))));
   return element("figure", {}, legend, drawing, caption);
 }
 
@@ -420,7 +418,7 @@ function lossSection() {
   });
   const best = several ? table(["run", {number: "parameters"}, {number: "validation loss"}, {number: "best"}, {number: "at step"},
     {number: "seconds"}, "differs in"], data.runs.map((run, i) => [
-    [element("span", {class: "key", style: `background: var(--curve-${color(i)})`}), ...words(run.name)],
+    [element("span", {class: "word"}, element("span", {class: "key", style: `background: var(--curve-${color(i)})`}), run.name)],
     {number: count(run.parameters)}, {number: number(run.val_loss, 4)}, {number: number(run.best_val_loss, 4)},
     {number: count(run.best_step)}, {number: count(run.seconds)}, run.differs.join("; ")])) : null;
   if (best) made.append(best);
@@ -444,7 +442,7 @@ function sampleSection() {
       }}, ...run.samples.map((sample) => element("option", {}, `step ${count(sample.step)}`)));
       select.selectedIndex = which;
       text.textContent = run.samples[which].text;
-      columns.append(element("div", {}, element("div", {class: "row"}, element("label", {}, several ? run.name : "written after", select)), text));
+      columns.append(element("div", {}, element("div", {class: "row"}, element("label", {}, element("span", {}, ...words(several ? run.name : "written after")), select)), text));
     }
   section("What it wrote on the way", columns);
 }
