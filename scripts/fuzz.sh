@@ -14,7 +14,7 @@ declare -A files=(
   [vocabulary]="text/vocabulary.cpp checkpoint/strict_json.cpp"
   [config]="config/source.cpp config/decode.cpp config/document.cpp config/load.cpp config/unknown_keys.cpp"
   [metrics]="report/metrics.cpp"
-  [text]="text/corpus.cpp text/text_files.cpp text/text_source.cpp base/utf8.cpp text/survey.cpp text/symbol_index.cpp text/id_cache.cpp")
+  [text]="text/corpus.cpp text/encoder.cpp text/text_source.cpp base/utf8.cpp text/symbol_index.cpp")
 targets=("$@")
 [ $# -gt 0 ] || targets=(safetensors manifest state vocabulary config metrics text)
 

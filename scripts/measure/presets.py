@@ -126,7 +126,7 @@ def measure(program, preset, options):
     compared = program.json("compare", preset, "--seeds", options.seeds, "--out", folder, *options.extra, quiet=False)["results"][0]
     runs = [{"seed": seed["seed"], "loss": seed["loss"], "step": seed["step"], "seconds": round(seed["seconds"], 1),
              "metrics": metrics_digest(ROOT / seed["run"])} for seed in compared["seeds"]]
-    row = {"loss": compared["mean"], "ci95": compared["this_text"]["ci95"], "seconds": round(mean([run["seconds"] for run in runs]), 1),
+    row = {"loss": compared["mean"], "ci95": compared["ci95"], "seconds": round(mean([run["seconds"] for run in runs]), 1),
            "params": compared["params"], "block_size": compared["block_size"], "runs": runs}
     if compared["block_size"] > 64:
         row["loss_windows_64"] = mean([program.json("eval", ROOT / seed["run"])["loss_windows_64"] for seed in compared["seeds"]])

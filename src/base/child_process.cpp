@@ -13,11 +13,12 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/memory.h"
 
 namespace chargpt {
 namespace {
 
-/// What posix_spawn wants to be told, and told to forget again.
+/// What posix_spawn is told, and must be told to forget again.
 class Spawning {
  public:
   Spawning(int output, bool keeps_stdout) {
@@ -72,6 +73,13 @@ std::vector<std::string> child_environment(const std::vector<std::string>& added
   return lines;
 }
 
+/// A supervisor may have had SIGCHLD ignored, which programs inherit: the system would then throw away how children
+/// end, and waiting for one would fail.
+void let_children_be_waited_for() {
+  struct sigaction now {};
+  if (sigaction(SIGCHLD, nullptr, &now) == 0 && now.sa_handler == SIG_IGN) std::signal(SIGCHLD, SIG_DFL);
+}
+
 int code_of(int status) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
@@ -80,6 +88,7 @@ int code_of(int status) {
 
 ChildProcess::ChildProcess(const std::vector<std::string>& arguments, const ChildOptions& options)
     : output_(memfd_create("output of a child", MFD_CLOEXEC)) {
+  let_children_be_waited_for();
   std::vector<std::string> words = arguments, environment = child_environment(options.environment);
   int failure = output_ < 0 ? errno : 0;
   if (failure == 0) {
@@ -89,6 +98,7 @@ ChildProcess::ChildProcess(const std::vector<std::string>& arguments, const Chil
   }
   if (failure == 0) return;
   if (output_ >= 0) close(output_);
+  if (failure == EAGAIN) throw refused_thread();
   throw Error(ExitCode::io, "cannot start another process (" + words.at(0) + "): " + std::strerror(failure));
 }
 

@@ -21,7 +21,8 @@ struct ChildOptions {
 /// stderr is kept in memory.
 class ChildProcess {
  public:
-  /// `arguments`: the program's path, then its arguments. Error io where it cannot be started.
+  /// `arguments`: the program's path, then its arguments. SIGCHLD, where it was ignored, gets its default action. Error
+  /// io where the child cannot be started, memory where the system allows no more processes.
   explicit ChildProcess(const std::vector<std::string>& arguments, const ChildOptions& options = {});
   /// Asks it to stop and waits.
   ~ChildProcess();

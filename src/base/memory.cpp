@@ -1,15 +1,20 @@
 #include "base/memory.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cinttypes>
+#include <cstdio>
 #include <fstream>
 #include <new>
 #include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
+
+#include "base/cgroup.h"
 
 namespace chargpt {
 namespace {
@@ -47,11 +52,26 @@ std::int64_t bytes_of_pages(int which) {
   return static_cast<std::int64_t>(sysconf(which)) * sysconf(_SC_PAGE_SIZE);
 }
 
-/// The number in a file of the cgroup's; none where it says "max", or there is no such file.
-std::optional<std::int64_t> of_cgroup(const char* file) {
-  std::ifstream in(std::string("/sys/fs/cgroup/") + file);
-  std::int64_t bytes = 0;
-  return in >> bytes ? std::optional(bytes) : std::nullopt;
+/// "MemAvailable:   123 kB", in bytes; where the system does not say, what holds nothing at all.
+std::int64_t available_on_machine(const std::filesystem::path& system) {
+  std::ifstream in(system / "proc/meminfo");
+  for (std::string line; std::getline(in, line);)
+    if (std::int64_t kilobytes = 0; std::sscanf(line.c_str(), "MemAvailable: %" SCNd64, &kilobytes) == 1)
+      return kilobytes * 1024;
+  return bytes_of_pages(_SC_AVPHYS_PAGES);
+}
+
+/// The soft limit; none: unlimited.
+std::optional<std::int64_t> soft_limit(decltype(RLIMIT_AS) resource) {
+  struct rlimit limit {};
+  if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::nullopt;
+  return static_cast<std::int64_t>(limit.rlim_cur);
+}
+
+/// What starting a thread throws; what a file refuses has the file's name.
+bool is_refused_thread(const std::system_error& refused) {
+  return refused.code() == std::errc::resource_unavailable_try_again &&
+         dynamic_cast<const std::filesystem::filesystem_error*>(&refused) == nullptr;
 }
 
 }  // namespace
@@ -60,16 +80,31 @@ std::optional<Error> as_memory_error(const std::exception& failure) {
   if (dynamic_cast<const Error*>(&failure)) return std::nullopt;  // it says itself what it is
   if (dynamic_cast<const std::bad_alloc*>(&failure)) return memory_error("host", "");
   if (const auto* refused = dynamic_cast<const std::system_error*>(&failure))
-    return refused->code() == std::errc::not_enough_memory ? std::optional(memory_error("host", "")) : std::nullopt;
+    return refused->code() == std::errc::not_enough_memory ? std::optional(memory_error("host", ""))
+           : is_refused_thread(*refused)                   ? std::optional(refused_thread())
+                                                           : std::nullopt;
   const std::string message = failure.what();
   if (holds_any(message, host_signs)) return memory_error("host", amount_asked_for(message));
   if (holds_any(message, device_signs)) return memory_error("device", amount_asked_for(message));
   return std::nullopt;
 }
 
+Error refused_thread() {
+  std::string limits;
+  const auto add = [&limits](std::optional<std::int64_t> limit, std::int64_t unit, const char* of_what) {
+    if (limit) limits += (limits.empty() ? "" : ", ") + std::to_string(*limit / unit) + of_what;
+  };
+  add(soft_limit(RLIMIT_NPROC), 1, " processes and threads of this user (ulimit -u)");
+  add(cgroup_threads(), 1, " processes and threads of this control group (pids.max)");
+  add(soft_limit(RLIMIT_AS), 1024, " kB of address space (ulimit -v)");
+  return {ExitCode::memory, "the system refused to start another thread; limits here: " +
+                                (limits.empty() ? "those of the whole system" : limits) +
+                                "; lower --threads, or raise the limit"};
+}
+
 std::int64_t physical_memory() {
   const std::int64_t machine = bytes_of_pages(_SC_PHYS_PAGES);
-  return std::min(machine, of_cgroup("memory.max").value_or(machine));
+  return std::min(machine, cgroup_memory().value_or(machine));
 }
 
 std::int64_t resident_memory() {
@@ -78,10 +113,9 @@ std::int64_t resident_memory() {
   return in >> all >> resident ? resident * static_cast<std::int64_t>(sysconf(_SC_PAGE_SIZE)) : 0;
 }
 
-std::int64_t free_memory() {
-  const std::int64_t machine = bytes_of_pages(_SC_AVPHYS_PAGES);
-  const auto limit = of_cgroup("memory.max"), used = of_cgroup("memory.current");
-  return limit && used ? std::clamp<std::int64_t>(*limit - *used, 0, machine) : machine;
+std::int64_t available_memory(const std::filesystem::path& system) {
+  const std::int64_t machine = available_on_machine(system);
+  return std::min(machine, cgroup_available_memory(system).value_or(machine));
 }
 
 }  // namespace chargpt

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cmath>
 #include <cstring>
 #include <functional>
 #include <numeric>
@@ -102,6 +104,19 @@ const TensorView& expect_tensor(const SafetensorsFile& file, const std::string& 
     throw Error(ExitCode::data, source + ": tensor " + name + " is " + found->dtype + " " + shape_text(found->shape) +
                                     " and should be " + expected + "; it belongs to another model");
   return *found;
+}
+
+// NaN and infinity are the numbers whose exponent has all bits set; a loop without a way out of it is quick.
+void expect_finite(std::span<const float> weights, const std::string& source, const std::string& name) {
+  constexpr std::uint32_t exponent = 0x7f800000;
+  const auto is_bad = [](float weight) { return (std::bit_cast<std::uint32_t>(weight) & exponent) == exponent; };
+  std::uint32_t bad = 0;
+  for (const float weight : weights) bad |= static_cast<std::uint32_t>(is_bad(weight));
+  if (bad == 0) return;
+  const auto first = std::ranges::find_if(weights, is_bad);
+  throw Error(ExitCode::diverged, source + ": tensor " + name + " holds " + (std::isnan(*first) ? "NaN" : "infinity") +
+                                      " at place " + std::to_string(first - weights.begin()) +
+                                      ", so the model gives no numbers; use another checkpoint (--checkpoint)");
 }
 
 std::set<std::string> read_tensor(const SafetensorsFile& file, const std::string& source, const std::string& name,

@@ -32,4 +32,8 @@ std::set<std::string> read_tensor(const SafetensorsFile& file, const std::string
 const TensorView& expect_tensor(const SafetensorsFile& file, const std::string& source, const std::string& name,
                                 const std::string& dtype, const std::vector<std::int64_t>& shape);
 
+/// Error diverged (80), naming `source` and the tensor, where one of a model's weights is NaN or infinite: whatever is
+/// computed from them would be too.
+void expect_finite(std::span<const float> weights, const std::string& source, const std::string& name);
+
 }  // namespace chargpt

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -14,7 +16,6 @@
 #include "cli/process.h"
 #include "inference/model_types.h"
 #include "kernels/processor.h"
-#include "report/color.h"
 #include "report/log.h"
 
 namespace chargpt {
@@ -34,8 +35,7 @@ void add_output_arguments(Options& options, OutputArguments& output, const char*
 
 void start_output(const OutputArguments& output) {
   const LogLevel level = output.quiet ? LogLevel::quiet : output.verbose ? LogLevel::verbose : LogLevel::normal;
-  start_log(level, choose_color(output.color, std::getenv("NO_COLOR"), isatty(STDERR_FILENO) != 0),
-            terminal_columns(STDERR_FILENO));
+  start_log(level, uses_color(output.color, STDERR_FILENO), terminal_columns(STDERR_FILENO));
   if (const std::string wrong = settle_cpu_capability(); !wrong.empty()) log_warning(wrong);
 }
 
@@ -44,7 +44,7 @@ void add_device_arguments(Options& options, DeviceArguments& arguments) {
 }
 
 void add_device_arguments(Options& options, std::string& device, std::int64_t& threads) {
-  options.add("--device", device, "auto, cpu, cuda or cuda:N").group("Machine");
+  options.add("--device", device, "auto, cpu, cuda or cuda:N (GPU support is untested)").group("Machine");
   options.add("--threads", threads, "CPU threads; 0: one per physical core").range(0, 1024).group("Machine");
 }
 
@@ -123,7 +123,7 @@ void ConfigArguments::add(Options& options, const std::vector<std::string>& sect
     std::string help = option.help;
     if (!option.range.empty()) help += " [" + option.range + "]";
     if (option.section == "data" && option.name == "text") {
-      text_option_ = &options.add(flag, texts_, help + "; may be repeated").value_name("FILE").group(group);
+      text_option_ = &options.add(flag, texts_, help).takes_words().value_name("FILE").group(group);
       continue;
     }
     flags_.push_back(std::make_unique<Flag>(Flag{key_of(option), flag, {}}));
@@ -131,6 +131,35 @@ void ConfigArguments::add(Options& options, const std::vector<std::string>& sect
   }
   show_defaults_of({});
 }
+
+namespace {
+
+/// By its name, and by words that a config has and hardly another JSON file.
+bool is_config_file(const std::filesystem::path& path) {
+  constexpr std::size_t enough = 4096;
+  const std::string type = path.extension().native();
+  if (type != ".json" && type != ".jsonc") return false;
+  std::ifstream file(path, std::ios::binary);
+  std::string begin(enough, '\0');
+  file.read(begin.data(), enough);
+  return begin.find("\"extends\"") != std::string::npos || begin.find("\"model\"") != std::string::npos ||
+         begin.find("\"train\"") != std::string::npos;
+}
+
+/// `--text a.txt default` and `--text a.txt mine.json`: all words after --text are texts, so the config would be
+/// missed.
+void refuse_config_among(const std::vector<std::string>& texts) {
+  if (texts.size() < 2 || is_config_file(texts.front())) return;
+  const std::string& last = texts.back();
+  std::error_code ignored;
+  const bool is_preset =
+      !std::filesystem::exists(last, ignored) && std::ranges::count(presets(), last, &Preset::name) > 0;
+  if (is_preset || is_config_file(last))
+    throw Error(ExitCode::usage, printable(last) + " after --text is taken as a text, but it is a config; give it " +
+                                     "before the options: " + printable(last) + " --text " + printable(texts.front()));
+}
+
+}  // namespace
 
 ResolvedConfig config_by_name(const std::string& name_or_path) {
   return load_config(name_or_path);
@@ -144,6 +173,7 @@ std::vector<Override> ConfigArguments::overrides() const {
       throw Error(ExitCode::usage, "--set " + assignment + " is not KEY=VALUE; for example --set train.max_iters=500");
     overrides.push_back({assignment.substr(0, equals), assignment.substr(equals + 1), "--set"});
   }
+  refuse_config_among(texts_);
   for (const std::string& text : texts_)
     if (!is_utf8(text))
       throw Error(ExitCode::usage, "--text " + printable(text) + ": the file's name is not UTF-8; rename it");

@@ -45,8 +45,8 @@ ResolvedConfig config_by_name(const std::string& name_or_path);
 /// Error usage, with the file and line that set it, if options of the model do not fit together.
 void check_model(const ResolvedConfig& config);
 
-/// --set KEY=VALUE and one flag per option of `sections`, each named as its key; --text may be given several times.
-/// Values are collected as given and checked by the config room.
+/// --set KEY=VALUE and one flag per option of `sections`, each named as its key; --text takes several words and may be
+/// repeated. Values are collected as given and checked by the config room.
 class ConfigArguments {
  public:
   void add(Options& options, const std::vector<std::string>& sections);

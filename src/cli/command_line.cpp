@@ -69,12 +69,14 @@ void run(const std::vector<std::string>& given) {
 }  // namespace
 
 int run_command_line(int argc, char** argv) {
-  end_with_parent();
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   const auto given = [&](const char* flag) { return std::ranges::count(arguments, flag) > 0; };
   start_log(LogLevel::normal, /*color=*/false,
             terminal_columns(STDERR_FILENO));  // for what is said before options are read
   const FailureForm form{.verbose = given("--verbose"), .json = given("--json")};
+  prepare_for_failures(form);
+  ignore_file_size_signal();
+  end_with_parent();
   try {
     run(arguments);
     return finish_output(form);

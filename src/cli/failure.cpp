@@ -1,14 +1,23 @@
 #include "cli/failure.h"
 
+#include <unistd.h>
+
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <memory>
+#include <new>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <system_error>
 
 #include "base/memory.h"
+#include "cli/process.h"
 #include "report/escape.h"
+#include "report/json_text.h"
 #include "report/log.h"
 
 namespace chargpt {
@@ -16,12 +25,10 @@ namespace chargpt {
 namespace {
 
 int print_failure(const Failure& failure, FailureForm form) {
-  using Json = nlohmann::ordered_json;
   if (form.json)
-    std::fprintf(stderr, "%s\n",
-                 Json{{"error", {{"code", static_cast<int>(failure.code)}, {"message", failure.line}}}}
-                     .dump(-1, ' ', false, Json::error_handler_t::replace)
-                     .c_str());
+    std::fputs(
+        json_text({{"error", {{"code", static_cast<int>(failure.code)}, {"message", failure.line}}}}, -1).c_str(),
+        stderr);
   else
     log_error(failure.line);
   return static_cast<int>(failure.code);
@@ -37,13 +44,51 @@ bool is_unusable_device(const std::string& what) {
          what.find("busy or unavailable") != std::string::npos;
 }
 
+/// Given back by the first allocation that fails, for destructors and the error line: each takes a little.
+std::unique_ptr<std::array<char, 256 * 1024>> reserve;
+FailureForm form_of_process;
+
+[[noreturn]] void on_lack_of_memory() {
+  reserve.reset();
+  throw std::bad_alloc();
+}
+
+/// The failure that is on its way, told without an allocation where there is no memory.
+[[noreturn]] void on_terminate() {
+  int code = static_cast<int>(ExitCode::internal);
+  try {
+    if (std::current_exception()) std::rethrow_exception(std::current_exception());
+    throw std::logic_error("terminated without an exception");
+  } catch (const std::bad_alloc&) {
+    code = static_cast<int>(ExitCode::memory);
+    const std::string_view line =
+        form_of_process.json ? "{\"error\":{\"code\":81,\"message\":\"out of host memory\"}}\n"
+                             : "chargpt: error: out of host memory; free some, or raise the limit (ulimit -v)\n";
+    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
+  } catch (const std::exception& error) {
+    code = print_failure(failure_of(error), form_of_process);
+  } catch (...) {
+  }
+  ::_exit(code);
+}
+
 }  // namespace
+
+void prepare_for_failures(const FailureForm& form) {
+  form_of_process = form;
+  reserve = std::make_unique<std::array<char, 256 * 1024>>();
+  std::set_new_handler(on_lack_of_memory);
+  std::set_terminate(on_terminate);
+}
 
 Failure failure_of(const std::exception& error) {
   if (const auto* ours = dynamic_cast<const Error*>(&error)) return {ours->code(), ours->what()};
   if (const auto memory = as_memory_error(error)) return {memory->code(), memory->what()};
-  if (const auto* refused = dynamic_cast<const std::system_error*>(&error))  // std::filesystem's, with path and reason
+  if (const auto* refused =
+          dynamic_cast<const std::system_error*>(&error)) {  // std::filesystem's, with path and reason
+    if (const auto gone = working_folder_error()) return {gone->code(), gone->what()};
     return {ExitCode::io, first_line(refused->what())};
+  }
   const std::string what = error.what();  // LibTorch's messages have a backtrace after the first line
   if (is_unusable_device(what))
     return {ExitCode::unavailable, "this GPU cannot be used: " + first_line(what) +
@@ -60,10 +105,15 @@ int report_failure(const std::exception& error, FailureForm form) {
   return print_failure(failure_of(error), form);
 }
 
+std::optional<Error> output_error(int reason) {
+  if (reason == EPIPE) return std::nullopt;
+  return Error(ExitCode::io, std::string("writing to standard output failed: ") + std::strerror(reason));
+}
+
 int finish_output(FailureForm form) {
   if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return static_cast<int>(ExitCode::ok);
-  if (errno == EPIPE) return static_cast<int>(ExitCode::ok);
-  return print_failure({ExitCode::io, std::string("writing to standard output failed: ") + std::strerror(errno)}, form);
+  const auto error = output_error(errno);
+  return error ? print_failure({error->code(), error->what()}, form) : static_cast<int>(ExitCode::ok);
 }
 
 }  // namespace chargpt

@@ -7,8 +7,10 @@
 #include "base/error.h"
 #include "baseline/shared_text.h"
 #include "cli/decoding.h"
+#include "evaluate/tenths.h"
 #include "inference/model_types.h"
 #include "report/format.h"
+#include "report/sparkline.h"
 #include "report/table.h"
 #include "report/wrap.h"
 
@@ -110,12 +112,13 @@ std::string shared_line(const Figures& figures) {
          "baselines.\n";
 }
 
-std::string interval_line(const Figures& figures) {
-  const Confidence& ci95 = figures.ci95;
-  const std::string about = "95 % interval for these weights on more text of this kind: ";
-  if (!ci95.interval) return about + "cannot say: " + ci95.reason + "\n";
-  return about + format_fixed(ci95.interval->low, 4) + " to " + format_fixed(ci95.interval->high, 4) + " nats per " +
-         unit(figures) + "\n";
+/// "by tenths of the split: ▂▁▃…, 1.41 to 1.78 nats per character": how much the loss varies along the text.
+std::string tenths_line(const Figures& figures) {
+  const std::vector<double>& tenths = figures.tenths;
+  if (tenths.size() < 2) return "";
+  const auto [least, most] = std::ranges::minmax(tenths);
+  return "by tenths of the text: " + sparkline(tenths, most) + " from " + format_fixed(least, 4) + " to " +
+         format_fixed(most, 4) + " nats per " + unit(figures) + "\n";
 }
 
 std::string verdict(const Figures& figures) {
@@ -159,7 +162,7 @@ Figures measure(WindowScorer& scorer, const ModelConfig& model, const Corpus* tr
   Figures figures;
   figures.scored = scored;
   figures.loss = loss.mean;
-  figures.ci95 = mean_interval(loss.losses);
+  figures.tenths = tenths_of(loss.losses);
   figures.tokens = loss.tokens;
   figures.block_size = block_size;
   figures.units = units;
@@ -176,7 +179,7 @@ nlohmann::ordered_json to_json(const Figures& figures) {
   nlohmann::ordered_json json = {{"loss", figures.loss},
                                  {"bits_per_char", figures.loss / std::log(2.0)},
                                  {"perplexity", std::exp(figures.loss)},
-                                 {"ci95", nullptr},
+                                 {"tenths", figures.tenths},
                                  {"tokens", figures.tokens},
                                  {"split", scored.split},
                                  {"block_size", figures.block_size},
@@ -184,10 +187,6 @@ nlohmann::ordered_json to_json(const Figures& figures) {
                                  {"units", enum_name(figures.units)},
                                  {"storage", storage_name(scored.storage)}};
   if (scored.part_of > 0) json["part"] = {{"tokens", scored.tokens.size()}, {"of", scored.part_of}};
-  if (figures.ci95.interval)
-    json["ci95"] = {figures.ci95.interval->low, figures.ci95.interval->high};
-  else
-    json["ci95_reason"] = figures.ci95.reason;
   if (figures.loss_windows_64) json["loss_windows_64"] = *figures.loss_windows_64;
   if (figures.leaks) json["leaks"] = true;
   if (figures.baselines) {
@@ -205,8 +204,8 @@ std::string to_text(const Figures& figures, std::size_t width) {
     add_row(table, figures.scored.stride > 0 ? "  in windows of 64, no overlap" : "  in windows of 64",
             *figures.loss_windows_64);
   if (figures.baselines) add_baselines(table, figures);
-  const std::string sentences = interval_line(figures) + "perplexity " + format_fixed(std::exp(figures.loss), 2) +
-                                "; " + scored_line(figures) + baseline_lines(figures) + shared_line(figures) +
+  const std::string sentences = "perplexity " + format_fixed(std::exp(figures.loss), 2) + "; " + scored_line(figures) +
+                                tenths_line(figures) + baseline_lines(figures) + shared_line(figures) +
                                 verdict(figures);
   return table.text(width) + wrapped_lines(sentences, width);
 }

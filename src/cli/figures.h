@@ -4,10 +4,10 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "baseline/baseline.h"
 #include "cli/loaded_run.h"
-#include "evaluate/interval.h"
 #include "evaluate/split_loss.h"
 #include "inference/model.h"
 #include "inference/window_scorer.h"
@@ -33,8 +33,8 @@ Scored validation_of(const Corpus& corpus, const LoadedRun& run);
 
 struct Figures {
   Scored scored;
-  double loss = 0;  ///< nats per token
-  Confidence ci95;  ///< for these weights on more text of this kind
+  double loss = 0;             ///< nats per token
+  std::vector<double> tenths;  ///< loss by tenths of the split, in order
   std::int64_t tokens = 0, block_size = 0;
   Units units = Units::characters;
   std::optional<double> loss_windows_64;  ///< if block_size > 64: the same split in windows of 64, no overlap

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <type_traits>
 #include <utility>
@@ -59,6 +60,12 @@ std::string wrong_count(const Option& option) {
 
 Error surplus(const std::string& argument, const std::string& see) {
   return Error(ExitCode::usage, "'" + argument + "' is one argument too many" + see);
+}
+
+/// "--max_iters" -> "--max-iters"
+std::string folded(std::string name) {
+  std::ranges::replace(name, '_', '-');
+  return name;
 }
 
 /// What another program's option is called here, said in options; "" where it is not known.
@@ -124,6 +131,11 @@ Option& Option::excludes(const Option& other) {
   return *this;
 }
 
+Option& Option::takes_words() {
+  text_.words = true;
+  return *this;
+}
+
 Option& Option::stands_for(std::string (*meant)(const std::string& given)) {
   parsed_.transform([meant](const std::string& given) { return given.empty() ? given : meant(unmarked(given)); });
   return *this;
@@ -175,7 +187,9 @@ const std::vector<std::string>& Option::values() const {
 template <class Value>
 std::string Option::refusal(const std::string& given) const {
   Value value{};
+  errno = 0;
   bool understood = CLI::detail::lexical_cast(given, value);
+  if (std::is_integral_v<Value> && errno == ERANGE) return given + " does not fit into 64 bits";  // it is not kept so
   if constexpr (std::is_floating_point_v<Value>) understood = understood && std::isfinite(value);
   if (!understood) return shown(given) + " is not understood; it takes " + taken_by(text_);
   if (above_zero_ && value <= 0) return given + " is not above 0";
@@ -268,13 +282,9 @@ Option& Options::find(const std::string& name) {
 /// The option that `--name` or `--name=value` means, whatever its `-` and `_`; null: none.
 const Option* Options::meant_by(const std::string& argument) const {
   if (argument.size() < 3 || !argument.starts_with("--")) return nullptr;
-  const auto fold = [](std::string name) {
-    std::replace(name.begin() + 2, name.end(), '_', '-');
-    return name;
-  };
-  const std::string name = fold(argument.substr(0, argument.find('=')));
+  const std::string name = folded(argument.substr(0, argument.find('=')));
   for (const auto& option : all_)
-    if (!option->text().positional() && fold(option->name()) == name) return option.get();
+    if (!option->text().positional() && folded(option->name()) == name) return option.get();
   return nullptr;
 }
 
@@ -289,10 +299,12 @@ void Options::refuse_empty_argument() const {
 }
 
 /// The words for CLI11: options spelled as declared, an empty value (`--prompt=`) as a word of its own, in whose place
-/// CLI11 would take the next one, and arguments marked that it would take for lists.
+/// CLI11 would take the next one, an option that takes several words repeated before each of them, and arguments
+/// marked that CLI11 would take for lists.
 std::vector<std::string> Options::words_of(const std::vector<std::string>& arguments) const {
   std::vector<std::string> words;
-  bool is_value = false;  // of the option before
+  bool is_value = false;           // of the option before
+  const Option* taking = nullptr;  // the words that follow
   for (auto argument = arguments.begin(); argument != arguments.end(); ++argument) {
     if (*argument == "--") {
       words.emplace_back("--");
@@ -305,12 +317,16 @@ std::vector<std::string> Options::words_of(const std::vector<std::string>& argum
     const Option* const option = is_value ? nullptr : meant_by(*argument);
     if (option == nullptr) {
       if (argument->empty() && !is_value) refuse_empty_argument();
-      words.push_back(is_value ? *argument : marked(*argument));
+      const bool is_further = !is_value && taking != nullptr && (!argument->starts_with("-") || *argument == "-");
+      if (is_further) words.push_back(taking->name());
+      if (!is_further && !is_value) taking = nullptr;
+      words.push_back(is_value || is_further ? *argument : marked(*argument));
       is_value = false;
       continue;
     }
     const std::string value = argument->substr(std::min(argument->find('='), argument->size()));
     const bool takes_value = !option->text().value.empty(), is_empty = value == "=" && takes_value;
+    taking = option->text().words && value.empty() ? option : nullptr;
     words.push_back(option->name() + (is_empty ? "" : value));
     if (is_empty) words.emplace_back();
     is_value = takes_value && value.empty();
@@ -330,6 +346,8 @@ void Options::refuse_extra(const std::string& extra) const {
   for (const auto& option : all_)
     if (!option->text().positional()) known.push_back(option->name());
   const std::string name = extra.substr(0, extra.find('='));
+  const auto instead = std::ranges::find_if(gone_, [&](const auto& old) { return folded(old.first) == folded(name); });
+  if (instead != gone_.end()) throw Error(ExitCode::usage, name + " is gone; " + instead->second);
   if (const std::string here = said_here(name); !here.empty())
     throw Error(ExitCode::usage, "unknown option " + name + ": " + here);
   const auto nearest = nearest_name(name, known);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,6 +29,7 @@ struct OptionText {
   std::string help{};
   bool hidden = false, required = false;
   bool several = false;  ///< a positional argument that takes more than one word
+  bool words = false;    ///< an option that takes all words up to the next option, each time it is given
   bool positional() const { return !name.starts_with("-"); }
   /// With dashes, as people are shown it; underscores, as in the keys of a config, are understood too.
   std::string shown_name() const;
@@ -44,6 +46,8 @@ class Option {
   /// Of texts: one of `values`.
   Option& one_of(const std::vector<std::string>& values);
   Option& excludes(const Option& other);
+  /// Of a list: takes all words up to the next option ("--text A B C"); "--text=A" takes one.
+  Option& takes_words();
   /// `meant` of a given text takes its place.
   Option& stands_for(std::string (*meant)(const std::string& given));
   /// An empty value, which is refused elsewhere, is one.
@@ -100,6 +104,9 @@ class Options {
   Option& choice(const std::string& name, const std::vector<std::string>& names, const std::string& standard,
                  std::function<void(const std::string& name)> set, const std::string& help);
 
+  /// An option that earlier versions had: given, it is refused with `instead`, which says what to use.
+  void gone(const std::string& name, const std::string& instead) { gone_[name] = instead; }
+
   const std::string& command() const { return command_; }
   /// --help first.
   const std::vector<std::unique_ptr<Option>>& all() const { return all_; }
@@ -135,6 +142,7 @@ class Options {
   std::string command_;
   std::unique_ptr<CLI::App> app_;
   std::vector<std::unique_ptr<Option>> all_;
+  std::map<std::string, std::string> gone_;
   std::function<std::string()> help_defaults_;
   std::vector<std::function<void()>> settle_;
   std::function<void()> run_;

@@ -2,12 +2,14 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "base/base64.h"
 #include "base/utf8.h"
+#include "cli/failure.h"
 #include "report/escape.h"
 
 namespace chargpt {
@@ -20,6 +22,13 @@ std::string for_terminal(std::string text) {
   return escape_for_terminal(text);
 }
 
+void write_json(const std::string& text) {
+  static const bool to_terminal = isatty(STDOUT_FILENO) != 0;
+  const std::string& shown = to_terminal ? for_terminal(text) : text;
+  if (std::fwrite(shown.data(), 1, shown.size(), stdout) == shown.size()) return;
+  if (const auto error = output_error(errno)) throw Error(*error);
+}
+
 }  // namespace
 
 void add_text(nlohmann::ordered_json& json, const std::string& key, std::string_view text) {
@@ -27,13 +36,19 @@ void add_text(nlohmann::ordered_json& json, const std::string& key, std::string_
   if (!is_utf8(text)) json[key + "_base64"] = base64(text);
 }
 
-std::string json_text(const nlohmann::ordered_json& json, int indent) {
-  return json.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+void print_json(const nlohmann::ordered_json& json, int indent) {
+  write_json(json_text(json, indent));
 }
 
-void print_json(const nlohmann::ordered_json& json, int indent) {
-  const std::string text = json_text(json, indent);
-  std::fputs((isatty(STDOUT_FILENO) != 0 ? for_terminal(text) : text).c_str(), stdout);
+void print_json_with_list(const nlohmann::ordered_json& json, const std::string& key, std::size_t count,
+                          const std::function<nlohmann::ordered_json(std::size_t)>& item) {
+  const auto without_end = [](std::string text, std::string_view end) {
+    text.resize(text.size() - end.size());
+    return text;
+  };
+  write_json(without_end(json_text(json, -1), "}\n") + "," + without_end(json_text(key, -1), "\n") + ":[");
+  for (std::size_t i = 0; i < count; ++i) write_json((i > 0 ? "," : "") + without_end(json_text(item(i), -1), "\n"));
+  write_json("]}\n");
 }
 
 }  // namespace chargpt

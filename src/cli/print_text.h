@@ -7,8 +7,11 @@
 
 namespace chargpt {
 
-/// All bytes of `text`, NUL among them; on a terminal as escape_for_terminal shows it.
+/// All bytes of `text`, NUL among them; on a terminal as escape_for_terminal shows it. Error io where they cannot be
+/// written (disk full), so that long work ends there; none where the reader has gone.
 void print_text(std::string_view text);
+/// What was printed so far, to where it goes. Errors as print_text.
+void flush_text();
 
 /// The table; on a terminal no wider than that, as far as its numbers allow.
 void print_table(const Table& table);

@@ -6,6 +6,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
@@ -13,10 +16,14 @@
 #include <optional>
 #include <sstream>
 #include <string>
+#include <system_error>
 
 #include "base/child_process.h"
 #include "base/clock.h"
+#include "base/digits.h"
+#include "base/error.h"
 #include "report/color.h"
+#include "report/log.h"
 
 namespace chargpt {
 
@@ -48,6 +55,14 @@ std::size_t terminal_columns(int descriptor) {
   return terminal_size(descriptor).columns;
 }
 
+bool repaints(int descriptor) {
+  return isatty(descriptor) != 0 && !is_dumb(std::getenv("TERM"));
+}
+
+bool uses_color(const std::string& flag, int descriptor) {
+  return choose_color(flag, std::getenv("NO_COLOR"), repaints(descriptor));
+}
+
 bool shows_utf8() {
   return names_utf8(std::getenv("LC_ALL"), std::getenv("LC_CTYPE"), std::getenv("LANG"));
 }
@@ -68,10 +83,23 @@ double process_start_seconds(pid_t id) {
 }
 
 void end_with_parent() {
-  const char* parent = std::getenv(parent_variable);
-  if (parent == nullptr) return;
+  const char* const parent = std::getenv(parent_variable);
+  if (parent == nullptr || !is_number(parent)) return;
   prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (std::to_string(getppid()) != parent) raise(SIGTERM);  // it had already ended
+  if (std::to_string(getppid()) == parent) return;
+  log_error("process " + std::string(parent) + ", which started this one (" + parent_variable +
+            " in the environment), has ended; unset that to run without it");
+  raise(SIGTERM);
+}
+
+std::optional<Error> working_folder_error() {
+  std::array<char, PATH_MAX> path{};
+  if (getcwd(path.data(), path.size()) != nullptr) return std::nullopt;
+  if (errno == ENOENT)
+    return Error(ExitCode::missing, "the working folder has been removed; change to another one (cd)");
+  return Error(ExitCode::io, "the path of the working folder cannot be told: " +
+                                 std::generic_category().message(errno == ERANGE ? ENAMETOOLONG : errno) +
+                                 "; change to another one (cd)");
 }
 
 // The link is looked up by the child between its birth and the program's start, when it still leads to the parent's

@@ -4,10 +4,12 @@
 #include <sys/types.h>
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "config/load.h"
 
 namespace chargpt {
@@ -21,6 +23,12 @@ TerminalSize terminal_size(int descriptor);
 /// Columns of the terminal behind the descriptor; 0 if it is not a terminal.
 std::size_t terminal_columns(int descriptor);
 
+/// Whether a line there can be painted over: a terminal, and none that says it cannot (TERM=dumb).
+bool repaints(int descriptor);
+
+/// Whether output there is coloured: by the value of --color, the environment and the terminal; see choose_color.
+bool uses_color(const std::string& flag, int descriptor);
+
 /// Whether this process's locale is one of UTF-8.
 bool shows_utf8();
 
@@ -29,8 +37,13 @@ bool shows_utf8();
 /// the environment variable CHARGPT_LAUNCHED, so that the script's time is not counted as this process's.
 double process_start_seconds(pid_t id = 0);
 
-/// For a child: SIGTERM (finish the step, save) when the parent that started it ends, however that ends.
+/// For a child (CHARGPT_PARENT): SIGTERM (finish the step, save) when the parent that started it ends, however that
+/// ends. Where it has already ended, a line and SIGTERM at once. A value that is no process id is ignored.
 void end_with_parent();
+
+/// What is wrong with the working folder, which libraries ask for and then end the process with a line of their own:
+/// Error missing where it has been removed, io where its path is too long to be told; else none.
+std::optional<Error> working_folder_error();
 
 /// This program's file, even if replaced since it started, then `arguments`.
 std::vector<std::string> own_command(const std::vector<std::string>& arguments);

@@ -54,13 +54,27 @@ Json data_of_model(const PageModel& wanted) {
   return model;
 }
 
+/// Without the runs' folders, which are nobody else's business.
+Json shown_comparison(Json comparison) {
+  for (Json& result : comparison["results"])
+    for (Json& seed : result["seeds"]) seed.erase("run");
+  return comparison;
+}
+
 }  // namespace
 
-std::string page_of_runs(const std::vector<fs::path>& runs, const std::optional<PageModel>& model) {
+std::string page_of_runs(const std::vector<fs::path>& runs, const std::optional<PageModel>& model,
+                         const Json* comparison) {
   Json data = {{"title", "chargpt: " + fs::absolute(runs.front()).lexically_normal().filename().string()}};
   if (runs.size() > 1) data["title"] = "chargpt: " + std::to_string(runs.size()) + " runs";
   data["subtitle"] = runs.size() > 1 ? "Runs beside one another, and the model of the first."
                                      : "A small language model, how it was trained, and the model itself.";
+  if (comparison) {
+    const std::size_t configs = (*comparison)["results"].size();
+    data["title"] = "chargpt: " + std::to_string(configs) + (configs == 1 ? " config" : " configs") + " compared";
+    data["subtitle"] = "The ranking, the best model, and one run of each config with the same seed.";
+    data["comparison"] = shown_comparison(*comparison);
+  }
   data["version"] = program_version();
   data["runs"] = data_of_runs(runs);
   data["baselines"] = baseline_data(runs.front());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +23,8 @@ struct PageModel {
 
 /// The HTML file; `runs` are folders, none twice. Without a model the page says that it was written so. Notices go to
 /// stderr. Errors: as load_run; usage for weights above most_page_weights and a prompt that the model cannot read.
-std::string page_of_runs(const std::vector<std::filesystem::path>& runs, const std::optional<PageModel>& model);
+/// `comparison`: as to_json() has it, shown above all else; null: none.
+std::string page_of_runs(const std::vector<std::filesystem::path>& runs, const std::optional<PageModel>& model,
+                         const nlohmann::ordered_json* comparison = nullptr);
 
 }  // namespace chargpt

@@ -13,7 +13,6 @@
 #include "cli/work_line.h"
 #include "report/format.h"
 #include "report/log.h"
-#include "text/id_cache.h"
 #include "text/sample_text.h"
 
 namespace chargpt {
@@ -21,8 +20,8 @@ namespace chargpt {
 namespace {
 
 std::string part_of_file(std::uint64_t done, std::uint64_t of) {
-  return "reading the text (" + format_bytes(static_cast<std::int64_t>(of / 2)) +
-         ", twice): " + std::to_string(100 * done / of) + "%";
+  return "reading the text (" + format_bytes(static_cast<std::int64_t>(of)) + "): " + std::to_string(100 * done / of) +
+         "%";
 }
 
 std::string part_of_pipe(std::uint64_t done, double seconds) {
@@ -83,7 +82,7 @@ FoundText text_of_run(const Checkpoint& checkpoint, const DataConfig& data, cons
   const bool named = data.text != checkpoint.config.config.data.text;
   if (named) tell_terminal(data.text);
   const KnownText known{data, checkpoint.vocabulary, checkpoint.state.data, run};
-  FoundText found = find_text(known, named, id_cache_folder(), reading_progress(output));
+  FoundText found = find_text(known, named, reading_progress(output));
   for (const std::string& change : found.changes) log_note(change + ": the text of " + run.string() + " is as it was");
   if (found.names != data.text) log_note("the text of " + run.string() + " is at " + joined(found.names, ", "));
   return found;

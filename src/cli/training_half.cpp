@@ -13,6 +13,7 @@
 
 #include "base/child_process.h"
 #include "base/error.h"
+#include "cli/process.h"
 #include "cli/version.h"
 
 namespace chargpt {
@@ -86,6 +87,18 @@ std::size_t count_missing(const fs::path& program) {
   return count;
 }
 
+/// As the loader says that it could not map a library.
+bool is_lack_of_memory(const std::string& said) {
+  return said.find("cannot map") != std::string::npos || said.find("failed to map") != std::string::npos ||
+         said.find("Cannot allocate memory") != std::string::npos;
+}
+
+Error out_of_address_space() {
+  return {ExitCode::memory,
+          "out of memory: LibTorch, which this command needs, takes about 1 GB of address space; raise the limit "
+          "(ulimit -v)"};
+}
+
 /// Why the loader cannot bring the program's libraries together; empty: it can.
 std::string loading_problem(const fs::path& program) {
   const Trace trace = trace_loading(program, /*bound=*/false);
@@ -93,8 +106,10 @@ std::string loading_problem(const fs::path& program) {
     return "cannot find " + library;
   if (trace.code > 128)
     return "cannot be loaded: one of its libraries is damaged (" + std::string(strsignal(trace.code - 128)) + ")";
-  if (const std::string said = after(trace.listed, "error while loading shared libraries: "); !said.empty())
+  if (const std::string said = after(trace.listed, "error while loading shared libraries: "); !said.empty()) {
+    if (is_lack_of_memory(said)) throw out_of_address_space();
     return "cannot be loaded: " + said;
+  }
   const std::string line = after(trace.listed, "libtorch_cpu.so => "), path = line.substr(0, line.find(" ("));
   std::error_code ignored;
   if (fs::file_size(path, ignored) == libtorch_bytes()) return "";
@@ -127,6 +142,7 @@ void be_training_half(const TrainingHalf& training) {
 }
 
 void continue_in_training_half() {
+  if (const auto error = working_folder_error()) throw Error(*error);
   const fs::path program = training_program();
   std::vector<std::string> words = own_words();
   if (words.empty()) words.emplace_back("chargpt");

@@ -122,7 +122,8 @@ nlohmann::ordered_json to_json(const ResolvedConfig& resolved) {
 
 nlohmann::ordered_json config_schema() {
   Json properties;
-  properties["$schema"] = {{"type", "string"}, {"description", "ignored; tells an editor where the schema is"}};
+  properties["$schema"] = {{"type", "string"},
+                           {"description", "where an editor finds this schema; means nothing here"}};
   properties["extends"] = {{"type", "string"},
                            {"minLength", 1},
                            {"description", "a config file beside this one, or a preset; values in this file win"}};
@@ -135,8 +136,6 @@ nlohmann::ordered_json config_schema() {
   properties["origin"] = {{"type", "object"},
                           {"additionalProperties", {{"type", "string"}}},
                           {"description", "written by runs: where each value came from"}};
-  properties["$schema"] = {{"type", "string"},
-                           {"description", "where an editor finds this schema; means nothing here"}};
   return {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
           {"title", "chargpt config"},
           {"type", "object"},

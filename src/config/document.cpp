@@ -48,8 +48,9 @@ bool begins_like_a_config(const fs::path& path, const std::string& bytes) {
                                      " goes on from it, --init_from " + quoted + " starts a new run from its weights");
   if (is_there(path / "config.json"))
     throw Error(ExitCode::usage, label + " is a run, not a config; chargpt resume " + quoted +
-                                     " goes on with it, and its config is " + (path / "config.json").string());
-  throw Error(ExitCode::usage, label + " is a folder, not a config; give texts with --text FILE, once per file");
+                                     " goes on with it, and its config is " + printable_path(path / "config.json"));
+  throw Error(ExitCode::usage,
+              label + " is a folder, not a config; to train on the texts in it: chargpt train --text " + quoted);
 }
 
 /// The same for a file whose first bytes are not those of a config.
@@ -68,11 +69,29 @@ void refuse_other_file(const fs::path& path, const std::string& label) {
                                      ", not a config: " + std::string(kind->advice) + "; --text FILE takes texts");
   if (bytes.find('\0') == std::string::npos)
     throw Error(ExitCode::usage,
-                label + " is not a config (it does not begin with {); to train on that text, give --text " +
+                label + " is a text, not a config (it does not begin with {); to train on it: chargpt train --text " +
                     shell_quoted(path.native()));
 }
 
+/// What nanoGPT calls a config or a checkpoint.
+void refuse_foreign_file(const std::string& name) {
+  if (name.ends_with(".py"))
+    throw Error(ExitCode::usage, printable(name) +
+                                     " is Python, and configs are JSON here: start from a preset "
+                                     "(chargpt configs lists them; nanogpt-cpu is nanoGPT's), and give "
+                                     "what differs as options, such as --n_layer 6");
+  if (name.ends_with(".pt") || name.ends_with(".pth"))
+    throw Error(ExitCode::usage, printable(name) +
+                                     " is a checkpoint of PyTorch, not a config; chargpt goes on with "
+                                     "its own: chargpt resume RUN, or --init_from RUN");
+}
+
 }  // namespace
+
+std::string name_of_file(const fs::path& path) {
+  const std::string stem = printable(path.stem().native(), 90);
+  return stem.empty() ? "config" : stem;
+}
 
 std::string nearest_preset(const std::string& name) {
   std::vector<std::string> names;
@@ -88,7 +107,7 @@ const Preset* find_preset(const std::string& name) {
 
 Document preset_document(const Preset& preset) {
   const std::string label = "preset " + preset.name;
-  return {{label}, preset.json, label, true, fs::path(preset.name).parent_path()};
+  return {{label}, preset.json, label, true, fs::path(preset.name).parent_path(), preset.name};
 }
 
 Document file_document(const fs::path& path) {
@@ -98,7 +117,19 @@ Document file_document(const fs::path& path) {
   refuse_other_file(path, label);
   const fs::path canonical = fs::weakly_canonical(path, ignored);
   std::string text = read_file(path, max_config_bytes);
-  return {{label}, std::move(text), canonical.native(), false, path.parent_path()};
+  return {{label}, std::move(text), canonical.native(), false, path.parent_path(), name_of_file(path)};
+}
+
+Document named_document(const std::string& name_or_path) {
+  if (const Preset* preset = find_preset(name_or_path)) return preset_document(*preset);
+  std::error_code ignored;
+  refuse_foreign_file(name_or_path);
+  if (name_or_path.ends_with(".json") || fs::exists(name_or_path, ignored)) return file_document(name_or_path);
+  if (const Preset* preset = find_preset("ladder/" + name_or_path)) return preset_document(*preset);
+  const std::string near = nearest_preset(name_or_path);
+  throw Error(ExitCode::missing, printable(name_or_path) + " is neither a preset nor a file" +
+                                     (near.empty() ? "; chargpt configs lists the presets" : near) +
+                                     (name_or_path.ends_with(".txt") ? "; give a text with --text FILE" : ""));
 }
 
 Document extended_document(const Document& from, const Value& extends) {

@@ -16,6 +16,7 @@ struct Document {
   std::string identity;  ///< equal for the same file or preset, to find cycles
   bool is_preset = false;
   std::filesystem::path folder;  ///< of the file, or of the preset's name
+  std::string name;              ///< of the config where its text gives none
 };
 
 /// Null if there is none of that name.
@@ -26,6 +27,12 @@ std::string nearest_preset(const std::string& name);
 Document preset_document(const Preset& preset);
 /// Errors as read_file, and usage for a folder.
 Document file_document(const std::filesystem::path& path);
+
+/// What a command line calls CONFIG: a preset's name, without its "ladder/" too, or a file. Errors as file_document;
+/// missing, with the nearest preset, if there is neither.
+Document named_document(const std::string& name_or_path);
+/// "mine" of "configs/mine.json".
+std::string name_of_file(const std::filesystem::path& path);
 
 /// The document that `extends` names: for a file, a file beside it or a preset; for a preset, one beside it or any
 /// other. Error missing if there is neither, usage if it is not a string.

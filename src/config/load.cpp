@@ -203,32 +203,14 @@ std::map<std::string, std::string> default_origins() {
   return origin;
 }
 
-ResolvedConfig resolve(const Document& document, const std::string& default_name, std::span<const Override> overrides) {
+ResolvedConfig resolve(const Document& document, std::span<const Override> overrides) {
   ResolvedConfig resolved{{}, default_origins()};
   Layers layers(resolved);
   layers.add(document);
   layers.add(overrides);
-  resolved.config.name = layers.name().value_or(default_name);
+  resolved.config.name = layers.name().value_or(document.name);
   check(resolved);
   return resolved;
-}
-
-std::string stem_of(const std::string& path) {
-  const std::string stem = printable(fs::path(path).stem().native(), 90);
-  return stem.empty() ? "config" : stem;
-}
-
-/// What nanoGPT calls a config or a checkpoint.
-void refuse_foreign_file(const std::string& name) {
-  if (name.ends_with(".py"))
-    throw Error(ExitCode::usage, printable(name) +
-                                     " is Python, and configs are JSON here: start from a preset "
-                                     "(chargpt configs lists them; nanogpt-cpu is nanoGPT's), and give "
-                                     "what differs as options, such as --n_layer 6");
-  if (name.ends_with(".pt") || name.ends_with(".pth"))
-    throw Error(ExitCode::usage, printable(name) +
-                                     " is a checkpoint of PyTorch, not a config; chargpt goes on with "
-                                     "its own: chargpt resume RUN, or --init_from RUN");
 }
 
 /// Where `key` stands in `line` as a whole word; npos if nowhere.
@@ -257,18 +239,7 @@ Error with_origin(const Error& error, const ResolvedConfig& resolved) {
 }
 
 ResolvedConfig load_config(const std::string& name_or_path, std::span<const Override> overrides) {
-  if (const Preset* preset = find_preset(name_or_path))
-    return resolve(preset_document(*preset), preset->name, overrides);
-  std::error_code ignored;
-  refuse_foreign_file(name_or_path);
-  if (name_or_path.ends_with(".json") || fs::exists(name_or_path, ignored))
-    return resolve(file_document(name_or_path), stem_of(name_or_path), overrides);
-  if (const Preset* preset = find_preset("ladder/" + name_or_path))
-    return resolve(preset_document(*preset), preset->name, overrides);
-  const std::string near = nearest_preset(name_or_path);
-  throw Error(ExitCode::missing, printable(name_or_path) + " is neither a preset nor a file" +
-                                     (near.empty() ? "; chargpt configs lists the presets" : near) +
-                                     (name_or_path.ends_with(".txt") ? "; give a text with --text FILE" : ""));
+  return resolve(named_document(name_or_path), overrides);
 }
 
 ResolvedConfig parse_config(std::string_view text, const std::string& source, const std::filesystem::path& folder,
@@ -278,7 +249,8 @@ ResolvedConfig parse_config(std::string_view text, const std::string& source, co
   document.text = text;
   document.identity = "text of " + source;
   document.folder = folder;
-  return resolve(document, stem_of(source), overrides);
+  document.name = name_of_file(source);
+  return resolve(document, overrides);
 }
 
 void apply_overrides(ResolvedConfig& resolved, std::span<const Override> overrides) {

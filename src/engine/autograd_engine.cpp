@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <utility>
 
 #include "engine/module_loss.h"
 #include "engine/precision.h"
@@ -62,18 +64,28 @@ class AutogradEngine : public Engine {
   }
 
   torch::Tensor loss_of(const WindowBatch& windows, const ForwardContext& context, at::Reduction::Reduction reduction) {
-    const torch::Tensor ids = on_device(windows);  // (2, B, T)
+    const torch::Tensor ids = ids_of(windows);  // (2, B, T)
     return cross_entropy(model_, ids[0], ids[1], context, reduction);
   }
 
-  /// Inputs and targets. In page-locked memory first where there is a GPU, so that the copy overlaps with what the GPU
-  /// is doing.
-  torch::Tensor on_device(const WindowBatch& windows) const {
-    const auto options = torch::TensorOptions().dtype(torch::kInt64).pinned_memory(device_.is_cuda());
-    const torch::Tensor ids = torch::empty({2, windows.B(), windows.T}, options);
-    windows.copy_inputs(ids.mutable_data_ptr<std::int64_t>());
-    windows.copy_targets(ids.mutable_data_ptr<std::int64_t>() + windows.numel());
-    return ids.to(device_, /*non_blocking=*/true);
+  /// Inputs and targets, int64, cut out of the text on the device.
+  torch::Tensor ids_of(const WindowBatch& windows) {
+    const torch::Tensor starts = torch::tensor(at::ArrayRef(windows.starts.data(), windows.starts.size())).to(device_);
+    const torch::Tensor places = starts.unsqueeze(1) + torch::arange(windows.T + 1, starts.options());  // (B, T + 1)
+    torch::Tensor ids = text(windows.tokens).index_select(0, places.view(-1)).to(torch::kInt64).view_as(places);
+    if (windows.tokens.width() == 2) ids = ids.bitwise_and(0xFFFF);  // stored without a sign, read with one
+    return at::stack({ids.narrow(1, 0, windows.T), ids.narrow(1, 1, windows.T)});
+  }
+
+  /// The ids as they are stored, (n). A GPU gets a copy when it first needs a text.
+  torch::Tensor text(TokenView tokens) {
+    void* const data = const_cast<std::byte*>(tokens.bytes().data());  // NOLINT: nobody writes to it
+    const auto type = tokens.width() == 1 ? torch::kUInt8 : tokens.width() == 2 ? torch::kInt16 : torch::kInt32;
+    const torch::Tensor stored = torch::from_blob(data, {tokens.size()}, type);
+    if (device_.is_cpu()) return stored;
+    torch::Tensor& copy = copies_[{data, tokens.size()}];
+    if (!copy.defined()) copy = stored.to(device_);
+    return copy;
   }
 
   LanguageModel& model_;
@@ -82,6 +94,7 @@ class AutogradEngine : public Engine {
   torch::Device device_;
   std::string notice_;
   OrderedWork ordered_;
+  std::map<std::pair<const void*, std::int64_t>, torch::Tensor> copies_;  ///< of texts, on a GPU
 };
 
 }  // namespace

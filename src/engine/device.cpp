@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "kernels/kernels.h"
+#include "kernels/thread_team.h"
 
 namespace chargpt {
 namespace {
@@ -81,6 +82,7 @@ std::string device_name(const torch::Device& device) {
 std::int64_t set_threads(std::int64_t threads) {
   const int count = thread_count(threads);
   at::globalContext().setFlushDenormal(true);
+  cpu::check_threads(count);
   at::set_num_threads(count);
   return at::get_num_threads();
 }

@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "engine/autograd_engine.h"
 #include "engine/cpu_engine.h"
-#include "engine/device_engine.h"
 
 namespace chargpt {
 namespace {
@@ -28,20 +27,14 @@ std::unique_ptr<Engine> cpu_or_autograd(LanguageModel& model, ParameterArena& ar
                               "the cpu engine does not compute " + why_not + ": autograd does, more slowly");
 }
 
-std::unique_ptr<Engine> cuda(LanguageModel& model, ParameterArena& arena, const TrainConfig& train) {
-  return std::make_unique<DeviceEngine>(model, arena, train);
-}
-
 /// Who did not ask for an engine need not hear that a teaching model has none of its own.
 std::unique_ptr<Engine> best(LanguageModel& model, ParameterArena& arena, const TrainConfig& train) {
   const bool on_cpu = arena.groups().empty() || arena.groups().front().values.is_cpu();
-  if (on_cpu && model.config().type == "gpt") return cpu_or_autograd(model, arena, train);
-  const bool by_rows = std::ranges::any_of(arena.groups(), [](const ParameterGroup& g) { return g.table.has_value(); });
-  return on_cpu || by_rows ? autograd(model, arena, train) : cuda(model, arena, train);
+  return on_cpu && model.config().type == "gpt" ? cpu_or_autograd(model, arena, train) : autograd(model, arena, train);
 }
 
 constexpr std::array engines{EngineType{"auto", best}, EngineType{"autograd", autograd},
-                             EngineType{"cpu", cpu_or_autograd}, EngineType{"cuda", cuda}};
+                             EngineType{"cpu", cpu_or_autograd}, EngineType{"cuda", autograd}};
 
 }  // namespace
 

@@ -1,8 +1,7 @@
 // An engine turns batches into loss and gradients; `autograd` is the reference every other is tested against. A new
 // engine is a file and a row in engine.cpp. Knows no data order, no update rule, no schedule and no file.
 //
-// A batch is where its windows start in a text, and each engine makes of it what it needs. That is also all that has to
-// be known ahead to take several steps in one call, as learner/device_steps.h does with the work of DeviceEngine.
+// A batch is where its windows start in a text, and each engine makes of it what it needs.
 #pragma once
 
 #include <memory>
@@ -39,8 +38,6 @@ struct Gradients {
   bool finite = true;  ///< loss and all gradients, those of tables too
 };
 
-class DeviceEngine;
-
 class Engine : public WindowScorer {
  public:
   virtual std::string_view name() const = 0;
@@ -51,15 +48,13 @@ class Engine : public WindowScorer {
   /// Leaves the gradient of the mean loss over all micro-batches in the arena; weights and moments stay as they are.
   /// What the heartbeat throws drops it whole.
   virtual Gradients gradients(const GradientInput& input) = 0;
-  /// The engine whose work can be recorded, if this is it; else null.
-  virtual DeviceEngine* recordable() { return nullptr; }
 };
 
 /// `name` is a row of the table.
 bool is_engine(const std::string& name);
 
-/// "auto" is, on the CPU, cpu where that covers the model, else autograd; so is cpu, with a notice. On a GPU it is
-/// cuda, but autograd for tables that are updated by rows. Error usage for an unknown name.
+/// "auto" is cpu where the model lies on the CPU and that engine covers it, else autograd; so is cpu, with a notice.
+/// "cuda", which older runs name, is autograd. Error usage for an unknown name.
 std::unique_ptr<Engine> make_engine(const std::string& name, LanguageModel& model, ParameterArena& arena,
                                     const TrainConfig& train);
 

@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "inference/model.h"
 #include "inference/model_types.h"
+#include "report/json_text.h"
 #include "run/checkpoints.h"
 
 namespace chargpt {
@@ -53,7 +54,7 @@ void write_imported_run(const std::filesystem::path& run, const ImportedModel& m
                         const std::string& program_version) {
   check_parameters(model);
   const std::vector<TensorView> parameters = views_of(model.parameters), optimizer = views_of(model.optimizer);
-  write_file_atomically(run / "config.json", to_json(model.config).dump(2) + "\n");
+  write_file_atomically(run / "config.json", json_text(to_json(model.config)));
   const RunState state = state_of(model, program_version);
   save_checkpoint(run, {state, model.vocabulary, model.config, parameters, optimizer}, 1);
 }

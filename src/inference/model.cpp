@@ -42,6 +42,18 @@ class WeightsFile {
   /// Where it lies in the file, or a copy in `own` of what is not stored as it is used.
   const float* values(const std::string& name, const std::vector<std::int64_t>& shape,
                       std::vector<std::shared_ptr<void>>& own) {
+    const float* const found = find(name, shape, own);
+    expect_finite({found, static_cast<std::size_t>(numel_of(shape))}, source_, name);
+    return found;
+  }
+
+  /// After the last: there may be no other.
+  void expect_no_more() const { chargpt::expect_no_more(file_, source_, asked_); }
+  const std::string& source() const { return source_; }
+
+ private:
+  const float* find(const std::string& name, const std::vector<std::int64_t>& shape,
+                    std::vector<std::shared_ptr<void>>& own) {
     if (file_.find(name) != nullptr) {
       const std::span<const std::byte> bytes = expect_tensor(file_, source_, name, "F32", shape).bytes;
       asked_.insert(name);
@@ -54,11 +66,6 @@ class WeightsFile {
     return static_cast<const float*>(own.back().get());
   }
 
-  /// After the last: there may be no other.
-  void expect_no_more() const { chargpt::expect_no_more(file_, source_, asked_); }
-  const std::string& source() const { return source_; }
-
- private:
   const SafetensorsFile& file_;
   std::string source_;
   std::set<std::string> asked_;

@@ -51,8 +51,8 @@ struct NamedParameter {
 class InferenceModel {
  public:
   /// The weights of a checkpoint, which must outlive this object: they are read where its files are mapped. Errors:
-  /// data where they are not those of its config, naming file and tensor; usage where averaged ones are asked for and
-  /// there are none.
+  /// data where they are not those of its config, and diverged where one is NaN or infinite, naming file and tensor;
+  /// usage where averaged ones are asked for and there are none.
   InferenceModel(const Checkpoint& checkpoint, Weights which);
   /// Weights in memory that outlives this object and does not change. Error internal where they are not those of
   /// `config`.

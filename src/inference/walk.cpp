@@ -85,9 +85,10 @@ class Walk : private cpu::Forward {
           rows(x_first_, C), C, plan_.ngrams.empty() ? 0 : in_tables);
   }
 
-  std::string norm_formula() const {
-    return *plan_.norm == cpu::NormKind::layernorm ? "n = (x - mean(x)) / sqrt(var(x) + eps) * gain + bias"
-                                                   : "n = x / sqrt(mean(x²) + eps)";
+  std::string norm_formula(const cpu::NormPlan& norm) const {
+    const bool centred = *plan_.norm == cpu::NormKind::layernorm;
+    return std::string(centred ? "n = (x - mean(x)) / sqrt(var(x) + eps)" : "n = x / sqrt(mean(x²) + eps)") +
+           (norm.gain.exists() ? " * gain" : "") + (norm.bias.exists() ? " + bias" : "");
   }
 
   /// "W_q n + b"
@@ -107,7 +108,7 @@ class Walk : private cpu::Forward {
     const std::string name = config_.type == "gpt" ? "transformer.h." + std::to_string(layer) + "." : "";
     const long C = plan_.n_embd;
     const bool norm_first = plan_.norm && !plan_.post_norm;
-    if (norm_first) add("norm", norm_formula(), rows(acts.ln_1, C), C, parameters_of({name + "ln_1"}));
+    if (norm_first) add("norm", norm_formula(block.ln_1), rows(acts.ln_1, C), C, parameters_of({name + "ln_1"}));
     if (block.conv_1.exists())
       add("convolution", convolved(norm_first), rows(acts.conv_1, C), C, parameters_of({name + "conv_1"}));
     add_attention(acts, name, block.conv_1.exists() ? "c" : norm_first ? "n" : "x");
@@ -120,7 +121,7 @@ class Walk : private cpu::Forward {
     add("after attention", "x = " + after, rows(acts.x_mid, C), C,
         parameters_of({name + "attn.c_proj"}) + (plan_.post_norm ? parameters_of({name + "ln_1"}) : 0));
     if (!plan_.feed_forward) return;
-    if (norm_first) add("norm", norm_formula(), rows(acts.ln_2, C), C, parameters_of({name + "ln_2"}));
+    if (norm_first) add("norm", norm_formula(block.ln_2), rows(acts.ln_2, C), C, parameters_of({name + "ln_2"}));
     if (block.conv_2.exists())
       add("convolution", convolved(norm_first), rows(acts.conv_2, C), C, parameters_of({name + "conv_2"}));
     const std::string f(enum_name(config_.activation));
@@ -194,7 +195,7 @@ class Walk : private cpu::Forward {
   void add_head() {
     const long C = plan_.n_embd, V = plan_.vocab_size;
     if (plan_.final_norm && plan_.norm)
-      add("last norm", norm_formula(), rows(ln_f_, C), C, parameters_of({"transformer.ln_f"}));
+      add("last norm", norm_formula(plan_.ln_f), rows(ln_f_, C), C, parameters_of({"transformer.ln_f"}));
     const std::string last = plan_.final_norm && plan_.norm ? "n" : "x";
     std::vector<float> logits = rows(logits_, V);
     std::vector<float> probabilities(logits.end() - V, logits.end());

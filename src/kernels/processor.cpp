@@ -15,6 +15,7 @@
 #include <sys/auxv.h>
 #endif
 
+#include "base/cgroup.h"
 #include "base/error.h"
 #include "kernels/kernels.h"
 
@@ -42,13 +43,10 @@ std::vector<int> affinity() {
   return processors;
 }
 
-/// `count` processors, or as many as the cgroup grants, rounded up, where that is fewer. Format: "max 100000" or
-/// "150000 100000".
-std::int64_t cgroup_quota(std::int64_t count) {
-  std::ifstream file("/sys/fs/cgroup/cpu.max");
-  double quota = 0, period = 0;
-  if (!(file >> quota >> period) || quota <= 0 || period <= 0) return count;
-  return std::clamp<std::int64_t>(static_cast<std::int64_t>(quota / period + 0.999), 1, count);
+/// `count` processors, or as many as the control groups grant, rounded up, where that is fewer.
+std::int64_t within_quota(std::int64_t count) {
+  const double granted = std::min(cgroup_processors().value_or(static_cast<double>(count)), static_cast<double>(count));
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(granted + 0.999));
 }
 
 /// How this thread computes with floats: rounding, exceptions, denormals.
@@ -81,11 +79,11 @@ std::int64_t physical_cores() {
     const std::string siblings = first_line(topology + "thread_siblings_list");
     cores.insert(siblings.empty() ? "cpu" + std::to_string(cpu) : siblings);
   }
-  return cgroup_quota(std::ssize(cores));
+  return within_quota(std::ssize(cores));
 }
 
 std::int64_t usable_processors() {
-  return cgroup_quota(std::ssize(affinity()));
+  return within_quota(std::ssize(affinity()));
 }
 
 int thread_count(std::int64_t threads) {

@@ -4,14 +4,26 @@
 #include <exception>
 #include <mutex>
 #include <optional>
+#include <system_error>
+
+#include "base/memory.h"
 
 namespace chargpt::cpu {
 
 ThreadTeam::ThreadTeam(int threads) : threads_(std::max(threads, 1)) {
-  for (int thread = 1; thread < threads_; ++thread) workers_.emplace_back([this, thread] { worker_loop(thread); });
+  try {
+    for (int thread = 1; thread < threads_; ++thread) workers_.emplace_back([this, thread] { worker_loop(thread); });
+  } catch (const std::system_error&) {
+    end_workers();  // those that were started would be waited for without end
+    throw refused_thread();
+  }
 }
 
 ThreadTeam::~ThreadTeam() {
+  end_workers();
+}
+
+void ThreadTeam::end_workers() {
   ended_ = true;
   runs_.fetch_add(1, std::memory_order_release);
   runs_.notify_all();
@@ -46,6 +58,10 @@ void ThreadTeam::barrier(int count) {
     return;
   }
   wait_until(barriers_, [barriers](std::uint32_t now) { return now != barriers; });
+}
+
+void check_threads(int threads) {
+  const ThreadTeam all(threads);
 }
 
 void on_threads(int threads, const std::function<void(int)>& body) {

@@ -15,7 +15,8 @@ namespace chargpt::cpu {
 
 class ThreadTeam {
  public:
-  /// The caller is thread 0; the others are the team's own, and sleep when there has been no work for a while.
+  /// The caller is thread 0; the others are the team's own, and sleep when there has been no work for a while. Error
+  /// memory where the system refuses to start that many.
   explicit ThreadTeam(int threads);
   ~ThreadTeam();
   ThreadTeam(const ThreadTeam&) = delete;
@@ -35,6 +36,7 @@ class ThreadTeam {
   using Work = void (*)(void*, int);
   void run_all(Work work, void* data);
   void worker_loop(int thread);
+  void end_workers();
 
   int threads_;
   Work work_ = nullptr;
@@ -50,6 +52,10 @@ class ThreadTeam {
 /// body(0) to body(threads - 1) at the same time, on a team that the calling thread keeps for its next call; returns
 /// when all have ended, and rethrows the first exception. Not to be called from a body.
 void on_threads(int threads, const std::function<void(int)>& body);
+
+/// Error memory where the system refuses to run `threads` at once: asked before a library that would end the process
+/// instead (libgomp) is to start them.
+void check_threads(int threads);
 
 /// How long a thread spins for what it waits for before it sleeps: about as long as waking it takes.
 constexpr std::chrono::microseconds spin_time{50};

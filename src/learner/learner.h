@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <string>
 
@@ -11,7 +10,6 @@
 #include "config/config.h"
 #include "engine/engine.h"
 #include "learner/batches.h"
-#include "learner/device_steps.h"
 #include "learner/shared_step.h"
 #include "learner/step.h"
 #include "model/language_model.h"
@@ -34,16 +32,8 @@ struct Learner {
           Communicator& ranks);
 
   /// Makes step `step` (0-based): a function of weights, moments, averages and that number. The step may have to be
-  /// undone; else follow() is to be called. On a GPU it may make those after it too, up to `end`: their results are
-  /// then given in turn, without work, and until they are, weights, moments and averages are those after the last of
-  /// them.
-  StepResult make_step(std::int64_t step, std::int64_t end, const Heartbeat& heartbeat);
-  /// Steps that are made but not asked for yet.
-  std::int64_t steps_ahead() const { return std::ssize(ahead); }
-  /// The averages follow the step.
-  void follow();
-  /// What the user should know of how steps are made; empty: nothing new.
-  std::string take_notice();
+  /// undone; else the averages are to follow it.
+  StepResult make_step(std::int64_t step, const Heartbeat& heartbeat);
   LearnerSnapshot snapshot();
   void restore(const LearnerSnapshot& snapshot);
   /// False if averages are kept and the checkpoint has none: they start from its trained weights. Error data as
@@ -58,10 +48,7 @@ struct Learner {
   BatchSource batches;
   std::unique_ptr<Engine> engine;
   Communicator& ranks;
-  SharedScorer scorer;                                          ///< of the engine, shared by the ranks
-  std::unique_ptr<DeviceSteps> device_steps;                    ///< null where each step is made by itself
-  std::int64_t most_steps_at_once = DeviceSteps::most_at_once;  ///< that make_step() makes in one call
-  std::deque<StepResult> ahead;
+  SharedScorer scorer;  ///< of the engine, shared by the ranks
 };
 
 }  // namespace chargpt

@@ -1,8 +1,6 @@
 // One step: an engine's gradients, then the update. Between the two several processes sum theirs.
 #pragma once
 
-#include <optional>
-
 #include "engine/engine.h"
 #include "ranks/communicator.h"
 
@@ -12,7 +10,6 @@ struct StepResult {
   double loss = 0;       ///< mean over all micro-batches, nats per token, before the update
   double grad_norm = 0;  ///< before clipping, without tables that are updated by rows
   bool updated = true;   ///< false where loss or gradient was not finite: weights and moments are as before
-  std::optional<double> seconds = {};  ///< that it took, where it was taken together with others
 };
 
 /// At `lr_factor` of the rates in `train`, by the gradients of all ranks' parts together. What the input's heartbeat

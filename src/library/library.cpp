@@ -310,7 +310,10 @@ int chargpt_generate_defaults(const chargpt_model* model, chargpt_generate_optio
 
 int chargpt_generate(const chargpt_model* model, const chargpt_generate_options* options, chargpt_on_text on_text,
                      void* context) {
-  return guarded([&] { generate_text(opened(model), known(options, generate_defaults(*model)), on_text, context); });
+  return guarded([&] {
+    const chargpt_model& whole = opened(model);
+    generate_text(whole, known(options, generate_defaults(whole)), on_text, context);
+  });
 }
 
 int chargpt_score(const chargpt_model* model, const char* text, std::size_t length, chargpt_unknown unknown,
@@ -346,8 +349,9 @@ int chargpt_attention(const chargpt_model* model, const char* text, std::size_t 
   return guarded([&] {
     if (layers == nullptr || heads == nullptr || T == nullptr)
       throw bad_argument("there is no place for the numbers of layers, heads and characters: NULL");
-    const AttentionWeights all = attention_weights(
-        opened(model).inference, window_of(*model, ids_of(*model, text, length, unknown, "the text")));
+    const chargpt_model& whole = opened(model);
+    const AttentionWeights all =
+        attention_weights(whole.inference, window_of(whole, ids_of(whole, text, length, unknown, "the text")));
     copy_out<float>(all.values, weights, capacity);
     *layers = all.layers;
     *heads = all.heads;

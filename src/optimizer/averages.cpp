@@ -44,22 +44,6 @@ void AveragedWeights::follow(const ParameterArena& arena) {
     if (buffers_[i].defined()) buffers_[i].lerp_(arena.groups()[i].values, 1 - decay);
 }
 
-void AveragedWeights::follow_on_device(const ParameterArena& arena, const torch::Tensor& updates,
-                                       const torch::Tensor& applies) {
-  if (!any()) return;
-  const torch::NoGradGuard no_grad;
-  const torch::Tensor decay = ((1 + updates) / (10 + updates)).clamp_max(decay_);
-  const torch::Tensor weight = at::where(applies, 1 - decay, 0.0);
-  for (std::size_t i = 0; i < buffers_.size(); ++i)
-    if (buffers_[i].defined()) buffers_[i].lerp_(arena.groups()[i].values, weight);
-}
-
-void AveragedWeights::put_back(const AveragedWeights& copied) {
-  const torch::NoGradGuard no_grad;
-  for (std::size_t i = 0; i < buffers_.size(); ++i)
-    if (buffers_[i].defined()) buffers_[i].copy_(copied.buffers_[i]);
-}
-
 AveragedWeights AveragedWeights::copy() const {
   AveragedWeights other;
   other.decay_ = decay_;

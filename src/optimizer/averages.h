@@ -27,13 +27,7 @@ class AveragedWeights {
   bool any() const { return decay_ > 0; }
   /// To be called after each update, which the arena has counted.
   void follow(const ParameterArena& arena);
-  /// The same as work on a device that can be recorded: after `updates`, a 0-d float32 tensor there, if `applies`, a
-  /// bool.
-  void follow_on_device(const ParameterArena& arena, const torch::Tensor& updates, const torch::Tensor& applies);
   AveragedWeights copy() const;
-  /// Those of a copy, into the same memory.
-  void put_back(const AveragedWeights& copied);
-  const std::vector<torch::Tensor>& buffers() const { return buffers_; }
 
   /// For a checkpoint, under the parameters' names; none where there are none.
   std::vector<TensorView> tensors(const ParameterArena& arena, std::vector<torch::Tensor>& storage) const;

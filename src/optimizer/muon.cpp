@@ -92,55 +92,30 @@ void muon_on_cpu(ParameterGroup& group, const UpdateContext& context) {
 
 }  // namespace
 
-Tensor orthogonalised(const Tensor& matrices, torch::ScalarType products) {
+Tensor orthogonalised(const Tensor& matrices) {
   const Tensor norm = at::linalg_vector_norm(matrices, 2, at::IntArrayRef{1, 2}, /*keepdim=*/true);
-  Tensor x = (matrices / (norm + muon_eps)).to(products);
+  Tensor x = matrices / (norm + muon_eps);
   for (int step = 0; step < muon_steps; ++step) {
     const Tensor g = at::bmm(x, x.transpose(1, 2));         // (k, r, r)
     const Tensor p = at::baddbmm(g, g, g, muon_b, muon_c);  // b g + c g g
     x = at::baddbmm(x, p, x, muon_a);                       // a x + p x
   }
-  return x.to(matrices.scalar_type());
+  return x;
 }
-
-namespace {
-
-/// Orthogonalises what lies in `ahead`, equal shapes as one batch, and has `take` move each slot's matrices by its
-/// steps (stacked, r, c).
-template <class Take>
-void take_orthogonal_steps(ParameterGroup& group, const Tensor& ahead, torch::ScalarType products, const Take& take) {
-  for (const auto& [shape, slots] : by_shape(group)) {
-    std::vector<Tensor> matrices;
-    for (const ParameterSlot* slot : slots) matrices.push_back(lying(ahead, *slot));
-    const Tensor steps = orthogonalised(at::cat(matrices), products);  // (k, r, c)
-    std::int64_t first = 0;
-    for (const ParameterSlot* slot : slots) {
-      take(lying(group.values, *slot), steps.narrow(0, first, slot->stacked), rate_of_shape(*slot));
-      first += slot->stacked;
-    }
-  }
-}
-
-}  // namespace
 
 void muon_by_operations(ParameterGroup& group, std::int64_t /*step*/, const UpdateContext& context) {
   const double rate = group.learning_rate * context.lr_factor;
   const Tensor ahead = look_ahead(group, rate, context.gradient_scale, 0);
-  take_orthogonal_steps(group, ahead, torch::kFloat32, [rate](Tensor values, const Tensor& steps, double of_shape) {
-    values.sub_(steps, rate * of_shape);
-  });
-}
-
-void device_muon(ParameterGroup& group, const TrainConfig& train, const DeviceFactors& factors) {
-  const Tensor rate = at::where(factors.applies, factors.lr_factor * group.learning_rate, 0.0);
-  const Tensor fresh = at::where(factors.applies, group.gradients * factors.gradient_scale, 0.0) * (1 - group.momentum);
-  group.moment1.mul_(at::where(factors.applies, torch::full_like(factors.lr_factor, group.momentum), 1.0)).add_(fresh);
-  const Tensor ahead = group.moment1 * group.momentum + fresh;
-  if (group.weight_decay > 0) group.values.mul_(1 - rate * group.weight_decay);
-  const auto products = train.dtype == Dtype::bfloat16 ? torch::kBFloat16 : torch::kFloat32;
-  take_orthogonal_steps(group, ahead, products, [&rate](Tensor values, const Tensor& steps, double of_shape) {
-    values.sub_(steps * (rate * of_shape));
-  });
+  for (const auto& [shape, slots] : by_shape(group)) {
+    std::vector<Tensor> matrices;
+    for (const ParameterSlot* slot : slots) matrices.push_back(lying(ahead, *slot));
+    const Tensor steps = orthogonalised(at::cat(matrices));  // (k, r, c)
+    std::int64_t first = 0;
+    for (const ParameterSlot* slot : slots) {
+      lying(group.values, *slot).sub_(steps.narrow(0, first, slot->stacked), rate * rate_of_shape(*slot));
+      first += slot->stacked;
+    }
+  }
 }
 
 void muon(ParameterGroup& group, std::int64_t step, const UpdateContext& context) {

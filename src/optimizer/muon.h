@@ -16,12 +16,9 @@ void muon(ParameterGroup& group, std::int64_t step, const UpdateContext& context
 /// outgrow the CPU's caches.
 void muon_by_operations(ParameterGroup& group, std::int64_t step, const UpdateContext& context);
 
-/// See device_update(). In train.dtype = bfloat16 its products are in that type, as in the source's own program.
-void device_muon(ParameterGroup& group, const TrainConfig& train, const DeviceFactors& factors);
-
 /// Each of a batch of matrices with its singular values brought near 1 (between about 0.7 and 1.2), by five steps of
 /// Newton and Schulz, x -> a x + b (x x') x + c (x x')^2 x, from x / |x|. Shape: (k, r, c) -> the same; fastest with
-/// r <= c. `products`: the type that these five steps compute in.
-torch::Tensor orthogonalised(const torch::Tensor& matrices, torch::ScalarType products = torch::kFloat32);
+/// r <= c.
+torch::Tensor orthogonalised(const torch::Tensor& matrices);
 
 }  // namespace chargpt

@@ -26,23 +26,14 @@ void adamw(ParameterGroup& group, std::int64_t step, const UpdateContext& contex
                     /*amsgrad=*/false, /*maximize=*/false, divisor);
 }
 
-/// The same pass; the kernel knows a tensor that says whether to leave all as it is.
-void device_adamw(ParameterGroup& group, const TrainConfig& train, const DeviceFactors& factors) {
-  at::_fused_adamw_({group.values}, {group.gradients}, {group.moment1}, {group.moment2}, {}, {factors.updates},
-                    factors.lr_factor * group.learning_rate, train.beta1, train.beta2, group.weight_decay,
-                    train.adam_eps, /*amsgrad=*/false, /*maximize=*/false, factors.gradient_scale.reciprocal(),
-                    factors.applies.logical_not().to(torch::kFloat32));
-}
-
 struct RuleRow {
   UpdateRule rule;
   void (*apply)(ParameterGroup& group, std::int64_t step, const UpdateContext& context);
-  void (*apply_on_device)(ParameterGroup& group, const TrainConfig& train, const DeviceFactors& factors);
 };
 constexpr std::array rules{
-    RuleRow{UpdateRule::adamw, adamw, device_adamw},
-    RuleRow{UpdateRule::muon, muon, device_muon},
-    RuleRow{UpdateRule::sparse_adam, sparse_adam, nullptr},
+    RuleRow{UpdateRule::adamw, adamw},
+    RuleRow{UpdateRule::muon, muon},
+    RuleRow{UpdateRule::sparse_adam, sparse_adam},
 };
 
 const RuleRow& row_of(UpdateRule rule) {
@@ -61,22 +52,6 @@ void update(ParameterArena& arena, const UpdateContext& context) {
     start_moments(group);
     row_of(group.rule).apply(group, arena.updates(), context);
   }
-}
-
-bool has_device_update(const ParameterArena& arena) {
-  return std::ranges::all_of(arena.groups(),
-                             [](const ParameterGroup& group) { return row_of(group.rule).apply_on_device != nullptr; });
-}
-
-void device_update(ParameterArena& arena, const TrainConfig& train, const DeviceFactors& factors) {
-  const torch::NoGradGuard no_grad;
-  const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
-  for (ParameterGroup& group : arena.groups()) row_of(group.rule).apply_on_device(group, train, factors);
-}
-
-torch::Tensor device_clipping_factor(const torch::Tensor& gradient_norm, double grad_clip) {
-  if (grad_clip <= 0) return torch::ones_like(gradient_norm);
-  return (grad_clip / (gradient_norm + 1e-6)).clamp_max(1.0);
 }
 
 double clipping_factor(double gradient_norm, double grad_clip) {

@@ -23,23 +23,4 @@ double clipping_factor(double gradient_norm, double grad_clip);
 /// rates.
 void clip_and_update(ParameterArena& arena, const TrainConfig& train, double gradient_norm, double lr_factor);
 
-/// What changes from step to step, as 0-d tensors on the arena's device: a step that is recorded there and repeated
-/// reads them anew.
-struct DeviceFactors {
-  torch::Tensor lr_factor;       ///< float32
-  torch::Tensor gradient_scale;  ///< float32
-  torch::Tensor updates;         ///< float32: how many, with this one
-  torch::Tensor applies;         ///< bool; false: nothing changes, whatever the gradients are
-};
-
-/// Whether every group's rule can be applied by device_update(): not those for tables, whose rows differ in number.
-bool has_device_update(const ParameterArena& arena);
-
-/// clipping_factor() of a norm on a device.
-torch::Tensor device_clipping_factor(const torch::Tensor& gradient_norm, double grad_clip);
-
-/// The update() of `train`, which neither waits for the device nor transfers, so that it can be recorded; the arena
-/// does not count it. Moments must have been started.
-void device_update(ParameterArena& arena, const TrainConfig& train, const DeviceFactors& factors);
-
 }  // namespace chargpt

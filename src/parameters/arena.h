@@ -101,8 +101,9 @@ class ParameterArena {
   /// The same of other buffers laid out as the groups' values are, one per group; undefined ones are left out.
   std::vector<TensorView> tensors_of(std::span<const torch::Tensor> buffers, std::vector<torch::Tensor>& storage) const;
   void load_into(std::span<torch::Tensor> buffers, const SafetensorsFile& file, const std::string& source) const;
-  /// Error data, naming `source` and the tensor, unless names, shapes and dtypes are exactly those expected. `source`
-  /// as in messages. Any tensor may be stored as its rows that are not zero.
+  /// Error data, naming `source` and the tensor, unless names, shapes and dtypes are exactly those expected; diverged
+  /// where a weight is NaN or infinite. `source` as in messages. Any tensor may be stored as its rows that are not
+  /// zero.
   void load_model(const SafetensorsFile& file, const std::string& source);
   void load_optimizer(const SafetensorsFile& file, const std::string& source);
 

@@ -74,6 +74,13 @@ std::set<std::string> load_slots(const ParameterGroup& group, torch::Tensor& buf
   return names;
 }
 
+void expect_finite_slots(const ParameterGroup& group, const torch::Tensor& buffer, const std::string& source) {
+  const torch::Tensor host = buffer.cpu();  // no copy where it is there already
+  for (const ParameterSlot& slot : group.slots)
+    expect_finite({host.const_data_ptr<float>() + slot.offset, static_cast<std::size_t>(slot.numel)}, source,
+                  slot.name);
+}
+
 }  // namespace
 
 std::vector<TensorView> ParameterArena::model_tensors(std::vector<torch::Tensor>& storage) const {
@@ -93,8 +100,11 @@ std::vector<TensorView> ParameterArena::tensors_of(std::span<const torch::Tensor
 void ParameterArena::load_into(std::span<torch::Tensor> buffers, const SafetensorsFile& file,
                                const std::string& source) const {
   std::set<std::string> expected;
-  for (std::size_t i = 0; i < groups_.size(); ++i)
-    if (buffers[i].defined()) expected.merge(load_slots(groups_[i], buffers[i], "", file, source));
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    if (!buffers[i].defined()) continue;
+    expected.merge(load_slots(groups_[i], buffers[i], "", file, source));
+    expect_finite_slots(groups_[i], buffers[i], source);
+  }
   expect_no_more(file, source, expected);
 }
 
@@ -115,6 +125,7 @@ void ParameterArena::load_model(const SafetensorsFile& file, const std::string& 
   for (ParameterGroup& group : groups_) {
     keep_all_for_snapshots(group);
     expected.merge(load_slots(group, group.values, "", file, source));
+    expect_finite_slots(group, group.values, source);
   }
   expect_no_more(file, source, expected);
 }

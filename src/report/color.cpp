@@ -12,6 +12,10 @@ bool choose_color(std::string_view flag, const char* no_color, bool is_terminal)
   return is_terminal && !refused;
 }
 
+bool is_dumb(const char* term) {
+  return term != nullptr && std::string_view(term) == "dumb";
+}
+
 bool names_utf8(const char* lc_all, const char* lc_ctype, const char* lang) {
   for (const char* value : {lc_all, lc_ctype, lang}) {
     if (value == nullptr || *value == '\0') continue;

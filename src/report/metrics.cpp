@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/files.h"
+#include "report/json_text.h"
 
 namespace chargpt {
 namespace {
@@ -25,7 +26,7 @@ Row figure(const std::optional<double>& value) {
 
 /// Texts may hold bytes that are not UTF-8 (a path); they become U+FFFD.
 std::string line(const Row& row) {
-  return row.dump(-1, ' ', false, Row::error_handler_t::replace) + "\n";
+  return json_text(row, -1);
 }
 
 bool is_kept(std::string_view line, std::int64_t step) {

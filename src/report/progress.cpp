@@ -99,7 +99,7 @@ ProgressPrinter::ProgressPrinter(ProgressOptions options, Sink sink) : options_(
 void ProgressPrinter::on(const PlanEvent& event) {
   leaks_ = event.leaks;
   max_iters_ = event.max_iters;
-  if (options_.quiet) return;
+  if (options_.quiet || !options_.headings.empty()) return;
   finish();
   sink_(plan_text(event, options_.is_terminal ? options_.width : 0));
 }
@@ -124,7 +124,8 @@ void ProgressPrinter::on(const StepEvent& event) {
 
 void ProgressPrinter::on(const EvalEvent& event) {
   best_ = event.best_val_loss;
-  if (options_.quiet) return;
+  val_ = event.val_loss;
+  if (options_.quiet || !options_.headings.empty()) return;
   print_line(eval_line(event));
   last_shown_ = event.seconds;
 }
@@ -155,6 +156,7 @@ void ProgressPrinter::on(const WorkEvent& event) {
   if (options_.quiet || (has_parts && soon)) return;
   last_shown_ = event.seconds;
   std::string line = step_of(event.step, max_iters_) + "  " + std::string(event.what);
+  if (!options_.headings.empty()) line = options_.headings.back() + "  " + line;
   if (has_parts) line += " " + format_fixed(std::floor(100 * event.part), 0) + " %";
   if (options_.is_terminal)
     repaint(std::string(first_columns(line, options_.width - 1)));
@@ -166,7 +168,21 @@ void ProgressPrinter::finish() {
   if (std::exchange(painted_, false)) sink_(clear_line);
 }
 
+/// Of one of several runs: which one, how far, and its last validation loss.
+std::string ProgressPrinter::short_step_line(const StepEvent& event) const {
+  std::vector<LinePart> parts(3);
+  for (const std::string& heading : options_.headings) parts[0].forms.push_back({heading, 1});
+  parts[1].forms = {{step_of(event.step, event.max_iters) + percentage(event.step, event.max_iters), 0},
+                    {short_step_of(event.step, event.max_iters)}};
+  if (std::isfinite(val_)) parts[2].forms = {{"val " + format_fixed(val_, 4), 2}};
+  parts[2].forms.emplace_back();
+  const std::size_t columns = options_.is_terminal ? options_.width - 1 : std::string::npos;
+  const std::string line = joined_parts(forms_that_fit(parts, columns));
+  return options_.is_terminal ? std::string(first_columns(line, columns)) : line;
+}
+
 std::string ProgressPrinter::step_line(const StepEvent& event) const {
+  if (!options_.headings.empty()) return short_step_line(event);
   const std::string loss = "loss " + format_fixed(loss_.value(), 4), best = format_fixed(best_, 4);
   const auto left = seconds_left(event);
   const std::vector<double> curve = losses_.means(most_blocks);

@@ -16,11 +16,10 @@ double mean(std::span<const double> values) {
   return sum / static_cast<double>(values.size());
 }
 
-/// Where four of five values are lower.
-double top_of(std::vector<double> finite) {
-  const auto place = finite.begin() + std::ssize(finite) * 4 / 5;
-  std::nth_element(finite.begin(), place, finite.end());
-  return *place;
+std::vector<double> finite_of(std::span<const double> values) {
+  std::vector<double> finite;
+  std::ranges::copy_if(values, std::back_inserter(finite), [](double value) { return std::isfinite(value); });
+  return finite;
 }
 
 }  // namespace
@@ -31,13 +30,19 @@ std::string_view block_of(double share) {
 }
 
 std::string sparkline(std::span<const double> values) {
-  std::vector<double> finite;
-  std::ranges::copy_if(values, std::back_inserter(finite), [](double value) { return std::isfinite(value); });
+  std::vector<double> finite = finite_of(values);
   if (finite.empty()) return std::string(values.size(), ' ');
-  const double low = *std::ranges::min_element(finite), high = top_of(finite);
+  const auto top = finite.begin() + std::ssize(finite) * 4 / 5;
+  std::nth_element(finite.begin(), top, finite.end());
+  return sparkline(values, *top);
+}
+
+std::string sparkline(std::span<const double> values, double top) {
+  const std::vector<double> finite = finite_of(values);
+  const double low = finite.empty() ? 0 : *std::ranges::min_element(finite);
   std::string line;
   for (const double value : values) {
-    const double share = high > low ? std::clamp((value - low) / (high - low), 0.0, 1.0) : value > low ? 1 : 0;
+    const double share = top > low ? std::clamp((value - low) / (top - low), 0.0, 1.0) : value > low ? 1 : 0;
     line += std::isfinite(value) ? block_of(1.0 / 8 + share * 7 / 8) : " ";
   }
   return line;

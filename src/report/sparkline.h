@@ -16,6 +16,8 @@ std::string_view block_of(double share);
 /// One block for each value, the lowest one ▁, and █ from where four of five values are lower on: a curve falls
 /// steeply at first, and its first values would leave no height for the rest. A space for a value that is not finite.
 std::string sparkline(std::span<const double> values);
+/// The same with █ from `top` on.
+std::string sparkline(std::span<const double> values, double top);
 
 /// All values of a long series in little memory: means of more and more of them.
 class Series {

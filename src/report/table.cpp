@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t widest_word = 24;  ///< longer ones are cut where there is no room
 
-constexpr std::size_t widest_figure = 14;  ///< "1.4961 ± 0.005", "1 min 50 s"; what is longer has words to break at
+constexpr std::size_t widest_figure = 15;  ///< "1.4961 ± 0.0051", "1 min 50 s"; what is longer has words to break at
 
 struct Column {
   std::size_t width = 0, least = 0;

@@ -18,7 +18,7 @@ class Table {
   void add(std::vector<std::string> cells);
   /// Each line ends with a newline and has no spaces at its end. Wider than `limit` columns (0: none), headings and
   /// cells are broken at spaces, commas and slashes, words of more than 24 columns anywhere, the widest column first;
-  /// figures of up to 14 columns stay whole.
+  /// figures of up to 15 columns stay whole.
   std::string text(std::size_t limit = 0) const;
   /// As Markdown, numbers aligned to the right; a bar within a cell is escaped.
   std::string markdown() const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdio>
 #include <limits>
 #include <optional>
 
@@ -89,7 +90,7 @@ class Drawing {
     if (ranges_.y.empty()) return;
     rows_ = std::max<std::size_t>(canvas.rows, 6) - 3;  // axis, its labels, the names of the curves
     make_y_labels();
-    columns_ = std::max<std::size_t>(canvas.columns, 30) - label_width_ - 2;
+    columns_ = std::max<std::size_t>(canvas.columns, 30) - label_width_ - 2;  // labels are most_label wide at most
     cells_.resize(rows_ * columns_);
   }
 
@@ -131,8 +132,18 @@ class Drawing {
     const double step = ticks.size() > 1 ? ticks[1] - ticks[0] : 1;
     const int digits = std::clamp(static_cast<int>(std::ceil(-std::log10(step) - 1e-9)), 0, 6);
     for (const double tick : ticks)
-      if (const auto row = row_of(tick)) labels_[*row] = format_fixed(tick, digits);
+      if (const auto row = row_of(tick)) labels_[*row] = label_of(tick, digits);
     for (const std::string& label : labels_) label_width_ = std::max(label_width_, label.size());
+  }
+
+  /// Losses of a run that diverges may be of any size.
+  static std::string label_of(double tick, int digits) {
+    constexpr std::size_t most_label = 10;
+    std::string label = format_fixed(tick, digits);
+    if (label.size() <= most_label) return label;
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "%.2g", tick);  // -1.2e+300
+    return text.data();
   }
 
   /// A dot of the fine grid, whose origin is at the upper left.

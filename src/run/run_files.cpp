@@ -15,7 +15,6 @@
 #include "checkpoint/strict_json.h"
 #include "run/checkpoint_folder.h"
 #include "run/entries.h"
-#include "text/id_cache.h"
 #include "text/text_place.h"
 
 namespace chargpt {
@@ -70,8 +69,10 @@ bool is_event_file(std::string_view name) {
 bool is_own_id_cache(std::string_view name) {
   constexpr std::string_view infix = ".tmp-";
   const std::size_t end = name.rfind(infix);
-  if (end == std::string_view::npos) return is_id_cache(name);
-  return is_id_cache(name.substr(0, end)) && is_number(name.substr(end + infix.size()));
+  if (end != std::string_view::npos && !is_number(name.substr(end + infix.size()))) return false;
+  name = name.substr(0, end);
+  return strip(name, "ids-", ".bin") && name.size() == 16 &&
+         name.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
 bool is_sample(std::string_view name) {

@@ -124,8 +124,9 @@ std::string point_best(const CheckpointFolder& folder, const std::optional<Best>
     if (!points_at(folder, "BEST", name)) name ? folder.write_pointer("BEST", *name) : folder.remove_pointer("BEST");
     return "";
   } catch (const Error& failure) {
-    return "the file BEST does not name " + name.value_or("no checkpoint") + ", the best (" + failure.what() +
-           "); chargpt finds it all the same, and repairs the file with the next checkpoint";
+    return (name ? "the file BEST does not name " + *name + ", the best checkpoint ("
+                 : std::string("the file BEST is out of date: there is no best checkpoint (")) +
+           failure.what() + "); chargpt does not need the file, and repairs it with the next checkpoint";
   }
 }
 

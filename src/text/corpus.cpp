@@ -7,23 +7,14 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/names.h"
-#include "base/quote.h"
-#include "text/id_cache.h"
-#include "text/survey.h"
-#include "text/symbol_index.h"
-#include "text/text_files.h"
+#include "text/encoder.h"
+#include "text/sample_text.h"
 #include "text/text_listing.h"
 #include "text/text_source.h"
 #include "text/unknown_characters.h"
 
 namespace chargpt {
 namespace {
-
-constexpr std::size_t sink_ids = std::size_t{1} << 16;
-
-int narrowest_width(std::int64_t symbols) {
-  return symbols <= 1 << 8 ? 1 : symbols <= 1 << 16 ? 2 : 4;
-}
 
 Holdout holdout_of(const DataConfig& data) {
   return {.fraction = data.val_fraction, .most = data.max_val_tokens};
@@ -41,106 +32,53 @@ Fingerprint fingerprint_of(const TokenView& tokens) {
   return {tokens.size(), crc64(tokens.bytes())};
 }
 
-std::vector<char32_t> symbols_in_order(const Vocabulary& vocabulary) {
-  if (vocabulary.units() == Units::characters) return vocabulary.code_points();
-  std::vector<char32_t> values(256);
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<char32_t>(i);
-  return values;
+/// What comes once and has no known size, held in memory.
+TextSource held_pipe(const std::function<TextSource(const std::function<void(std::uint64_t)>&)>& open,
+                     const ReadingProgress& progress) {
+  std::uint64_t read = 0;
+  TextSource source = open([&](std::uint64_t bytes) {
+    read = bytes;
+    if (progress) progress(bytes, 0);
+  });
+  if (progress && read > 0) progress(read, read);
+  return source;
 }
 
-[[noreturn]] void refuse_changed(const std::vector<TextSource>& sources) {
-  const std::string which = sources.size() == 1 ? sources[0].name() : "one of the texts";
-  throw Error(ExitCode::io, which + " changed while it was being read; try again when nothing writes to it");
+/// Read once in a process, for a second reading would find nothing.
+TextSource standard_input(const ReadingProgress& progress) {
+  static const TextSource source =
+      held_pipe([](const auto& note) { return TextSource::standard_input(most_piped_bytes, note); }, progress);
+  return source;
 }
 
-/// Second pass: the ids of all sources as runs of Id.
-template <class Id>
-class Encoder {
- public:
-  Encoder(const std::vector<TextSource>& sources, const Survey& survey, const IdSink& sink)
-      : sources_(sources), survey_(survey), sink_(sink), index_(symbols_in_order(survey.vocabulary)), run_(sink_ids) {}
-
-  void operator()(char32_t symbol) {
-    const std::int32_t id = index_[symbol];
-    if (id < 0) refuse_changed(sources_);
-    run_[filled_++] = static_cast<Id>(id);
-    if (filled_ == run_.size()) flush();
-  }
-
-  void single_bytes(std::string_view text) { encode_all(text, index_.view().first_page()); }
-  void characters(std::span<const char32_t> text) { encode_all(text, index_.view()); }
-
-  /// Error io unless there were as many symbols as the first pass saw.
-  void finish() {
-    flush();
-    if (count_ != survey_.tokens) refuse_changed(sources_);
-  }
-
- private:
-  template <class Characters, class Ids>
-  void encode_all(Characters characters, Ids ids) {
-    while (!characters.empty()) {
-      const std::size_t length = std::min(characters.size(), run_.size() - filled_);
-      encode(characters.data(), length, ids);
-      characters = Characters(characters.data() + length, characters.size() - length);
-      if (filled_ == run_.size()) flush();
-    }
-  }
-
-  /// What fits the run. Bytes that are written may be any variable's as far as the compiler knows, so that all that the
-  /// loop reads is held in locals.
-  template <class Character, class Ids>
-  void encode(const Character* from, std::size_t length, Ids ids) {
-    Id* const to = run_.data() + filled_;
-    std::int32_t all = 0;  // negative as soon as one is
-    for (std::size_t i = 0; i < length; ++i) {
-      const std::int32_t id = ids[code_point_of(from[i])];
-      all |= id;
-      to[i] = static_cast<Id>(id);
-    }
-    if (all < 0) refuse_changed(sources_);
-    filled_ += length;
-  }
-
-  void flush() {
-    count_ += static_cast<std::int64_t>(filled_);
-    if (count_ > survey_.tokens) refuse_changed(sources_);
-    sink_(std::as_bytes(std::span(run_).first(filled_)));
-    filled_ = 0;
-  }
-
-  const std::vector<TextSource>& sources_;
-  const Survey& survey_;
-  const IdSink& sink_;
-  SymbolIndex index_;
-  std::vector<Id> run_;
-  std::size_t filled_ = 0;
-  std::int64_t count_ = 0;
-};
-
-template <class Id>
-void encode_as(const std::vector<TextSource>& sources, const Survey& survey, const IdSink& sink) {
-  Encoder<Id> encoder(sources, survey, sink);
-  for (const TextSource& source : sources) read_symbols(source, survey.vocabulary.units(), encoder);
-  encoder.finish();
+/// `path` means nothing for the sample and standard input.
+TextSource source_of(TextKind kind, const std::filesystem::path& path, const ReadingProgress& progress) {
+  if (kind == TextKind::sample) return TextSource::in_memory(std::string(sample_text_name), std::string(sample_text()));
+  if (kind == TextKind::standard_input) return standard_input(progress);
+  if (kind == TextKind::file) return TextSource::file(path);
+  return held_pipe([&path](const auto& note) { return TextSource::pipe(path, most_piped_bytes, note); }, progress);
 }
 
-void encode_texts(const std::vector<TextSource>& sources, const Survey& survey, int width, const IdSink& sink) {
-  if (width == 1) return encode_as<std::uint8_t>(sources, survey, sink);
-  if (width == 2) return encode_as<std::uint16_t>(sources, survey, sink);
-  encode_as<std::uint32_t>(sources, survey, sink);
+std::vector<TextSource> sources_of(const TextListing& listing, const ReadingProgress& progress) {
+  std::vector<TextSource> sources;
+  for (const ListedText& text : listing.texts) {
+    if (text.files.empty()) sources.push_back(source_of(text.kind, text.name, progress));
+    for (const ListedFile& file : text.files)
+      sources.push_back(source_of(text.is_folder() ? TextKind::file : text.kind, text.path_of(file), progress));
+  }
+  return sources;
 }
 
-std::vector<std::string> notices_of(const std::vector<TextSource>& sources, Units units) {
-  std::vector<std::string> marked, notices, others;
-  for (const TextSource& source : sources) {
-    if (source.has_byte_order_mark()) marked.push_back(source.name());
-    if (units != Units::bytes) continue;
-    if (const auto kind = kind_of(source)) others.push_back(source.name() + " is " + std::string(kind->name));
-  }
-  if (!marked.empty()) notices.push_back(some_of(marked) + ": byte order mark removed");
-  if (!others.empty()) notices.push_back(some_of(others) + ": the model learns its bytes as they are");
-  return notices;
+/// Tells `progress` of long files: one that takes long enough to be watched.
+void watch(std::vector<TextSource>& sources, std::uint64_t bytes, const ReadingProgress& progress) {
+  constexpr std::uint64_t long_text = std::uint64_t{64} << 20;
+  if (!progress || bytes <= long_text) return;
+  const auto done = std::make_shared<std::uint64_t>(0);
+  const auto note = [done, bytes, progress](std::uint64_t count) {
+    *done = std::min(*done + count, bytes);
+    progress(*done, bytes);
+  };
+  for (TextSource& source : sources) source.watch(note);
 }
 
 [[noreturn]] void refuse_empty(const std::vector<TextSource>& sources) {
@@ -150,74 +88,21 @@ std::vector<std::string> notices_of(const std::vector<TextSource>& sources, Unit
                                   "; a text needs characters to learn from");
 }
 
-Survey survey_some(const std::vector<TextSource>& sources, const DataConfig& data,
-                   const std::optional<Vocabulary>& vocabulary) {
-  Survey survey = survey_texts(sources, data, vocabulary);
-  if (survey.tokens == 0) refuse_empty(sources);
-  return survey;
-}
-
-/// What was surveyed, encoded into memory.
-Corpus corpus_in_memory(const std::vector<TextSource>& sources, Survey survey, const DataConfig& data,
-                        std::vector<std::string> notices = {}) {
-  const int width = narrowest_width(survey.vocabulary.size());
-  const auto ids = std::make_shared<std::vector<std::byte>>();
-  ids->reserve(static_cast<std::size_t>(survey.tokens) * static_cast<std::size_t>(width));
-  encode_texts(sources, survey, width,
-               [&ids](std::span<const std::byte> run) { ids->insert(ids->end(), run.begin(), run.end()); });
-  const TokenView tokens(ids->data(), width, survey.tokens);
-  for (std::string& notice : notices_of(sources, survey.vocabulary.units())) notices.push_back(std::move(notice));
-  return Corpus(std::move(survey.vocabulary), tokens, ids, holdout_of(data), std::move(notices));
-}
-
-/// None if the cache has nothing usable.
-std::optional<Corpus> corpus_from_cache(const IdCache& cache, const std::vector<TextSource>& sources,
-                                        const Holdout& holdout) {
-  auto content = cache.open();
-  if (!content) return std::nullopt;
-  auto notices = notices_of(sources, content->vocabulary.units());
-  Corpus corpus(std::move(content->vocabulary), content->tokens, content->owner, holdout, std::move(notices));
-  if (corpus.fingerprint().crc64 != content->crc64) return std::nullopt;
-  return corpus;
-}
-
-/// Without a place to keep the ids, in memory: the next start takes as long as this one.
-Corpus corpus_through_cache(const IdCache& cache, const std::vector<TextSource>& sources, const DataConfig& data,
-                            const std::optional<Vocabulary>& vocabulary) {
-  if (auto corpus = corpus_from_cache(cache, sources, holdout_of(data))) return *std::move(corpus);
-  Survey survey = survey_some(sources, data, vocabulary);
-  const int width = narrowest_width(survey.vocabulary.size());
-  std::string problem = printable_path(cache.path()) + " does not read back as it was written";
-  try {
-    cache.write(survey.vocabulary, width, survey.tokens,
-                [&](const IdSink& sink) { encode_texts(sources, survey, width, sink); });
-    if (auto corpus = corpus_from_cache(cache, sources, holdout_of(data))) return *std::move(corpus);
-  } catch (const Error& error) {
-    if (error.code() != ExitCode::io) throw;
-    problem = error.what();
-  }
-  return corpus_in_memory(sources, std::move(survey), data, {problem + "; the next start reads the text again"});
-}
-
-/// The file for the ids of these texts in this vocabulary; its key changes with the texts' state. A given vocabulary
-/// belongs to a run, and a run has one text, whatever its name: one file, still good once the text is renamed.
-IdCache cache_of(const TextFiles& files, const std::filesystem::path& folder, const DataConfig& data,
-                 const std::optional<Vocabulary>& vocabulary) {
-  std::uint64_t name = crc64(std::string(enum_name(vocabulary ? vocabulary->units() : data.units)));
-  name = vocabulary ? crc64(std::as_bytes(std::span(vocabulary->code_points())), name) : crc64(files.identity(), name);
-  char file_name[32];
-  std::snprintf(file_name, sizeof file_name, "ids-%016llx.bin", static_cast<unsigned long long>(name));
-  return IdCache(folder / file_name, crc64(files.state() + std::to_string(data.max_symbols), name));
-}
-
-/// Each file is read twice: surveyed, then encoded.
-void watch(std::vector<TextSource>& sources, std::uint64_t bytes, const ReadingProgress& progress) {
-  const auto done = std::make_shared<std::uint64_t>(0);
-  const auto note = [done, of = 2 * bytes, progress](std::uint64_t count) {
-    *done = std::min(*done + count, of);
-    progress(*done, of);
-  };
-  for (TextSource& source : sources) source.watch(note);
+/// Reads all sources, each once.
+Corpus encoded(const std::vector<TextSource>& sources, const DataConfig& data,
+               const std::optional<Vocabulary>& vocabulary, std::uint64_t bytes) {
+  Encoder encoder(data, vocabulary, bytes);
+  std::vector<std::string> marked, others, notices;
+  for (const TextSource& source : sources)
+    if (encoder.read(source)) marked.push_back(source.name());
+  EncodedText text = encoder.finish();
+  if (text.tokens.size() == 0) refuse_empty(sources);
+  if (text.vocabulary.units() == Units::bytes)
+    for (const TextSource& source : sources)
+      if (const auto kind = kind_of(source)) others.push_back(source.name() + " is " + std::string(kind->name));
+  if (!marked.empty()) notices.push_back(some_of(marked) + ": byte order mark removed");
+  if (!others.empty()) notices.push_back(some_of(others) + ": the model learns its bytes as they are");
+  return Corpus(std::move(text.vocabulary), text.tokens, text.bytes, holdout_of(data), std::move(notices));
 }
 
 std::string lengths(const Corpus& corpus) {
@@ -298,39 +183,17 @@ Corpus Corpus::read_from(TextListing listing) && {
   return std::move(*this);
 }
 
-namespace {
-
-Corpus load_files(const TextFiles& files, const DataConfig& data, const std::filesystem::path& cache_folder,
-                  const std::optional<Vocabulary>& vocabulary, std::uint64_t memory_limit,
-                  const ReadingProgress& progress) {
-  const auto in_memory = [&](const std::vector<TextSource>& sources) {
-    return corpus_in_memory(sources, survey_some(sources, data, vocabulary), data);
-  };
-  if (files.within(memory_limit)) return in_memory(files.in_memory(progress));
-  std::vector<TextSource> sources = files.streamed(progress);
-  if (progress) watch(sources, files.bytes(), progress);
-  if (cache_folder.empty() || !files.regular()) return in_memory(sources);
-  if (vocabulary) {  // what a run's first start has kept, before it had one
-    auto corpus = corpus_from_cache(cache_of(files, cache_folder, data, std::nullopt), sources, holdout_of(data));
-    if (corpus && corpus->vocabulary() == *vocabulary) return *std::move(corpus);
-  }
-  return corpus_through_cache(cache_of(files, cache_folder, data, vocabulary), sources, data, vocabulary);
+Corpus load_listed(TextListing listing, const DataConfig& data, const std::optional<Vocabulary>& vocabulary,
+                   const ReadingProgress& progress) {
+  const std::uint64_t bytes = listing.bytes();
+  std::vector<TextSource> sources = sources_of(listing, progress);
+  watch(sources, bytes, progress);
+  return encoded(sources, data, vocabulary, bytes).read_from(std::move(listing));
 }
 
-}  // namespace
-
-Corpus load_listed(TextListing listing, const DataConfig& data, const std::filesystem::path& cache_folder,
-                   const std::optional<Vocabulary>& vocabulary, std::uint64_t memory_limit,
+Corpus load_corpus(const DataConfig& data, const std::optional<Vocabulary>& vocabulary,
                    const ReadingProgress& progress) {
-  const TextFiles files(listing);
-  return load_files(files, data, cache_folder, vocabulary, memory_limit, progress).read_from(std::move(listing));
-}
-
-Corpus load_corpus(const DataConfig& data, const std::filesystem::path& cache_folder,
-                   const std::optional<Vocabulary>& vocabulary, std::uint64_t memory_limit,
-                   const ReadingProgress& progress) {
-  return load_listed(list_texts(data.text, vocabulary ? vocabulary->units() : data.units), data, cache_folder,
-                     vocabulary, memory_limit, progress);
+  return load_listed(list_texts(data.text, vocabulary ? vocabulary->units() : data.units), data, vocabulary, progress);
 }
 
 void check_splits(const Corpus& corpus, std::int64_t block_size) {
@@ -342,8 +205,7 @@ void check_splits(const Corpus& corpus, std::int64_t block_size) {
 
 Corpus corpus_from_text(std::string_view utf8, const DataConfig& data, const std::string& source,
                         const std::optional<Vocabulary>& vocabulary) {
-  const std::vector sources = {TextSource::in_memory(source, std::string(utf8))};
-  return corpus_in_memory(sources, survey_some(sources, data, vocabulary), data);
+  return encoded({TextSource::in_memory(source, std::string(utf8))}, data, vocabulary, utf8.size());
 }
 
 Corpus in_vocabulary(const Corpus& corpus, const Vocabulary& vocabulary, UnknownPolicy policy, const std::string& what,
@@ -352,7 +214,7 @@ Corpus in_vocabulary(const Corpus& corpus, const Vocabulary& vocabulary, Unknown
   std::vector<std::int64_t> ids;  // ours by theirs
   for (const char32_t character : characters) ids.push_back(vocabulary.id_of(character));
   const std::int64_t replacement = policy == UnknownPolicy::replace ? vocabulary.replacement() : -1;
-  const int width = narrowest_width(vocabulary.size());
+  const int width = vocabulary.size() <= 1 << 8 ? 1 : vocabulary.size() <= 1 << 16 ? 2 : 4;
   const auto bytes = std::make_shared<std::vector<std::byte>>();
   UnknownCharacters unknown;
   const TokenView all = corpus.all();

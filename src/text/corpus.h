@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -58,7 +57,7 @@ class Corpus {
  private:
   Vocabulary vocabulary_;
   TokenView tokens_;
-  std::shared_ptr<const void> owner_;  ///< keeps the ids (memory or mapped file) alive
+  std::shared_ptr<const void> owner_;  ///< keeps the ids alive
   Holdout holdout_;
   std::int64_t train_size_ = 0;
   Fingerprint fingerprint_;
@@ -66,26 +65,23 @@ class Corpus {
   std::shared_ptr<const TextListing> listing_;
 };
 
-/// Called while a text is read with the bytes done so far, each counted as often as it is read; `of` 0: total unknown.
+/// Called while a text is read with the bytes done so far; `of` 0: total unknown.
 using ReadingProgress = std::function<void(std::uint64_t done, std::uint64_t of)>;
 
-/// Texts of more bytes than this are not held in memory but read in pieces; their ids are mapped from a cache file.
-constexpr std::uint64_t most_bytes_in_memory = std::uint64_t{64} << 20;
+/// Most bytes that are taken from a pipe or standard input, which are held in memory until they are encoded.
+constexpr std::uint64_t most_piped_bytes = std::uint64_t{1} << 30;
 
-/// Reads and joins data.text, whose names are those of list_texts(). `vocabulary`: encode with this one (resume, eval,
-/// fine-tuning) instead of building one; characters it lacks are an Error data. `cache_folder`: where the ids of texts
-/// over 64 MB are kept as a memory-mapped file for the next start (see id_cache_folder()); empty, or without room
-/// there: in memory, next to nothing of the text itself. The cache belongs to one text, as its files' names, sizes,
-/// times and ends tell it apart; a stale or damaged one is rebuilt. Errors: as list_texts, not UTF-8 with offset and
-/// line (65), binary (65), too many symbols (65), empty (65).
-Corpus load_corpus(const DataConfig& data, const std::filesystem::path& cache_folder = {},
-                   const std::optional<Vocabulary>& vocabulary = std::nullopt,
-                   std::uint64_t memory_limit = most_bytes_in_memory, const ReadingProgress& progress = {});
+/// Reads and joins data.text, whose names are those of list_texts(), each file once and in pieces: the ids (1, 2 or 4
+/// bytes a character) are all that is kept, so that no file is needed afterwards. `vocabulary`: encode with this one
+/// (resume, eval, fine-tuning) instead of building one; characters it lacks are an Error data. `progress` is told of
+/// pipes, and of files of more than 64 MB together. Errors: as list_texts, not UTF-8 with offset and line (65), binary
+/// (65), too many symbols (65), empty (65).
+Corpus load_corpus(const DataConfig& data, const std::optional<Vocabulary>& vocabulary = std::nullopt,
+                   const ReadingProgress& progress = {});
 
 /// The same of files that are listed already; data.text is not looked at.
-Corpus load_listed(TextListing listing, const DataConfig& data, const std::filesystem::path& cache_folder = {},
-                   const std::optional<Vocabulary>& vocabulary = std::nullopt,
-                   std::uint64_t memory_limit = most_bytes_in_memory, const ReadingProgress& progress = {});
+Corpus load_listed(TextListing listing, const DataConfig& data,
+                   const std::optional<Vocabulary>& vocabulary = std::nullopt, const ReadingProgress& progress = {});
 
 /// Error data, naming lengths and what to change, unless both splits hold at least one window of block_size + 1 tokens.
 void check_splits(const Corpus& corpus, std::int64_t block_size);

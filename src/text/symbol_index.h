@@ -14,6 +14,9 @@ class SymbolIndex {
   /// id = position in `code_points`, each a scalar value.
   explicit SymbolIndex(const std::vector<char32_t>& code_points);
 
+  /// Gives a code point without an id this one.
+  void add(char32_t code_point, std::int32_t id);
+
   /// Looks ids up: two pointers, which a loop that writes bytes can hold in registers. The index must outlive it.
   struct View {
     const std::uint32_t* pages;
@@ -22,8 +25,6 @@ class SymbolIndex {
     std::int32_t operator[](char32_t code_point) const {
       return ids[pages[code_point / page_size] * page_size + code_point % page_size];
     }
-    /// The same for code points 0 to 255.
-    const std::int32_t* first_page() const { return ids + pages[0] * page_size; }
   };
   View view() const { return {pages_.data(), ids_.data()}; }
   std::int32_t operator[](char32_t code_point) const { return view()[code_point]; }

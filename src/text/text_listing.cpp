@@ -4,13 +4,11 @@
 
 #include <algorithm>
 #include <set>
-#include <span>
 #include <system_error>
 #include <utility>
 
 #include "base/error.h"
 #include "base/files.h"
-#include "base/glob.h"
 #include "base/quote.h"
 #include "text/sample_text.h"
 #include "text/text_source.h"
@@ -19,10 +17,6 @@ namespace chargpt {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string counted(std::int64_t number, const std::string& one, const std::string& many) {
-  return std::to_string(number) + " " + (number == 1 ? one : many);
-}
 
 std::string advice_for_missing(const fs::path& path) {
   if (path.filename() == "tinyshakespeare.txt")
@@ -33,7 +27,7 @@ std::string advice_for_missing(const fs::path& path) {
 
 /// A text is told by its first megabyte: none where it is UTF-8 without NUL bytes, else what the file is.
 std::optional<std::string> why_no_text(const fs::path& path) {
-  const TextSource source = TextSource::streamed_file(path);
+  const TextSource source = TextSource::file(path);
   TextReader reader(source);
   const std::string_view piece = reader.next();
   const auto named = [&](const char* otherwise) {
@@ -60,56 +54,13 @@ bool is_marked_run(const fs::path& folder) {
   }
 }
 
-/// A path cut before its first component with wildcards: where a search begins, and what it looks for below that.
-struct Pattern {
-  fs::path base;
-  std::vector<std::string> parts;
-};
-
-Pattern pattern_of(const std::string& name) {
-  Pattern pattern;
-  for (const fs::path& part : fs::path(name)) {
-    if (part.empty()) continue;  // behind a slash at the end
-    if (pattern.parts.empty() && !has_wildcards(part.native()))
-      pattern.base /= unescaped_glob(part.native());
-    else if (part != "." && (part != "**" || pattern.parts.empty() || pattern.parts.back() != "**"))
-      pattern.parts.push_back(part.native());
-  }
-  return pattern;
-}
-
-/// Which parts of a pattern may describe what comes next; the last, of all parts, that everything is described.
-using States = std::vector<bool>;
-
-/// "**" may stand for nothing.
-States with_skipped(States states, std::span<const std::string> parts) {
-  for (std::size_t i = 0; i < parts.size(); ++i)
-    if (states[i] && parts[i] == "**") states[i + 1] = true;
-  return states;
-}
-
-States after(const States& states, std::span<const std::string> parts, const std::string& name) {
-  States next(states.size(), false);
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (!states[i]) continue;
-    if (parts[i] == "**")
-      next[i] = next[i] || !name.starts_with('.');
-    else if (matches_glob(parts[i], name))
-      next[i + 1] = true;
-  }
-  return with_skipped(std::move(next), parts);
-}
-
 /// Looks through a folder and those in it.
 class Search {
  public:
-  Search(ListedText& text, std::vector<std::string> parts, Units units, const ListingLimits& limits)
-      : text_(text), parts_(std::move(parts)), units_(units), limits_(limits) {}
+  Search(ListedText& text, Units units, const ListingLimits& limits) : text_(text), units_(units), limits_(limits) {}
 
   void run() {
-    States states(parts_.size() + 1, false);
-    states[0] = true;
-    look_into("", with_skipped(std::move(states), parts_));
+    look_into("");
     std::ranges::sort(text_.files, {}, [](const ListedFile& file) -> const std::string& { return file.name.native(); });
     std::ranges::sort(left_out_);
     refuse_nothing();
@@ -123,21 +74,17 @@ class Search {
  private:
   std::string shown() const { return printable_path(text_.name); }
 
-  /// `below`: the folder's name below the base.
-  void look_into(const fs::path& below, const States& states) {
-    for (const fs::directory_entry& entry : entries_of(text_.base / below)) {
-      const fs::path name = entry.path().filename();
-      const States next = after(states, parts_, name.native());
-      if (std::ranges::find(next, true) != next.end()) look_at(entry, below / name, next);
-    }
+  /// `below`: the folder's name below that of the text.
+  void look_into(const fs::path& below) {
+    for (const fs::directory_entry& entry : entries_of(text_.name / below))
+      if (const fs::path name = entry.path().filename(); !name.native().starts_with('.')) look_at(entry, below / name);
   }
 
   /// All at once, so that no folder stays open while those in it are read.
   std::vector<fs::directory_entry> entries_of(const fs::path& folder) {
     std::vector<fs::directory_entry> entries;
     std::error_code failed;
-    const fs::path opened = folder.empty() ? "." : folder;
-    for (fs::directory_iterator at(opened, failed), end; !failed && at != end; at.increment(failed)) {
+    for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed)) {
       entries.push_back(*at);
       if (++entries_ > limits_.entries)
         throw Error(ExitCode::data, shown() + " has more than " + std::to_string(limits_.entries) +
@@ -145,15 +92,15 @@ class Search {
     }
     if (failed)
       throw Error(failed == std::errc::no_such_file_or_directory ? ExitCode::missing : ExitCode::io,
-                  "cannot read the folder " + printable_path(opened) + ": " + failed.message());
+                  "cannot read the folder " + printable_path(folder) + ": " + failed.message());
     return entries;
   }
 
-  void look_at(const fs::directory_entry& entry, const fs::path& name, const States& states) {
+  void look_at(const fs::directory_entry& entry, const fs::path& name) {
     std::error_code failed;
     const fs::file_type itself = entry.symlink_status(failed).type();
-    if (itself == fs::file_type::directory) return look_at_folder(entry, name, states);
-    if (!states.back()) return;
+    if (itself == fs::file_type::directory)
+      return is_marked_run(entry.path()) ? leave_out(name, "a run") : look_into(name);
     const fs::file_type type = itself == fs::file_type::symlink ? entry.status(failed).type() : itself;
     if (type == fs::file_type::regular) return take(entry.path(), name);
     if (type == fs::file_type::directory) return leave_out(name, "a link to a folder");
@@ -163,16 +110,10 @@ class Search {
     leave_out(name, itself == fs::file_type::symlink ? "a link that leads nowhere" : "no regular file");
   }
 
-  void look_at_folder(const fs::directory_entry& entry, const fs::path& name, const States& states) {
-    if (states.back() && parts_.back() != "**") ++folders_;
-    if (is_marked_run(entry.path())) return leave_out(name, "a run");
-    look_into(name, states);
-  }
-
   void take(const fs::path& path, const fs::path& name) {
     if (std::ssize(text_.files) + std::ssize(left_out_) >= limits_.files)
       throw Error(ExitCode::data, shown() + " has more than " + std::to_string(limits_.files) +
-                                      " files, the limit; name a smaller folder or a narrower pattern");
+                                      " files, the limit; name a smaller folder");
     if (units_ == Units::characters)
       if (const auto why = why_no_text(path)) return leave_out(name, *why);
     std::error_code reported_by_reading;
@@ -188,20 +129,13 @@ class Search {
     if (!left_out_.empty())
       throw Error(ExitCode::data, shown() + " has no file that is a plain UTF-8 text, only " + some_of(left_out_) +
                                       "; convert them, or use --units bytes for files of any kind");
-    if (text_.kind == TextKind::folder)
-      throw Error(ExitCode::missing, shown() + " is a folder without a file in it that is not hidden");
-    const std::string only_folders =
-        folders_ == 0 ? " matches no file" : " matches no file, but " + counted(folders_, "folder", "folders");
-    throw Error(ExitCode::missing, shown() + only_folders +
-                                       "; * ? [a-z] stand for parts of a name, ** for any folders, "
-                                       "and relative paths start at the working folder");
+    throw Error(ExitCode::missing, shown() + " contains no visible files");
   }
 
   ListedText& text_;
-  const std::vector<std::string> parts_;
   const Units units_;
   const ListingLimits& limits_;
-  std::int64_t entries_ = 0, folders_ = 0;
+  std::int64_t entries_ = 0;
   std::vector<std::string> left_out_;
 };
 
@@ -215,13 +149,14 @@ TextKind kind_of_path(const fs::path& path) {
 
 TextKind kind_of_name(const std::string& name) {
   if (name.empty())
-    throw Error(ExitCode::usage,
-                "data.text has an empty name; give a file, a folder, a 'pattern' in quotes, or - for standard input");
+    throw Error(ExitCode::usage, "data.text has an empty name; give a file, a folder, or - for standard input");
   if (name == sample_text_name) return TextKind::sample;
   if (name == standard_input_name) return TextKind::standard_input;
   std::error_code ignored;
   if (fs::status(name, ignored).type() != fs::file_type::not_found) return kind_of_path(name);
-  if (has_wildcards(name)) return TextKind::pattern;
+  if (name.find_first_of("*?") != std::string::npos)
+    throw Error(ExitCode::missing, printable_path(name) + " does not exist, and patterns are left to the shell: give " +
+                                       "--text " + printable_path(name) + " without quotes, or the folder");
   throw Error(ExitCode::missing, printable_path(name) + " does not exist" + advice_for_missing(name));
 }
 
@@ -231,13 +166,12 @@ ListedText list_text(const std::string& name, Units units, const ListingLimits& 
   std::error_code ignored;
   if (text.kind == TextKind::file) text.files.push_back({name, fs::file_size(name, ignored)});
   if (text.kind == TextKind::pipe) text.files.push_back({name, 0});
-  if (!text.is_many()) return text;
-  Pattern pattern = text.kind == TextKind::folder ? Pattern{name, {"**"}} : pattern_of(name);
-  text.base = pattern.base;
-  if (!text.base.empty() && !fs::is_directory(text.base, ignored))
-    throw Error(ExitCode::missing, printable_path(name) + " matches no file: there is no folder " +
-                                       printable_path(text.base) + advice_for_missing(name));
-  Search search(text, std::move(pattern.parts), units, limits);
+  if (!text.is_folder()) return text;
+  if (is_marked_run(name))
+    throw Error(ExitCode::usage, printable_path(name) +
+                                     " is a run, not a text; a run is given before the options, and " +
+                                     "all words after --text are texts");
+  Search search(text, units, limits);
   search.run();
   if (std::string notice = search.notice(); !notice.empty()) notices.push_back(std::move(notice));
   return text;
@@ -266,8 +200,16 @@ void refuse_input_twice(const Strings& names) {
 
 std::int64_t TextListing::files() const {
   std::int64_t count = 0;
-  for (const ListedText& text : texts) count += std::max<std::int64_t>(text.is_many() ? 0 : 1, std::ssize(text.files));
+  for (const ListedText& text : texts)
+    count += std::max<std::int64_t>(text.is_folder() ? 0 : 1, std::ssize(text.files));
   return count;
+}
+
+std::uint64_t TextListing::bytes() const {
+  std::uint64_t sum = 0;
+  for (const ListedText& text : texts)
+    for (const ListedFile& file : text.files) sum += file.bytes;
+  return sum;
 }
 
 bool TextListing::repeatable() const {
@@ -278,7 +220,7 @@ bool TextListing::repeatable() const {
 
 std::vector<std::string> TextListing::names() const {
   std::vector<std::string> all;
-  for (const ListedText& text : texts) all.push_back(text.name);
+  for (const ListedText& text : texts) all.push_back(text.name.native());
   return all;
 }
 
@@ -292,16 +234,8 @@ TextListing list_texts(const Strings& names, Units units, const ListingLimits& l
   return listing;
 }
 
-fs::path base_of_texts(const std::string& name) {
-  std::error_code ignored;
-  const fs::path base = (fs::is_directory(name, ignored) ? fs::path(name) : pattern_of(name).base).lexically_normal();
-  if (base.empty()) return ".";
-  return base.has_filename() || base == base.root_path() ? base : base.parent_path();
-}
-
 std::string short_text_name(const std::string& name) {
   if (name == standard_input_name) return "standard input";
-  if (has_wildcards(name)) return name;
   const fs::path path = fs::path(name).lexically_normal();
   return (path.has_filename() ? path : path.parent_path()).filename().string();
 }

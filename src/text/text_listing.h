@@ -1,4 +1,4 @@
-// Which files data.text stands for: files, folders, patterns, standard input. Settled once, in a fixed order, before
+// Which files data.text stands for: files, folders, standard input. Settled once, in a fixed order, before
 // anything is read as a text. Knows no character and no id.
 #pragma once
 
@@ -16,7 +16,7 @@ namespace chargpt {
 inline constexpr std::string_view standard_input_name = "-";
 
 /// What one name of data.text is. pipe: readable, but only once and of no known size.
-CHARGPT_ENUM(TextKind, sample, standard_input, file, pipe, folder, pattern);
+CHARGPT_ENUM(TextKind, sample, standard_input, file, pipe, folder);
 
 /// A regular file of a text. `name` is that below the folder it was found in, or its path where it was named itself.
 struct ListedFile {
@@ -27,12 +27,11 @@ struct ListedFile {
 
 /// One name of data.text and what it stands for.
 struct ListedText {
-  std::string name;  ///< as it was given, or where it was found
+  std::filesystem::path name;  ///< as it was given, or where it was found
   TextKind kind = TextKind::file;
-  std::filesystem::path base = {};     ///< the folder that a folder or a pattern begins in
-  std::vector<ListedFile> files = {};  ///< of a folder or pattern by the bytes of their names, else one or none
-  bool is_many() const { return kind == TextKind::folder || kind == TextKind::pattern; }
-  std::filesystem::path path_of(const ListedFile& file) const { return is_many() ? base / file.name : file.name; }
+  std::vector<ListedFile> files = {};  ///< of a folder by the bytes of their names, else one or none
+  bool is_folder() const { return kind == TextKind::folder; }
+  std::filesystem::path path_of(const ListedFile& file) const { return is_folder() ? name / file.name : file.name; }
 };
 
 /// The whole of data.text.
@@ -41,29 +40,27 @@ struct TextListing {
   std::vector<std::string> notices = {};  ///< what was left out, what is there twice
   /// Files, pipes and the like that are read.
   std::int64_t files() const;
+  /// Of all regular files together.
+  std::uint64_t bytes() const;
   /// Whether all of it can be read again later.
   bool repeatable() const;
   /// Names of the texts.
   std::vector<std::string> names() const;
 };
 
-/// Most files of one folder or pattern, and most entries that are looked at to find them.
+/// Most files of one folder, and most entries that are looked at to find them.
 struct ListingLimits {
   std::int64_t files = 100'000, entries = 1'000'000;
 };
 
-/// Looks up what `names` stand for: a file, pipe or device; a folder, which is all texts in it and in its folders; a
-/// pattern such as "book/*.txt" or "book/**", where there is no file of that very name; "-"; the built-in sample.
-/// Of folders and patterns, hidden files and folders are left out, links to folders and folders of runs not followed,
-/// and files that do not begin as UTF-8 text (in units of characters), pipes and the like are left out with a notice.
-/// Errors: usage for no names or an empty one; missing for what is not there, a folder or pattern without files; data
-/// for one without texts, or more than `limits`; io for what cannot be read.
+/// Looks up what `names` stand for: a file, pipe or device; a folder, which is all texts in it and in its folders; "-";
+/// the built-in sample. Of folders, hidden files and folders are left out, links to folders and folders of runs not
+/// followed, and files that do not begin as UTF-8 text (in units of characters), pipes and the like are left out with a
+/// notice. Errors: usage for no names, an empty one, or a run; missing for what is not there and a folder without
+/// files; data for one without texts, or more than `limits`; io for what cannot be read.
 TextListing list_texts(const Strings& names, Units units, const ListingLimits& limits = {});
 
-/// The folder that a folder or pattern of this name begins in, without a slash at its end; "." for the working folder.
-std::filesystem::path base_of_texts(const std::string& name);
-
-/// "mine.txt", "book" (of "data/book/"), "book/*.txt", "standard input": one text's name where there is little room.
+/// "mine.txt", "book" (of "data/book/"), "standard input": one text's name where there is little room.
 std::string short_text_name(const std::string& name);
 
 /// "a, b, c and 4 more".

@@ -21,6 +21,7 @@ namespace fs = std::filesystem;
 constexpr const char* file_name = "text.json";
 constexpr std::uint64_t most_bytes = std::uint64_t{64} << 20;
 constexpr int version = 1;
+constexpr std::uint64_t most_kept_bytes = std::uint64_t{64} << 20;  ///< of a text that cannot be read again
 
 bool is_regular(const fs::path& path) {
   std::error_code ignored;
@@ -48,8 +49,7 @@ std::optional<std::vector<ListedFile>> files_of(const nlohmann::json& json) {
   return files;
 }
 
-/// What RUN/text.json says about `count` names; nothing of each if nothing usable: then the text is looked for
-/// elsewhere.
+/// What RUN/text.json says about `count` names; nothing of each if nothing usable.
 std::vector<KeptPlace> kept_places(const fs::path& run, std::size_t count) {
   const fs::path path = run / file_name;
   if (!is_regular(path)) return std::vector<KeptPlace>(count);
@@ -68,157 +68,56 @@ std::vector<KeptPlace> kept_places(const fs::path& run, std::size_t count) {
   return std::vector<KeptPlace>(count);
 }
 
-/// The run's folder and those above it, nearest first.
-std::vector<fs::path> folders_around(const fs::path& run) {
-  std::error_code ignored;
-  const fs::path start = fs::weakly_canonical(fs::absolute(run, ignored), ignored);
-  std::vector<fs::path> folders;
-  for (fs::path folder = start; !folder.empty(); folder = folder.parent_path()) {
-    folders.push_back(folder);
-    if (folder == folder.parent_path()) break;
-  }
-  return folders;
-}
-
-/// "data/a.txt" and "a.txt" of "/home/data/a.txt", and so on, longest first.
-std::vector<fs::path> endings_of(const fs::path& path) {
-  std::vector<fs::path> endings;
-  fs::path ending;
-  const fs::path relative = path.relative_path();
-  for (auto part = relative.end(); part != relative.begin();) {
-    ending = ending.empty() ? *--part : *--part / ending;
-    endings.insert(endings.begin(), ending);
-  }
-  return endings;
-}
-
-/// A regular file of that name, if there is one.
-std::optional<ListedText> file_at(const fs::path& path) {
-  if (!is_regular(path)) return std::nullopt;
-  std::error_code ignored;
-  return ListedText{
-      .name = path.native(), .kind = TextKind::file, .base = {}, .files = {{path, fs::file_size(path, ignored)}}};
-}
-
-/// The files of a folder or pattern below `base`, if each is there and as long as it was.
-std::optional<ListedText> files_at(const std::vector<ListedFile>& files, const fs::path& base,
-                                   const std::string& name) {
+/// The files of a folder, if each is there and as long as it was.
+std::optional<ListedText> files_at(const std::vector<ListedFile>& files, const fs::path& folder) {
   std::error_code failed;
   for (const ListedFile& file : files)
-    if (!is_regular(base / file.name) || fs::file_size(base / file.name, failed) != file.bytes) return std::nullopt;
-  return ListedText{.name = name, .kind = TextKind::folder, .base = base, .files = files};
+    if (!is_regular(folder / file.name) || fs::file_size(folder / file.name, failed) != file.bytes) return std::nullopt;
+  return ListedText{.name = folder, .kind = TextKind::folder, .files = files};
 }
 
-/// A text that may or may not be there.
-using Candidates = std::vector<std::optional<ListedText>>;
-
-/// What `name` stands for now; `refusal` gets why it cannot be used if it is there.
-std::optional<ListedText> present(const std::string& name, Units units, std::optional<Error>& refusal) {
-  if (name == standard_input_name) return std::nullopt;
-  try {
-    return list_texts({name}, units).texts.front();
-  } catch (const Error& error) {
-    if (error.code() != ExitCode::missing && !refusal) refusal = error;
-  }
-  return std::nullopt;
-}
-
-/// Endings of the place of a folder or pattern; that of the working folder has none, and may be any folder itself.
-std::vector<fs::path> endings_of_base(const fs::path& base) {
-  return base == "." ? std::vector<fs::path>{""} : endings_of(base);
-}
-
-/// Each text's places, likeliest first, the same number before those in folders; only that of its own name may be
-/// something other than regular files (a pipe).
-Candidates candidates_of(const std::string& name, const KeptPlace& kept, const std::vector<fs::path>& folders,
-                         std::optional<ListedText> now) {
-  if (name == sample_text_name) return {std::move(now)};
-  Candidates candidates;
-  const fs::path base = kept.files ? base_of_texts(name) : fs::path();
-  if (kept.files) candidates.push_back(files_at(*kept.files, base, name));
-  candidates.push_back(std::move(now));
-  const auto at = [&](const fs::path& place) {
-    candidates.push_back(kept.files ? files_at(*kept.files, place, place.native()) : file_at(place));
-  };
-  if (name == standard_input_name) return candidates;
-  if (!kept.place.empty()) at(kept.place);
-  for (const fs::path& folder : folders)
-    for (const fs::path& ending : kept.files ? endings_of_base(base) : endings_of(name))
-      at((folder / ending).lexically_normal());
-  return candidates;
-}
-
-/// Of each text the candidate of this rank or else the likeliest; none if one has no candidate.
-std::optional<TextListing> listing_of(const std::vector<Candidates>& of_each, std::size_t rank) {
-  TextListing listing;
-  for (const Candidates& candidates : of_each) {
-    const auto likeliest = std::ranges::find_if(candidates, [](const auto& text) { return text.has_value(); });
-    if (likeliest == candidates.end()) return std::nullopt;
-    listing.texts.push_back(rank < candidates.size() && candidates[rank] ? *candidates[rank] : **likeliest);
-  }
-  return listing;
-}
-
-bool same_files(const TextListing& a, const TextListing& b) {
-  return std::ranges::equal(a.texts, b.texts, [](const ListedText& one, const ListedText& other) {
-    return one.kind == other.kind && one.base == other.base && one.files == other.files &&
-           (!one.files.empty() || one.name == other.name);
-  });
-}
-
-void add_place(std::vector<TextListing>& places, std::optional<TextListing> listing) {
-  if (!listing) return;
-  for (const TextListing& place : places)
-    if (same_files(place, *listing)) return;
-  places.push_back(*std::move(listing));
-}
-
-/// A folder or pattern is the same whether its files were listed before or just now.
-std::optional<ListedText> as_kept(std::optional<ListedText> text, const KeptPlace& kept) {
-  if (!text || !kept.files || !text->is_many()) return text;
-  text->kind = TextKind::folder;
-  text->base = base_of_texts(text->name);
-  return text;
-}
-
-/// What is known about where a run's texts are.
-struct Known {
-  std::vector<KeptPlace> kept;
-  Candidates now;  ///< what each name stands for
-  std::optional<Error> refusal;
-};
-
-Known look_up(const TextNames& names, Units units, const fs::path& run) {
-  Known known{.kept = kept_places(run, names.size()), .now = {}, .refusal = {}};
-  for (std::size_t i = 0; i < names.size(); ++i)
-    known.now.push_back(as_kept(present(names[i], units, known.refusal), known.kept[i]));
-  return known;
-}
-
-std::vector<TextListing> places_of(const TextNames& names, const Known& known, const fs::path& run) {
-  const std::vector<fs::path> folders = folders_around(run);
-  std::vector<Candidates> of_each;
-  std::size_t most_places = 0;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    of_each.push_back(candidates_of(names[i], known.kept[i], folders, known.now[i]));
-    most_places = std::max(most_places, of_each.back().size());
-  }
-  std::vector<TextListing> places;
-  if (auto kept_text = file_at(run / kept_text_name)) places.push_back({.texts = {*std::move(kept_text)}});
-  for (std::size_t rank = 0; rank < most_places; ++rank) add_place(places, listing_of(of_each, rank));
-  return places;
-}
-
-/// Where the user says that the texts are: what is there now, and if the run began with fewer files, those.
+/// What is there now under these names, and before that, where a folder had other files when the run began, those.
 std::vector<TextListing> named_places(const TextNames& names, Units units, const std::vector<KeptPlace>& kept) {
-  TextListing now = list_texts(names, units);
+  const TextListing now = list_texts(names, units);
   TextListing then = now;
   for (std::size_t i = 0; i < names.size(); ++i)
-    if (kept[i].files && now.texts[i].is_many())
-      if (auto files = files_at(*kept[i].files, now.texts[i].base, names[i])) then.texts[i] = *std::move(files);
+    if (kept[i].files && now.texts[i].is_folder())
+      if (auto files = files_at(*kept[i].files, names[i])) then.texts[i] = *std::move(files);
+  if (std::ranges::equal(then.texts, now.texts, {}, &ListedText::files, &ListedText::files)) return {now};
+  return {then, now};
+}
+
+/// Where RUN/text.json says; none if one of the texts is not there, or if those are the places of `names`.
+std::optional<TextListing> last_place(const TextNames& names, const std::vector<KeptPlace>& kept) {
+  TextListing listing;
+  bool as_named = true;
+  std::error_code failed;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const fs::path place = kept[i].place;
+    as_named = as_named && (place == names[i] || fs::equivalent(place, names[i], failed));
+    std::optional<ListedText> text;
+    if (place == sample_text_name) text = ListedText{.name = place, .kind = TextKind::sample};
+    if (kept[i].files) text = files_at(*kept[i].files, place);
+    if (!kept[i].files && is_regular(place)) text = ListedText{.name = place, .files = {{place, fs::file_size(place)}}};
+    if (!text) return std::nullopt;
+    listing.texts.push_back(*std::move(text));
+  }
+  return as_named ? std::nullopt : std::optional(std::move(listing));
+}
+
+/// `refusal` gets why what is there cannot be used.
+std::vector<TextListing> places_of(const TextNames& names, Units units, const std::vector<KeptPlace>& kept,
+                                   const fs::path& run, std::optional<Error>& refusal) {
   std::vector<TextListing> places;
-  if (!std::ranges::equal(then.texts, now.texts, {}, &ListedText::files, &ListedText::files)) places.push_back(then);
-  places.push_back(std::move(now));
+  if (const fs::path text = run / kept_text_name; is_regular(text))
+    places.push_back({.texts = {{.name = text, .files = {{text, fs::file_size(text)}}}}});
+  if (std::ranges::count(names, standard_input_name) > 0) return places;
+  try {
+    for (TextListing& place : named_places(names, units, kept)) places.push_back(std::move(place));
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::missing) refusal = error;
+  }
+  if (auto place = last_place(names, kept)) places.push_back(*std::move(place));
   return places;
 }
 
@@ -246,14 +145,17 @@ std::string difference_of(const std::string& name, const std::vector<ListedFile>
   return parts.empty() ? "" : printable_path(name) + " now " + joined(parts, ", ");
 }
 
-/// How folders and patterns differ from what they were when the run began, where that is known. `found`: only those
-/// that the text was found under.
-std::vector<std::string> differences_of(const TextNames& names, const Known& known, const TextListing* found) {
+/// How folders differ from what they were when the run began, where that is known.
+std::vector<std::string> differences_of(const TextNames& names, Units units, const std::vector<KeptPlace>& kept) {
   std::vector<std::string> lines;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    if (!known.kept[i].files || !known.now[i] || !known.now[i]->is_many()) continue;
-    if (found != nullptr && (found->texts.size() != names.size() || found->texts[i].name != names[i])) continue;
-    lines.push_back(difference_of(names[i], *known.kept[i].files, known.now[i]->files));
+    if (!kept[i].files) continue;
+    try {
+      const ListedText now = list_texts({names[i]}, units).texts.front();
+      if (now.is_folder()) lines.push_back(difference_of(names[i], *kept[i].files, now.files));
+    } catch (const Error&) {
+      continue;  // it is somewhere else
+    }
   }
   std::erase(lines, "");
   return lines;
@@ -270,11 +172,10 @@ std::string listed(const TextNames& names) {
     throw Error(ExitCode::missing,
                 "the text of " + known.run.string() +
                     " came from standard input and is not kept in the run; pass it with --text FILE");
-  throw Error(
-      ExitCode::missing,
-      listed(known.data.text) + ", the text of " + known.run.string() +
-          ", is not there, where it was before, or beside the run; pass it with --text FILE, wherever it is now " +
-          "(relative paths start at the working folder)");
+  throw Error(ExitCode::missing,
+              listed(known.data.text) + ", the text of " + known.run.string() +
+                  ", is neither there nor where it was last; pass it with --text FILE, wherever it is now " +
+                  "(relative paths start at the working folder)");
 }
 
 [[noreturn]] void refuse_another(const KnownText& known, const std::string& what, const std::string& how) {
@@ -283,15 +184,15 @@ std::string listed(const TextNames& names) {
 }
 
 /// Reads the text at one place; none if another text is there. What cannot be read at all is an Error.
-std::optional<Corpus> text_at(const TextListing& listing, const KnownText& known, const fs::path& cache_folder,
-                              const ReadingProgress& progress, std::string& difference) {
-  Corpus corpus = load_listed(listing, known.data, cache_folder, known.vocabulary, most_bytes_in_memory, progress);
+std::optional<Corpus> text_at(const TextListing& listing, const KnownText& known, const ReadingProgress& progress,
+                              std::string& difference) {
+  Corpus corpus = load_listed(listing, known.data, known.vocabulary, progress);
   if (corpus.fingerprint() == known.fingerprint) return corpus;
   difference = difference_of(known.fingerprint, corpus.fingerprint());
   return std::nullopt;
 }
 
-/// Of a folder or pattern; null if JSON cannot hold the names.
+/// Of a folder; null if JSON cannot hold the names.
 nlohmann::ordered_json to_json(const std::vector<ListedFile>& files) {
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
   for (const ListedFile& file : files) {
@@ -305,8 +206,7 @@ nlohmann::ordered_json to_json(const std::vector<ListedFile>& files) {
 std::string place_of(const ListedText& text) {
   if (text.kind == TextKind::sample || text.kind == TextKind::standard_input) return text.name;
   std::error_code gone;
-  const fs::path place = !text.is_many() ? fs::path(text.name) : text.base.empty() ? fs::path(".") : text.base;
-  return fs::exists(place, gone) ? fs::absolute(place, gone).native() : "";
+  return fs::exists(text.name, gone) ? fs::absolute(text.name, gone).native() : "";
 }
 
 /// Whether the files of a text will not be there when the run needs them again.
@@ -342,7 +242,7 @@ void keep_text_place(const fs::path& run, const TextListing& listing) {
     const std::string place = place_of(text);
     if (place.empty() || !is_utf8(place)) return;  // the place already kept is better, or JSON cannot hold it
     json["text"].push_back(place);
-    json["files"].push_back(text.is_many() ? to_json(text.files) : nlohmann::ordered_json());
+    json["files"].push_back(text.is_folder() ? to_json(text.files) : nlohmann::ordered_json());
   }
   if (!listing.texts.empty()) write_file_atomically(run / file_name, json.dump() + "\n");
 }
@@ -350,36 +250,37 @@ void keep_text_place(const fs::path& run, const TextListing& listing) {
 std::string keep_text(const fs::path& run, const Corpus& corpus) {
   keep_text_place(run, corpus.listing());
   if (!is_passing(corpus.listing(), run)) return "";
-  const std::optional<std::string> text = text_of(corpus, most_bytes_in_memory);
+  const std::optional<std::string> text = text_of(corpus, most_kept_bytes);
   if (!text)
-    return "the text cannot be read again and is longer than the " + std::to_string(most_bytes_in_memory >> 20) +
+    return "the text cannot be read again and is longer than the " + std::to_string(most_kept_bytes >> 20) +
            " MB that a run keeps: resume, eval and the like will need it as a file, with --text FILE";
   write_file_atomically(run / kept_text_name, *text);
   return "the text cannot be read again, so it is kept in " + printable_path(run / kept_text_name);
 }
 
 std::vector<TextListing> text_places(const TextNames& names, Units units, const fs::path& run) {
-  return places_of(names, look_up(names, units, run), run);
+  std::optional<Error> ignored;
+  return places_of(names, units, kept_places(run, names.size()), run, ignored);
 }
 
-FoundText find_text(const KnownText& known, bool named, const fs::path& cache_folder, const ReadingProgress& progress) {
+FoundText find_text(const KnownText& known, bool named, const ReadingProgress& progress) {
   const TextNames& names = known.data.text;
   const Units units = known.vocabulary.units();
-  const Known about = look_up(names, units, known.run);
+  const std::vector<KeptPlace> kept = kept_places(known.run, names.size());
+  std::optional<Error> refusal;
   const std::vector<TextListing> places =
-      named ? named_places(names, units, about.kept) : places_of(names, about, known.run);
-  std::optional<Error> refusal = about.refusal;
+      named ? named_places(names, units, kept) : places_of(names, units, kept, known.run, refusal);
   std::string difference;
   for (const TextListing& place : places) {
     try {
-      if (auto corpus = text_at(place, known, cache_folder, progress, difference))
-        return {*std::move(corpus), place.names(), differences_of(names, about, &place)};
+      if (auto corpus = text_at(place, known, progress, difference))
+        return {*std::move(corpus), place.names(), differences_of(place.names(), units, kept)};
     } catch (const Error& error) {
       if (!refusal) refusal = error;
     }
   }
   if (difference.empty() && refusal && refusal->code() != ExitCode::data) throw *refusal;
-  for (const std::string& line : differences_of(names, about, nullptr))
+  for (const std::string& line : differences_of(names, units, kept))
     difference += (difference.empty() ? "" : "; ") + line;
   if (!difference.empty()) refuse_another(known, "the text", " (" + difference + ")");
   if (!refusal) refuse_missing(known);

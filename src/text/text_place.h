@@ -1,8 +1,8 @@
 // Where the text of a run is: its files may have been moved or renamed since, or the program started in another
 // folder. Their contents decide, never their names. Knows no checkpoint.
 //   RUN/text.json: {"version":1,"text":["/absolute/path",…],"files":[[["name",bytes],…],…]}: true on this machine only,
-//     so no other file of a run has it. "files" is null for a text that is one file; of a folder or pattern it is the
-//     list of its files, in order, by their names below "text": these are the text, whatever is added later.
+//     so no other file of a run has it. "files" is null for a text that is one file; of a folder it is the list of its
+//     files, in order, by their names below "text": these are the text, whatever is added later.
 //   RUN/kept-text.txt: the whole text, where it came from a pipe or standard input and could not be read again
 #pragma once
 
@@ -24,13 +24,12 @@ inline constexpr const char* kept_text_name = "kept-text.txt";
 void keep_text_place(const std::filesystem::path& run, const TextListing& listing);
 
 /// The same of the files that `corpus` was read from; and writes RUN/kept-text.txt if they cannot be read again and are
-/// no longer than most_bytes_in_memory. Returns a line for people where it did, or could not; else "". Error io.
+/// no longer than 64 MB. Returns a line for people where it did, or could not; else "". Error io.
 std::string keep_text(const std::filesystem::path& run, const Corpus& corpus);
 
-/// Where these texts may be found, likeliest first: RUN/kept-text.txt, under the names given, where RUN/text.json says,
-/// then by the endings of their names ("data/a.txt", "a.txt") in the run's folder and in each one above it. Of a
-/// folder or pattern first the files that RUN/text.json lists, then those that are there now. Only what exists, and
-/// never standard input.
+/// Where these texts may be found, in the order in which they are tried: RUN/kept-text.txt; under the names given;
+/// where RUN/text.json says that they were last. Of a folder first the files that RUN/text.json lists, then those that
+/// are there now. Only what exists, and never standard input.
 std::vector<TextListing> text_places(const TextNames& names, Units units, const std::filesystem::path& run);
 
 /// What a run knows about its text.
@@ -44,14 +43,13 @@ struct KnownText {
 struct FoundText {
   Corpus corpus;
   TextNames names;                   ///< of the texts that were read
-  std::vector<std::string> changes;  ///< what a folder or pattern now has besides, in lines for people
+  std::vector<std::string> changes;  ///< what a folder now has besides, in lines for people
 };
 
 /// The text of this fingerprint, from the first of text_places() that holds it. `named`: the user has just
 /// given data.text, and no other place will do. Errors: missing if the files are nowhere, data if they hold another
 /// text, both with what to do; else as load_corpus.
-FoundText find_text(const KnownText& known, bool named, const std::filesystem::path& cache_folder = {},
-                    const ReadingProgress& progress = {});
+FoundText find_text(const KnownText& known, bool named, const ReadingProgress& progress = {});
 
 /// "as long, but with other characters", or "3000 tokens then, 6000 now".
 std::string difference_of(const Fingerprint& then, const Fingerprint& now);

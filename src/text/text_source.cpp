@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/files.h"
 #include "base/quote.h"
 
 namespace chargpt {
@@ -103,10 +102,6 @@ TextSource TextSource::in_memory(std::string name, std::string bytes) {
   return source;
 }
 
-TextSource TextSource::whole_file(const std::filesystem::path& path, std::uint64_t max_bytes) {
-  return in_memory(printable_path(path), read_file(path, max_bytes));
-}
-
 TextSource TextSource::pipe(const std::filesystem::path& path, std::uint64_t max_bytes,
                             const std::function<void(std::uint64_t)>& note) {
   const Pipe pipe(path, ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
@@ -118,15 +113,11 @@ TextSource TextSource::standard_input(std::uint64_t max_bytes, const std::functi
   return all_of(Pipe(name, ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)), name, max_bytes, note);
 }
 
-TextSource TextSource::streamed_file(const std::filesystem::path& path) {
+TextSource TextSource::file(const std::filesystem::path& path) {
   TextSource source;
   source.name_ = printable_path(path);
   source.path_ = path;
   return source;
-}
-
-bool TextSource::has_byte_order_mark() const {
-  return TextReader(*this).skipped() > 0;
 }
 
 TextReader::TextReader(const TextSource& source) : source_(source) {

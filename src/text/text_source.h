@@ -1,5 +1,5 @@
-// Where the bytes of a text come from: a file read piece by piece, or a string in memory; read as often as needed,
-// front to back. Checks that what is read as characters is a text. Knows no vocabulary and no id.
+// Where the bytes of a text come from: a file read piece by piece, or a string in memory, front to back. Checks that
+// what is read as characters is a text. Knows no vocabulary and no id.
 #pragma once
 
 #include <cstdint>
@@ -21,22 +21,18 @@ namespace chargpt {
 class TextSource {
  public:
   static TextSource in_memory(std::string name, std::string bytes);
-  /// A file read whole and at once. Errors as read_file.
-  static TextSource whole_file(const std::filesystem::path& path, std::uint64_t max_bytes);
   /// A pipe or device, which can be read only once, whole. `note` is told the bytes read so far, several times a
   /// second, even while none arrive. Errors as read_file.
   static TextSource pipe(const std::filesystem::path& path, std::uint64_t max_bytes,
                          const std::function<void(std::uint64_t bytes)>& note);
   /// The same of the process's standard input, whatever that is.
   static TextSource standard_input(std::uint64_t max_bytes, const std::function<void(std::uint64_t bytes)>& note);
-  /// A file read in pieces, each time anew: memory stays flat. Errors as read_file.
-  static TextSource streamed_file(const std::filesystem::path& path);
+  /// A file read in pieces, each time anew. Errors as read_file.
+  static TextSource file(const std::filesystem::path& path);
 
   const std::string& name() const { return name_; }
   /// Of a file read in pieces: `note` is told the bytes of each piece as it is read.
   void watch(std::function<void(std::uint64_t bytes)> note) { note_ = std::move(note); }
-  /// Starts with U+FEFF, which readers leave out.
-  bool has_byte_order_mark() const;
 
  private:
   friend class TextReader;
@@ -87,9 +83,10 @@ void refuse_binary(std::string_view piece, TextPlace place, const TextSource& so
 /// Error data: `rest`, at `place` of `source`, does not start with a character.
 [[noreturn]] void refuse_encoding(std::string_view rest, const TextPlace& place, const TextSource& source);
 
-/// Calls visit(code_point) for each character of the source. Errors data: not UTF-8 (offset, line), NUL bytes.
+/// Calls visit(code_point) for each character of the source; returns the bytes of its byte order mark. Errors data: not
+/// UTF-8 (offset, line), NUL bytes.
 template <class Visit>
-void read_characters(const TextSource& source, Visit&& visit) {
+std::uint64_t read_characters(const TextSource& source, Visit&& visit) {
   TextReader reader(source);
   TextPlace place{.offset = reader.skipped()};
   std::string_view rest;
@@ -104,12 +101,13 @@ void read_characters(const TextSource& source, Visit&& visit) {
     if (!rest.empty() && decode_character(rest).fault != Utf8Fault::cut_off) break;
   }
   if (!rest.empty()) refuse_encoding(rest, place, source);
+  return reader.skipped();
 }
 
-/// Calls visit(byte value) for each byte of the source, or visit.single_bytes(bytes) if it has that; any content
-/// is accepted.
+/// Calls visit(byte value) for each byte of the source, or visit.single_bytes(bytes) if it has that; returns the same.
+/// Any content is accepted.
 template <class Visit>
-void read_bytes(const TextSource& source, Visit&& visit) {
+std::uint64_t read_bytes(const TextSource& source, Visit&& visit) {
   TextReader reader(source);
   for (std::string_view piece = reader.next(); !piece.empty(); piece = reader.next()) {
     if constexpr (requires { visit.single_bytes(piece); })
@@ -117,12 +115,12 @@ void read_bytes(const TextSource& source, Visit&& visit) {
     else
       for (const char byte : piece) visit(static_cast<char32_t>(static_cast<unsigned char>(byte)));
   }
+  return reader.skipped();
 }
 
 template <class Visit>
-void read_symbols(const TextSource& source, Units units, Visit&& visit) {
-  if (units == Units::bytes) return read_bytes(source, visit);
-  read_characters(source, visit);
+std::uint64_t read_symbols(const TextSource& source, Units units, Visit&& visit) {
+  return units == Units::bytes ? read_bytes(source, visit) : read_characters(source, visit);
 }
 
 }  // namespace chargpt

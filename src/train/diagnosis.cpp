@@ -37,16 +37,14 @@ std::vector<GradientNorm> gradient_norms(const ParameterArena& arena) {
   return norms;
 }
 
-std::string diagnosis(const std::vector<std::int64_t>& window_starts, const ParameterArena* arena) {
+std::string diagnosis(const std::vector<std::int64_t>& window_starts, const ParameterArena& arena) {
   std::ostringstream line;
   line << "its windows start at ";
   for (std::size_t i = 0; i < std::min(window_starts.size(), most_windows); ++i)
     line << (i == 0 ? "" : ", ") << window_starts[i];
   if (window_starts.size() > most_windows) line << ", … (" << window_starts.size() << " in all)";
-  line << " of the train split";
-  if (arena == nullptr) return line.str();
-  line << "; largest gradient norms: ";
-  const std::vector<GradientNorm> norms = gradient_norms(*arena);
+  line << " of the train split; largest gradient norms: ";
+  const std::vector<GradientNorm> norms = gradient_norms(arena);
   for (std::size_t i = 0; i < std::min(norms.size(), most_norms); ++i)
     line << (i == 0 ? "" : ", ") << norms[i].name << " " << norms[i].norm;
   return line.str();

@@ -19,7 +19,7 @@ struct GradientNorm {
 std::vector<GradientNorm> gradient_norms(const ParameterArena& arena);
 
 /// "its windows start at 12, 99, … of the train split; largest gradient norms: NAME 3e+20, …". The first 16 windows and
-/// the 4 worst norms are named. Null: the gradients are those of another step, and left out.
-std::string diagnosis(const std::vector<std::int64_t>& window_starts, const ParameterArena* arena);
+/// the 4 worst norms are named.
+std::string diagnosis(const std::vector<std::int64_t>& window_starts, const ParameterArena& arena);
 
 }  // namespace chargpt

@@ -8,6 +8,7 @@
 #include "engine/cpu_engine.h"
 #include "inference/dimensions.h"
 #include "inference/ngram_rows.h"
+#include "inference/plan.h"
 #include "parameters/group_patterns.h"
 #include "parameters/update_rule.h"
 
@@ -57,6 +58,22 @@ double row_sparse_parameters(const Config& config, std::int64_t vocab_size) {
   return count;
 }
 
+/// Parameters outside of such tables of which the optimizer keeps one moment.
+double one_moment_parameters(const Config& config, std::int64_t vocab_size) {
+  double count = 0;
+  const GroupPatterns patterns(config.train);
+  const auto find = [&](const std::string& name, const std::vector<std::int64_t>& shape) -> cpu::Parameter {
+    if (shape.size() != 2) return {};
+    const std::int64_t numel = shape[0] * shape[1];
+    const auto group = patterns.group_of(name, /*dimensions=*/2);
+    const UpdateRule rule = group ? config.train.groups[*group].optimizer : UpdateRule::adamw;
+    if (!is_row_sparse(rule) && !moments_kept(rule).second) count += static_cast<double>(numel);
+    return {.group = 0, .offset = 0, .numel = numel};
+  };
+  cpu::plan_of(config.model, vocab_size, find, std::nullopt, cpu::Packing::forward, cpu::kernels());
+  return count;
+}
+
 std::string gigabytes(std::int64_t bytes) {
   std::ostringstream text;
   text.precision(3);
@@ -72,7 +89,8 @@ std::int64_t memory_estimate(const Config& config, const RunSize& run) {
   const double rows = (rolls_back ? 7 : 4) + (averages ? 2 : 0) + (averages && rolls_back ? 1 : 0);
   const double tables = row_sparse_parameters(config, run.vocab_size);
   const double dense = static_cast<double>(run.parameters) - tables;
-  const double kept = bytes_per_float * (rows * dense + (rolls_back ? 4 : 2) * tables);
+  const double kept = bytes_per_float * (rows * dense + (rolls_back ? 4 : 2) * tables -
+                                         (rolls_back ? 2 : 1) * one_moment_parameters(config, run.vocab_size));
   return whole_bytes(kept + (run.cpu_engine ? of_cpu_engine(config, run, dense) : of_autograd(config, run)));
 }
 
@@ -80,7 +98,8 @@ std::int64_t disk_estimate(const Config& config, std::int64_t vocab_size, std::i
   const double beside = config.train.on_nonfinite == OnNonfinite::rollback ? 2 : 1;
   const double tables = row_sparse_parameters(config, vocab_size);
   const double rows = config.train.ema > 0 ? 4 : 3;
-  const double kept = rows * (static_cast<double>(parameters) - tables) + 2 * tables;
+  const double kept =
+      rows * (static_cast<double>(parameters) - tables) + 2 * tables - one_moment_parameters(config, vocab_size);
   return whole_bytes(bytes_per_float * kept * (static_cast<double>(config.train.keep) + beside));
 }
 

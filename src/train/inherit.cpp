@@ -88,7 +88,9 @@ std::set<std::string> read_into(torch::Tensor out, const std::string& name, cons
                                     (found ? " has another shape or type" : " is missing") +
                                     "; --init_from needs the same model" + differences(from.config.config, config));
   const std::span values(out.mutable_data_ptr<float>(), static_cast<std::size_t>(out.numel()));
-  return read_tensor(*from.model, from.path.string(), name, out.sizes().vec(), std::as_writable_bytes(values));
+  auto names = read_tensor(*from.model, from.path.string(), name, out.sizes().vec(), std::as_writable_bytes(values));
+  expect_finite(values, from.path.string(), name);
+  return names;
 }
 
 /// The names that n-gram tables may have in a file. Another vocabulary has other ids, so every row would be that of

@@ -123,9 +123,8 @@ void NonfinitePolicy::skip(const StepResult& result) {
 
 std::string NonfinitePolicy::diagnosed(const StepResult& result) const {
   const std::string before = progress_.trend.count > 0 ? line_of(" after a mean of ", progress_.trend.mean) : "";
-  return line_of(
-      "step ", progress_.step + 1, figures_of(result, before), " (",
-      diagnosis(learner_.batches.starts(progress_.step), learner_.steps_ahead() == 0 ? &learner_.arena : nullptr), ")");
+  return line_of("step ", progress_.step + 1, figures_of(result, before), " (",
+                 diagnosis(learner_.batches.starts(progress_.step), learner_.arena), ")");
 }
 
 std::string NonfinitePolicy::of_weights() const {

@@ -100,7 +100,7 @@ double PaceMeter::seconds_per_step(std::int64_t step, double seconds, std::int64
   const Heartbeat measured = emitter_.heartbeat("measuring");
   const auto timed_step = [&](std::int64_t after) {
     const double begun = clock_.now();
-    learner_.make_step(step + after, step + after + 1, measured);
+    learner_.make_step(step + after, measured);
     synchronize(learner_.device);
     return clock_.agreed(clock_.now() - begun);
   };

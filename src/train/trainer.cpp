@@ -81,11 +81,6 @@ struct Trainer::Impl {
 
   const Config& settings() const { return length.config().config; }
   bool stopped() const { return ranks.alone() ? emitter.stopped() : stop_agreed; }
-  /// The first step at which more than a step is due.
-  std::int64_t next_boundary() const {
-    const std::int64_t interval = settings().eval.eval_interval;
-    return std::min(state.max_iters, (state.step / interval + 1) * interval);
-  }
   bool evaluation_due() const { return state.step % settings().eval.eval_interval == 0; }
 
   OneProcess alone;
@@ -128,7 +123,6 @@ Trainer::Impl::Impl(ResolvedConfig config, Corpus corpus_in, const TrainerOption
       saver(folder, length.config(), corpus.vocabulary(), learner, emitter),
       policy(learner, state, folder, saver, emitter) {
   state = {{.max_iters = length.steps()}, conditions_here(learner, corpus, threads, options.program_version)};
-  learner.most_steps_at_once = options.steps_at_once;
   clock.start();
 }
 
@@ -213,13 +207,13 @@ Ending Trainer::Impl::run_to_end() {
 
 StepEvent Trainer::Impl::step() {
   const double begun = clock.now(), summed_before = ranks.seconds();
-  const StepResult result = learner.make_step(state.step, next_boundary(), emitter.heartbeat("updating"));
-  if (const std::string line = learner.take_notice(); !line.empty()) emitter.notice(line);
+  const StepResult result = learner.make_step(state.step, emitter.heartbeat("updating"));
+  if (const std::string line = learner.engine->take_notice(); !line.empty()) emitter.notice(line);
   stop_agreed = on_any(ranks, stop != nullptr && stop->load());
-  if (policy.accepts(result)) learner.follow();
+  if (policy.accepts(result)) learner.averages.follow(learner.arena);
   const double rate = learning_rate_at(settings().train, state.step);
   ++state.step;
-  const double spent = result.seconds.value_or(clock.now() - begun);
+  const double spent = clock.now() - begun;
   length.follow_step(spent);
   state.training_seconds += spent;
   state.seconds = clock.seconds();
@@ -240,7 +234,6 @@ std::optional<Ending> Trainer::Impl::reason_to_end() const {
   const std::int64_t patience = settings().train.patience;
   if (state.step >= state.max_iters) return Ending::finished;
   if (patience > 0 && state.evals_without_improvement >= patience) return Ending::patience;
-  if (learner.steps_ahead() > 0) return std::nullopt;  // the weights are those after steps that have been made
   if (stopped()) return Ending::stopped;
   if (!length.has_time_for_step(state.step)) return Ending::seconds;
   return std::nullopt;

@@ -11,7 +11,6 @@
 #include "checkpoint/checkpoint.h"
 #include "engine/engine.h"
 #include "learner/batches.h"
-#include "learner/device_steps.h"
 #include "ranks/communicator.h"
 #include "report/events.h"
 #include "text/corpus.h"
@@ -32,8 +31,6 @@ struct TrainerOptions {
   std::function<double()> clock = {};  ///< seconds; empty: the steady clock
   ClosingWork closing = {};            ///< what the caller does after run(), within train.max_seconds
   SettledLength settled = {};          ///< what train.max_seconds comes to, if known: then nothing is measured
-  /// On a GPU steps may be made before they are asked for (learner/learner.h): no more than so many in one call.
-  std::int64_t steps_at_once = DeviceSteps::most_at_once;
   /// The processes that train the run together; null: this one alone. All have the same config, text and checkpoint;
   /// rank 0 alone has a run folder and listeners. It must outlive the trainer.
   Communicator* ranks = nullptr;

@@ -12,6 +12,7 @@
 #include "base/quantile.h"
 #include "cli/arguments.h"
 #include "cli/loaded_run.h"
+#include "cli/print_json.h"
 #include "cli/run_text.h"
 #include "engine/operations.h"
 #include "run/run_name.h"
@@ -162,7 +163,7 @@ void run_bench(const Arguments& arguments) {
   if (arguments.what == "kernels") return bench_kernels(arguments);
   const nlohmann::ordered_json json = bench_train(arguments);
   if (arguments.output.json) {
-    std::printf("%s\n", json.dump(2).c_str());
+    print_json(json);
     return;
   }
   const auto& milliseconds = json["ms_per_step"];
@@ -193,7 +194,7 @@ void add_bench(Options& options) {
                              .stands_for(config_or_run_meant);
   options.add("--warmup", arguments->warmup, "train: steps before measuring").non_negative();
   options.add("--steps", arguments->steps, "train: steps measured").positive();
-  options.add("--engine", arguments->engine, "train and learn: auto, autograd, cpu or cuda");
+  options.add("--engine", arguments->engine, "train and learn: auto, autograd or cpu");
   add_learn_options(options, arguments->learn);
   add_sample_bench_options(options, arguments->sample);
   add_kernel_bench_options(options, arguments->kernels);

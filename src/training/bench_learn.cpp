@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "cli/failure.h"
+#include "cli/print_json.h"
 #include "cli/print_text.h"
 #include "cli/process.h"
 #include "cli/run_text.h"
@@ -72,7 +73,7 @@ std::string outcome(const std::string& config, const TimedRun& run) {
 
 void print(const LearnArguments& arguments, const TimesToLoss& learned, const nlohmann::ordered_json& json) {
   if (arguments.output.json) {
-    std::printf("%s\n", json.dump(2).c_str());
+    print_json(json);
     return;
   }
   print_table(to_table(learned.configs));
@@ -118,7 +119,7 @@ void run_bench_learn(const LearnArguments& arguments) {
   const TimesToLoss learned = time_to_loss(configs, options);
   if (!learned.complete) throw Stopped{stopping_signal()};
   nlohmann::ordered_json json = to_json(learned.configs, arguments.target);
-  write_file_atomically(folder.path() / "learn.json", json.dump(2) + "\n");
+  write_file_atomically(folder.path() / "learn.json", json_text(json));
   write_file_atomically(folder.path() / "learn.svg", svg(to_chart(learned.configs, arguments.target)));
   print(arguments, learned, json);
   log_note("saved in " + folder.path().string());

@@ -12,6 +12,7 @@
 #include "base/quantile.h"
 #include "cli/decoding.h"
 #include "cli/loaded_run.h"
+#include "cli/print_json.h"
 #include "cli/process.h"
 #include "cli/run_text.h"
 #include "engine/device.h"
@@ -198,7 +199,7 @@ void run_bench_sample(const SampleBenchArguments& arguments) {
   if (arguments.batch > 0) subject.sample.num_samples = arguments.batch;
   if (subject.sample.tokens < 1) subject.sample.tokens = 1;
   const nlohmann::ordered_json json = figures(arguments, subject);
-  arguments.output.json ? static_cast<void>(std::printf("%s\n", json.dump(2).c_str())) : print(json);
+  arguments.output.json ? print_json(json) : print(json);
 }
 
 }  // namespace chargpt

@@ -1,7 +1,10 @@
 // `chargpt compare CONFIG…`: several configs, several seeds, one ranked table.
 #include "experiment/compare/compare.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdio>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -20,10 +23,11 @@
 #include "experiment/compare/comparison_report.h"
 #include "experiment/compare/ladder.h"
 #include "experiment/compare/target.h"
-#include "experiment/compare/tuned_rates.h"
 #include "experiment/compare/variants.h"
+#include "experiment/held_out.h"
 #include "ranks/launch.h"
 #include "report/format.h"
+#include "report/json_text.h"
 #include "report/log.h"
 #include "run/run_folder.h"
 #include "run/run_name.h"
@@ -44,17 +48,14 @@ struct Arguments : TrainingArguments {
   std::int64_t seeds = 1, jobs = 1;
   std::function<bool(const std::string& option)> given;  ///< on the command line
   std::int64_t only = 0;                                 ///< the one run that this process is for, from 1; 0: all
-  std::string equal, out;
-  double target = 0;                      ///< loss whose time is asked for; 0: none
-  std::int64_t tune_rate = 0;             ///< rates tried for each config; 0: none
-  bool rates_only = false;                ///< this process is for one of those trainings
-  std::vector<std::string> rate_factors;  ///< that they led to, of each config: for a process of one run
-  bool csv = false, markdown = false, page = false;
+  std::string score_on = "val", out;
+  double target = 0;  ///< loss whose time is asked for; 0: none
+  bool markdown = false, page = false;
 };
 
 /// The command line of a process for run `number` alone.
 std::vector<std::string> job_command(const Arguments& arguments, const std::filesystem::path& out,
-                                     const std::vector<TunedRate>& rates, bool rates_only, std::int64_t number) {
+                                     std::int64_t number) {
   std::vector<std::string> words{"compare"};
   words.insert(words.end(), arguments.presets.begin(), arguments.presets.end());
   const std::vector<std::string> settings = as_arguments(arguments.config.overrides());
@@ -64,10 +65,7 @@ std::vector<std::string> job_command(const Arguments& arguments, const std::file
   };
   for (const std::string& varied : arguments.varied) add("--vary", varied);
   add("--seeds", std::to_string(arguments.seeds));
-  if (!arguments.equal.empty()) add("--equal", arguments.equal);
-  for (const TunedRate& rate : rates) add("--rate-factors", nlohmann::json(rate.factor).dump());
-  if (arguments.tune_rate > 0) add("--tune-rate", std::to_string(arguments.tune_rate));
-  if (rates_only) words.emplace_back("--rates-only");
+  add("--score-on", arguments.score_on);
   add("--jobs", std::to_string(arguments.jobs));
   add("--only", std::to_string(number));
   add("--out", out.string());
@@ -95,7 +93,7 @@ CompareOptions compare_options(const Arguments& arguments, const std::filesystem
   options.seeds = arguments.seeds;
   options.jobs = arguments.jobs;
   if (arguments.target > 0) options.target = arguments.target;
-  options.equal = enum_value<Equal>(arguments.equal).value_or(Equal::nothing);
+  options.within_train_split = arguments.score_on == "train";
   options.out = out;
   options.trainer = trainer_options(arguments, {});
   const auto launched = launch();
@@ -104,31 +102,66 @@ CompareOptions compare_options(const Arguments& arguments, const std::filesystem
   return options;
 }
 
-std::string heading(const ComparedRun& run) {
-  return "run " + std::to_string(run.number) + " of " + std::to_string(run.total) + ": " + run.config + ", seed " +
-         std::to_string(run.seed) + (run.resume_step ? ", from step " + std::to_string(*run.resume_step) : "");
+/// "run 3 of 8: a, seed 1", and what is left of it in a narrow terminal.
+std::vector<std::string> headings_of(const ComparedRun& run) {
+  const std::string number = "run " + std::to_string(run.number) + " of " + std::to_string(run.total),
+                    seed = ", seed " + std::to_string(run.seed);
+  return {number + ": " + run.config + seed, number + seed};
 }
 
-CompareHooks hooks_for(const Arguments& arguments, std::shared_ptr<ProgressPrinter>& progress) {
-  CompareHooks hooks;
-  hooks.before_run = [&](const ComparedRun& run, Trainer& trainer) {
-    log_note(heading(run));
-    tell(keep_text(run.run, trainer.corpus()));
-    progress = add_listeners(trainer, run.run, arguments.output, run.resume_step);
+/// "4 runs (2 configs × 2 seeds)"
+std::string runs_text(std::size_t configs, std::int64_t seeds) {
+  const auto counted = [](std::int64_t count, const std::string& what) {
+    return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
   };
-  hooks.started = [](const ComparedRun& run) { log_note(heading(run)); };
+  const auto all = static_cast<std::int64_t>(configs);
+  return counted(all * seeds, "run") + " (" + counted(all, "config") + " × " + counted(seeds, "seed") + ")";
+}
+
+/// The plan of the first run that is trained, for all of them.
+class PlanOnce : public Listener {
+ public:
+  using Listener::on;
+  explicit PlanOnce(std::size_t configs) : configs_(configs) {}
+  void on(const PlanEvent& event) override {
+    if (std::exchange(shown_, true)) return;
+    PlanEvent plan = event;
+    plan.run.clear();
+    if (configs_ > 1) plan.config += ", one of " + std::to_string(configs_);
+    const std::string text = plan_text(plan, terminal_columns(STDERR_FILENO));
+    std::fwrite(text.data(), 1, text.size(), stderr);
+  }
+
+ private:
+  std::size_t configs_;
+  bool shown_ = false;
+};
+
+CompareHooks hooks_for(const Arguments& arguments, std::size_t configs, std::shared_ptr<ProgressPrinter>& progress) {
+  CompareHooks hooks;
+  const OutputArguments& output = arguments.output;
+  const auto plan = std::make_shared<PlanOnce>(configs);
+  hooks.before_run = [&, plan](const ComparedRun& run, Trainer& trainer) {
+    tell(keep_text(run.run, trainer.corpus()));
+    if (!output.quiet && !output.verbose) trainer.add_listener(plan);
+    const std::vector<std::string> headings = headings_of(run);
+    if (output.verbose) log_note(headings.front());
+    progress = add_listeners(trainer, run.run, output, run.resume_step,
+                             output.verbose ? std::vector<std::string>() : headings);
+  };
+  hooks.started = [](const ComparedRun& run) { log_detail(headings_of(run).front()); };
   hooks.after_run = [&](const ComparedRun& run, const SeedRun& result, bool reused) {
     if (progress) progress->finish();
     const bool early = result.ended == Ending::patience || result.ended == Ending::seconds;
-    const std::string outcome = (result.failure.empty() ? format_loss(result.loss) : result.failure) +
+    const std::string outcome = (result.failure.empty() ? "val " + format_loss(result.loss) : result.failure) +
                                 (early ? ", ended by " + std::string(enum_name(result.ended)) + " after " +
                                              format_count(result.steps) + " steps"
                                        : "");
-    log_note((reused ? heading(run) + ", trained before: " : run.config + ", seed " + std::to_string(run.seed) + ": ") +
-             outcome);
+    const std::string line = headings_of(run).front() + (reused ? ", trained before: " : ": ") + outcome;
+    isatty(STDERR_FILENO) != 0 ? log_detail(line) : log_note(line);
   };
   hooks.notice = [](const std::string& line) { log_note(line); };
-  hooks.reading = reading_progress(arguments.output);
+  hooks.reading = reading_progress(output);
   return hooks;
 }
 
@@ -160,7 +193,7 @@ bool compares_runs(const Arguments& arguments) {
   const auto refuse = [](const std::string& option) {
     throw Error(ExitCode::usage, option + " is for trainings, and runs are compared as they are; leave it out");
   };
-  for (const char* option : {"--vary", "--seeds", "--equal", "--tune-rate", "--jobs"})
+  for (const char* option : {"--vary", "--seeds", "--score-on", "--jobs"})
     if (arguments.given(option)) refuse(option);
   for (const Override& setting : arguments.config.overrides()) refuse(setting.flag);
   return true;
@@ -173,10 +206,9 @@ bool climbs_ladder(const Arguments& arguments) {
 
 /// Error usage for more than one.
 ComparisonForm form_of(const Arguments& arguments) {
-  if (arguments.output.json + arguments.csv + arguments.markdown > 1)
-    throw Error(ExitCode::usage, "--json, --csv and --markdown exclude one another; give one");
+  if (arguments.output.json && arguments.markdown)
+    throw Error(ExitCode::usage, "--json and --markdown are both given; give one");
   return arguments.output.json ? ComparisonForm::json
-         : arguments.csv       ? ComparisonForm::csv
          : arguments.markdown  ? ComparisonForm::markdown
                                : ComparisonForm::table;
 }
@@ -192,70 +224,15 @@ void compare_trained(const Arguments& arguments) {
   }
   Comparison comparison = compare_runs(arguments.presets, arguments);
   if (arguments.target > 0) find_target(comparison, arguments.target);
-  if (folder) write_file_atomically(folder->path() / "compare.json", to_json(comparison).dump(2) + "\n");
+  if (folder) write_file_atomically(folder->path() / "compare.json", json_text(to_json(comparison)));
   print_comparison(comparison, form_of(arguments));
   if (arguments.page) write_comparison_page(comparison, folder->path());
   if (folder) log_note("saved in " + folder->path().string());
 }
 
-/// Error usage for what leaves no rate to choose, or no length to choose it at.
-void check_tuning(const Arguments& arguments, const std::vector<ResolvedConfig>& configs) {
-  if (arguments.tune_rate == 0) return;
-  const std::string said = "--tune-rate " + std::to_string(arguments.tune_rate);
-  for (const ResolvedConfig& config : configs)
-    if (config.origin.at("train.learning_rate") == "--vary")
-      throw Error(ExitCode::usage, said +
-                                       " chooses the learning rates, and --vary train.learning_rate gives them; "
-                                       "leave one out");
-  const auto equal = enum_value<Equal>(arguments.equal);
-  if (equal && !known_length(configs.front(), *equal, 1))
-    throw Error(ExitCode::usage, said + " needs to know how long each config trains, and --equal " + arguments.equal +
-                                     " would find that out by training " + configs.front().config.name +
-                                     "; give the length with " +
-                                     (*equal == Equal::seconds ? "--max_seconds" : "--max_iters"));
-}
-
-/// The trainings that rates are chosen by: one seed that no comparison has, in OUT/rates.
-CompareOptions rates_options(const Arguments& arguments, const std::vector<ResolvedConfig>& configs,
-                             const std::filesystem::path& out) {
-  constexpr std::int64_t most_seeds = 1000;
-  CompareOptions options = compare_options(arguments, out / "rates");
-  options.seeds = 1;
-  options.first_seed = configs.front().config.train.seed + most_seeds;
-  options.within_train_split = true;
-  options.target.reset();
-  return options;
-}
-
 [[noreturn]] void stop(ResultsFolder& folder) {
   log_note("stopped; the same command with --out " + shell_quoted(folder.path().native()) + " continues");
   throw Stopped{stopping_signal()};
-}
-
-std::vector<TunedRate> tuned_rates(const Arguments& arguments, const std::vector<ResolvedConfig>& configs,
-                                   ResultsFolder& folder, const CompareHooks& hooks) {
-  CompareOptions options = rates_options(arguments, configs, folder.path());
-  options.start = [&](std::int64_t number) {
-    return std::make_unique<ChildProcess>(job_command(arguments, folder.path(), {}, true, number));
-  };
-  log_note("choosing learning rates: " + std::to_string(arguments.tune_rate) + " trainings of each config");
-  const Comparison candidates = compare(rate_candidates(configs, arguments.tune_rate), options, hooks);
-  if (!candidates.complete) stop(folder);
-  std::vector<TunedRate> rates = choose_rates(configs, arguments.tune_rate, candidates);
-  for (const TunedRate& rate : rates) log_note("learning rate of " + describe(rate));
-  return rates;
-}
-
-/// This process is for one run of a comparison that another one leads.
-void run_only(const Arguments& arguments, std::vector<ResolvedConfig> configs, const CompareHooks& hooks) {
-  CompareOptions options = compare_options(arguments, arguments.out);
-  if (arguments.rates_only) {
-    options = rates_options(arguments, configs, arguments.out);
-    configs = rate_candidates(configs, arguments.tune_rate);
-  }
-  for (std::size_t i = 0; i < std::min(configs.size(), arguments.rate_factors.size()); ++i)
-    scale_rates(configs[i], nlohmann::json::parse(arguments.rate_factors[i]).get<double>());
-  if (!compare_one(std::move(configs), options, arguments.only, hooks)) throw Stopped{stopping_signal()};
 }
 
 /// One of several processes that a launcher has started; rank 0 alone tells and writes.
@@ -284,8 +261,6 @@ void compare_beside_first(const Arguments& arguments, const std::vector<Resolved
 void check_shared(const Arguments& arguments) {
   if (arguments.out.empty())
     throw Error(ExitCode::usage, "a comparison of several processes needs --out DIR, a folder that all of them see");
-  if (arguments.tune_rate > 0)
-    throw Error(ExitCode::usage, "--tune-rate is not shared by several processes; start one, with --jobs");
 }
 
 void run_compare(const Arguments& arguments) {
@@ -296,28 +271,28 @@ void run_compare(const Arguments& arguments) {
   if (silence && compares_runs(arguments)) return;
   if (compares_runs(arguments)) return compare_trained(arguments);
   std::vector<ResolvedConfig> configs = configs_of(arguments);
-  check_tuning(arguments, configs);
   std::shared_ptr<ProgressPrinter> progress;
-  const CompareHooks hooks = hooks_for(arguments, progress);
-  if (arguments.only > 0) return run_only(arguments, std::move(configs), hooks);
+  const CompareHooks hooks = hooks_for(arguments, configs.size(), progress);
+  if (arguments.only > 0) {
+    if (compare_one(configs, compare_options(arguments, arguments.out), arguments.only, hooks)) return;
+    throw Stopped{stopping_signal()};
+  }
   if (launched) check_shared(arguments);
   if (silence) return compare_beside_first(arguments, configs, *launched, *silence);
   ResultsFolder folder(arguments.out, "compare", /*goes_on=*/true);
   refuse_foreign_results(folder.path());
-  std::vector<TunedRate> rates;
-  if (arguments.tune_rate > 0) rates = tuned_rates(arguments, configs, folder, hooks);
-  for (std::size_t i = 0; i < rates.size(); ++i) scale_rates(configs[i], rates[i].factor);
+  log_note(runs_text(configs.size(), arguments.seeds) + " in " + folder.path().string());
   CompareOptions options = compare_options(arguments, folder.path());
-  options.rates = rates;
   options.start = [&](std::int64_t number) {
-    return std::make_unique<ChildProcess>(job_command(arguments, folder.path(), rates, false, number));
+    return std::make_unique<ChildProcess>(job_command(arguments, folder.path(), number));
   };
   const Comparison comparison = compare(configs, options, hooks);
   if (progress) progress->finish();
   if (!comparison.complete) stop(folder);
   std::optional<LadderReport> report;
   if (climbs_ladder(arguments)) {
-    const Corpus corpus = load_common_text(configs, folder.path(), reading_progress(arguments.output));
+    Corpus corpus = load_common_text(configs, folder.path(), reading_progress(arguments.output));
+    if (options.within_train_split) corpus = train_split_of(corpus);
     report = ladder_report(comparison, corpus, configs.front().config.model.block_size);
   }
   print_comparison(comparison, form_of(arguments), report);
@@ -342,26 +317,21 @@ void add_compare(Options& options) {
       .value_name("KEY=V,V");
   options.add("--seeds", arguments->seeds, "seeds per config: train.seed, train.seed + 1, …").range(1, 1000);
   options
-      .add("--equal", arguments->equal,
-           "give every config as many updates, tokens or seconds as the first one (default: each has its own length)")
-      .one_of({"updates", "tokens", "seconds"});
-  options
-      .add("--tune-rate", arguments->tune_rate,
-           "first choose each config's learning rate among so many, a factor of 2 apart, with another seed on a part "
-           "of the train split")
-      .range(2, 15)
-      .default_text("none: each keeps its own");
+      .add("--score-on", arguments->score_on,
+           "train: train on the first part of the train split and score on its last, so that what you choose by the "
+           "losses is not chosen by the validation split")
+      .one_of({"val", "train"});
   options
       .add("--jobs", arguments->jobs,
            "runs to train at once, sharing the threads; their times are marked, since they share the machine")
       .range(1, 4096);
   options.add("--only", arguments->only, "train only this run, counted from 1").positive().hidden();
-  options.flag("--rates-only", arguments->rates_only, "train one of the runs that rates are chosen by").hidden();
-  options.add("--rate-factors", arguments->rate_factors, "of each config's learning rates").hidden();
   options.add("--target", arguments->target, "also print after how many updates and seconds each config had this loss")
       .positive()
       .default_text("none");
-  options.flag("--csv", arguments->csv, "print a row for each seed, with all figures, as CSV");
+  options.gone("--equal", "give all configs one length: --max_iters or --max_seconds");
+  options.gone("--tune-rate", "use --vary train.learning_rate=…,… --score-on train");
+  options.gone("--csv", "use --json");
   options.flag("--markdown", arguments->markdown, "print the table as Markdown");
   options.flag("--page", arguments->page, "write compare.html too: a web page of each config's best run");
   options.add("--out", arguments->out,

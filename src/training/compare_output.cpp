@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -14,8 +16,10 @@
 #include "cli/run_page.h"
 #include "experiment/compare/comparison_report.h"
 #include "experiment/compare/target.h"
+#include "experiment/compare/verdict.h"
 #include "page/page.h"
 #include "report/log.h"
+#include "report/wrap.h"
 
 namespace chargpt {
 namespace {
@@ -48,29 +52,32 @@ nlohmann::ordered_json json_of(const Comparison& comparison, const std::optional
   return json;
 }
 
-/// Of each config the run with the lowest loss, best config first.
-std::vector<std::filesystem::path> best_runs(const Comparison& comparison) {
+/// Of each config one run, best config first, all with the same seed: the one with which the best config is best.
+std::vector<std::filesystem::path> runs_of_one_seed(const Comparison& comparison) {
+  const auto loss = [](const SeedRun& run) {
+    return run.failure.empty() ? run.loss : std::numeric_limits<double>::infinity();
+  };
+  const std::vector<SeedRun>& best = comparison.results.front().runs.seeds;
+  const auto number = std::ranges::min_element(best, {}, loss) - best.begin();
   std::vector<std::filesystem::path> runs;
-  for (const ConfigResult& result : comparison.results) {
-    const SeedRun* best = nullptr;
-    for (const SeedRun& run : result.runs.seeds)
-      if (run.failure.empty() && (best == nullptr || run.loss < best->loss)) best = &run;
-    if (best != nullptr) runs.push_back(best->run);
-  }
+  for (const ConfigResult& result : comparison.results)
+    if (const SeedRun& run = result.runs.seeds[static_cast<std::size_t>(number)]; run.failure.empty())
+      runs.push_back(run.run);
   return runs;
 }
 
 /// A model that is too large for a page is left out.
-std::string page_of(const std::vector<std::filesystem::path>& runs) {
+std::string page_of(const Comparison& comparison, const std::vector<std::filesystem::path>& runs) {
   PageModel model;
   model.run = runs.front().string();
+  const nlohmann::ordered_json json = to_json(comparison);
   try {
-    return page_of_runs(runs, model);
+    return page_of_runs(runs, model, &json);
   } catch (const Error& error) {
     if (error.code() != ExitCode::usage) throw;
     log_note("the page has no model: " + std::string(error.what()));
   }
-  return page_of_runs(runs, std::nullopt);
+  return page_of_runs(runs, std::nullopt, &json);
 }
 
 }  // namespace
@@ -81,28 +88,30 @@ LadderReport ladder_report(const Comparison& comparison, const Corpus& corpus, s
 
 void print_comparison(const Comparison& comparison, ComparisonForm form, const std::optional<LadderReport>& ladder) {
   const bool markdown = form == ComparisonForm::markdown;
+  const std::string sentence = verdict(comparison);
   if (form == ComparisonForm::json)
     print_json(json_of(comparison, ladder));
-  else if (form == ComparisonForm::csv)
-    print_text(to_csv(comparison));
   else if (ladder)
     print(to_table(ladder->rungs, ladder->counted), markdown);
   else
     print(to_table(comparison, /*narrow=*/markdown || is_narrow()), markdown);
-  if (comparison.target && (form == ComparisonForm::table || markdown)) {
+  if (form != ComparisonForm::json && !ladder && !sentence.empty())
+    print_text("\n" + wrapped(sentence, 0, terminal_columns(STDOUT_FILENO)));
+  if (comparison.target && form != ComparisonForm::json) {
     print_text("\n");
     print(target_table(comparison), markdown);
   }
-  for (const std::string& remark : ladder ? remarks(ladder->rungs) : remarks(comparison)) log_note(remark);
   if (ladder)
-    for (const std::string& remark : run_remarks(comparison)) log_note(remark);
+    for (const std::string& remark : remarks(ladder->rungs)) log_note(remark);
+  for (const std::string& note : table_notes(comparison)) log_note(note);
+  for (const std::string& remark : ladder ? run_remarks(comparison) : remarks(comparison)) log_detail(remark);
 }
 
 void write_comparison_page(const Comparison& comparison, const std::filesystem::path& out) {
-  const std::vector<std::filesystem::path> runs = best_runs(comparison);
+  const std::vector<std::filesystem::path> runs = runs_of_one_seed(comparison);
   if (runs.empty()) return log_note("no page: every run failed");
   const std::filesystem::path file = out / "compare.html";
-  write_page(file, page_of(runs));
+  write_page(file, page_of(comparison, runs));
   log_note("wrote " + printable_path(file) + ": open it in a browser");
 }
 

@@ -1,4 +1,4 @@
-// How a comparison is shown: as a table, JSON, CSV, Markdown, a web page.
+// How a comparison is shown: as a table, JSON, Markdown, a web page.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace chargpt {
 
-enum class ComparisonForm { table, json, csv, markdown };
+enum class ComparisonForm { table, json, markdown };
 
 /// What `compare ladder` shows in place of the ranks.
 struct LadderReport {
@@ -28,8 +28,8 @@ LadderReport ladder_report(const Comparison& comparison, const Corpus& corpus, s
 void print_comparison(const Comparison& comparison, ComparisonForm form,
                       const std::optional<LadderReport>& ladder = {});
 
-/// OUT/compare.html: a page of each config's run of the lowest loss, and the model of the best. One that is too large
-/// for a page is left out, with a note. Errors: busy where something else has that name; io.
+/// OUT/compare.html: ranking and verdict, a run of each config with the same seed, and the model of the best. One that
+/// is too large for a page is left out, with a note. Errors: busy where something else has that name; io.
 void write_comparison_page(const Comparison& comparison, const std::filesystem::path& out);
 
 }  // namespace chargpt

@@ -42,8 +42,8 @@ nlohmann::ordered_json findings(std::int64_t threads) {
   if (threads > static_cast<std::int64_t>(std::thread::hardware_concurrency()))
     advice.push_back("more threads than processors make training slower: leave --threads out");
   if (const char* const slower = slower_for_lack_of(); slower != nullptr) advice.push_back(slower);
-  if (free_memory() < (std::int64_t{1} << 30))
-    advice.push_back("under 1 GB of memory is free: close other programs, or lower train.batch_size");
+  if (available_memory() < (std::int64_t{1} << 30))
+    advice.push_back("less than 1 GB of memory is available: close other programs, or lower train.batch_size");
   return advice;
 }
 
@@ -64,7 +64,7 @@ void run_doctor(const Arguments& arguments) {
                                        {"kernels", cpu::kernels().name},
                                        {"bfloat16", cpu::bf16_kernels() != nullptr},
                                        {"memory", physical_memory()},
-                                       {"memory_free", free_memory()},
+                                       {"memory_free", available_memory()},
                                        {"disk_free", free_disk_bytes()},
                                        {"advice", findings(threads)}};
   if (arguments.output.json) {
@@ -73,10 +73,12 @@ void run_doctor(const Arguments& arguments) {
   }
   std::printf("%skernels %s, %s bfloat16\n", version_text().c_str(), cpu::kernels().name,
               cpu::bf16_kernels() != nullptr ? "with" : "without");
-  std::printf("device %s (auto takes a CUDA device where LibTorch finds one)\n%lld threads on %u processors\n",
-              chosen.c_str(), static_cast<long long>(threads), std::thread::hardware_concurrency());
+  std::printf(
+      "device %s (auto takes a CUDA device where LibTorch finds one; GPU support is untested)\n%lld threads on %u "
+      "processors\n",
+      chosen.c_str(), static_cast<long long>(threads), std::thread::hardware_concurrency());
   std::printf("memory %s, free %s; disk free here %s\n", format_bytes(physical_memory()).c_str(),
-              format_bytes(free_memory()).c_str(), format_bytes(free_disk_bytes()).c_str());
+              format_bytes(available_memory()).c_str(), format_bytes(free_disk_bytes()).c_str());
   for (const auto& line : json["advice"]) std::printf("advice: %s\n", line.get<std::string>().c_str());
   if (json["advice"].empty()) std::printf("no problems found\n");
 }

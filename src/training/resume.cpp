@@ -228,9 +228,9 @@ void add_resume(Options& options) {
       "RUN-branch-N, and leaves RUN as it is");
   options.add("--run", arguments->new_run, "begin a new run in this folder instead of going on in RUN");
   add_training_arguments(options, *arguments);
-  options.find("--device").help("auto (the run's, if available), cpu, cuda or cuda:N");
+  options.find("--device").help("auto (the run's, if available), cpu, cuda or cuda:N (GPU support is untested)");
   options.find("--threads").help("CPU threads; 0: as many as the run had, if the machine has them");
-  options.find("--engine").help("auto (the run's), autograd, cpu or cuda");
+  options.find("--engine").help("auto (the run's), autograd or cpu");
   arguments->config.help_shows(options, run, "", config_of_run);
   on_parsed(options, arguments, run_resume);
 }

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "baseline/split_check.h"
 #include "cli/loaded_run.h"
 #include "cli/print_json.h"
 #include "cli/run_text.h"
@@ -64,11 +65,13 @@ nlohmann::ordered_json to_json(const PlanEvent& plan) {
 }
 
 void print_plan(const Arguments& arguments, const ResolvedConfig& config, Corpus corpus, const Together& together) {
+  const std::string split = split_notice(corpus, check_split(corpus));
   TrainerOptions options = trainer_options(arguments, {}, together);
   options.closing = work_after_a_run(config.config, corpus);
   Trainer trainer(config, std::move(corpus), options);
   if (!arguments.init_from.empty()) start_from(trainer, arguments);
-  const PlanEvent plan = trainer.plan(/*measure=*/true);
+  PlanEvent plan = trainer.plan(/*measure=*/true);
+  if (!split.empty()) plan.notices.push_back(split);
   together.ranks().finish();
   tell(together.notice(config.config));
   for (const std::string& notice : plan.notices) log_note(notice);
@@ -106,6 +109,7 @@ void train(const Arguments& arguments, Together& together) {
   if (arguments.dry_run) return print_plan(arguments, config, std::move(corpus), together);
   if (!together.first()) return train_with_first(arguments, config, std::move(corpus), together);
 
+  tell(split_notice(corpus, check_split(corpus)));
   NewRun run(arguments.run, config.config.name, arguments.overwrite);
   TrainerOptions options = trainer_options(arguments, run.path(), together);
   options.closing = work_after_a_run(config.config, corpus);

@@ -13,7 +13,6 @@
 #include "report/format.h"
 #include "report/log.h"
 #include "report/progress.h"
-#include "text/id_cache.h"
 #include "training/listeners.h"
 #include "training/result.h"
 
@@ -30,7 +29,7 @@ std::string resume_command(const RunState& state, const std::filesystem::path& r
 }  // namespace
 
 void add_training_arguments(Options& options, TrainingArguments& arguments) {
-  options.add("--engine", arguments.engine, "auto, autograd, cpu or cuda");
+  options.add("--engine", arguments.engine, "auto, autograd or cpu");
   options
       .add("--rank-timeout", arguments.rank_timeout,
            "of several processes (mpirun, srun): seconds to wait for one that hangs before all end")
@@ -41,8 +40,7 @@ void add_training_arguments(Options& options, TrainingArguments& arguments) {
 }
 
 Corpus load_training_corpus(const ResolvedConfig& config, const OutputArguments& output) {
-  Corpus corpus =
-      load_corpus(config.config.data, id_cache_folder(), std::nullopt, most_bytes_in_memory, reading_progress(output));
+  Corpus corpus = load_corpus(config.config.data, std::nullopt, reading_progress(output));
   log_notices(corpus);
   return corpus;
 }

@@ -8,12 +8,17 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
 #include "base/files.h"
+#include "base/quote.h"
 #include "cli/failure.h"
+#include "cli/process.h"
 #include "cli/run_text.h"
 #include "cli/signals.h"
+#include "report/json_text.h"
 #include "report/log.h"
 #include "run/run_folder.h"
+#include "run/run_lock.h"
 #include "training/commands.h"
 #include "training/together.h"
 #include "training/training.h"
@@ -27,8 +32,37 @@ struct Arguments : TrainingArguments {
   double minutes = 10, memory = 0;
 };
 
+/// Two searches in one folder would each replace what the other found. Its file goes with it: a search that is stopped
+/// leaves an empty folder, which is removed.
+class ResultsLock {
+ public:
+  explicit ResultsLock(const std::filesystem::path& folder) : file_(folder / ".lock"), lock_(taken(folder)) {}
+  ~ResultsLock() {
+    std::error_code ignored;
+    std::filesystem::remove(file_, ignored);
+  }
+  ResultsLock(const ResultsLock&) = delete;
+  ResultsLock& operator=(const ResultsLock&) = delete;
+
+ private:
+  static RunLock taken(const std::filesystem::path& folder) try { return RunLock(folder); } catch (const Error& error) {
+    if (error.code() != ExitCode::busy) throw;
+    throw Error(ExitCode::busy, "another tune is writing to " + printable_path(folder) +
+                                    "; wait for it, stop it, or choose another folder with --out DIR");
+  }
+
+  const std::filesystem::path file_;
+  const RunLock lock_;
+};
+
+/// With every option that decides what is searched.
 std::string command_of(const Arguments& arguments) {
-  return "chargpt tune " + shell_quoted(arguments.preset) + " --minutes " + nlohmann::json(arguments.minutes).dump();
+  std::string command =
+      "chargpt tune " + shell_quoted(arguments.preset) + " --minutes " + nlohmann::json(arguments.minutes).dump();
+  if (arguments.memory > 0) command += " --memory " + nlohmann::json(arguments.memory).dump();
+  if (arguments.engine != "auto") command += " --engine " + shell_quoted(arguments.engine);
+  for (const std::string& word : as_arguments(arguments.config.overrides())) command += " " + shell_quoted(word);
+  return command;
 }
 
 TuneOptions tune_options(const Arguments& arguments, const Together& together) {
@@ -56,6 +90,7 @@ void search(const Arguments& arguments, Together& together) {
     return;
   }
   ResultsFolder folder(arguments.out, "tune");
+  const ResultsLock lock(folder.path());
   const Tuning tuning = tune(config, corpus, tune_options(arguments, together));
   together.ranks().finish();
   if (!tuning.complete) {
@@ -65,7 +100,7 @@ void search(const Arguments& arguments, Together& together) {
   const nlohmann::ordered_json json = to_json(tuning);
   const std::filesystem::path& out = folder.path();
   write_file_atomically(out / "tuned.json", tuned_text(tuning, command_of(arguments)));
-  write_file_atomically(out / "tune.json", json.dump(2) + "\n");
+  write_file_atomically(out / "tune.json", json_text(json));
   if (arguments.output.json)
     print_json(json);
   else {

@@ -69,6 +69,13 @@ TEST_CASE("what is given of a child's environment takes the place of the parent'
   CHECK(child.kept_output() == "kept CHARGPT_TEST=child\n");
 }
 
+TEST_CASE("a child is waited for where SIGCHLD was ignored, as a supervisor may leave it") {
+  std::signal(SIGCHLD, SIG_IGN);
+  ChildProcess child(shell("exit 3"));
+  CHECK(child.wait() == 3);
+  CHECK(std::signal(SIGCHLD, SIG_DFL) == SIG_DFL);
+}
+
 TEST_CASE("a program that is not there is an error that names it") {
   try {
     ChildProcess child({"/no/such/program"});

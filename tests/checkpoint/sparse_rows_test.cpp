@@ -49,6 +49,20 @@ std::string refusal(const Written& written) {
 
 }  // namespace
 
+TEST_CASE("a weight that is NaN or infinite is named with its place") {
+  std::vector<float> weights(20, 1.0F);
+  weights[3] = std::numeric_limits<float>::max();
+  weights[4] = std::numeric_limits<float>::denorm_min();
+  expect_finite(weights, "m", "x");
+  expect_finite({}, "m", "x");
+  weights[19] = -std::numeric_limits<float>::infinity();
+  const auto refusal = [&] { return failure_of([&] { expect_finite(weights, "m", "x"); }); };
+  CHECK(refusal().code() == ExitCode::diverged);
+  CHECK(std::string(refusal().what()).starts_with("m: tensor x holds infinity at place 19, so "));
+  weights[7] = std::numeric_limits<float>::quiet_NaN();
+  CHECK(std::string(refusal().what()).starts_with("m: tensor x holds NaN at place 7, so "));
+}
+
 TEST_CASE("rows with any bit set are found, a negative zero and the last byte too") {
   const std::vector<float> table{0, 0, 0, 1, 0, 0, -0.0F, 0};
   CHECK(nonzero_rows(bytes_of(table), 8) == std::vector<std::int64_t>{1, 3});

@@ -30,6 +30,8 @@ class Browser:
         if dark:
             arguments.append("--blink-settings=preferredColorScheme=0")
         options = {"args": arguments, "binary": BROWSER}
+        if width < 500:  # no window of a desktop is as narrow as a phone
+            options["mobileEmulation"] = {"deviceMetrics": {"width": width, "height": height, "pixelRatio": 1, "touch": True}}
         wanted = {"capabilities": {"alwaysMatch": {"goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}}}
         for _ in range(100):
             try:

@@ -77,6 +77,27 @@ TEST_CASE("a repeated option takes one value each time, as it stands") {
   CHECK(declared.configs == std::vector<std::string>{"a"});
 }
 
+TEST_CASE("an option that takes words has all up to the next option, once more each time it is given") {
+  const auto texts_of = [](const std::vector<std::string>& arguments, const std::string& expected_config) {
+    Options options("train");
+    std::string config;
+    bool quiet = false;
+    std::vector<std::string> texts;
+    options.add("CONFIG", config, "");
+    options.flag("--quiet", quiet, "");
+    options.add("--text", texts, "").takes_words();
+    options.parse(arguments);
+    CHECK(config == expected_config);
+    return texts;
+  };
+  using Texts = std::vector<std::string>;
+  CHECK(texts_of({"default", "--text", "a.txt", "[b,c]", "-", "--quiet"}, "default") == Texts{"a.txt", "[b,c]", "-"});
+  CHECK(texts_of({"--text", "a", "--quiet", "default"}, "default") == Texts{"a"});
+  CHECK(texts_of({"--text", "a", "b", "--text", "b", "--quiet"}, "") == Texts{"a", "b", "b"});
+  CHECK(texts_of({"--text=a", "default", "--text=b"}, "default") == Texts{"a", "b"});
+  CHECK(texts_of({"--text", "a", "b", "--", "default"}, "default") == Texts{"a", "b"});
+}
+
 TEST_CASE("an empty value after = is the value") {
   Declared declared;
   REQUIRE(declared.options.parse({"r", "--text=", "--quiet"}));

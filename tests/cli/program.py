@@ -6,6 +6,7 @@ import os
 import pathlib
 import pty
 import shutil
+import signal
 import struct
 import subprocess
 import tempfile
@@ -42,6 +43,10 @@ def command(*arguments):
     """The program's command line."""
     engine = ["--engine", ENGINE] if ENGINE and arguments and arguments[0] in ("train", "resume") and "--engine" not in arguments else []
     return [PROGRAM, *map(str, arguments), *engine]
+
+
+# Whoever starts the tests in the background has SIGINT ignored, which the programs under test would inherit.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class Outcome:

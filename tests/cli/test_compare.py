@@ -1,12 +1,10 @@
-"""compare: the grid of --vary, equal lengths, runs that were trained before, the ladder, and how each is printed."""
+"""compare: the grid of --vary, runs that were trained before, the ladder, and how each is printed."""
 
-import csv
 import fcntl
-import io
 import json
 import os
 import pty
-import shutil
+import re
 import struct
 import subprocess
 import termios
@@ -70,39 +68,22 @@ class VaryTest(CompareTest):
         self.assertEqual(list(self.folder.iterdir()), [])
 
 
-class EqualTest(CompareTest):
-    def updates(self, equal, *arguments):
-        report = self.compare("ladder/bigram", "--vary", "block_size=8,16,32", "--equal", equal, "--out", "out", *arguments)
-        self.assertTrue(any(remark.startswith(f"equal {equal}: every config ") for remark in report["remarks"]), report["remarks"])
-        return {row["config"].split("=")[1]: row["seeds"][0]["updates"] for row in report["results"]}
+class ScoreOnTest(CompareTest):
+    def test_within_the_train_split_the_validation_split_is_not_looked_at(self):
+        command = ["ladder/bigram", "--vary", "learning_rate=1e-3,1e-1", "--score-on", "train"]
+        alone = self.compare(*command, "--out", "out")
+        self.assertEqual(alone["split"], "train")
+        self.assertLess(alone["tokens"], self.compare(*command[:-2])["tokens"])  # a tenth of nine tenths
+        self.assertTrue(any("the validation split is unused" in remark for remark in alone["remarks"]))
+        at_once = self.compare(*command, "--out", "at-once", "--jobs", "2")
+        self.assertEqual([row["mean"] for row in at_once["results"]], [row["mean"] for row in alone["results"]])
 
-    def test_every_config_sees_as_many_tokens_as_the_first(self):
-        self.assertEqual(self.updates("tokens"), {"8": 12, "16": 6, "32": 3})
-        self.assertEqual(self.updates("tokens", "--jobs", "2"), {"8": 12, "16": 6, "32": 3})
-
-    def test_another_word_is_refused(self):
-        self.assertIn("--equal", self.fail_with(2, "compare", "ladder/bigram", "--equal", "steps"))
-
-
-class TuneRateTest(CompareTest):
-    def test_each_config_gets_a_rate_of_its_own_whatever_breaks_off_or_runs_at_once(self):
-        command = ["ladder/bigram", "ladder/attention", "--tune-rate", "3", "--learning_rate", "1e-3"]
-        report = self.compare(*command, "--out", "out")
-        rates = {row["config"]: row["learning_rate"] for row in report["tuned_rates"]}
-        self.assertEqual(rates, {"ladder/bigram": 0.002, "ladder/attention": 0.002})  # so short a training wants the highest
-        self.assertTrue(any("ladder/bigram: 0.002 (x 2), the highest tried" in remark for remark in report["remarks"]))
-        for run in ("ladder-bigram-seed1337", "rates/ladder-bigram-rates-x2-seed2337"):
-            self.assertEqual(json.loads((self.folder / "out" / run / "config.json").read_text())["train"]["learning_rate"], 0.002)
-        shutil.rmtree(self.folder / "out/ladder-bigram-seed1337")  # as if broken off after the rates were chosen
-        shutil.rmtree(self.folder / "out/rates/ladder-attention-rates-x1-seed2337")
-        again = self.compare(*command, "--out", "out", "--jobs", "2")
-        self.assertEqual([row["mean"] for row in again["results"]], [row["mean"] for row in report["results"]])
-        self.assertEqual(again["tuned_rates"], report["tuned_rates"])
-
-    def test_what_leaves_nothing_to_choose_is_refused(self):
-        for words, line in ((["--equal", "seconds"], "--tune-rate 3 needs to know how long each config trains"),
-                            (["--vary", "learning_rate=1e-3,1e-2"], "--tune-rate 3 chooses the learning rates, and --vary train.learning_rate gives them")):
-            self.assertIn(line, self.fail_with(2, "compare", "ladder/bigram", "--tune-rate", "3", *words, *TINY))
+    def test_options_that_are_gone_name_what_to_use(self):
+        for words, line in ((["--equal", "tokens"], "--equal is gone; give all configs one length: --max_iters or --max_seconds"),
+                            (["--tune-rate=3"], "--tune-rate is gone; use --vary train.learning_rate=…,… --score-on train"),
+                            (["--tune_rate", "3"], "--tune_rate is gone; use --vary train.learning_rate=…,… --score-on train"),
+                            (["--csv"], "--csv is gone; use --json")):
+            self.assertEqual(self.fail_with(2, "compare", "ladder/bigram", *words), line)
 
 
 class RunsTest(CompareTest):
@@ -119,16 +100,16 @@ class RunsTest(CompareTest):
         for row in outcome.json["results"]:
             figures = self.succeed("eval", row["config"], "--json").json
             self.assertEqual((row["mean"], row["seeds"][0]["step"]), (figures["loss"], figures["checkpoint"]["step"]))
-            self.assertEqual(row["ci95"], figures["ci95"])
+            self.assertIsNone(row["ci95"])  # one seed
             self.assertEqual(row["seeds"][0]["scored"], "best")
         self.assertEqual(sorted(self.folder.rglob("*")), before)
-        self.assertIn("each run is scored at its best checkpoint", outcome.err)
+        self.assertTrue(any(remark.startswith("each run is scored at its best checkpoint") for remark in outcome.json["remarks"]))
 
     def test_runs_that_differ_in_the_seed_are_seeds_of_one_config(self):
         results = self.succeed("compare", "a1", "a2", "--json", "--out", "out").json["results"]
         self.assertEqual([[seed["seed"] for seed in row["seeds"]] for row in results], [[1, 2]])
         self.assertEqual(results[0]["config"], "ladder/bigram")
-        self.assertLess(results[0]["this_text"]["ci95"][0], results[0]["mean"])
+        self.assertLess(results[0]["ci95"][0], results[0]["mean"])
         self.assertTrue((self.folder / "out/compare.json").exists())
 
     def test_what_does_not_compare_is_refused_in_one_line(self):
@@ -150,25 +131,31 @@ class RunsTest(CompareTest):
         self.succeed("compare", "a1", "b1", "--page", "--out", "out")
         page = (self.folder / "out/compare.html").read_text()
         self.assertTrue(page.startswith("<!DOCTYPE html>"))
-        self.assertIn("chargpt: 2 runs", page)
+        self.assertIn("chargpt: 2 configs compared", page)
+        data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S).group(1))
+        self.assertEqual([row["rank"] for row in data["comparison"]["results"]], [1, 2])
+        self.assertNotIn("run", data["comparison"]["results"][0]["seeds"][0])
 
 
 class FormsTest(CompareTest):
-    def test_csv_has_every_figure_of_every_seed_and_markdown_the_table(self):
-        command = ["ladder/bigram", "ladder/average", "--seeds", "2", "--out", "out"]
-        report = self.compare(*command)
-        rows = list(csv.DictReader(io.StringIO(self.succeed("compare", *command, *TINY, "--csv").out)))
-        seeds = [(result, seed) for result in report["results"] for seed in result["seeds"]]
-        self.assertEqual(len(rows), len(seeds))
-        for row, (result, seed) in zip(rows, seeds):
-            self.assertEqual((row["config"], float(row["loss"]), int(row["seed"])), (result["config"], seed["loss"], seed["seed"]))
-            self.assertEqual([float(row["this_text_low"]), float(row["this_text_high"])], result["this_text"]["ci95"])
-            self.assertEqual((int(row["updates"]), float(row["mean"]), row["leaks"]), (12, result["mean"], str(result.get("leaks", False)).lower()))
-        lines = self.succeed("compare", *command, *TINY, "--markdown").out.splitlines()
-        self.assertEqual(lines[0], "| rank | config | loss | spread | above best, this text | params | seconds |")
+    def test_the_plan_stands_once_and_each_run_leaves_one_line(self):
+        outcome = self.succeed("compare", "ladder/attention", "--vary", "n_head=1,2", "--seeds", "2", *TINY[:-1])
+        for part, times in (("chargpt: 4 runs (2 configs × 2 seeds) in runs/compare-1", 1), ("config  ladder/attention n_head=1, one of 2", 1),
+                            ("length ", 1), (", seed 1337: val ", 2), (", seed 1338: val ", 2)):
+            self.assertEqual(outcome.err.count(part), times, part + "\n" + outcome.err)
+        table, sentence = outcome.out.rstrip("\n").split("\n\n")
+        self.assertEqual(len(table.splitlines()), 3)
+        self.assertRegex(sentence, r"^n_head=. is ahead (in |by )")
+        self.assertNotIn("paired", outcome.err)
+        self.assertIn("paired", self.succeed("compare", "ladder/attention", "--vary", "n_head=1,2", "--seeds", "2", *TINY[:-1], "--verbose").err)
+
+    def test_markdown_is_the_table(self):
+        command = ["ladder/bigram", "ladder/average", "--seeds", "2", "--out", "out", *TINY, "--markdown"]
+        lines = self.succeed("compare", *command).out.splitlines()
+        self.assertEqual(lines[0], "| rank | config | loss | above best | tenths | params | seconds |")
         self.assertEqual(len(lines), 4)
         self.assertTrue(lines[3].startswith("| leaks | ladder/average |"))
-        self.assertIn("exclude one another", self.fail_with(2, "compare", *command, *TINY, "--csv", "--json"))
+        self.assertEqual(self.fail_with(2, "compare", *command, "--json"), "--json and --markdown are both given; give one")
 
     def test_the_first_evaluation_at_the_target_is_told_where_every_seed_reached_it(self):
         command = ["compare", "ladder/bigram", "--vary", "learning_rate=1e-1,1e-5", "--seeds", "2", "--target", "4", "--out", "out", *TINY[:-3],
@@ -183,10 +170,6 @@ class FormsTest(CompareTest):
         lines = self.on_a_terminal(*command).splitlines()
         self.assertRegex(lines[-2], r"^ladder/bigram learning_rate=1e-1 +2 of 2 +[12]0 +[0-9.]+$")
         self.assertRegex(lines[-1], r"^ladder/bigram learning_rate=1e-5 +0 of 2$")
-
-    def test_what_cannot_be_told_apart_is_said_with_the_seeds_that_would_tell(self):
-        outcome = self.succeed("compare", "ladder/attention", "--vary", "n_head=1,2", "--seeds", "2", *TINY[:-1], "--json")
-        self.assertRegex(outcome.err, r"not distinguishable from ladder/attention n_head=. on this text: ladder/attention n_head=. \(0\.0")
 
 
 class LadderTest(CompareTest):

@@ -9,11 +9,15 @@ import subprocess
 import unittest
 
 from browser import Browser, is_there
-from program import SAMPLE_TEXT, ProgramTest
+from program import QUICK, SAMPLE_TEXT, ProgramTest
 
 NODE = shutil.which("node") or shutil.which("nodejs")
 MODERN = ["--norm", "rmsnorm", "--position", "rope", "--qk_norm", "true", "--activation", "relu2", "--tie_weights", "false"]
 SMALL = ["--n_layer", "2", "--n_head", "2", "--n_embd", "16", "--block_size", "12", "--dropout", "0"]
+
+
+# The sample that a page opens with is written, and a character of it looked at.
+OPENED = "return chargpt.writings[0].characters.length > 0 && !chargpt.writings[0].running && chargpt.writings[0].chosen >= 0"
 
 
 def skip(test, what):
@@ -103,6 +107,35 @@ class PageModelTest(ProgramTest):
                     self.assertIn(stored, data_of(self.folder / "page.html")["model"]["stored"])
 
 
+class PageArithmeticTest(unittest.TestCase):
+    """Single functions of model.js, where the smallest case shows a slip."""
+
+    def test_half_precision_sampling_and_the_window(self):
+        if NODE is None:
+            return skip(self, "node")
+        script = """
+          const assert = require("assert"), {Reader, softmax, choose, floatOfHalf} = require(process.argv[1]);
+          assert.deepStrictEqual([0, 1, 0x8001, 0x03ff, 0x0400, 0x3c00, 0x7bff].map(floatOfHalf),
+                                 [0, 2 ** -24, -(2 ** -24), 1023 * 2 ** -24, 2 ** -14, 1, 65504]);
+          const pick = (logits, settings, at) => choose(logits, {temperature: 1, topK: 0, topP: 1, ...settings}, () => at);
+          // e^2 / (1 + e^2) = 0.881 at temperature 0.5, 0.731 at 1
+          assert.deepStrictEqual([0.87, 0.89].map((at) => pick([0, 1], {temperature: 0.5}, at)), [1, 0]);
+          assert.deepStrictEqual([0, 0.9999].map((at) => pick([0, 1, 2], {topK: 2}, at)), [2, 1]);
+          const halves = [Math.log(2), 0, 0];  // 0.5, 0.25, 0.25
+          assert.strictEqual(softmax(halves)[0], 0.5);
+          assert.deepStrictEqual([0.5, 0.51].map((topP) => pick(halves, {topP}, 0.9999)), [0, 1]);
+          const kept = (block) => {
+            const reader = new Reader({config: {block_size: block}, slides: false, emptyCache: () => [], step: () => ({})});
+            for (let id = 0; id <= block; ++id) reader.read(id);
+            return [reader.ids.length, reader.position];
+          };
+          assert.deepStrictEqual([31, 32].map(kept), [[31, 31], [17, 17]]);  // below 32 all but the oldest
+        """
+        model = pathlib.Path(__file__).parents[2] / "src/page/browser/model.js"
+        done = subprocess.run([NODE, "-e", script, model], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+
 class PageFileTest(ProgramTest):
     def setUp(self):
         super().setUp()
@@ -169,6 +202,57 @@ class BrowserTest(ProgramTest):
         self.addCleanup(browser.close)
         return browser
 
+    def assert_legible(self, browser):
+        """Nothing wider than the screen, and no word or number of a table in two lines."""
+        self.assertTrue(browser.run("return document.documentElement.scrollWidth <= document.documentElement.clientWidth"))
+        self.assertEqual(browser.run("""
+            const broken = [];
+            for (const cell of document.querySelectorAll("td, th")) {
+              const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+              while (walker.nextNode())
+                for (const word of walker.currentNode.data.matchAll(/\\S+/g)) {
+                  const range = document.createRange();
+                  range.setStart(walker.currentNode, word.index);
+                  range.setEnd(walker.currentNode, word.index + word[0].length);
+                  if (new Set(Array.from(range.getClientRects(), (box) => Math.round(box.top))).size > 1) broken.push(word[0]);
+                }
+            }
+            return broken;"""), [])
+
+    def assert_labels_apart(self, browser):
+        """Labels of the baselines overlap neither one another nor the curves."""
+        self.assertEqual(browser.run("""
+            const svg = document.querySelector("svg"), labels = Array.from(svg.querySelectorAll("text")).filter((one) => / \\d\\.\\d\\d$/.test(one.textContent));
+            const boxes = labels.map((one) => one.getBoundingClientRect());
+            const right = Math.max(...Array.from(svg.querySelectorAll(".curve"), (one) => one.getBoundingClientRect().right));
+            const apart = boxes.every((a, i) => boxes.every((b, j) => i === j || a.bottom <= b.top + 2 || b.bottom <= a.top + 2));
+            const inside = boxes.every((box) => box.right <= svg.getBoundingClientRect().right + 1);
+            return [labels.length, apart, inside, boxes.every((box) => box.left >= right)];"""), [3, True, True, True])
+
+    def test_a_comparison_shows_its_ranking_first_and_breaks_no_word(self):
+        if not is_there():
+            return skip(self, "chromium with chromedriver")
+        self.succeed("compare", "default", "--vary", "learning_rate=1e-3,3e-3", "--seeds", "2", "--max_iters", "20", *QUICK, *SMALL,
+                     "--out", "out", "--page")
+        losses = [[f"{seed['loss']:.4f}" for seed in row["seeds"]] for row in json.loads((self.folder / "out/compare.json").read_text())["results"]]
+        for width in (390, 1280):
+            browser = self.browser(width=width)
+            browser.open(self.folder / "out/compare.html")
+            browser.wait_for(OPENED)
+            self.assertEqual(browser.run("return window.innerWidth"), width)
+            self.assertEqual(browser.run("return document.querySelector('h2').textContent"), "Ranking")
+            self.assertRegex(browser.run("return document.querySelector('.verdict').textContent"), r"^learning_rate=.e-3 (is ahead|and) ")
+            rows = browser.run("return Array.from(document.querySelector('table').rows, (row) => Array.from(row.cells, (cell) => cell.textContent))")
+            self.assertEqual(rows[0][3:5], ["seed 1337", "seed 1338"])
+            self.assertEqual([row[3:5] for row in rows[1:]], losses)
+            self.assert_legible(browser)
+            self.assertEqual(browser.call("POST", "/se/log", {"type": "browser"}), [])
+            self.keep_screen(browser, f"compare-{width}")
+
+    def keep_screen(self, browser, name):
+        if folder := os.environ.get("CHARGPT_SCREENSHOTS"):
+            browser.screenshot(pathlib.Path(folder, name + ".png"))
+
     def test_a_page_opens_from_disk_and_writes_what_the_program_writes(self):
         if not is_there():
             return skip(self, "chromium with chromedriver")
@@ -177,6 +261,10 @@ class BrowserTest(ProgramTest):
         greedy = self.succeed("sample", "run", "--prompt", "The sea", "--greedy", "--tokens", "80", "--json").json["text"]
         browser = self.browser()
         browser.open(self.folder / "run/page.html")
+        browser.wait_for(OPENED)  # a coloured sample, and what was expected at one of its characters
+        self.assertGreater(len(browser.run("return chargpt.writings[0].prompt.value")), 3)
+        self.assertGreater(browser.run("return document.querySelectorAll('.text span[style*=background]').length"), 50)
+        self.assertEqual(browser.run("return document.querySelectorAll('.bars .bar').length"), 10)
         for selector, text in (("textarea", "The sea"), ("label:nth-of-type(1) input", "0")):
             place = browser.element(selector)
             browser.call("POST", place + "/clear", {})
@@ -188,16 +276,14 @@ class BrowserTest(ProgramTest):
         browser.run("chargpt.writings[0].look(20)")
         self.assertEqual(browser.run("return document.querySelectorAll('.bars .bar').length"), 10)
         self.assertEqual(browser.run("return document.querySelectorAll('svg').length"), 4)
-        self.assertEqual(browser.run("return document.documentElement.scrollWidth <= window.innerWidth"), True)
         self.assertEqual(browser.call("POST", "/se/log", {"type": "browser"}), [])
-        if folder := os.environ.get("CHARGPT_SCREENSHOTS"):
-            for name, width, dark in (("light", 1200, False), ("dark", 1200, True), ("narrow", 390, False)):
-                other = self.browser(width=width, dark=dark)
-                other.open(self.folder / "run/page.html")
-                other.run("chargpt.writings[0].prompt.value = 'The sea'; chargpt.writings[0].write()")
-                other.wait_for("return chargpt.writings[0].characters.length > 0 && !chargpt.writings[0].running")
-                other.run("chargpt.writings[0].look(40)")
-                other.screenshot(pathlib.Path(folder, name + ".png"))
+        for name, width, dark in (("light", 1280, False), ("dark", 1280, True), ("narrow", 390, False)):
+            other = self.browser(width=width, dark=dark)
+            other.open(self.folder / "run/page.html")
+            other.wait_for(OPENED)
+            self.assert_legible(other)
+            self.assert_labels_apart(other)
+            self.keep_screen(other, name)
 
 
 if __name__ == "__main__":

@@ -123,7 +123,8 @@ TEST_CASE("a config that is not there is named, with the nearest preset") {
   folder.write("texts/a.txt", "a");
   CHECK(failure_of([&] { load_config(folder / "texts"); }) ==
         Failure{ExitCode::usage, (folder / "texts").string() +
-                                     " is a folder, not a config; give texts with --text FILE, once per file"});
+                                     " is a folder, not a config; to train on the texts in it: chargpt train --text " +
+                                     (folder / "texts").string()});
   const std::string huge = folder.write("huge.json", std::string((1 << 20) + 1, ' '));
   CHECK(failure_of([&] { load_config(huge); }) ==
         Failure{ExitCode::data, huge + " is larger than 1048576 bytes, the limit here"});
@@ -312,7 +313,7 @@ TEST_CASE("a text, an archive or weights in place of a config are called what th
   };
   const std::string text = folder / "my.txt";
   CHECK(complaint("my.txt", std::string(2 << 20, 'a')) ==
-        " is not a config (it does not begin with {); to train on that text, give --text " + text);
+        " is a text, not a config (it does not begin with {); to train on it: chargpt train --text " + text);
   CHECK(complaint("my.zip", "PK\3\4abc") ==
         " is a ZIP archive, not a config: unpack it (unzip) and give the text inside; --text FILE takes texts");
   CHECK(complaint("model.safetensors", std::string_view("\x40\0\0\0\0\0\0\0{\"a\":", 13)) ==

@@ -6,6 +6,7 @@
 #include "tiny_model.h"
 
 #include "learner/step.h"
+#include "model/registry.h"
 #include "test.h"
 
 using namespace chargpt;
@@ -44,6 +45,25 @@ TEST_CASE("score() gives each position's, and their mean is the step's loss") {
   const WindowBatch batch = formula_batch(0, 3, 4, 7);
   const torch::Tensor losses = losses_of(*setup.engine, batch);
   CHECK(setup.step(0, {batch}).loss == Approx(losses.mean().item<double>()));
+}
+
+TEST_CASE("ids are read as they are stored: 1, 2 or 4 bytes, without a sign") {
+  const std::vector<std::uint8_t> narrow{0, 1, 6, 3, 200, 255, 2};
+  const std::vector<std::uint16_t> middle{0, 1, 6, 3, 200, 255, 2}, high{40000, 65535, 0};
+  const std::vector<std::uint32_t> wide{0, 1, 6, 3, 200, 255, 2}, high_wide{40000, 65535, 0};
+  const std::vector<std::int64_t> starts{0, 3}, start{0};
+  ModelConfig config;
+  config.n_layer = config.n_head = 1;
+  config.n_embd = 4;
+  config.block_size = 3;
+  const auto model = make_model(config, 65536, 1);
+  ParameterArena arena(*model, {});
+  const auto engine = make_engine("autograd", *model, arena, {});
+  const torch::Tensor expected = losses_of(*engine, {TokenView(wide.data(), 4, 7), starts, 3});
+  CHECK(torch::equal(losses_of(*engine, {TokenView(narrow.data(), 1, 7), starts, 3}), expected));
+  CHECK(torch::equal(losses_of(*engine, {TokenView(middle.data(), 2, 7), starts, 3}), expected));
+  CHECK(torch::equal(losses_of(*engine, {TokenView(high.data(), 2, 3), start, 2}),
+                     losses_of(*engine, {TokenView(high_wide.data(), 4, 3), start, 2})));
 }
 
 TEST_CASE("two micro-batches of 6 are one batch of 12") {

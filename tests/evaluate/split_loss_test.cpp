@@ -142,6 +142,15 @@ TEST_CASE("a sampled loss is the mean over evenly spaced windows") {
   CHECK(sampled_loss(scorer, text.view(), 8, 4) == Approx(sum / 32));
 }
 
+TEST_CASE("places that do not divide by the windows are spread over them") {
+  FakeScorer scorer;
+  const Text text(31);  // 23 places for a window of 8: starts 0, 5, 11, 17
+  double sum = 0;
+  for (const std::int64_t begin : {0, 5, 11, 17})
+    for (std::int64_t i = begin; i < begin + 8; ++i) sum += text.loss(begin, i);
+  CHECK(sampled_loss(scorer, text.view(), 8, 4) == Approx(sum / 32));
+}
+
 TEST_CASE("a sampled loss of more windows than there are places takes each place once") {
   const Text text(12);
   FakeScorer scorer;

@@ -1,13 +1,13 @@
-// Intervals and comparisons: cases with a known answer. How often they hold the truth: coverage_test.cpp.
+// Intervals over seeds and comparisons: cases with a known answer, and how often they are wrong of equal configs.
 #include <cmath>
 #include <limits>
 #include <numbers>
 
 #include "base/error.h"
 #include "base/random.h"
-#include "evaluate/interval.h"
 #include "evaluate/paired.h"
 #include "evaluate/student.h"
+#include "evaluate/tenths.h"
 #include "test.h"
 
 namespace chargpt {
@@ -31,6 +31,48 @@ Losses normal_losses(Normal& normal, int count) {
   Losses losses(static_cast<std::size_t>(count));
   for (float& loss : losses) loss = static_cast<float>(normal());
   return losses;
+}
+
+/// Losses of `configs` that are equal, the first better by `gain`, over `seeds`: what a seed has in common, and each
+/// config's own spread, which grows from 1 to `widest`. One loss a run: the text is the same for all.
+std::vector<std::vector<Losses>> equal_configs(Normal& normal, int configs, int seeds, double widest, double gain) {
+  std::vector<std::vector<Losses>> all(static_cast<std::size_t>(configs));
+  for (int seed = 0; seed < seeds; ++seed) {
+    const double common = 0.5 * normal();
+    for (int i = 0; i < configs; ++i) {
+      const double spread = std::pow(widest, static_cast<double>(i) / std::max(1, configs - 1));
+      all[static_cast<std::size_t>(i)].push_back(
+          {static_cast<float>(common + spread * normal() - (i == 0 ? gain : 0))});
+    }
+  }
+  return all;
+}
+
+/// Whether any config is called better than another, as rank_configs() would: the best against each.
+bool any_claim(const std::vector<std::vector<Losses>>& configs) {
+  const auto best = std::ranges::min_element(
+      configs, {}, [](const std::vector<Losses>& config) { return mean_over_seeds(config).mean; });
+  const auto m = std::ssize(configs);
+  return std::ranges::any_of(configs, [&](const std::vector<Losses>& other) {
+    return &other != &*best && paired_difference(other, *best, m * (m - 1) / 2).ci95->low > 0;
+  });
+}
+
+constexpr int comparisons = 4000;
+
+/// Share of comparisons in which some config is called better.
+double claims(int configs, int seeds, double widest, double gain = 0) {
+  int count = 0;
+  for (int i = 0; i < comparisons; ++i) {
+    Normal normal(static_cast<std::uint64_t>(i));
+    count += static_cast<int>(any_claim(equal_configs(normal, configs, seeds, widest, gain)));
+  }
+  return static_cast<double>(count) / comparisons;
+}
+
+/// Two standard errors of such a share.
+double luck(double share) {
+  return 2 * std::sqrt(share * (1 - share) / comparisons);
 }
 
 }  // namespace
@@ -83,99 +125,38 @@ TEST_CASE("the difference that is shown in 80 of 100 comparisons has the figures
   CHECK(seeds_to_show(1.6819, 1, 1) == 6);
   CHECK(seeds_to_show(100, 1, 1) == 2);
   CHECK_FALSE(seeds_to_show(0.01, 1, 1));
+  CHECK(seeds_to_show(2.2917, 1, 3) == 5);  // of three configs, all pairs of which are looked at
+  CHECK(seeds_to_show(2.2917, 1, 1) == 4);  // SciPy: 4 seeds show 2.1279
 }
 
-TEST_CASE("parts hold every loss once, of as equal a length as there can be") {
-  Losses losses(10'000);
+TEST_CASE("tenths hold every loss once, of as equal a length as there can be") {
+  Losses losses(25);
   for (std::size_t i = 0; i < losses.size(); ++i) losses[i] = static_cast<float>(i);
-  const std::vector<double> parts = part_means(losses);
-  REQUIRE(parts.size() == 4096);
-  CHECK(parts[0] == 0.5);  // 0 and 1
-  CHECK(parts[1] == 2.5);  // 2 and 3
-  CHECK(parts[2] == 5);    // 4 to 6
-  CHECK(parts.back() == 9998);
-  CHECK(part_means(Losses{1, 2, 3}) == std::vector<double>{1, 2, 3});
+  const std::vector<double> tenths = tenths_of(losses);
+  REQUIRE(tenths.size() == 10);
+  CHECK(tenths[0] == 0.5);  // 0 and 1
+  CHECK(tenths[1] == 3);    // 2 to 4
+  CHECK(tenths.back() == 23);
+  CHECK(tenths_of(Losses{1, 2, 3}) == std::vector<double>{1, 2, 3});
+  CHECK(tenths_of({}).empty());
 }
 
-TEST_CASE("the spread of a text's mean has the figures of the reference") {
-  // scripts/reference/intervals.py: the same mixture in NumPy and SciPy, with other code.
-  Losses losses;
-  for (int i = 0; i < 40'000; ++i)
-    losses.push_back(static_cast<float>(i * 7919 % 1000) / 1000 +
-                     0.05f * static_cast<float>(i / 500 * (i / 500) * 7 % 11));
-  const Confidence ci95 = mean_interval(losses);
-  REQUIRE(ci95.interval);
-  CHECK(ci95.interval->low == Approx(0.693412).epsilon(1e-5));
-  CHECK(ci95.interval->high == Approx(0.899338).epsilon(1e-5));
-  const MeanSpread spread(part_means(losses), losses.size());
-  CHECK(spread.p(spread.half_width(0.05)) == Approx(0.05));
-  CHECK(spread.p(spread.half_width(0.001)) == Approx(0.001));
-}
-
-TEST_CASE("a constant loss has an interval of no width") {
-  const Confidence ci95 = mean_interval(Losses(100'000, 1.5f));
-  REQUIRE(ci95.interval);
-  CHECK(ci95.interval->low == 1.5);
-  CHECK(ci95.interval->high == 1.5);
-}
-
-TEST_CASE("the interval of a loss does not go below 0") {
-  Losses losses(10'000, 0.0f);
-  losses[5000] = 1000;
-  REQUIRE(mean_interval(losses).interval);
-  CHECK(mean_interval(losses).interval->low == 0);
-}
-
-TEST_CASE("losses that change slowly have a wider interval than the same ones shuffled") {
-  Normal normal(2);
-  const Losses independent = normal_losses(normal, 100'000);
-  Losses slow;
-  for (int i = 0; i < 1000; ++i) slow.insert(slow.end(), 100, independent[static_cast<std::size_t>(i)]);
-  const auto width = [](const Confidence& ci95) { return ci95.interval->high - ci95.interval->low; };
-  CHECK(width(mean_interval(slow)) > 5 * width(mean_interval(independent)));
-}
-
-TEST_CASE("nothing is said of a text that is too short, or of losses that are not numbers") {
-  CHECK(mean_interval(Losses(9'999, 1.0f)).reason ==
-        "the text is too short: 9999 losses, and 10000 are the fewest that tell");
-  CHECK(mean_interval({}).reason.find(": 0 losses") != std::string::npos);
-  CHECK(mean_interval(Losses(20'000, std::numeric_limits<float>::quiet_NaN())).reason == "a loss is not finite");
-  CHECK(mean_interval(Losses(20'000, std::numeric_limits<float>::infinity())).reason == "a loss is not finite");
-}
-
-TEST_CASE("one seed speaks of these weights only, and not of other seeds") {
-  Normal normal(6);
-  const Losses losses = normal_losses(normal, 20'000);
-  const MeanEstimate estimate = mean_over_seeds(std::vector<Losses>{losses});
-  CHECK(estimate.weights_only);
+TEST_CASE("one seed says nothing of other seeds") {
+  const MeanEstimate estimate = mean_over_seeds(std::vector<Losses>{{1, 2, 3, 6}});
+  CHECK(estimate.mean == 3);
   CHECK_FALSE(estimate.deviation);
-  CHECK_FALSE(estimate.this_text.ci95.interval);
-  CHECK_FALSE(estimate.this_text.p);
-  CHECK(estimate.this_text.ci95.reason == "one seed does not tell how seeds differ");
-  const double half = MeanSpread(part_means(losses), losses.size()).half_width(0.05);
-  CHECK(estimate.more_text.ci95.interval->high == Approx(estimate.mean + half));
+  CHECK_FALSE(estimate.ci95);
+  CHECK_FALSE(estimate.p);
 }
 
-TEST_CASE("on this very text the interval is Student's over seeds") {
+TEST_CASE("the interval is Student's over seeds") {
   const MeanEstimate estimate = mean_over_seeds(std::vector<Losses>{Losses(100, 1), Losses(100, 3)});
   CHECK(estimate.mean == Approx(2));
   CHECK(*estimate.deviation == Approx(std::sqrt(2)));
-  CHECK(estimate.this_text.ci95.interval->low == Approx(2 - 12.706204736));  // standard error 1, one degree of freedom
-  CHECK(estimate.this_text.ci95.interval->high == Approx(2 + 12.706204736));
-  CHECK(*estimate.this_text.p == Approx(0.2951672353));
-  CHECK_FALSE(estimate.weights_only);
-  CHECK_FALSE(estimate.more_text.p);  // 100 characters
-}
-
-TEST_CASE("on more text the seeds' part and the text's part count, each squared") {
-  Normal normal(7);
-  std::vector<Losses> losses(3, normal_losses(normal, 20'000));
-  for (float& loss : losses[1]) loss += 0.03f;
-  for (float& loss : losses[2]) loss -= 0.01f;
-  const MeanEstimate estimate = mean_over_seeds(losses);
-  const auto half = [](const Claim& claim) { return (claim.ci95.interval->high - claim.ci95.interval->low) / 2; };
-  const double text = MeanSpread(part_means(losses[0]), 20'000).half_width(0.05);
-  CHECK(half(estimate.more_text) == Approx(std::hypot(half(estimate.this_text), text)).epsilon(1e-6));
+  CHECK(estimate.ci95->low == Approx(2 - 12.706204736));  // standard error 1, one degree of freedom
+  CHECK(estimate.ci95->high == Approx(2 + 12.706204736));
+  CHECK(*estimate.p == Approx(0.2951672353));
+  CHECK(estimate.tenths == std::vector<double>(10, 2));
 }
 
 TEST_CASE("p is the probability at which the interval just reaches 0, for all pairs together") {
@@ -183,45 +164,56 @@ TEST_CASE("p is the probability at which the interval just reaches 0, for all pa
     Normal normal(4);
     std::vector<Losses> losses;
     for (int seed = 0; seed < 3; ++seed) losses.push_back(normal_losses(normal, 20'000));
-    for (const auto claim : {&MeanEstimate::this_text, &MeanEstimate::more_text}) {
-      const double low = (mean_over_seeds(losses, pairs).*claim).ci95.interval->low;
-      std::vector<Losses> shifted = losses;
-      for (Losses& row : shifted)
-        for (float& loss : row) loss -= static_cast<float>(low);
-      CHECK(*(mean_over_seeds(shifted, pairs).*claim).p == Approx(0.05).epsilon(1e-3));
-    }
+    const double low = mean_over_seeds(losses, pairs).ci95->low;
+    for (Losses& row : losses)
+      for (float& loss : row) loss -= static_cast<float>(low);
+    CHECK(*mean_over_seeds(losses, pairs).p == Approx(0.05).epsilon(1e-3));
   }
 }
 
-TEST_CASE("a difference is paired: what seeds and texts have in common cancels") {
+TEST_CASE("a difference is paired: what seeds have in common cancels, and its tenths say where it holds") {
   Normal normal(5);
   std::vector<Losses> a, b;
   for (int seed = 0; seed < 3; ++seed) {
     Losses losses = normal_losses(normal, 20'000);
     a.push_back(losses);
-    for (float& loss : losses) loss += 0.25f + 0.001f * static_cast<float>(normal());
+    for (std::size_t i = 0; i < losses.size(); ++i)
+      losses[i] += (i < 2'000 ? -0.25f : 0.25f) + 0.001f * static_cast<float>(normal());
     b.push_back(losses);
   }
-  const auto width = [](const Claim& claim) { return claim.ci95.interval->high - claim.ci95.interval->low; };
+  const auto width = [](const MeanEstimate& estimate) { return estimate.ci95->high - estimate.ci95->low; };
   const MeanEstimate difference = paired_difference(a, b);
-  CHECK(difference.mean == Approx(-0.25).margin(0.001));
-  CHECK(width(difference.this_text) < 0.002);
-  CHECK(width(difference.more_text) < 0.002);
-  CHECK(*difference.this_text.p < 1e-4);
-  CHECK(*difference.more_text.p < 1e-4);
-  CHECK(width(mean_over_seeds(a).more_text) > 0.01);
+  CHECK(difference.mean == Approx(-0.2).margin(0.001));
+  CHECK(width(difference) < 0.002);
+  CHECK(width(mean_over_seeds(a)) > 0.01);
+  CHECK(*difference.p < 1e-4);
+  CHECK(difference.tenths[0] == Approx(0.25).margin(0.001));
+  CHECK(difference.tenths[1] == Approx(-0.25).margin(0.001));
   const MeanEstimate reversed = paired_difference(b, a);
   CHECK(reversed.mean == Approx(-difference.mean));
-  CHECK(*reversed.more_text.p == Approx(*difference.more_text.p));
+  CHECK(*reversed.p == Approx(*difference.p));
 }
 
 TEST_CASE("a run compared with itself differs by nothing") {
   const std::vector<Losses> a(2, Losses(20'000, 1.5f));
   const MeanEstimate difference = paired_difference(a, a);
   CHECK(difference.mean == 0);
-  CHECK(*difference.this_text.p == 1);
-  CHECK(*difference.more_text.p == 1);
-  CHECK(difference.more_text.ci95.interval->high == 0);
+  CHECK(*difference.p == 1);
+  CHECK(difference.ci95->high == 0);
+}
+
+TEST_CASE("of equal configs at most one comparison in twenty calls one better") {
+  CHECK(claims(2, 3, 1) < 0.05 + luck(0.05));
+  CHECK(claims(4, 3, 1) < 0.05 + luck(0.05));
+  CHECK(claims(4, 3, 4) < 0.05 + luck(0.05));
+}
+
+TEST_CASE("the difference that 80 of 100 comparisons are said to show is shown by as many") {
+  const double deviation = std::sqrt(2);  // of the difference of two independent runs
+  for (const int seeds : {3, 5}) {
+    const double gain = *shown_difference({.seeds = seeds, .deviation = deviation});
+    CHECK(claims(2, seeds, 1, gain) == Approx(0.8).margin(luck(0.8)));
+  }
 }
 
 TEST_CASE("losses that do not pair are refused") {
@@ -235,9 +227,8 @@ TEST_CASE("losses that do not pair are refused") {
 TEST_CASE("nothing is claimed of losses that are not numbers") {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const MeanEstimate estimate = mean_over_seeds(std::vector<Losses>{Losses(20'000, 1), Losses(20'000, nan)});
-  CHECK_FALSE(estimate.this_text.ci95.interval);
-  CHECK_FALSE(estimate.more_text.ci95.interval);
-  CHECK(estimate.this_text.ci95.reason == "a loss is not finite");
+  CHECK_FALSE(estimate.ci95);
+  CHECK_FALSE(estimate.p);
 }
 
 }  // namespace chargpt

@@ -3,8 +3,10 @@
 
 #include <torch/types.h>
 
+#include <chrono>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -341,44 +343,21 @@ TEST_CASE("one length and one first seed take the place of every config's own") 
   }
   // Equal but for their names: the same weights, the same windows, the same loss.
   CHECK(comparison.results[1].versus_best->mean == 0);
-  CHECK_FALSE(comparison.results[1].versus_best->this_text.p);  // one seed
+  CHECK_FALSE(comparison.results[1].versus_best->p);  // one seed
 }
 
-TEST_CASE("configs get as many tokens as the first, or the seconds that it took, also when started again") {
+TEST_CASE("what configs differ in length is told once, before anything is trained") {
   const TestFolder folder;
   const std::string text = text_file(folder.path(), "text");
   ResolvedConfig wide = config_of("wide", text);
   wide.config.train.batch_size = 8;
-  CompareOptions options = options_for(folder.path() / "tokens", 1);
-  options.equal = Equal::tokens;
-  const Comparison tokens = compare({config_of("first", text), wide}, options);
-  for (const ConfigResult& result : tokens.results)
-    CHECK(result.runs.seeds[0].steps == (result.runs.config == "wide" ? 10 : 20));
-  CHECK(tokens.notes == Names{"equal tokens: every config sees 640, as many as first, to the nearest update"});
-
-  options = options_for(folder.path() / "seconds", 2);
-  options.equal = Equal::seconds;
-  const auto clock = std::make_shared<FakeClock>();
-  options.trainer.clock = clock->look();
-  Record record, again;
+  Record record;
   CompareHooks hooks = record.hooks();
-  hooks.before_run = [&, also = hooks.before_run](const ComparedRun& about, Trainer& trainer) {
-    trainer.add_listener(clock);
-    also(about, trainer);
-  };
-  const std::vector<ResolvedConfig> configs{config_of("first", text), wide};
-  const Comparison seconds = compare(configs, options, hooks);
-  CHECK(record.ended == Names{"first-seed50", "wide-seed50", "first-seed51", "wide-seed51"});
-  const auto kept = parse_config(read_file(options.out / "wide-seed51" / "config.json"), "kept", {});
-  const ConfigResult& first = seconds.results[seconds.results[0].runs.config == "first" ? 0 : 1];
-  CHECK(kept.config.train.max_seconds == Approx(first.runs.seeds[0].seconds).margin(0.001));
-  CHECK(to_json(compare(configs, options, again.hooks())) == to_json(seconds));
-  CHECK(again.begun.empty());
-
-  options.jobs = 2;
-  const auto [code, line] = failure_of([&] { compare(configs, options); });
-  CHECK(code == ExitCode::usage);
-  CHECK(contains(line, "--jobs 2 excludes --equal seconds"));
+  Names lines;
+  hooks.notice = [&](const std::string& line) { lines.push_back(std::to_string(record.begun.size()) + ": " + line); };
+  compare({config_of("first", text), wide}, options_for(folder.path() / "out", 2), hooks);
+  CHECK(lines == Names{"0: configs differ in training tokens: first 640, wide 1.28k; they make equally many steps, and "
+                       "--max_seconds gives them equal time"});
 }
 
 TEST_CASE("within the train split, the validation split is neither trained on nor scored") {
@@ -607,17 +586,22 @@ TEST_CASE("stopped, a comparison asks its processes to stop and waits for them")
   CompareOptions options = options_for(folder.path() / "out");
   options.jobs = 2;
   options.trainer.stop = &stop;
-  const std::string saved = (folder.path() / "saved").string();
-  int started = 0;
+  const auto file = [&](const std::string& what, std::int64_t number) {
+    return folder.path() / (what + std::to_string(number));
+  };
+  std::int64_t started = 0;
   options.start = [&](std::int64_t number) {
-    stop = ++started == 2;
-    return shell([&](std::int64_t n) {
-      return "trap 'echo > " + saved + std::to_string(n) + "; exit 143' TERM; while :; do sleep 0.02; done";
+    auto process = shell([&](std::int64_t n) {
+      return "trap 'echo > " + file("saved", n).string() + "; exit 143' TERM; echo > " + file("ready", n).string() +
+             "; while :; do sleep 0.02; done";
     })(number);
+    while (!fs::exists(file("ready", number))) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    stop = ++started == 2;
+    return process;
   };
   CHECK_FALSE(compare({config}, options).complete);
-  // Asked before its trap was set, a shell just ends: at least the first had the time.
   CHECK(started == 2);
+  for (const std::int64_t number : {1, 2}) CHECK(fs::exists(file("saved", number)));
   CHECK_FALSE(fs::exists(folder.path() / "out" / "compare.json"));
 }
 

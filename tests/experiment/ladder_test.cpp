@@ -75,7 +75,7 @@ TEST_CASE("steps that seeds do not tell from none are named, with the seeds that
   const Comparison comparison = four_rungs();
   const std::vector<std::string> lines = remarks(climb(comparison));
   REQUIRE(lines.size() == 2);
-  CHECK(lines[1].starts_with("not distinguishable on this text: transformer from attention (0.1500 apart, about "));
+  CHECK(lines[1].starts_with("not distinguishable: transformer from attention (0.1500 apart, about "));
   CHECK(lines[1].find("attention from bigram") == std::string::npos);
   CHECK(to_json(climb(comparison), {})["rungs"][3]["step"]["below"] == "ladder/bigram");
 }

@@ -150,17 +150,13 @@ std::vector<std::int64_t> ids_of(TokenView view) {
   return ids;
 }
 
-/// The same text as a file: at once, in pieces with its ids kept, and from what was kept.
+/// The same text as a file.
 void read_as_file(std::string_view text, DataConfig data, const Corpus& expected) {
   data.text = {scratch_run().file("text.txt", text).string()};
-  const std::filesystem::path ids = scratch_run().path() / "ids";
-  for (const std::uint64_t memory : {most_bytes_in_memory, std::uint64_t{0}, std::uint64_t{0}}) {
-    const Corpus corpus = load_corpus(data, ids, {}, memory);
-    promise(corpus.fingerprint() == expected.fingerprint(), "a text has one fingerprint, however it is read");
-    promise(corpus.vocabulary() == expected.vocabulary(), "a text has one vocabulary, however it is read");
-  }
-  std::filesystem::remove_all(ids);
-  attempt([&] { load_corpus(data, {}, Vocabulary::of_characters({U'\n', U' ', U'a', U'e'}), 0); });
+  const Corpus corpus = load_corpus(data);
+  promise(corpus.fingerprint() == expected.fingerprint(), "a text has one fingerprint, however it is read");
+  promise(corpus.vocabulary() == expected.vocabulary(), "a text has one vocabulary, however it is read");
+  attempt([&] { load_corpus(data, Vocabulary::of_characters({U'\n', U' ', U'a', U'e'})); });
 }
 
 /// First byte: characters or bytes, in memory alone or (much slower) as a file too, any symbols or few.

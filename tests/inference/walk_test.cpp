@@ -38,6 +38,25 @@ TEST_CASE("a walk's logits are those of the window, and every parameter is count
   }
 }
 
+TEST_CASE("a norm is shown with the gain and the bias that it has") {
+  const auto formula = [](bool gain, bool bias, Norm norm) {
+    ModelConfig config = small_config();
+    config.norm = norm;
+    config.norm_gain = gain;
+    config.bias = bias;
+    DrawnWeights drawn(config);
+    const InferenceModel model(config, test_vocab, std::ref(drawn));
+    for (const Operation& operation : walk(model, Ids{1, 2}))
+      if (operation.name == "norm") return operation.formula;
+    return std::string("none");
+  };
+  const std::string centred = "n = (x - mean(x)) / sqrt(var(x) + eps)";
+  CHECK(formula(true, true, Norm::layernorm) == centred + " * gain + bias");
+  CHECK(formula(true, false, Norm::layernorm) == centred + " * gain");
+  CHECK(formula(false, false, Norm::layernorm) == centred);
+  CHECK(formula(true, false, Norm::rmsnorm) == "n = x / sqrt(mean(x²) + eps) * gain");
+}
+
 TEST_CASE("a walk of no ids, too many or unknown ones is an error") {
   const ModelConfig config = small_config();
   DrawnWeights drawn(config);

@@ -1,15 +1,22 @@
 // A team of threads: all of them work, and none passes a barrier early. ThreadSanitizer runs these too.
 #include "kernels/thread_team.h"
 
+#include "base/error.h"
 #include "kernels/autotuner.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
 #include <ctime>
+#include <fstream>
 #include <numeric>
+#include <optional>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -36,6 +43,29 @@ TEST_CASE("every thread does its piece in every run, also after it has slept") {
     REQUIRE(done == std::array<int, 3>{run, run, run});
   }
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which take all address space
+TEST_CASE("threads that the system refuses to start are an error in one line, and the others end") {
+  struct rlimit before {};
+  REQUIRE(getrlimit(RLIMIT_AS, &before) == 0);
+  std::ifstream statm("/proc/self/statm");
+  rlim_t pages = 0;
+  statm >> pages;
+  const rlim_t room_for_a_few = 40 << 20;  // a thread takes 8 MB
+  const struct rlimit little { pages* static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) + room_for_a_few, before.rlim_max };
+  REQUIRE(setrlimit(RLIMIT_AS, &little) == 0);
+  std::optional<chargpt::Error> refusal;
+  try {
+    ThreadTeam team(64);
+  } catch (const chargpt::Error& error) {
+    refusal = error;
+  }
+  REQUIRE(setrlimit(RLIMIT_AS, &before) == 0);
+  REQUIRE(refusal);
+  CHECK(refusal->code() == chargpt::ExitCode::memory);
+  CHECK(std::string(refusal->what()).find("kB of address space (ulimit -v)") != std::string::npos);
+}
+#endif
 
 TEST_CASE("no thread passes a barrier before all have come") {
   ThreadTeam team(3);

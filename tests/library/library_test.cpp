@@ -128,6 +128,12 @@ TEST_CASE("NULL, and arrays without room, write nothing") {
   std::size_t count = 7;
   CHECK(chargpt_encode(nullptr, "a", 1, CHARGPT_UNKNOWN_ERROR, nullptr, 0, &count) == CHARGPT_USAGE);
   CHECK(count == 7);
+  chargpt_generate_options options{};
+  options.size = sizeof options;
+  const auto stop = [](void*, const char*, std::size_t) { return 1; };
+  CHECK(chargpt_generate(nullptr, &options, stop, nullptr) == CHARGPT_USAGE);
+  std::int64_t layers = 0, heads = 0, T = 0;
+  CHECK(chargpt_attention(nullptr, "a", 1, CHARGPT_UNKNOWN_ERROR, nullptr, 0, &layers, &heads, &T) == CHARGPT_USAGE);
   chargpt_model* model = nullptr;
   REQUIRE(chargpt_open(run.c_str(), nullptr, &model) == CHARGPT_OK);
   std::int64_t id = -5;

@@ -105,6 +105,25 @@ TEST_CASE("the plan says which of several limits ends the run") {
         std::string::npos);
 }
 
+TEST_CASE("one of several runs is one line: which run, how far, its validation loss") {
+  const std::vector<std::string> headings = {"run 3 of 8: quick learning_rate=3e-3, seed 1338",
+                                             "run 3 of 8, seed 1338"};
+  for (const bool is_terminal : {true, false}) {
+    Screen screen({.is_terminal = is_terminal, .headings = headings});
+    screen.printer.on(plan());
+    screen.printer.on(step(500, 1));
+    screen.printer.on(eval(500, 1.7012, 1.7012, 1.5));
+    screen.printer.on(step(1000, 20));
+    const std::string first = headings[0] + "  step 500 of 2,000 (25%)";
+    const std::string second = headings[0] + "  step 1,000/2,000  val 1.7012";
+    CHECK(screen.take() == (is_terminal ? "\r" + first + "\x1b[K\r" + second + "\x1b[K"
+                                        : first + "\n" + headings[0] + "  step 1,000 of 2,000 (50%)  val 1.7012\n"));
+  }
+  Screen narrow({.is_terminal = true, .width = 60, .headings = headings});
+  narrow.printer.on(step(500, 1));
+  CHECK(narrow.take() == "\r" + headings[1] + "  step 500/2,000\x1b[K");
+}
+
 TEST_CASE("without a terminal there is a line every few seconds and at each evaluation") {
   Screen screen({});
   screen.printer.on(step(1, 0.5, 4.0));

@@ -45,3 +45,9 @@ TEST_CASE("a series of any length keeps its shape in little memory") {
     CHECK(means[static_cast<std::size_t>(i)] == Approx(many * (2 * i + 1) / 8.0).margin(many / 100.0));
   CHECK(series.means(1'000'000).size() <= 256);
 }
+
+TEST_CASE("a sparkline with its top given reaches it at the largest value alone") {
+  const std::vector<double> values = {1, 2, 3, 4, 5, 6, 7, 8};
+  CHECK(sparkline(values, 8) == "▁▂▃▄▅▆▇█");
+  CHECK(sparkline(std::vector<double>{2, 2}, 2) == "▁▁");
+}

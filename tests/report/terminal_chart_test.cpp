@@ -95,3 +95,13 @@ TEST_CASE("points that are not finite are passed over; a single one has room; wi
   CHECK(terminal_chart({{.curve = {"val", {{5, not_a_number}}}, .as = As::marks}}, {}).empty());
   CHECK(terminal_chart({}, {}).empty());
 }
+
+TEST_CASE("losses of any size leave room for the curve") {
+  for (const double loss : {1e15, 1e30, 1e300}) {
+    const DrawnCurve steep{.curve = {"train", {{0, 2}, {20, loss}}}};
+    std::istringstream lines(terminal_chart({steep}, {.columns = 30, .rows = 10}));
+    std::size_t count = 0;
+    for (std::string line; std::getline(lines, line); ++count) CHECK(display_width(line) <= 30);
+    CHECK(count == 10);
+  }
+}

@@ -57,6 +57,12 @@ TEST_CASE("the flag decides about colour, then NO_COLOR, then the terminal") {
   CHECK(choose_color("auto", "", true));  // no-color.org: set and not empty
 }
 
+TEST_CASE("a terminal that calls itself dumb obeys nothing") {
+  CHECK(is_dumb("dumb"));
+  CHECK_FALSE(is_dumb("xterm-256color"));
+  CHECK_FALSE(is_dumb(nullptr));
+}
+
 TEST_CASE("the first of the locale's variables that is set says whether a terminal shows UTF-8") {
   CHECK(names_utf8(nullptr, nullptr, "en_US.UTF-8"));
   CHECK(names_utf8("", "C.utf8", "C"));
@@ -96,6 +102,12 @@ TEST_CASE("a table too wide for its place breaks headings and words, never numbe
   Table long_word;
   long_word.add({"digest", std::string(60, 'f')});
   CHECK(long_word.text(40) == "digest  " + std::string(32, 'f') + "\n        " + std::string(28, 'f') + "\n");
+}
+
+TEST_CASE("in Markdown a bar within a cell does not end it") {
+  Table table({"a|b", "loss"});
+  table.add({"x|y|", "1.5"});
+  CHECK(table.markdown() == "| a\\|b | loss |\n| --- | ---: |\n| x\\|y\\| | 1.5 |\n");
 }
 
 TEST_CASE("a table without headings or rows is allowed") {

@@ -2,10 +2,10 @@
 
 #include <sys/stat.h>
 
-#include <array>
+#include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstdlib>
+#include <fstream>
 #include <optional>
 #include <thread>
 
@@ -16,7 +16,6 @@
 #include "source_path.h"
 #include "test.h"
 #include "test_folder.h"
-#include "text/id_cache.h"
 #include "text/sample_text.h"
 
 namespace chargpt {
@@ -204,18 +203,21 @@ TEST_CASE("the sample inside the program is data/sample.txt, alone or joined wit
   CHECK(joined.all().size() == from_file.all().size() + 3);
 }
 
-TEST_CASE("the reading of a large text is followed to its end") {
+TEST_CASE("the reading of a large text is followed to its end, a short one passes unseen") {
   const TestFolder folder;
-  const std::string name = folder.write("text", std::string(std::size_t{3} << 20, 'a') + "bc");
-  const std::uint64_t both_passes = 2 * ((std::uint64_t{3} << 20) + 2);
+  const std::string name = folder.write("text", std::string(std::size_t{64} << 20, 'a') + "bc");
+  const std::uint64_t bytes = (std::uint64_t{64} << 20) + 2;
   std::vector<std::uint64_t> seen;
-  load_corpus(with_text({name}), {}, {}, 0, [&](std::uint64_t done, std::uint64_t of) {
-    CHECK(of == both_passes);
+  const auto note = [&](std::uint64_t done, std::uint64_t of) {
+    REQUIRE(of == bytes);
     seen.push_back(done);
-  });
+  };
+  load_corpus(with_text({name}), {}, note);
   CHECK(std::is_sorted(seen.begin(), seen.end()));
-  CHECK(seen.size() > 6);
-  CHECK(seen.back() == both_passes);
+  CHECK(seen.size() > 60);
+  CHECK(seen.back() == bytes);
+  load_corpus(with_text({folder.write("short", "abc")}), {}, note);
+  CHECK(seen.back() == bytes);
 }
 
 TEST_CASE("an empty text is refused") {
@@ -243,7 +245,7 @@ TEST_CASE("files that are not there, or no files, are refused by name") {
                             "--text builtin:sample is a small text built into the program")));
   const TestFolder folder;
   CHECK(error_of([&] { load_corpus(with_text({folder.path().string()})); }) ==
-        std::pair(ExitCode::missing, folder.path().string() + " is a folder without a file in it that is not hidden"));
+        std::pair(ExitCode::missing, folder.path().string() + " contains no visible files"));
 }
 
 TEST_CASE("an absurd vocabulary is refused at its first symbol too many") {
@@ -319,27 +321,44 @@ TEST_CASE("any one byte changed in a text gives a corpus of that text or an erro
     }
 }
 
-// A limit of 0 bytes in memory makes any text a large one.
-
-TEST_CASE("a large text is the same read in pieces, through its cache or in memory") {
+TEST_CASE("a text read in pieces is the same as one in memory") {
   const TestFolder folder;
   std::string text = "\xEF\xBB\xBF";
   RandomStream random(4, Purpose::windows);
   // Pieces of a megabyte end inside characters of every length.
   while (text.size() < (std::size_t{5} << 19)) append_utf8(U"aé汉😀\n"[random.below(5)], text);
   const DataConfig data = with_text({folder.write("text", text), folder.write("more", "ζ")});
-  const fs::path cache = folder.path() / "cache";
-  const Corpus in_memory = load_corpus(data);
-  for (const Corpus& corpus :
-       {load_corpus(data, {}, {}, 0), load_corpus(data, cache, {}, 0), load_corpus(data, cache, {}, 0)}) {
-    CHECK(corpus.fingerprint() == in_memory.fingerprint());
-    CHECK(corpus.vocabulary() == in_memory.vocabulary());
-    CHECK(corpus.notices() == in_memory.notices());
-    CHECK(corpus.train().size() == in_memory.train().size());
+  const Corpus from_files = load_corpus(data), in_memory = corpus_of(text.substr(3) + "ζ");
+  CHECK(from_files.fingerprint() == in_memory.fingerprint());
+  CHECK(from_files.vocabulary() == in_memory.vocabulary());
+  CHECK(text_of(from_files) == text.substr(3) + "ζ");
+  CHECK(load_corpus(in_bytes(data)).all().size() == std::ssize(text) - 3 + 2);
+  CHECK(load_corpus(data, in_memory.vocabulary()).fingerprint() == in_memory.fingerprint());
+}
+
+TEST_CASE("ids that are stored already grow wider with the vocabulary, and are renumbered with the rest") {
+  std::string text(100'000, 'z');
+  for (const int symbols : {300, 70'000}) {
+    for (char32_t code_point = 0x4E00 + static_cast<char32_t>(symbols); code_point > 0x4E00; --code_point)
+      if (is_scalar_value(code_point)) append_utf8(code_point, text);
+    text += std::string(100'000, 'a');
+    DataConfig data;
+    data.max_symbols = 1114112;
+    const Corpus corpus = corpus_from_text(text, data, "text");
+    CHECK(corpus.all().width() == (symbols == 300 ? 2 : 4));
+    CHECK(text_of(corpus) == text);
+    CHECK(std::ranges::is_sorted(corpus.vocabulary().code_points()));
   }
-  CHECK(text_of(in_memory) == text.substr(3) + "ζ");
-  CHECK(std::distance(fs::directory_iterator(cache), fs::directory_iterator()) == 1);
-  CHECK(load_corpus(in_bytes(data), cache, {}, 0).fingerprint() == load_corpus(in_bytes(data)).fingerprint());
+}
+
+TEST_CASE("once it is read a text needs its file no more, however that changes") {
+  const TestFolder folder;
+  const std::string name = folder.write("text", std::string(std::size_t{2} << 20, 'a') + "b");
+  const Corpus corpus = load_corpus(with_text({name}));
+  fs::resize_file(name, 1);
+  CHECK(Corpus(corpus.vocabulary(), corpus.all(), nullptr, {}).fingerprint() == corpus.fingerprint());
+  fs::remove(name);
+  CHECK(corpus.all()[corpus.all().size() - 1] == 1);
 }
 
 TEST_CASE("a large text is refused with the place in the file, not in the piece") {
@@ -347,9 +366,9 @@ TEST_CASE("a large text is refused with the place in the file, not in the piece"
   std::string text((std::size_t{1} << 20) + 10, 'a');
   text[100] = text[(std::size_t{1} << 20) - 5] = '\n';
   const std::string bad = folder.write("bad", text + "\xE9 "), cut = folder.write("cut", text + "\xE2\x82"),
-                    nul = folder.write("nul", text + '\0');
-  const auto refusal = [](const std::string& name) {
-    return error_of([&] { load_corpus(with_text({name}), {}, {}, 0); });
+                    nul = folder.write("nul", text + '\0'), unknown = folder.write("unknown", text + "é");
+  const auto refusal = [](const std::string& name, const std::optional<Vocabulary>& vocabulary = {}) {
+    return error_of([&] { load_corpus(with_text({name}), vocabulary); });
   };
   const std::string advice = "; convert it (iconv -f WINDOWS-1252 -t UTF-8), or use --units bytes";
   CHECK(refusal(bad) ==
@@ -360,184 +379,7 @@ TEST_CASE("a large text is refused with the place in the file, not in the piece"
                    " is not UTF-8: byte 0xE2 at offset 1048586 (line 3) starts a character that the end cuts off" +
                    advice));
   CHECK(refusal(nul).second.starts_with(nul + " is not a text: it has a NUL byte at offset 1048586 (line 3), "));
-}
-
-TEST_CASE("a large text with unknown or too many characters leaves no cache behind") {
-  const TestFolder folder;
-  const DataConfig data = with_text({folder.write("text", "abcx")});
-  const fs::path cache = folder.path() / "cache";
-  CHECK(error_of([&] { load_corpus(data, cache, corpus_of("abc").vocabulary(), 0); }).first == ExitCode::data);
-  CHECK(!fs::exists(cache));
-  CHECK(ids_of(load_corpus(data, cache, corpus_of("abcxyz").vocabulary(), 0).all()) == Ids{0, 1, 2, 3});
-  CHECK(load_corpus(data, cache, {}, 0).vocabulary().size() == 4);
-}
-
-namespace {
-
-/// The cache file of a small text, and its bytes.
-struct CachedText {
-  CachedText() {
-    REQUIRE(text_of(load()) == "some cached text");
-    path = fs::directory_iterator(folder.path() / "cache")->path();
-    bytes = read_file(path);
-  }
-  Corpus load() const { return load_corpus(with_text({name}), folder.path() / "cache", {}, 0); }
-
-  TestFolder folder;
-  std::string name = folder.write("text", "some cached text");
-  fs::path path;
-  std::string bytes;
-};
-
-}  // namespace
-
-TEST_CASE("a cache is used as long as the text stays as it was") {
-  const CachedText cached;
-  const auto written = fs::last_write_time(cached.path);
-  fs::last_write_time(cached.path, written - std::chrono::hours(1));
-  CHECK(text_of(cached.load()) == "some cached text");
-  CHECK(fs::last_write_time(cached.path) == written - std::chrono::hours(1));
-}
-
-TEST_CASE("a run's cache is good after its text was renamed, and there is never more than one") {
-  const TestFolder folder;
-  const fs::path cache = folder.path() / "cache";
-  const std::string name = folder.write("text", "some cached text"), other = folder.write("other", "other text");
-  const Vocabulary vocabulary = corpus_of("some cached text other").vocabulary();
-  const auto load = [&](const std::string& text) {
-    return text_of(load_corpus(with_text({text}), cache, vocabulary, 0));
-  };
-  const auto path = [&] { return fs::directory_iterator(cache)->path(); };
-  CHECK(load(name) == "some cached text");
-  const auto written = fs::last_write_time(path()) - std::chrono::hours(1);
-  fs::last_write_time(path(), written);
-  fs::rename(name, folder.path() / "renamed");
-  CHECK(load(folder.path() / "renamed") == "some cached text");
-  CHECK(fs::last_write_time(path()) == written);
-  CHECK(load(other) == "other text");
-  CHECK(std::distance(fs::directory_iterator(cache), fs::directory_iterator()) == 1);
-}
-
-TEST_CASE("a cache of an older text is replaced") {
-  const CachedText cached;
-  const auto written = fs::last_write_time(cached.name);
-  cached.folder.write("text", "same cached text");
-  fs::last_write_time(cached.name, written);  // even with the old time: the ends differ
-  CHECK(text_of(cached.load()) == "same cached text");
-  cached.folder.write("text", "longer cached text");
-  CHECK(text_of(cached.load()) == "longer cached text");
-  CHECK(std::distance(fs::directory_iterator(cached.folder.path() / "cache"), fs::directory_iterator()) == 1);
-}
-
-TEST_CASE("a cache cut at any byte is rebuilt") {
-  const CachedText cached;
-  for (std::size_t length = 0; length < cached.bytes.size(); ++length) {
-    cached.folder.write("cache/" + cached.path.filename().string(), std::string_view(cached.bytes).substr(0, length));
-    CHECK(text_of(cached.load()) == "some cached text");
-    CHECK(read_file(cached.path) == cached.bytes);
-  }
-}
-
-TEST_CASE("a cache with any byte changed is rebuilt, or the byte was padding") {
-  const CachedText cached;
-  for (std::size_t at = 0; at < cached.bytes.size(); ++at)
-    for (const int flip : {0x01, 0x80, 0xFF}) {
-      std::string changed = cached.bytes;
-      changed[at] = static_cast<char>(changed[at] ^ flip);
-      cached.folder.write("cache/" + cached.path.filename().string(), changed);
-      CHECK(text_of(cached.load()) == "some cached text");
-    }
-}
-
-TEST_CASE("what a killed process left of a cache is removed once it is old") {
-  const CachedText cached;
-  const std::string name = "cache/" + cached.path.filename().string() + ".tmp-1";
-  const std::string left = cached.folder.write(name, "half"), fresh = cached.folder.write(name + "2", "half");
-  fs::last_write_time(left, fs::last_write_time(left) - std::chrono::hours(2));
-  cached.folder.write("text", "some other text");
-  cached.load();
-  CHECK(!fs::exists(left));
-  CHECK(fs::exists(fresh));
-}
-
-TEST_CASE("a cache is not written through a link that has its temporary file's name") {
-  const CachedText cached;
-  const std::string elsewhere = cached.folder.write("elsewhere", "mine");
-  const fs::path link = cached.path.native() + ".tmp-" + std::to_string(::getpid());
-  fs::create_symlink(elsewhere, link);
-  cached.folder.write("text", "some other text");
-  CHECK(text_of(cached.load()) == "some other text");
-  CHECK(read_file(elsewhere) == "mine");
-  CHECK(fs::is_symlink(link));
-}
-
-TEST_CASE("where no cache can be written, the ids are kept in memory, with a notice that names the place") {
-  const TestFolder folder;
-  const std::string occupied = folder.write("cache", "a file, not a folder");
-  const Corpus corpus = load_corpus(with_text({folder.write("text", "abc")}), occupied, {}, 0);
-  CHECK(text_of(corpus) == "abc");
-  REQUIRE(corpus.notices().size() == 1);
-  const std::string notice = corpus.notices().front();
-  CHECK(notice.starts_with("the ids of the text cannot be kept in " + occupied + "/ids-"));
-  CHECK(notice.ends_with(": Not a directory; the next start reads the text again"));
-}
-
-TEST_CASE("a run's vocabulary finds the cache that its first start wrote before there was one") {
-  const CachedText cached;
-  const Vocabulary vocabulary = corpus_of("some cached text").vocabulary(),
-                   larger = corpus_of("some cached text, or another").vocabulary();
-  const auto load = [&](const Vocabulary& with) {
-    return load_corpus(with_text({cached.name}), cached.path.parent_path(), with, 0);
-  };
-  CHECK(load(vocabulary).fingerprint() == cached.load().fingerprint());
-  CHECK(std::distance(fs::directory_iterator(cached.path.parent_path()), fs::directory_iterator()) == 1);
-  CHECK(load(larger).vocabulary() == larger);
-  CHECK(std::distance(fs::directory_iterator(cached.path.parent_path()), fs::directory_iterator()) == 2);
-}
-
-TEST_CASE("caches live in CHARGPT_CACHE, or where the user's programs keep theirs") {
-  const auto set = [](const char* name, const std::optional<std::string>& value) {
-    value ? ::setenv(name, value->c_str(), 1) : ::unsetenv(name);
-  };
-  const auto with = [&](const std::optional<std::string>& own, const std::optional<std::string>& xdg,
-                        const std::optional<std::string>& home) {
-    std::array<std::optional<std::string>, 3> before;
-    const std::array names = {"CHARGPT_CACHE", "XDG_CACHE_HOME", "HOME"};
-    for (std::size_t i = 0; i < names.size(); ++i)
-      if (const char* const value = std::getenv(names[i]); value != nullptr) before[i] = value;
-    set(names[0], own), set(names[1], xdg), set(names[2], home);
-    const fs::path folder = id_cache_folder();
-    for (std::size_t i = 0; i < names.size(); ++i) set(names[i], before[i]);
-    return folder;
-  };
-  CHECK(with("/own", "/xdg", "/home/me") == "/own");
-  CHECK(with("", "/xdg", "/home/me") == "");
-  CHECK(with({}, "/xdg", "/home/me") == "/xdg/chargpt");
-  CHECK(with({}, "relative", "/home/me") == "/home/me/.cache/chargpt");
-  CHECK(with({}, {}, {}) == "");
-}
-
-TEST_CASE("the oldest caches make room for a new one, and nothing else does") {
-  const TestFolder folder;
-  const Vocabulary vocabulary = corpus_of("ab").vocabulary();
-  const std::string stranger = folder.write("ids-mine.bin", std::string(5000, 'x'));
-  const auto write = [&](char digit, std::uint64_t most_bytes) {
-    const fs::path path = folder.path() / ("ids-000000000000000" + std::string(1, digit) + ".bin");
-    const std::vector<std::byte> ids(1000);
-    IdCache(path, 1).write(
-        vocabulary, 1, 1000, [&](const IdSink& sink) { sink(ids); }, most_bytes);
-    fs::last_write_time(path, fs::file_time_type::clock::now() - std::chrono::hours('9' - digit));
-    return path;
-  };
-  const fs::path first = write('1', 1 << 20), second = write('2', 1 << 20);
-  const fs::path third = write('3', 2500);
-  CHECK(!fs::exists(first));
-  CHECK(fs::exists(second));
-  const fs::path fourth = write('4', 100);
-  CHECK(!fs::exists(second));
-  CHECK(!fs::exists(third));
-  CHECK(IdCache(fourth, 1).open()->tokens.size() == 1000);
-  CHECK(fs::exists(stranger));
+  CHECK(refusal(unknown, corpus_of("a\n").vocabulary()).second.find("'é' (U+00E9) at 1048586; ") != std::string::npos);
 }
 
 TEST_CASE("of a pipe it is told how much was read, also while nothing comes") {
@@ -559,7 +401,7 @@ TEST_CASE("of a pipe it is told how much was read, also while nothing comes") {
   });
   using Progress = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
   Progress told;
-  const Corpus corpus = load_corpus(with_text({pipe}), {}, {}, most_bytes_in_memory, [&](auto done, auto of) {
+  const Corpus corpus = load_corpus(with_text({pipe}), {}, [&](auto done, auto of) {
     if (told.empty() || told.back() != std::pair(done, of)) told.emplace_back(done, of);
     ++calls;
   });
@@ -576,17 +418,6 @@ TEST_CASE("a text from a pipe is read once and held") {
   std::thread writer([&] { std::ofstream(pipe) << "from a pipe"; });
   CHECK(text_of(load_corpus(with_text({pipe}))) == "from a pipe");
   writer.join();
-}
-
-TEST_CASE("a pipe beside a large text is held in memory and never cached") {
-  const TestFolder folder;
-  const std::string pipe = (folder.path() / "pipe").string(), large = folder.write("large", std::string(100, 'x'));
-  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
-  std::thread writer([&] { std::ofstream(pipe) << "yz"; });
-  CHECK(text_of(load_corpus(with_text({large, pipe}), folder.path() / "cache", {}, 50)) ==
-        std::string(100, 'x') + "yz");
-  writer.join();
-  CHECK(!fs::exists(folder.path() / "cache"));
 }
 
 }  // namespace chargpt

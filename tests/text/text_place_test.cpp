@@ -94,31 +94,21 @@ TEST_CASE("a file of the same name that holds another text is passed over") {
   }
 }
 
-TEST_CASE("a project that was moved whole, spaces and links in its name, keeps its text") {
+TEST_CASE("a project that was moved whole is run where it is now, or given its text") {
   Project project;
   const fs::path moved = project.folder().path() / "moved with spaces";
   fs::current_path(project.folder().path());
   fs::rename(project.root(), moved);
-  CHECK(project.found(moved / "runs/mine", {"data/text.txt"}) == TextNames{moved / "data/text.txt"});
-  fs::create_directory_symlink(moved / "runs", project.folder().path() / "link");
-  CHECK(project.found("link/mine", {"data/text.txt"}) == TextNames{moved / "data/text.txt"});
-  CHECK(project.found(moved / "runs/mine", {"/gone/data/text.txt"}) == TextNames{moved / "data/text.txt"});
+  CHECK(error_of([&] { project.found(moved / "runs/mine", {"data/text.txt"}); }).first == ExitCode::missing);
+  CHECK(project.found(moved / "runs/mine", {moved / "data/text.txt"}, true) == TextNames{moved / "data/text.txt"});
+  fs::current_path(moved);
+  CHECK(project.found("runs/mine", {"data/text.txt"}) == TextNames{"data/text.txt"});
 }
 
-TEST_CASE("a text that lies beside the run, or in it, is found by its name") {
-  Project project;
-  fs::rename("data/text.txt", "runs/text.txt");
-  CHECK(project.found({"/gone/text.txt"}) == TextNames{fs::canonical("runs/text.txt")});
-  CHECK(project.found({"data/text.txt"}) == TextNames{fs::canonical("runs/text.txt")});
-  fs::rename("runs/text.txt", "runs/mine/text.txt");
-  CHECK(project.found({"/gone/text.txt"}) == TextNames{fs::canonical("runs/mine/text.txt")});
-}
-
-TEST_CASE("a run of an earlier version, without text.json, finds what lies around it") {
+TEST_CASE("a run of an earlier version, without text.json, reads its text where it is named") {
   Project project;
   fs::remove(project.run() / "text.json");
-  fs::current_path(project.folder().path());
-  CHECK(project.found({"data/text.txt"}) == TextNames{fs::canonical(project.root()) / "data/text.txt"});
+  CHECK(project.found({"data/text.txt"}) == TextNames{"data/text.txt"});
 }
 
 TEST_CASE("a damaged text.json is no hindrance") {
@@ -138,16 +128,16 @@ TEST_CASE("the content tells a text: renamed, joined or cut in pieces it is the 
   CHECK(project.found({"one", "two"}, /*named=*/true) == TextNames{"one", "two"});
 }
 
-TEST_CASE("each of several files is found where it is now") {
+TEST_CASE("several files are found where they were last") {
   Project project;
   project.write("project/one", "a text to tell ");
   project.write("project/two", "from others");
   keep_text_place(project.run(), list_texts({"one", "two"}, Units::characters));
-  const std::string two = fs::absolute("two").native();
+  const TextNames last = {fs::absolute("one"), fs::absolute("two")};
   fs::current_path(project.folder().path());
-  project.write("one", "a text to tell ");
-  fs::remove(project.root() / "one");
-  CHECK(project.found({"one", "two"}) == TextNames{"one", two});
+  CHECK(project.found({"one", "two"}) == last);
+  fs::remove(last[1]);
+  CHECK(error_of([&] { project.found({"one", "two"}); }).first == ExitCode::missing);
 }
 
 TEST_CASE("a text that was named is the only one looked at") {
@@ -168,11 +158,11 @@ TEST_CASE("a text that was named is the only one looked at") {
 TEST_CASE("a text that is nowhere is asked for") {
   Project project;
   fs::remove("data/text.txt");
-  CHECK(
-      error_of([&] { project.found({"data/text.txt"}); }) ==
-      std::pair(ExitCode::missing, "data/text.txt, the text of " + project.run().string() +
-                                       ", is not there, where it was before, or beside the run; pass it with "
-                                       "--text FILE, wherever it is now (relative paths start at the working folder)"));
+  CHECK(error_of([&] { project.found({"data/text.txt"}); }) ==
+        std::pair(ExitCode::missing,
+                  "data/text.txt, the text of " + project.run().string() +
+                      ", is neither there nor where it was last; pass it with --text FILE, wherever it "
+                      "is now (relative paths start at the working folder)"));
 }
 
 TEST_CASE("what is kept of a text's place is not replaced by one that leads nowhere") {
@@ -194,15 +184,25 @@ TEST_CASE("a run goes on with the files that its folder had, and tells of others
   }
 }
 
-TEST_CASE("a folder that moved is found with its files, whatever else lies there") {
+TEST_CASE("a folder that moved is given, and its first files are the text") {
   BookProject project;
   project.write("project/book/c.txt", "more");
-  fs::rename("book", "runs/book");
+  fs::rename("book", "volume");
+  CHECK(error_of([&] { project.look({"book"}); }).first == ExitCode::missing);
+  const FoundText found = project.look({"volume"}, true);
+  CHECK(found.names == TextNames{"volume"});
+  CHECK(found.corpus.files() == 2);
+  CHECK(found.changes == std::vector<std::string>{"volume now holds 1 file more (c.txt)"});
+}
+
+TEST_CASE("called from another folder a folder is where it was, with its first files") {
+  BookProject project;
+  project.write("project/book/c.txt", "more");
+  const std::string place = fs::absolute("book");
+  fs::current_path(project.folder().path());
   const FoundText found = project.look({"book"});
-  CHECK(found.names == TextNames{fs::canonical("runs/book")});
-  CHECK(found.changes.empty());
-  fs::rename("runs/book", "volume");
-  CHECK(project.look({"volume"}, true).names == TextNames{"volume"});
+  CHECK(found.names == TextNames{place});
+  CHECK(found.corpus.files() == 2);
 }
 
 TEST_CASE("a run refuses a folder whose text is another, and says what changed") {
@@ -223,16 +223,14 @@ TEST_CASE("renamed files in a folder are the same text if their order is") {
         std::vector<std::string>{"book now holds 1 file more (z.txt), lacks 1 file (b.txt)"});
 }
 
-TEST_CASE("the files of a pattern are kept too") {
+TEST_CASE("a run of an earlier version goes on with the files of its pattern, where they were") {
   BookProject project;
-  keep_text_place(project.run(), list_texts({"bo*/?.txt"}, Units::characters));
   project.write("project/book/c.txt", "more");
+  project.write("project/runs/mine/text.json", R"({"version":1,"text":[")" + project.root().string() +
+                                                   R"("],"files":[[["book/a.txt",15],["book/b.txt",11]]]})");
   CHECK(project.look({"bo*/?.txt"}).corpus.files() == 2);
-  fs::create_directories("moved/deep");
-  fs::rename("book", "moved/deep/book");
+  fs::rename("book/b.txt", "book/z.txt");
   CHECK(error_of([&] { project.look({"bo*/?.txt"}); }).first == ExitCode::missing);
-  fs::rename("moved/deep/book", "runs/book");
-  CHECK(project.look({"bo*/?.txt"}).names == TextNames{fs::canonical("runs").string() + "/"});
 }
 
 TEST_CASE("a list of files that leads outside its folder is not believed") {

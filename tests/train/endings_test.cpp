@@ -15,7 +15,6 @@ TrainerOptions by_engine(const std::string& engine, std::int64_t threads = 0) {
   TrainerOptions options;
   options.engine = engine;
   options.threads = threads;
-  options.steps_at_once = 1;
   return options;
 }
 

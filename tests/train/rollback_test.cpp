@@ -234,7 +234,7 @@ TEST_CASE("gradient norms are named worst first") {
   CHECK(norms[1].name == group.slots[2].name);
   CHECK(norms[1].norm == Approx(5e30));
   CHECK(norms[2].norm == Approx(5));
-  CHECK(diagnosis({12, 99}, &arena) ==
+  CHECK(diagnosis({12, 99}, arena) ==
         "its windows start at 12, 99 of the train split; largest gradient norms: " + group.slots[1].name + " nan, " +
             group.slots[2].name + " 5e+30, " + group.slots[0].name + " 5, " + norms[3].name + " 0");
 }

@@ -120,8 +120,7 @@ struct SmallRun {
                  .threads = threads,
                  .stop = &recorder->stop,
                  .process_started = 0,
-                 .program_version = "0.1.0",
-                 .steps_at_once = 1}) {  // so that what a test does between two steps is between them
+                 .program_version = "0.1.0"}) {
     trainer.add_listener(recorder);
   }
   /// With options of its own, but for the recorder's stop flag.
@@ -129,10 +128,7 @@ struct SmallRun {
       : recorder(std::make_shared<Recorder>()), trainer(config, small_corpus(), [&] {
           options.device = "cpu";
           if (options.threads == 0) options.threads = 1;
-          if (options.engine == "auto") {
-            options.engine = tested_engine();
-            options.steps_at_once = 1;
-          }
+          if (options.engine == "auto") options.engine = tested_engine();
           options.stop = &recorder->stop;
           return options;
         }()) {

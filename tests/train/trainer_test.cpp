@@ -373,23 +373,3 @@ TEST_CASE("bfloat16 trains on the CPU") {
   run.trainer.run();
   CHECK(run.recorder->evaluations.back().val_loss < run.recorder->evaluations.front().val_loss - 0.3);
 }
-
-TEST_CASE(
-    "a run whose steps are made ahead has the losses, evaluations and weights of one that makes them one by one") {
-  const auto run_with = [](std::int64_t steps_at_once) {
-    TrainerOptions options;
-    options.engine = "cuda";
-    options.steps_at_once = steps_at_once;
-    return std::make_unique<SmallRun>(small_config(), options);
-  };
-  const auto apart = run_with(1), together = run_with(16);
-  apart->trainer.run();
-  together->trainer.run();
-  CHECK(together->recorder->losses() == apart->recorder->losses());
-  REQUIRE(together->recorder->evaluations.size() == apart->recorder->evaluations.size());
-  for (std::size_t i = 0; i < apart->recorder->evaluations.size(); ++i) {
-    CHECK(together->recorder->evaluations[i].step == apart->recorder->evaluations[i].step);
-    CHECK(together->recorder->evaluations[i].val_loss == apart->recorder->evaluations[i].val_loss);
-  }
-  check_equal_bits(together->trainer.arena(), apart->trainer.arena());
-}

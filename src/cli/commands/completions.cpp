@@ -138,7 +138,8 @@ std::string bash(const std::vector<CompletedCommand>& all) {
           "}\n"
           "_chargpt_runs() {\n"
           "  compopt -o filenames 2>/dev/null\n"
-          "  mapfile -t COMPREPLY < <(compgen -d -- \"$current\"; cd runs 2>/dev/null && compgen -d -- \"$current\")\n"
+          "  mapfile -t COMPREPLY < <(compgen -d -- \"$current\"; cd ./runs 2>/dev/null && compgen -d -- "
+          "\"$current\")\n"
           "}\n"
           "_chargpt_configs() {\n"
           "  mapfile -t COMPREPLY < <(compgen -W " +

@@ -14,6 +14,7 @@
 #include "cli/commands.h"
 #include "cli/print_json.h"
 #include "cli/process.h"
+#include "config/document.h"
 #include "config/expected.h"
 #include "config/load.h"
 #include "inference/model_types.h"
@@ -143,28 +144,21 @@ void print_presets(const nlohmann::ordered_json& rows) {
   std::fputs(text.c_str(), stdout);
 }
 
-/// Its comments are not JSON.
-void print_preset(const Preset& preset, bool json) {
+/// The text of a preset or file; its comments are not JSON.
+void print_config(const std::string& name, bool json) {
+  load_config(name);  // an Error unless it is a config
+  const std::string text = named_document(name).text;
   if (json)
-    print_json(nlohmann::ordered_json::parse(preset.json, nullptr, true, /*ignore_comments=*/true));
+    print_json(nlohmann::ordered_json::parse(text, nullptr, true, /*ignore_comments=*/true));
   else
-    std::fputs(preset.json.c_str(), stdout);
-}
-
-/// By its name, or that of its rung. Error missing, with the nearest, for any other word; usage for a file.
-const Preset& preset_named(const std::string& name) {
-  for (const Preset& preset : presets())
-    if (preset.name == name || preset.name == "ladder/" + name) return preset;
-  load_config(name);
-  throw Error(ExitCode::usage, "--show " + printable(name) + " is a file, not a preset; chargpt inspect " +
-                                   shell_quoted(name) + " shows its options");
+    print_text(text);
 }
 
 void run_configs(const Arguments& arguments) {
   if (arguments.schema) {
     print_json(schema_with_model_types());
   } else if (!arguments.show.empty()) {
-    print_preset(preset_named(arguments.show), arguments.output.json);
+    print_config(arguments.show, arguments.output.json);
   } else {
     const nlohmann::ordered_json rows = describe_presets();
     arguments.output.json ? print_json(rows) : print_presets(rows);
@@ -177,7 +171,8 @@ void add_configs(Options& options) {
   const auto arguments = std::make_shared<Arguments>();
   add_output_arguments(options, arguments->output);
   const Option& schema = options.flag("--schema", arguments->schema, "print the JSON Schema of a config file");
-  options.add("--show", arguments->show, "print a preset's file, to start your own from").excludes(schema);
+  options.add("--show", arguments->show, "print a config, a preset's or a file, to start your own from")
+      .excludes(schema);
   on_parsed(options, arguments, run_configs);
 }
 

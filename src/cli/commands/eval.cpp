@@ -18,7 +18,6 @@
 #include "cli/work_line.h"
 #include "report/log.h"
 #include "run/run_folder.h"
-#include "text/id_cache.h"
 
 namespace chargpt {
 
@@ -63,7 +62,7 @@ Corpus given_corpus(const Arguments& arguments, const LoadedRun& run, const std:
   tell_terminal(data.text);
   const Vocabulary& vocabulary = run.checkpoint.vocabulary;
   const auto load = [&](const std::optional<Vocabulary>& known) {
-    return load_corpus(data, id_cache_folder(), known, most_bytes_in_memory, reading_progress(arguments.output));
+    return load_corpus(data, known, reading_progress(arguments.output));
   };
   if (arguments.unknown == UnknownPolicy::error || vocabulary.units() == Units::bytes) return load(vocabulary);
   data.max_symbols = std::numeric_limits<std::int64_t>::max();
@@ -129,9 +128,10 @@ void run_eval(const Arguments& arguments) {
 void add_eval(Options& options) {
   const auto arguments = std::make_shared<Arguments>();
   add_run_argument(options, arguments->run);
-  options.add("--text", arguments->text,
-              "score this text as a whole instead of the run's own: a file, a folder, a 'pattern' in quotes, or - for "
-              "standard input; may be repeated");
+  options
+      .add("--text", arguments->text,
+           "score these texts as a whole instead of the run's own: files, folders, or - for standard input")
+      .takes_words();
   options
       .add("--split", arguments->split,
            "train, val or all (default: val of the run's own text, all of a text given with --text)")
@@ -144,7 +144,7 @@ void add_eval(Options& options) {
   add_checkpoint_option(options, arguments->checkpoint);
   add_weights_option(options, arguments->use.weights);
   add_storage_option(options, arguments->use.storage);
-  options.add("--engine", arguments->use.engine, "auto, autograd, cpu or cuda");
+  options.add("--engine", arguments->use.engine, "auto, autograd or cpu");
   add_device_arguments(options, arguments->use);
   add_output_arguments(options, arguments->output);
   on_parsed(options, arguments, run_eval);

@@ -19,7 +19,6 @@
 #include "report/log.h"
 #include "run/run_files.h"
 #include "run/run_folder.h"
-#include "text/id_cache.h"
 #include "text/text_place.h"
 
 namespace chargpt {
@@ -56,8 +55,7 @@ std::optional<Corpus> given_text(const Arguments& arguments, ImportedModel& mode
   model.config.config.data.text = arguments.text;
   model.config.origin["data.text"] = "--text";
   tell_terminal(arguments.text);
-  Corpus corpus = load_corpus(model.config.config.data, id_cache_folder(), model.vocabulary, most_bytes_in_memory,
-                              reading_progress(arguments.output));
+  Corpus corpus = load_corpus(model.config.config.data, model.vocabulary, reading_progress(arguments.output));
   log_notices(corpus);
   model.text = corpus.fingerprint();
   return corpus;
@@ -114,8 +112,9 @@ void add_import(Options& options) {
   options.add("--out", arguments->out, "the same").excludes(run);
   options
       .add("--text", arguments->text,
-           "the text that it was trained on, so that eval and resume find it: a file, a folder, a 'pattern' in quotes, "
-           "or - for standard input; may be repeated")
+           "the texts that it was trained on, so that eval and resume find them: files, folders, or - for standard "
+           "input")
+      .takes_words()
       .value_name("TEXT");
   options.flag("--overwrite", arguments->overwrite, "start over in a folder that holds a run");
   add_output_arguments(options, arguments->output);

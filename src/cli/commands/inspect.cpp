@@ -14,12 +14,12 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/glob.h"
 #include "base/names.h"
 #include "base/quote.h"
 #include "base/utf8.h"
 #include "baseline/baseline.h"
 #include "baseline/shared_text.h"
+#include "baseline/split_check.h"
 #include "checkpoint/checkpoint.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
@@ -39,7 +39,6 @@
 #include "run/run_files.h"
 #include "run/run_name.h"
 #include "text/corpus.h"
-#include "text/normal_form.h"
 #include "text/sample_text.h"
 #include "text/text_listing.h"
 
@@ -91,23 +90,17 @@ Json epochs_of(const Config& config, std::int64_t train_tokens) {
   return by_steps;
 }
 
-std::uint64_t bytes_of(const TextListing& listing) {
-  std::uint64_t bytes = 0;
-  for (const ListedText& text : listing.texts)
-    for (const ListedFile& file : text.files) bytes += file.bytes;
-  return bytes;
-}
-
 /// What the config's text holds; null if it is not there, cannot be used, or can be read only once; of a text that
 /// takes long to read only its size.
 Json describe_text_of(const Config& config) {
+  constexpr std::uint64_t most_bytes_read = std::uint64_t{64} << 20;
   const Strings& names = config.data.text;
   if (std::ranges::count(names, standard_input_name) > 0) return nullptr;
   try {
     TextListing listing = list_texts(names, config.data.units);
-    Json json = {{"files", listing.files()}, {"bytes", bytes_of(listing)}};
+    Json json = {{"files", listing.files()}, {"bytes", listing.bytes()}};
     if (!listing.repeatable()) return nullptr;
-    if (json["bytes"] > most_bytes_in_memory) return json;
+    if (json["bytes"] > most_bytes_read) return json;
     const Corpus corpus = load_listed(std::move(listing), config.data);
     json.update(Json{{"characters", corpus.all().size()},
                      {"symbols", corpus.vocabulary().size()},
@@ -207,7 +200,6 @@ struct Counts {
   std::vector<std::int64_t> of_symbol;  ///< by id
   std::int64_t lf = 0, crlf = 0, cr = 0;
   bool ends_in_line = false;  ///< the last line has no end
-  NormalFormCheck form;
   std::int64_t lines() const { return lf + crlf + cr + (ends_in_line ? 1 : 0); }
 };
 
@@ -226,7 +218,6 @@ Counts count(const Corpus& corpus) {
     const char32_t character = characters[id];
     if (character == '\n') before == '\r' ? ++counts.crlf, --counts.cr : ++counts.lf;
     if (character == '\r') ++counts.cr;
-    counts.form.add(character);
     before = character;
   }
   counts.ends_in_line = before != '\n' && before != '\r';
@@ -279,13 +270,14 @@ Json describe_text(const Arguments& arguments) {
                {"notices", corpus.notices()},
                {"lines", counts.lines()},
                {"line_ends", line_ends(counts)},
-               {"nfc", counts.form.form() == NormalForm::unknown ? Json(nullptr)
-                                                                 : Json(counts.form.form() == NormalForm::composed)},
-               {"letters_before_marks_nfc_joins", counts.form.pairs()},
-               {"characters_nfc_may_change", counts.form.doubtful()},
                {"symbol_counts", symbol_counts(corpus, counts)},
+               {"split_check", nullptr},
                {"val_tokens_in_train", nullptr},
                {"baselines", nullptr}};
+  if (const auto check = check_split(corpus)) {
+    json["split_check"] = to_json(*check);
+    if (const std::string notice = split_notice(corpus, check); !notice.empty()) json["notices"].push_back(notice);
+  }
   if (corpus.val().size() < 2) return json;
   WorkLine line(arguments.output);
   const Baselines baselines = compute_baselines(corpus, corpus.val(), {.length = corpus.val().size()},
@@ -385,16 +377,6 @@ void print_checkpoint(const Json& json) {
   std::printf("\n");
 }
 
-std::string form_text(const Json& json) {
-  if (json["nfc"].is_null())
-    return "cannot say whether NFC: it holds " + format_count(json["characters_nfc_may_change"]) +
-           " combining marks or the like";
-  if (json["nfc"] == true) return "NFC (no character that NFC could change)";
-  const std::int64_t pairs = json["letters_before_marks_nfc_joins"];
-  return "not NFC: " + format_count(pairs) + (pairs == 1 ? " letter stands" : " letters stand") +
-         " before a mark that NFC joins with it";
-}
-
 std::string percent(double part) {
   return format_fixed(100 * part, part < 0.1 ? 2 : 1) + " %";
 }
@@ -445,7 +427,6 @@ void print_text_description(const Json& json, bool all) {
   table.add(
       {"characters", format_count(json["characters"]) + ", " + format_count(json["symbols"]) + " different ones"});
   table.add({"lines", format_count(json["lines"]) + ", line ends: " + json["line_ends"].get<std::string>()});
-  table.add({"normal form", form_text(json)});
   table.add({"split", split_text(json)});
   for (const Json& notice : json["notices"]) table.add({"notice", plain(notice)});
   print_table(table);
@@ -484,7 +465,7 @@ bool is_text(const Arguments& arguments) {
   const fs::path path = arguments.path;
   std::error_code ignored;
   if (path == sample_text_name || path == standard_input_name) return true;
-  if (!fs::exists(path, ignored)) return has_wildcards(path.native());
+  if (!fs::exists(path, ignored)) return false;
   if (fs::is_directory(path)) return !arguments.verify && arguments.checkpoint.empty() && is_folder_of_texts(path);
   return fs::is_regular_file(path) && path.extension() != ".json" && path.extension() != ".jsonc";
 }
@@ -554,10 +535,10 @@ void run_inspect(const Arguments& arguments) {
 void add_inspect(Options& options) {
   const auto arguments = std::make_shared<Arguments>();
   options
-      .add(
-          "PATH", arguments->path,
-          "run folder, checkpoint folder, config (path or preset), or text: a file, a folder, a 'pattern' in quotes, - "
-          "(default: the newest run in runs/)")
+      .add("PATH", arguments->path,
+           "run folder, checkpoint folder, config (path or preset), or text: a file, a folder, - (default: the newest "
+           "run "
+           "in runs/)")
       .stands_for(config_or_run_meant);
   options.add("OTHER", arguments->other, "a second run or config: in what they differ, and what came of it")
       .stands_for(config_or_run_meant);

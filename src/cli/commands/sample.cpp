@@ -4,14 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <iostream>
-#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/files.h"
 #include "base/names.h"
 #include "base/quote.h"
 #include "cli/arguments.h"
@@ -21,6 +18,7 @@
 #include "cli/print_json.h"
 #include "cli/print_text.h"
 #include "cli/run_text.h"
+#include "cli/standard_input.h"
 #include "generate/filters.h"
 #include "generate/generate.h"
 #include "generate/stop.h"
@@ -28,6 +26,7 @@
 #include "report/format.h"
 #include "report/heat_map.h"
 #include "report/log.h"
+#include "text/text_source.h"
 
 namespace chargpt {
 
@@ -79,10 +78,6 @@ std::vector<std::string> stop_strings(const Arguments& arguments) {
   return all;
 }
 
-std::string read_standard_input() {
-  return {std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
-}
-
 std::string prompt_text(const Arguments& arguments) {
   if (!arguments.dash.empty() && arguments.dash != "-")
     throw Error(ExitCode::usage, "'" + arguments.dash + "' is one argument too many; give a prompt with --prompt");
@@ -92,8 +87,8 @@ std::string prompt_text(const Arguments& arguments) {
     throw Error(ExitCode::usage, "a prompt is given twice; give one: --prompt, --prompt-file or '-'");
   if (arguments.dash == "-") return read_standard_input();
   if (arguments.prompt_file.empty()) return arguments.prompt;
-  const std::string text = read_file(arguments.prompt_file, 64 << 20);
-  return text.starts_with("\xEF\xBB\xBF") ? text.substr(3) : text;  // as a training text, without its byte order mark
+  const TextSource source = TextSource::whole_file(arguments.prompt_file, most_prompt_bytes);
+  return std::string(TextReader(source).next());
 }
 
 /// Prompt ids; without a prompt a start symbol that is not printed: newline, or else the first symbol.
@@ -139,7 +134,7 @@ class SampleText {
     print_text(text);
     const double now = steady_seconds();
     if (now - flushed_ < 0.005) return;  // writes a few characters at once: nobody reads faster
-    std::fflush(stdout);
+    flush_text();
     flushed_ = now;
   }
   Utf8Assembler assembler_;  // units bytes: a character may come in several tokens
@@ -246,6 +241,7 @@ void converse(const Arguments& arguments, LoadedRun& run, const SampleConfig& sa
   if (at_terminal)
     log_note(std::string(completes ? "the model completes each line" : "the model answers each line") +
              ", going on from those before; Ctrl-D ends");
+  StandardInputLines lines;
   const auto add = [&](const std::string& text) {
     const std::vector<std::int64_t> ids = vocabulary.encode(text, "the line", arguments.unknown);
     said.insert(said.end(), ids.begin(), ids.end());
@@ -254,7 +250,7 @@ void converse(const Arguments& arguments, LoadedRun& run, const SampleConfig& sa
   for (std::uint64_t turn = 0;; ++turn) {
     if (at_terminal) std::fputs("> ", stdout);
     std::fflush(stdout);
-    if (!std::getline(std::cin, line)) break;
+    if (!lines.next(line)) break;
     try {
       add(completes ? line : line + "\n");
     } catch (const Error& error) {

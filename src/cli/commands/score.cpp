@@ -4,14 +4,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <iostream>
 #include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "base/error.h"
-#include "base/files.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/decoding.h"
@@ -21,6 +19,7 @@
 #include "cli/print_text.h"
 #include "cli/process.h"
 #include "cli/run_text.h"
+#include "cli/standard_input.h"
 #include "cli/work_line.h"
 #include "evaluate/text_score.h"
 #include "generate/filters.h"
@@ -28,7 +27,6 @@
 #include "inference/model_types.h"
 #include "page/page.h"
 #include "page/text_page.h"
-#include "report/color.h"
 #include "report/csv.h"
 #include "report/format.h"
 #include "report/log.h"
@@ -39,6 +37,7 @@
 #include "run/run_folder.h"
 #include "text/sample_text.h"
 #include "text/text_listing.h"
+#include "text/text_source.h"
 
 namespace chargpt {
 
@@ -65,11 +64,14 @@ struct Score {
   std::vector<LineLoss> lines;
 };
 
-/// Of a file, or of all the files of a folder or pattern.
+/// Of a file, or of all the files of a folder, without their byte order marks.
 std::string text_of(const Arguments& arguments, const LoadedRun& run) {
   const ListedText text = list_texts({arguments.file}, run.config().data.units).texts.front();
   std::string all;
-  for (const ListedFile& file : text.files) all += read_file(text.path_of(file), most_scored_bytes - all.size());
+  for (const ListedFile& file : text.files) {
+    const TextSource source = TextSource::whole_file(text.path_of(file), most_scored_bytes - all.size());
+    all += TextReader(source).next();
+  }
   return text.kind == TextKind::sample ? std::string(sample_text()) : all;
 }
 
@@ -87,7 +89,7 @@ void read_text(const Arguments& arguments, const LoadedRun& run, Score& score) {
   const bool piped = arguments.file == standard_input_name;
   score.name = piped ? "standard input" : arguments.file;
   tell_terminal({arguments.file});
-  const std::string text = piped ? std::string(std::istreambuf_iterator<char>(std::cin), {}) : text_of(arguments, run);
+  const std::string text = piped ? read_standard_input() : text_of(arguments, run);
   std::string notice;
   score.ids = run.checkpoint.vocabulary.encode(text, score.name, arguments.unknown, &notice);
   tell(notice);
@@ -162,25 +164,22 @@ nlohmann::ordered_json to_json(const std::vector<MeanLoss>& means) {
 }
 
 void print_as_json(const Arguments& arguments, const LoadedRun& run, const Score& score) {
-  nlohmann::ordered_json json = {{"text", score.name},
-                                 {"checkpoint", checkpoint_json(run)},
-                                 {"characters", score.ids.size()},
-                                 {"loss", score.mean},
-                                 {"block_size", run.model->block_size()},
-                                 {"leaks", leaks(run.config().model)},
-                                 {"by_context", to_json(score.by_context)},
-                                 {"by_class", to_json(score.by_class)}};
+  const nlohmann::ordered_json json = {{"text", score.name},
+                                       {"checkpoint", checkpoint_json(run)},
+                                       {"characters", score.ids.size()},
+                                       {"loss", score.mean},
+                                       {"block_size", run.model->block_size()},
+                                       {"leaks", leaks(run.config().model)},
+                                       {"by_context", to_json(score.by_context)},
+                                       {"by_class", to_json(score.by_class)}};
   Candidates candidates(run, score, arguments.candidates);
-  nlohmann::ordered_json all = nlohmann::ordered_json::array();
-  for (std::size_t i = 0; i < score.ids.size(); ++i) {
+  print_json_with_list(json, "scores", score.ids.size(), [&](std::size_t i) {
     nlohmann::ordered_json one;
     add_text(one, "character", run.checkpoint.vocabulary.symbol(score.ids[i]));
     one["loss"] = score.losses[i];
     if (arguments.candidates > 0) one["candidates"] = candidates.of(i);
-    all.push_back(std::move(one));
-  }
-  json["scores"] = std::move(all);
-  print_json(json, -1);
+    return one;
+  });
 }
 
 void print_as_csv(const LoadedRun& run, const Score& score) {
@@ -251,7 +250,7 @@ void print_means(const char* heading, const std::vector<MeanLoss>& means) {
 }
 
 void print_for_people(const Arguments& arguments, const LoadedRun& run, const Score& score) {
-  const bool color = choose_color(arguments.output.color, std::getenv("NO_COLOR"), isatty(STDOUT_FILENO) != 0);
+  const bool color = uses_color(arguments.output.color, STDOUT_FILENO);
   if (leaks(run.config().model)) std::printf("%s\n", leaks_label);
   print_lines(arguments, run, score, color);
   print_worst_lines(run, score);
@@ -290,10 +289,9 @@ bool is_text(const std::string& word) {
 void add_score(Options& options) {
   const auto arguments = std::make_shared<Arguments>();
   add_run_argument(options, arguments->run, arguments->file, is_text);
-  options.add(
-      "FILE", arguments->file,
-      "text to score: a file, a folder, a 'pattern' in quotes, or - for standard input (default: the run's validation "
-      "split)");
+  options.add("FILE", arguments->file,
+              "text to score: a file, a folder, or - for standard input (default: the run's validation "
+              "split)");
   options.add("--show", arguments->show, "characters to print, coloured by surprise where the terminal has colours")
       .non_negative();
   options.add("--html", arguments->html, "also write the coloured text as a web page").value_name("FILE");

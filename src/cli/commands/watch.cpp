@@ -22,7 +22,6 @@
 #include "cli/signals.h"
 #include "config/load.h"
 #include "page/run_data.h"
-#include "report/color.h"
 #include "report/fitted_line.h"
 #include "report/format.h"
 #include "report/log.h"
@@ -159,14 +158,14 @@ std::string picture(const Watched& watched, const Canvas& canvas) {
   return text + "\nnats per token, by step\n" + chart + below;
 }
 
-Canvas canvas_of(const Arguments& arguments, bool to_terminal) {
+Canvas canvas_of(const Arguments& arguments) {
   constexpr std::size_t usual_rows = 24, least_columns = 30, most_rows = 50;
   Canvas canvas;
   const TerminalSize size = terminal_size(STDOUT_FILENO);
   if (size.columns > 0) canvas.columns = std::max(least_columns, size.columns);
   canvas.rows = size.rows > 0 ? std::min(size.rows, most_rows) : usual_rows;
   canvas.utf8 = shows_utf8();
-  canvas.color = choose_color(arguments.output.color, std::getenv("NO_COLOR"), to_terminal);
+  canvas.color = uses_color(arguments.output.color, STDOUT_FILENO);
   return canvas;
 }
 
@@ -198,7 +197,7 @@ void watch_live(Watch& watch, const Arguments& arguments) {
   while (true) {
     const Watched& watched = watch.look();
     if (!watched.running) return;
-    screen.show(picture(watched, canvas_of(arguments, true)));
+    screen.show(picture(watched, canvas_of(arguments)));
     for (int tenths = 0; tenths < 10 && !stop; ++tenths) std::this_thread::sleep_for(std::chrono::milliseconds(100));
     if (stop) throw Stopped{stopping_signal()};
     if (std::ferror(stdout) != 0) throw Error(ExitCode::io, "the terminal takes no more output");
@@ -244,13 +243,13 @@ Json to_json(const Watched& watched, std::int64_t broken) {
 void run_watch(const Arguments& arguments) {
   Watch watch(run_of(arguments.run));
   const bool to_terminal = isatty(STDOUT_FILENO) != 0;
-  if (to_terminal && !arguments.once && !arguments.output.json) watch_live(watch, arguments);
+  if (repaints(STDOUT_FILENO) && !arguments.once && !arguments.output.json) watch_live(watch, arguments);
   const Watched& watched = watch.look();
   if (arguments.output.json) {
     if (!watched.complaint.empty()) log_note(watched.complaint);
     return print_json(to_json(watched, watch.broken()));
   }
-  Canvas canvas = canvas_of(arguments, to_terminal);
+  Canvas canvas = canvas_of(arguments);
   if (to_terminal && canvas.rows > 2) canvas.rows -= 2;  // of the prompt that follows
   std::fputs(picture(watched, canvas).c_str(), stdout);
 }

@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "config/changed_options.h"
-#include "text/id_cache.h"
 #include "text/text_place.h"
 
 namespace chargpt {
@@ -26,9 +25,8 @@ Corpus load_text(const DataConfig& data, const fs::path& out, const ReadingProgr
       data.text, [&](const std::string& name) { return name == standard_input_name || fs::is_other(name, ignored); });
   for (const fs::directory_entry& run : fs::directory_iterator(piped ? fs::path() : out, ignored))
     if (auto places = text_places(data.text, data.units, run.path()); !places.empty())
-      return load_listed(std::move(places.front()), data, id_cache_folder(), std::nullopt, most_bytes_in_memory,
-                         reading);
-  return load_corpus(data, id_cache_folder(), std::nullopt, most_bytes_in_memory, reading);
+      return load_listed(std::move(places.front()), data, std::nullopt, reading);
+  return load_corpus(data, std::nullopt, reading);
 }
 
 }  // namespace

@@ -23,12 +23,14 @@
 #include "experiment/compare/comparison_report.h"
 #include "experiment/compare/earlier_run.h"
 #include "experiment/compare/kept_losses.h"
+#include "experiment/compare/lengths.h"
 #include "experiment/compare/target.h"
 #include "experiment/held_out.h"
 #include "experiment/own_process.h"
 #include "experiment/run_names.h"
 #include "inference/model_types.h"
 #include "optimizer/averages.h"
+#include "report/json_text.h"
 #include "run/checkpoints.h"
 #include "run/run_files.h"
 #include "run/run_folder.h"
@@ -73,11 +75,6 @@ void check_jobs(const std::vector<ResolvedConfig>& configs, const CompareOptions
   const std::string jobs = "--jobs " + std::to_string(options.jobs);
   const std::string who = options.shared ? "a comparison of several processes" : jobs;
   const std::string otherwise = options.shared ? "start one" : "leave out --jobs";
-  if (options.equal == Equal::seconds)
-    throw Error(ExitCode::usage, who +
-                                     " excludes --equal seconds: trainings that share the machine would get fewer "
-                                     "steps for their seconds, and not all alike; " +
-                                     otherwise);
   for (const ResolvedConfig& resolved : configs)
     if (std::ranges::count(resolved.config.data.text, standard_input_name) > 0)
       throw Error(ExitCode::usage, who +
@@ -123,8 +120,6 @@ class Comparer {
         out_(open_if_there(options.out)),
         corpus_(corpus_of(configs_, options, hooks)),
         first_seed_(options.first_seed.value_or(configs_.front().config.train.seed)) {
-    if (options.equal != Equal::nothing)
-      if (const auto length = known_length(configs_.front(), options.equal, corpus_.train().size())) equal(*length);
     for (std::size_t i = 0; i < configs_.size(); ++i) {
       const ModelConfig& model = configs_[i].config.model;
       check_model_config(model);
@@ -136,8 +131,8 @@ class Comparer {
 
   /// False where it was stopped. What is in the way of any of the runs is said before the first.
   bool run() {
-    if (needs_first()) return run_after_first();
     refuse_other_runs();
+    if (const auto line = length_difference(configs_, names_, corpus_.train().size()); !line.empty()) notice(line);
     return options_.jobs > 1 && !options_.shared ? run_at_once() : run_in_turn(entries());
   }
 
@@ -160,9 +155,6 @@ class Comparer {
     }
     return out_->path();
   }
-
-  /// What a reader of the results must know besides.
-  const std::vector<std::string>& notes() const { return notes_; }
 
   /// Each config's runs by seed, whichever ended first.
   std::vector<ConfigRuns> results() {
@@ -196,26 +188,6 @@ class Comparer {
     for (ResolvedConfig& resolved : configs) set_length(resolved, options);
     check_jobs(configs, options);
     return configs;
-  }
-
-  void equal(const Length& length) { notes_.push_back(equalise(configs_, options_.equal, length)); }
-
-  /// Whether only the first run can tell how long the others are.
-  bool needs_first() const { return options_.equal != Equal::nothing && notes_.empty(); }
-
-  bool run_after_first() {
-    std::vector<Entry> all = entries();
-    refuse_another_run(all.front().about.run, all.front().config.config);
-    if (!run_in_turn({all.front()})) return false;
-    const SeedRun& first = results_.front().seeds.front();
-    if (!first.failure.empty())
-      throw Error(ExitCode::diverged, "--equal " + std::string(enum_name(options_.equal)) + ": " + names_.front() +
-                                          ", whose length the others would get, failed: " + first.failure);
-    equal({.updates = first.steps, .seconds = first.seconds});
-    refuse_other_runs();
-    all = entries();
-    all.erase(all.begin());
-    return run_in_turn(std::move(all));
   }
 
   void refuse_other_runs() const {
@@ -418,7 +390,7 @@ class Comparer {
     try {
       trainer.plan(/*measure=*/true);
       // Its length is settled now. It is written before the first step.
-      write_file_atomically(folder.path() / "config.json", to_json(trainer.config().config).dump(2) + "\n");
+      write_file_atomically(folder.path() / "config.json", json_text(to_json(trainer.config().config)));
       if (trainer.run() == Ending::stopped) return false;
       kept.seed.run = entry.about.run = folder.path();
       score_end(entry, trainer, kept.seed);
@@ -509,7 +481,6 @@ class Comparer {
   Corpus corpus_;
   std::int64_t first_seed_;
   std::vector<ConfigRuns> results_;  ///< one per config, in the order given
-  std::vector<std::string> notes_;   ///< what was equalised
 };
 
 }  // namespace
@@ -518,10 +489,9 @@ Comparison compare(std::vector<ResolvedConfig> configs, const CompareOptions& op
   Comparer comparer(std::move(configs), options, hooks);
   if (!comparer.run()) return {.complete = false};
   Comparison comparison = rank_configs(comparer.results());
-  comparison.notes = comparer.notes();
-  comparison.rates = options.rates;
+  comparison.within_train_split = options.within_train_split;
   if (options.target) find_target(comparison, *options.target);
-  if (options.writes) write_file_atomically(comparer.out() / "compare.json", to_json(comparison).dump(2) + "\n");
+  if (options.writes) write_file_atomically(comparer.out() / "compare.json", json_text(to_json(comparison)));
   return comparison;
 }
 

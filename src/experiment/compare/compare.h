@@ -17,7 +17,6 @@
 
 #include "base/child_process.h"
 #include "config/load.h"
-#include "experiment/compare/equal_length.h"
 #include "experiment/compare/ranking.h"
 #include "train/trainer.h"
 
@@ -34,13 +33,10 @@ struct CompareOptions {
   /// The same in seconds for each run, from its beginning to its last save. What they come to for a config's first seed
   /// holds for all its seeds, and for a run that is resumed.
   std::optional<double> max_seconds;
-  /// What every config gets as much of as the first one does, whose length is its own or one of the above. Where only
-  /// its training can tell how much that is, its first seed is trained before all else.
-  Equal equal = Equal::nothing;
   std::optional<double> target;  ///< loss whose time is looked up in the runs' metrics
-  /// Train and score on the train split alone, whose last part is held out (experiment/held_out.h): for choosing.
+  /// Train and score within the train split, whose last part is held out (experiment/held_out.h), so that what is
+  /// chosen by the losses is not chosen by the validation split.
   bool within_train_split = false;
-  std::vector<TunedRate> rates = {};  ///< that the configs were given, for the report
   /// Trainings at once, each a process of its own with its share of the threads; excludes every length in seconds.
   std::int64_t jobs = 1;
   RunStarter start;  ///< needed where jobs > 1
@@ -72,7 +68,7 @@ struct CompareHooks {
 /// Runs seed by seed, all configs with the first seed first. Stopped (`trainer.stop`), it returns at once with
 /// `complete` false; what has been trained stays. A run that diverges is listed, and the others go on.
 /// Errors, before anything is trained: usage for no config, seeds outside 1..1000, both lengths, jobs beside a length
-/// in seconds or equal ones, configs whose texts, units or splits differ, a bad model; busy for a run folder that holds
+/// in seconds, configs whose texts, units or splits differ, a bad model; busy for a run folder that holds
 /// another run or is in use. With jobs > 1 the error of a run that fails is passed on under the run's name, after the
 /// others have saved.
 Comparison compare(std::vector<ResolvedConfig> configs, const CompareOptions& options, const CompareHooks& hooks = {});

@@ -5,11 +5,9 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
-#include <string_view>
 #include <utility>
 
-#include "experiment/compare/tuned_rates.h"
-#include "report/csv.h"
+#include "experiment/compare/verdict.h"
 #include "report/format.h"
 
 namespace chargpt {
@@ -26,20 +24,8 @@ nlohmann::ordered_json or_null(const std::optional<Value>& value) {
   return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
 }
 
-/// Adds "ci95", and "ci95_reason" where it is null.
-void add_interval(nlohmann::ordered_json& json, const Confidence& ci95) {
-  json["ci95"] = nullptr;
-  if (ci95.interval)
-    json["ci95"] = {ci95.interval->low, ci95.interval->high};
-  else
-    json["ci95_reason"] = ci95.reason;
-}
-
-nlohmann::ordered_json claim_json(const Claim& claim) {
-  nlohmann::ordered_json json;
-  add_interval(json, claim.ci95);
-  json["p"] = or_null(claim.p);
-  return json;
+nlohmann::ordered_json interval_json(const std::optional<Interval>& ci95) {
+  return ci95 ? nlohmann::ordered_json{ci95->low, ci95->high} : nlohmann::ordered_json();
 }
 
 nlohmann::ordered_json seed_json(const SeedRun& run) {
@@ -77,11 +63,11 @@ nlohmann::ordered_json result_json(const ConfigResult& result, bool has_target) 
     if (has_target) json["seeds"].back()["target"] = reached_json(run.reached);
   }
   json["mean"] = result.mean.mean;
-  add_interval(json, result.mean.more_text.ci95);
-  add_interval(json["this_text"], result.mean.this_text.ci95);
+  json["ci95"] = interval_json(result.mean.ci95);
   json["spread"] = or_null(result.mean.deviation);
   json["rank"] = result.rank > 0 ? nlohmann::ordered_json(result.rank) : nlohmann::ordered_json();
   json["versus_best"] = difference_json(result.versus_best);
+  if (result.versus_best) json["versus_best"]["ahead_in_tenths"] = tenths_above_zero(*result.versus_best);
   if (result.runs.leaks) json["leaks"] = true;
   return json;
 }
@@ -95,9 +81,8 @@ std::string p_cell(double p) {
   return p < 0.0001 ? "<0.0001" : format_fixed(p, 4);
 }
 
-std::string interval_cell(const Confidence& ci95) {
-  if (!ci95.interval) return "cannot say";
-  return format_fixed(ci95.interval->low, 4) + " to " + format_fixed(ci95.interval->high, 4);
+std::string interval_cell(const std::optional<Interval>& ci95) {
+  return ci95 ? format_fixed(ci95->low, 4) + " to " + format_fixed(ci95->high, 4) : "";
 }
 
 std::int64_t most_jobs(const ConfigRuns& runs) {
@@ -106,52 +91,51 @@ std::int64_t most_jobs(const ConfigRuns& runs) {
   return jobs;
 }
 
-/// "0.0123 ± 0.0045", or the first alone.
-std::string difference_cell(double difference, const Confidence& ci95) {
-  std::string cell = format_fixed(difference, 4);
-  if (ci95.interval) cell += " ± " + format_fixed((ci95.interval->high - ci95.interval->low) / 2, 4);
+/// "0.0123 ± 0.0045", half of a 95 % interval, or the first alone.
+std::string difference_cell(const MeanEstimate& difference) {
+  std::string cell = format_fixed(difference.mean, 4);
+  if (difference.ci95) cell += " ± " + format_fixed((difference.ci95->high - difference.ci95->low) / 2, 4);
   return cell;
+}
+
+std::string tenths_cell(const MeanEstimate& difference) {
+  return std::to_string(tenths_above_zero(difference)) + " of " + std::to_string(difference.tenths.size());
 }
 
 std::vector<std::string> narrow_row_of(const ConfigResult& result) {
   const std::optional<MeanEstimate>& versus = result.versus_best;
-  const Confidence& ci95 = !versus                ? Confidence{}
-                           : versus->weights_only ? versus->more_text.ci95
-                                                  : versus->this_text.ci95;
   return {rank_cell(result),
           result.runs.config,
           format_fixed(result.mean.mean, 4),
-          result.mean.deviation ? format_fixed(*result.mean.deviation, 4) : "",
-          versus ? difference_cell(versus->mean, ci95) : "",
+          versus ? difference_cell(*versus) : "",
+          versus ? tenths_cell(*versus) : "",
           format_short(static_cast<double>(result.runs.params)),
           format_fixed(mean_over(result.runs, &SeedRun::seconds), 1) + (most_jobs(result.runs) > 1 ? "*" : "")};
 }
 
-Table narrow_table(const Comparison& comparison) {
-  const bool seeds =
-      std::ranges::any_of(comparison.results, [](const ConfigResult& result) { return result.runs.seeds.size() > 1; });
-  const auto shown = [seeds](std::vector<std::string> cells) {
-    if (!seeds) cells.erase(cells.begin() + 3);  // no spread of one seed
-    return cells;
-  };
-  Table table(shown({"rank", "config", "loss", "spread", seeds ? "above best, this text" : "above best, more text",
-                     "params", "seconds"}));
-  for (const ConfigResult& result : comparison.results) table.add(shown(narrow_row_of(result)));
+Table narrow_table(const std::vector<ConfigResult>& results) {
+  const std::size_t beginning = common_beginning(results);
+  const std::string config = beginning > 0 ? results.front().runs.config.substr(0, beginning - 1) : "config";
+  Table table({"rank", config, "loss", "above best", "tenths", "params", "seconds"});
+  for (const ConfigResult& result : results) {
+    std::vector<std::string> row = narrow_row_of(result);
+    row[1].erase(0, beginning);
+    table.add(std::move(row));
+  }
   return table;
 }
 
-std::vector<std::string> row_of(const ConfigResult& result) {
+std::vector<std::string> wide_row_of(const ConfigResult& result) {
   const std::optional<MeanEstimate>& versus = result.versus_best;
   const std::string mark = most_jobs(result.runs) > 1 ? "*" : "";
   return {rank_cell(result),
           result.runs.config,
           format_fixed(result.mean.mean, 4),
           result.mean.deviation ? format_fixed(*result.mean.deviation, 4) : "",
-          interval_cell(result.mean.more_text.ci95),
           versus ? format_fixed(versus->mean, 4) : "",
-          versus ? interval_cell(versus->this_text.ci95) : "",
-          versus && versus->this_text.p ? p_cell(*versus->this_text.p) : "",
-          versus ? interval_cell(versus->more_text.ci95) : "",
+          versus ? interval_cell(versus->ci95) : "",
+          versus && versus->p ? p_cell(*versus->p) : "",
+          versus ? tenths_cell(*versus) : "",
           format_count(result.runs.params),
           format_short(mean_over(result.runs, &SeedRun::tokens_per_second)) + mark,
           format_fixed(mean_over(result.runs, &SeedRun::seconds), 1) + mark};
@@ -173,7 +157,7 @@ constexpr double small_difference = 0.01;
 std::string power_remark(const SeedsDesign& design) {
   const auto needed = seeds_to_show(small_difference, design.deviation, design.comparisons);
   return "if seeds differ as they did here, 80 of 100 such comparisons show a difference of " +
-         format_fixed(*shown_difference(design), 4) + " on this text with " + std::to_string(design.seeds) +
+         format_fixed(*shown_difference(design), 4) + " with " + std::to_string(design.seeds) +
          " seeds, and one of 0.01 with " + (needed ? std::to_string(*needed) : "more than 1,000") + " seeds";
 }
 
@@ -185,15 +169,10 @@ nlohmann::ordered_json power_json(const SeedsDesign& design) {
           {"seeds", or_null(seeds_to_show(small_difference, design.deviation, design.comparisons))}};
 }
 
-std::string seeds_remark(std::size_t seeds, bool trained_before) {
-  if (seeds == 1)
-    return "this text: cannot say: one seed does not tell how seeds differ; " +
-           std::string(trained_before ? "runs of the same configs with more seeds would"
-                                      : "--seeds 3 trains each config three times") +
-           ". more text: these very weights, not the configs, on more text of this kind";
-  return "this text: over other seeds, on this very text (Student's t over " + std::to_string(seeds) +
-         " seeds, paired). more text: over other seeds and more text of this kind, which no number of seeds narrows "
-         "beyond the text's own part";
+std::string seeds_remark(std::size_t seeds) {
+  if (seeds == 1) return "no intervals: one seed does not tell how seeds differ";
+  return "intervals are over other seeds, on this text: Student's t over " + std::to_string(seeds) +
+         " seeds, paired; other texts have to be scored themselves (chargpt eval RUN --text FILE)";
 }
 
 std::string pairs_remark(std::int64_t pairs) {
@@ -201,37 +180,16 @@ std::string pairs_remark(std::int64_t pairs) {
          " pairs of configs together";
 }
 
-/// Why there are no intervals for more text: in one line where all have the same reason.
-void add_reasons(std::vector<std::string>& lines, const Comparison& comparison) {
-  std::vector<std::pair<std::string, std::string>> reasons;
-  std::size_t claims = 0;
-  const auto look = [&](const std::string& about, const Confidence& ci95) {
-    ++claims;
-    if (!ci95.interval) reasons.emplace_back(about, ci95.reason);
-  };
-  for (const ConfigResult& result : comparison.results) {
-    if (!failed(result.runs)) look(result.runs.config, result.mean.more_text.ci95);
-    if (result.versus_best) look(result.runs.config + " above best", result.versus_best->more_text.ci95);
-  }
-  const bool same = std::ranges::all_of(reasons, [&](const auto& one) { return one.second == reasons[0].second; });
-  if (same && reasons.size() == claims && claims > 1) {
-    lines.push_back("more text: cannot say: " + reasons[0].second);
-    return;
-  }
-  for (const auto& [about, reason] : reasons) lines.push_back(about + ", more text: cannot say: " + reason);
-}
-
 void add_undecided(std::vector<std::string>& lines, const Comparison& comparison) {
   std::vector<Undecided> undecided;
   for (const ConfigResult& result : comparison.results)
-    if (result.versus_best && !is_told_apart(*result.versus_best))
+    if (result.versus_best && is_undecided(*result.versus_best))
       undecided.push_back({result.runs.config, *result.versus_best, comparison.pairs});
   if (!undecided.empty())
-    lines.push_back("not distinguishable from " + comparison.results[0].runs.config +
-                    " on this text: " + undecided_text(undecided));
+    lines.push_back("not distinguishable from " + comparison.results[0].runs.config + ": " + undecided_text(undecided));
 }
 
-/// "about 9 seeds would tell"
+/// "0.0012 apart, about 9 seeds would tell"
 std::string seeds_that_tell(const Undecided& undecided) {
   const MeanEstimate& difference = undecided.difference;
   if (difference.mean == 0) return "equal";
@@ -295,98 +253,59 @@ std::string steps_remark(const Comparison& comparison) {
   return differ ? "steps: " + joined(each, ", ") : "";
 }
 
-/// With all its digits; empty where it is not a finite number.
-std::string number(double value) {
-  return std::isfinite(value) ? nlohmann::json(value).dump() : "";
-}
-
-void add_claim(std::vector<std::string>& fields, const Claim& claim, bool with_p) {
-  fields.push_back(claim.ci95.interval ? number(claim.ci95.interval->low) : "");
-  fields.push_back(claim.ci95.interval ? number(claim.ci95.interval->high) : "");
-  if (with_p) fields.push_back(claim.p ? number(*claim.p) : "");
-}
-
-std::vector<std::string> csv_row(const ConfigResult& result, const SeedRun& run) {
-  const bool scored = run.failure.empty();
-  const auto count = [](std::int64_t value) { return std::to_string(value); };
-  std::vector<std::string> fields = {csv_field(result.runs.config),
-                                     result.rank > 0 ? count(result.rank) : "",
-                                     result.runs.leaks ? "true" : "false",
-                                     count(result.runs.params),
-                                     count(result.runs.block_size),
-                                     count(run.seed),
-                                     scored ? number(run.loss) : "",
-                                     number(run.seconds),
-                                     number(run.tokens_per_second),
-                                     count(run.jobs),
-                                     scored ? count(run.step) : "",
-                                     run.steps > 0 ? count(run.steps) : "",
-                                     scored ? std::string(enum_name(run.ended)) : "",
-                                     scored ? (run.scored == ScoredAt::end ? "end" : "best") : "",
-                                     number(run.lowest_loss),
-                                     std::isfinite(run.lowest_loss) ? count(run.lowest_step) : "",
-                                     csv_field(run.failure),
-                                     csv_field(run.run.string()),
-                                     number(result.mean.mean),
-                                     result.mean.deviation ? number(*result.mean.deviation) : ""};
-  add_claim(fields, result.mean.this_text, false);
-  add_claim(fields, result.mean.more_text, false);
-  const MeanEstimate none;
-  fields.push_back(result.versus_best ? number(result.versus_best->mean) : "");
-  add_claim(fields, result.versus_best.value_or(none).this_text, true);
-  add_claim(fields, result.versus_best.value_or(none).more_text, true);
-  fields.push_back(run.reached ? count(run.reached->step) : "");
-  fields.push_back(run.reached ? number(run.reached->seconds) : "");
-  return fields;
-}
-
 }  // namespace
+
+int tenths_above_zero(const MeanEstimate& difference) {
+  return static_cast<int>(std::ranges::count_if(difference.tenths, [](double tenth) { return tenth > 0; }));
+}
 
 nlohmann::ordered_json difference_json(const std::optional<MeanEstimate>& difference) {
   if (!difference) return nullptr;
-  nlohmann::ordered_json json = {{"difference", difference->mean}};
-  json.update(claim_json(difference->more_text));
-  json["this_text"] = claim_json(difference->this_text);
-  return json;
+  return {{"difference", difference->mean}, {"ci95", interval_json(difference->ci95)}, {"p", or_null(difference->p)}};
 }
 
 nlohmann::ordered_json to_json(const Comparison& comparison) {
   nlohmann::ordered_json json = {{"results", nlohmann::ordered_json::array()}};
   for (const ConfigResult& result : comparison.results)
     json["results"].push_back(result_json(result, comparison.target.has_value()));
-  json["split"] = "val";
+  json["split"] = comparison.within_train_split ? "train" : "val";
   json["tokens"] = comparison.tokens;
   json["comparisons"] = comparison.pairs;
   if (comparison.target) json["target"] = *comparison.target;
-  for (const TunedRate& rate : comparison.rates) json["tuned_rates"].push_back(to_json(rate));
   if (const auto design = design_of(comparison)) json["seeds_needed"] = power_json(*design);
-  json["remarks"] = remarks(comparison);
+  json["verdict"] = verdict(comparison);
+  json["remarks"] = table_notes(comparison);
+  for (const std::string& remark : remarks(comparison)) json["remarks"].push_back(remark);
   return json;
 }
 
 Table to_table(const Comparison& comparison, bool narrow) {
-  if (narrow) return narrow_table(comparison);
-  Table table({"rank", "config", "loss", "spread", "95 %, more text", "above best", "95 %, this text", "p, this text",
-               "95 %, more text", "parameters", "tokens/s", "seconds"});
-  for (const ConfigResult& result : comparison.results) table.add(row_of(result));
+  if (narrow) return narrow_table(comparison.results);
+  const bool seeds =
+      std::ranges::any_of(comparison.results, [](const ConfigResult& result) { return result.runs.seeds.size() > 1; });
+  const auto shown = [seeds](std::vector<std::string> cells) {
+    if (seeds) return cells;
+    cells.erase(cells.begin() + 5, cells.begin() + 7);  // no interval, no p
+    cells.erase(cells.begin() + 3);                     // no deviation
+    return cells;
+  };
+  Table table(shown({"rank", "config", "loss", "std", "above best", "95 % interval", "p", "tenths", "parameters",
+                     "tokens/s", "seconds"}));
+  for (const ConfigResult& result : comparison.results) table.add(shown(wide_row_of(result)));
   return table;
 }
 
-std::string to_csv(const Comparison& comparison) {
-  constexpr std::string_view headings =
-      "config,rank,leaks,params,block_size,seed,loss,seconds,tokens_per_second,jobs,step,updates,ended,scored,"
-      "lowest_loss,lowest_step,failure,run,mean,spread,this_text_low,this_text_high,more_text_low,more_text_high,"
-      "above_best,above_best_this_text_low,above_best_this_text_high,above_best_this_text_p,"
-      "above_best_more_text_low,above_best_more_text_high,above_best_more_text_p,target_step,target_seconds";
-  std::string rows = std::string(headings) + "\n";
-  for (const ConfigResult& result : comparison.results)
-    for (const SeedRun& run : result.runs.seeds) rows += joined(csv_row(result, run), ",") + "\n";
-  return rows;
+std::size_t common_beginning(const std::vector<ConfigResult>& results) {
+  if (results.empty()) return 0;
+  const std::string& first = results.front().runs.config;
+  const std::string beginning = first.substr(0, first.find(' ') + 1);
+  const bool all = std::ranges::all_of(
+      results, [&](const ConfigResult& result) { return result.runs.config.starts_with(beginning); });
+  return all ? beginning.size() : 0;
 }
 
-bool is_told_apart(const MeanEstimate& difference) {
-  const std::optional<Interval>& interval = difference.this_text.ci95.interval;
-  return !interval || !difference.deviation || interval->low > 0 || interval->high < 0;
+bool is_undecided(const MeanEstimate& difference) {
+  return difference.ci95 && difference.ci95->low <= 0 && difference.ci95->high >= 0;
 }
 
 std::string undecided_text(const std::vector<Undecided>& differences) {
@@ -399,43 +318,49 @@ std::string undecided_text(const std::vector<Undecided>& differences) {
 std::vector<std::string> remarks(const Comparison& comparison) {
   std::vector<std::string> lines;
   if (comparison.results.empty()) return lines;
-  lines.push_back(seeds_remark(comparison.results[0].runs.seeds.size(), comparison.trained_before));
+  lines.push_back(seeds_remark(comparison.results[0].runs.seeds.size()));
+  lines.emplace_back(
+      "±: half of a 95 % interval; std: standard deviation over seeds; tenths: parts of the text where the best is "
+      "ahead");
   if (comparison.pairs > 1) lines.push_back(pairs_remark(comparison.pairs));
   add_undecided(lines, comparison);
   if (const auto design = design_of(comparison)) lines.push_back(power_remark(*design));
-  add_reasons(lines, comparison);
   for (std::string& line : run_remarks(comparison)) lines.push_back(std::move(line));
   return lines;
 }
 
 std::vector<std::string> run_remarks(const Comparison& comparison) {
-  std::vector<std::string> lines = comparison.notes;
-  if (!comparison.rates.empty()) {
-    std::vector<std::string> rates;
-    for (const TunedRate& rate : comparison.rates) rates.push_back(describe(rate));
-    lines.push_back("learning rates chosen with a seed that is not compared, on a part held out of the train split: " +
-                    joined(rates, "; "));
-  }
+  std::vector<std::string> lines;
   lines.emplace_back(
       comparison.trained_before
           ? "each run is scored at its best checkpoint, chosen by its evaluations on this very split: that flatters a "
             "run the more, the more often it was evaluated"
           : "each run is scored with the weights that it ended with (averaged ones with train.ema), not with its best "
             "checkpoint, which this split would have chosen");
-  std::int64_t jobs = 1;
-  for (const ConfigResult& result : comparison.results) jobs = std::max(jobs, most_jobs(result.runs));
-  if (jobs > 1)
-    lines.push_back("* up to " + std::to_string(jobs) +
-                    " trainings shared the machine: do not compare these times and speeds with others");
   for (const ConfigResult& result : comparison.results) {
     add_what_was_scored(lines, result.runs, comparison.trained_before);
+    if (const std::string early = ended_early(result.runs); !early.empty()) lines.push_back(early);
+  }
+  if (const std::string steps = steps_remark(comparison); !steps.empty()) lines.push_back(steps);
+  return lines;
+}
+
+std::vector<std::string> table_notes(const Comparison& comparison) {
+  std::vector<std::string> lines = comparison.notes;
+  if (comparison.within_train_split)
+    lines.emplace_back(
+        "scored on the end of the train split, which was not trained on; the validation split is unused");
+  std::int64_t jobs = 1;
+  for (const ConfigResult& result : comparison.results) {
+    jobs = std::max(jobs, most_jobs(result.runs));
     if (result.runs.leaks) lines.push_back(result.runs.config + " " + leaks_label + "; its loss is not ranked");
     for (const SeedRun& run : result.runs.seeds)
       if (!run.failure.empty())
         lines.push_back(result.runs.config + " with seed " + std::to_string(run.seed) + ": " + run.failure);
-    if (const std::string early = ended_early(result.runs); !early.empty()) lines.push_back(early);
   }
-  if (const std::string steps = steps_remark(comparison); !steps.empty()) lines.push_back(steps);
+  if (jobs > 1)
+    lines.push_back("* up to " + std::to_string(jobs) +
+                    " trainings shared the machine: do not compare these times and speeds with others");
   return lines;
 }
 

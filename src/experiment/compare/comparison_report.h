@@ -12,18 +12,17 @@
 
 namespace chargpt {
 
-/// {"results":[{"config","params","seeds":[{"seed","loss","seconds","tokens_per_second","run"}],"mean","ci95","this_text",
-/// "spread","rank","versus_best":{"difference","ci95","p","this_text":{"ci95","p"}}}…],"comparisons","seeds_needed",…}.
-/// "ci95" and "p" are of more text of this kind, "this_text" of other seeds on this very text; null where they cannot
-/// be said, and then "ci95_reason" says why.
+/// {"results":[{"config","params","seeds":[{"seed","loss","seconds","tokens_per_second","run"}],"mean","ci95","spread",
+/// "rank","versus_best":{"difference","ci95","p","ahead_in_tenths"}}…],"verdict","remarks","seeds_needed",…}.
+/// "ci95" and "p" are over other seeds on this text, null with one seed; "ahead_in_tenths": tenths of the text in which
+/// the best is ahead.
 nlohmann::ordered_json to_json(const Comparison& comparison);
 
-/// One row per config. `narrow`: what fits 80 columns, one interval of the difference to the best: on this text where
-/// there are seeds, else on more text.
+/// One row per config. `narrow`: what fits 80 columns.
 Table to_table(const Comparison& comparison, bool narrow = false);
 
-/// A row per config and seed, all figures of to_json in columns of their names, "" where there is none; RFC 4180.
-std::string to_csv(const Comparison& comparison);
+/// Length of "quick " where every name begins with that word, as variants of one config do; else 0.
+std::size_t common_beginning(const std::vector<ConfigResult>& results);
 
 /// A difference of two configs, and the number of comparisons that it is one of.
 struct Undecided {
@@ -31,20 +30,25 @@ struct Undecided {
   MeanEstimate difference;
   std::int64_t comparisons = 1;
 };
-/// Whether other seeds on this very text would show the same sign; true with one seed, where that cannot be said.
-bool is_told_apart(const MeanEstimate& difference);
+/// Whether other seeds may well show the opposite sign; false with one seed, where that cannot be said.
+bool is_undecided(const MeanEstimate& difference);
 /// "a (0.0012 apart, about 9 seeds would tell), b (…)", and for which part of comparisons.
 std::string undecided_text(const std::vector<Undecided>& differences);
 
-/// {"difference","ci95","p","this_text":{"ci95","p"}}, or null.
+/// Tenths of the text in which the second of a difference has the lower loss.
+int tenths_above_zero(const MeanEstimate& difference);
+
+/// {"difference","ci95","p"}, or null.
 nlohmann::ordered_json difference_json(const std::optional<MeanEstimate>& difference);
 
-/// What a reader of the table must know: what each interval is about or why there is none, which configs cannot be
-/// told from the best and how many seeds would tell, the difference that these seeds would show; then run_remarks().
+/// What the table cannot be read without: what was left out or failed, what a mark in it means.
+std::vector<std::string> table_notes(const Comparison& comparison);
+
+/// Details: what the intervals are about, which configs cannot be told from the best and how many seeds would tell, the
+/// difference that these seeds would show; then run_remarks().
 std::vector<std::string> remarks(const Comparison& comparison);
 
-/// Of the runs alone: which weights were scored, times of runs that shared the machine, runs that overfitted or
-/// diverged, models that leak.
+/// Of the runs alone: which weights were scored, which runs overfitted or ended early, how many steps each made.
 std::vector<std::string> run_remarks(const Comparison& comparison);
 
 }  // namespace chargpt

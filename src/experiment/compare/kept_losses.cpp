@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "report/json_text.h"
 
 namespace chargpt {
 namespace {
@@ -101,7 +102,7 @@ KeptRun parse(const std::filesystem::path& run, const nlohmann::json& header) {
 
 void keep_losses(const std::filesystem::path& run, const KeptRun& kept) {
   write_file_atomically(losses_path(run), bytes_of(kept.seed.losses));
-  write_file_atomically(header_path(run), header_of(kept).dump(2) + "\n");
+  write_file_atomically(header_path(run), json_text(header_of(kept)));
 }
 
 std::optional<KeptRun> kept_losses(const std::filesystem::path& run, std::string& problem) {

@@ -83,11 +83,11 @@ std::vector<std::string> remarks(const std::vector<ClimbedRung>& rungs) {
   std::vector<Undecided> undecided;
   const auto steps = std::ranges::count_if(rungs, [](const ClimbedRung& rung) { return rung.step.has_value(); });
   for (const ClimbedRung& rung : rungs)
-    if (rung.step && !is_told_apart(*rung.step))
+    if (rung.step && is_undecided(*rung.step))
       undecided.push_back({short_name(rung.rung.preset) + " from " + short_name(rung.below), *rung.step, steps});
-  if (!undecided.empty()) lines.push_back("not distinguishable on this text: " + undecided_text(undecided));
+  if (!undecided.empty()) lines.push_back("not distinguishable: " + undecided_text(undecided));
   const bool one_seed =
-      std::ranges::any_of(rungs, [](const ClimbedRung& rung) { return rung.step && rung.step->weights_only; });
+      std::ranges::any_of(rungs, [](const ClimbedRung& rung) { return rung.step && !rung.step->ci95; });
   if (one_seed)
     lines.emplace_back("one seed does not tell how seeds differ: --seeds 3 says which steps are more than chance");
   return lines;

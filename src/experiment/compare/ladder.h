@@ -50,7 +50,7 @@ Table to_table(const std::vector<ClimbedRung>& rungs, const std::vector<Counted>
 /// What a step is, and which steps cannot be told from none.
 std::vector<std::string> remarks(const std::vector<ClimbedRung>& rungs);
 
-/// {"rungs":[{"config","loss","leaks","step":{"below","difference","this_text"…} or null,"lesson"}],
+/// {"rungs":[{"config","loss","leaks","step":{"below","difference","ci95","p"} or null,"lesson"}],
 /// "counted":[{"name","loss"}]}
 nlohmann::ordered_json to_json(const std::vector<ClimbedRung>& rungs, const std::vector<Counted>& counted);
 

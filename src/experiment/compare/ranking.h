@@ -66,21 +66,13 @@ struct ConfigResult {
                                             ///< absent for rank 1 and where rank is 0
 };
 
-/// The learning rate that a config was given, of those tried on a part held out of the train split.
-struct TunedRate {
-  std::string config = {};
-  double factor = 1, learning_rate = 0;
-  double loss = std::numeric_limits<double>::infinity();  ///< of that rate's training; infinite where all failed
-  bool lowest = false, highest = false;                   ///< of those tried
-};
-
 struct Comparison {
   std::vector<ConfigResult> results = {};  ///< by rank, then those without one in the order they were given
   std::int64_t tokens = 0;                 ///< scored by each run
   std::int64_t pairs = 0;                  ///< of ranked configs
   std::vector<std::string> notes = {};     ///< what else a reader of the table must know
-  std::vector<TunedRate> rates = {};       ///< one for each config; empty: each has its own
   std::optional<double> target = {};       ///< loss whose time is asked for
+  bool within_train_split = false;         ///< scored on a part of the train split that none was trained on
   bool trained_before = false;             ///< runs scored at their best checkpoints, not trained by this comparison
   bool complete = true;                    ///< false: stopped before every run had ended, and then there are no results
 };

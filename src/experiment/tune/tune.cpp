@@ -303,6 +303,7 @@ class Search {
       if (trainer->run() == Ending::stopped) return trained;
       trained.steps = trainer->state().step;
       trained.loss = trainer->state().val_loss;
+    } catch (const Interrupted&) {  // while its steps were timed
     } catch (const std::exception& error) {
       trained.failure = failure_of(error);
     }

@@ -383,4 +383,4 @@ function choose(logits, {temperature, topK, topP}, random) {
   return kept[count - 1];
 }
 
-if (typeof module !== "undefined") module.exports = {Model, Reader, softmax, choose, randomNumbers};
+if (typeof module !== "undefined") module.exports = {Model, Reader, softmax, choose, randomNumbers, floatOfHalf};

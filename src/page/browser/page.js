@@ -36,6 +36,21 @@ function short(value) {
   return size < 1e-3 ? value.toExponential(1) : String(+value.toPrecision(3));
 }
 
+// Text for a cell, which breaks at its spaces alone: browsers break "3e-3" after its hyphen.
+function words(text) {
+  return text.split(" ").flatMap((word, i) => [...(i ? [" "] : []), element("span", {class: "word"}, word)]);
+}
+
+// headings and rows: cells, each a text, {number: its text}, or a list of elements.
+function table(headings, rows) {
+  const cell = (tag, content) => content.number !== undefined ? element(tag, {class: "number"}, ...words(String(content.number)))
+      : element(tag, {}, ...(typeof content === "string" ? words(content) : content));
+  const line = (tag, cells) => element("tr", {}, ...cells.map((content) => cell(tag, content)));
+  return element("div", {class: "scroll"}, element("table", {},
+    headings.length ? element("thead", {}, line("th", headings)) : null,
+    element("tbody", {}, ...rows.map((cells) => line("td", cells)))));
+}
+
 const names = {" ": "space", "\n": "newline", "\t": "tab", "\r": "carriage return", "\u00a0": "no-break space"};
 
 // A symbol by itself, as a person can read it.
@@ -57,13 +72,34 @@ function ticks(low, high, wanted) {
   return made;
 }
 
-// curves: [{name, color (0 to 5), faint, points: [[x, y], ...]}], levels: [{name, y}]. Values under the pointer are
-// written below, and the arrow keys move it.
+// Weighted mean of the points so far, newer ones counting more, corrected for the short start as in Adam.
+function smoothed(points) {
+  const rate = Math.min(1, Math.max(0.05, 10 / points.length));
+  let sum = 0, weight = 0;
+  return points.filter(([, y]) => Number.isFinite(y)).map(([x, y]) => {
+    sum = (1 - rate) * sum + rate * y;
+    weight = (1 - rate) * weight + rate;
+    return [x, sum / weight];
+  });
+}
+
+// Heights near `wanted`, rising, at least `gap` apart, within [top, bottom].
+function spread(wanted, gap, top, bottom) {
+  const placed = [];
+  for (const y of wanted) placed.push(Math.max(y, placed.length ? placed[placed.length - 1] + gap : top));
+  for (let i = placed.length - 1, limit = bottom; i >= 0; --i, limit = placed[i + 1] - gap)
+    placed[i] = Math.min(placed[i], limit);
+  return placed;
+}
+
+// curves: [{name, color (0 to 5), faint, dots, points: [[x, y], ...]}]; a faint one lies behind the others and has no
+// entry of its own. levels: [{name, y}], dashed, named in the margin. Values at the pointer or finger are written
+// below, and the arrow keys move it.
 function chart({title, xLabel, yLabel, curves, levels = [], digits = 3, fromZero = false, width = 760}) {
   curves = curves.map((curve) => ({...curve, points: curve.points.filter(([x, y]) => Number.isFinite(x) && Number.isFinite(y))}))
                .filter((curve) => curve.points.length > 0);
   if (curves.length === 0) return null;
-  const height = width > 500 ? 330 : 240, left = 62, right = 14, top = 12, bottom = 44;
+  const height = width > 500 ? 330 : 240, left = 62, right = levels.length ? 112 : 14, top = 12, bottom = 44;
   const xs = curves.flatMap((curve) => curve.points.map(([x]) => x));
   const ys = curves.flatMap((curve) => curve.points.map(([, y]) => y)).concat(levels.map((level) => level.y));
   const range = (values) => values.reduce(([a, b], v) => [Math.min(a, v), Math.max(b, v)], [Infinity, -Infinity]);
@@ -85,17 +121,18 @@ function chart({title, xLabel, yLabel, curves, levels = [], digits = 3, fromZero
   drawing.append(element("text", {x: (left + width - right) / 2, y: height - 6, "text-anchor": "middle"}, xLabel),
                  element("text", {x: 14, y: (top + height - bottom) / 2, "text-anchor": "middle",
                                   transform: `rotate(-90 14 ${(top + height - bottom) / 2})`}, yLabel));
-  let free = Infinity;  // height above which no label of a level stands yet; each keeps off the one above it
-  for (const level of [...levels].sort((a, b) => a.y - b.y)) {
-    const y = Math.min(py(level.y) - 4, free);
-    free = y - 14;
-    drawing.append(element("line", {class: "level", x1: left, x2: width - right, y1: py(level.y), y2: py(level.y)}),
-                   element("text", {x: width - right - 4, y, "text-anchor": "end"}, `${level.name} ${number(level.y, digits)}`));
-  }
-  for (const curve of curves) {
+  const sorted = [...levels].sort((a, b) => b.y - a.y), end = width - right;
+  const labels = spread(sorted.map((level) => py(level.y)), 14, top, height - bottom);
+  sorted.forEach((level, i) => drawing.append(
+    element("path", {class: "level", d: `M${left} ${py(level.y)}H${end}`}),
+    element("path", {class: "axis", d: `M${end} ${py(level.y)}L${end + 8} ${labels[i]}`}),
+    element("text", {x: end + 11, y: labels[i] + 4}, `${level.name.replace("counted ", "")} ${number(level.y, 2)}`)));
+  for (const curve of [...curves].sort((a, b) => Boolean(b.faint) - Boolean(a.faint))) {
+    const style = `stroke: var(--curve-${curve.color})`;
     const path = curve.points.map(([x, y], i) => `${i ? "L" : "M"}${px(x).toFixed(1)} ${py(y).toFixed(1)}`).join("");
-    drawing.append(element("path", {class: "curve" + (curve.faint ? " faint" : ""), d: path,
-                                    style: `stroke: var(--curve-${curve.color})`}));
+    drawing.append(element("path", {class: "curve" + (curve.faint ? " faint" : ""), d: path, style}));
+    if (curve.dots && curve.points.length <= 40)
+      for (const [x, y] of curve.points) drawing.append(element("circle", {cx: px(x).toFixed(1), cy: py(y).toFixed(1), r: 3, style: `fill: var(--curve-${curve.color})`}));
   }
 
   const cross = element("line", {class: "cross", y1: top, y2: height - bottom, visibility: "hidden"});
@@ -106,23 +143,24 @@ function chart({title, xLabel, yLabel, curves, levels = [], digits = 3, fromZero
     at = Math.min(x1, Math.max(x0, x));
     cross.setAttribute("x1", px(at)), cross.setAttribute("x2", px(at)), cross.setAttribute("visibility", "visible");
     const nearest = (points) => points.reduce((best, p) => Math.abs(p[0] - at) < Math.abs(best[0] - at) ? p : best);
-    caption.textContent = `${xLabel} ${count(at)}: ` + curves.map((curve) => {
+    caption.textContent = `${xLabel} ${count(at)}: ` + curves.filter((curve) => !curve.faint).map((curve) => {
       const [, y] = nearest(curve.points);
       return `${curve.name} ${digits ? number(y, digits) : short(y)}`;
     }).join(" · ");
   };
-  drawing.addEventListener("pointermove", (event) => {
-    const box = drawing.getBoundingClientRect();
-    show(x0 + ((event.clientX - box.left) / box.width * width - left) / (width - left - right) * (x1 - x0));
-  });
+  for (const event of ["pointermove", "pointerdown"])
+    drawing.addEventListener(event, ({clientX}) => {
+      const box = drawing.getBoundingClientRect();
+      show(x0 + ((clientX - box.left) / box.width * width - left) / (width - left - right) * (x1 - x0));
+    });
   drawing.addEventListener("keydown", (event) => {
     const step = {ArrowLeft: -1, ArrowRight: 1}[event.key];
     if (!step) return;
     event.preventDefault();
     show(at + step * (x1 - x0) / 50);
   });
-  const legend = element("div", {class: "legend"}, ...curves.map((curve) => element("span", {},
-    element("span", {class: "key", style: `background: var(--curve-${curve.color});` + (curve.faint ? "opacity: 0.45" : "")}), curve.name)));
+  const legend = element("div", {class: "legend"}, ...curves.filter((curve) => !curve.faint).map((curve) => element("span", {},
+    element("span", {class: "key", style: `background: var(--curve-${curve.color})`}), curve.name)));
   return element("figure", {}, legend, drawing, caption);
 }
 
@@ -145,9 +183,9 @@ class Writing {
       return element("label", {}, label, this[name]);
     };
     this.prompt = element("textarea", {"aria-label": "prompt", spellcheck: "false"});
-    this.prompt.value = data.model.prompt;
+    this.prompt.value = data.model.prompt || promptFromSamples();
     this.start = element("button", {class: "main", click: () => this.running ? this.stop() : this.write()}, "Write");
-    this.text = element("div", {class: "text", tabindex: 0, role: "group", "aria-label": "what the model wrote; arrow keys move"});
+    this.text = element("div", {class: "text", tabindex: 0, role: "group", "aria-label": "what the model wrote; arrow keys move from character to character"});
     this.status = element("p", {class: "soft", role: "status"}, "");
     this.details = element("div", {});
     this.column.append(element("label", {style: "width: 100%"}, "Prompt", this.prompt),
@@ -243,7 +281,7 @@ class Writing {
 
   tell(wrote, began) {
     const seconds = (performance.now() - began) / 1000;
-    this.status.textContent = `${count(wrote)} characters, ${count(wrote / seconds)} a second. Point at one, or use the arrow keys.`;
+    this.status.textContent = `${count(wrote)} characters, ${count(wrote / seconds)} a second. Tap or click a character to see what else the model expected there.`;
   }
 
   append(id, isPrompt, expected) {
@@ -275,8 +313,7 @@ class Writing {
                   element("span", {}, (100 * probabilities[candidate]).toFixed(1) + " %"));
     this.details.replaceChildren(
       element("h3", {}, `What was expected in place of “${shown(this.model.symbols[id])}”`),
-      element("p", {class: "soft"}, `It had ${(100 * probability).toPrecision(3)} %: a surprise of ${number(-Math.log(probability), 2)} nats, ` +
-              `rank ${ranked.indexOf(id) + 1} of ${this.model.V}.`),
+      element("p", {class: "soft"}, `The model gave it ${(100 * probability).toPrecision(3)} %, rank ${ranked.indexOf(id) + 1} of ${this.model.V} characters.`),
       bars, this.attentionView(index, expected.attention));
   }
 
@@ -303,6 +340,14 @@ class Writing {
     draw();
     return element("div", {}, element("h3", {}, "What it looked at for that"), select, text);
   }
+}
+
+// The beginning of what the run wrote last: characters that the model knows.
+function promptFromSamples() {
+  const last = data.runs[0].samples.at(-1), line = last ? last.text.split("\n").find((one) => one.trim().length > 5) || "" : "";
+  const start = line.slice(0, 20), space = start.lastIndexOf(" ");
+  const prompt = line.length > 20 && space > 4 ? start.slice(0, space) : start;
+  return [...prompt].every((unit) => data.model.bytes ? unit < "\u0080" : data.model.symbols.includes(unit)) ? prompt : "";
 }
 
 function modelSection() {
@@ -333,6 +378,10 @@ function modelSection() {
     data.model.leaks ? element("p", {class: "warning"}, "This model leaks: it was trained to see the characters it had to predict, and has not learnt to write.") : null,
     columns, element("div", {class: "row controls"}, second));
   window.chargpt = {model, writings};  // for the curious, and for tests
+  writings[0].write().then(() => {  // something to look at when the page opens
+    const first = writings[0].characters.findIndex((character) => !character.isPrompt);
+    if (first >= 0) writings[0].look(first);
+  });
 }
 
 // ---- the runs
@@ -347,13 +396,15 @@ function lossSection() {
   const draw = () => {
     const x = by.selectedIndex, axis = by.value, xLabel = axis === "step" ? "step" : "seconds from the start";
     const named = (run, what) => several ? `${run.name}, ${what}` : what;
+    const raw = (run) => run.steps.map((row) => [row[x], row[2]]);
     const curvesOf = (column, name) => data.runs.map((run, i) => ({name: named(run, name), color: color(i), points: run.steps.map((row) => [row[x], row[column]])}));
     const losses = data.runs.flatMap((run, i) => [
-      {name: named(run, "loss of the batches"), color: color(i), faint: true, points: run.steps.map((row) => [row[x], row[2]])},
-      {name: named(run, "validation loss"), color: color(several ? i : 1), points: run.evaluations.map((row) => [row[x], row[3]])},
+      {faint: true, color: color(i), points: raw(run)},
+      ...(several ? [] : [{name: "training loss, smoothed", color: color(i), points: smoothed(raw(run))}]),
+      {name: named(run, "validation loss"), color: color(several ? i : 1), dots: true, points: run.evaluations.map((row) => [row[x], row[3]])},
     ]);
     const wide = Math.min(760, content.clientWidth), narrow = Math.min(wide, Math.max(360, Math.floor(content.clientWidth / 3) - 16));
-    const loss = chart({width: wide, title: "Loss", xLabel, yLabel: "nats per character", curves: losses, levels: data.baselines, digits: 3});
+    const loss = chart({width: wide, title: "Loss", xLabel, yLabel: "loss", curves: losses, levels: data.baselines, digits: 3});
     const others = [
       chart({width: narrow, title: "Learning rate", xLabel, yLabel: "learning rate", curves: curvesOf(3, "learning rate"), digits: 0, fromZero: true}),
       chart({width: narrow, title: "Norm of the gradient, before clipping", xLabel, yLabel: "norm", curves: curvesOf(4, "gradient norm"), digits: 2, fromZero: true}),
@@ -367,17 +418,17 @@ function lossSection() {
     if (content.clientWidth !== drawnFor) draw();
     drawnFor = content.clientWidth;
   });
-  const best = several ? element("div", {class: "scroll"}, element("table", {}, element("thead", {}, element("tr", {},
-      ...["run", "parameters", "validation loss", "best", "at step", "seconds", "differs in"].map((name) => element("th", {}, name)))),
-      element("tbody", {}, ...data.runs.map((run, i) => element("tr", {},
-        element("td", {}, element("span", {class: "key", style: `background: var(--curve-${color(i)})`}), run.name),
-        element("td", {class: "number"}, count(run.parameters)), element("td", {class: "number"}, number(run.val_loss, 4)),
-        element("td", {class: "number"}, number(run.best_val_loss, 4)), element("td", {class: "number"}, count(run.best_step)),
-        element("td", {class: "number"}, count(run.seconds)), element("td", {}, run.differs.join("; "))))))) : null;
+  const best = several ? table(["run", {number: "parameters"}, {number: "validation loss"}, {number: "best"}, {number: "at step"},
+    {number: "seconds"}, "differs in"], data.runs.map((run, i) => [
+    [element("span", {class: "key", style: `background: var(--curve-${color(i)})`}), ...words(run.name)],
+    {number: count(run.parameters)}, {number: number(run.val_loss, 4)}, {number: number(run.best_val_loss, 4)},
+    {number: count(run.best_step)}, {number: count(run.seconds)}, run.differs.join("; ")])) : null;
   if (best) made.append(best);
-  made.append(element("div", {class: "row controls"}, element("label", {}, "horizontal axis", by)), charts);
-  if (data.baselines.length)
-    made.append(element("p", {class: "soft"}, "Dashed: what counting characters or compressing reaches on the same validation text."));
+  const counted = data.baselines.length ? " Dashed: what counting characters, or compressing, reaches on the same text." : "";
+  made.append(element("p", {class: "soft"}, "Loss is how much each next character surprises the model, in nats (1 nat is 1.44 bits); lower is better. " +
+                      "Validation loss is measured on text that the model was not trained on. Faint: the loss of single batches." + counted),
+              element("div", {class: "row controls"}, element("label", {}, "horizontal axis", by)), charts,
+              element("p", {class: "soft"}, "Tap or click a chart to read its values."));
   draw();
 }
 
@@ -403,16 +454,39 @@ function factsSection() {
   for (const run of data.runs) {
     if (several) made.append(element("h3", {}, run.name));
     made.append(
-      element("div", {class: "scroll"}, element("table", {}, element("tbody", {}, ...run.facts.map(([name, value]) =>
-        element("tr", {}, element("th", {}, name), element("td", {}, value)))))),
+      table([], run.facts.map(([name, value]) => [[element("b", {}, ...words(name))], value])),
       element("p", {}, "To repeat it:"), element("pre", {}, run.command),
       element("details", {}, element("summary", {}, "every option"), element("pre", {}, JSON.stringify(run.config, null, 2))));
   }
   made.append(element("p", {class: "soft"}, `Written by chargpt ${data.version}.`));
 }
 
+// ---- a comparison
+
+// Configs by rank, and beside each the losses of the same seeds.
+function comparisonSection() {
+  const {results, verdict, remarks} = data.comparison, seeds = results[0].seeds;
+  const difference = ({versus_best: versus}) => !versus ? "" :
+    number(versus.difference, 4) + (versus.ci95 ? " ± " + number((versus.ci95[1] - versus.ci95[0]) / 2, 4) : "");
+  const mean = (list) => list.reduce((a, b) => a + b, 0) / list.length;
+  const base = results[0].config.split(" ")[0] + " ", variants = results.every(({config}) => config.startsWith(base));
+  const seedCells = (cells) => seeds.length > 1 ? cells : [];
+  const headings = [...seedCells(seeds.map(({seed}) => `seed ${seed}`)), "above best", "tenths", "parameters", "seconds"];
+  section("Ranking", element("p", {class: "verdict"}, verdict ? verdict + "." : ""),
+    table([{number: "rank"}, variants ? base : "config", {number: "loss"}, ...headings.map((number) => ({number}))],
+      results.map((result) => [{number: result.rank || (result.leaks ? "leaks" : "failed")},
+        variants ? result.config.slice(base.length) : result.config, {number: number(result.mean, 4)},
+        ...seedCells(result.seeds.map(({loss}) => ({number: loss === null ? "failed" : number(loss, 4)}))), {number: difference(result)},
+        {number: result.versus_best ? `${result.versus_best.ahead_in_tenths} of 10` : ""}, {number: count(result.params)},
+        {number: number(mean(result.seeds.map((run) => run.seconds)), 1)}])),
+    element("p", {class: "soft"}, `Loss on the same ${count(data.comparison.tokens)} characters of text that was not trained on, in nats per character; lower is better. ` +
+            "± is half of a 95 % interval over other seeds; tenths are the parts of the text in which the best config is ahead."),
+    element("details", {}, element("summary", {}, "details"), element("ul", {}, ...remarks.map((remark) => element("li", {}, remark)))));
+}
+
 document.getElementById("title").textContent = data.title;
 content.append(element("p", {}, data.subtitle));
+if (data.comparison) comparisonSection();
 modelSection();
 lossSection();
 sampleSection();

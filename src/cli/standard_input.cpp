@@ -1,0 +1,58 @@
+#include "cli/standard_input.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "base/error.h"
+#include "text/text_source.h"
+
+namespace chargpt {
+namespace {
+
+/// The next bytes, waited for even where standard input does not block; 0 at its end.
+std::size_t read_some(std::array<char, 1 << 16>& piece) {
+  while (true) {
+    const ssize_t count = ::read(STDIN_FILENO, piece.data(), piece.size());
+    if (count >= 0) return static_cast<std::size_t>(count);
+    if (errno != EAGAIN && errno != EINTR)
+      throw Error(ExitCode::io, "cannot read standard input: " + std::generic_category().message(errno));
+    struct pollfd waiting = {.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
+    if (errno == EAGAIN) ::poll(&waiting, 1, /*milliseconds=*/-1);
+  }
+}
+
+}  // namespace
+
+std::string read_standard_input() {
+  const TextSource source = TextSource::standard_input(most_prompt_bytes, {});
+  return std::string(TextReader(source).next());
+}
+
+bool StandardInputLines::next(std::string& line) {
+  std::array<char, 1 << 16> piece{};
+  for (std::size_t searched = 0; true;) {
+    const std::size_t end = pending_.find('\n', searched);
+    if (end != std::string::npos) {
+      line = pending_.substr(0, end);
+      pending_.erase(0, end + 1);
+      return true;
+    }
+    if (ended_) break;
+    searched = pending_.size();
+    const std::size_t count = read_some(piece);
+    ended_ = count == 0;
+    if (count > most_prompt_bytes - pending_.size())
+      throw Error(ExitCode::data,
+                  "a line of standard input is larger than " + std::to_string(most_prompt_bytes) + " bytes, the limit");
+    pending_.append(piece.data(), count);
+  }
+  line = std::exchange(pending_, "");
+  return !line.empty();
+}
+
+}  // namespace chargpt

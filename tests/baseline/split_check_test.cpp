@@ -1,0 +1,126 @@
+// What is said of a held-out part that is, or is not, like the rest. Real texts: the README of src/baseline.
+#include "baseline/split_check.h"
+
+#include <algorithm>
+#include <cctype>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "base/utf8.h"
+#include "test.h"
+#include "text/sample_text.h"
+
+namespace chargpt {
+namespace {
+
+/// Syllables of `consonants` and vowels, a few to a line.
+std::vector<std::string> made_names(const std::string& consonants, std::size_t count) {
+  RandomStream random(1, Purpose::sampling, 0);
+  std::vector<std::string> names;
+  while (names.size() < count) {
+    std::string name;
+    for (std::uint64_t syllables = 2 + random.below(3); syllables > 0; --syllables) {
+      name += consonants[random.below(consonants.size())];
+      name += "aeiou"[random.below(5)];
+    }
+    names.push_back(name);
+  }
+  return names;
+}
+
+std::string lines_of(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += name + "\n";
+  return text;
+}
+
+SplitCheck check_of(const std::string& text, const DataConfig& data = {}) {
+  const auto check = check_split(corpus_from_text(text, data, "text"));
+  REQUIRE(check);
+  return *check;
+}
+
+std::string notice_of(const std::string& text) {
+  const Corpus corpus = corpus_from_text(text, {}, "text");
+  return split_notice(corpus, check_split(corpus));
+}
+
+const std::string many = "bcdfghjklmnprstvwz";
+
+TEST_CASE("a sorted list differs from the rest, the same list shuffled does not") {
+  std::vector<std::string> names = made_names(many, 5000);
+  const SplitCheck shuffled = check_of(lines_of(names));
+  CHECK_FALSE(shuffled.sorted);
+  CHECK_FALSE(shuffled.differs());
+  CHECK(shuffled.held_out < 0.02);
+  CHECK(notice_of(lines_of(names)).empty());
+  for (std::size_t i = 0; i < names.size(); i += 3) names[i][0] -= 'a' - 'A';
+  std::ranges::sort(names, {}, [](std::string name) {
+    for (char& letter : name) letter = static_cast<char>(std::tolower(letter));
+    return name;
+  });
+  for (const bool upwards : {true, false}) {
+    if (!upwards) std::ranges::reverse(names);
+    const SplitCheck sorted = check_of(lines_of(names));
+    CHECK(sorted.sorted);
+    CHECK(sorted.differs());
+    CHECK(notice_of(lines_of(names)).find("the lines are sorted: if their order means nothing, shuffle them (shuf ") !=
+          std::string::npos);
+  }
+}
+
+TEST_CASE("another text at the end differs, also where the train part has some of it") {
+  const std::string first = lines_of(made_names(many.substr(0, 9), 10000)), second = lines_of(made_names(many, 12000));
+  const std::string other = lines_of(made_names(many.substr(9), 10000));
+  for (const double share : {0.93, 0.8}) {
+    const auto cut = static_cast<std::size_t>(share * 60'000);
+    const std::string text = first.substr(0, cut) + other.substr(0, 60'000 - cut);
+    const SplitCheck check = check_of(text);
+    CHECK(check.differs());
+    CHECK(check.held_out > 2 * check.median);
+    CHECK(check.loss > check.median);
+    CHECK(
+        notice_of(text).starts_with("the held-out part (the last 10 % of the text) differs from the rest: counts of "));
+  }
+  CHECK_FALSE(check_of(second.substr(0, 60'000)).differs());
+}
+
+TEST_CASE("prose is like the rest of it, in characters and in bytes") {
+  const std::string text(sample_text());
+  CHECK(notice_of(text).empty());
+  CHECK(check_of(text).median < 0.05);
+  const SplitCheck bytes = check_of(text, {.units = Units::bytes});
+  CHECK_FALSE(bytes.differs());
+}
+
+TEST_CASE("of more than 256 symbols the rare ones count as one") {
+  std::string text;
+  RandomStream random(2, Purpose::sampling, 0);
+  for (int i = 0; i < 20'000; ++i)
+    append_utf8(static_cast<char32_t>(0x4E00 + random.below(i % 2 == 0 ? 20 : 3000)), text);
+  const SplitCheck check = check_of(text, {.max_symbols = 5000});
+  CHECK_FALSE(check.differs());
+}
+
+TEST_CASE("a distance differs where it is large, or clear beside those of the train part") {
+  const auto differs = [](double held_out, double median, bool sorted) {
+    return SplitCheck{.held_out = held_out, .median = median, .sorted = sorted}.differs();
+  };
+  CHECK(differs(0.5, 0.6, false));
+  CHECK(differs(0.2, 0.13, false));
+  CHECK_FALSE(differs(0.2, 0.14, false));
+  CHECK_FALSE(differs(0.19, 0.01, false));
+  CHECK(differs(0.1, 0.2, true));
+  CHECK_FALSE(differs(0.09, 0.01, true));
+}
+
+TEST_CASE("parts of fewer than a thousand tokens say nothing") {
+  const std::string text(9999, 'a');
+  CHECK_FALSE(check_split(corpus_from_text(text, {}, "text")));
+  CHECK(check_split(corpus_from_text(text + "ab", {}, "text")));
+  CHECK_FALSE(check_split(corpus_from_text(text + "ab", {.val_fraction = 0}, "text")));
+}
+
+}  // namespace
+}  // namespace chargpt

@@ -1,0 +1,300 @@
+"""Limits and odd surroundings: little memory, few threads, small files, signals that are ignored, a standard input that does not block, a
+working folder that is gone. Each ends in the exit code of the contract and one line."""
+
+import fcntl
+import json
+import os
+import pty
+import resource
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+from harness import PROGRAM, FaultTest, Outcome, last_wins
+
+
+def limit(which, soft, hard=resource.RLIM_INFINITY):
+    return lambda: resource.setrlimit(which, (soft, hard))
+
+
+class SurroundingsTest(FaultTest):
+    def setUp(self):
+        super().setUp()
+        self.whole_run("run", 4)
+
+    def run_in(self, before, *arguments, **keywords):
+        """The program with `before` called between fork and exec."""
+        process = subprocess.run([PROGRAM, *map(str, arguments)], preexec_fn=before, timeout=300, check=False,
+                                 **{"cwd": self.folder, "stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **keywords})
+        process.stdout = process.stdout or b""
+        return Outcome(process)
+
+    def entries(self, folder="."):
+        return sorted(os.listdir(self.folder / folder))
+
+    # signals
+
+    def test_ignored_sigchld_is_no_obstacle(self):
+        def before():
+            signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+
+        self.assertEqual(self.run_in(before, "doctor", "--json").code, 0)
+        outcome = self.run_in(before, *self.training("other", 2))
+        self.assertEqual(outcome.code, 0, outcome.err)
+
+    def test_the_limit_of_cpu_time_saves(self):
+        process = subprocess.Popen([PROGRAM, *map(str, self.training("long", 10**9, "--eval_interval", 1000))], cwd=self.folder,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, preexec_fn=limit(resource.RLIMIT_CPU, 2, 30))
+        self.addCleanup(process.kill)
+        err = process.communicate(timeout=120)[1].decode()
+        self.assertEqual(process.returncode, 128 + signal.SIGXCPU, err)
+        self.assertIn("chargpt: stopping: the limit of CPU time (ulimit -t) is reached\n", err)
+        self.assertRegex(err, r"stopped at step \d+ and saved; to go on:\nchargpt:   chargpt resume long\n")
+        step = int((self.folder / "long/checkpoints/LATEST").read_text()[5:])
+        self.succeed(*self.resuming("long", step + 1))
+
+    def test_a_parent_that_is_none(self):
+        for parent in ("garbage", "", "-1", "12x"):
+            with self.subTest(parent=parent):
+                self.succeed("--version", env={"CHARGPT_PARENT": parent})
+        outcome = self.run_program("--version", env={"CHARGPT_PARENT": "1"})
+        self.assertEqual(outcome.code, -signal.SIGTERM)
+        self.assertIn("process 1, which started this one (CHARGPT_PARENT in the environment), has ended", outcome.error)
+
+    # memory and threads
+
+    def least_memory(self):
+        """Least limit of address space, in kB, with which the program starts at all."""
+        low, high = 1000, 1000000
+        while high - low > 500:
+            middle = (low + high) // 2
+            started = self.run_in(limit(resource.RLIMIT_AS, middle * 1024), "--version").code == 0
+            low, high = (low, middle) if started else (middle, high)
+        return high
+
+    def assert_memory_line(self, outcome, what):
+        self.assertIn(outcome.code, (0, 81), f"{what}: {outcome.err}")
+        if outcome.code == 81:
+            self.assertRegex(outcome.error, "memory|address space|refused to start another thread")
+
+    def test_too_little_memory_is_81(self):
+        self.write("long.txt", self.text.read_text() * 200)
+        rows = (self.folder / "run/metrics.jsonl").read_text()
+        (self.folder / "run/metrics.jsonl").write_text(rows * 2000)
+        least = self.least_memory()
+        for words in (["score", "run", "long.txt", "--json"], ["score", "run", "long.txt"], ["page", "run"], ["watch", "run", "--once"],
+                      ["watch", "run", "--json"], ["sample", "run", "--tokens", "5"], ["eval", "run", "--json"]):
+            codes = set()
+            for more in (0, 500, 1000, 2000, 4000, 8000, 16000, 32000):
+                kilobytes = least + more
+                outcome = self.run_in(limit(resource.RLIMIT_AS, kilobytes * 1024), *words)
+                self.assert_memory_line(outcome, f"{words} with {kilobytes} kB")
+                codes.add(outcome.code)
+            with self.subTest(words=words):
+                self.assertIn(81, codes)
+
+    def test_too_little_memory_for_libtorch_is_81(self):
+        least = self.least_memory()
+        for kilobytes in (least + 20000, 300000, 600000):
+            outcome = self.run_in(limit(resource.RLIMIT_AS, kilobytes * 1024), *self.training("other", 2))
+            self.assert_memory_line(outcome, f"train with {kilobytes} kB")
+
+    def test_score_takes_little_memory_per_character(self):
+        self.write("long.txt", self.text.read_text() * 1000)
+        peaks = []
+        for name in ("text.txt", "long.txt"):
+            with open(self.folder / "out.json", "wb") as out:
+                process = subprocess.Popen([PROGRAM, "score", "run", name, "--json", "--threads", "1"], cwd=self.folder, stdout=out)
+                peaks.append(os.wait4(process.pid, 0)[2].ru_maxrss * 1024)
+                process.returncode = 0
+            self.assertEqual(len(json.loads((self.folder / "out.json").read_text())["scores"]), (self.folder / name).stat().st_size)
+        self.assertLess((peaks[1] - peaks[0]) / (self.folder / "long.txt").stat().st_size, 80)
+
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"), "a limit of processes binds no root, and setpriv is not here")
+    def test_few_threads_are_81_with_the_limit(self):
+        for folder in (".", "run"):
+            os.chmod(self.folder / folder, 0o777)
+        reads = "+dac_override,+dac_read_search"  # the program and LibTorch may lie where another user cannot look
+        another_user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", f"--inh-caps=-all,{reads}", f"--ambient-caps={reads}"]
+        for words in (["eval", "run"], self.training("cpu", 2, "--engine", "cpu"), self.training("autograd", 2, "--engine", "autograd")):
+            process = subprocess.run([*another_user, "prlimit", "--nproc=5", PROGRAM, *last_wins([*words, "--threads", "8"])], cwd=self.folder,
+                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, check=False)
+            outcome = Outcome(process)
+            with self.subTest(words=words):
+                self.assertEqual(outcome.code, 81, outcome.err)
+                self.assertEqual(outcome.error, "the system refused to start another thread; limits here: 5 processes and threads of this user "
+                                                "(ulimit -u); lower --threads, or raise the limit")
+
+    # files
+
+    def test_a_limit_on_file_size_is_74_and_leaves_nothing(self):
+        self.succeed("export", "run", "--format", "nanogpt", "--out", "exported")
+        self.write("long.txt", self.text.read_text() * 20)
+        before = self.entries()
+        few = limit(resource.RLIMIT_FSIZE, 4096)
+        for words in (["page", "run"], ["export", "run", "--format", "nanogpt", "--out", "x"], ["export", "run", "--format", "huggingface", "--out", "x"],
+                      ["export", "run", "--format", "gguf", "--out", "x.gguf"], ["import", "exported", "--out", "imported"],
+                      ["score", "run", "long.txt", "--html", "x.html"]):
+            with self.subTest(words=words):
+                outcome = self.run_in(few, *words)
+                self.assertEqual(outcome.code, 74, outcome.err)
+                self.assertIn("File too large", outcome.error)
+                self.assertEqual(self.entries(), before)
+
+    def test_a_limit_on_file_size_of_what_is_printed_is_74(self):
+        for words in (["sample", "run", "--tokens", "100000"], ["score", "run", "text.txt", "--json"], ["configs", "--schema"]):
+            with self.subTest(words=words), open(self.folder / "out", "wb") as out:
+                outcome = self.run_in(limit(resource.RLIMIT_FSIZE, 4096), *words, stdout=out)
+                self.assertEqual(outcome.code, 74, outcome.err)
+                self.assertEqual(outcome.error, "writing to standard output failed: File too large")
+
+    # standard input
+
+    STDIN = (["sample", "run", "-", "--tokens", "3"], ["sample", "run", "--interactive", "--tokens", "3"], ["score", "run", "-"])
+
+    def test_an_endless_standard_input_is_refused(self):
+        for words in self.STDIN:
+            with self.subTest(words=words), open("/dev/zero", "rb") as zero:
+                outcome = self.run_in(None, *words, stdin=zero)
+                self.assertEqual(outcome.code, 65, outcome.err)
+                self.assertRegex(outcome.error, "standard input is larger than 67108864 bytes, the limit")
+
+    def test_a_standard_input_that_cannot_be_read_is_74(self):
+        for words in self.STDIN:
+            with self.subTest(words=words):
+                folder = os.open(self.folder, os.O_RDONLY)
+                outcome = self.run_in(None, *words, stdin=folder)
+                os.close(folder)
+                self.assertEqual(outcome.code, 74, outcome.err)
+                self.assertEqual(outcome.error, "cannot read standard input: Is a directory")
+
+    def test_a_standard_input_that_does_not_block_is_waited_for(self):
+        for words in self.STDIN:
+            ours, theirs = os.pipe()
+            fcntl.fcntl(ours, fcntl.F_SETFL, os.O_NONBLOCK)
+            process = subprocess.Popen([PROGRAM, *words], cwd=self.folder, stdin=ours, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            os.close(ours)
+            for piece in (b"ab", b"cd\n"):
+                time.sleep(0.2)
+                os.write(theirs, piece)
+            os.close(theirs)
+            out, err = process.communicate(timeout=60)
+            with self.subTest(words=words):
+                self.assertEqual(process.returncode, 0, err)
+                self.assertEqual(out, self.succeed(*words, stdin=b"abcd\n").out.encode())
+
+    def test_a_byte_order_mark_is_no_part_of_the_text(self):
+        for words in (self.STDIN[0], self.STDIN[2]):
+            self.assertEqual(self.succeed(*words, stdin=b"\xef\xbb\xbfabc").out, self.succeed(*words, stdin=b"abc").out)
+        self.write("plain", b"abc"), self.write("marked", b"\xef\xbb\xbfabc")
+        scores = [self.succeed("score", "run", name, "--json").json["scores"] for name in ("plain", "marked")]
+        self.assertEqual(scores[0], scores[1])
+
+    # options
+
+    def test_an_integer_beyond_64_bits_is_refused(self):
+        for words in (["sample", "run", "--seed"], ["train", "--seed"], ["train", "--max_iters"], ["compare", "quick", "--seeds"],
+                      ["bench", "train", "quick", "--steps"], ["score", "run", "--show"], ["sample", "run", "--tokens"]):
+            for number in (2**63, 2**64, 10**30, -2**64):
+                with self.subTest(words=words, number=number):
+                    self.assertRegex(self.fail_with(2, *words[:-1], f"{words[-1]}={number}"), "64 bits|largest allowed|smallest allowed|above|below|takes|outside|not between")
+
+    # folders and terminals
+
+    def test_a_working_folder_that_is_gone_or_too_deep(self):
+        def removed():
+            os.mkdir("gone")
+            os.chdir("gone")
+            os.rmdir("../gone")
+
+        outcome = self.run_in(removed, *self.training("run", 2))
+        self.assertEqual((outcome.code, outcome.error), (66, "the working folder has been removed; change to another one (cd)"))
+
+        def deep():
+            for _ in range(25):
+                os.makedirs("d" * 200, exist_ok=True)
+                os.chdir("d" * 200)
+
+        outcome = self.run_in(deep, *self.training("run", 2))
+        self.assertEqual((outcome.code, outcome.error),
+                         (74, "the path of the working folder cannot be told: File name too long; change to another one (cd)"))
+        subprocess.run(["rm", "-rf", "d" * 200], cwd=self.folder, check=True)
+
+    def on_a_terminal(self, *arguments, term):
+        ours, theirs = pty.openpty()
+        process = subprocess.Popen([PROGRAM, *map(str, arguments)], cwd=self.folder, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs,
+                                   env={**{key: value for key, value in os.environ.items() if key != "NO_COLOR"}, "TERM": term})
+        os.close(theirs)
+        shown = b""
+        try:
+            while piece := os.read(ours, 65536):
+                shown += piece
+        except OSError:  # the other end is closed
+            pass
+        os.close(ours)
+        self.assertEqual(process.wait(timeout=60), 0, shown)
+        return shown.decode().replace("\r\n", "\n")
+
+    def test_a_dumb_terminal_gets_neither_colours_nor_a_repainted_line(self):
+        for words in (["watch", "run"], self.training("other", 50)):
+            with self.subTest(words=words):
+                self.assertRegex(self.on_a_terminal(*words, "--overwrite" if words[0] == "train" else "--once", term="xterm"), "\x1b")
+                self.assertNotRegex(self.on_a_terminal(*words, "--overwrite" if words[0] == "train" else "--once", term="dumb"), "[\x1b\r]")
+
+    def test_names_that_are_not_utf8_are_told_and_nothing_is_lost(self):
+        name = os.fsdecode(b"\xff")
+        outcome = self.succeed("compare", self.compared(), "--out", name, "--seeds", "2", "--json", "--threads", "1")
+        self.assertEqual(len(outcome.json["results"]), 1)
+        self.assertEqual(json.loads((self.folder / name / "compare.json").read_text(errors="strict"))["results"][0]["rank"], 1)
+
+    def compared(self):
+        self.write("small.json", json.dumps({"extends": "nanogpt-cpu", "data": {"text": "text.txt"}, "train": {"max_iters": 3, "batch_size": 4},
+                                             "model": {"n_layer": 1, "n_head": 1, "n_embd": 16, "block_size": 8}}))
+        return "small.json"
+
+    def test_two_searches_do_not_share_a_folder(self):
+        (self.folder / "out").mkdir()
+        with open(self.folder / "out/.lock", "w", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            error = self.fail_with(75, "tune", self.compared(), "--minutes", "0.1", "--out", "out")
+        self.assertEqual(error, "another tune is writing to out; wait for it, stop it, or choose another folder with --out DIR")
+
+    def test_a_search_that_is_stopped_says_so_and_leaves_nothing(self):
+        process = subprocess.Popen([PROGRAM, "tune", self.compared(), "--minutes", "5", "--out", "out"], cwd=self.folder, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.PIPE)
+        self.addCleanup(process.kill)
+        said = b""
+        while b"round 1" not in said:
+            piece = os.read(process.stderr.fileno(), 65536)
+            self.assertTrue(piece, said)
+            said += piece
+        process.send_signal(signal.SIGTERM)
+        said += process.communicate(timeout=60)[1]
+        self.assertEqual(process.returncode, 128 + signal.SIGTERM, said)
+        self.assertIn(b"stopped before the search ended; nothing was saved", said)
+        self.assertFalse((self.folder / "out").exists())
+
+    def test_what_tune_found_says_how_it_was_asked(self):
+        shutil.copy(self.text, self.folder / "a b.txt")
+        self.succeed("tune", self.compared(), "--minutes", "0.02", "--out", "out", "--threads", "1", "--dropout", "0.1", "--text", "a b.txt")
+        self.assertIn("`chargpt tune small.json --minutes 0.02 --set 'data.text=[\"a b.txt\"]' --set model.dropout=0.1`", (self.folder / "out/tuned.json").read_text())
+
+    @unittest.skipUnless(shutil.which("bash"), "no bash")
+    def test_completion_is_not_led_astray_by_cdpath(self):
+        (self.folder / "runs/mine").mkdir(parents=True)
+        (self.folder / "elsewhere/runs/other").mkdir(parents=True)
+        script = self.write("completions", self.succeed("completions", "bash").out)
+        asked = 'CDPATH="$2"; source "$1"; COMP_WORDS=(chargpt sample mi); COMP_CWORD=2; _chargpt 2>/dev/null; echo "${COMPREPLY[@]}"'
+        out = subprocess.run(["bash", "-c", asked, "bash", script, self.folder / "elsewhere"], cwd=self.folder, stdout=subprocess.PIPE, check=True).stdout
+        self.assertEqual(out, b"mine\n")
+
+    def test_configs_show_prints_what_train_would_read(self):
+        self.assertIn('"bigram"', self.succeed("configs", "--show", "bigram").out)
+        self.assertEqual(self.succeed("configs", "--show", self.compared()).out, (self.folder / "small.json").read_text())
+        self.assertEqual(self.succeed("configs", "--show", "small.json", "--json").json["extends"], "nanogpt-cpu")
+
+
+if __name__ == "__main__":
+    unittest.main()
