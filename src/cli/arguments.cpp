@@ -157,7 +157,8 @@ void refuse_config_among(const std::vector<std::string>& texts) {
       !std::filesystem::exists(last, ignored) && std::ranges::count(presets(), last, &Preset::name) > 0;
   if (is_preset || is_config_file(last))
     throw Error(ExitCode::usage, printable(last) + " after --text is taken as a text, but it is a config; give it " +
-                                     "before the options: " + printable(last) + " --text " + printable(texts.front()));
+                                     "before the options: " + shell_quoted(last) + " --text " +
+                                     shell_quoted(texts.front()));
 }
 
 }  // namespace

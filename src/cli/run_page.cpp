@@ -45,8 +45,9 @@ Json data_of_runs(const std::vector<fs::path>& runs) {
   return all;
 }
 
-Json data_of_model(const PageModel& wanted) {
+Json data_of_model(const PageModel& wanted, Json* checkpoint) {
   const LoadedRun run = load_run(wanted.run, wanted.checkpoint, wanted.use);
+  if (checkpoint != nullptr) *checkpoint = checkpoint_json(run);
   Json model = model_data(*run.model, run.checkpoint.vocabulary, wanted.stored_as);
   run.checkpoint.vocabulary.encode(wanted.prompt, "--prompt");  // refuses what the model has never seen
   model["prompt"] = wanted.prompt;
@@ -80,7 +81,7 @@ Json shown_comparison(Json comparison, const std::vector<fs::path>& paths, Json&
 }  // namespace
 
 std::string page_of_runs(const std::vector<fs::path>& runs, const std::optional<PageModel>& model,
-                         const Json* comparison) {
+                         const Json* comparison, Json* checkpoint) {
   Json data = {{"title", "chargpt: " + fs::absolute(runs.front()).lexically_normal().filename().string()}};
   if (runs.size() > 1) data["title"] = "chargpt: " + std::to_string(runs.size()) + " runs";
   data["subtitle"] = runs.size() > 1 ? "Runs beside one another, and the model of the first."
@@ -94,7 +95,7 @@ std::string page_of_runs(const std::vector<fs::path>& runs, const std::optional<
   data["runs"] = data_of_runs(runs);
   if (comparison) data["comparison"] = shown_comparison(*comparison, runs, data["runs"]);
   data["baselines"] = baseline_data(runs.front());
-  data["model"] = model ? data_of_model(*model) : Json(nullptr);
+  data["model"] = model ? data_of_model(*model, checkpoint) : Json(nullptr);
   data["no_model"] = "The page was written without the model (--no-model).";
   return page_html(data);
 }

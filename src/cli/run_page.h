@@ -22,9 +22,11 @@ struct PageModel {
 };
 
 /// The HTML file; `runs` are folders, none twice. Without a model the page says that it was written so. Notices go to
-/// stderr. Errors: as load_run; usage for weights above most_page_weights and a prompt that the model cannot read.
-/// `comparison`: as to_json() has it, shown above all else; null: none.
+/// stderr. `checkpoint`: becomes the checkpoint_json() of the model. Errors: as load_run; usage for weights above
+/// most_page_weights and a prompt that the model cannot read. `comparison`: as to_json() has it, shown above all else;
+/// null: none.
 std::string page_of_runs(const std::vector<std::filesystem::path>& runs, const std::optional<PageModel>& model,
-                         const nlohmann::ordered_json* comparison = nullptr);
+                         const nlohmann::ordered_json* comparison = nullptr,
+                         nlohmann::ordered_json* checkpoint = nullptr);
 
 }  // namespace chargpt

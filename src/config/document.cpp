@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/file_kind.h"
 #include "base/files.h"
+#include "base/nearest_entry.h"
 #include "base/quote.h"
 #include "config/decode.h"
 
@@ -124,9 +125,13 @@ Document named_document(const std::string& name_or_path) {
   if (const Preset* preset = find_preset(name_or_path)) return preset_document(*preset);
   std::error_code ignored;
   refuse_foreign_file(name_or_path);
-  if (name_or_path.ends_with(".json") || fs::exists(name_or_path, ignored)) return file_document(name_or_path);
+  if (fs::exists(name_or_path, ignored)) return file_document(name_or_path);
+  if (const std::string near = nearest_entry(name_or_path); name_or_path.ends_with(".json") && !near.empty())
+    throw Error(ExitCode::missing, printable_path(name_or_path) + " does not exist" + near);
+  if (name_or_path.ends_with(".json")) return file_document(name_or_path);
   if (const Preset* preset = find_preset("ladder/" + name_or_path)) return preset_document(*preset);
-  const std::string near = nearest_preset(name_or_path);
+  std::string near = nearest_preset(name_or_path);
+  if (near.empty()) near = nearest_entry(name_or_path);
   throw Error(ExitCode::missing, printable(name_or_path) + " is neither a preset nor a file" +
                                      (near.empty() ? "; chargpt configs lists the presets" : near) +
                                      (name_or_path.ends_with(".txt") ? "; give a text with --text FILE" : ""));

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/nearest_entry.h"
 #include "base/quote.h"
 #include "text/sample_text.h"
 #include "text/text_source.h"
@@ -22,6 +23,7 @@ std::string advice_for_missing(const fs::path& path) {
   if (path.filename() == "tinyshakespeare.txt")
     return "; scripts/get_text.sh of a checkout fetches it, and --text " + std::string(sample_text_name) +
            " is a small text built into the program";
+  if (const std::string near = nearest_entry(path); !near.empty()) return near;
   return path.is_relative() ? "; relative paths start at the working folder" : "; check the name";
 }
 

@@ -216,8 +216,6 @@ class ConfigTest(ProgramTest):
             for row in rows:
                 self.assertIn(" ".join(row["purpose"].split()), words)
         self.assertEqual(self.succeed("configs", "--show", "bigram").out, self.succeed("configs", "--show", "ladder/bigram").out)
-        self.write("mine.json", "{}")
-        self.assertIn("is a file, not a preset; chargpt inspect mine.json shows", self.fail_with(2, "configs", "--show", "mine.json"))
 
     def test_configs_lists_every_preset(self):
         names = {row["name"] for row in self.succeed("configs", "--json").json}

@@ -117,6 +117,14 @@ class NamesTest(ProgramTest):
         self.assertEqual(self.succeed("score", "a", "[a].txt", "--json").json["characters"], 117)
         self.assertEqual(self.succeed("eval", "a", "--text", "[a].txt", "--json").json["tokens"], 116)
 
+    def test_a_file_that_is_not_there_is_answered_with_the_nearest(self):
+        self.write("book.txt", "A book. " * 99)
+        self.write("mine.json", "{}")
+        self.train("runs/mine", "nanogpt-cpu", 2, *SMALL)
+        for command, near in ((["score", "mine", "bok.txt"], "book.txt"), (["eval", "mine", "--text", "bok.txt"], "book.txt"), (["train", "--text", "bok.txt"], "book.txt"),
+                              (["train", "mien.json"], "mine.json"), (["inspect", "mien.json"], "mine.json")):
+            self.assertIn(f"; did you mean {near}?", self.fail_with(66, *command), command)
+
     def test_commands_in_messages_can_be_copied(self):
         name = "a; touch PWNED"
         self.train(name, "nanogpt-cpu", 4, *SMALL)
@@ -148,7 +156,7 @@ class CheckpointLineTest(ProgramTest):
         for command in commands:
             err = self.succeed(*command, "--checkpoint", "step-10", *(["--overwrite"] if command[0] == "export" else [])).err
             self.assertEqual(err.count("chargpt: checkpoint: step 10; the last is step 20; the best is step 20\n"), 1, err)
-        for command in (["eval", "run"], ["sample", "run", "--tokens", "3"], ["score", "run"], ["audit", "run", "--samples", "1", "--tokens", "50"], ["export", "run", "--out", "y"]):
+        for command in (["eval", "run"], ["sample", "run", "--tokens", "3"], ["score", "run"], ["audit", "run", "--samples", "1", "--tokens", "50"], ["export", "run", "--out", "y"], ["page", "run"]):
             checkpoint = self.succeed(*command, "--checkpoint", "step-10", "--json").json["checkpoint"]
             self.assertEqual({key: checkpoint[key] for key in ("step", "best", "last_step", "last_evaluated")},
                              {"step": 10, "best": False, "last_step": 20, "last_evaluated": True}, command)

@@ -13,6 +13,7 @@
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/print_json.h"
+#include "cli/print_text.h"
 #include "cli/process.h"
 #include "config/document.h"
 #include "config/expected.h"

@@ -37,10 +37,11 @@ void run_page(const Arguments& arguments) {
     model = {arguments.runs.front(), arguments.checkpoint, arguments.prompt, *enum_value<StoredAs>(arguments.stored_as),
              arguments.use};
   const fs::path file = arguments.file.empty() ? runs.front() / "page.html" : fs::path(arguments.file);
-  const std::string html = page_of_runs(runs, model);
+  nlohmann::ordered_json checkpoint;
+  const std::string html = page_of_runs(runs, model, /*comparison=*/nullptr, &checkpoint);
   write_page(file, html);
   if (arguments.output.json)
-    print_json({{"page", file.string()}, {"bytes", html.size()}});
+    print_json({{"page", file.string()}, {"bytes", html.size()}, {"checkpoint", checkpoint}});
   else
     std::printf("%s, %s: open it in a browser\n", printable_path(file).c_str(), format_bytes(std::ssize(html)).c_str());
 }

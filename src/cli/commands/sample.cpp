@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/files.h"
 #include "base/names.h"
 #include "base/quote.h"
 #include "cli/arguments.h"
@@ -87,7 +88,8 @@ std::string prompt_text(const Arguments& arguments) {
     throw Error(ExitCode::usage, "a prompt is given twice; give one: --prompt, --prompt-file or '-'");
   if (arguments.dash == "-") return read_standard_input();
   if (arguments.prompt_file.empty()) return arguments.prompt;
-  const TextSource source = TextSource::whole_file(arguments.prompt_file, most_prompt_bytes);
+  const TextSource source =
+      TextSource::in_memory(arguments.prompt_file, read_file(arguments.prompt_file, most_prompt_bytes));
   return std::string(TextReader(source).next());
 }
 

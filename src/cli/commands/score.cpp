@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/decoding.h"
@@ -69,7 +70,8 @@ std::string text_of(const Arguments& arguments, const LoadedRun& run) {
   const ListedText text = list_texts({arguments.file}, run.config().data.units).texts.front();
   std::string all;
   for (const ListedFile& file : text.files) {
-    const TextSource source = TextSource::whole_file(text.path_of(file), most_scored_bytes - all.size());
+    const std::filesystem::path path = text.path_of(file);
+    const TextSource source = TextSource::in_memory(path.native(), read_file(path, most_scored_bytes - all.size()));
     all += TextReader(source).next();
   }
   return text.kind == TextKind::sample ? std::string(sample_text()) : all;
