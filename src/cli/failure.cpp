@@ -75,10 +75,10 @@ FailureForm form_of_process;
 }  // namespace
 
 void prepare_for_failures(const FailureForm& form) {
-  form_of_process = form;
-  reserve = std::make_unique<std::array<char, 256 * 1024>>();
-  std::set_new_handler(on_lack_of_memory);
   std::set_terminate(on_terminate);
+  form_of_process = form;
+  reserve.reset(new (std::nothrow) std::array<char, 256 * 1024>);
+  std::set_new_handler(on_lack_of_memory);
 }
 
 Failure failure_of(const std::exception& error) {

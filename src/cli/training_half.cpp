@@ -1,5 +1,6 @@
 #include "cli/training_half.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -79,6 +80,14 @@ std::string after(const std::string& text, std::string_view mark) {
   return text.substr(begin, text.find('\n', begin) - begin);
 }
 
+/// Libraries that run out of memory as they are loaded end the process before it can say so. Tried where there is a
+/// limit, in a child.
+bool begins_within_limit(const fs::path& program) {
+  struct rlimit limit {};
+  if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return true;
+  return ChildProcess({program.string(), "--version"}).wait() == 0;
+}
+
 /// How many symbols the program needs that no library has.
 std::size_t count_missing(const fs::path& program) {
   const std::string listed = trace_loading(program, /*bound=*/true).listed, end = "\t(" + program.string() + ")\n";
@@ -95,7 +104,7 @@ bool is_lack_of_memory(const std::string& said) {
 
 Error out_of_address_space() {
   return {ExitCode::memory,
-          "out of memory: LibTorch, which this command needs, takes about 1 GB of address space; raise the limit "
+          "out of memory: LibTorch, which this command needs, takes about 0.5 GB of address space; raise the limit "
           "(ulimit -v)"};
 }
 
@@ -154,6 +163,7 @@ void continue_in_training_half() {
     throw cannot_continue(program, "is this program itself", "build it again (scripts/build.sh)");
   if (const std::string problem = loading_problem(program); !problem.empty())
     throw cannot_continue(program, problem, "build it again (scripts/build.sh), or correct LD_LIBRARY_PATH");
+  if (!begins_within_limit(program)) throw out_of_address_space();
   set_environment_of_libtorch();
   ::execv(program.c_str(), arguments.data());
   throw cannot_be_run(program, errno);

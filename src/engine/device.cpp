@@ -84,6 +84,7 @@ std::int64_t set_threads(std::int64_t threads) {
   at::globalContext().setFlushDenormal(true);
   cpu::check_threads(count);
   at::set_num_threads(count);
+  at::parallel_for(0, count, 1, [](std::int64_t, std::int64_t) {});  // OpenMP's are started now, while there is room
   return at::get_num_threads();
 }
 

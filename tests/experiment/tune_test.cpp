@@ -126,7 +126,7 @@ TEST_CASE("what cannot be tuned is refused") {
 }
 
 TEST_CASE("stopped, whenever that is, a search is not complete") {
-  for (const int looks : {0, 10, 500, 5000}) {
+  for (const int looks : {0, 10, 100, 200, 300, 400, 500, 700, 1000, 1500, 2000, 3000, 5000}) {
     std::atomic<bool> stop = false;
     TuneOptions options = options_of(5);
     options.trainer.stop = &stop;

@@ -97,8 +97,8 @@ class SurroundingsTest(FaultTest):
 
     def test_too_little_memory_for_libtorch_is_81(self):
         least = self.least_memory()
-        for kilobytes in (least + 20000, 300000, 600000):
-            outcome = self.run_in(limit(resource.RLIMIT_AS, kilobytes * 1024), *self.training("other", 2))
+        for kilobytes in (least + 20000, *range(300000, 520000, 20000)):
+            outcome = self.run_in(limit(resource.RLIMIT_AS, kilobytes * 1024), *last_wins([*self.training("other", 2), "--threads", "4", "--overwrite"]))
             self.assert_memory_line(outcome, f"train with {kilobytes} kB")
 
     def test_score_takes_little_memory_per_character(self):
@@ -157,7 +157,7 @@ class SurroundingsTest(FaultTest):
     def test_an_endless_standard_input_is_refused(self):
         for words in self.STDIN:
             with self.subTest(words=words), open("/dev/zero", "rb") as zero:
-                outcome = self.run_in(None, *words, stdin=zero)
+                outcome = self.run_in(limit(resource.RLIMIT_AS, 1 << 30), *words, stdin=zero)
                 self.assertEqual(outcome.code, 65, outcome.err)
                 self.assertRegex(outcome.error, "standard input is larger than 67108864 bytes, the limit")
 
