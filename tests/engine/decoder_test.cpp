@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "engine/module_decoding.h"
 #include "inference/dimensions.h"
 #include "inference/model.h"
+#include "model/inference_of.h"
 #include "model/registry.h"
 #include "model/variants.h"
 
