@@ -267,7 +267,7 @@ class QuietTest(ProgramTest):
                         ["train", "slow.json", "--dry-run", "--n_head", "3", *quick],
                         ["train", "slow.json", "--init_from", "r", *quick],
                         ["sample", "r", "--tokens", "3", "--greedy", "--seed", "3", "--prompt", "The The The The", "--quiet"],
-                        ["eval", "r", "--engine", "cpu", "--split", "all", "--quiet"],
+                        ["eval", "r", "--split", "all", "--quiet"],
                         ["compare", "slow.json", "--seeds", "2", "--jobs", "2", "--out", "c", *quick],
                         ["bench", "train", "slow.json", "--steps", "2", "--warmup", "1", *quick],
                         ["bench", "sample", "r", "--tokens", "3", "--repeats", "1", "--quiet"],
