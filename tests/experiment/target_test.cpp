@@ -24,7 +24,7 @@ std::optional<ReachedTarget> reached(const std::string& metrics) {
   const TestFolder folder;
   write_file_atomically(folder.path() / "metrics.jsonl", metrics);
   Comparison comparison;
-  comparison.results.push_back({.runs = {.config = "a", .seeds = {{.run = folder.path()}}}});
+  comparison.results.emplace_back().runs.seeds.emplace_back().run = folder.path();
   find_target(comparison, 2);
   return comparison.results[0].runs.seeds[0].reached;
 }
