@@ -5,11 +5,10 @@
 #   scripts/check_gpu.sh [options] PART [CONFIG…]   one part alone, in less than ten minutes (but for a first build):
 #     build     everything, against a CUDA build of LibTorch: the one found here, else the wheel (4.6 GB are fetched)
 #     tests     every [cuda] test
-#     train     trains each CONFIG (default: default gpu nanogpt-gpu), repeats and resumes it to the same bits, samples, evaluates, and goes on on the CPU
+#     train     trains each CONFIG (default: default gpu nanogpt-gpu), repeats and resumes it to the same bits; samples, evaluates and goes on on the CPU
 #     losses    the first steps' losses of each CONFIG beside the CPU's
 #     refused   a GPU that is not there, and a batch too large for its memory: one line, the right exit status, nothing written
 #     speed     milliseconds of a step of each CONFIG beside PyTorch's, eager and compiled (scripts/measure/bench_pytorch.py)
-#     decode    characters a second of a run of each CONFIG that part train has left, 1 and 64 samples at once, on the GPU and on the CPU
 #     seeds     the whole-split losses of five seeds of each CONFIG (default: gpu; it takes as long as five runs)
 #   --max_iters N     train: so many steps in place of the config's own number
 #   --device cuda:N   another GPU; cpu: a rehearsal of this script with tiny models, on the program that is built already
@@ -37,11 +36,11 @@ while [ $# -gt 0 ]; do
   esac
   shift
 done
-parts=(build tests train losses refused speed decode seeds)
+parts=(build tests train losses refused speed seeds)
 configs=(default gpu nanogpt-gpu)
 [ ${#words[@]} -eq 0 ] || parts=("${words[0]}")
 [ ${#words[@]} -le 1 ] || configs=("${words[@]:1}")
-case ${parts[0]} in build | tests | train | losses | refused | speed | decode | seeds) ;; *) say "${parts[0]} is none of build, tests, train, losses, refused, speed, decode, seeds"; exit 2 ;; esac
+case ${parts[0]} in build | tests | train | losses | refused | speed | seeds) ;; *) say "${parts[0]} is none of build, tests, train, losses, refused, speed, seeds"; exit 2 ;; esac
 
 rehearsal=
 engine=()
@@ -137,8 +136,8 @@ train_one() {
   check "train $config" python3 scripts/check/gpu.py train "$chargpt" "$config" "$run" "$device" "${options[@]}" "${lengths[@]}" --keep 2 || return 0
   check "repeat $config" python3 scripts/check/gpu.py repeat "$chargpt" "$config" "$run" "${few[@]}" || true
   check "resume $config" python3 scripts/check/gpu.py resume "$chargpt" "$run" "$device" "${engine[@]}" || true
-  check "sample $config" python3 scripts/check/gpu.py sample "$chargpt" "$run" "$device" || true
-  check "evaluate $config" python3 scripts/check/gpu.py evaluate "$chargpt" "$run" "$device" || true
+  check "sample $config" python3 scripts/check/gpu.py sample "$chargpt" "$run" || true
+  check "evaluate $config" python3 scripts/check/gpu.py evaluate "$chargpt" "$run" || true
   check "go on on the cpu $config" python3 scripts/check/gpu.py go_on "$chargpt" "$run" || true
 }
 
@@ -179,16 +178,6 @@ part_refused() {
   [ -n "$rehearsal" ] || check "no such gpu" python3 scripts/check/gpu.py refused "$chargpt" "$logs/refused" 69 --device cuda:99 --text "$text" || true
   check "memory too small" python3 scripts/check/gpu.py refused "$chargpt" "$logs/refused" 81 --device "$device" --text "$text" --engine autograd \
     --n_layer 48 --n_head 32 --n_embd 4096 --batch_size 4096 || true
-}
-
-part_decode() {
-  choose_build decode || return 0
-  local config where
-  for config in "${configs[@]}"; do
-    for where in "$device" cpu; do
-      check "decode $config on ${where%%:*}" python3 scripts/check/gpu.py decode "$chargpt" "$logs/$config" "$where" || true
-    done
-  done
 }
 
 part_seeds() {

@@ -6,13 +6,12 @@ which begins with "= ", is for the list.
     gpu.py train CHARGPT CONFIG RUN DEVICE [OPTION…]      trains; the loss falls, and is the CPU's where that was measured
     gpu.py repeat CHARGPT CONFIG RUN [OPTION…]            two short runs have the same weights
     gpu.py resume CHARGPT RUN DEVICE [OPTION…]            from the checkpoint before the last the run ends in the same weights
-    gpu.py sample CHARGPT RUN DEVICE                      one seed, one text
-    gpu.py evaluate CHARGPT RUN DEVICE                    the loss of a checkpoint is the CPU's
+    gpu.py sample CHARGPT RUN                             one seed, one text, by the CPU
+    gpu.py evaluate CHARGPT RUN                           the loss of the last checkpoint that the run found is the CPU's
     gpu.py go_on CHARGPT RUN                              the run goes on on the CPU
     gpu.py losses CHARGPT CONFIG RUN DEVICE [OPTION…]     the first steps' losses are the CPU's
     gpu.py refused CHARGPT RUN STATUS [OPTION…]           train ends at once with that exit status, one line, and no run folder
     gpu.py speed CONFIG [OPTION…]                         scripts/measure/bench_pytorch.py
-    gpu.py decode CHARGPT RUN DEVICE                      characters a second
     gpu.py seeds CHARGPT CONFIG FOLDER [OPTION…]          the losses of five seeds
 """
 
@@ -115,17 +114,18 @@ def resume(chargpt, folder, device, *options):
     held(f"from {before.name} to {last.name}: the same bits")
 
 
-def sample(chargpt, folder, device):
-    texts = [run(chargpt, "sample", folder, "--tokens", "300", "--seed", "5", "--device", device, "--quiet") for _ in range(2)]
+def sample(chargpt, folder):
+    texts = [run(chargpt, "sample", folder, "--tokens", "300", "--seed", "5", "--quiet") for _ in range(2)]
     require(texts[0] == texts[1], "one seed gave two texts")
     require(len(texts[0]) > 300, f"only {len(texts[0])} characters came")
     held("300 characters, twice the same")
 
 
-def evaluate(chargpt, folder, device):
-    losses = [json.loads(run(chargpt, "eval", folder, "--checkpoint", "last", "--json", "--device", where, "--quiet"))["loss"] for where in (device, "cpu")]
-    detail = f"{losses[0]:.6f}, on the CPU {losses[1]:.6f}"
-    require(abs(losses[0] - losses[1]) <= SAME_WEIGHTS, detail)
+def evaluate(chargpt, folder):
+    there = rows(folder, "eval")[-1]["val_loss"]
+    here = json.loads(run(chargpt, "eval", folder, "--checkpoint", "last", "--weights", "trained", "--json", "--quiet"))["loss"]
+    detail = f"{there:.6f}, on the CPU {here:.6f}"
+    require(abs(there - here) <= SAME_WEIGHTS, detail)
     held(detail)
 
 
@@ -179,14 +179,6 @@ def refused(chargpt, folder, status, *options):
     held(lines[0])
 
 
-def decode(chargpt, folder, device):
-    rates = []
-    for batch in ("1", "64"):
-        figures = json.loads(run(chargpt, "bench", "sample", folder, "--device", device, "--batch", batch, "--repeats", "3", "--json", "--quiet"))
-        rates.append(f"{figures['tokens_per_second']:,.0f}")
-    held(f"{rates[0]} characters a second, 64 at once {rates[1]}")
-
-
 def seeds(chargpt, config, folder, *options):
     run(chargpt, "compare", config, "--seeds", "5", "--out", folder, *options)
     results = json.loads((pathlib.Path(folder) / "compare.json").read_text())
@@ -195,7 +187,7 @@ def seeds(chargpt, config, folder, *options):
     held(f"{', '.join(f'{loss:.4f}' for loss in found)}; mean {sum(found) / 5:.4f}")
 
 
-CHECKS = {check.__name__: check for check in (tests, train, repeat, resume, sample, evaluate, go_on, losses, refused, speed, decode, seeds)}
+CHECKS = {check.__name__: check for check in (tests, train, repeat, resume, sample, evaluate, go_on, losses, refused, speed, seeds)}
 
 if __name__ == "__main__":
     if len(sys.argv) < 2 or sys.argv[1] not in CHECKS:

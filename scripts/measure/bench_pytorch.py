@@ -279,9 +279,10 @@ FEW_UPDATES = ["--max_iters", "20", "--warmup_iters", "5", "--lr_decay_iters", "
 
 def checkpoint_of(arguments, options, folder):
     """The folder of the program's last checkpoint of a training with `options`, and its loss of the validation split."""
-    run, device = pathlib.Path(folder) / "run", ["--device", arguments.device]
-    run_of(arguments.program, ["train", arguments.config, *options, *arguments.of_config, *device, "--sample_tokens", "0", "--run", str(run), "--quiet"])
-    figures = json.loads(run_of(arguments.program, ["eval", str(run), "--checkpoint", "last", "--json", *device]))
+    run = pathlib.Path(folder) / "run"
+    run_of(arguments.program, ["train", arguments.config, *options, *arguments.of_config, "--device", arguments.device, "--sample_tokens", "0",
+                               "--run", str(run), "--quiet"])
+    figures = json.loads(run_of(arguments.program, ["eval", str(run), "--checkpoint", "last", "--json"]))
     return pathlib.Path(figures["checkpoint"]["path"]), figures["loss"]
 
 

@@ -35,10 +35,10 @@ void check_choice(const std::filesystem::path& run, const std::string& which) {
                                    " is given too; leave that out, or give the run's folder");
 }
 
-/// A model is trained on a GPU if there is one; sampling and scoring are quick on the CPU.
-bool needs_modules(const ModelUse& use) {
-  if (use.engine != "auto" && use.engine != "cpu") return true;  // autograd, or an unknown name
-  return use.device != "auto" && use.device != "cpu";
+/// Weights are read on the CPU, whatever trained them.
+void check_device(const std::string& device) {
+  if (device == "auto" || device == "cpu") return;
+  throw Error(ExitCode::usage, "--device " + device + ": sampling and scoring run on the CPU; leave it out");
 }
 
 }  // namespace
@@ -94,7 +94,7 @@ void add_weights_option(Options& options, Weights& weights) {
 
 void add_device_arguments(Options& options, ModelUse& use) {
   add_device_arguments(options, use.device, use.threads);
-  options.find("--device").help("auto and cpu: the CPU; cuda or cuda:N: that GPU");
+  options.find("--device").help("auto or cpu: sampling and scoring run on the CPU");
 }
 
 void log_loading(const std::vector<std::string>& notices) {
@@ -106,28 +106,22 @@ LoadedRun::LoadedRun(Checkpoint loaded, const ModelUse& use)
       model(std::make_unique<InferenceModel>(checkpoint, use.weights)),
       threads_(thread_count(use.threads)) {
   announce(checkpoint, model->weights());
-  if (needs_modules(use)) {
-    modules_ = training_half()->modules(checkpoint, use);
-    return;
-  }
   flush_denormals();
   model->round_matrices(use.storage);
 }
 
 WindowScorer& LoadedRun::scorer() {
-  if (modules_) return modules_->scorer();
   if (!scorer_) scorer_ = std::make_unique<Scorer>(*model, threads_);
   return *scorer_;
 }
 
 std::unique_ptr<NextLogits> LoadedRun::next_logits(DecodeOptions options) {
-  if (modules_) return modules_->next_logits(options);
   options.threads = threads_;
   return chargpt::next_logits(*model, options);
 }
 
 LoadedRun load_run(const std::string& run, const std::string& which, const ModelUse& use, bool with_optimizer) {
-  if (needs_modules(use) && training_half() == nullptr) continue_in_training_half();
+  check_device(use.device);
   check_choice(run, which);
   std::vector<std::string> notices;
   Checkpoint checkpoint = load_checkpoint(run, which.empty() ? "best" : which, with_optimizer, notices);

@@ -1,4 +1,4 @@
-// A run or checkpoint made ready for use: model on its device with the trained weights, vocabulary, config.
+// A run or checkpoint made ready for use: model with the trained weights, vocabulary, config.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,6 @@
 
 #include "checkpoint/checkpoint.h"
 #include "cli/arguments.h"
-#include "cli/training_half.h"
 #include "generate/generate.h"
 #include "inference/model.h"
 #include "inference/scorer.h"
@@ -17,8 +16,7 @@ namespace chargpt {
 
 class LoadedRun {
  public:
-  /// A checkpoint that `use` is made of. Errors: as InferenceModel and, if a device or an engine asks for it, as the
-  /// training half.
+  /// A checkpoint that `use` is made of. Errors: as InferenceModel.
   LoadedRun(Checkpoint loaded, const ModelUse& use);
 
   Checkpoint checkpoint;
@@ -31,7 +29,6 @@ class LoadedRun {
 
  private:
   int threads_;
-  std::unique_ptr<Modules> modules_;  ///< if a device or an engine asked for them; null: inference does everything
   std::unique_ptr<Scorer> scorer_;
 };
 
@@ -39,9 +36,8 @@ class LoadedRun {
 void log_loading(const std::vector<std::string>& notices);
 
 /// `which`: best, last or step-N, empty for best; Error usage if `run` is one checkpoint's folder and `which` names
-/// another. On the CPU, unless `use` names another device or the engine autograd. A line on stderr names the
-/// checkpoint; notices (a fall-back to another checkpoint, the choice between trained and averaged weights) go there
-/// too.
+/// another, or `use` names another device than the CPU. A line on stderr names the checkpoint; notices (a fall-back to
+/// another checkpoint, the choice between trained and averaged weights) go there too.
 LoadedRun load_run(const std::string& run, const std::string& which, const ModelUse& use = {},
                    bool with_optimizer = false);
 /// The "checkpoint" of --json: step, path, whether it is the best, the last step of its run (null: not known) and
@@ -62,7 +58,7 @@ std::string run_left_out();
 void add_checkpoint_option(Options& options, std::string& checkpoint);
 /// --weights
 void add_weights_option(Options& options, Weights& weights);
-/// --device and --threads, of a command that needs a GPU only where one is named.
+/// --device and --threads, of a command that reads weights.
 void add_device_arguments(Options& options, ModelUse& use);
 
 }  // namespace chargpt

@@ -1,30 +1,13 @@
 // The other half of the program, which has LibTorch: the executable chargpt-training beside this one. Commands that
-// train, and models on a GPU, continue there; everything else is done here, and never waits for LibTorch to load.
+// train continue there; everything else is done here, and never waits for LibTorch to load.
 #pragma once
 
-#include <memory>
 #include <span>
 #include <string_view>
-
-#include "checkpoint/checkpoint.h"
-#include "generate/generate.h"
-#include "inference/model.h"
-#include "inference/window_scorer.h"
 
 namespace chargpt {
 
 class Options;
-
-/// A trained model as LibTorch modules on a device.
-class Modules {
- public:
-  Modules() = default;
-  virtual ~Modules() = default;
-  Modules(const Modules&) = delete;
-  Modules& operator=(const Modules&) = delete;
-  virtual WindowScorer& scorer() = 0;
-  virtual std::unique_ptr<NextLogits> next_logits(const DecodeOptions& options) = 0;
-};
 
 /// What the training half adds to this one.
 struct TrainingHalf {
@@ -33,7 +16,6 @@ struct TrainingHalf {
     void (*add)(Options& options);
   };
   std::span<const CommandOptions> commands;
-  std::unique_ptr<Modules> (*modules)(const Checkpoint& checkpoint, const ModelUse& use);
 };
 
 /// Null in the half without LibTorch.

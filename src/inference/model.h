@@ -26,12 +26,12 @@ Weights chosen_weights(const Checkpoint& checkpoint, Weights which);
 /// What matrices are kept as. bfloat16: the upper half of a float32, 8 bits of precision.
 enum class Storage { float32, bfloat16 };
 
-/// How a trained model is to be read, and what computes with it.
+/// How a trained model is to be read.
 struct ModelUse {
   Weights weights = Weights::better;
   Storage storage = Storage::float32;
-  std::string device = "auto", engine = "auto";
-  std::int64_t threads = 0;  ///< 0: one per physical core
+  std::string device = "auto";  ///< as asked for: auto or cpu, else it is refused
+  std::int64_t threads = 0;     ///< 0: one per physical core
 };
 
 /// Float32 values of the parameter of that name and shape, row-major; null where there is none.

@@ -12,8 +12,7 @@ torch::Tensor AttentionModel::forward(const torch::Tensor& ids, const ForwardCon
   check_input(ids, context);
   ForwardPass pass(context);
   const torch::Tensor x = attn_(embedding_(ids, pass), pass);  // (B, T) -> (B, T, C)
-  if (context.cache != nullptr) context.cache->length += ids.size(1);
-  return lm_head_(x);  // (B, T, C) -> (B, T, V)
+  return lm_head_(x);                                          // (B, T, C) -> (B, T, V)
 }
 
 }  // namespace chargpt

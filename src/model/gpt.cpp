@@ -26,8 +26,7 @@ GptModel::GptModel(const ModelConfig& config, std::int64_t vocab_size) : Languag
 Tensor GptModel::forward(const Tensor& ids, const ForwardContext& context) {
   check_input(ids, context);
   ForwardPass pass(context);
-  const Tensor x = transformer_(ids, pass);  // (B, T) -> (B, T, C)
-  if (context.cache != nullptr) context.cache->length += ids.size(1);
+  const Tensor x = transformer_(ids, pass);                 // (B, T) -> (B, T, C)
   return lm_head_(x, transformer_->embedding.wte->weight);  // (B, T, C) -> (B, T, V)
 }
 

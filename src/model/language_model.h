@@ -16,22 +16,6 @@ namespace chargpt {
 /// Attention weights of one forward pass, in layer order; each (B, nh, T, T), rows sum to 1.
 using AttentionMaps = std::vector<torch::Tensor>;
 
-/// Keys and values of the tokens seen so far, for decoding one token at a time.
-struct KeyValueCache {
-  struct Layer {
-    torch::Tensor keys, values;  ///< (B, nh, length, hs); undefined while empty
-  };
-  std::vector<Layer> layers;
-  std::vector<torch::Tensor> convolution_inputs;  ///< (B, taps - 1, C) of the last tokens, in the order of forward
-  torch::Tensor last_ids;   ///< (B, …) as many of the last tokens as n-grams reach back; undefined without n-grams
-  std::int64_t length = 0;  ///< tokens seen; with a window the layers hold only the last ones
-  /// Puts what convolution `index` read of the last tokens into `earlier` (B, taps - 1, C), which is zeros before the
-  /// first token, and keeps for the next pass what x (B, T, C) adds to that.
-  void extend_convolution(std::size_t index, const torch::Tensor& x, torch::Tensor& earlier);
-  /// Keeps only these rows (int64, on the model's device) of the batch.
-  void keep_rows(const torch::Tensor& rows);
-};
-
 /// Where dropout's masks come from: a pure function of (seed, step, micro_batch, rank) and of the order of dropout
 /// layers in forward.
 struct DropoutKey {
@@ -41,11 +25,10 @@ struct DropoutKey {
   std::int64_t first_window = 0;  ///< windows of the micro-batch before those of this pass
 };
 
-/// What a caller may ask of one forward pass. Default: evaluation, no cache, nothing recorded.
+/// What a caller may ask of one forward pass. Default: evaluation, nothing recorded.
 struct ForwardContext {
   const DropoutKey* dropout = nullptr;  ///< null: no dropout
   AttentionMaps* attention = nullptr;   ///< null: not recorded
-  KeyValueCache* cache = nullptr;  ///< null: none; else ids continue the cached tokens, and length + T <= block_size
   /// 0: every token sees all before it. Else only the last `window` ones, itself included, and there may be any number
   /// of ids: for models that can_slide(), window <= block_size.
   std::int64_t window = 0;
@@ -58,11 +41,9 @@ class LanguageModel : public torch::nn::Module {
   virtual torch::Tensor forward(const torch::Tensor& ids, const ForwardContext& context = {}) = 0;
   /// Position t's logits depend on ids after t: the loss of such a model means nothing.
   bool leaks() const { return chargpt::leaks(config_); }
-  /// forward() honours ForwardContext::cache.
-  virtual bool has_cache() const { return chargpt::has_cache(config_); }
   /// Positions matter only by distance (rope, none), so that a token's keys and values stay valid while older tokens
   /// go: forward() honours ForwardContext::window.
-  bool can_slide() const { return has_cache() && chargpt::can_slide(config_); }
+  bool can_slide() const { return chargpt::can_slide(config_); }
   /// How many matrices of equal shape are stacked in the parameter of that name: those that project queries, keys and
   /// values share one, and a rule that treats a matrix as a whole must tell them apart.
   virtual std::int64_t stacked_matrices(const std::string& /*parameter*/) const { return 1; }

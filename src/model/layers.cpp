@@ -75,10 +75,9 @@ Tensor NormLayerImpl::forward(const Tensor& x) {
 ShortConvolutionImpl::ShortConvolutionImpl(const ModelConfig& config)
     : weight(register_parameter("weight", at::zeros({config.conv_width, config.n_embd}))) {}
 
-Tensor ShortConvolutionImpl::forward(const Tensor& x, ForwardPass& pass) {
+Tensor ShortConvolutionImpl::forward(const Tensor& x) {
   const std::int64_t T = x.size(1), before = weight.size(0) - 1;
-  Tensor earlier = at::zeros({x.size(0), before, x.size(2)}, x.options());
-  if (pass.cache != nullptr) pass.cache->extend_convolution(pass.convolution++, x, earlier);
+  const Tensor earlier = at::zeros({x.size(0), before, x.size(2)}, x.options());
   const Tensor rows = at::cat({earlier, x}, 1);  // (B, before + T, C)
   Tensor y = x;
   for (std::int64_t j = 0; j <= before; ++j) y = at::addcmul(y, rows.narrow(1, before - j, T), weight[j]);
@@ -127,13 +126,13 @@ RotaryEmbeddingImpl::RotaryEmbeddingImpl(std::int64_t block_size, std::int64_t h
   sines = register_buffer("sines", angles.sin().to(at::kFloat));
 }
 
-Tensor RotaryEmbeddingImpl::forward(const Tensor& x, std::int64_t first_position) {
+Tensor RotaryEmbeddingImpl::forward(const Tensor& x) {
   const std::int64_t T = x.size(-2);
-  if (first_position + T > cosines.size(0)) {
-    const Tensor angles = rotary_angles(T, head_size_, base_, first_position);
+  if (T > cosines.size(0)) {
+    const Tensor angles = rotary_angles(T, head_size_, base_);
     return rotate_halves(x, angles.cos().to(cosines), angles.sin().to(sines));
   }
-  return rotate_halves(x, cosines.narrow(0, first_position, T), sines.narrow(0, first_position, T));
+  return rotate_halves(x, cosines.narrow(0, 0, T), sines.narrow(0, 0, T));
 }
 
 // ---- CausalSelfAttention
@@ -155,59 +154,33 @@ CausalSelfAttentionImpl::CausalSelfAttentionImpl(const ModelConfig& config)
     rope = register_module("rope", RotaryEmbedding(config.block_size, head_size_, config.rope_base));
 }
 
-namespace {
-
-/// Appends this pass's keys and values to those of the cached tokens, and returns all: (B, nh, length + T, hs), or
-/// those that a window lets the first of these tokens see.
-KeyValueCache::Layer extend(KeyValueCache& cache, std::size_t layer, const Tensor& k, const Tensor& v,
-                            std::int64_t window) {
-  if (cache.layers.size() <= layer) cache.layers.resize(layer + 1);
-  auto& held = cache.layers[layer];
-  held.keys = held.keys.defined() ? at::cat({held.keys, k}, 2) : k;
-  held.values = held.values.defined() ? at::cat({held.values, v}, 2) : v;
-  const std::int64_t seen = window - 1 + k.size(2), too_old = held.keys.size(2) - seen;
-  if (window > 0 && too_old > 0) {
-    held.keys = held.keys.narrow(2, too_old, seen);
-    held.values = held.values.narrow(2, too_old, seen);
-  }
-  return held;
-}
-
-}  // namespace
-
 Tensor CausalSelfAttentionImpl::forward(const Tensor& x, ForwardPass& pass) {
   const std::int64_t B = x.size(0), T = x.size(1);
   const auto split_heads = [&](const Tensor& t) {  // (B, T, nh hs) -> (B, nh, T, hs)
     return t.view({B, T, n_head_, head_size_}).transpose(1, 2);
   };
   const auto qkv = c_attn(x).chunk(3, -1);  // (B, T, C) -> 3 x (B, T, nh hs)
-  Tensor q = split_heads(qkv[0]), k = split_heads(qkv[1]), v = split_heads(qkv[2]);
+  Tensor q = split_heads(qkv[0]), k = split_heads(qkv[1]);
+  const Tensor v = split_heads(qkv[2]);
   if (qk_norm_) {  // Henry et al., "Query-key normalization" (2020), here by RMS
     q = rms_norm(q, {}, norm_eps_);
     k = rms_norm(k, {}, norm_eps_);
   }
   if (!rope.is_empty()) {
-    q = rope(q, pass.first_position);
-    k = rope(k, pass.first_position);
+    q = rope(q);
+    k = rope(k);
   }
-  if (pass.cache != nullptr) {
-    const auto held = extend(*pass.cache, pass.layer, k, v, pass.window);
-    k = held.keys;
-    v = held.values;
-  }
-  ++pass.layer;
   const Tensor heads = attend(q, k, v, pass);                                         // (B, nh, T, hs)
   const Tensor joined = heads.transpose(1, 2).reshape({B, T, n_head_ * head_size_});  // -> (B, T, nh hs)
   return pass.dropout(c_proj.is_empty() ? joined : c_proj(joined), output_dropout_);  // -> (B, T, C)
 }
 
-/// q (B, nh, T, hs), k and v (B, nh, length + T, hs) -> (B, nh, T, hs). The built-in kernel does not return weights,
-/// and on the CPU its dropout knows no key (see dropout.h); if either matters, or after a cache, the written-out form
-/// runs.
+/// q, k, v (B, nh, T, hs) -> the same. The built-in kernel does not return weights, and on the CPU its dropout knows no
+/// key (see dropout.h); if either matters, the written-out form runs.
 Tensor CausalSelfAttentionImpl::attend(const Tensor& q, const Tensor& k, const Tensor& v, ForwardPass& pass) const {
   const bool drops = pass.dropout.drops(weights_dropout_), slides = pass.window > 0 && k.size(2) > pass.window;
   const bool kernel_drops = drops && !q.is_cpu();
-  if (builtin_ && drops == kernel_drops && !slides && pass.attention == nullptr && k.size(2) == q.size(2))
+  if (builtin_ && drops == kernel_drops && !slides && pass.attention == nullptr)
     return at::scaled_dot_product_attention(q, k, v, {}, kernel_drops ? weights_dropout_ : 0.0, /*is_causal=*/true,
                                             scale_);
 
@@ -234,7 +207,7 @@ Tensor BlockImpl::forward(const Tensor& x, ForwardPass& pass) {
   const auto residual = [&](const Tensor& h, NormLayer& norm, ShortConvolution& convolution, auto& sublayer) {
     const bool pre = norm_place_ == NormPlace::pre;
     Tensor read = pre ? norm(h) : h;
-    if (!convolution.is_empty()) read = convolution(read, pass);
+    if (!convolution.is_empty()) read = convolution(read);
     const Tensor sum = h + sublayer(read, pass);
     return pre ? sum : norm(sum);
   };
@@ -260,11 +233,11 @@ Tensor InputEmbedding::operator()(const Tensor& ids, ForwardPass& pass) {
   Tensor x = wte(ids);  // (B, T) -> (B, T, C)
   const std::int64_t T = ids.size(1);
   if (!ngram.is_empty()) {
-    const Tensor rows = ngram(ids, pass.cache);
+    const Tensor rows = ngram(ids);
     x = x + (ngram_proj.is_empty() ? rows : ngram_proj(rows));  // + (B, T, C)
   }
-  if (!wpe.is_empty()) x = x + wpe->weight.narrow(0, pass.first_position, T);      // + (T, C)
-  if (sinusoids_.defined()) x = x + sinusoids_.narrow(0, pass.first_position, T);  // + (T, C)
+  if (!wpe.is_empty()) x = x + wpe->weight.narrow(0, 0, T);      // + (T, C)
+  if (sinusoids_.defined()) x = x + sinusoids_.narrow(0, 0, T);  // + (T, C)
   return pass.dropout(x, dropout_);
 }
 

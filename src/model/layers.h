@@ -23,18 +23,10 @@ namespace chargpt {
 /// One forward pass on its way through the layers: what the caller asked for, and how far the pass has come.
 struct ForwardPass {
   explicit ForwardPass(const ForwardContext& context = {})
-      : dropout(context.dropout),
-        attention(context.attention),
-        cache(context.cache),
-        window(context.window),
-        first_position(context.cache != nullptr ? context.cache->length : 0) {}
+      : dropout(context.dropout), attention(context.attention), window(context.window) {}
   DropoutPass dropout;
   AttentionMaps* attention;
-  KeyValueCache* cache;
-  std::int64_t window;          ///< tokens that each sees; 0: all
-  std::int64_t first_position;  ///< of the ids of this pass
-  std::size_t layer = 0;        ///< attention layers passed
-  std::size_t convolution = 0;  ///< convolutions passed
+  std::int64_t window;  ///< tokens that each sees; 0: all
 };
 
 struct NormLayerOptions {
@@ -70,7 +62,7 @@ torch::Tensor activate(const torch::Tensor& x, Activation kind);
 class ShortConvolutionImpl : public torch::nn::Module {
  public:
   explicit ShortConvolutionImpl(const ModelConfig& config);
-  torch::Tensor forward(const torch::Tensor& x, ForwardPass& pass);
+  torch::Tensor forward(const torch::Tensor& x);
 
   torch::Tensor weight;
 };
@@ -97,7 +89,7 @@ TORCH_MODULE(MLP);
 class RotaryEmbeddingImpl : public torch::nn::Module {
  public:
   RotaryEmbeddingImpl(std::int64_t block_size, std::int64_t head_size, double base);
-  torch::Tensor forward(const torch::Tensor& x, std::int64_t first_position = 0);
+  torch::Tensor forward(const torch::Tensor& x);
 
   torch::Tensor cosines, sines;
 

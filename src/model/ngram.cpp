@@ -94,14 +94,8 @@ NgramEmbeddingImpl::NgramEmbeddingImpl(const ModelConfig& config, std::int64_t v
         torch::nn::Embedding(torch::nn::EmbeddingOptions(table.rows, width)._weight(lazy_zeros({table.rows, width})))));
 }
 
-Tensor NgramEmbeddingImpl::forward(const Tensor& ids, KeyValueCache* cache) {
-  const std::vector<Tensor> rows =
-      ngram_rows(tables_, vocab_size_, ids, cache != nullptr ? cache->last_ids : Tensor());  // of each: (B, T)
-  if (cache != nullptr) {
-    const Tensor seen = cache->last_ids.defined() ? at::cat({cache->last_ids, ids}, 1) : ids;
-    const std::int64_t held = std::min(seen.size(1), tables_.back().order - 1);
-    cache->last_ids = seen.narrow(1, seen.size(1) - held, held);
-  }
+Tensor NgramEmbeddingImpl::forward(const Tensor& ids) {
+  const std::vector<Tensor> rows = ngram_rows(tables_, vocab_size_, ids);  // of each: (B, T)
   std::vector<Tensor> found;
   for (std::size_t i = 0; i < rows.size(); ++i) found.push_back(embeddings_[i](rows[i]));  // (B, T) -> (B, T, width)
   if (joined_) return at::cat(found, -1);

@@ -32,8 +32,7 @@ std::vector<torch::Tensor> ngram_rows_by_operations(std::span<const NgramTable> 
 class NgramEmbeddingImpl : public torch::nn::Module {
  public:
   NgramEmbeddingImpl(const ModelConfig& config, std::int64_t vocab_size);
-  /// Takes the ids before these from `cache`, and leaves these there for the next pass; null: there are none.
-  torch::Tensor forward(const torch::Tensor& ids, KeyValueCache* cache);
+  torch::Tensor forward(const torch::Tensor& ids);
 
  private:
   std::vector<NgramTable> tables_;

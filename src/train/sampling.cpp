@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "engine/module_decoding.h"
+#include <ATen/Parallel.h>
+#include "generate/generate.h"
+#include "model/inference_of.h"
 
 namespace chargpt {
 
@@ -22,12 +24,15 @@ std::string sample_text(LanguageModel& model, const Vocabulary& vocabulary, std:
   sampling.tokens = config.eval.sample_tokens;
   sampling.num_samples = 1;
   heartbeat(0);
+  std::vector<torch::Tensor> copies;
+  const InferenceModel inference = inference_of(model, copies);
   std::vector<std::int64_t> ids;
-  generate(model, {start}, sampling, static_cast<std::uint64_t>(config.train.seed), [&](std::int64_t, std::int64_t id) {
-    ids.push_back(id);
-    heartbeat(static_cast<double>(ids.size()) / static_cast<double>(sampling.tokens));
-    return true;
-  });
+  generate(*next_logits(inference, {.threads = at::get_num_threads()}), model.vocab_size(), model.block_size(), {start},
+           sampling, static_cast<std::uint64_t>(config.train.seed), [&](std::int64_t, std::int64_t id) {
+             ids.push_back(id);
+             heartbeat(static_cast<double>(ids.size()) / static_cast<double>(sampling.tokens));
+             return true;
+           });
   return vocabulary.decode(ids);
 }
 

@@ -1,5 +1,5 @@
 // `chargpt bench train`: milliseconds of one training step, without logging and evaluation; and the entry to
-// `bench kernels`, `bench sample` and `bench learn`.
+// `bench sample`.
 #include <array>
 #include <cstdio>
 #include <filesystem>
@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/quantile.h"
+#include "base/quote.h"
 #include "cli/arguments.h"
 #include "cli/loaded_run.h"
 #include "cli/print_json.h"
@@ -17,8 +18,6 @@
 #include "engine/operations.h"
 #include "run/run_name.h"
 #include "train/trainer.h"
-#include "training/bench_kernels.h"
-#include "training/bench_learn.h"
 #include "training/bench_sample.h"
 #include "training/commands.h"
 #include "training/training.h"
@@ -31,18 +30,15 @@ struct Arguments {
   OutputArguments output;
   DeviceArguments device;
   ConfigArguments config;
-  LearnArguments learn;
   SampleBenchArguments sample;
-  KernelBenchArguments kernels;
-  std::vector<std::string> presets;
-  std::string what, engine = "auto";
+  std::string what, subject, engine = "auto";
   const Options* options = nullptr;  ///< knows which options were given
-  const std::string& preset() const {
-    static const std::string standard = "nanogpt-cpu";
-    return presets.empty() ? standard : presets.front();
-  }
   std::int64_t warmup = 20, steps = 200;
 };
+
+std::string config_of(const Arguments& arguments) {
+  return arguments.subject.empty() ? "nanogpt-cpu" : arguments.subject;
+}
 
 /// Milliseconds of each measured step: drawing the batch, forward, backward, clipping, update.
 std::vector<double> measure_steps(Trainer& trainer, std::int64_t warmup, std::int64_t steps) {
@@ -79,7 +75,7 @@ std::string share_of_peak(const nlohmann::ordered_json& json) {
 }
 
 nlohmann::ordered_json bench_train(const Arguments& arguments) {
-  ResolvedConfig config = load_config(arguments.preset(), arguments.config.overrides());
+  ResolvedConfig config = load_config(config_of(arguments), arguments.config.overrides());
   check_model(config);
   choose_text(config);
   const TrainConfig train = config.config.train;
@@ -107,40 +103,23 @@ nlohmann::ordered_json bench_train(const Arguments& arguments) {
   return json;
 }
 
-void bench_learn(const Arguments& arguments) {
-  LearnArguments learn = arguments.learn;
-  learn.output = arguments.output;
-  learn.device = arguments.device;
-  learn.overrides = arguments.config.overrides();
-  learn.presets = arguments.presets;
-  learn.engine = arguments.engine;
-  if (learn.presets.empty()) throw Error(ExitCode::usage, "bench learn needs at least one config");
-  run_bench_learn(learn);
-}
-
 void bench_sample(const Arguments& arguments) {
   SampleBenchArguments sample = arguments.sample;
   sample.output = arguments.output;
   sample.use.device = arguments.device.device;
   sample.use.threads = arguments.device.threads;
   sample.overrides = arguments.config.overrides();
-  sample.what = arguments.preset();
+  sample.run = run_meant(arguments.subject);
+  if (!std::filesystem::is_directory(sample.run))
+    throw Error(ExitCode::usage, "bench sample measures a trained model; give a run's folder in place of '" +
+                                     printable(arguments.subject) + "'");
   run_bench_sample(sample);
 }
 
-void bench_kernels(const Arguments& arguments) {
-  KernelBenchArguments kernels = arguments.kernels;
-  kernels.output = arguments.output;
-  kernels.threads = arguments.device.threads;
-  kernels.overrides = arguments.config.overrides();
-  kernels.preset = arguments.preset();
-  run_bench_kernels(kernels);
-}
-
-/// The one measurement that an option belongs to, which its help names first ("learn: the loss to reach"); empty: all.
+/// The one measurement that an option belongs to, which its help names first ("train: steps measured"); empty: all.
 std::string whose_option(const Option& option) {
   if (option.name() == "--context" || option.name() == "--storage") return "sample";
-  for (const std::string whose : {"train", "sample", "learn", "train and learn", "kernels"})
+  for (const std::string whose : {"train", "sample"})
     if (option.text().help.starts_with(whose + ": ")) return whose;
   return "";
 }
@@ -148,19 +127,14 @@ std::string whose_option(const Option& option) {
 void refuse_options_of_others(const Options& options, const std::string& what) {
   for (const auto& option : options.all()) {
     const std::string whose = whose_option(*option);
-    if (!option->text().positional() && option->given() && whose.find(what) == std::string::npos && !whose.empty())
+    if (!option->text().positional() && option->given() && whose != what && !whose.empty())
       throw Error(ExitCode::usage, option->name() + " is an option of bench " + whose + ", not of bench " + what);
   }
 }
 
 void run_bench(const Arguments& arguments) {
   refuse_options_of_others(*arguments.options, arguments.what);
-  if (arguments.what == "learn") return bench_learn(arguments);
-  if (arguments.presets.size() > 1)
-    throw Error(ExitCode::usage, "bench " + arguments.what + " measures one config, but " +
-                                     std::to_string(arguments.presets.size()) + " were given");
   if (arguments.what == "sample") return bench_sample(arguments);
-  if (arguments.what == "kernels") return bench_kernels(arguments);
   const nlohmann::ordered_json json = bench_train(arguments);
   if (arguments.output.json) {
     print_json(json);
@@ -176,6 +150,14 @@ void run_bench(const Arguments& arguments) {
       json["device"].get<std::string>().c_str(), share_of_peak(json).c_str());
 }
 
+/// Error usage, with what to use instead, for a measurement that earlier versions made.
+std::string measurement_meant(const std::string& given) {
+  if (given == "learn") throw Error(ExitCode::usage, "bench learn is gone; use compare CONFIG… --target LOSS");
+  if (given == "kernels")
+    throw Error(ExitCode::usage, "bench kernels is gone; bench train measures the share of this machine's peak");
+  return given;
+}
+
 }  // namespace
 
 void add_bench(Options& options) {
@@ -183,23 +165,21 @@ void add_bench(Options& options) {
   arguments->options = &options;
   options
       .add("WHAT", arguments->what,
-           "train: a step's time; sample: characters a second; learn: seconds to a target loss; kernels: its matmuls' "
-           "speed beside LibTorch's")
+           "train: milliseconds of a training step of a config; sample: characters a second of a run")
       .required()
-      .one_of({"train", "sample", "learn", "kernels"});
-  const Option& config = options
-                             .add("CONFIG", arguments->presets,
-                                  "preset or path, for sample also a run; learn takes several, the others one "
-                                  "(nanogpt-cpu if none is given)")
-                             .stands_for(config_or_run_meant);
+      .stands_for(measurement_meant)
+      .one_of({"train", "sample"});
+  const Option& subject =
+      options.add("SUBJECT", arguments->subject, "train: preset or path (default nanogpt-cpu); sample: run folder");
   options.add("--warmup", arguments->warmup, "train: steps before measuring").non_negative();
   options.add("--steps", arguments->steps, "train: steps measured").positive();
-  options.add("--engine", arguments->engine, "train and learn: auto, autograd or cpu");
-  add_learn_options(options, arguments->learn);
+  options.add("--engine", arguments->engine, "train: auto, autograd or cpu");
   add_sample_bench_options(options, arguments->sample);
-  add_kernel_bench_options(options, arguments->kernels);
+  for (const char* option : {"--target", "--seeds", "--out", "--to-the-end"})
+    options.gone(option, "bench learn had it; use compare CONFIG… --target LOSS");
+  options.gone("--rounds", "bench kernels had it; bench train measures the share of this machine's peak");
   arguments->config.add(options, {"data", "model", "train", "eval", "sample"});
-  arguments->config.help_shows(options, config, arguments->preset(), [](const std::string& what) {
+  arguments->config.help_shows(options, subject, config_of(*arguments), [](const std::string& what) {
     return std::filesystem::is_directory(what) ? config_of_run(what) : config_by_name(what);
   });
   add_device_arguments(options, arguments->device);

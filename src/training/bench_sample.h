@@ -1,4 +1,4 @@
-// `chargpt bench sample [RUN|CONFIG]`: characters a second, and how long the first one takes.
+// `chargpt bench sample RUN`: characters a second, and how long the first one takes.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,12 @@ struct SampleBenchArguments {
   OutputArguments output;
   ModelUse use;
   std::vector<Override> overrides;
-  std::string what;  ///< a run, or a config that is measured with untrained weights
-  std::string decoding = "fast";
+  std::string run;
   Context context = Context::automatic;
   std::int64_t batch = 0, repeats = 5;
 };
 
-/// --batch, --repeats, --decoding, --context, --storage.
+/// --batch, --repeats, --context, --storage.
 void add_sample_bench_options(Options& options, SampleBenchArguments& arguments);
 void run_bench_sample(const SampleBenchArguments& arguments);
 

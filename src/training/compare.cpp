@@ -194,7 +194,7 @@ bool compares_runs(const Arguments& arguments) {
   const auto refuse = [](const std::string& option) {
     throw Error(ExitCode::usage, option + " is for trainings, and runs are compared as they are; leave it out");
   };
-  for (const char* option : {"--vary", "--seeds", "--score-on", "--jobs"})
+  for (const char* option : {"--vary", "--seeds", "--score-on", "--jobs", "--engine"})
     if (arguments.given(option)) refuse(option);
   for (const Override& setting : arguments.config.overrides()) refuse(setting.flag);
   return true;

@@ -70,7 +70,6 @@ TrainedRun scored_run(const std::string& name, const TrainingArguments& argument
   ModelUse use;
   use.device = arguments.device.device;
   use.threads = arguments.device.threads;
-  use.engine = arguments.engine;
   LoadedRun run = load_run(name, "", use);
   const fs::path folder = run_place(name, "").run;
   const Config& config = run.config();

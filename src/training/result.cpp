@@ -88,8 +88,7 @@ void print_result(const Trainer& trainer, const std::filesystem::path& run, cons
     log_note("max_seconds has ended; exact figures, baselines and a sample follow and do not count");
   try {
     const RunState& state = trainer.state();
-    LoadedRun best =
-        load_run(run.string(), "best", {.device = state.device, .engine = state.engine, .threads = state.threads});
+    LoadedRun best = load_run(run.string(), "best", {.threads = state.threads});
     Result result = result_of(trainer, best, progress);
     result.json["checkpoint"] = {{"step", best.checkpoint.state.step}, {"path", best.checkpoint.path.string()}};
     result.json["run"] = run.string();

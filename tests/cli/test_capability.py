@@ -36,13 +36,6 @@ class CapabilityTest(ProgramTest):
         self.assertEqual(outcome.json["kernels"], self.doctor("avx512")["kernels"])
         self.assertEqual(outcome.err, "chargpt: warning: ATEN_CPU_CAPABILITY = avx1024 is ignored: it is none of avx512, avx2, default\n")
 
-    def test_bench_kernels_says_where_it_compares_unlike(self):
-        bench = ["bench", "kernels", "nanogpt-cpu", "--rounds", "1", "--threads", "1"]
-        limited = {"ATEN_CPU_CAPABILITY": self.lower_level()}
-        told = "brgemm and sgemm are not limited"
-        self.assertIn(told, self.succeed(*bench, env=limited).out)
-        self.assertNotIn(told, self.succeed(*bench, env={**limited, "ONEDNN_MAX_CPU_ISA": "AVX2"}).out)
-
     def test_the_plan_tells_what_a_run_computes_with(self):
         plan = self.succeed("train", "ladder/bigram", "--dry-run", *QUICK, "--json").json
         self.assertEqual(plan["cpu_capability"], self.doctor()["cpu_capability"])

@@ -160,11 +160,9 @@ class UsageTest(ProgramTest):
         self.assertIn("--verbose", self.fail_with(2, "runs", "--quiet", "--verbose"))
         self.assertIn("--schema", self.fail_with(2, "configs", "--schema", "--show", "quick"))
         self.assertIn("--overwrite needs --run DIR", self.fail_with(2, "train", "--overwrite"))
-        self.assertEqual(self.fail_with(2, "bench", "train", "ladder/bigram", "--target", "2"), "--target is an option of bench learn, not of bench train")
-        self.assertEqual(self.fail_with(2, "bench", "learn", "ladder/bigram", "--storage", "bfloat16"),
-                         "--storage is an option of bench sample, not of bench learn")
-        self.assertEqual(self.fail_with(2, "bench", "sample", "ladder/bigram", "--engine", "autograd"),
-                         "--engine is an option of bench train and learn, not of bench sample")
+        self.assertEqual(self.fail_with(2, "bench", "train", "ladder/bigram", "--batch", "2"), "--batch is an option of bench sample, not of bench train")
+        self.assertEqual(self.fail_with(2, "bench", "sample", self.trained(), "--engine", "autograd"),
+                         "--engine is an option of bench train, not of bench sample")
 
     def test_a_value_that_is_refused_names_it_and_what_is_allowed(self):
         for arguments, error in ((["doctor", "--threads", "5000"], "--threads: 5000 is above 1024, the largest allowed; see chargpt doctor --help"),
@@ -296,12 +294,10 @@ class QuietTest(ProgramTest):
                         ["train", "slow.json", "--dry-run", "--n_head", "3", *quick],
                         ["train", "slow.json", "--init_from", "r", *quick],
                         ["sample", "r", "--tokens", "3", "--greedy", "--seed", "3", "--prompt", "The The The The", "--quiet"],
-                        ["eval", "r", "--engine", "cpu", "--split", "all", "--quiet"],
+                        ["eval", "r", "--split", "all", "--quiet"],
                         ["compare", "slow.json", "--seeds", "2", "--jobs", "2", "--out", "c", *quick],
                         ["bench", "train", "slow.json", "--steps", "2", "--warmup", "1", *quick],
                         ["bench", "sample", "r", "--tokens", "3", "--repeats", "1", "--quiet"],
-                        ["bench", "kernels", "nanogpt-cpu", "--rounds", "1", "--quiet"],
-                        ["bench", "learn", "ladder/bigram", "--max_iters", "4", "--target", "1", "--seeds", "1", "--out", "l", *quick],
                         ["runs", "--quiet"], ["inspect", "r", "--quiet"], ["configs", "--quiet"], ["doctor", "--quiet"]):
             self.assertEqual(self.succeed(*command).err, "", command)
 

@@ -1,5 +1,6 @@
 """The program without LibTorch, and the half that has it: what each does, and what is said where the other is missing."""
 
+import json
 import os
 import pathlib
 import re
@@ -33,14 +34,23 @@ class HalvesTest(ProgramTest):
         for preset in ("ladder/bigram", "ladder/average", "ladder/masked", "nanogpt-cpu"):
             run = preset.replace("/", "-")
             small = ["--n_layer", "1", "--n_embd", "16"] if preset == "nanogpt-cpu" else []
-            self.succeed("train", preset, "--run", run, *QUICK, *small, "--max_iters", "10", "--quiet")
+            self.succeed("train", preset, "--run", run, *QUICK, *small, "--max_iters", "10", "--engine", "autograd", "--quiet")
             sample = ["sample", run, "--tokens", "30", "--seed", "3", "--quiet"]
             alone = self.run_alone(*sample)
             self.assertEqual((alone.returncode, alone.stdout), (0, self.succeed(*sample).out), alone.stderr)
             for command in (["eval", run], ["inspect", run], ["runs", "."], ["configs"], ["--version"], ["sample", "--help"]):
                 self.assertEqual(self.run_alone(*command).returncode, 0, command)
-            autograd = self.succeed("eval", run, "--engine", "autograd", "--json").json["loss"]
-            self.assertAlmostEqual(self.succeed("eval", run, "--json").json["loss"], autograd, delta=1e-5)
+            rows = [json.loads(line) for line in (self.folder / run / "metrics.jsonl").read_text().splitlines()]
+            autograd = [row["val_loss"] for row in rows if row["kind"] == "eval"][-1]
+            self.assertAlmostEqual(self.succeed("eval", run, "--checkpoint", "last", "--json").json["loss"], autograd, delta=1e-5)
+
+    def test_weights_are_read_on_the_cpu_whatever_trained_them(self):
+        self.succeed("train", "ladder/bigram", "--run", "r", *QUICK, "--max_iters", "2", "--quiet")
+        for command in (["sample", "r"], ["eval", "r"], ["bench", "sample", "r"]):
+            self.assertEqual(self.fail_with(2, *command, "--device", "cuda"),
+                             "--device cuda: sampling and scoring run on the CPU; leave it out", command)
+        self.assertEqual(self.fail_with(2, "eval", "r", "--engine", "autograd"),
+                         "--engine is gone; eval computes on the CPU, whatever engine trained the model; leave it out")
 
     def test_what_needs_the_other_half_says_so_in_one_line_where_it_is_missing(self):
         for command in (["train", "--help"], ["doctor"], ["compare", "default"]):

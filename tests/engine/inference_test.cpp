@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "engine/device.h"
-#include "engine/module_decoding.h"
 #include "inference/attention_weights.h"
 #include "inference/dimensions.h"
 #include "inference/model_types.h"
@@ -16,6 +15,7 @@
 #include "inference/scorer.h"
 #include "model/attention.h"
 #include "model/attention_steps.h"
+#include "model/inference_of.h"
 #include "model/registry.h"
 #include "model/variants.h"
 

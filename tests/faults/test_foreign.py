@@ -52,9 +52,8 @@ class ForeignTest(FaultTest):
     def commands(self, folder):
         """Every command that writes into a folder, and the exit codes where that is no run (65: what looks like a damaged one)."""
         short = [*self.training("unused", 4, *SAVES)[4:]]
-        learn = ["bench", "learn", "nanogpt-cpu", "--out", folder, "--target", "9", "--seeds", "1", *short]
         return {"train": (self.training(folder, 4, *SAVES), [75]), "overwrite": (self.training(folder, 4, *SAVES, "--overwrite"), [75]),
-                "resume": (self.resuming(folder, 6), [65, 66]), "learn": (learn, [75]),
+                "resume": (self.resuming(folder, 6), [65, 66]),
                 "tune": (["tune", "nanogpt-cpu", "--minutes", "0.01", "--out", folder, *short], [75])}
 
     def each_draw(self, quick):

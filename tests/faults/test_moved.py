@@ -176,18 +176,6 @@ class MovedTest(FaultTest):
             self.assertFalse(out.exists(), err)
             self.assertEqual(len(list(moved.iterdir())), 4)
 
-    def test_measured_trainings_whose_folder_is_renamed_go_on_there(self):
-        out, moved = self.folder / "out", self.folder / "moved"
-        length = ["--max_iters", "1500", *self.training("unused", 4)[4:-2], "--eval_interval", "100"]
-        with self.started("bench", "learn", "nanogpt-cpu", "--seeds", "2", "--target", "0.01", "--out", "out", *length) as process:
-            self.wait_for(lambda: self.latest(out / "nanogpt-cpu-seed1337") > 0)
-            out.rename(moved)
-            err = process.communicate(timeout=240)[1].decode()
-        self.assertEqual(process.returncode, 0, err)
-        self.assertFalse(out.exists())
-        self.assertEqual(sorted(path.name for path in moved.iterdir()),
-                         ["learn.json", "learn.svg", "nanogpt-cpu-seed1337", "nanogpt-cpu-seed1338"])
-
     def test_a_search_whose_folder_is_renamed_keeps_its_result_there(self):
         out, moved = self.folder / "out", self.folder / "moved"
         with self.started("tune", "nanogpt-cpu", "--minutes", "0.05", "--out", "out", *self.training("unused", 40)[4:]) as process:

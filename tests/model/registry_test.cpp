@@ -44,7 +44,7 @@ TEST_CASE("more tokens than block_size, none at all, and a wrong kind of ids are
     INFO(name);
     const auto model = make_model(config, test_vocab, 1);
     CHECK(refusal([&] { model->forward(some_ids(2, 9)); }) ==
-          "T = 9 tokens after 0 cached ones is more than model.block_size = 8; give at most the last 8 tokens");
+          "T = 9 tokens is more than model.block_size = 8; give at most the last 8 tokens");
     CHECK(refusal([&] { model->forward(at::zeros({2, 0}, at::kLong)); }) == "T = 0: a model needs at least one token");
     CHECK(refusal([&] { model->forward(at::zeros({2, 4})); }) == "ids must be int64, not Float");
     CHECK(refusal([&] { model->forward(at::zeros({4}, at::kLong)); }) == "ids must be (B, T), not of 1 dimensions");
@@ -129,54 +129,6 @@ TEST_CASE("attention and gpt learn a batch by heart, with any option") {
   }
 }
 
-TEST_CASE("decoding with a cache gives the logits of decoding without") {
-  const OneThread one_thread;
-  const torch::NoGradGuard no_grad;
-  for (const auto& [name, config] : all_variants()) {
-    const auto model = make_spoken_model(config, 7);
-    if (!model->has_cache()) continue;
-    const Tensor ids = some_ids(3, 8), whole = model->forward(ids);
-    for (const std::vector<std::int64_t>& lengths : {std::vector<std::int64_t>(8, 1), {5, 1, 1, 1}, {3, 4, 1}, {8}}) {
-      INFO(name << ", first piece of " << lengths[0]);
-      KeyValueCache cache;
-      for (const std::int64_t T : lengths) {
-        const std::int64_t first = cache.length;
-        const Tensor logits = model->forward(ids.narrow(1, first, T), {.cache = &cache});
-        CHECK(largest_difference(logits, whole.narrow(1, first, T)) <= 1e-5);
-      }
-      CHECK(cache.length == 8);
-    }
-  }
-}
-
-TEST_CASE("behind a sliding window a cache gives the logits of the whole text, however long that is") {
-  const OneThread one_thread;
-  const torch::NoGradGuard no_grad;
-  int compared = 0;
-  for (auto [name, config] : all_variants()) {
-    for (const Position position : {Position::rope, Position::none}) {
-      config.position = position;
-      if (config.type != "gpt" && config.type != "attention") continue;
-      if (position == Position::rope && head_width(config) % 2 != 0) continue;  // it turns pairs of features
-      const auto model = make_spoken_model(config, 7);
-      INFO(name << ", position " << enum_name(position));
-      REQUIRE(model->can_slide());
-      const Tensor ids = some_ids(2, 29), whole = model->forward(ids, {.window = 8});
-      CHECK(largest_difference(whole.narrow(1, 0, 8), model->forward(ids.narrow(1, 0, 8))) <= 1e-5);
-      KeyValueCache cache;
-      for (const std::int64_t T : {5, 1, 1, 7, 1, 1, 9, 1, 1, 1, 1}) {
-        const std::int64_t first = cache.length;
-        const Tensor logits = model->forward(ids.narrow(1, first, T), {.cache = &cache, .window = 8});
-        CHECK(largest_difference(logits, whole.narrow(1, first, T)) <= 1e-5);
-      }
-      CHECK(cache.length == 29);
-      CHECK(cache.layers[0].keys.size(2) == 8);
-      ++compared;
-    }
-  }
-  CHECK(compared > 80);
-}
-
 TEST_CASE("with one layer a sliding window is the window alone; with two a token sees what those before it saw") {
   const OneThread one_thread;
   const torch::NoGradGuard no_grad;
@@ -203,17 +155,6 @@ TEST_CASE("models that number their positions refuse a sliding window") {
   CHECK_FALSE(model->can_slide());
   CHECK(refusal([&] { model->forward(some_ids(1, 9), {.window = 8}); }) ==
         "a sliding window needs model.position = rope or none");
-}
-
-TEST_CASE("a full cache takes no more, and models without one refuse it") {
-  const auto gpt = make_model(small_config(), test_vocab, 1);
-  KeyValueCache cache;
-  gpt->forward(some_ids(1, 7), {.cache = &cache});
-  CHECK(refusal([&] { gpt->forward(some_ids(1, 2), {.cache = &cache}); }) ==
-        "T = 2 tokens after 7 cached ones is more than model.block_size = 8; give at most the last 8 tokens");
-  const auto bigram = make_model(small_config("bigram"), test_vocab, 1);
-  CHECK(refusal([&] { bigram->forward(some_ids(1, 2), {.cache = &cache}); }) ==
-        "model.type = bigram keeps no key/value cache");
 }
 
 TEST_CASE("recorded attention has a row for each token, which sums to 1 and looks back only") {

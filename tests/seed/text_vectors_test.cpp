@@ -3,9 +3,10 @@
 
 #include <algorithm>
 
-#include "engine/module_decoding.h"
 #include "evaluate/split_loss.h"
 #include "generate/generate.h"
+#include "model/inference_of.h"
+#include "model/registry.h"
 #include "needs_text.h"
 #include "text/corpus.h"
 #include "windows_of.h"
@@ -39,24 +40,6 @@ class RecordingScorer : public WindowScorer {
     std::ranges::fill(losses, 0.0F);
   }
   std::vector<Ids> inputs, targets;
-};
-
-/// Keeps what it is shown; every logit is 0.
-class RecordingModel : public LanguageModel {
- public:
-  RecordingModel(std::int64_t block_size, std::int64_t vocab_size) : LanguageModel(sized(block_size), vocab_size) {}
-  torch::Tensor forward(const torch::Tensor& ids, const ForwardContext&) override {
-    inputs.push_back(ids_of(ids));
-    return torch::zeros({ids.size(0), ids.size(1), vocab_size()});
-  }
-  std::vector<Ids> inputs;
-
- private:
-  static ModelConfig sized(std::int64_t block_size) {
-    ModelConfig config;
-    config.block_size = block_size;
-    return config;
-  }
 };
 
 }  // namespace
@@ -100,21 +83,33 @@ VECTOR_CASE(B17_prompt_encoding, "of a long prompt the model sees the last block
   const auto vocabulary = corpus().vocabulary();
   const auto ids = vocabulary.encode(v.value("text").get<std::string>(), "prompt");
   CHECK(ids == ids_of(v.expected("ids")));
-  RecordingModel model(v.value("block_size").get<std::int64_t>(), vocabulary.size());
-  SampleConfig sample;
-  sample.tokens = 2;
+  ModelConfig config;
+  config.n_layer = config.n_head = 1;
+  config.n_embd = 8;
+  config.init_std = 0.5;
+  config.block_size = v.value("block_size").get<std::int64_t>();
+  const auto model = make_model(config, vocabulary.size(), 3);
+  const InferenceModel inference = inference_of(*model);
   Ids drawn;
-  generate(model, ids, sample, /*seed=*/1337, [&](std::int64_t, std::int64_t id) {
-    drawn.push_back(id);
-    return true;
-  });
+  std::vector<torch::Tensor> logits;
+  generate(
+      *next_logits(inference, {.context = Context::full}), vocabulary.size(), config.block_size, ids, {.tokens = 2},
+      /*seed=*/1337, [&](std::int64_t, std::int64_t id) { return drawn.push_back(id), true; },
+      [&](std::int64_t, std::span<const float> row) {
+        logits.push_back(torch::tensor(std::vector<float>(row.begin(), row.end())));
+      });
   const auto first = ids_of(v.expected("first_model_input"));
-  REQUIRE(model.inputs.size() == 2);
-  CHECK(model.inputs[0] == first);
   CHECK(vocabulary.decode(first) == v.expected("first_model_input_text").get<std::string>());
   Ids second(first.begin() + 1, first.end());
   second.push_back(drawn.at(0));
-  CHECK(model.inputs[1] == second);
+  const torch::NoGradGuard no_grad;
+  const auto is_of = [&](const torch::Tensor& row, const Ids& window) {
+    return at::allclose(row, model->forward(torch::tensor(window).unsqueeze(0))[0][-1], 1e-4, 1e-4);
+  };
+  REQUIRE(logits.size() == 2);
+  CHECK(is_of(logits[0], first));
+  CHECK(is_of(logits[1], second));
+  CHECK_FALSE(is_of(logits[1], first));
 }
 
 }  // namespace chargpt::seed

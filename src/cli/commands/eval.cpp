@@ -144,7 +144,7 @@ void add_eval(Options& options) {
   add_checkpoint_option(options, arguments->checkpoint);
   add_weights_option(options, arguments->use.weights);
   add_storage_option(options, arguments->use.storage);
-  options.add("--engine", arguments->use.engine, "auto, autograd or cpu");
+  options.gone("--engine", "eval computes on the CPU, whatever engine trained the model; leave it out");
   add_device_arguments(options, arguments->use);
   add_output_arguments(options, arguments->output);
   on_parsed(options, arguments, run_eval);

@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 
+#include "base/error.h"
 #include "base/files.h"
-#include "experiment/time_to_loss/learning_curve.h"
+#include "base/quote.h"
 #include "report/format.h"
 
 namespace chargpt {
@@ -13,12 +17,29 @@ namespace {
 
 constexpr std::uint64_t largest_metrics = std::uint64_t{1} << 30;
 
+double number_or_nan(const nlohmann::json& row, const char* key) {
+  const auto found = row.find(key);
+  return found != row.end() && found->is_number() ? found->get<double>() : std::numeric_limits<double>::quiet_NaN();
+}
+
+/// Nats per token of an evaluation, of trained or averaged weights, whichever is better. Error usage for an estimate.
+double whole_split_loss(const nlohmann::json& evaluation) {
+  if (!evaluation.value("exact", true))
+    throw Error(ExitCode::usage,
+                "an evaluation of a few windows cannot tell when the whole split's loss is reached; set "
+                "eval.eval_iters = 0, and train.max_seconds, where it is given, long enough for whole evaluations");
+  return std::fmin(number_or_nan(evaluation, "val_loss"), number_or_nan(evaluation, "averaged_val_loss"));
+}
+
 std::optional<ReachedTarget> reached_by(const SeedRun& run, double target) {
-  LearningCurve curve;
-  append_rows(curve, read_regular_file(run.run / "metrics.jsonl", largest_metrics));
-  const std::optional<CurvePoint> point = first_at(curve, target);
-  if (!point) return std::nullopt;
-  return ReachedTarget{.step = point->step, .seconds = point->seconds};
+  std::istringstream lines(read_regular_file(run.run / "metrics.jsonl", largest_metrics));
+  for (std::string line; std::getline(lines, line) && !lines.eof();) {  // a last line without its end is being written
+    const auto row = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+    if (!row.is_object()) throw Error(ExitCode::data, "a line of metrics.jsonl is no JSON object: " + printable(line));
+    if (row.value("kind", "") == "eval" && whole_split_loss(row) <= target)
+      return ReachedTarget{.step = row.value("step", std::int64_t{0}), .seconds = number_or_nan(row, "seconds")};
+  }
+  return std::nullopt;
 }
 
 std::vector<std::string> row_of(const ConfigResult& result) {

@@ -7,7 +7,8 @@
 namespace chargpt {
 
 /// Sets `target`, and `reached` of every run whose metrics.jsonl has such an evaluation. A loss is known only where it
-/// is evaluated: a finer eval.eval_interval finds it sooner. Errors: as append_rows; io, missing for the file.
+/// is evaluated: a finer eval.eval_interval finds it sooner. Errors: usage for evaluations that are estimates, data for
+/// a line that is no JSON object; io, missing for the file.
 void find_target(Comparison& comparison, double target);
 
 /// By rank: config, seeds that reached it, and the mean of updates and seconds where all did; the mean of those that
