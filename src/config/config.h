@@ -37,7 +37,7 @@ using Places = std::vector<Place>;
 
 #define CHARGPT_DATA_OPTIONS(OPTION)                                                                        \
   OPTION(Strings, text, {"data/tinyshakespeare.txt"}, any(),                                                \
-         "texts, joined in this order: UTF-8 files, folders of them, patterns, or - for standard input")    \
+         "texts, joined in this order: UTF-8 files, folders of them, or - for standard input")              \
   OPTION(Units, units, Units::characters, any(),                                                            \
          "what one token is: a Unicode code point, or a byte (256 symbols, none unknown)")                  \
   OPTION(double, val_fraction, 0.1, between(0.0, 0.9),                                                      \

@@ -57,6 +57,28 @@ TEST_CASE("baselines of tinyshakespeare") {
   CHECK(baselines.xz == Approx((364404 - 329292) * 8 * std::numbers::ln2 / 111540).margin(0.005).epsilon(0));
 }
 
+TEST_CASE("orders up to 8 are tried") {
+  std::string text;
+  for (int i = 0; i < 500; ++i) text += "aaaaaaab";  // seven characters of context tell the next one, six do not
+  const Corpus corpus = corpus_from_text(text, {}, "text");
+  const Baselines baselines = compute_baselines(corpus, corpus.val(), {.length = 64}, /*validation=*/true);
+  CHECK(baselines.ngram_order == 8);
+  CHECK(baselines.ngram < 0.02);
+}
+
+TEST_CASE("where less than a tenth of the train split is left to count, nothing is counted") {
+  RandomStream random(1, Purpose::sampling);
+  std::string text(2000, ' ');
+  for (char& letter : text) letter = static_cast<char>('a' + random.below(26));
+  const Corpus corpus = corpus_from_text(text, {.val_fraction = 0}, "text");
+  const auto counted_beside = [&](std::int64_t shared) {
+    return compute_baselines(corpus, corpus.all().slice(0, shared), {.length = 64}, /*validation=*/false);
+  };
+  CHECK(counted_beside(1780).counted == 220);
+  CHECK(counted_beside(1820).counted == 0);
+  CHECK(counted_beside(1820).left_out == 1820);
+}
+
 TEST_CASE("baselines of a text in another script count characters, not bytes") {
   std::string text;
   for (int i = 0; i < 400; ++i) text += i % 7 == 0 ? "汉字" : "字汉";

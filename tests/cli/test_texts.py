@@ -5,6 +5,7 @@ import gzip
 import json
 import os
 import pathlib
+import random
 import select
 import shutil
 import subprocess
@@ -88,7 +89,7 @@ class TextThatMoved(ProgramTest):
         (self.folder / "here/my text.txt").unlink()
         for command in (["eval", "here/run"], ["resume", "here/run", "--max_iters", "30"]):
             error = self.fail_with(66, *command)
-            self.assertIn("my text.txt, the text of here/run, is not there, where it was before, or beside the run; pass it with --text FILE", error)
+            self.assertIn("my text.txt, the text of here/run, is neither there nor where it was last; pass it with --text FILE", error)
 
     def test_only_one_file_of_a_run_holds_the_absolute_path(self):
         self.trained()
@@ -114,7 +115,7 @@ class TextThatMoved(ProgramTest):
 
 
 class TextOfManyFiles(ProgramTest):
-    """A folder, a pattern and several of them; the list of files is the run's from its start on."""
+    """A folder, and several files at once; the list of files is the run's from its start on."""
 
     LENGTH = ["--max_iters", "20", *OWN, "--quiet"]
 
@@ -128,15 +129,16 @@ class TextOfManyFiles(ProgramTest):
     def loss(self, run):
         return self.succeed("eval", run, "--json").json["loss"]
 
-    def test_a_folder_and_a_pattern_are_the_text_that_they_hold(self):
+    def test_a_folder_and_several_files_are_the_text_that_they_hold(self):
         self.train("whole")
-        for run, text in (("folder", "book"), ("pattern", "book/**/*.txt"), ("slash", "book/")):
-            trained = self.succeed("train", "ladder/bigram", "--run", run, "--text", text, *self.LENGTH[:-1])
+        files = [f"book/part {number}/text.txt" for number in range(3)]
+        for run, texts in (("folder", ["book"]), ("files", files), ("slash", ["book/"])):
+            trained = self.succeed("train", "ladder/bigram", "--run", run, "--text", *texts, *self.LENGTH[:-1])
             self.assertEqual(self.loss("whole"), self.loss(run))
-            self.assertEqual("cover.png (a PNG picture)" in trained.err, run != "pattern")
+            self.assertEqual("cover.png (a PNG picture)" in trained.err, run != "files")
             self.assertIn("to validate; 29,049 in 3 files", trained.err)
         self.assertIn("book: 29,049 characters", self.succeed("runs", ".").out)
-        given = self.succeed("eval", "whole", "--text", "book/part 0", "--text", "book/part [12]/*", "--split", "val", "--json").json
+        given = self.succeed("eval", "whole", "--text", "book/part 0", *files[1:], "--split", "val", "--json").json
         self.assertEqual(self.loss("whole"), given["loss"])
 
     def test_the_plan_tells_files_characters_and_passes(self):
@@ -161,16 +163,15 @@ class TextOfManyFiles(ProgramTest):
     def test_what_holds_no_text_is_refused_in_one_line(self):
         self.write("pictures/a.png", b"\x89PNG\r\n\x1a\n\0\0")
         (self.folder / "empty").mkdir()
-        for code, text, line in ((66, "no*.txt", "no*.txt matches no file; "), (66, "boo*", "boo* matches no file, but 1 folder; "),
-                                 (66, "empty", "empty is a folder without a file"), (65, "pictures", "only a.png (a PNG picture)"),
+        for code, text, line in ((66, "no*.txt", "no*.txt does not exist, and patterns are left to the shell: "),
+                                 (66, "empty", "empty contains no visible files"), (65, "pictures", "only a.png (a PNG picture)"),
                                  (2, "", "data.text = [\"\"] has an empty name")):
             with self.subTest(text=text):
                 self.assertIn(line, self.fail_with(code, "train", "--text", text))
 
     def test_a_folder_of_texts_is_inspected_as_a_text(self):
-        for path in ("book", "book/*/*.txt"):
-            told = self.succeed("inspect", path, "--json").json
-            self.assertEqual(["text", 3, len(TEXT)], [told["kind"], told["files"], told["characters"]])
+        told = self.succeed("inspect", "book", "--json").json
+        self.assertEqual(["text", 3, len(TEXT)], [told["kind"], told["files"], told["characters"]])
         self.assertRegex(self.succeed("inspect", "book").out, r"files +3\n")
         self.train("runs/run")
         self.assertEqual("checkpoint", self.succeed("inspect", "runs/run", "--json").json["kind"])
@@ -258,6 +259,25 @@ class TextThatComesSlowly(ProgramTest):
         process.stderr.close()
 
 
+class TextWhoseEndDiffers(ProgramTest):
+    """Issue 32: a list of names in order holds out names with the last initials."""
+
+    def test_a_training_and_its_plan_say_so_and_what_to_do(self):
+        random.seed(1)
+        names = sorted(random.choice("bcdfghjklmnprstvw") + "".join(random.choice(["ra", "ne", "lo", "mi"]) for _ in range(3)) for _ in range(3000))
+        told = "differs from the rest: counts of the training text predict it "
+        advice = "the lines are sorted: if their order means nothing, shuffle them (shuf names.txt > shuffled.txt) and train on that"
+        self.write("sorted.txt", "\n".join(names))
+        trained = self.succeed("train", "ladder/bigram", "--run", "run", "--text", "sorted.txt", "--max_iters", "10", *OWN)
+        planned = self.succeed("train", "ladder/bigram", "--text", "sorted.txt", "--dry-run", "--json")
+        for text in (trained.err, planned.err, " ".join(planned.json["notices"])):
+            self.assertIn(told, text)
+            self.assertIn(advice, text)
+        random.shuffle(names)
+        self.write("shuffled.txt", "\n".join(names))
+        self.assertNotIn(told, self.succeed("train", "ladder/bigram", "--text", "shuffled.txt", "--dry-run").err)
+
+
 class SampleInsideTheProgram(ProgramTest):
     def test_where_nobody_named_a_text_the_sample_is_trained_on(self):
         trained = self.succeed("train", "ladder/bigram", "--run", "run", "--max_iters", "20", *OWN)
@@ -292,7 +312,27 @@ class FilesThatAreNoTexts(ProgramTest):
     def test_a_text_in_place_of_a_config_is_told_how_to_be_given(self):
         self.write("my.txt", TEXT * 100)
         for command in ("train", "compare", "tune"):
-            self.assertIn("to train on that text, give --text my.txt", self.fail_with(2, command, "my.txt"))
+            self.assertIn("my.txt is a text, not a config (it does not begin with {); to train on it: chargpt train --text my.txt",
+                          self.fail_with(2, command, "my.txt"))
+        self.write("texts/my.txt", TEXT)
+        self.assertEqual("texts is a folder, not a config; to train on the texts in it: chargpt train --text texts", self.fail_with(2, "train", "texts"))
+
+    def test_a_config_or_a_run_among_the_texts_is_told_where_it_goes(self):
+        self.write("my.txt", TEXT)
+        self.write("mine.json", '{"extends": "ladder/bigram", "train": {"max_iters": 10}}')
+        for config in ("default", "mine.json"):
+            self.assertEqual(f"{config} after --text is taken as a text, but it is a config; give it before the options: {config} --text my.txt",
+                             self.fail_with(2, "train", "--text", "my.txt", config))
+        self.succeed("train", "--text=my.txt", "mine.json", "--run", "run", *OWN, "--quiet")
+        self.assertIn("run is a run, not a text; a run is given before the options", self.fail_with(2, "train", "--text", "my.txt", "run"))
+        self.succeed("train", "ladder/bigram", "--text", "mine.json", "my.txt", "--dry-run", "--quiet")
+
+    def test_a_shell_expands_the_texts(self):
+        for number in range(3):
+            self.write(f"{number}.txt", TEXT[number * 10000:(number + 1) * 10000])
+        shell = subprocess.run(" ".join(command("train", "ladder/bigram", "--text", "*.txt", "--dry-run", "--json")), shell=True, cwd=self.folder,
+                               capture_output=True, check=True, text=True)
+        self.assertEqual([3, len(TEXT)], [json.loads(shell.stdout)[key] for key in ("text_files", "text_tokens")])
 
     def test_a_run_or_a_checkpoint_in_place_of_a_config_is_resumed(self):
         self.train("run")
