@@ -176,7 +176,7 @@ double Trainer::Impl::seconds_per_window() {
 /// Until the run's own steps and evaluations tell, under max_seconds.
 void Trainer::Impl::guess_pace() {
   if (!length.by_clock() || pace_guessed) return;
-  constexpr double bytes_saved_per_second = 5e8;
+  constexpr double seconds_per_save = 0.05, bytes_saved_per_second = 2e8;
   const TrainConfig& train = settings().train;
   const double per_window = seconds_per_window();
   const double windows = static_cast<double>(train.batch_size * train.gradient_accumulation_steps);
@@ -185,7 +185,7 @@ void Trainer::Impl::guess_pace() {
       static_cast<double>(train.keep + 1);
   length.expect(passes_of_step * windows * per_window,
                 {.evaluation = per_window * static_cast<double>(evaluator.windows_scored()),
-                 .save = saved / bytes_saved_per_second},
+                 .save = seconds_per_save + saved / bytes_saved_per_second},
                 state.step);
   state.max_iters = length.steps();
   pace_guessed = true;
