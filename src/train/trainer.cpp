@@ -330,6 +330,10 @@ struct TooSlow {
 /// One that would take too long, by its own pace so far, is begun again on a part of the windows.
 EvaluationLosses Trainer::Impl::scored() {
   double most = length.seconds_for_evaluation(/*last=*/state.step > 0 && reason_to_end().has_value());
+  const auto can_be_shorter = [&] {
+    return std::isfinite(most) && evaluator.val_windows() > settings().train.batch_size;
+  };
+  if (most <= 0 && can_be_shorter()) limit_evaluations(0);
   for (;;) {
     const double begun = clock.now();
     const Heartbeat watch = [&](double part) {
@@ -339,9 +343,8 @@ EvaluationLosses Trainer::Impl::scored() {
       most -= spent;
       throw TooSlow{planned * std::max(0.0, most) * part / spent};
     };
-    const bool can_be_shorter = std::isfinite(most) && evaluator.val_windows() > settings().train.batch_size;
     try {
-      const EvaluationLosses losses = evaluator.evaluate(can_be_shorter ? watch : Heartbeat());
+      const EvaluationLosses losses = evaluator.evaluate(can_be_shorter() ? watch : Heartbeat());
       length.follow(&ClosingSeconds::evaluation, clock.now() - begun);
       return losses;
     } catch (const TooSlow& slow) {
