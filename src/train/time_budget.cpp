@@ -54,7 +54,7 @@ double TimeBudget::closing() const {
 
 /// For steps, and for evaluations on the way. Of long steps half a one more, so that the end is nearest to the plan.
 double TimeBudget::seconds_left() const {
-  return planned_end * seconds_ + std::min(pace() / 2, (latest_end - planned_end) * seconds_) - now_ - closing();
+  return planned_end * seconds_ + std::min(pace() / 2, (latest_end - planned_end) / 2 * seconds_) - now_ - closing();
 }
 
 /// With an evaluation at each eval_interval after which another step has time.

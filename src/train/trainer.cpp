@@ -170,7 +170,7 @@ double Trainer::Impl::seconds_per_window() {
 /// Until the run's own steps and evaluations tell, under max_seconds.
 void Trainer::Impl::guess_pace() {
   if (!length.by_clock() || pace_guessed) return;
-  constexpr double bytes_saved_per_second = 5e8;
+  constexpr double seconds_per_save = 0.05, bytes_saved_per_second = 2e8;
   const TrainConfig& train = settings().train;
   const double per_window = seconds_per_window();
   const double windows = static_cast<double>(train.batch_size * train.gradient_accumulation_steps);
@@ -179,7 +179,7 @@ void Trainer::Impl::guess_pace() {
       static_cast<double>(train.keep + 1);
   length.expect(passes_of_step * windows * per_window,
                 {.evaluation = per_window * static_cast<double>(evaluator.windows_scored()),
-                 .save = saved / bytes_saved_per_second},
+                 .save = seconds_per_save + saved / bytes_saved_per_second},
                 state.step);
   state.max_iters = length.steps();
   pace_guessed = true;
@@ -323,6 +323,10 @@ struct TooSlow {
 /// One that would take too long, by its own pace so far, is begun again on a part of the windows.
 EvaluationLosses Trainer::Impl::scored() {
   double most = length.seconds_for_evaluation(/*last=*/state.step > 0 && reason_to_end().has_value());
+  const auto can_be_shorter = [&] {
+    return std::isfinite(most) && evaluator.val_windows() > settings().train.batch_size;
+  };
+  if (most <= 0 && can_be_shorter()) limit_evaluations(0);
   for (;;) {
     const double begun = clock.now();
     const Heartbeat watch = [&](double part) {
@@ -332,9 +336,8 @@ EvaluationLosses Trainer::Impl::scored() {
       most -= spent;
       throw TooSlow{planned * std::max(0.0, most) * part / spent};
     };
-    const bool can_be_shorter = std::isfinite(most) && evaluator.val_windows() > settings().train.batch_size;
     try {
-      const EvaluationLosses losses = evaluator.evaluate(can_be_shorter ? watch : Heartbeat());
+      const EvaluationLosses losses = evaluator.evaluate(can_be_shorter() ? watch : Heartbeat());
       length.follow(&ClosingSeconds::evaluation, clock.now() - begun);
       return losses;
     } catch (const TooSlow& slow) {

@@ -388,7 +388,7 @@ TEST_CASE("a length in seconds is kept by a comparison that is started again") {
   CHECK(record.reused == Names{"a-seed50"});
 }
 
-TEST_CASE("a comparison by seconds that was broken off keeps the length it had settled") {
+TEST_CASE("a comparison by seconds that was broken off goes on with its seconds, and its config says at which rates") {
   const TestFolder folder;
   const ResolvedConfig config = config_of("a", text_file(folder.path(), "text"));
   CompareOptions options = options_for(folder.path() / "out", 1);
@@ -410,13 +410,10 @@ TEST_CASE("a comparison by seconds that was broken off keeps the length it had s
   stop = false;
   clock->seconds_of_a_beat = 0.003;  // another pace now
   REQUIRE(compare({config}, options, hooks).complete);
-  REQUIRE(lengths.size() == 2);
-  CHECK(lengths[0] == lengths[1]);
-  CHECK(std::ssize(rates) == lengths[0]);
-  TrainConfig schedule = config.config.train;
-  schedule.max_iters = lengths[0];
+  const Config kept = parse_config(read_file(options.out / "a-seed50" / "config.json"), "kept", {}).config;
+  CHECK(std::ssize(rates) == kept.train.decay_steps.back());
   for (std::size_t step = 0; step < rates.size(); ++step)
-    CHECK(rates[step] == learning_rate_at(schedule, static_cast<std::int64_t>(step)));
+    CHECK(rates[step] == learning_rate_at(kept.train, static_cast<std::int64_t>(step)));
   for (const std::string& line : notices) CHECK_FALSE(contains(line, "changed"));
 }
 
