@@ -254,7 +254,7 @@ class PlanTest(ProgramTest):
 
     def test_a_learning_rate_of_zero_stops_what_has_no_group(self):
         self.write("mine.json", json.dumps({"extends": "ladder/bigram", "train": {"groups": [{"match": "lm_head", "learning_rate": 0.1}]}}))
-        self.train("r", "mine.json", 4, "--learning_rate", "0", "--min_lr", "0", "--eval_interval", "2", "--keep", "9")
+        self.train("r", "mine.json", 4, "--learning_rate", "0", "--eval_interval", "2", "--keep", "9")
         self.succeed("eval", "r")
         def weights(step):
             data = (self.folder / f"r/checkpoints/step-{step:08}/model.safetensors").read_bytes()

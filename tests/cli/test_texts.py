@@ -29,7 +29,7 @@ class TextThatMoved(ProgramTest):
 
     def trained(self, iters=20):
         self.inside("here")
-        self.succeed("train", "ladder/bigram", "--text", "my text.txt", "--run", "run", "--max_iters", iters, "--lr_decay_iters", "100", *OWN, "--quiet")
+        self.succeed("train", "ladder/bigram", "--text", "my text.txt", "--run", "run", "--max_iters", iters, *OWN, "--quiet")
         self.folder = self.folder.parent
 
     def weights(self, step):

@@ -77,7 +77,7 @@ TEST_CASE("a file can extend a preset, and a preset another beside it") {
   const ResolvedConfig masked = load_config("ladder/masked");
   CHECK(masked.config.name == "ladder/masked");
   CHECK(masked.origin.at("train.batch_size") == "preset ladder/bigram");
-  CHECK(masked.origin.at("model.attention_scale") == "preset ladder/masked");
+  CHECK(masked.origin.at("model.type") == "preset ladder/masked");
 }
 
 TEST_CASE("what extends leads to must exist and end") {
@@ -245,7 +245,7 @@ TEST_CASE("groups are objects of their own options") {
   REQUIRE(groups.size() == 1);
   CHECK(groups[0].match == "wte|lm_head");
   CHECK(groups[0].learning_rate == 1e-2);
-  CHECK(groups[0].weight_decay == GroupConfig{}.weight_decay);
+  CHECK_FALSE(groups[0].weight_decay.has_value());
   const auto wrong = [](const std::string& group) { return complaint("{\"train\": {\"groups\": [\n" + group + "]}}"); };
   CHECK(wrong(R"({"match": "a", "learning_rat": 3})") ==
         "mine.json:2: train.groups[0].learning_rat = 3 is not an option of a group; did you mean learning_rate?");
@@ -256,8 +256,33 @@ TEST_CASE("groups are objects of their own options") {
   CHECK(wrong(R"({"match": "a", "weight_decay": -1})") ==
         "mine.json:2: train.groups[0].weight_decay = -1 is below 0, the smallest allowed");
   CHECK(wrong("5") ==
-        "mine.json:2: train.groups[0] = 5 is a number; it takes an object with match, learning_rate, weight_decay, "
-        "optimizer, momentum");
+        "mine.json:2: train.groups[0] = 5 is a number; it takes an object with match, lr_scale, learning_rate, "
+        "weight_decay, optimizer, momentum");
+}
+
+TEST_CASE("a group has a rate of its own or a multiple of the learning rate, not both") {
+  const auto wrong = [](const std::string& group) { return complaint("{\"train\": {\"groups\": [\n" + group + "]}}"); };
+  CHECK(wrong(R"({"match": "a", "lr_scale": 5, "learning_rate": 1e-2})") ==
+        "mine.json:2: train.groups[0] = {...} has both lr_scale and learning_rate; keep one: lr_scale is a multiple of "
+        "train.learning_rate, learning_rate does not follow it");
+  CHECK(wrong(R"({"match": "a", "lr_scale": -1})") ==
+        "mine.json:2: train.groups[0].lr_scale = -1 is below 0, the smallest allowed");
+  CHECK(wrong(R"({"match": "a", "lr_scale": 1e7})") ==
+        "mine.json:2: train.groups[0].lr_scale = 1e7 is above 1e06, the largest allowed");
+  CHECK(wrong(R"({"match": "a", "lr_scale": "5"})") ==
+        "mine.json:2: train.groups[0].lr_scale = \"5\" is a string; it takes a number, 0 to 1e06");
+}
+
+TEST_CASE("a resolved config keeps of a group what was stated, and reads back equal") {
+  const ResolvedConfig read = parse(
+      R"({"train": {"groups": [{"match": "a", "lr_scale": 5}, {"match": "b", "learning_rate": 0.01}, {"match": "c"}]}})");
+  const auto groups = to_json(read.config)["train"]["groups"];
+  CHECK(groups[0]["lr_scale"] == 5);
+  CHECK_FALSE(groups[0].contains("learning_rate"));
+  CHECK_FALSE(groups[0].contains("weight_decay"));
+  CHECK(groups[1]["learning_rate"] == 0.01);
+  CHECK_FALSE(groups[1].contains("lr_scale"));
+  CHECK(to_json(parse(to_json(read.config).dump()).config) == to_json(read.config));
 }
 
 TEST_CASE("options contradict each other only where that is sure") {

@@ -1,0 +1,207 @@
+// Every option of every preset, changed: training takes another course, or an error names the option. Models are shrunk
+// and runs cut to a few steps, by assignment, so that nothing but the option under test counts as set.
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "config/kinds.h"
+#include "config/load.h"
+#include "inference/model_types.h"
+#include "inference/parameter_groups.h"
+#include "small_run.h"
+#include "test_folder.h"
+#include "train/footprint.h"
+
+namespace chargpt {
+namespace {
+
+using Words = std::vector<std::string>;
+
+/// Options that no training obeys, and what does.
+const std::map<std::string, std::string> obeyed_elsewhere{{"sample.tokens", "chargpt sample"},
+                                                          {"sample.num_samples", "chargpt sample"},
+                                                          {"eval.log_interval", "the writer of metrics.jsonl"},
+                                                          {"model.attention", "LibTorch's engine"}};
+
+class Texts {
+ public:
+  Texts() {
+    write_file_atomically(first(), formula_text(800));
+    write_file_atomically(second(), formula_text(900, "zyxwvut\n"));
+  }
+  std::string first() const { return (folder_.path() / "first.txt").string(); }
+  std::string second() const { return (folder_.path() / "second.txt").string(); }
+
+ private:
+  TestFolder folder_;
+};
+
+/// The preset with a small model, a few steps and that text.
+ResolvedConfig shrunk(const std::string& preset, const std::string& text) {
+  ResolvedConfig resolved = load_config(preset);
+  Config& config = resolved.config;
+  config.data.text = {text};
+  config.model.n_layer = 1;
+  config.model.n_head = std::min<std::int64_t>(config.model.n_head, 2);
+  config.model.n_embd = 8;
+  config.model.block_size = 8;
+  if (config.model.mlp_size > 0) config.model.mlp_size = 16;
+  for (std::int64_t& rows : config.model.ngram_rows) rows = 64;
+  if (config.model.ngram_size > 0) config.model.ngram_size = 4;
+  config.train.batch_size = 2;
+  config.train.max_iters = 4;
+  config.train.max_epochs = config.train.max_seconds = 0;
+  config.train.warmup_iters = std::min<std::int64_t>(config.train.warmup_iters, 1);
+  if (config.train.lr_decay_iters > 0) config.train.lr_decay_iters = 4;
+  config.eval = {.eval_interval = 2, .sample_tokens = 8};
+  resolved.given.clear();
+  return resolved;
+}
+
+/// What can be told before the first step.
+std::string figures_of(const ResolvedConfig& resolved, const Corpus& corpus) {
+  const Config& config = resolved.config;
+  const std::int64_t symbols = corpus.vocabulary().size(), parameters = count_parameters(config.model, symbols);
+  std::ostringstream text;
+  text << parameters << ' ' << disk_estimate(config, symbols, parameters) << ' ' << tokens_per_step(config) << ' '
+       << corpus.train().size() << ' ' << corpus.val().size();
+  for (const std::string& limit : length_limits(resolved)) text << ' ' << limit;
+  return text.str();
+}
+
+/// Losses, rates and samples, to the last bit.
+std::string course_of(const ResolvedConfig& resolved, Corpus corpus) {
+  SmallRun run(resolved, {}, -1, std::move(corpus));
+  run.trainer.run();
+  std::ostringstream text;
+  text << std::hexfloat;
+  for (const StepEvent& step : run.recorder->steps) text << step.loss << ' ' << step.lr << '\n';
+  for (const EvalEvent& evaluation : run.recorder->evaluations)
+    text << evaluation.val_loss << ' ' << evaluation.averaged_val_loss.value_or(0) << '\n';
+  for (const SampleEvent& sample : run.recorder->samples) text << sample.text << '\n';
+  return text.str();
+}
+
+std::string losses_of(const ResolvedConfig& resolved) {
+  SmallRun run(resolved, {}, -1, load_corpus(resolved.config.data));
+  run.trainer.run();
+  return nlohmann::json(run.recorder->losses()).dump();
+}
+
+/// Other values of an option that are worth a try, as one would write them after a flag.
+Words other_values(const OptionInfo& option, const nlohmann::json& now, const Texts& texts) {
+  static const std::map<std::string, Words> special{
+      {"model.type", {"bigram", "gpt"}}, {"model.ngram_orders", {"[2]"}},
+      {"model.ngram_rows", {"[32]"}},    {"data.max_symbols", {"2"}},
+      {"data.max_val_tokens", {"20"}},   {"train.groups", {R"([{"match": "wte", "lr_scale": 3}])"}},
+      {"train.patience", {"1"}},         {"sample.top_k", {"1", "2"}},
+      {"sample.min_p", {"0.999"}}};
+  const std::string key = option.section + "." + option.name;
+  if (key == "data.text") return {texts.second()};
+  if (const auto found = special.find(key); found != special.end()) return found->second;
+  if (option.type == "boolean") return {now.get<bool>() ? "false" : "true"};
+  if (option.type == "list") return {"[\"mlp\"]", "[\"attention\"]"};
+  if (option.type == "choice") {
+    Words words;
+    for (std::size_t start = 0; start <= option.range.size();) {
+      const std::size_t end = std::min(option.range.find('|', start), option.range.size());
+      words.push_back(option.range.substr(start, end - start));
+      start = end + 1;
+    }
+    std::erase(words, now.get<std::string>());
+    return words;
+  }
+  const auto number = now.get<double>();
+  if (option.type == "integer")
+    return number > 1 ? Words{spelled(number * 2), spelled(std::floor(number / 2))} : Words{"2", "1"};
+  return number > 0 ? Words{spelled(number / 2), spelled(number * 2), spelled(number / 1000)} : Words{"1e-3", "0.5"};
+}
+
+/// Whether the option with that value changes the course of the training, or is refused by name.
+bool has_effect(const ResolvedConfig& base, const std::string& base_course, const std::string& key,
+                const std::string& value) {
+  ResolvedConfig changed = base;
+  try {
+    apply_overrides(changed, std::vector<Override>{{key, value, "--set"}});
+  } catch (const Error&) {
+    return false;  // not a value that the option takes
+  }
+  try {
+    check_model_config(changed.config.model);
+    refuse_unused(changed);
+    const Corpus corpus = load_corpus(base.config.data);
+    Corpus other = load_corpus(changed.config.data);
+    return figures_of(base, corpus) != figures_of(changed, other) ||
+           base_course != course_of(changed, std::move(other));
+  } catch (const Error& error) {
+    INFO(error.what());
+    CHECK(std::string(error.what()).find(key.substr(key.find('.') + 1)) != std::string::npos);
+    return true;
+  }
+}
+
+TEST_CASE("each option of each preset, changed, changes the training or is refused by name") {
+  const Texts texts;
+  for (const Preset& preset : presets()) {
+    const ResolvedConfig base = shrunk(preset.name, texts.first());
+    ResolvedConfig standing = base;  // nothing improves: patience has a reason
+    standing.config.train.learning_rate = standing.config.train.min_lr = 0;
+    standing.config.train.groups.clear();
+    standing.config.eval.eval_interval = 1;
+    const std::string course = course_of(base, load_corpus(base.config.data)),
+                      standing_course = course_of(standing, load_corpus(standing.config.data));
+    const auto values = to_json(base.config);
+    for (const OptionInfo& option : option_table()) {
+      const std::string key = option.section + "." + option.name;
+      if (obeyed_elsewhere.contains(key)) continue;
+      CAPTURE(preset.name);
+      CAPTURE(key);
+      const bool stands = key == "train.patience";
+      CHECK(std::ranges::any_of(
+          other_values(option, values.at(option.section).at(option.name), texts), [&](const std::string& value) {
+            return has_effect(stands ? standing : base, stands ? standing_course : course, key, value);
+          }));
+    }
+  }
+}
+
+TEST_CASE("each preset with half and with twice the learning rate has other losses") {
+  const Texts texts;
+  for (const Preset& preset : presets()) {
+    CAPTURE(preset.name);
+    ResolvedConfig config = shrunk(preset.name, texts.first());
+    const std::string before = losses_of(config);
+    const double rate = config.config.train.learning_rate;
+    const auto with_rate = [&](double changed) {
+      apply_overrides(config, std::vector<Override>{{"learning_rate", spelled(changed), "--learning_rate"}});
+      return losses_of(config);
+    };
+    const std::string half = with_rate(rate / 2), twice = with_rate(rate * 2);
+    CHECK(half != before);
+    CHECK(twice != before);
+    CHECK(half != twice);
+  }
+}
+
+TEST_CASE("the parameters that options ask for are those that a model of them has") {
+  for (const Preset& preset : presets()) {
+    CAPTURE(preset.name);
+    for (const bool with_vectors : {false, true}) {
+      ModelConfig config = shrunk(preset.name, "-").config.model;
+      config.norm_gain = config.bias = with_vectors;
+      if (config.bias)
+        config.bias_places = {Place::attention, Place::attention_output, Place::mlp, Place::norm, Place::head};
+      std::map<std::string, std::vector<std::int64_t>> asked, there;
+      for (const NamedShape& parameter : parameter_shapes(config, 7)) asked[parameter.name] = parameter.shape;
+      const auto model = make_model(config, 7, 1);
+      for (const auto& parameter : model->named_parameters()) there[parameter.key()] = parameter.value().sizes().vec();
+      CHECK(asked == there);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace chargpt
