@@ -26,11 +26,11 @@ def bound_socket(path):
         os.chdir(here)
 
 
-def device(path):
+def device(path):  # of which a run sees only the link
     path.symlink_to("/dev/zero")
 
 
-KINDS = {"a pipe": pipe, "a folder": os.mkdir, "a socket": bound_socket, "a device": device}
+KINDS = {"a pipe": pipe, "a folder": os.mkdir, "a socket": bound_socket, "a symbolic link": device}
 
 
 class PipesTest(FaultTest):

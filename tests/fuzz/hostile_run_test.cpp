@@ -243,7 +243,11 @@ TEST_CASE("the commands answer on the run as it is") {
     const Answer answer = answer_of(sound.path(), command);
     INFO(command[0] << ": " << answer.output.substr(0, 2000));
     REQUIRE(WIFEXITED(answer.status));
-    if (command[0] != "eval" && command[0] != "audit") CHECK(WEXITSTATUS(answer.status) == 0);  // its text is not there
+    const bool without_text = command[0] == "eval" || command[0] == "audit";  // the text of the fixture is not there
+    const std::set<int> fit = without_text             ? std::set<int>{0, 66}
+                              : command[0] == "export" ? std::set<int>{2}
+                                                       : std::set<int>{0};
+    CHECK(fit.contains(WEXITSTATUS(answer.status)));  // export: no format holds its tables
   }
 }
 
