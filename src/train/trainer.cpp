@@ -199,7 +199,7 @@ std::optional<double> Trainer::Impl::measured_seconds() {
     while (static_cast<double>(made) < steps && spent < enough) {
       if (made == 1) spent = 0, timed = 0;
       const double begun = clock.now();
-      learner.make_step(state.step + made, state.step + made + 1, emitter.heartbeat("measuring"));
+      learner.make_step(state.step + made, emitter.heartbeat("measuring"));
       synchronize(learner.device);
       spent += clock.now() - begun;
       ++made, ++timed;
