@@ -121,7 +121,8 @@ class MovedTest(FaultTest):
                 (run / "checkpoints").rename(self.folder / f"aside-{time.time()}")
                 with contextlib.suppress(FileExistsError):  # a save was quicker
                     (run / "checkpoints").symlink_to(other / "checkpoints")
-            err = process.communicate(timeout=120)[1].decode()
+            time.sleep(1)  # some hundred saves fail; training goes on, as the next may succeed
+            err = self.stop(process)
         self.assertEqual(process.returncode, 74, err)
         self.assertRegex(err, r"chargpt: error: no checkpoint of step \d+: cannot make the folder run/checkpoints: a symbolic link has that name")
         self.assertEqual({path: path.read_bytes() for path in other.rglob("*") if path.is_file()}, before)

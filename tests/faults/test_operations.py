@@ -134,10 +134,12 @@ class OrderTest(FaultTest):
         self.assertLess(places("fsync", f"{temporary}/MANIFEST.json")[-1], contents_synced)
         self.assertLess(contents_synced, named)
         parent_synced = [i for i in places("fsync", folder) if i > named]
-        pointers = [places("rename", rf"{folder}/\.LATEST\.tmp-.*")[-1], places("rename", rf"{folder}/\.BEST\.tmp-.*")[-1]]
-        for name, pointer in zip(("LATEST", "BEST"), pointers):
+        pointers = []
+        for name in ("LATEST", "BEST"):
+            pointer = [i for i, (operation, _, to) in enumerate(log) if operation == "rename" and to and to.endswith(f"run/{folder}/{name}")][-1]
+            pointers.append(pointer)
             self.assertLess(parent_synced[0], pointer)
-            self.assertLess(places("fsync", rf"{folder}/\.{name}\.tmp-.*")[-1], pointer)
+            self.assertLess(places("fsync", re.escape(log[pointer][1]))[-1], pointer)  # of the file under its temporary name
             self.assertTrue(any(i > pointer for i in parent_synced))
         old_goes = places("rename", f"{folder}/step-00000002")[-1]
         self.assertTrue(any(pointers[0] < i < old_goes for i in parent_synced))
