@@ -116,7 +116,7 @@ def too_much(program, preset, hours, extra):
         return "needs more memory than there is"
     if process.returncode != 0:
         raise SystemExit(f"presets.py: {preset}: {process.stderr.strip()}")
-    seconds = json.loads(process.stdout).get("seconds", 0)
+    seconds = json.loads(process.stdout).get("expected_seconds", 0)
     return f"about {seconds / 3600:.1f} hours a run" if seconds > 3600 * hours else None
 
 

@@ -15,7 +15,8 @@ std::string nearest_entry(const std::filesystem::path& missing) {
   const fs::path folder = missing.parent_path();
   std::vector<std::string> names;
   std::error_code failed;
-  for (fs::directory_iterator at(folder.empty() ? "." : folder, failed), end; !failed && at != end; at.increment(failed))
+  for (fs::directory_iterator at(folder.empty() ? "." : folder, failed), end; !failed && at != end;
+       at.increment(failed))
     if (names.size() < most_entries) names.push_back(at->path().filename().string());
   std::ranges::sort(names);
   const auto nearest = nearest_name(missing.filename().string(), names);

@@ -189,15 +189,15 @@ std::string Option::refusal(const std::string& given) const {
   Value value{};
   errno = 0;
   bool understood = CLI::detail::lexical_cast(given, value);
-  if (std::is_integral_v<Value> && errno == ERANGE) return given + " does not fit into 64 bits";  // it is not kept so
+  const bool is_beyond = std::is_integral_v<Value> && errno == ERANGE;  // and value the nearest number that is not
   if constexpr (std::is_floating_point_v<Value>) understood = understood && std::isfinite(value);
-  if (!understood) return shown(given) + " is not understood; it takes " + taken_by(text_);
+  if (!understood && !is_beyond) return shown(given) + " is not understood; it takes " + taken_by(text_);
   if (above_zero_ && value <= 0) return given + " is not above 0";
   if (least_ && value < static_cast<Value>(*least_))
     return given + " is below " + std::to_string(*least_) + ", the smallest allowed";
   if (most_ && value > static_cast<Value>(*most_))
     return given + " is above " + std::to_string(*most_) + ", the largest allowed";
-  return "";
+  return is_beyond ? given + " does not fit into 64 bits" : "";
 }
 
 std::string Option::refusal_of_empty(const std::string& given) const {

@@ -92,7 +92,8 @@ void refuse_missing_places(const ResolvedConfig& resolved) {
   const auto is_bias = [&](const NamedShape& parameter) {
     return parameter.name.ends_with(".bias") && !(own_bias && parameter.name == "lm_head.bias");
   };
-  if (model.bias && std::ranges::none_of(parameter_shapes(model, any_vocabulary), is_bias))
+  if (model.bias && !model.bias_places.empty() &&
+      std::ranges::none_of(parameter_shapes(model, any_vocabulary), is_bias))
     for (const char* key : {"model.bias", "model.bias_places"}) refuse(key, "model.bias_places");
   const bool has_mlp = model.type == "gpt" && model.feed_forward;
   if (model.dropout > 0 && model.dropout_places == Places{Place::mlp} && !has_mlp)
@@ -107,6 +108,17 @@ void refuse_decay_of_no_vector(const ResolvedConfig& resolved) {
   const std::vector<GroupInForce> groups = groups_in_force(vectors_apart, any_vocabulary);
   if (groups.empty() || groups.back().name != no_decay)
     throw unused_option(resolved, "model.decay", "there is no vector (bias, gain) outside train.groups");
+}
+
+/// Steps of the decay, where the schedule has none or train.max_seconds decides them.
+void refuse_idle_decay(const ResolvedConfig& resolved) {
+  const TrainConfig& train = resolved.config.train;
+  const auto refuse = [&](const char* key, const char* reason) {
+    if (sets(resolved, key)) throw unused_option(resolved, key, reason);
+  };
+  if (train.lr_schedule == LrSchedule::constant) refuse("train.decay_steps", "train.lr_schedule = constant");
+  if (train.max_seconds == 0) return;
+  for (const char* key : {"train.decay_steps", "train.lr_decay_iters"}) refuse(key, "train.max_seconds decides it");
 }
 
 bool keeps_both_moments(const GroupInForce& group) {
@@ -124,6 +136,7 @@ void refuse_unused(const ResolvedConfig& resolved) {
   refuse_unused_options(resolved);
   refuse_missing_places(resolved);
   refuse_decay_of_no_vector(resolved);
+  refuse_idle_decay(resolved);
   const std::vector<GroupInForce> groups = groups_in_force(resolved.config, any_vocabulary);
   const auto need = [&](const char* key, const auto& obeys, const char* reason) {
     if (sets(resolved, key) && std::ranges::none_of(groups, obeys)) throw unused_option(resolved, key, reason);

@@ -25,6 +25,7 @@
 #include "experiment/compare/target.h"
 #include "experiment/compare/variants.h"
 #include "experiment/held_out.h"
+#include "inference/model_types.h"
 #include "ranks/launch.h"
 #include "report/format.h"
 #include "report/json_text.h"
@@ -166,6 +167,22 @@ CompareHooks hooks_for(const Arguments& arguments, std::size_t configs, std::sha
   return hooks;
 }
 
+/// An option that one of the configs obeys may be idle in the others: a line says so. Error usage where all would
+/// refuse.
+void refuse_unused_by_all(const std::vector<ResolvedConfig>& configs) {
+  std::vector<Error> refusals;
+  for (const ResolvedConfig& config : configs) {
+    check_model_config(config.config.model);
+    try {
+      check_model(config);
+    } catch (const Error& error) {
+      refusals.push_back(error);
+    }
+  }
+  if (refusals.size() == configs.size() && !configs.empty()) throw refusals.front();
+  for (const Error& error : refusals) log_note(error.what());
+}
+
 std::vector<ResolvedConfig> configs_of(const Arguments& arguments) {
   std::vector<VariedOption> varied;
   for (const std::string& given : arguments.varied) varied.push_back(parse_varied(given));
@@ -177,10 +194,8 @@ std::vector<ResolvedConfig> configs_of(const Arguments& arguments) {
       presets.push_back(preset);
   }
   std::vector<ResolvedConfig> configs = load_variants(presets, varied, arguments.config.overrides());
-  for (ResolvedConfig& config : configs) {
-    check_model(config);
-    choose_text(config);
-  }
+  refuse_unused_by_all(configs);
+  for (ResolvedConfig& config : configs) choose_text(config);
   return configs;
 }
 

@@ -36,10 +36,10 @@ struct Arguments : TrainingArguments {
 /// leaves an empty folder, which is removed.
 class ResultsLock {
  public:
-  explicit ResultsLock(const std::filesystem::path& folder) : file_(folder / ".lock"), lock_(taken(folder)) {}
-  ~ResultsLock() {
-    std::error_code ignored;
-    std::filesystem::remove(file_, ignored);
+  explicit ResultsLock(ResultsFolder& folder) : folder_(folder), lock_(taken(folder.path())) {}
+  ~ResultsLock() try {
+    std::filesystem::remove(folder_.path() / ".lock");  // where the folder is now
+  } catch (const std::exception&) {
   }
   ResultsLock(const ResultsLock&) = delete;
   ResultsLock& operator=(const ResultsLock&) = delete;
@@ -51,7 +51,7 @@ class ResultsLock {
                                     "; wait for it, stop it, or choose another folder with --out DIR");
   }
 
-  const std::filesystem::path file_;
+  ResultsFolder& folder_;
   const RunLock lock_;
 };
 
@@ -90,7 +90,7 @@ void search(const Arguments& arguments, Together& together) {
     return;
   }
   ResultsFolder folder(arguments.out, "tune");
-  const ResultsLock lock(folder.path());
+  const ResultsLock lock(folder);
   const Tuning tuning = tune(config, corpus, tune_options(arguments, together));
   together.ranks().finish();
   if (!tuning.complete) {

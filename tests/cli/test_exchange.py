@@ -97,7 +97,7 @@ class RoundTripTest(ExchangeTest):
                 "model.norm = \"rmsnorm\"": ["standard", "--position", "learned"]}.items():
             with self.subTest(option):
                 run = f"run-{len(list(self.folder.iterdir()))}"
-                self.train(run, arguments[0], 1, *SIZE, *arguments[1:])
+                self.train(run, arguments[0], 1, *([] if arguments[0] == "ladder/bigram" else SIZE), *arguments[1:])
                 line = self.fail_with(2, "export", run, "--out", "out")
                 self.assertIn(option, line)
                 self.assertRegex(line, r"presets whose models it holds: .*nanogpt-cpu.*standard")

@@ -374,9 +374,9 @@ class WhatAFigureIsOfTest(ProgramTest):
     def test_weights_that_are_not_numbers_are_refused_by_every_command_that_reads_them(self):
         self.train("r", "nanogpt-cpu", 3, *SMALL)
         poison(self.folder / "r/checkpoints/step-00000003")
-        for words in (["eval", "r"], ["sample", "r"], ["score", "r"], ["audit", "r"], ["attention", "r", "--prompt", "a"], ["explain", "r"],
+        for words in (["eval", "r"], ["sample", "r"], ["score", "r"], ["audit", "r"], ["attention", "r", "--prompt", "a"], ["explain", "r", "--prompt", "a"],
                       ["page", "r"], ["export", "r", "--format", "nanogpt", "--out", "x"], ["bench", "sample", "r"], ["resume", "r", "--max_iters", "9"],
-                      ["train", "r/config.json", "--init_from", "r", "--run", "new"], ["sample", "r", "--engine", "autograd"]):
+                      ["train", "r/config.json", "--init_from", "r", "--run", "new"]):
             with self.subTest(words=words):
                 outcome = self.run_program(*words)
                 self.assertEqual(outcome.code, 80, outcome.err)

@@ -26,7 +26,7 @@ Corpus corpus_of(const std::string& text) {
 /// Its rates are a thousandth of what this model wants.
 ResolvedConfig slow_config() {
   ResolvedConfig resolved =
-      parse_config(R"({"name": "slow", "data": {"text": "letters.txt"}, "train": {"max_iters": 300}})", "slow", {});
+      parse_config(R"({"name": "slow", "data": {"text": "letters.txt"}, "train": {"max_iters": 3000}})", "slow", {});
   Config& config = resolved.config;
   config.model.n_layer = 1;
   config.model.n_head = 2;

@@ -62,7 +62,7 @@ class BranchTest(FaultTest):
         options = ["--learning_rate", "0.01", "--max_iters", "12", *REPLAY]
         whole = self.spoiled(["resume", "run/checkpoints/step-00000006", *options, "--run", "whole"], self.folder / "whole/checkpoints")
         self.assertIn("a new run, whole, goes on from step 6", whole.err)
-        begun = next(operation.number for operation in self.operations() if operation.name == "rename" and ".LATEST." in operation.path)
+        begun = next(operation.number for operation in self.operations() if operation.name == "rename" and (operation.other or "").endswith("/LATEST"))
         killed = self.spoiled(["resume", "run", "--checkpoint", "step-6", *options], self.folder / "run-branch-6/checkpoints", "all", begun + 3,
                               "kill")
         self.assertEqual(killed.code, -signal.SIGKILL)

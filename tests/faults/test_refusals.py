@@ -99,7 +99,7 @@ class ResumeTruthTest(FaultTest):
 
     def test_a_text_that_is_gone_is_named(self):
         self.text.unlink()
-        self.assertIn("text.txt, the text of run, is not there", self.fail_with(66, *self.resuming("run", 6)))
+        self.assertIn("text.txt, the text of run, is neither there nor where it was last", self.fail_with(66, *self.resuming("run", 6)))
 
     def test_another_model_is_refused(self):
         self.assertEqual(self.fail_with(2, *self.resuming("run", 6, "--n_layer", "2")),
@@ -168,7 +168,7 @@ class DamageTest(FaultTest):
 class DivergenceTest(FaultTest):
     """A rate and a model without normalisation that overflow soon."""
 
-    RECKLESS = ["--norm", "none", "--final_norm", "false", "--learning_rate", "1000", "--weight_decay", "1", "--dropout", "0",
+    RECKLESS = ["--norm", "none", "--learning_rate", "1000", "--weight_decay", "1", "--dropout", "0",
                 "--eval_interval", "1"]
 
     def diverge(self, policy, *more):

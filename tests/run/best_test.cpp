@@ -186,7 +186,7 @@ TEST_CASE("a BEST that cannot be written is a problem of that file alone") {
   const SavedCheckpoint saved = run.save_state(state, 1);
   CHECK(saved.path == run.step(200));
   CHECK(saved.problem.starts_with("the file BEST does not name step-00000100, the best checkpoint (cannot replace "));
-  CHECK(saved.problem.ends_with("); chargpt finds it all the same, and repairs the file with the next checkpoint"));
+  CHECK(saved.problem.ends_with("); chargpt does not need the file, and repairs it with the next checkpoint"));
   CHECK(pointer(run, "LATEST") == "step-00000200\n");
   CHECK(best_step(run) == 100);
 }

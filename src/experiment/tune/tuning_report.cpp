@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "config/load.h"
+#include "config/needs.h"
 #include "experiment/tune/tune.h"
 #include "report/format.h"
 #include "train/run_length.h"
@@ -130,7 +131,13 @@ Config tuned_config(const Tuning& tuning) {
 }
 
 std::string tuned_text(const Tuning& tuning, const std::string& command) {
-  const Json options = to_json(tuned_config(tuning)), defaults = to_json(Config{}), before = to_json(tuning.start);
+  const Json defaults = to_json(Config{});
+  Json options = to_json(tuned_config(tuning)), before = to_json(tuning.start);
+  for (const OptionInfo& option : option_table()) {
+    if (option.needs.empty() || !unmet_need(options, option.needs)) continue;
+    for (Json* each : {&options, &before})  // a file that sets an option without effect is refused
+      (*each)[option.section][option.name] = defaults[option.section][option.name];
+  }
   std::string text = comment_of(tuning, command) + "{\n  \"name\": " + options["name"].dump();
   for (const auto& [section, values] : options.items()) {
     if (!values.is_object()) continue;
