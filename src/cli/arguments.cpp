@@ -185,10 +185,10 @@ std::vector<Override> ConfigArguments::overrides() const {
   return overrides;
 }
 
-void check_model(const ResolvedConfig& config) {
+void check_model(const ResolvedConfig& config, bool refuses_unused) {
   try {
     check_model_config(config.config.model);
-    refuse_unused(config);
+    if (refuses_unused) refuse_unused(config);
   } catch (const Error& error) {
     throw with_origin(error, config);
   }

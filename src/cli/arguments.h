@@ -42,8 +42,9 @@ void add_device_arguments(Options& options, std::string& device, std::int64_t& t
 /// load_config without overrides.
 ResolvedConfig config_by_name(const std::string& name_or_path);
 
-/// Error usage, with the file and line that set it, if options of the model do not fit together, or one has no effect.
-void check_model(const ResolvedConfig& config);
+/// Error usage, with the file and line that set it, if options of the model do not fit together, or one has no effect
+/// (unless `refuses_unused` is false).
+void check_model(const ResolvedConfig& config, bool refuses_unused = true);
 
 /// --set KEY=VALUE and one flag per option of `sections`, each named as its key; --text takes several words and may be
 /// repeated. Values are collected as given and checked by the config room.

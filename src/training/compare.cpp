@@ -25,7 +25,7 @@
 #include "experiment/compare/target.h"
 #include "experiment/compare/variants.h"
 #include "experiment/held_out.h"
-#include "inference/model_types.h"
+#include "inference/parameter_groups.h"
 #include "ranks/launch.h"
 #include "report/format.h"
 #include "report/json_text.h"
@@ -172,9 +172,9 @@ CompareHooks hooks_for(const Arguments& arguments, std::size_t configs, std::sha
 void refuse_unused_by_all(const std::vector<ResolvedConfig>& configs) {
   std::vector<Error> refusals;
   for (const ResolvedConfig& config : configs) {
-    check_model_config(config.config.model);
+    check_model(config, /*refuses_unused=*/false);
     try {
-      check_model(config);
+      refuse_unused(config);
     } catch (const Error& error) {
       refusals.push_back(error);
     }

@@ -62,6 +62,15 @@ std::vector<std::string> section_lines(const std::string& section, const Json& o
   return lines;
 }
 
+/// With options that have no effect at their defaults: a file that sets one is refused.
+Json obeyed(Json options) {
+  static const Json defaults = to_json(Config{});
+  for (const OptionInfo& option : option_table())
+    if (!option.needs.empty() && unmet_need(options, option.needs))
+      options[option.section][option.name] = defaults[option.section][option.name];
+  return options;
+}
+
 std::string joined_options(const std::vector<std::string>& lines) {
   std::string text;
   for (std::size_t i = 0; i < lines.size(); ++i) {
@@ -131,13 +140,8 @@ Config tuned_config(const Tuning& tuning) {
 }
 
 std::string tuned_text(const Tuning& tuning, const std::string& command) {
-  const Json defaults = to_json(Config{});
-  Json options = to_json(tuned_config(tuning)), before = to_json(tuning.start);
-  for (const OptionInfo& option : option_table()) {
-    if (option.needs.empty() || !unmet_need(options, option.needs)) continue;
-    for (Json* each : {&options, &before})  // a file that sets an option without effect is refused
-      (*each)[option.section][option.name] = defaults[option.section][option.name];
-  }
+  const Json defaults = to_json(Config{}), options = obeyed(to_json(tuned_config(tuning))),
+             before = obeyed(to_json(tuning.start));
   std::string text = comment_of(tuning, command) + "{\n  \"name\": " + options["name"].dump();
   for (const auto& [section, values] : options.items()) {
     if (!values.is_object()) continue;
@@ -162,7 +166,7 @@ nlohmann::ordered_json to_json(const Tuning& tuning) {
   for (const Round& round : tuning.rounds)
     json["rounds"].push_back({{"candidates", round.candidates}, {"seconds", round.seconds}});
   for (const Trial& trial : tuning.trials) json["trials"].push_back(json_of(trial));
-  json["best"] = {{"candidate", describe(tuning.best().candidate)}, {"config", to_json(tuned_config(tuning))}};
+  json["best"] = {{"candidate", describe(tuning.best().candidate)}, {"config", obeyed(to_json(tuned_config(tuning)))}};
   json["verdict"] = verdict(tuning);
   return json;
 }
