@@ -240,7 +240,8 @@ TEST_CASE("patience is told, stays at its end, and starts over with more steps o
   CHECK(updates_of_resumed(400, 4) == 20);
 }
 
-TEST_CASE("max_seconds holds the last step, its evaluation and its save, and the plan is kept with the run") {
+TEST_CASE("max_seconds holds the last step, its evaluation and its save, and the plan is kept with the run",
+          "[seconds]") {
   const TestFolder folder;
   const auto clock = std::make_shared<FakeClock>();
   const auto run = timed_run(timed_config(60), clock, in_folder(folder.path()));
@@ -264,7 +265,7 @@ TEST_CASE("max_seconds holds the last step, its evaluation and its save, and the
   CHECK(resumed->recorder->steps.empty());
 }
 
-TEST_CASE("a machine that turns slow or fast within the run uses its seconds all the same") {
+TEST_CASE("a machine that turns slow or fast within the run uses its seconds all the same", "[seconds]") {
   for (const double slower : {0.33, 3.0})
     for (const std::int64_t from : {20, 300, 700, 1000, 1300}) {
       INFO(slower << " times slower from step " << from);
@@ -277,7 +278,7 @@ TEST_CASE("a machine that turns slow or fast within the run uses its seconds all
     }
 }
 
-TEST_CASE("evaluations that turn out slow score a part of the windows, and that is said") {
+TEST_CASE("evaluations that turn out slow score a part of the windows, and that is said", "[seconds]") {
   for (const std::int64_t from : {0, 1}) {
     const TestFolder folder;
     const auto clock = std::make_shared<FakeClock>();
@@ -298,7 +299,8 @@ TEST_CASE("evaluations that turn out slow score a part of the windows, and that 
   }
 }
 
-TEST_CASE("a run killed in any phase replays what its checkpoint has decided, and its plan repeats its bits") {
+TEST_CASE("a run killed in any phase replays what its checkpoint has decided, and its plan repeats its bits",
+          "[seconds]") {
   for (const std::int64_t killed : {150, 350, 750, 1450, 1'000'000}) {  // in warm-up, hold, decay, at the end
     INFO("killed after step " << killed);
     const TestFolder folder;
@@ -344,7 +346,8 @@ TEST_CASE("a run killed in any phase replays what its checkpoint has decided, an
   }
 }
 
-TEST_CASE("the same clock gives the same bits, and a resume in the decay those of the run that went through") {
+TEST_CASE("the same clock gives the same bits, and a resume in the decay those of the run that went through",
+          "[seconds]") {
   const auto run_with = [](const TestFolder& folder, std::int64_t stop_at, const std::shared_ptr<FakeClock>& clock) {
     auto run = timed_run(timed_config(30), clock, in_folder(folder.path()));
     clock->slower = [stop_at, recorder = run->recorder](const WorkEvent& event) {
@@ -368,7 +371,7 @@ TEST_CASE("the same clock gives the same bits, and a resume in the decay those o
   check_equal_bits(whole->trainer.arena(), resumed->trainer.arena());
 }
 
-TEST_CASE("more seconds than a run had let it go on, at its peak rate again") {
+TEST_CASE("more seconds than a run had let it go on, at its peak rate again", "[seconds]") {
   const TestFolder folder;
   const auto clock = std::make_shared<FakeClock>();
   timed_run(timed_config(30), clock, in_folder(folder.path()))->trainer.run();

@@ -143,7 +143,7 @@ bool has_effect(const ResolvedConfig& base, const std::string& base_course, cons
   }
 }
 
-TEST_CASE("each option of each preset, changed, changes the training or is refused by name") {
+TEST_CASE("each option of each preset, changed, changes the training or is refused by name", "[options]") {
   const Texts texts;
   for (const Preset& preset : presets()) {
     const ResolvedConfig base = shrunk(preset.name, texts.first());
@@ -168,7 +168,7 @@ TEST_CASE("each option of each preset, changed, changes the training or is refus
   }
 }
 
-TEST_CASE("each preset with half and with twice the learning rate has other losses") {
+TEST_CASE("each preset with half and with twice the learning rate has other losses", "[options]") {
   const Texts texts;
   for (const Preset& preset : presets()) {
     CAPTURE(preset.name);
