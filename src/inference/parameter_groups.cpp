@@ -38,7 +38,7 @@ bool sets(const ResolvedConfig& resolved, const char* key) {
   return resolved.given.contains(key) && (is_override(resolved, key) || std::ranges::none_of(resolved.given, changes));
 }
 
-/// A file that gives every group its own rate and decay, as all did before lr_scale, may state those of the others.
+/// A file that states train.groups too may say what holds for parameters outside of them, though there are none.
 bool stands_beside_its_groups(const ResolvedConfig& resolved, const std::string& key) {
   return !is_override(resolved, key) && resolved.given.contains("train.groups");
 }
@@ -102,7 +102,7 @@ void refuse_missing_places(const ResolvedConfig& resolved) {
 
 /// model.decay says whether vectors decay.
 void refuse_decay_of_no_vector(const ResolvedConfig& resolved) {
-  if (!sets(resolved, "model.decay")) return;
+  if (!sets(resolved, "model.decay") || stands_beside_its_groups(resolved, "model.decay")) return;
   Config vectors_apart = resolved.config;
   vectors_apart.model.decay = Decay::matrices;
   const std::vector<GroupInForce> groups = groups_in_force(vectors_apart, any_vocabulary);
