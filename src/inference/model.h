@@ -50,7 +50,7 @@ struct NamedParameter {
 
 class InferenceModel {
  public:
-  /// The weights of a checkpoint, which must outlive this object: they are read where its files are mapped. Errors:
+  /// The weights of a checkpoint, which must outlive this object: they are used where they lie. Errors:
   /// data where they are not those of its config, and diverged where one is NaN or infinite, naming file and tensor;
   /// usage where averaged ones are asked for and there are none.
   InferenceModel(const Checkpoint& checkpoint, Weights which);

@@ -45,7 +45,7 @@ TEST_CASE("every thread does its piece in every run, also after it has slept") {
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which take all address space
-TEST_CASE("threads that the system refuses to start are an error in one line, and the others end") {
+TEST_CASE("threads that the system refuses to start are an error in one line, and the others end", "[limits]") {
   struct rlimit before {};
   REQUIRE(getrlimit(RLIMIT_AS, &before) == 0);
   std::ifstream statm("/proc/self/statm");
