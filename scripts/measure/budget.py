@@ -6,6 +6,7 @@
 
 One line a training: the time from process start to the last save as a share of the budget (by the clock of the file system), steps, validation
 loss of the last weights. With --planned each is followed by a run of as many steps that knew its length from the start, without a neighbour.
+A config with patience may end before its seconds do: give -- --patience 0.
 A neighbour is one busy process a core, for the first third, the last third, or random seconds that make up half of the budget.
 """
 import argparse
