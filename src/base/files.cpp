@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <lzma.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -216,30 +215,6 @@ std::uint64_t crc64(std::span<const std::byte> bytes, std::uint64_t so_far) {
 
 std::uint64_t crc64(std::string_view bytes, std::uint64_t so_far) {
   return crc64(std::as_bytes(std::span(bytes)), so_far);
-}
-
-MappedFile::MappedFile(const std::filesystem::path& path) {
-  const Descriptor file = open_regular_file(AT_FDCWD, path.native(), path, Links::follow);
-  const struct stat status = status_of(file, path);
-  if (status.st_size == 0) return;
-  void* const start =
-      ::mmap(nullptr, static_cast<std::size_t>(status.st_size), PROT_READ, MAP_PRIVATE, file.number(), 0);
-  if (start == MAP_FAILED) fail("map", path, errno);
-  data_ = static_cast<const std::byte*>(start);
-  size_ = static_cast<std::size_t>(status.st_size);
-}
-
-MappedFile::~MappedFile() {
-  if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
-}
-
-MappedFile::MappedFile(MappedFile&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
-
-MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
-  std::swap(data_, other.data_);
-  std::swap(size_, other.size_);
-  return *this;
 }
 
 }  // namespace chargpt

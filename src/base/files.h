@@ -73,19 +73,4 @@ void fsync_folder(int descriptor, const std::filesystem::path& shown);
 std::uint64_t crc64(std::span<const std::byte> bytes, std::uint64_t so_far = 0);
 std::uint64_t crc64(std::string_view bytes, std::uint64_t so_far = 0);
 
-/// A read-only memory-mapped file; empty files map to an empty span. Errors as read_regular_file. A file that another
-/// program shortens while it is mapped kills the process (SIGBUS), so map only files that nobody writes in place.
-class MappedFile {
- public:
-  explicit MappedFile(const std::filesystem::path& path);
-  ~MappedFile();
-  MappedFile(MappedFile&& other) noexcept;
-  MappedFile& operator=(MappedFile&& other) noexcept;
-  std::span<const std::byte> bytes() const { return {data_, size_}; }
-
- private:
-  const std::byte* data_ = nullptr;
-  std::size_t size_ = 0;
-};
-
 }  // namespace chargpt

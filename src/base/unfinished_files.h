@@ -10,8 +10,5 @@ namespace chargpt {
 /// Of ".chargpt-PROCESS-NUMBER.tmp" an empty name; of ".NAME.tmp-PROCESS-NUMBER", as earlier versions called it, NAME.
 /// None for any other name.
 std::optional<std::string> unfinished_file_of(std::string_view name);
-inline bool is_unfinished_name(std::string_view name) {
-  return unfinished_file_of(name).has_value();
-}
 
 }  // namespace chargpt

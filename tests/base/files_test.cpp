@@ -123,20 +123,7 @@ TEST_CASE("crc64 gives xz's check value and can be continued") {
   CHECK(crc64("") == 0);
 }
 
-TEST_CASE("a mapped file shows its bytes and can be moved") {
-  const TestFolder folder;
-  write_file_atomically(folder / "f", "abc");
-  write_file_atomically(folder / "empty", "");
-  MappedFile file(folder / "f");
-  MappedFile moved(std::move(file));
-  CHECK(file.bytes().empty());
-  REQUIRE(moved.bytes().size() == 3);
-  CHECK(moved.bytes()[2] == std::byte{'c'});
-  moved = MappedFile(folder / "empty");
-  CHECK(moved.bytes().empty());
-}
-
-TEST_CASE("of what the program keeps only regular files are read and mapped, and nothing is waited for") {
+TEST_CASE("of what the program keeps only regular files are read, and nothing is waited for") {
   const TestFolder folder;
   const std::string base = folder.path().string();
   REQUIRE(::mkfifo((base + "/pipe").c_str(), 0600) == 0);
@@ -148,11 +135,9 @@ TEST_CASE("of what the program keeps only regular files are read and mapped, and
   for (const auto& [path, kind] : std::vector<std::pair<std::string, std::string>>{
            {base, "a folder"}, {base + "/pipe", "a pipe"}, {base + "/socket", "a socket"}, {"/dev/zero", "a device"}}) {
     const Failure refused{ExitCode::data, path + " is " + kind + ", and should be a regular file"};
-    CHECK(error_of([&path = path] { MappedFile{path}; }) == refused);
     CHECK(error_of([&path = path] { read_regular_file(path); }) == refused);
   }
   ::close(socket);
-  CHECK(error_of([&] { MappedFile(folder / "no"); }).first == ExitCode::missing);
   CHECK(error_of([&] { read_regular_file(folder / "no"); }).first == ExitCode::missing);
   write_file_atomically(folder / "f", "abc");
   CHECK(read_regular_file(folder / "f") == "abc");
