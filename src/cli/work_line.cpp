@@ -10,7 +10,7 @@
 namespace chargpt {
 
 WorkLine::WorkLine(const OutputArguments& output, double after)
-    : quiet_(output.quiet), terminal_(isatty(STDERR_FILENO) != 0), begun_(steady_seconds()), next_(begun_ + after) {}
+    : quiet_(output.quiet), terminal_(repaints(STDERR_FILENO)), begun_(steady_seconds()), next_(begun_ + after) {}
 
 double WorkLine::seconds() const {
   return steady_seconds() - begun_;

@@ -160,7 +160,7 @@ CompareHooks hooks_for(const Arguments& arguments, std::size_t configs, std::sha
                                              format_count(result.steps) + " steps"
                                        : "");
     const std::string line = headings_of(run).front() + (reused ? ", trained before: " : ": ") + outcome;
-    isatty(STDERR_FILENO) != 0 ? log_detail(line) : log_note(line);
+    repaints(STDERR_FILENO) ? log_detail(line) : log_note(line);
   };
   hooks.notice = [](const std::string& line) { log_note(line); };
   hooks.reading = reading_progress(output);
