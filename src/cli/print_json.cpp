@@ -2,14 +2,12 @@
 
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "base/base64.h"
 #include "base/utf8.h"
-#include "cli/failure.h"
+#include "cli/print_text.h"
 #include "report/escape.h"
 
 namespace chargpt {
@@ -24,9 +22,7 @@ std::string for_terminal(std::string text) {
 
 void write_json(const std::string& text) {
   static const bool to_terminal = isatty(STDOUT_FILENO) != 0;
-  const std::string& shown = to_terminal ? for_terminal(text) : text;
-  if (std::fwrite(shown.data(), 1, shown.size(), stdout) == shown.size()) return;
-  if (const auto error = output_error(errno)) throw Error(*error);
+  write_output(to_terminal ? for_terminal(text) : text);
 }
 
 }  // namespace

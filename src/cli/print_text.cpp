@@ -12,18 +12,14 @@
 
 namespace chargpt {
 
-namespace {
-
-void write_whole(std::string_view text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) < text.size())
+void write_output(std::string_view bytes) {
+  if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) < bytes.size())
     if (const auto error = output_error(errno)) throw Error(*error);
 }
 
-}  // namespace
-
 void print_text(std::string_view text) {
   static const bool to_terminal = isatty(STDOUT_FILENO) != 0;
-  write_whole(to_terminal ? escape_for_terminal(text) : text);
+  write_output(to_terminal ? escape_for_terminal(text) : text);
 }
 
 void flush_text() {

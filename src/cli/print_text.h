@@ -7,6 +7,8 @@
 
 namespace chargpt {
 
+/// All bytes as they are. Errors as print_text.
+void write_output(std::string_view bytes);
 /// All bytes of `text`, NUL among them; on a terminal as escape_for_terminal shows it. Error io where they cannot be
 /// written (disk full), so that long work ends there; none where the reader has gone.
 void print_text(std::string_view text);
