@@ -105,12 +105,6 @@ Json samples_of(const fs::path& run, std::vector<std::string>& notices) {
   return samples;
 }
 
-std::string quoted(const std::string& word) {
-  std::string whole = "'";
-  for (const char c : word) whole += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return whole + "'";
-}
-
 /// What to type to make the run again: the preset it came from, if there is one, what was changed, and the names of its
 /// texts, without the folders they lie in.
 std::string command_of(const Config& config) {
@@ -126,10 +120,11 @@ std::string command_of(const Config& config) {
       if (section == "data" && option == "text") continue;
       const std::string assignment =
           section + "." + option + "=" + (value.is_string() ? value.get<std::string>() : value.dump());
-      command += " --set " + quoted(assignment);
+      command += " --set " + shell_quoted(assignment);
     }
   }
-  for (const std::string& text : config.data.text) command += " --text " + quoted(fs::path(text).filename().string());
+  for (const std::string& text : config.data.text)
+    command += " --text " + shell_quoted(fs::path(text).filename().string());
   return command;
 }
 
