@@ -214,7 +214,7 @@ Corpus in_vocabulary(const Corpus& corpus, const Vocabulary& vocabulary, Unknown
   std::vector<std::int64_t> ids;  // ours by theirs
   for (const char32_t character : characters) ids.push_back(vocabulary.id_of(character));
   const std::int64_t replacement = policy == UnknownPolicy::replace ? vocabulary.replacement() : -1;
-  const int width = vocabulary.size() <= 1 << 8 ? 1 : vocabulary.size() <= 1 << 16 ? 2 : 4;
+  const int width = narrowest_width(vocabulary.size());
   const auto bytes = std::make_shared<std::vector<std::byte>>();
   UnknownCharacters unknown;
   const TokenView all = corpus.all();

@@ -11,10 +11,6 @@ namespace {
 
 constexpr std::size_t run_ids = std::size_t{1} << 16;
 
-int narrowest_width(std::int64_t symbols) {
-  return symbols <= 1 << 8 ? 1 : symbols <= 1 << 16 ? 2 : 4;
-}
-
 /// Those that have an id before anything is read.
 std::vector<char32_t> known_symbols(Units units, const std::optional<Vocabulary>& given) {
   if (units == Units::characters) return given ? given->code_points() : std::vector<char32_t>();
@@ -32,6 +28,10 @@ void with_id_type(int width, Function&& function) {
 }
 
 }  // namespace
+
+int narrowest_width(std::int64_t symbols) {
+  return symbols <= 1 << 8 ? 1 : symbols <= 1 << 16 ? 2 : 4;
+}
 
 Encoder::Encoder(const DataConfig& data, const std::optional<Vocabulary>& vocabulary, std::uint64_t bytes)
     : units_(vocabulary ? vocabulary->units() : data.units),

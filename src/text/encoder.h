@@ -18,6 +18,9 @@
 
 namespace chargpt {
 
+/// Bytes of one id in a vocabulary of so many symbols: 1, 2 or 4.
+int narrowest_width(std::int64_t symbols);
+
 struct EncodedText {
   Vocabulary vocabulary;
   std::shared_ptr<const std::vector<std::byte>> bytes;  ///< the ids, in the narrowest width that holds the vocabulary
