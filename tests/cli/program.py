@@ -88,9 +88,14 @@ class ProgramTest(unittest.TestCase):
 
     def lines_at(self, columns, *arguments):
         """What a command that succeeds prints on a terminal of that width."""
+        return self.on_a_terminal(*arguments, columns=columns, stderr=subprocess.DEVNULL).replace("\r\n", "\n").splitlines()
+
+    def on_a_terminal(self, *arguments, columns=0, environment=None, stderr=None):
+        """What a command that succeeds writes where stdout is a terminal, and stderr too unless it goes elsewhere."""
         ours, theirs = pty.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-        process = subprocess.Popen([PROGRAM, *map(str, arguments)], cwd=self.folder, stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.DEVNULL)
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24 if columns else 0, columns, 0, 0))
+        process = subprocess.Popen([PROGRAM, *map(str, arguments)], cwd=self.folder, env=environment, stdin=subprocess.DEVNULL, stdout=theirs,
+                                   stderr=theirs if stderr is None else stderr)
         os.close(theirs)
         shown = b""
         try:
@@ -100,7 +105,7 @@ class ProgramTest(unittest.TestCase):
             pass
         os.close(ours)
         self.assertEqual(process.wait(timeout=60), 0, shown)
-        return shown.decode().replace("\r\n", "\n").splitlines()
+        return shown.decode()
 
     def succeed(self, *arguments, **keywords):
         outcome = self.run_program(*arguments, **keywords)

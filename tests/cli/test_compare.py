@@ -1,16 +1,10 @@
 """compare: the grid of --vary, runs that were trained before, the ladder, and how each is printed."""
 
-import fcntl
 import json
-import os
-import pty
 import re
-import struct
-import subprocess
-import termios
 import unittest
 
-from program import PROGRAM, QUICK, SAMPLE_TEXT, ProgramTest
+from program import QUICK, SAMPLE_TEXT, ProgramTest
 
 TINY = [*QUICK, "--n_embd", "8", "--max_iters", "12", "--quiet"]
 
@@ -19,24 +13,8 @@ class CompareTest(ProgramTest):
     def compare(self, *arguments):
         return self.succeed("compare", *arguments, *TINY, "--json").json
 
-    def on_a_terminal(self, *arguments, columns=80):
-        """What a terminal of so many columns gets on stdout."""
-        ours, theirs = pty.openpty()
-        self.addCleanup(os.close, ours)
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-        with subprocess.Popen([PROGRAM, *arguments], cwd=self.folder, stdout=theirs, stderr=subprocess.PIPE) as process:
-            os.close(theirs)
-            text = b""
-            while True:
-                try:
-                    part = os.read(ours, 4096)
-                except OSError:  # the other end is closed
-                    break
-                if not part:
-                    break
-                text += part
-            self.assertEqual(process.wait(), 0, process.stderr.read())
-        return text.decode().replace("\r\n", "\n")
+    def in_80_columns(self, *arguments):
+        return "\n".join(self.lines_at(80, *arguments))
 
 
 class VaryTest(CompareTest):
@@ -123,7 +101,7 @@ class RunsTest(CompareTest):
         self.assertIn("a1 and c differ in their text (data.text", self.fail_with(2, "compare", "a1", "c"))
 
     def test_a_terminal_of_80_columns_and_a_page(self):
-        table = self.on_a_terminal("compare", "a1", "b1")
+        table = self.in_80_columns("compare", "a1", "b1")
         self.assertLessEqual(max(map(len, table.splitlines())), 80)
         for word in ("rank", "config", "loss", "above best", "params", "seconds"):
             self.assertIn(word, table.splitlines()[0])
@@ -168,7 +146,7 @@ class FormsTest(CompareTest):
             first = next(row for row in rows if row["kind"] == "eval" and row["val_loss"] <= 4)
             self.assertEqual(seed["target"], {"step": first["step"], "seconds": first["seconds"]})
         self.assertEqual([seed["target"] for seed in report["results"][1]["seeds"]], [None, None])
-        lines = self.on_a_terminal(*command).splitlines()
+        lines = self.in_80_columns(*command).splitlines()
         self.assertRegex(lines[-2], r"^ladder/bigram learning_rate=1e-1 +2 of 2 +[12]0 +[0-9.]+$")
         self.assertRegex(lines[-1], r"^ladder/bigram learning_rate=1e-5 +0 of 2$")
 
@@ -187,7 +165,7 @@ class LadderTest(CompareTest):
             if row["step"]:
                 self.assertAlmostEqual(row["step"]["difference"], loss[row["config"]] - loss[row["step"]["below"]], places=6)
         self.assertEqual(report["ladder"]["rungs"][2]["step"]["below"], "ladder/bigram")
-        table = self.on_a_terminal(*command)
+        table = self.in_80_columns(*command)
         self.assertLessEqual(max(map(len, table.splitlines())), 80)
         self.assertEqual(len(table.splitlines()), 12)
         self.assertIn("average (leaks)", table)

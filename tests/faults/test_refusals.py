@@ -5,7 +5,6 @@ import errno
 import json
 import math
 import os
-import pty
 import resource
 import shutil
 import struct
@@ -314,34 +313,21 @@ class MemoryTest(FaultTest):
 class TerminalTest(FaultTest):
     ESCAPES = "\x1b]0;owned\x07\x1b[31m"
 
-    def on_a_terminal(self, *arguments):
-        """What the program prints where stdout and stderr are a terminal."""
-        ours, theirs = pty.openpty()
-        process = subprocess.Popen([PROGRAM, *map(str, arguments)], cwd=self.folder, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs,
-                                   env={**os.environ, "NO_COLOR": "1"})
-        os.close(theirs)
-        shown = b""
-        try:
-            while piece := os.read(ours, 4096):
-                shown += piece
-        except OSError:  # the other end is closed
-            pass
-        os.close(ours)
-        self.assertEqual(process.wait(timeout=60), 0, shown)
-        return shown.decode()
+    def without_colour(self, *arguments):
+        return self.on_a_terminal(*arguments, environment={**os.environ, "NO_COLOR": "1"})
 
     def test_a_sample_moves_no_cursor_but_reaches_a_pipe_as_it_is(self):
         self.text.write_text(self.ESCAPES * 200)
         self.whole_run("run", 2)
-        self.assertNotIn("\x1b", self.on_a_terminal("sample", "run", "--prompt", self.ESCAPES, "--tokens", "50", "--quiet"))
-        self.assertIn("\\x1b]0;owned\\x07", self.on_a_terminal("sample", "run", "--prompt", self.ESCAPES, "--tokens", "5", "--quiet"))
+        self.assertNotIn("\x1b", self.without_colour("sample", "run", "--prompt", self.ESCAPES, "--tokens", "50", "--quiet"))
+        self.assertIn("\\x1b]0;owned\\x07", self.without_colour("sample", "run", "--prompt", self.ESCAPES, "--tokens", "5", "--quiet"))
         self.assertTrue(self.succeed("sample", "run", "--prompt", self.ESCAPES, "--tokens", "5").out.startswith(self.ESCAPES))
 
     def test_json_on_a_terminal_is_the_same_document_without_what_it_obeys(self):
         controls = "\x7f\x9b2J\u202e"
         self.text.write_text(controls * 200)
         self.whole_run("run", 2)
-        shown = self.on_a_terminal("sample", "run", "--prompt", controls, "--tokens", "5", "--quiet", "--json")
+        shown = self.without_colour("sample", "run", "--prompt", controls, "--tokens", "5", "--quiet", "--json")
         for control in controls.replace("2J", ""):
             self.assertNotIn(control, shown)
         piped = self.succeed("sample", "run", "--prompt", controls, "--tokens", "5", "--json").out
@@ -351,7 +337,7 @@ class TerminalTest(FaultTest):
     def test_names_of_runs_and_configs_move_no_cursor(self):
         run = self.whole_run("run", 2)
         shutil.copytree(run, self.folder / "runs" / ("r" + self.ESCAPES))
-        shown = self.on_a_terminal("runs")
+        shown = self.without_colour("runs")
         self.assertNotIn("\x1b", shown)
         self.assertIn("r\\x1B]0;owned\\x07", shown)
         config = json.loads((run / "checkpoints/step-00000002/config.json").read_text())
@@ -371,7 +357,7 @@ class TerminalTest(FaultTest):
     def test_names_in_a_foreign_checkpoint_move_no_cursor(self):
         run = self.whole_run("run", 2)
         rewrite(run / "checkpoints/step-00000002", "model.safetensors", safetensors({"w" + self.ESCAPES: [1.0, 2.0]}))
-        shown = self.on_a_terminal("inspect", "run")
+        shown = self.without_colour("inspect", "run")
         self.assertNotIn("\x1b", shown)
         self.assertIn("w\\x1B]0;owned\\x07", shown)
         error = self.fail_with(65, "sample", "run")

@@ -4,7 +4,6 @@ working folder that is gone. Each ends in the exit code of the contract and one 
 import fcntl
 import json
 import os
-import pty
 import resource
 import shutil
 import signal
@@ -222,26 +221,15 @@ class SurroundingsTest(FaultTest):
                          (74, "the path of the working folder cannot be told: File name too long; change to another one (cd)"))
         subprocess.run(["rm", "-rf", "d" * 200], cwd=self.folder, check=True)
 
-    def on_a_terminal(self, *arguments, term):
-        ours, theirs = pty.openpty()
-        process = subprocess.Popen([PROGRAM, *map(str, arguments)], cwd=self.folder, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs,
-                                   env={**{key: value for key, value in os.environ.items() if key != "NO_COLOR"}, "TERM": term})
-        os.close(theirs)
-        shown = b""
-        try:
-            while piece := os.read(ours, 65536):
-                shown += piece
-        except OSError:  # the other end is closed
-            pass
-        os.close(ours)
-        self.assertEqual(process.wait(timeout=60), 0, shown)
-        return shown.decode().replace("\r\n", "\n")
+    def on_a_terminal_called(self, term, *arguments):
+        environment = {key: value for key, value in os.environ.items() if key != "NO_COLOR"}
+        return self.on_a_terminal(*arguments, environment={**environment, "TERM": term}).replace("\r\n", "\n")
 
     def test_a_dumb_terminal_gets_neither_colours_nor_a_repainted_line(self):
         for words in (["watch", "run"], self.training("other", 50)):
             with self.subTest(words=words):
-                self.assertRegex(self.on_a_terminal(*words, "--overwrite" if words[0] == "train" else "--once", term="xterm"), "\x1b")
-                self.assertNotRegex(self.on_a_terminal(*words, "--overwrite" if words[0] == "train" else "--once", term="dumb"), "[\x1b\r]")
+                self.assertRegex(self.on_a_terminal_called("xterm", *words, "--overwrite" if words[0] == "train" else "--once"), "\x1b")
+                self.assertNotRegex(self.on_a_terminal_called("dumb", *words, "--overwrite" if words[0] == "train" else "--once"), "[\x1b\r]")
 
     def test_names_that_are_not_utf8_are_told_and_nothing_is_lost(self):
         name = os.fsdecode(b"\xff")
