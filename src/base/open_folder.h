@@ -17,7 +17,7 @@ namespace chargpt {
 /// Names are of entries of the folder itself: one with a slash, "." or ".." is Error data.
 class OpenFolder {
  public:
-  /// Through links, as whoever names a folder means it; implicit, so that what takes a folder takes its path. Error io
+  /// Follows links. Implicit: functions that take an OpenFolder also take its path. Error io
   /// where there is no such folder, or it cannot be opened.
   OpenFolder(std::filesystem::path path);  // NOLINT(google-explicit-constructor)
 
