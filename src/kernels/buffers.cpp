@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -35,7 +36,7 @@ std::int64_t AlignedFloats::bytes_of(std::int64_t count) {
   return rounded_up(count, unit_of(count)) * static_cast<std::int64_t>(sizeof(float));
 }
 
-AlignedFloats::AlignedFloats(std::int64_t count) {
+AlignedFloats::AlignedFloats(std::int64_t count) : size_(count) {
   if (count == 0) return;
   const auto bytes = static_cast<std::size_t>(bytes_of(count));
   data_.reset(static_cast<float*>(std::aligned_alloc(static_cast<std::size_t>(unit_of(count)) * sizeof(float), bytes)));
@@ -45,6 +46,12 @@ AlignedFloats::AlignedFloats(std::int64_t count) {
     madvise(data_.get(), bytes, MADV_HUGEPAGE);  // a wish: without it only the translation of addresses is slower
 #endif
   std::memset(data_.get(), 0, bytes);
+}
+
+AlignedFloats AlignedFloats::copy() const {
+  AlignedFloats other(size_);
+  std::ranges::copy(all(), other.data());
+  return other;
 }
 
 void AlignedFloats::Free::operator()(float* data) const {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "kernels/bf16.h"
 
@@ -28,12 +29,17 @@ class AlignedFloats {
   /// What `count` floats take: large ones whole huge pages.
   static std::int64_t bytes_of(std::int64_t count);
   float* data() const { return data_.get(); }
+  std::int64_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  std::span<float> all() const { return {data(), static_cast<std::size_t>(size_)}; }
+  AlignedFloats copy() const;
 
  private:
   struct Free {
     void operator()(float* data) const;
   };
   std::unique_ptr<float, Free> data_;
+  std::int64_t size_ = 0;
 };
 
 /// Hands out pieces of one allocation, `slack` floats behind each; without one, only counts.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/activation.h"
+#include "kernels/adamw.h"
 #include "kernels/attention.h"
 #include "kernels/convolution.h"
 #include "kernels/cross_entropy.h"
@@ -48,6 +49,8 @@ constexpr Kernels compiled_kernels(const char* name) {
           .attention_cached = attention_cached,
           .transpose = transpose,
           .cross_entropy = cross_entropy,
+          .adamw = adamw,
+          .lerp = lerp,
           .fma_loop = fma_loop};
 }
 

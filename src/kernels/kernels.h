@@ -40,8 +40,18 @@ struct CachedHeadShape {
 enum class NormKind { layernorm, rmsnorm };
 enum class ActivationKind { gelu, gelu_tanh, relu, relu2, silu };
 
+/// Of an update by AdamW; see adamw.h.
+struct AdamwFactors {
+  float scale;           ///< of the gradients: clipping
+  float fresh1, fresh2;  ///< 1 - beta1, 1 - beta2
+  float beta2, eps;
+  float kept;          ///< 1 - rate * weight decay
+  float step;          ///< rate / (1 - beta1^t)
+  float inverse_root;  ///< 1 / sqrt(1 - beta2^t)
+};
+
 /// The formulas are in the header of each: matmul.h, norm.h, activation.h, elementwise.h, convolution.h, dropout.h,
-/// qk_norm_rope.h, attention.h, cross_entropy.h.
+/// qk_norm_rope.h, attention.h, cross_entropy.h, adamw.h.
 struct Kernels {
   const char* name;                            ///< x86-64-v4, x86-64-v3, portable; neon on aarch64
   long panel_width;                            ///< columns of a packed panel
@@ -129,6 +139,11 @@ struct Kernels {
   /// losses (rows): nats. `scale` not 0: logits become scale (softmax - one-hot of the target).
   void (*cross_entropy)(long rows, long V, float* logits, long ld, const std::int64_t* targets, float scale,
                         float* losses);
+
+  /// An update of `n` weights; the moments follow.
+  void (*adamw)(const AdamwFactors& by, long n, const float* gradients, float* values, float* moment1, float* moment2);
+  /// y (n) += weight (x - y).
+  void (*lerp)(float weight, long n, const float* x, float* y);
 
   /// Fused multiply-adds in registers alone; returns how many floating-point operations it did.
   double (*fma_loop)(long rounds);

@@ -64,6 +64,19 @@ void check_threads(int threads) {
   const ThreadTeam all(threads);
 }
 
+namespace {
+std::atomic<int> in_force{1};
+}
+
+void set_threads_in_force(int threads) {
+  check_threads(threads);
+  in_force = threads;
+}
+
+int threads_in_force() {
+  return in_force;
+}
+
 void on_threads(int threads, const std::function<void(int)>& body) {
   if (threads == 1) return body(0);
   thread_local std::optional<ThreadTeam> team;

@@ -57,6 +57,10 @@ void on_threads(int threads, const std::function<void(int)>& body);
 /// instead (libgomp) is to start them.
 void check_threads(int threads);
 
+/// How many threads this process computes with: 1 until it is set. Error memory as check_threads.
+void set_threads_in_force(int threads);
+int threads_in_force();
+
 /// How long a thread spins for what it waits for before it sleeps: about as long as waking it takes.
 constexpr std::chrono::microseconds spin_time{50};
 

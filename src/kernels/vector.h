@@ -71,6 +71,13 @@ inline Vector min(Vector a, Vector b) {
   return a < b ? a : b;
 }
 
+/// Of each element, correctly rounded; one instruction where errno need not be set.
+inline Vector sqrt(Vector v) {
+  Vector roots;
+  for (int i = 0; i < lanes; ++i) roots[i] = __builtin_sqrtf(v[i]);
+  return roots;
+}
+
 inline Vector as_floats(IntVector v) {
   Vector result;
   __builtin_memcpy(&result, &v, sizeof v);

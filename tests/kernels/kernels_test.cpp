@@ -405,3 +405,48 @@ TEST_CASE("buffers are summed in order, with their squares") {
     CHECK(to == Floats{11, 22, 33});
   });
 }
+
+TEST_CASE("an update by AdamW is the formula's, and an element's bits do not depend on its place") {
+  const long n = 1000;
+  const double scale = 0.5, beta1 = 0.9, beta2 = 0.99, rate = 0.01, decay = 0.1, eps = 1e-8;
+  const double correction1 = 1 - std::pow(beta1, 3), correction2 = 1 - std::pow(beta2, 3);
+  const AdamwFactors by{.scale = static_cast<float>(scale),
+                        .fresh1 = static_cast<float>(1 - beta1),
+                        .fresh2 = static_cast<float>(1 - beta2),
+                        .beta2 = static_cast<float>(beta2),
+                        .eps = static_cast<float>(eps),
+                        .kept = static_cast<float>(1 - rate * decay),
+                        .step = static_cast<float>(rate / correction1),
+                        .inverse_root = static_cast<float>(1 / std::sqrt(correction2))};
+  const Floats g = numbers(1, n), w = numbers(1, n, 1), m = numbers(1, n, 2);
+  Floats v = numbers(1, n, 3);
+  for (float& value : v) value *= value;
+  for_all_kernels([&](const Kernels& k) {
+    Floats values = w, moment1 = m, moment2 = v;
+    k.adamw(by, n, g.data(), values.data(), moment1.data(), moment2.data());
+    const auto first = [&](long i) { return beta1 * entry(m, i) + (1 - beta1) * scale * entry(g, i); };
+    const auto second = [&](long i) { return beta2 * entry(v, i) + (1 - beta2) * std::pow(scale * entry(g, i), 2); };
+    CHECK(error_of(moment1, 1, n, n, [&](long, long i) { return first(i); }) < 2e-7);
+    CHECK(error_of(moment2, 1, n, n, [&](long, long i) { return second(i); }) < 2e-7);
+    CHECK(error_of(values, 1, n, n, [&](long, long i) {
+            return entry(w, i) * (1 - rate * decay) -
+                   rate / correction1 * first(i) / (std::sqrt(second(i) / correction2) + eps);
+          }) < 1e-6);
+    for (const long cut : {1L, 7L, 500L, 993L}) {
+      Floats parts = w, parts1 = m, parts2 = v;
+      k.adamw(by, cut, g.data(), parts.data(), parts1.data(), parts2.data());
+      k.adamw(by, n - cut, g.data() + cut, parts.data() + cut, parts1.data() + cut, parts2.data() + cut);
+      CHECK(parts == values);
+      CHECK(parts1 == moment1);
+      CHECK(parts2 == moment2);
+    }
+  });
+}
+
+TEST_CASE("lerp moves towards the other by a part of the way") {
+  for_all_kernels([](const Kernels& k) {
+    Floats y{1, 2, 3, 4, 5};
+    k.lerp(0.25F, 3, Floats{5, 2, -1}.data(), y.data());
+    CHECK(y == Floats{2, 2, 2, 4, 5});
+  });
+}
