@@ -49,7 +49,7 @@ text=data/tinyshakespeare.txt
 if [ "$device" = cpu ]; then
   rehearsal=yes
   shape=(--n_layer 1 --n_head 2 --n_embd 16 --block_size 16 --batch_size 4)
-  engine=(--engine autograd)  # the one that a GPU has
+  engine=(--engine libtorch)  # the one that a GPU has
   text=data/sample.txt
   max_iters=${max_iters:-6}
 elif ! compgen -G '/dev/nvidia[0-9]*' >/dev/null && ! [ -e /dev/dxg ]; then
@@ -176,7 +176,7 @@ part_speed() {
 part_refused() {
   choose_build refused || return 0
   [ -n "$rehearsal" ] || check "no such gpu" python3 scripts/check/gpu.py refused "$chargpt" "$logs/refused" 69 --device cuda:99 --text "$text" || true
-  check "memory too small" python3 scripts/check/gpu.py refused "$chargpt" "$logs/refused" 81 --device "$device" --text "$text" --engine autograd \
+  check "memory too small" python3 scripts/check/gpu.py refused "$chargpt" "$logs/refused" 81 --device "$device" --text "$text" --engine libtorch \
     --n_layer 48 --n_head 32 --n_embd 4096 --batch_size 4096 || true
 }
 

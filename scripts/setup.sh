@@ -112,13 +112,15 @@ install_wheel() {
   "${pip[@]}" "torch==$torch_version" >&2
 }
 
-# configure FOLDER LIBTORCH: makes build files in FOLDER, again only where the LibTorch is another one or the checkout was moved.
+# configure FOLDER LIBTORCH: makes build files in FOLDER, again only where the LibTorch is another one or the checkout was moved. An empty
+# LIBTORCH: without.
 configure() {
   if [ -e "$1/CMakeCache.txt" ] && ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$(pwd -P)" "$1/CMakeCache.txt"; then
     rm -rf "$1/CMakeCache.txt" "$1/CMakeFiles" "$1/build.ninja"
   fi
   [ -e "$1/build.ninja" ] && grep -qxF "LibTorch_ROOT:PATH=$2" "$1/CMakeCache.txt" && return
-  cmake -S "$(pwd -P)" -B "$1" -G Ninja -DLibTorch_ROOT:PATH="$2" >&2 || fail "CMake stopped (above)"
+  cmake -S "$(pwd -P)" -B "$1" -G Ninja -DLibTorch_ROOT:PATH="$2" -DCHARGPT_TORCH="$([ -n "$2" ] && echo ON || echo OFF)" >&2 ||
+    fail "CMake stopped (above)"
 }
 
 # build [TARGET…]: all of the above where it is needed, then the targets of build/ (default: all, the test programs too).
@@ -127,14 +129,16 @@ build() {
   mkdir -p build
   exec 9>build/.lock  # two of these scripts at once: the second waits here, then finds the work done
   flock 9
-  local libtorch
-  libtorch=$(find_libtorch 2>build/.libtorch_search)
-  if [ -z "$libtorch" ]; then
-    cat build/.libtorch_search >&2
-    fetch_libtorch
+  local libtorch=
+  if [ -z "${without_libtorch:-}" ]; then
     libtorch=$(find_libtorch 2>build/.libtorch_search)
+    if [ -z "$libtorch" ]; then
+      cat build/.libtorch_search >&2
+      fetch_libtorch
+      libtorch=$(find_libtorch 2>build/.libtorch_search)
+    fi
+    say "$(tail -n 1 build/.libtorch_search)"
   fi
-  say "$(tail -n 1 build/.libtorch_search)"
   configure build "$libtorch"
   ninja -C build -j "$(build_jobs)" "$@" >&2 || fail "the build stopped (above); if the compiler was killed, memory ran out: CMAKE_BUILD_PARALLEL_LEVEL=1"
   exec 9>&-

@@ -1,31 +1,89 @@
-// A model with its arena and an engine, and batches for it: what tests of engines on any device begin with.
+// A module with an arena of its parameters and an engine, and batches for it: what tests of engines on any device begin
+// with.
 #pragma once
 
 #include <torch/types.h>
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "engine/cpu_engine.h"
 #include "engine/engine.h"
 #include "learner/step.h"
+#include "libtorch/engine.h"
 #include "model/variants.h"
 #include "windows_of.h"
 
 namespace chargpt {
 
+/// The module's distinct parameters, as an arena wants them.
+inline std::vector<ParameterInfo> parameters_of(const LanguageModel& model) {
+  std::vector<ParameterInfo> parameters;
+  for (const auto& item : model.named_parameters())
+    parameters.push_back({.name = item.key(),
+                          .shape = item.value().sizes().vec(),
+                          .stacked = item.key().ends_with("attn.c_attn.weight") ? 3 : 1});
+  return parameters;
+}
+
+/// (size): a view.
+inline torch::Tensor tensor_of(const cpu::AlignedFloats& buffer) {
+  return torch::from_blob(buffer.data(), {buffer.size()}, torch::kFloat32);
+}
+
+/// The slot's part of one of its group's buffers, in its own shape: a view.
+inline torch::Tensor slot_of(const cpu::AlignedFloats& buffer, const ParameterSlot& slot) {
+  return tensor_of(buffer).narrow(0, slot.offset, slot.numel).view(slot.shape);
+}
+
+/// The values of the named parameter: a view.
+inline torch::Tensor parameter_of(const ParameterArena& arena, const std::string& name) {
+  for (const ParameterGroup& group : arena.groups())
+    for (const ParameterSlot& slot : group.slots)
+      if (slot.name == name) return slot_of(group.values, slot);
+  return {};
+}
+
+/// An arena with the module's weights.
+struct ArenaOfModel : ParameterArena {
+  ArenaOfModel(const LanguageModel& model, const TrainConfig& train)
+      : ParameterArena(parameters_of(model), model.config().decay, train) {
+    const torch::NoGradGuard no_grad;
+    for (const auto& item : model.named_parameters()) parameter_of(*this, item.key()).copy_(item.value());
+  }
+};
+
 struct ModelInTraining {
-  ModelInTraining(std::shared_ptr<LanguageModel> model_in, const std::string& engine_name, const TrainConfig& train_in)
-      : train(train_in),
-        model(std::move(model_in)),
-        arena(*model, train),
-        engine(make_engine(engine_name, *model, arena, train)) {}
+  /// `engine_name`: "libtorch" or "cpu".
+  ModelInTraining(std::shared_ptr<LanguageModel> model_in, const std::string& engine_name, const TrainConfig& train_in,
+                  const std::string& device = "cpu")
+      : train(train_in), model(std::move(model_in)), arena(*model, train) {
+    const EngineRequest request{
+        .model = model->config(), .vocab_size = model->vocab_size(), .train = train, .arena = arena, .device = device};
+    engine = engine_name == "cpu" ? make_cpu_engine(request) : make_libtorch_engine(model, request);
+  }
+  /// A module outlives the arena that its parameters were views of.
+  ModelInTraining(LanguageModel& model_in, const std::string& engine_name, const TrainConfig& train_in)
+      : ModelInTraining(std::shared_ptr<LanguageModel>(std::shared_ptr<void>(), &model_in), engine_name, train_in) {}
+  ~ModelInTraining() {
+    const torch::NoGradGuard no_grad;
+    for (const auto& item : model->named_parameters()) {
+      torch::Tensor parameter = item.value();
+      parameter.set_data(parameter_of(arena, item.key()).clone());
+      parameter.mutable_grad() = torch::Tensor();
+    }
+  }
+  ModelInTraining(const ModelInTraining&) = delete;
+  ModelInTraining& operator=(const ModelInTraining&) = delete;
+
   StepResult step(std::int64_t number, const std::vector<WindowBatch>& batches) {
     return make_step(*engine, arena, train, 1, {.step = number, .seed = 5, .micro_batches = batches});
   }
   TrainConfig train;
   std::shared_ptr<LanguageModel> model;
-  ParameterArena arena;
+  ArenaOfModel arena;
   std::unique_ptr<Engine> engine;
 };
 

@@ -7,8 +7,8 @@
 #include <torch/nn/modules/normalization.h>
 #include <torch/types.h>
 
-#include "engine/engine.h"
 #include "model/language_model.h"
+#include "model_in_training.h"
 #include "windows_of.h"
 
 namespace chargpt {

@@ -3,24 +3,15 @@
 
 #include <torch/types.h>
 
-#include <cstdint>
-#include <deque>
-#include <vector>
-
-#include "inference/window_scorer.h"
+#include "kept_windows.h"
 
 namespace chargpt {
 
 /// A window of T for each row of `ids` (B, T + 1) int64. What it views is kept until the program ends.
 inline WindowBatch windows_of(const torch::Tensor& ids) {
-  static std::deque<std::vector<std::uint32_t>> texts;
-  static std::deque<std::vector<std::int64_t>> all_starts;
   const torch::Tensor flat = ids.contiguous().view(-1);
   const auto* const first = flat.const_data_ptr<std::int64_t>();
-  const std::vector<std::uint32_t>& text = texts.emplace_back(first, first + flat.numel());
-  std::vector<std::int64_t>& starts = all_starts.emplace_back();
-  for (std::int64_t row = 0; row < ids.size(0); ++row) starts.push_back(row * ids.size(1));
-  return {.tokens = TokenView(text.data(), 4, std::ssize(text)), .starts = starts, .T = ids.size(1) - 1};
+  return kept_windows({first, first + flat.numel()}, ids.size(0));
 }
 
 /// (B, T) int64

@@ -145,7 +145,7 @@ def losses(chargpt, config, folder, device, *options):
     curves = []
     for where in (device, "cpu"):
         name = f"{folder}-losses-{where.replace(':', '')}{len(curves)}"
-        engine = ["--engine", "autograd"] if where == "cpu" else []
+        engine = ["--engine", "libtorch"] if where == "cpu" else []
         run(chargpt, "train", config, "--run", name, *single(options), *short, "--device", where, *engine, "--quiet")
         curves.append([row["loss"] for row in rows(name, "train")])
     differences = [abs(a - b) for a, b in zip(*curves)]

@@ -3,7 +3,7 @@
 room first; those must be the ones whose headers it includes, no more and no fewer, and the drawing in src/README.md must show them.
 
 Refused besides: LibTorch in a room outside CMake's if(CHARGPT_TORCH), spdlog outside report/*.cpp, CLI11 outside cli/options.cpp, cli/ outside
-cli/, training/ and the programs, a command that includes another, printing or exiting outside cli/, training/ and the programs, random numbers
+cli/ and the programs, a command that includes another, printing or exiting outside cli/ and the programs, random numbers
 that are not passed in, a header that does not open with what it is for and a room that src/README.md does not list.
 One line per offence, with what to write where something is missing; exit status 1 if any.
 
@@ -83,7 +83,7 @@ def offences(path, name, rooms):
         return
     order = list(rooms)
     below = order[:order.index(room_of(name))]
-    is_command_line = room.kind in ("program", "module") or room.name in ("cli", "training")
+    is_command_line = room.kind in ("program", "module") or room.name == "cli"
 
     def at(position):
         return f"src/{name}:{text.count(chr(10), 0, position) + 1}"
@@ -139,9 +139,9 @@ def drawing(rooms):
         direct = [link for link in room.links if link in reach]
         reach[name] = set(direct).union(*(reach[link] for link in direct))
     lines = ["```mermaid", "graph TD"]
-    for title, light in (("training half, with LibTorch", False), ("light half", True)):
+    for title, light in (("loaded where it is asked for, with LibTorch", False), ("the program", True)):
         members = [name for name, room in reversed(rooms.items()) if room.light == light]
-        lines += [f'  subgraph {"light_half" if light else "training_half"}["{title}"]', *(f"    {node(name)}" for name in members), "  end"]
+        lines += [f'  subgraph {"program" if light else "libtorch_part"}["{title}"]', *(f"    {node(name)}" for name in members), "  end"]
     for name, room in reversed(rooms.items()):
         direct = [link for link in room.links if link in reach]
         shown = [link for link in direct if not any(link in reach[other] for other in direct)]

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the torch-free rooms with AddressSanitizer and UndefinedBehaviorSanitizer in build/sanitize, and runs their quick tests; those of
+# Builds all rooms but those of LibTorch with AddressSanitizer and UndefinedBehaviorSanitizer in build/sanitize, and runs their quick tests; those of
 # what works in a team of threads with ThreadSanitizer too, in build/sanitize_threads. By clang++ where it is there: a second compiler
 # that the sources must please.
 set -euo pipefail
@@ -30,4 +30,4 @@ check() {
 export ASAN_OPTIONS=strict_string_checks=1:detect_stack_use_after_return=1:check_initialization_order=1
 export UBSAN_OPTIONS=print_stacktrace=1
 check sanitize address,undefined .
-check sanitize_threads thread '^(kernels|inference|library)$' test_kernels test_inference test_library
+check sanitize_threads thread '^(kernels|inference|library|optimizer)$' test_kernels test_inference test_library test_optimizer

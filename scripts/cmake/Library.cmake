@@ -24,13 +24,14 @@ set_target_properties(libchargpt PROPERTIES EXPORT_NAME chargpt)
 set_target_properties(libchargpt_static PROPERTIES EXPORT_NAME static)
 
 install(TARGETS chargpt)
-if(TARGET chargpt-training)  # where chargpt looks for it, and where it was built it finds LibTorch
-  set_target_properties(chargpt-training PROPERTIES INSTALL_RPATH "${LibTorch_LIBRARY_DIRS}")
-  install(TARGETS chargpt-training)
+if(TARGET chargpt-torch)  # it finds LibTorch where it was built with it
+  set_target_properties(chargpt-torch PROPERTIES INSTALL_RPATH "${LibTorch_LIBRARY_DIRS}")
 endif()
-if(TARGET chargpt-mpi)
-  install(TARGETS chargpt-mpi LIBRARY DESTINATION ${CMAKE_INSTALL_BINDIR})  # where chargpt-training looks for it
-endif()
+foreach(module chargpt-torch chargpt-mpi)
+  if(TARGET ${module})
+    install(TARGETS ${module} LIBRARY DESTINATION ${CMAKE_INSTALL_BINDIR})  # where chargpt looks for it
+  endif()
+endforeach()
 install(TARGETS libchargpt libchargpt_static EXPORT chargptTargets)
 install(FILES src/library/chargpt.h src/library/chargpt.hpp TYPE INCLUDE)
 set(cmake_folder ${CMAKE_INSTALL_LIBDIR}/cmake/chargpt)

@@ -39,11 +39,11 @@ class Bench:
 
     def row(self, pairs):
         steps = max(5, min(2000, round(1e3 * SECONDS / self.run("cpu", 5)["ms_per_step"]["median"])))
-        mine, reference = in_turns(pairs, lambda: self.run("cpu", steps), lambda: self.run("autograd", steps))
-        figures = {"cpu": mine, "autograd": reference}
+        mine, reference = in_turns(pairs, lambda: self.run("cpu", steps), lambda: self.run("libtorch", steps))
+        figures = {"cpu": mine, "libtorch": reference}
         times = {engine: [figure["ms_per_step"]["median"] for figure in measured] for engine, measured in figures.items()}
         return {"ms": {engine: statistics.median(values) for engine, values in times.items()},
-                "ratio": statistics.median(a / c for a, c in zip(times["autograd"], times["cpu"])),
+                "ratio": statistics.median(a / c for a, c in zip(times["libtorch"], times["cpu"])),
                 "tokens_per_second": statistics.median(figure["tokens_per_second"] for figure in figures["cpu"]),
                 "share": statistics.median(figure["fraction_of_peak"] for figure in figures["cpu"])}  # fmt: skip
 
@@ -53,11 +53,11 @@ def milliseconds(value):
 
 
 def table(rows):
-    lines = ["| layers | width | window | windows | threads | autograd, ms | cpu, ms | ratio | tokens/s | share of the peak |",
+    lines = ["| layers | width | window | windows | threads | libtorch, ms | cpu, ms | ratio | tokens/s | share of the peak |",
              "|---|---|---|---|---|---|---|---|---|---|"]  # fmt: skip
     for size, threads, row in rows:
         ms = row["ms"]
-        lines.append(f"| {' | '.join(map(str, size))} | {threads} | {milliseconds(ms['autograd'])} | {milliseconds(ms['cpu'])} | {row['ratio']:.2f} | "
+        lines.append(f"| {' | '.join(map(str, size))} | {threads} | {milliseconds(ms['libtorch'])} | {milliseconds(ms['cpu'])} | {row['ratio']:.2f} | "
                      f"{round(row['tokens_per_second'], -2):,.0f} | {100 * row['share']:.0f} % |")
     return "\n".join(lines)
 

@@ -28,9 +28,17 @@ MUON = {
         {"lr_factor": 2.0, "gradient_scale": 1.0}],
 }  # fmt: skip
 
+ADAMW = {
+    "learning_rate": 0.01, "weight_decay": 0.2, "beta1": 0.9, "beta2": 0.99, "eps": 1e-8, "size": 37,
+    "updates": [
+        {"lr_factor": 1.0, "gradient_scale": 1.0}, {"lr_factor": 0.5, "gradient_scale": 0.25},
+        {"lr_factor": 2.0, "gradient_scale": 1.0}],
+}  # fmt: skip
+
 UPDATE_FORMULAS = FORMULAS | {
     "muon": "values: weights of parameter number k (from 0) with offset 0 and scale 0.5; gradient of update s (from 0): the same"
     " of number 100 * (s + 1) + k",
+    "adamw": "values: weights of number 0 with offset 0 and scale 0.5; gradient of update s: the same of number 100 * (s + 1)",
 }
 
 
@@ -63,9 +71,24 @@ def muon():
     return c | {"after": after}
 
 
+def adamw():
+    """PyTorch's own, which is given scaled gradients."""
+    c = ADAMW
+    values = torch.nn.Parameter(weights([c["size"]], 0, 0.0, 0.5))
+    optimizer = torch.optim.AdamW([values], betas=(c["beta1"], c["beta2"]), eps=c["eps"], weight_decay=c["weight_decay"])
+    after = []
+    for s, update in enumerate(c["updates"]):
+        optimizer.param_groups[0]["lr"] = c["learning_rate"] * update["lr_factor"]
+        values.grad = update["gradient_scale"] * weights([c["size"]], 100 * (s + 1), 0.0, 0.5)
+        optimizer.step()
+        state = optimizer.state[values]
+        after.append({"values": flat(values.detach()), "moment1": flat(state["exp_avg"]), "moment2": flat(state["exp_avg_sq"])})
+    return c | {"after": after}
+
+
 def document():
     return {"generator": "scripts/reference/updates.py", "torch": torch.__version__, "formulas": UPDATE_FORMULAS,
-            "muon": muon()}  # fmt: skip
+            "muon": muon(), "adamw": adamw()}  # fmt: skip
 
 
 def main():

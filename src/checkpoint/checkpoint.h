@@ -49,6 +49,8 @@ struct RunProgress {
   std::int64_t rollback_step = no_step;  ///< of the checkpoint that a rollback returns to; never pruned
   std::int64_t skips_in_a_row = 0;       ///< where train.on_nonfinite = skip. Absent from older checkpoints
   Ending ended = Ending::unknown;        ///< why there is no later step. Absent from older checkpoints
+  /// How the first weights were drawn, as parameters/initial_weights.h counts. Absent from older checkpoints: 1.
+  std::int64_t initial_weights = 1;
 };
 
 /// What a run is made of and runs on: each process finds it anew. Resuming compares it with the checkpoint's: another

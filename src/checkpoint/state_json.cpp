@@ -31,6 +31,7 @@ RunProgress progress_from_json(const StrictObject& object) {
   progress.evals_without_improvement = object.integer("evals_without_improvement", 0);
   read_rollbacks(object, progress);
   if (object.has("skips_in_a_row")) progress.skips_in_a_row = object.integer("skips_in_a_row", 0);
+  if (object.has("initial_weights")) progress.initial_weights = object.integer("initial_weights", 1);
   if (object.has("ended")) progress.ended = enum_value<Ending>(object.text("ended")).value_or(Ending::unknown);
   return progress;
 }
@@ -74,6 +75,7 @@ nlohmann::ordered_json to_json(const RunState& state) {
           {"rollback_step", state.rollback_step},
           {"skips_in_a_row", state.skips_in_a_row},
           {"ended", enum_name(state.ended)},
+          {"initial_weights", state.initial_weights},
           {"data", {{"tokens", state.data.tokens}, {"crc64", json_hex(state.data.crc64)}}},
           {"parameters", state.parameters},
           {"start_symbol", state.start_symbol},

@@ -17,7 +17,6 @@
 #include "cli/options.h"
 #include "cli/process.h"
 #include "cli/signals.h"
-#include "cli/training_half.h"
 #include "cli/version.h"
 #include "report/log.h"
 
@@ -59,7 +58,6 @@ void run(const std::vector<std::string>& given) {
   if (first == "--version" || first == "-V") return write_out(version_text());
   const Command& command = find_command(arguments[0]);
   const std::unique_ptr<Options> options = options_of(command);
-  if (!options) continue_in_training_half();
   if (options->parse({arguments.begin() + 1, arguments.end()})) return options->run();
   const bool in_short = std::ranges::count(arguments, "--help") == 0;
   const HelpText help{std::string(command.summary), std::string(command.example)};

@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "base/names.h"
 #include "cli/options.h"
-#include "cli/training_half.h"
 
 namespace chargpt {
 
@@ -13,12 +12,12 @@ namespace {
 
 constexpr Command table[] = {
     {"train", "Train", "train a model from a config or a preset",
-     "chargpt train ladder/bigram --text data/sample.txt --max_iters 200", nullptr},
-    {"resume", "Train", "go on exactly where a run stopped", "chargpt resume runs/default-1", nullptr},
+     "chargpt train ladder/bigram --text data/sample.txt --max_iters 200", add_train},
+    {"resume", "Train", "go on exactly where a run stopped", "chargpt resume runs/default-1", add_resume},
     {"compare", "Train", "train several configs with several seeds and rank them",
-     "chargpt compare ladder/bigram ladder/masked --seeds 2 --max-iters 300", nullptr},
+     "chargpt compare ladder/bigram ladder/masked --seeds 2 --max-iters 300", add_compare},
     {"tune", "Train", "search for a better config within a time and a memory cap", "chargpt tune default --minutes 10",
-     nullptr},
+     add_tune},
     {"sample", "Use", "write text with a trained model", "chargpt sample runs/default-1 --prompt 'ROMEO:' --tokens 300",
      add_sample},
     {"export", "Use", "write a trained model in another program's format",
@@ -30,7 +29,7 @@ constexpr Command table[] = {
     {"audit", "Measure", "tell whether a model writes or recites its training text", "chargpt audit runs/default-1",
      add_audit},
     {"bench", "Measure", "measure the speed of a training step or of sampling",
-     "chargpt bench train nanogpt-cpu, or chargpt bench sample runs/default-1", nullptr},
+     "chargpt bench train nanogpt-cpu, or chargpt bench sample runs/default-1", add_bench},
     {"score", "Look", "colour a text by how much each character surprises a model",
      "chargpt score runs/default-1 my.txt", add_score},
     {"explain", "Look", "walk one text through a model, operation by operation",
@@ -44,20 +43,13 @@ constexpr Command table[] = {
     {"inspect", "Look", "describe a run, a checkpoint, a config or a text, or in what two differ",
      "chargpt inspect nanogpt-cpu, or chargpt inspect runs/default-1 runs/default-2", add_inspect},
     {"configs", "Look", "list the presets, or print the schema of a config", "chargpt configs --schema", add_configs},
-    {"doctor", "Look", "report what was found on this machine, what is wrong, and the fix", "chargpt doctor", nullptr},
+    {"doctor", "Look", "report what was found on this machine, what is wrong, and the fix", "chargpt doctor",
+     add_doctor},
     {"completions", "Install", "print what bash, zsh or fish needs to complete commands and options",
      "chargpt completions bash > ~/.local/share/bash-completion/completions/chargpt", add_completions},
     {"manual", "Install", "print the manual page of a command, or of the program",
      "chargpt manual train > chargpt-train.1", add_manual},
 };
-
-void (*adder_of(const Command& command))(Options&) {
-  if (command.add != nullptr) return command.add;
-  if (const TrainingHalf* const half = training_half())
-    for (const TrainingHalf::CommandOptions& other : half->commands)
-      if (other.name == command.name) return other.add;
-  return nullptr;
-}
 
 }  // namespace
 
@@ -77,10 +69,8 @@ const Command& find_command(const std::string& name) {
 }
 
 std::unique_ptr<Options> options_of(const Command& command) {
-  const auto add = adder_of(command);
-  if (add == nullptr) return nullptr;
   auto options = std::make_unique<Options>(std::string(command.name));
-  add(*options);
+  command.add(*options);
   return options;
 }
 

@@ -1,5 +1,4 @@
-// The table of commands. A new command is one file in commands/, or in training/ if it needs LibTorch, and one row
-// in commands.cpp.
+// The table of commands. A new command is one file in commands/ and one row in commands.cpp.
 #pragma once
 
 #include <memory>
@@ -16,16 +15,22 @@ struct Command {
   std::string_view group;    ///< heading in `chargpt --help`
   std::string_view summary;  ///< one line
   std::string_view example;  ///< one command line that works
-  /// Declares the options and sets the callback that runs the command; null for a command of the training half.
+  /// Declares the options and sets the callback that runs the command.
   void (*add)(Options& options);
 };
 
 std::span<const Command> commands();
 /// Error usage, with the nearest name.
 const Command& find_command(const std::string& name);
-/// With the command's options declared; null for a command of the training half in the other one.
+/// With the command's options declared.
 std::unique_ptr<Options> options_of(const Command& command);
 
+void add_train(Options& options);
+void add_resume(Options& options);
+void add_compare(Options& options);
+void add_tune(Options& options);
+void add_bench(Options& options);
+void add_doctor(Options& options);
 void add_sample(Options& options);
 void add_export(Options& options);
 void add_import(Options& options);

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "engine/torch_module.h"
 #include "kernels/processor.h"
 
 namespace chargpt {
@@ -19,19 +20,11 @@ std::string program_version() {
   return CHARGPT_VERSION " (" CHARGPT_GIT_REVISION ")";
 }
 
-std::string libtorch_version_built_with() {
-  return CHARGPT_LIBTORCH_VERSION;
-}
-
-std::uintmax_t libtorch_bytes() {
-  return CHARGPT_LIBTORCH_BYTES;
-}
-
 std::string version_text() {
   settle_cpu_capability();
-  return "chargpt " + program_version() +
-         "\nLibTorch " CHARGPT_LIBTORCH_VERSION "\nCUDA " CHARGPT_LIBTORCH_CUDA "\nCPU capability " +
-         kernels_capability() + capability_limit() + "\n";
+  return "chargpt " + program_version() + "\nLibTorch " + libtorch_version() + "\nCUDA " +
+         (has_torch_module() ? CHARGPT_LIBTORCH_CUDA : "no") + "\nCPU capability " + kernels_capability() +
+         capability_limit() + "\n";
 }
 
 }  // namespace chargpt

@@ -1,7 +1,5 @@
 #include "engine/cpu_engine.h"
 
-#include <ATen/Parallel.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -10,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "base/random.h"
 #include "engine/cpu/forward_backward.h"
 #include "inference/pack_weights.h"
@@ -40,15 +39,16 @@ Range range_of(std::int64_t n, std::int64_t parts, std::int64_t index) {
 }
 
 void check(const WindowBatch& windows, const Plan& plan) {
-  TORCH_CHECK(windows.T >= 1 && windows.T <= plan.block_size, "T = ", windows.T,
-              " is outside 1 to model.block_size = ", plan.block_size);
+  if (windows.T < 1 || windows.T > plan.block_size)
+    throw Error(ExitCode::internal, "T = " + std::to_string(windows.T) +
+                                        " is outside 1 to model.block_size = " + std::to_string(plan.block_size));
   check_windows(windows, plan.vocab_size);
 }
 
 class CpuEngine : public Engine {
  public:
   CpuEngine(ParameterArena& arena, Plan plan)
-      : arena_(arena), kernels_(cpu::kernels()), plan_(std::move(plan)), packed_(plan_.packed_floats) {}
+      : Engine(arena), kernels_(cpu::kernels()), plan_(std::move(plan)), packed_(plan_.packed_floats) {}
 
   std::string_view name() const override { return "cpu"; }
 
@@ -77,7 +77,7 @@ class CpuEngine : public Engine {
 
  private:
   void use_threads() {
-    const int threads = at::get_num_threads();
+    const int threads = cpu::threads_in_force();
     if (threads == threads_) return;
     threads_ = threads;
     const auto count = static_cast<std::size_t>(threads);
@@ -95,7 +95,7 @@ class CpuEngine : public Engine {
 
   void pack_weights(cpu::PackedType type) {
     weights_.values.clear();
-    for (const ParameterGroup& group : arena_.groups()) weights_.values.push_back(group.values.const_data_ptr<float>());
+    for (const ParameterGroup& group : arena_.groups()) weights_.values.push_back(group.values.data());
     weights_.packed = packed_.data();
     on_threads(threads_, [&](int thread) {
       cpu::pack_weights(plan_, weights_.values, type, kernels_, thread, threads_, packed_.data());
@@ -171,10 +171,10 @@ class CpuEngine : public Engine {
   std::vector<float*> gradient_buffers(std::size_t thread) {
     std::vector<float*> buffers;
     for (std::size_t g = 0; g < arena_.groups().size(); ++g) {
-      const torch::Tensor& gradients = arena_.groups()[g].gradients;
+      const AlignedFloats& gradients = arena_.groups()[g].gradients;
       std::vector<AlignedFloats>& own = own_gradients_[thread];
-      if (thread > 0 && own.size() <= g) own.emplace_back(gradients.numel());
-      buffers.push_back(thread == 0 ? gradients.mutable_data_ptr<float>() : own[g].data());
+      if (thread > 0 && own.size() <= g) own.emplace_back(gradients.size());
+      buffers.push_back(thread == 0 ? gradients.data() : own[g].data());
     }
     return buffers;
   }
@@ -190,16 +190,15 @@ class CpuEngine : public Engine {
   }
 
   double sum_group(std::size_t g, std::int64_t thread) {
-    const torch::Tensor& gradients = arena_.groups()[g].gradients;
-    const Range range = range_of(gradients.numel(), threads_, thread);
+    const AlignedFloats& gradients = arena_.groups()[g].gradients;
+    const Range range = range_of(gradients.size(), threads_, thread);
     std::vector<const float*> others;
     for (std::size_t other = 1; other < own_gradients_.size(); ++other)
       if (training_passes_[other].has_gradients()) others.push_back(own_gradients_[other][g].data() + range.begin);
-    return kernels_.sum_buffers(gradients.mutable_data_ptr<float>() + range.begin, others.data(),
-                                static_cast<long>(others.size()), range.size);
+    return kernels_.sum_buffers(gradients.data() + range.begin, others.data(), static_cast<long>(others.size()),
+                                range.size);
   }
 
-  ParameterArena& arena_;
   const Kernels& kernels_;
   Plan plan_;
   AlignedFloats packed_;
@@ -211,16 +210,6 @@ class CpuEngine : public Engine {
   std::vector<double> losses_, squares_;                   ///< by thread
 };
 
-std::string reason_against(const ParameterArena& arena, const TrainConfig& train) {
-  if (train.dtype == Dtype::bfloat16 && cpu::bf16_kernels() == nullptr)
-    return cpu::instruction_set() < cpu::processor_instruction_set()
-               ? "train.dtype = bfloat16 where ATEN_CPU_CAPABILITY leaves AVX-512 out"
-               : "train.dtype = bfloat16 on a processor without AVX512_BF16";
-  for (const ParameterGroup& group : arena.groups())
-    if (!group.values.is_cpu()) return "device " + group.values.device().str();
-  return {};
-}
-
 cpu::Parameter find(const ParameterArena& arena, const std::string& name) {
   for (std::size_t g = 0; g < arena.groups().size(); ++g)
     for (const ParameterSlot& slot : arena.groups()[g].slots)
@@ -228,35 +217,26 @@ cpu::Parameter find(const ParameterArena& arena, const std::string& name) {
   return {};
 }
 
-/// None, and then `why_not` says which option it is: "model.norm_place = post".
-std::optional<Plan> plan_for(const LanguageModel& model, const ParameterArena& arena, const TrainConfig& train,
-                             std::string& why_not) {
-  why_not = cpu_engine_lacks(model.config());
-  if (why_not.empty()) why_not = reason_against(arena, train);
-  if (!why_not.empty()) return std::nullopt;
-  const auto found = [&arena](const std::string& name, const auto& /*shape*/) { return find(arena, name); };
-  std::optional<Plan> plan =
-      cpu::plan_of(model.config(), model.vocab_size(), found, arena.numel(), cpu::Packing::both, cpu::kernels());
-  if (!plan) {
-    why_not = "parameters that are not those of its options";
-    return std::nullopt;
-  }
-  if (train.dtype == Dtype::bfloat16) plan->bf16 = cpu::bf16_kernels();
-  return plan;
-}
-
 }  // namespace
 
-std::unique_ptr<Engine> make_cpu_engine(LanguageModel& model, ParameterArena& arena, const TrainConfig& train,
-                                        std::string& why_not) {
-  std::optional<Plan> plan = plan_for(model, arena, train, why_not);
-  if (!plan) return nullptr;
-  return std::make_unique<CpuEngine>(arena, std::move(*plan));
+std::unique_ptr<Engine> make_cpu_engine(const EngineRequest& request) {
+  const ParameterArena& arena = request.arena;
+  std::optional<Plan> plan = cpu::plan_of(
+      request.model, request.vocab_size,
+      [&arena](const std::string& name, const auto& /*shape*/) { return find(arena, name); }, arena.numel(),
+      cpu::Packing::both, cpu::kernels());
+  if (!plan) throw Error(ExitCode::internal, "the arena's parameters are not those of the model's options");
+  if (request.train.dtype == Dtype::bfloat16) plan->bf16 = cpu::bf16_kernels();
+  return std::make_unique<CpuEngine>(request.arena, std::move(*plan));
 }
 
-std::string cpu_engine_lacks(const ModelConfig& config) {
-  if (config.type != "gpt") return "model.type = " + config.type;
-  if (config.norm_place != NormPlace::pre) return "model.norm_place = " + std::string(enum_name(config.norm_place));
+std::string cpu_engine_lacks(const ModelConfig& model, const TrainConfig& train) {
+  if (model.type != "gpt") return "model.type = " + model.type;
+  if (model.norm_place != NormPlace::pre) return "model.norm_place = " + std::string(enum_name(model.norm_place));
+  if (train.dtype == Dtype::bfloat16 && cpu::bf16_kernels() == nullptr)
+    return cpu::instruction_set() < cpu::processor_instruction_set()
+               ? "train.dtype = bfloat16 where ATEN_CPU_CAPABILITY leaves AVX-512 out"
+               : "train.dtype = bfloat16 on a processor without AVX512_BF16";
   return {};
 }
 
@@ -270,7 +250,7 @@ CpuEngineMemory cpu_engine_memory(const Config& config, std::int64_t vocab_size,
   };
   std::optional<Plan> plan =
       cpu::plan_of(model, vocab_size, anywhere, std::nullopt, cpu::Packing::both, cpu::kernels());
-  TORCH_CHECK(plan, "a model of any options has a plan");
+  if (!plan) throw Error(ExitCode::internal, "a model of any options has a plan");
   if (config.train.dtype == Dtype::bfloat16) plan->bf16 = cpu::bf16_kernels();
   constexpr std::int64_t scored_tokens = 4096;  // at once, as evaluate/split_loss.cpp cuts a split
   const std::int64_t T = config.model.block_size, B = config.train.batch_size;

@@ -1,5 +1,5 @@
 // The engine for the gpt family on the CPU: every thread takes its sequences through the whole model, forward and
-// backward. Models it does not cover are computed by the autograd engine, which it is tested against.
+// backward. Others are computed by LibTorch, which it is tested against.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,11 @@
 
 namespace chargpt {
 
-/// The CPU engine, or null with the reason, "model.norm_place = post", where it does not cover the model.
-std::unique_ptr<Engine> make_cpu_engine(LanguageModel& model, ParameterArena& arena, const TrainConfig& train,
-                                        std::string& why_not);
+/// Of a model that it covers.
+std::unique_ptr<Engine> make_cpu_engine(const EngineRequest& request);
 
-/// The option for which the engine does not cover the model, "model.norm_place = post"; empty where it does.
-std::string cpu_engine_lacks(const ModelConfig& config);
+/// The option for which the engine does not cover them, "model.norm_place = post"; empty where it does.
+std::string cpu_engine_lacks(const ModelConfig& model, const TrainConfig& train);
 
 /// Bytes of what the engine's threads compute in, beside the parameters.
 struct CpuEngineMemory {

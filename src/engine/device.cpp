@@ -1,50 +1,14 @@
 #include "engine/device.h"
 
-#include <ATen/Context.h>
-#include <ATen/Parallel.h>
-#include <ATen/Version.h>
-#include <torch/cuda.h>
-#include <torch/version.h>
-
 #include <charconv>
-#include <fstream>
-
-#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 13)
-#include <c10/core/CachingDeviceAllocator.h>
-#define CHARGPT_HAS_MEMORY_INFO 1
-#endif
+#include <filesystem>
 
 #include "base/error.h"
-#include "kernels/kernels.h"
+#include "engine/torch_module.h"
 #include "kernels/thread_team.h"
 
 namespace chargpt {
 namespace {
-
-/// The driver's version, as the kernel module itself tells it; empty: none is loaded.
-std::string nvidia_driver() {
-  std::ifstream file("/sys/module/nvidia/version");
-  std::string version;
-  std::getline(file, version);
-  return version;
-}
-
-std::string why_no_gpu() {
-  if (!at::globalContext().hasCUDA()) return "this program was built with a LibTorch without CUDA";
-  const std::string driver = nvidia_driver();
-  if (driver.empty()) return "no GPU with a working driver was found";
-  return "NVIDIA's driver " + driver +
-         " is there, but LibTorch " TORCH_VERSION
-         " cannot use it (too old, or no GPU of this process); install a newer one, or see what nvidia-smi says";
-}
-
-Error no_such_device(const std::string& name) {
-  const std::int64_t count = cuda_device_count();
-  if (count > 0)
-    return {ExitCode::unavailable, "--device " + name + ": there are only " + std::to_string(count) +
-                                       " CUDA devices, numbered from cuda:0; choose one of those"};
-  return {ExitCode::unavailable, "--device " + name + ": " + why_no_gpu() + "; use --device cpu or auto"};
-}
 
 /// The N of "cuda:N"; 0 for "cuda"; -1 for anything else.
 std::int64_t cuda_index(const std::string& name) {
@@ -56,58 +20,48 @@ std::int64_t cuda_index(const std::string& name) {
   return failure == std::errc{} && rest == end ? index : -1;
 }
 
+/// Whether a driver has made a device, which costs no loading of LibTorch to know.
+bool may_have_gpu() {
+  std::error_code ignored;
+  return std::filesystem::exists("/dev/nvidiactl", ignored) || std::filesystem::exists("/dev/dxg", ignored);
+}
+
+Error no_such_device(const std::string& name) {
+  const TorchModule& torch = torch_module("--device " + name);
+  const std::int64_t count = torch.cuda_devices();
+  if (count > 0)
+    return {ExitCode::unavailable, "--device " + name + ": there are only " + std::to_string(count) +
+                                       " CUDA devices, numbered from cuda:0; choose one of those"};
+  return {ExitCode::unavailable, "--device " + name + ": " + torch.why_no_cuda() + "; use --device cpu or auto"};
+}
+
 }  // namespace
 
 std::int64_t cuda_device_count() {
-  return torch::cuda::is_available() ? torch::cuda::device_count() : 0;
+  return has_torch_module() && may_have_gpu() ? torch_module("a GPU").cuda_devices() : 0;
 }
 
-torch::Device choose_device(const std::string& name) {
-  if (name == "cpu") return torch::kCPU;
-  if (name == "auto") return cuda_device_count() > 0 ? torch::Device(torch::kCUDA, 0) : torch::Device(torch::kCPU);
+std::string choose_device(const std::string& name) {
+  if (name == "cpu") return name;
+  if (name == "auto") return cuda_device_count() > 0 ? "cuda:0" : "cpu";
   const std::int64_t index = cuda_index(name);
   if (index < 0) throw Error(ExitCode::usage, "--device " + name + ": not a device; use auto, cpu, cuda or cuda:N");
   if (index >= cuda_device_count()) throw no_such_device(name);
-  return {torch::kCUDA, static_cast<c10::DeviceIndex>(index)};
+  return "cuda:" + std::to_string(index);
 }
 
 bool is_device_here(const std::string& name) {
   return name == "cpu" || name == "auto" || (cuda_index(name) >= 0 && cuda_index(name) < cuda_device_count());
 }
 
-std::string device_name(const torch::Device& device) {
-  return device.str();
+std::optional<std::int64_t> device_memory(const std::string& device) {
+  return device == "cpu" ? std::nullopt : torch_module("--device " + device).device_memory(device);
 }
 
 std::int64_t set_threads(std::int64_t threads) {
-  const int count = thread_count(threads);
-  at::globalContext().setFlushDenormal(true);
-  cpu::check_threads(count);
-  at::set_num_threads(count);
-  at::parallel_for(0, count, 1, [](std::int64_t, std::int64_t) {});  // OpenMP's are started now, while there is room
-  return at::get_num_threads();
-}
-
-std::optional<std::int64_t> device_memory(const torch::Device& device) {
-#ifdef CHARGPT_HAS_MEMORY_INFO
-  if (!device.is_cpu())
-    return static_cast<std::int64_t>(at::getDeviceAllocator(device.type())->getMemoryInfo(device.index()).second);
-#endif
-  return std::nullopt;
-}
-
-void synchronize(const torch::Device& device) {
-  if (device.is_cuda()) torch::cuda::synchronize(device.index());
-}
-
-std::string cpu_capability() {
-  const std::string of_libtorch = at::get_cpu_capability();
-  const bool same = of_libtorch == kernels_capability();
-  return same ? of_libtorch : of_libtorch + ", kernels " + cpu::kernels().name;
-}
-
-std::string libtorch_version() {
-  return TORCH_VERSION;
+  flush_denormals();
+  cpu::set_threads_in_force(thread_count(threads));
+  return cpu::threads_in_force();
 }
 
 }  // namespace chargpt

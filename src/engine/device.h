@@ -1,7 +1,6 @@
-// Devices and threads by the names users give them. Knows no model and no configuration.
+// Devices and threads by the names users give them. Knows no model and no configuration. LibTorch is loaded where a GPU
+// is asked for, or where auto may find one.
 #pragma once
-
-#include <torch/types.h>
 
 #include <cstdint>
 #include <optional>
@@ -11,32 +10,21 @@
 
 namespace chargpt {
 
-/// auto | cpu | cuda | cuda:N. Error unavailable where a CUDA device was asked for and there is none, usage for another
-/// name.
-torch::Device choose_device(const std::string& name);
-
-/// "cpu", "cuda:0": the spelling that choose_device() reads.
-std::string device_name(const torch::Device& device);
+/// auto | cpu | cuda | cuda:N becomes "cpu" or "cuda:N". Error unavailable where a CUDA device was asked for and there
+/// is none, usage for another name.
+std::string choose_device(const std::string& name);
 
 /// choose_device() would take it.
 bool is_device_here(const std::string& name);
 
-/// CUDA devices that this build of LibTorch can use; 0 without CUDA.
+/// CUDA devices that the program can use; 0 without LibTorch.
 std::int64_t cuda_device_count();
 
 /// Bytes of memory that a GPU has, whoever uses them; none where LibTorch does not say.
-std::optional<std::int64_t> device_memory(const torch::Device& device);
+std::optional<std::int64_t> device_memory(const std::string& device);
 
-/// Sets LibTorch's intra-op threads (0: physical cores) and flush-denormal, before the first parallel region. Returns
-/// the number in force. Error usage for a negative or absurd number.
+/// How many threads this process computes with (0: physical cores), with denormal numbers flushed. Returns the number
+/// in force. Error usage for a negative or absurd number.
 std::int64_t set_threads(std::int64_t threads);
-
-/// Waits for all work queued on `device`; nothing to do on the CPU. For timing.
-void synchronize(const torch::Device& device);
-
-/// What LibTorch and our kernels compute with: "AVX512", "AVX2", "DEFAULT"; where the kernels are not those of
-/// LibTorch's instruction set, with their name: "AVX512, kernels x86-64-v3".
-std::string cpu_capability();
-std::string libtorch_version();
 
 }  // namespace chargpt

@@ -4,52 +4,53 @@
 #include <array>
 
 #include "base/error.h"
-#include "engine/autograd_engine.h"
 #include "engine/cpu_engine.h"
+#include "engine/torch_module.h"
 
 namespace chargpt {
 namespace {
 
-struct EngineType {
-  std::string_view name;
-  std::unique_ptr<Engine> (*make)(LanguageModel& model, ParameterArena& arena, const TrainConfig& train);
+struct EngineName {
+  std::string_view name, means;
 };
-
-std::unique_ptr<Engine> autograd(LanguageModel& model, ParameterArena& arena, const TrainConfig& train) {
-  return make_autograd_engine(model, arena, train);
-}
-
-/// The CPU engine, or autograd with a notice why.
-std::unique_ptr<Engine> cpu_or_autograd(LanguageModel& model, ParameterArena& arena, const TrainConfig& train) {
-  std::string why_not;
-  if (auto engine = make_cpu_engine(model, arena, train, why_not)) return engine;
-  return make_autograd_engine(model, arena, train,
-                              "the cpu engine does not compute " + why_not + ": autograd does, more slowly");
-}
-
-/// Who did not ask for an engine need not hear that a teaching model has none of its own.
-std::unique_ptr<Engine> best(LanguageModel& model, ParameterArena& arena, const TrainConfig& train) {
-  const bool on_cpu = arena.groups().empty() || arena.groups().front().values.is_cpu();
-  return on_cpu && model.config().type == "gpt" ? cpu_or_autograd(model, arena, train) : autograd(model, arena, train);
-}
-
-constexpr std::array engines{EngineType{"auto", best}, EngineType{"autograd", autograd},
-                             EngineType{"cpu", cpu_or_autograd}, EngineType{"cuda", autograd}};
+constexpr std::array names{EngineName{"auto", "auto"}, EngineName{"cpu", "cpu"}, EngineName{"libtorch", "libtorch"},
+                           EngineName{"autograd", "libtorch"}, EngineName{"cuda", "libtorch"}};
+constexpr std::size_t offered = 3;  ///< of them; the others are those of before
 
 }  // namespace
 
 bool is_engine(const std::string& name) {
-  return std::ranges::any_of(engines, [&name](const EngineType& engine) { return engine.name == name; });
+  return std::ranges::any_of(names, [&name](const EngineName& engine) { return engine.name == name; });
 }
 
-std::unique_ptr<Engine> make_engine(const std::string& name, LanguageModel& model, ParameterArena& arena,
-                                    const TrainConfig& train) {
-  std::string known;
-  for (const EngineType& engine : engines) {
-    if (engine.name == name) return engine.make(model, arena, train);
-    known += (known.empty() ? "" : ", ") + std::string(engine.name);
+std::string engine_name(const std::string& name) {
+  const auto found = std::ranges::find(names, name, &EngineName::name);
+  return std::string(found != names.end() ? found->means : name);
+}
+
+std::string chosen_engine(const std::string& name, const ModelConfig& model, const TrainConfig& train,
+                          const std::string& device) {
+  if (!is_engine(name)) {
+    std::string known;
+    for (std::size_t i = 0; i < offered; ++i) known += (i > 0 ? ", " : "") + std::string(names[i].name);
+    throw Error(ExitCode::usage, "--engine " + name + " is unknown; there is: " + known);
   }
-  throw Error(ExitCode::usage, "--engine " + name + " is unknown; there is: " + known);
+  const std::string means = engine_name(name);
+  if (means == "libtorch") return means;
+  const std::string lacks = device != "cpu" ? "--device " + device : cpu_engine_lacks(model, train);
+  if (lacks.empty()) return "cpu";
+  if (means == "cpu")
+    throw Error(ExitCode::usage, "--engine cpu does not compute " + lacks + "; use --engine libtorch");
+  return "libtorch";
+}
+
+std::unique_ptr<Engine> make_engine(const std::string& name, const EngineRequest& request) {
+  const std::string chosen = chosen_engine(name, request.model, request.train, request.device);
+  if (chosen == "cpu") return make_cpu_engine(request);
+  const std::string asked = engine_name(name) == "libtorch" ? "--engine libtorch" : "";
+  const std::string needed =
+      request.device != "cpu" ? "--device " + request.device : cpu_engine_lacks(request.model, request.train);
+  return torch_module(asked.empty() ? needed : asked).make_engine(request);
 }
 
 }  // namespace chargpt

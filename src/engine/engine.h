@@ -1,5 +1,5 @@
-// An engine turns batches into loss and gradients; `autograd` is the reference every other is tested against. A new
-// engine is a file and a row in engine.cpp. Knows no data order, no update rule, no schedule and no file.
+// An engine turns batches into loss and gradients; `libtorch` is the reference that the CPU engine is tested against. A
+// new engine is a file and a row in engine.cpp. Knows no data order, no update rule, no schedule and no file.
 //
 // A batch is where its windows start in a text, and each engine makes of it what it needs.
 #pragma once
@@ -11,7 +11,9 @@
 
 #include "base/heartbeat.h"
 #include "inference/window_scorer.h"
-#include "model/language_model.h"
+#include "kernels/thread_team.h"
+#include "optimizer/averages.h"
+#include "optimizer/optimizer.h"
 #include "parameters/arena.h"
 
 namespace chargpt {
@@ -31,31 +33,65 @@ struct GradientInput {
   Heartbeat heartbeat = {};  ///< between micro-batches, or more often; on the calling thread
 };
 
-/// What an engine says of the gradients that it has left in the arena.
+/// What an engine says of the gradients that it has made.
 struct Gradients {
   double loss = 0;     ///< mean over all micro-batches, nats per token, before the update
   double norm = 0;     ///< L2, before clipping
   bool finite = true;  ///< loss and all gradients
 };
 
+/// Parameters, and what is kept of each, are the arena's. An engine on another device has copies of them; then what
+/// reads the arena asks give_back() or give_gradients() first, and what changes it tells take_over() or
+/// take_gradients(). On the CPU these do nothing.
 class Engine : public WindowScorer {
  public:
+  explicit Engine(ParameterArena& arena) : arena_(arena) {}
+
   virtual std::string_view name() const = 0;
-  /// What the user should know of the choice of this engine; empty: nothing.
-  virtual std::string notice() const { return {}; }
   /// What has come up since; empty: nothing. Tells it once.
   virtual std::string take_notice() { return {}; }
-  /// Leaves the gradient of the mean loss over all micro-batches in the arena; weights and moments stay as they are.
-  /// What the heartbeat throws drops it whole.
+  /// The gradient of the mean loss over all micro-batches; weights and moments stay as they are. What the heartbeat
+  /// throws drops it whole.
   virtual Gradients gradients(const GradientInput& input) = 0;
+  /// Applies the gradients; the arena counts it.
+  virtual void update(const UpdateContext& context) { chargpt::update(arena_, context); }
+  /// The averages, if there are any, follow an update.
+  virtual void average(double decay) { follow_averages(arena_, decay); }
+
+  virtual void give_gradients() {}
+  virtual void take_gradients() {}
+  /// Weights, moments and averages.
+  virtual void give_back() {}
+  virtual void take_over() {}
+  /// Waits for all work queued on the device. For timing.
+  virtual void synchronize() {}
+
+ protected:
+  ParameterArena& arena_;
+};
+
+/// What an engine is made for. All must outlive it.
+struct EngineRequest {
+  const ModelConfig& model;
+  std::int64_t vocab_size;
+  const TrainConfig& train;
+  ParameterArena& arena;
+  std::string device = "cpu";  ///< as choose_device() gives it
+  int threads = cpu::threads_in_force();
 };
 
 /// `name` is a row of the table.
 bool is_engine(const std::string& name);
 
-/// "auto" is cpu where the model lies on the CPU and that engine covers it, else autograd; so is cpu, with a notice.
-/// "cuda", which older runs name, is autograd. Error usage for an unknown name.
-std::unique_ptr<Engine> make_engine(const std::string& name, LanguageModel& model, ParameterArena& arena,
-                                    const TrainConfig& train);
+/// The name in the table: of "autograd" and "cuda", which are those of before, "libtorch".
+std::string engine_name(const std::string& name);
+
+/// "cpu", or, where auto may not be it, "libtorch"; without making it. Error usage for an unknown name.
+std::string chosen_engine(const std::string& name, const ModelConfig& model, const TrainConfig& train,
+                          const std::string& device);
+
+/// "auto" is cpu where that engine covers model and training, and else libtorch. Error usage for an unknown name, and
+/// for cpu, by name, where it does not cover an option; unavailable where LibTorch is needed and not there.
+std::unique_ptr<Engine> make_engine(const std::string& name, const EngineRequest& request);
 
 }  // namespace chargpt

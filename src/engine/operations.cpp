@@ -1,15 +1,13 @@
 #include "engine/operations.h"
 
-#include <ATen/Parallel.h>
-
 #include <algorithm>
 #include <numeric>
 #include <vector>
 
 #include "base/clock.h"
+#include "inference/dimensions.h"
 #include "kernels/kernels.h"
 #include "kernels/thread_team.h"
-#include "model/layers.h"
 
 namespace chargpt {
 
@@ -34,7 +32,7 @@ std::optional<double> step_operations(const ModelConfig& config, std::int64_t vo
 double measured_peak() {
   constexpr int bursts = 20;  // of about 10 ms; each thread's best counts, so that a disturbed one does not
   constexpr long rounds = 1'000'000;
-  const int threads = at::get_num_threads();
+  const int threads = cpu::threads_in_force();
   std::vector<double> best(static_cast<std::size_t>(threads));
   for (int burst = 0; burst < bursts; ++burst)
     cpu::on_threads(threads, [&](int thread) {

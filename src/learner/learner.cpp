@@ -3,29 +3,42 @@
 #include <vector>
 
 #include "learner/schedule.h"
-#include "model/registry.h"
+#include "parameters/initial_weights.h"
 
 namespace chargpt {
 namespace {
 
-std::shared_ptr<LanguageModel> model_on(const torch::Device& device, const Config& config, std::int64_t vocab_size) {
-  auto model = make_model(config.model, vocab_size, static_cast<std::uint64_t>(config.train.seed));
-  model->to(device);
-  return model;
+std::vector<std::string> symbols_of(const Vocabulary& vocabulary) {
+  std::vector<std::string> symbols;
+  for (std::int64_t id = 0; id < vocabulary.size(); ++id) symbols.push_back(vocabulary.symbol(id));
+  return symbols;
+}
+
+/// Draws the arena's weights before an engine sees them.
+std::unique_ptr<Engine> begun(ParameterArena& arena, const Config& config, const Vocabulary& vocabulary,
+                              const std::string& engine, const std::string& device) {
+  const std::vector<ParameterInfo> parameters = parameter_list(config.model, vocabulary.size());
+  InitialWeights(config.model, static_cast<std::uint64_t>(config.train.seed), symbols_of(vocabulary))
+      .fill_all(parameters, [&](const std::string& name) { return arena.values_of(name); });
+  if (config.train.ema > 0) start_averages(arena);
+  return make_engine(engine, {.model = config.model,
+                              .vocab_size = vocabulary.size(),
+                              .train = config.train,
+                              .arena = arena,
+                              .device = device});
 }
 
 }  // namespace
 
-Learner::Learner(const Config& config_in, const Corpus& corpus, const torch::Device& device_in,
+Learner::Learner(const Config& config_in, const Corpus& corpus, const std::string& device_in,
                  const std::string& engine_name, Communicator& ranks_in)
-    : config(config_in.train),
+    : model(config_in.model),
+      config(config_in.train),
       device(device_in),
-      model(model_on(device, config_in, corpus.vocabulary().size())),
-      arena(*model, config),
-      averages(arena, config.ema),
-      batches(corpus.train(), config_in.model.block_size, config.batch_size, config.gradient_accumulation_steps,
-              config.windows, static_cast<std::uint64_t>(config.seed)),
-      engine(make_engine(engine_name, *model, arena, config)),
+      arena(parameter_list(model, corpus.vocabulary().size()), model.decay, config),
+      batches(corpus.train(), model.block_size, config.batch_size, config.gradient_accumulation_steps, config.windows,
+              static_cast<std::uint64_t>(config.seed)),
+      engine(begun(arena, config_in, corpus.vocabulary(), engine_name, device)),
       ranks(ranks_in),
       scorer(*engine, ranks) {}
 
@@ -43,19 +56,41 @@ StepResult Learner::make_step(std::int64_t step, const Heartbeat& heartbeat) {
                             ranks);
 }
 
-LearnerSnapshot Learner::snapshot() {
-  return {.arena = arena.snapshot(), .averages = averages.copy()};
+ParameterArena& Learner::current() {
+  engine->give_back();
+  return arena;
 }
 
-void Learner::restore(const LearnerSnapshot& snapshot) {
-  arena.restore(snapshot.arena);
-  averages = snapshot.averages.copy();
+ArenaSnapshot Learner::snapshot() {
+  return current().snapshot();
+}
+
+void Learner::restore(const ArenaSnapshot& snapshot) {
+  arena.restore(snapshot);
+  engine->take_over();
 }
 
 bool Learner::load(const Checkpoint& checkpoint) {
   arena.load_model(*checkpoint.model, (checkpoint.path / "model.safetensors").string());
   arena.load_optimizer(*checkpoint.optimizer, (checkpoint.path / "optimizer.safetensors").string());
-  return averages.load(arena, checkpoint);
+  const bool complete = load_averages(arena, checkpoint);
+  engine->take_over();
+  return complete;
+}
+
+void Learner::start_from_weights() {
+  if (config.ema > 0) start_averages(arena);
+  engine->take_over();
+}
+
+Learner::AveragesInUse::AveragesInUse(Learner& learner) : learner_(learner) {
+  swap_averages(learner_.current());
+  learner_.engine->take_over();
+}
+
+Learner::AveragesInUse::~AveragesInUse() {
+  swap_averages(learner_.arena);
+  learner_.engine->take_over();
 }
 
 }  // namespace chargpt

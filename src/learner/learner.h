@@ -1,5 +1,5 @@
-// What learns: a model, its optimizer's moments, its averaged weights, the batches it is shown and the engine that
-// computes a step. Knows no run: no clock, no policy, no evaluation and no listener.
+// What learns: parameters with their moments and averages, the batches they are shown and the engine that computes a
+// step. Knows no run: no clock, no policy, no evaluation and no listener.
 #pragma once
 
 #include <cstdint>
@@ -12,39 +12,49 @@
 #include "learner/batches.h"
 #include "learner/shared_step.h"
 #include "learner/step.h"
-#include "model/language_model.h"
-#include "optimizer/averages.h"
+#include "parameters/arena.h"
 #include "text/corpus.h"
 
 namespace chargpt {
 
-/// Weights, moments and averages after some step.
-struct LearnerSnapshot {
-  ArenaSnapshot arena;
-  AveragedWeights averages;
-};
-
 struct Learner {
-  /// Fresh weights from (config, seed) on `device`; `config` must outlive it. Errors: usage for options that do not fit
-  /// together, and as make_engine.
+  /// Fresh weights from (config, seed, symbols) on `device`, as choose_device() gives it; `config` must outlive it.
+  /// Errors: usage for options that do not fit together, and as make_engine.
   /// `ranks`, which must outlive it: the processes that share its steps.
-  Learner(const Config& config, const Corpus& corpus, const torch::Device& device, const std::string& engine,
+  Learner(const Config& config, const Corpus& corpus, const std::string& device, const std::string& engine,
           Communicator& ranks);
 
-  /// Makes step `step` (0-based): a function of weights, moments, averages and that number. The step may have to be
-  /// undone; else the averages are to follow it.
+  /// Makes step `step` (0-based): a function of weights, moments and that number. The step may have to be undone; else
+  /// the averages are to follow it.
   StepResult make_step(std::int64_t step, const Heartbeat& heartbeat);
-  LearnerSnapshot snapshot();
-  void restore(const LearnerSnapshot& snapshot);
+  void follow_averages() { engine->average(config.ema); }
+  /// Weights, moments and averages after some step.
+  ArenaSnapshot snapshot();
+  void restore(const ArenaSnapshot& snapshot);
   /// False if averages are kept and the checkpoint has none: they start from its trained weights. Error data as
   /// ParameterArena::load_model.
   bool load(const Checkpoint& checkpoint);
+  /// The weights were changed in the arena, and averages begin with them.
+  void start_from_weights();
+  /// The arena, with what the engine has made of it since.
+  ParameterArena& current();
 
+  /// While it lives the averages, if there are any, are the weights.
+  class AveragesInUse {
+   public:
+    explicit AveragesInUse(Learner& learner);
+    ~AveragesInUse();
+    AveragesInUse(const AveragesInUse&) = delete;
+    AveragesInUse& operator=(const AveragesInUse&) = delete;
+
+   private:
+    Learner& learner_;
+  };
+
+  const ModelConfig& model;
   const TrainConfig& config;
-  torch::Device device;
-  std::shared_ptr<LanguageModel> model;
+  std::string device;
   ParameterArena arena;
-  AveragedWeights averages;  ///< none if train.ema = 0
   BatchSource batches;
   std::unique_ptr<Engine> engine;
   Communicator& ranks;

@@ -5,15 +5,6 @@
 #include <numeric>
 
 namespace chargpt {
-namespace {
-
-void sum(Communicator& ranks, torch::Tensor& gradients) {
-  torch::Tensor here = gradients.cpu();
-  ranks.sum({here.mutable_data_ptr<float>(), static_cast<std::size_t>(here.numel())});
-  if (!gradients.is_cpu()) gradients.copy_(here);
-}
-
-}  // namespace
 
 WindowShare share_of(const Communicator& ranks, std::int64_t batch_size) {
   if (ranks.alone()) return {};
@@ -21,11 +12,9 @@ WindowShare share_of(const Communicator& ranks, std::int64_t batch_size) {
 }
 
 Gradients summed(Communicator& ranks, ParameterArena& arena, const Gradients& part) {
-  const torch::NoGradGuard no_grad;
-  for (ParameterGroup& group : arena.groups()) sum(ranks, group.gradients);
+  for (const ParameterGroup& group : arena.groups()) ranks.sum(group.gradients.all());
   const std::vector<double> losses = gathered(ranks, part.loss);
-  Gradients whole{.loss = std::accumulate(losses.begin(), losses.end(), 0.0),
-                  .norm = arena.gradient_norm().item<double>()};
+  Gradients whole{.loss = std::accumulate(losses.begin(), losses.end(), 0.0), .norm = arena.gradient_norm()};
   whole.finite = std::isfinite(whole.loss) && std::isfinite(whole.norm);
   return whole;
 }

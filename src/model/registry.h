@@ -9,8 +9,11 @@
 
 namespace chargpt {
 
-/// A model with weights that are a pure function of (config, vocab_size, seed); on the CPU, float32. Error
-/// memory if the weights alone are more than this machine has.
+/// A model whose weights are for others to set; on the CPU, float32.
+std::shared_ptr<LanguageModel> make_module(const ModelConfig& config, std::int64_t vocab_size);
+
+/// The same with the first weights of a run over ids that stand for themselves: a pure function of (config, vocab_size,
+/// seed).
 std::shared_ptr<LanguageModel> make_model(const ModelConfig& config, std::int64_t vocab_size, std::uint64_t seed);
 
 }  // namespace chargpt

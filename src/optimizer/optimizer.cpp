@@ -1,38 +1,40 @@
 #include "optimizer/optimizer.h"
 
-#include <c10/core/impl/LocalDispatchKeySet.h>
-
 #include <algorithm>
 #include <array>
-#include <optional>
+#include <cmath>
 
 #include "base/error.h"
+#include "kernels/kernels.h"
+#include "kernels/thread_team.h"
 #include "optimizer/muon.h"
 
 namespace chargpt {
 namespace {
 
-/// Adam with decoupled weight decay, in one fused pass over the buffers. The kernel divides gradients by grad_scale, so
-/// clipping costs nothing. Source: Loshchilov & Hutter (2019), "Decoupled weight decay regularization"; same figures as
-/// torch's AdamW.
+/// Adam with decoupled weight decay; the same figures as torch's AdamW. See kernels/adamw.h.
 void adamw(ParameterGroup& group, std::int64_t step, const UpdateContext& context) {
-  const auto scalar = group.values.options().dtype(torch::kFloat32);
-  std::optional<torch::Tensor> divisor;
-  if (context.gradient_scale != 1) divisor = torch::full({}, 1 / context.gradient_scale, scalar);
-  at::_fused_adamw_({group.values}, {group.gradients}, {group.moment1}, {group.moment2}, {},
-                    {torch::full({}, static_cast<double>(step), scalar)}, group.learning_rate * context.lr_factor,
-                    context.beta1, context.beta2, group.weight_decay, context.eps,
-                    /*amsgrad=*/false, /*maximize=*/false, divisor);
+  const auto t = static_cast<double>(step);
+  const double rate = group.learning_rate * context.lr_factor;
+  const cpu::AdamwFactors by{.scale = static_cast<float>(context.gradient_scale),
+                             .fresh1 = static_cast<float>(1 - context.beta1),
+                             .fresh2 = static_cast<float>(1 - context.beta2),
+                             .beta2 = static_cast<float>(context.beta2),
+                             .eps = static_cast<float>(context.eps),
+                             .kept = static_cast<float>(1 - rate * group.weight_decay),
+                             .step = static_cast<float>(rate / (1 - std::pow(context.beta1, t))),
+                             .inverse_root = static_cast<float>(1 / std::sqrt(1 - std::pow(context.beta2, t)))};
+  on_parts(group.size(), [&](std::int64_t begin, std::int64_t end) {
+    cpu::kernels().adamw(by, end - begin, group.gradients.data() + begin, group.values.data() + begin,
+                         group.moment1.data() + begin, group.moment2.data() + begin);
+  });
 }
 
 struct RuleRow {
   UpdateRule rule;
   void (*apply)(ParameterGroup& group, std::int64_t step, const UpdateContext& context);
 };
-constexpr std::array rules{
-    RuleRow{UpdateRule::adamw, adamw},
-    RuleRow{UpdateRule::muon, muon},
-};
+constexpr std::array rules{RuleRow{UpdateRule::adamw, adamw}, RuleRow{UpdateRule::muon, muon}};
 
 const RuleRow& row_of(UpdateRule rule) {
   for (const RuleRow& row : rules)
@@ -42,9 +44,18 @@ const RuleRow& row_of(UpdateRule rule) {
 
 }  // namespace
 
+void on_parts(std::int64_t n, const std::function<void(std::int64_t begin, std::int64_t end)>& body) {
+  constexpr std::int64_t worth_a_thread = 1 << 14;
+  const std::int64_t threads =
+      std::clamp<std::int64_t>(n / worth_a_thread, 1, static_cast<std::int64_t>(cpu::threads_in_force()));
+  const std::int64_t part = cpu::rounded_up((n + threads - 1) / threads, cpu::cache_line);
+  cpu::on_threads(static_cast<int>(threads), [&](int thread) {
+    const std::int64_t begin = std::min(n, thread * part), end = std::min(n, begin + part);
+    if (begin < end) body(begin, end);
+  });
+}
+
 void update(ParameterArena& arena, const UpdateContext& context) {
-  const torch::NoGradGuard no_grad;
-  const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
   arena.count_update();
   for (ParameterGroup& group : arena.groups()) {
     start_moments(group);
@@ -56,12 +67,12 @@ double clipping_factor(double gradient_norm, double grad_clip) {
   return grad_clip > 0 ? std::min(1.0, grad_clip / (gradient_norm + 1e-6)) : 1.0;
 }
 
-void clip_and_update(ParameterArena& arena, const TrainConfig& train, double gradient_norm, double lr_factor) {
-  update(arena, {.lr_factor = lr_factor,
-                 .gradient_scale = clipping_factor(gradient_norm, train.grad_clip),
-                 .beta1 = train.beta1,
-                 .beta2 = train.beta2,
-                 .eps = train.adam_eps});
+UpdateContext update_context(const TrainConfig& train, double gradient_norm, double lr_factor) {
+  return {.lr_factor = lr_factor,
+          .gradient_scale = clipping_factor(gradient_norm, train.grad_clip),
+          .beta1 = train.beta1,
+          .beta2 = train.beta2,
+          .eps = train.adam_eps};
 }
 
 }  // namespace chargpt

@@ -1,5 +1,5 @@
-// Update rules over one group's flat buffers, always in float32. A new rule is a row in optimizer.cpp and one in
-// inference/update_rule.cpp. Knows no model, no engine and no schedule.
+// Update rules over one group's flat buffers, always in float32, by all threads in force: their number changes no bit.
+// A new rule is a row in optimizer.cpp and one in inference/update_rule.cpp. Knows no model, no engine and no schedule.
 #pragma once
 
 #include "parameters/arena.h"
@@ -12,6 +12,9 @@ struct UpdateContext {
   double beta1 = 0.9, beta2 = 0.99, eps = 1e-8;
 };
 
+/// Of an update by gradients of that norm, which are finite, as `train` says, at `lr_factor` of its rates.
+UpdateContext update_context(const TrainConfig& train, double gradient_norm, double lr_factor);
+
 /// One update of every group by its own rule; the arena counts it.
 void update(ParameterArena& arena, const UpdateContext& context);
 
@@ -19,8 +22,8 @@ void update(ParameterArena& arena, const UpdateContext& context);
 /// torch.nn.utils.clip_grad_norm_.
 double clipping_factor(double gradient_norm, double grad_clip);
 
-/// One update by gradients of that norm, which are finite: clipped and applied as `train` says, at `lr_factor` of its
-/// rates.
-void clip_and_update(ParameterArena& arena, const TrainConfig& train, double gradient_norm, double lr_factor);
+/// body(begin, end) on the threads in force: [0, n) in parts that begin at cache lines, one for each thread with enough
+/// to do.
+void on_parts(std::int64_t n, const std::function<void(std::int64_t begin, std::int64_t end)>& body);
 
 }  // namespace chargpt

@@ -5,22 +5,36 @@
 #include "config/changed_options.h"
 #include "engine/device.h"
 #include "engine/engine.h"
+#include "engine/torch_module.h"
 #include "learner/learner.h"
 #include "text/text_place.h"
 #include "train/sampling.h"
 
 namespace chargpt {
 
+namespace {
+
+/// What our kernels compute with, and LibTorch where it takes part: "AVX512", "AVX2, LibTorch DEFAULT".
+std::string cpu_capability(bool libtorch) {
+  const std::string kernels = kernels_capability();
+  if (!libtorch) return kernels;
+  const std::string other = torch_module("--engine libtorch").capability();
+  return other == kernels ? kernels : kernels + ", LibTorch " + other;
+}
+
+}  // namespace
+
 RunConditions conditions_here(const Learner& learner, const Corpus& corpus, std::int64_t threads,
                               const std::string& program_version) {
-  const bool bfloat16 = learner.device.is_cpu() && learner.config.dtype == Dtype::bfloat16 && cpu_has_bfloat16();
+  const bool on_cpu = learner.device == "cpu", libtorch = learner.engine->name() == "libtorch";
+  const bool bfloat16 = on_cpu && learner.config.dtype == Dtype::bfloat16 && cpu_has_bfloat16();
   return {.data = corpus.fingerprint(),
           .parameters = learner.arena.numel(),
           .start_symbol = start_symbol(corpus),
           .program_version = program_version,
-          .libtorch_version = libtorch_version(),
-          .cpu_capability = cpu_capability() + (bfloat16 ? " with bfloat16" : ""),
-          .device = device_name(learner.device),
+          .libtorch_version = libtorch ? torch_module("--engine libtorch").version() : "none",
+          .cpu_capability = cpu_capability(libtorch) + (bfloat16 ? " with bfloat16" : ""),
+          .device = learner.device,
           .engine = std::string(learner.engine->name()),
           .threads = threads,
           .ranks = learner.ranks.ranks()};
@@ -36,9 +50,10 @@ void refuse_another_text(const Checkpoint& checkpoint, const Corpus& corpus) {
 TrainerOptions options_to_resume(TrainerOptions asked, const RunConditions& then) {
   if (asked.device == "auto" && is_device_here(then.device)) asked.device = then.device;
   if (asked.threads == 0 && then.threads <= usable_processors()) asked.threads = then.threads;
-  // On another device its engine is not the run's, or a slow choice.
-  const bool same_device = device_name(choose_device(asked.device)) == then.device;
-  if (asked.engine == "auto" && same_device && is_engine(then.engine)) asked.engine = then.engine;
+  // On another device its engine is not the run's, or a slow choice; that of the CPU is auto's choice where it can be.
+  const bool same_device = asked.device == then.device || choose_device(asked.device) == then.device;
+  if (asked.engine == "auto" && same_device && engine_name(then.engine) == "libtorch" && has_torch_module())
+    asked.engine = "libtorch";
   return asked;
 }
 
@@ -50,10 +65,10 @@ std::vector<std::string> differing_conditions(const RunConditions& then, const R
           line_of("not bit-exact: ", what, " was ", before, " when the checkpoint was written and is ", here, " now"));
   };
   compare("chargpt", then.program_version, now.program_version);
-  compare("LibTorch", then.libtorch_version, now.libtorch_version);
+  if (now.engine == "libtorch") compare("LibTorch", then.libtorch_version, now.libtorch_version);
   compare("the CPU capability", then.cpu_capability, now.cpu_capability);
   compare("the device", then.device, now.device);
-  compare("the engine", then.engine, now.engine);
+  compare("the engine", engine_name(then.engine), now.engine);
   compare("the number of threads", then.threads, now.threads);
   compare("the number of ranks", then.ranks, now.ranks);
   return lines;

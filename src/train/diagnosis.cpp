@@ -1,7 +1,5 @@
 #include "train/diagnosis.h"
 
-#include <torch/types.h>
-
 #include <algorithm>
 #include <cmath>
 #include <sstream>
@@ -17,18 +15,18 @@ bool is_worse(const GradientNorm& a, const GradientNorm& b) {
 }
 
 /// In float64: the sum of squares of a finite gradient must not look infinite here.
-double norm_of(const torch::Tensor& gradient) {
-  return std::abs(gradient.to(torch::kFloat64).norm().item<double>());  // a NaN without its sign
+double norm_of(std::span<const float> gradient) {
+  double squares = 0;
+  for (const float g : gradient) squares += static_cast<double>(g) * static_cast<double>(g);
+  return std::abs(std::sqrt(squares));  // a NaN without its sign
 }
 
 }  // namespace
 
 std::vector<GradientNorm> gradient_norms(const ParameterArena& arena) {
-  const torch::NoGradGuard no_grad;
   std::vector<GradientNorm> norms;
   for (const ParameterGroup& group : arena.groups())
-    for (const ParameterSlot& slot : group.slots)
-      norms.push_back({slot.name, norm_of(group.gradients.narrow(0, slot.offset, slot.numel))});
+    for (const ParameterSlot& slot : group.slots) norms.push_back({slot.name, norm_of(slot.in(group.gradients))});
   std::stable_sort(norms.begin(), norms.end(), is_worse);
   return norms;
 }

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "evaluate/split_loss.h"
-#include "optimizer/averages.h"
 #include "train/run_length.h"
 
 namespace chargpt {
@@ -50,11 +49,11 @@ std::int64_t Evaluator::train_windows() const {
 }
 
 std::int64_t Evaluator::windows_scored() const {
-  return (learner_.averages.any() ? 2 : 1) * val_windows() + train_windows();
+  return (learner_.config.ema > 0 ? 2 : 1) * val_windows() + train_windows();
 }
 
 EvaluationLosses Evaluator::evaluate(const Heartbeat& watch) {
-  const bool averages = learner_.averages.any();
+  const bool averages = learner_.config.ema > 0;
   const double val_done = averages ? 0.4 : 0.7, train_done = averages ? 0.6 : 1;  // of the work
   const auto beat_of = [&](double from, double to) -> Heartbeat {
     return [beat = emitter_.heartbeat("evaluating", from, to), &watch, from, to](double part) {
@@ -67,7 +66,7 @@ EvaluationLosses Evaluator::evaluate(const Heartbeat& watch) {
   losses.train = sampled_loss(learner_.scorer, corpus_.train(), config_.model.block_size, train_windows(),
                               beat_of(val_done, train_done));
   if (!averages) return losses;
-  const AveragedWeights::InUse in_use(learner_.averages, learner_.arena);
+  const Learner::AveragesInUse in_use(learner_);
   losses.averaged_val = validation_loss(beat_of(train_done, 1));
   return losses;
 }

@@ -71,8 +71,8 @@ std::string gigabytes(std::int64_t bytes) {
 
 std::int64_t memory_estimate(const Config& config, const RunSize& run) {
   const bool rolls_back = config.train.on_nonfinite == OnNonfinite::rollback, averages = config.train.ema > 0;
-  // a rollback point is a copy; while the averages are evaluated, the trained weights are put aside
-  const double rows = (rolls_back ? 7 : 4) + (averages ? 2 : 0) + (averages && rolls_back ? 1 : 0);
+  // a rollback point is a copy
+  const double rows = (rolls_back ? 7 : 4) + (averages ? 1 : 0) + (averages && rolls_back ? 1 : 0);
   const double kept = bytes_per_float * (rows * static_cast<double>(run.parameters) -
                                          (rolls_back ? 2 : 1) * one_moment_parameters(config, run.vocab_size));
   return whole_bytes(kept + (run.cpu_engine ? of_cpu_engine(config, run) : of_autograd(config, run)));

@@ -84,14 +84,14 @@ bool NonfinitePolicy::takes_back(double val_loss) {
 
 void NonfinitePolicy::keep_rollback_point() {
   if (!rolls_back()) return;
-  if (!learner_.arena.is_finite()) roll_back(of_weights());
+  if (!learner_.current().is_finite()) roll_back(of_weights());
   last_good_ = RollbackPoint{.step = progress_.step, .trend = progress_.trend, .snapshot = learner_.snapshot()};
   progress_.rollback_step = progress_.step;
   if (!just_rolled_back_) progress_.rollbacks_in_a_row = 0;
 }
 
 void NonfinitePolicy::check_weights() const {
-  if (!learner_.arena.is_finite()) diverged(of_weights());
+  if (!learner_.current().is_finite()) diverged(of_weights());
 }
 
 void NonfinitePolicy::return_to(const RollbackPoint& point) {
@@ -122,6 +122,7 @@ void NonfinitePolicy::skip(const StepResult& result) {
 }
 
 std::string NonfinitePolicy::diagnosed(const StepResult& result) const {
+  learner_.engine->give_gradients();
   const std::string before = progress_.trend.count > 0 ? line_of(" after a mean of ", progress_.trend.mean) : "";
   return line_of("step ", progress_.step + 1, figures_of(result, before), " (",
                  diagnosis(learner_.batches.starts(progress_.step), learner_.arena), ")");

@@ -45,7 +45,7 @@ class NonfinitePolicy {
   struct RollbackPoint {
     std::int64_t step = 0;
     LossTrend trend;
-    std::optional<LearnerSnapshot> snapshot{};
+    std::optional<ArenaSnapshot> snapshot{};
     std::filesystem::path checkpoint{};  ///< where it is, if not in memory: in a run that was resumed after it
   };
 

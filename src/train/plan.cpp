@@ -1,7 +1,9 @@
 #include "train/plan.h"
 
 #include "base/line_of.h"
+#include "engine/cpu_engine.h"
 #include "engine/device.h"
+#include "inference/model_types.h"
 #include "train/evaluator.h"
 #include "train/footprint.h"
 #include "train/run_length.h"
@@ -19,7 +21,7 @@ std::vector<std::string> machine_notices(const TrainConfig& train, const Learner
   if (threads > physical_cores())
     lines.push_back(line_of(threads, " threads on ", physical_cores(),
                             " physical cores: more threads than cores slow training down"));
-  if (!learner.device.is_cpu()) return lines;
+  if (learner.device != "cpu") return lines;
   if (train.dtype == Dtype::tf32) lines.emplace_back("train.dtype = tf32 is for CUDA; on the CPU it means float32");
   if (train.dtype == Dtype::bfloat16 && !cpu_has_bfloat16())
     lines.emplace_back(
@@ -40,7 +42,9 @@ std::string short_text_warning(const PlanEvent& plan) {
 
 std::vector<std::string> notices_of(const ResolvedConfig& config, const Learner& learner, std::int64_t threads) {
   std::vector<std::string> lines;
-  if (const std::string line = learner.engine->notice(); !line.empty()) lines.push_back(line);
+  if (const std::string lacks = cpu_engine_lacks(learner.model, learner.config);
+      learner.device == "cpu" && learner.model.type == "gpt" && !lacks.empty())
+    lines.push_back("the cpu engine does not compute " + lacks + ": libtorch does, more slowly");
   append(lines, schedule_warnings(config.config.train));
   if (scores_part_of_long_split(config))
     lines.push_back(line_of("evaluations on the way score ",
@@ -48,7 +52,7 @@ std::vector<std::string> notices_of(const ResolvedConfig& config, const Learner&
                             " windows of the long validation split, so that they take little of the run; all of it: "
                             "--eval_iters 0"));
   append(lines, machine_notices(config.config.train, learner, threads));
-  if (learner.model->leaks())
+  if (leaks(learner.model))
     lines.emplace_back("this model sees the symbols it has to predict, so its loss means nothing");
   return lines;
 }
@@ -92,7 +96,7 @@ PlanEvent plan_of(const ResolvedConfig& resolved, const Corpus& corpus, const Le
   plan.epochs = static_cast<double>(state.max_iters) * static_cast<double>(plan.tokens_per_step) /
                 static_cast<double>(plan.train_tokens);
   plan.disk_bytes = disk_estimate(config, plan.vocab_size, plan.parameters);
-  plan.leaks = learner.model->leaks();
+  plan.leaks = leaks(learner.model);
   plan.notices = notices_of(resolved, learner, state.threads);
   if (const std::string line = short_text_warning(plan); !line.empty()) plan.notices.push_back(line);
   return plan;

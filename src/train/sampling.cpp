@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <vector>
 
-#include <ATen/Parallel.h>
 #include "generate/generate.h"
-#include "model/inference_of.h"
+#include "inference/model.h"
+#include "kernels/thread_team.h"
 
 namespace chargpt {
 
@@ -18,16 +18,18 @@ std::int64_t start_symbol(const Corpus& corpus) {
   return std::max_element(counts.begin(), counts.end()) - counts.begin();
 }
 
-std::string sample_text(LanguageModel& model, const Vocabulary& vocabulary, std::int64_t start, const Config& config,
+std::string sample_text(Learner& learner, const Vocabulary& vocabulary, std::int64_t start, const Config& config,
                         const Heartbeat& heartbeat) {
   SampleConfig sampling = config.sample;
   sampling.tokens = config.eval.sample_tokens;
   sampling.num_samples = 1;
   heartbeat(0);
-  std::vector<torch::Tensor> copies;
-  const InferenceModel inference = inference_of(model, copies);
+  const ParameterArena& arena = learner.current();
+  const InferenceModel model(learner.model, vocabulary.size(), [&](const std::string& name, const auto& /*shape*/) {
+    return arena.values_of(name).data();
+  });
   std::vector<std::int64_t> ids;
-  generate(*next_logits(inference, {.threads = at::get_num_threads()}), model.vocab_size(), model.block_size(), {start},
+  generate(*next_logits(model, {.threads = cpu::threads_in_force()}), model.vocab_size(), model.block_size(), {start},
            sampling, static_cast<std::uint64_t>(config.train.seed), [&](std::int64_t, std::int64_t id) {
              ids.push_back(id);
              heartbeat(static_cast<double>(ids.size()) / static_cast<double>(sampling.tokens));

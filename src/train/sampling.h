@@ -6,7 +6,7 @@
 
 #include "base/heartbeat.h"
 #include "config/config.h"
-#include "model/language_model.h"
+#include "learner/learner.h"
 #include "text/corpus.h"
 
 namespace chargpt {
@@ -16,7 +16,7 @@ namespace chargpt {
 std::int64_t start_symbol(const Corpus& corpus);
 
 /// eval.sample_tokens symbols after `start`, drawn by the section `sample`; only the weights differ between calls.
-std::string sample_text(LanguageModel& model, const Vocabulary& vocabulary, std::int64_t start, const Config& config,
+std::string sample_text(Learner& learner, const Vocabulary& vocabulary, std::int64_t start, const Config& config,
                         const Heartbeat& heartbeat);
 
 }  // namespace chargpt

@@ -32,7 +32,7 @@ std::filesystem::path TrainingFolder::moved(const std::filesystem::path& checkpo
   return renamed_ && !checkpoint.empty() ? path_ / "checkpoints" / checkpoint.filename() : checkpoint;
 }
 
-Saver::Saver(TrainingFolder& folder, const ResolvedConfig& config, const Vocabulary& vocabulary, const Learner& learner,
+Saver::Saver(TrainingFolder& folder, const ResolvedConfig& config, const Vocabulary& vocabulary, Learner& learner,
              const EventEmitter& emitter)
     : folder_(folder), config_(config), vocabulary_(vocabulary), learner_(learner), emitter_(emitter) {}
 
@@ -53,10 +53,9 @@ void Saver::save(const RunState& state) {
 }
 
 SavedCheckpoint Saver::write(const RunState& state) {
-  std::vector<torch::Tensor> storage;
-  const std::vector<TensorView> weights = learner_.arena.model_tensors(storage),
-                                moments = learner_.arena.optimizer_tensors(storage),
-                                averaged = learner_.averages.tensors(learner_.arena, storage);
+  ParameterArena& arena = learner_.current();
+  const std::vector<TensorView> weights = arena.model_tensors(), moments = arena.optimizer_tensors(),
+                                averaged = arena.averaged_tensors();
   return save_checkpoint(folder_.folder(), {state, vocabulary_, config_, weights, moments, averaged},
                          config_.config.train.keep);
 }

@@ -48,7 +48,7 @@ class TrainingFolder {
 class Saver {
  public:
   /// Saves `learner` and `config` as they are when it is told to; all must outlive it.
-  Saver(TrainingFolder& folder, const ResolvedConfig& config, const Vocabulary& vocabulary, const Learner& learner,
+  Saver(TrainingFolder& folder, const ResolvedConfig& config, const Vocabulary& vocabulary, Learner& learner,
         const EventEmitter& emitter);
 
   /// The run is already at this checkpoint.
@@ -68,7 +68,7 @@ class Saver {
   TrainingFolder& folder_;
   const ResolvedConfig& config_;
   const Vocabulary& vocabulary_;
-  const Learner& learner_;
+  Learner& learner_;
   const EventEmitter& emitter_;
   std::int64_t saved_step_ = RunProgress::no_step;
   std::filesystem::path last_checkpoint_;

@@ -10,12 +10,11 @@
 #include "base/line_of.h"
 #include "base/memory.h"
 #include "config/changed_options.h"
-#include "engine/cpu_engine.h"
 #include "engine/device.h"
 #include "inference/model_types.h"
 #include "learner/learner.h"
 #include "learner/schedule.h"
-#include "model/registry.h"
+#include "parameters/initial_weights.h"
 #include "run/checkpoints.h"
 #include "train/conditions.h"
 #include "train/emitter.h"
@@ -34,25 +33,24 @@ constexpr double infinite = std::numeric_limits<double>::infinity();
 
 /// What can be refused is refused before anything large is allocated. Bytes of the process at its peak or, of a run on
 /// another device, of that device.
-std::int64_t checked_memory(const Config& config, const Corpus& corpus, const torch::Device& device,
-                            std::int64_t threads, const TrainerOptions& options) {
+std::int64_t checked_memory(const Config& config, const Corpus& corpus, const std::string& device, std::int64_t threads,
+                            const TrainerOptions& options) {
   check_model_config(config.model);
   check_splits(corpus, config.model.block_size);
   const std::int64_t vocab_size = corpus.vocabulary().size();
   const RunSize run{.vocab_size = vocab_size,
                     .parameters = count_parameters(config.model, vocab_size),
                     .threads = threads,
-                    .cpu_engine = device.is_cpu() && options.engine != "autograd" && options.engine != "cuda" &&
-                                  cpu_engine_lacks(config.model).empty(),
-                    .device = device.is_cpu() ? "" : device_name(device)};
+                    .cpu_engine = chosen_engine(options.engine, config.model, config.train, device) == "cpu",
+                    .device = device == "cpu" ? "" : device};
   const std::int64_t training = memory_estimate(config, run);
-  if (!device.is_cpu()) {
+  if (device != "cpu") {
     if (const auto available = device_memory(device)) check_memory(config, run, *available);
     return training;
   }
   check_memory(config, run, physical_memory());
-  constexpr std::int64_t first_operations = 14'000'000;  // what they touch of LibTorch's code, measured
-  return resident_memory() + first_operations + training + options.memory_after_run;
+  constexpr std::int64_t libtorch = 110'000'000;  // loaded, and what its first operations touch, measured
+  return resident_memory() + (run.cpu_engine ? 0 : libtorch) + training + options.memory_after_run;
 }
 
 }  // namespace
@@ -88,7 +86,7 @@ struct Trainer::Impl {
   OneProcess alone;
   Communicator& ranks;
   const std::int64_t threads;
-  const torch::Device device;
+  const std::string device;
   const Corpus corpus;
   const std::int64_t memory_bytes;  ///< estimated
   RunClock clock;
@@ -124,7 +122,8 @@ Trainer::Impl::Impl(ResolvedConfig config, Corpus corpus_in, const TrainerOption
       folder(options.run, emitter),
       saver(folder, length.config(), corpus.vocabulary(), learner, emitter),
       policy(learner, state, folder, saver, emitter) {
-  state = {{.max_iters = length.steps()}, conditions_here(learner, corpus, threads, options.program_version)};
+  state = {{.max_iters = length.steps(), .initial_weights = initial_weights_scheme},
+           conditions_here(learner, corpus, threads, options.program_version)};
   clock.start();
 }
 
@@ -200,7 +199,7 @@ std::optional<double> Trainer::Impl::measured_seconds() {
       if (made == 1) spent = 0, timed = 0;
       const double begun = clock.now();
       learner.make_step(state.step + made, emitter.heartbeat("measuring"));
-      synchronize(learner.device);
+      learner.engine->synchronize();
       spent += clock.now() - begun;
       ++made, ++timed;
     }
@@ -260,7 +259,7 @@ StepEvent Trainer::Impl::step() {
   const StepResult result = learner.make_step(state.step, emitter.heartbeat("updating"));
   if (const std::string line = learner.engine->take_notice(); !line.empty()) emitter.notice(line);
   stop_agreed = on_any(ranks, stop != nullptr && stop->load());
-  if (policy.accepts(result)) learner.averages.follow(learner.arena);
+  if (policy.accepts(result)) learner.follow_averages();
   const double rate = learning_rate_at(settings().train, state.step);
   ++state.step;
   const double spent = clock.now() - begun;
@@ -304,7 +303,7 @@ void Trainer::Impl::evaluate() {
                          .averaged_val_loss = losses.averaged_val,
                          .best = state.best_step == state.step,
                          .exact = evaluator.exact(),
-                         .leaks = learner.model->leaks(),
+                         .leaks = leaks(learner.model),
                          .best_val_loss = state.step == 0 ? losses.val : state.best_val_loss,
                          .seconds = clock.seconds(),
                          .training_seconds = state.training_seconds});
@@ -348,7 +347,7 @@ EvaluationLosses Trainer::Impl::scored() {
 
 void Trainer::Impl::limit_evaluations(double part) {
   const std::int64_t before = evaluator.val_windows(), batch = settings().train.batch_size;
-  const double splits = learner.averages.any() ? 3 : 2;  // of as many windows each
+  const double splits = settings().train.ema > 0 ? 3 : 2;  // of as many windows each
   const double batches = part * static_cast<double>(evaluator.windows_scored()) / splits / static_cast<double>(batch);
   const std::int64_t fewer =
       std::max<std::int64_t>(1, std::min(static_cast<std::int64_t>(batches), before / batch / 2));
@@ -363,8 +362,8 @@ std::optional<SampleEvent> Trainer::Impl::sample() {
   const double begun = clock.now();
   std::optional<SampleEvent> event;
   if (ranks.first())
-    event = {state.step, sample_text(*learner.model, corpus.vocabulary(), state.start_symbol, settings(),
-                                     emitter.heartbeat("sampling"))};
+    event = {state.step,
+             sample_text(learner, corpus.vocabulary(), state.start_symbol, settings(), emitter.heartbeat("sampling"))};
   length.follow(&ClosingSeconds::sample, clock.now() - begun);
   return event;
 }
@@ -417,7 +416,15 @@ void Trainer::resume_from(const Checkpoint& checkpoint) {
 void Trainer::init_from(const Checkpoint& checkpoint) {
   Learner& learner = impl_->learner;
   impl_->notices.push_back(inherit_weights(learner.arena, impl_->settings(), impl_->corpus.vocabulary(), checkpoint));
-  learner.averages = AveragedWeights(learner.arena, learner.config.ema);
+  learner.start_from_weights();
+}
+
+void Trainer::use_weights(const Checkpoint& checkpoint) {
+  Learner& learner = impl_->learner;
+  const bool averaged = checkpoint.averaged != nullptr;
+  learner.arena.load_model(averaged ? *checkpoint.averaged : *checkpoint.model,
+                           (checkpoint.path / (averaged ? "averaged.safetensors" : "model.safetensors")).string());
+  learner.engine->take_over();
 }
 
 void Trainer::add_listener(std::shared_ptr<Listener> listener) {
@@ -462,14 +469,11 @@ const ResolvedConfig& Trainer::config() const {
 const Corpus& Trainer::corpus() const {
   return impl_->corpus;
 }
-LanguageModel& Trainer::model() {
-  return *impl_->learner.model;
-}
 Engine& Trainer::engine() {
   return *impl_->learner.engine;
 }
 ParameterArena& Trainer::arena() {
-  return impl_->learner.arena;
+  return impl_->learner.current();
 }
 
 }  // namespace chargpt

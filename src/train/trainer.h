@@ -49,6 +49,8 @@ class Trainer {
   /// Weights only, from another run; rows of embedding and head are matched by symbol, new symbols keep their fresh
   /// rows.
   void init_from(const Checkpoint& checkpoint);
+  /// The checkpoint's weights, the averaged ones where it has some, to be scored: nothing can be trained after that.
+  void use_weights(const Checkpoint& checkpoint);
 
   void add_listener(std::shared_ptr<Listener> listener);
 
@@ -76,8 +78,8 @@ class Trainer {
   double seconds() const;
   const ResolvedConfig& config() const;
   const Corpus& corpus() const;
-  LanguageModel& model();
   Engine& engine();
+  /// With what the engine has made of it.
   ParameterArena& arena();
 
  private:

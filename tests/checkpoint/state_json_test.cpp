@@ -57,7 +57,7 @@ TEST_CASE("the text of a run state") {
         R"({"version":1,"step":5,"max_iters":1000,"seconds":1.5,"training_seconds":1.25,"val_loss":"nan",)"
         R"("averaged_val_loss":"inf","best_val_loss":"inf","best_step":-1,)"
         R"("evals_without_improvement":2,"trend":{"mean":0.0,"variance":0.0,"count":0},"rollbacks":0,)"
-        R"("rollbacks_in_a_row":0,"rollback_step":-1,"skips_in_a_row":0,"ended":"unknown",)"
+        R"("rollbacks_in_a_row":0,"rollback_step":-1,"skips_in_a_row":0,"ended":"unknown","initial_weights":1,)"
         R"("data":{"tokens":1000,"crc64":"fedcba9876543210"},"parameters":3,"start_symbol":1,)"
         R"("program_version":"0.1.0","libtorch_version":"2.13.0","cpu_capability":"AVX2",)"
         R"("device":"cpu","engine":"autograd","threads":2,"ranks":1})");
@@ -84,6 +84,8 @@ TEST_CASE("a state of before there were rollbacks is read as one without them") 
 
 TEST_CASE("a state of before skips in a row were kept is read as one without them") {
   nlohmann::json json = to_json(state_of(5));
+  json.erase("initial_weights");
+  CHECK(run_state_from_json(json, "state.json").initial_weights == 1);
   json.erase("skips_in_a_row");
   CHECK(run_state_from_json(json, "state.json").skips_in_a_row == 0);
   json["skips_in_a_row"] = 99;

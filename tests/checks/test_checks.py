@@ -52,7 +52,7 @@ chargpt_program(chargpt main.cpp cli)
 if(CHARGPT_TORCH)
   chargpt_room(model LibTorch::LibTorch)
   chargpt_room(train evaluate text LibTorch::LibTorch)
-  chargpt_program(chargpt-training main_training.cpp cli train)
+  chargpt_module(chargpt-torch main_torch.cpp cli train)
 endif()
 """
 
@@ -67,8 +67,8 @@ class IncludesTest(CheckTest):
         self.write("src/main.cpp", '#include "cli/command_line.h"\n')
         self.write("src/model/model.h", "// Models.\n#include <torch/types.h>\n")
         self.write("src/train/trainer.cpp", '#include <torch/types.h>\n#include "text/corpus.h"\n#include "evaluate/loss.h"\n')
-        self.write("src/main_training.cpp", '#include "cli/command_line.h"\n#include "train/trainer.h"\n')
-        rows = "`main.cpp` `main_training.cpp` `cli/` `train/` `evaluate/` `generate/` `model/` `report/` `text/` `base/`\n"
+        self.write("src/main_torch.cpp", '#include "cli/command_line.h"\n#include "train/trainer.h"\n')
+        rows = "`main.cpp` `main_torch.cpp` `cli/` `train/` `evaluate/` `generate/` `model/` `report/` `text/` `base/`\n"
         self.write("src/README.md", f"# Rooms\n{rows}\n```mermaid\n```\nAfter it.\n")
         self.draw()
 
@@ -119,10 +119,10 @@ class IncludesTest(CheckTest):
         after = (self.folder / "src/README.md").read_text()
         self.assertEqual(after, before.replace("  text --> base\n", ""))
 
-    def test_the_drawing_tells_the_halves_apart_and_leaves_out_what_follows(self):
+    def test_the_drawing_tells_what_is_loaded_apart_and_leaves_out_what_follows(self):
         drawn = (self.folder / "src/README.md").read_text()
-        training = drawn[drawn.index("subgraph training_half"):drawn.index("  end")]
-        self.assertEqual(training.split("\n")[1:-1], ['    main_training["main_training.cpp"]', "    train", "    model"])
+        loaded = drawn[drawn.index("subgraph libtorch_part"):drawn.index("  end")]
+        self.assertEqual(loaded.split("\n")[1:-1], ['    main_torch["main_torch.cpp"]', "    train", "    model"])
         self.link("chargpt_room(cli report)", "chargpt_room(cli text report)")
         self.assertEqual((self.folder / "src/README.md").read_text(), drawn)  # text follows from report
 

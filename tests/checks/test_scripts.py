@@ -1,4 +1,4 @@
-"""What the scripts build is what they then need: the training half too, which nothing else in their builds would bring along."""
+"""What the scripts build is what they then need: LibTorch's part too, which nothing else in their builds would bring along."""
 
 import os
 import pathlib
@@ -15,11 +15,11 @@ class ScriptsTest(unittest.TestCase):
         commands = subprocess.run(["ninja", "-C", BUILD, "-t", "commands", target], stdout=subprocess.PIPE, text=True, check=True).stdout
         return set(re.findall(r" -o (chargpt\S*) ", commands))
 
-    def test_the_scripts_build_both_programs(self):
+    def test_the_scripts_build_the_program_and_what_it_loads(self):
         for script in ("build.sh", "train.sh"):
             targets = re.findall(r"^build (\S+)$", (ROOT / "scripts" / script).read_text(encoding="utf-8"), re.MULTILINE)
             self.assertEqual(len(targets), 1, script)
-            self.assertEqual(self.linked_by(targets[0]) - {"chargpt-mpi.so"}, {"chargpt", "chargpt-training"}, script)  # the third only with MPI
+            self.assertEqual(self.linked_by(targets[0]) - {"chargpt-mpi.so"}, {"chargpt", "chargpt-torch.so"}, script)  # the third only with MPI
 
 
 if __name__ == "__main__":

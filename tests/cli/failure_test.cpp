@@ -1,6 +1,4 @@
 // Which exception is which exit code: all that can reach main, whoever threw it.
-#include <c10/util/Exception.h>
-
 #include <filesystem>
 #include <new>
 #include <stdexcept>
@@ -19,8 +17,9 @@ ExitCode code_of(const std::exception& error) {
   return failure_of(error).code;
 }
 
-c10::Error torch_error(const std::string& message) {
-  return {{__func__, __FILE__, 1}, message};
+/// As LibTorch words its own: the message, and where it was raised.
+std::runtime_error torch_error(const std::string& message) {
+  return std::runtime_error(message + "\nException raised from f at file.cpp:1 (most recent call first):");
 }
 
 }  // namespace
@@ -50,7 +49,7 @@ TEST_CASE("lack of memory on a CUDA device is 81, in the words of the allocator,
   const std::string allocator =
       "CUDA out of memory. Tried to allocate 20.00 GiB. GPU 0 has a total capacity of 139.80 GiB of which 1.50 GiB is "
       "free. Process 42 has 138.30 GiB memory in use.";
-  const Failure failure = failure_of(c10::OutOfMemoryError({__func__, __FILE__, 1}, allocator));
+  const Failure failure = failure_of(torch_error(allocator));
   CHECK(failure.code == ExitCode::memory);
   CHECK(failure.line.starts_with("out of device memory (20.00 GiB more were asked for); lower train.batch_size "));
   for (const char* message :

@@ -129,7 +129,7 @@ class EndingTest(ProgramTest):
 
     def test_a_stop_in_a_long_update_is_answered_and_the_update_made_again(self):
         command = ["train", *SMALL, "--gradient_accumulation_steps", "2000", "--max_iters", "3", "--eval_interval", "1", "--dropout", "0.1"]
-        for engine in ("cpu", "autograd"):
+        for engine in ("cpu", "libtorch"):
             with self.subTest(engine=engine):
                 run, whole = f"run-{engine}", f"whole-{engine}"
                 err = self.stopped_when(lambda: (self.folder / run / "checkpoints/LATEST").exists(), *command, "--run", run,

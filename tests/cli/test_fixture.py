@@ -4,6 +4,14 @@ It was made by 0.1.0 (782fd67) under ATEN_CPU_CAPABILITY=default, whose kernels 
     chargpt train nanogpt-cpu --text text.txt --run run --max_iters 20 --eval_interval 10 --keep 1 --threads 1 --n_layer 2 --n_head 2 --n_embd 16
         --block_size 24 --batch_size 4 --dropout 0.1 --position rope --ema 0.9 --sample_tokens 20 --set 'train.groups=[{"match":"wte","learning_rate":0.01}]'
 expected.json holds what that program made of it; samples are greedier and from other weights in turn, the resumed checkpoint is that of step 30.
+(Its bits are of the version after, whose updates are no longer LibTorch's.)
+
+engines holds runs of that version by every engine that it named, "cpu" and "autograd", of 20 steps, and expected.json what it made of them: the loss
+of their last checkpoint, and that of validation after resuming up to step 30.
+    chargpt train nanogpt-cpu --text text.txt --run runs/NAME --max_iters 20 --eval_interval 10 --keep 1 --threads 1 --n_embd 8 --block_size 16
+        --batch_size 4 --sample_tokens 20 --n_layer 1 --n_head 2, and of muon --set 'train.groups=[{"match":"\\.h\\.","optimizer":"muon","learning_rate":0.02}]',
+        of ema --ema 0.9 --on_nonfinite rollback, of post-norm --norm_place post --dropout 0.1, of bytes --units bytes, of autograd --engine autograd;
+    bigram: chargpt train bigram with the options of the first line.
 
 tables is a run of the same version whose model is gone: --set model.ngram_orders=[2] --set model.ngram_rows=[50]
     --set 'train.groups=[{"match":"ngram","optimizer":"sparse_adam","learning_rate":0.01}]', on twenty symbols, one layer of 8.
@@ -12,6 +20,7 @@ tables is a run of the same version whose model is gone: --set model.ngram_order
 import hashlib
 import json
 import os
+import re
 import shutil
 import unittest
 
@@ -72,6 +81,26 @@ class TablesTest(ProgramTest):
         page = (self.folder / "page.html").read_text()
         self.assertIn("val_loss", page)
         self.assertIn((FIXTURES / "tables/samples/step-00000004.txt").read_text().splitlines()[0][:8], page)
+
+    def test_runs_of_every_engine_of_before_are_evaluated_sampled_and_resumed_under_their_engine(self):
+        now = {"cpu": "cpu", "autograd": "libtorch"}
+        for name, expected in json.loads((FIXTURES / "engines/expected.json").read_text()).items():
+            with self.subTest(name):
+                shutil.copytree(FIXTURES / "engines" / name, self.folder / name)
+                loss = self.succeed("eval", name, "--checkpoint", "last", "--threads", "1", "--json").json["loss"]
+                self.assertAlmostEqual(loss, expected["eval"], delta=1e-6)
+                sample = self.succeed("sample", name, "--tokens", "20", "--seed", "3", "--threads", "1", "--quiet").out
+                self.assertEqual(len(sample.encode() if name == "bytes" else sample) > 19, True, sample)
+                notices = self.succeed("resume", name, "--max_iters", "30").err
+                self.assertEqual(len(re.findall("not bit-exact: chargpt was 0.1.0", notices)), 1, notices)
+                self.assertNotIn("not bit-exact: the engine", notices)
+                rows = [json.loads(line) for line in (self.folder / name / "metrics.jsonl").read_text().splitlines()]
+                self.assertEqual([row["engine"] for row in rows if row["kind"] == "plan"], [expected["engine"], now[expected["engine"]]])
+                last = [row for row in rows if row["kind"] == "eval"][-1]
+                self.assertEqual(last["step"], 30)
+                self.assertAlmostEqual(last["val_loss"], expected["resumed"], delta=1e-6)
+                if "resumed_averaged" in expected:
+                    self.assertAlmostEqual(last["averaged_val_loss"], expected["resumed_averaged"], delta=1e-6)
 
 
 if __name__ == "__main__":

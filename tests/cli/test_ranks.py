@@ -20,10 +20,10 @@ class RanksTest(RanksCase):
 
     def test_several_ranks_train_what_one_process_does_and_repeat_their_bits(self):
         for name, options in {"plain": [], "dropout": ["--dropout", "0.2", "--gradient_accumulation_steps", "2"],
-                              "autograd": ["--engine", "autograd", "--dropout", "0.2"], "averages": ["--ema", "0.9", "--batch_size", "5"]}.items():
+                              "libtorch": ["--engine", "libtorch", "--dropout", "0.2"], "averages": ["--ema", "0.9", "--batch_size", "5"]}.items():
             with self.subTest(name):
                 self.succeed(*self.training(f"{name}-1", *options))
-                for ranks, run in [(2, f"{name}-2"), (2 if name == "autograd" else 3, f"{name}-3"), (2, f"{name}-again")]:
+                for ranks, run in [(2, f"{name}-2"), (2 if name == "libtorch" else 3, f"{name}-3"), (2, f"{name}-again")]:
                     done = self.together(ranks, *self.training(run, *options))
                     self.assertEqual(done.code, 0, done.err)
                     self.assert_close(self.losses(f"{name}-1"), self.losses(run))
@@ -72,8 +72,7 @@ class RanksTest(RanksCase):
 
     def test_a_program_without_mpi_says_so_instead_of_training_twice(self):
         (self.folder / "bin").mkdir()
-        for name in ("chargpt", "chargpt-training"):
-            shutil.copy(MODULE.parent / name, self.folder / "bin" / name)
+        shutil.copy(MODULE.parent / "chargpt", self.folder / "bin")
         done = self.together(2, *self.training("run"), program="bin/chargpt")
         self.assertEqual(done.code, 69, done.err)
         self.assertEqual(done.err.count("this build has no MPI"), 1)

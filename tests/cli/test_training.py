@@ -203,7 +203,7 @@ class ResumeTest(ProgramTest):
     def test_the_printed_line_goes_on_to_the_same_bits_whatever_threads_and_engine_the_run_was_given(self):
         more_than_there_are = str(len(os.sched_getaffinity(0)) + 1)
         for threads, line in (("1", "chargpt resume parts"), (more_than_there_are, f"chargpt resume parts --threads {more_than_there_are}")):
-            for engine in ("autograd", "cpu"):
+            for engine in ("libtorch", "cpu"):
                 with self.subTest(threads=threads, engine=engine):
                     options = ["--threads", threads, "--engine", engine]
                     _, err = self.stop_by(signal.SIGTERM, *options)

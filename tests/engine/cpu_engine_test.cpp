@@ -1,7 +1,6 @@
-// The CPU engine against the autograd engine: loss, every gradient, evaluation and curves, over all options it covers.
+// The CPU engine against the libtorch engine: loss, every gradient, evaluation and curves, over all options it covers.
 #include "engine/cpu_engine.h"
 
-#include <ATen/Parallel.h>
 #include <torch/types.h>
 
 #include <cmath>
@@ -13,8 +12,10 @@
 #include "model/variants.h"
 
 #include "kernels/needs_bf16.h"
+#include "kernels/thread_team.h"
 #include "model_in_training.h"
 #include "test.h"
+#include "tiny_arena.h"
 
 using namespace chargpt;
 
@@ -22,19 +23,24 @@ namespace {
 
 class Threads {
  public:
-  explicit Threads(int count) { at::set_num_threads(count); }
-  ~Threads() { at::set_num_threads(before_); }
+  explicit Threads(int count) { cpu::set_threads_in_force(count); }
+  ~Threads() { cpu::set_threads_in_force(before_); }
   Threads(const Threads&) = delete;
   Threads& operator=(const Threads&) = delete;
 
  private:
-  int before_ = at::get_num_threads();
+  int before_ = cpu::threads_in_force();
 };
 
 struct Subject : ModelInTraining {
   Subject(const ModelConfig& config, const std::string& engine_name, const TrainConfig& train = {},
-          std::int64_t vocab = test_vocab)
-      : ModelInTraining(make_model(config, vocab, 3), engine_name, train) {}
+          bool disturbed = false, std::int64_t vocab = test_vocab)
+      : ModelInTraining(made(config, vocab, disturbed), engine_name, train) {}
+  static std::shared_ptr<LanguageModel> made(const ModelConfig& config, std::int64_t vocab, bool disturbed) {
+    auto model = make_model(config, vocab, 3);
+    if (disturbed) disturb(*model);
+    return model;
+  }
 };
 
 /// The largest error of a gradient relative to its tensor's norm, and its name.
@@ -45,9 +51,9 @@ struct Worst {
 
 Worst worst_gradient(const ParameterArena& expected, const ParameterArena& got) {
   Worst worst;
-  const double floor = 1e-6 * expected.gradient_norm().item<double>();  // of tensors whose true gradient is zero
+  const double floor = 1e-6 * expected.gradient_norm();  // of tensors whose true gradient is zero
   for (std::size_t g = 0; g < expected.groups().size(); ++g) {
-    const torch::Tensor right = expected.groups()[g].gradients, found = got.groups()[g].gradients;
+    const torch::Tensor right = tensor_of(expected.groups()[g].gradients), found = tensor_of(got.groups()[g].gradients);
     for (const ParameterSlot& slot : expected.groups()[g].slots) {
       const auto of = [&](const torch::Tensor& buffer) { return buffer.narrow(0, slot.offset, slot.numel); };
       const double difference = (of(right) - of(found)).norm().item<double>();
@@ -61,10 +67,7 @@ Worst worst_gradient(const ParameterArena& expected, const ParameterArena& got) 
 /// One step by both engines: the same loss, and every gradient within 1e-4 of its tensor's norm.
 double check_agreement(const ModelConfig& config, const std::vector<WindowBatch>& batches,
                        const TrainConfig& train = {}) {
-  Subject reference(config, "autograd", train), fast(config, "cpu", train);
-  disturb(*reference.model);
-  disturb(*fast.model);
-  REQUIRE(fast.engine->notice() == "");
+  Subject reference(config, "libtorch", train, /*disturbed=*/true), fast(config, "cpu", train, /*disturbed=*/true);
   REQUIRE(fast.engine->name() == "cpu");
   const StepResult expected = reference.step(3, batches), result = fast.step(3, batches);
   CHECK(result.loss == Approx(expected.loss).epsilon(1e-5));
@@ -122,7 +125,7 @@ TEST_CASE("gradients agree with one thread, three, and more than there are windo
     INFO(count << " threads");
     const Threads threads(count);
     check_agreement(config, {some_batch(2, 8), some_batch(5, 8, 3), some_batch(1, 3, 7)});
-    Subject reference(config, "autograd"), fast(config, "cpu");
+    Subject reference(config, "libtorch"), fast(config, "cpu");
     const WindowBatch batch = some_batch(3, 8);
     CHECK(largest_difference(losses_of(*fast.engine, batch), losses_of(*reference.engine, batch)) < 1e-5);
   }
@@ -166,11 +169,9 @@ TEST_CASE("parts of every micro-batch, each computed as a rank would, sum up to 
   ModelConfig config = small_config();
   config.dropout = 0.3;
   const std::vector<WindowBatch> batches{some_batch(5, 8), some_batch(5, 8, 2)};
-  for (const std::string engine : {"autograd", "cpu"}) {
+  for (const std::string engine : {"libtorch", "cpu"}) {
     INFO(engine);
-    Subject whole(config, engine), parts(config, engine);
-    disturb(*whole.model);
-    disturb(*parts.model);
+    Subject whole(config, engine, {}, /*disturbed=*/true), parts(config, engine, {}, /*disturbed=*/true);
     const Gradients expected = whole.engine->gradients({.step = 3, .seed = 5, .micro_batches = batches});
     std::vector<torch::Tensor> sums;
     double loss = 0;
@@ -179,12 +180,12 @@ TEST_CASE("parts of every micro-batch, each computed as a rank would, sum up to 
       const GradientInput input{.step = 3, .seed = 5, .micro_batches = own, .share = {.first = first, .all = 5}};
       loss += parts.engine->gradients(input).loss;
       for (std::size_t g = 0; g < parts.arena.groups().size(); ++g) {
-        const torch::Tensor part = parts.arena.groups()[g].gradients.clone();
+        const torch::Tensor part = tensor_of(parts.arena.groups()[g].gradients).clone();
         first == 0 ? sums.push_back(part) : static_cast<void>(sums[g] += part);
       }
     }
     CHECK(loss == Approx(expected.loss).epsilon(1e-6));
-    for (std::size_t g = 0; g < sums.size(); ++g) parts.arena.groups()[g].gradients.copy_(sums[g]);
+    for (std::size_t g = 0; g < sums.size(); ++g) tensor_of(parts.arena.groups()[g].gradients).copy_(sums[g]);
     CHECK(worst_gradient(whole.arena, parts.arena).error <= 1e-5);
   }
 }
@@ -194,7 +195,7 @@ TEST_CASE("evaluation is autograd's within 1e-5, dropout or not, for any number 
   ModelConfig config = small_config();
   config.dropout = 0.3;
   config.block_size = 40;
-  Subject reference(config, "autograd"), fast(config, "cpu");
+  Subject reference(config, "libtorch"), fast(config, "cpu");
   for (const auto& [B, T] : {std::pair<std::int64_t, std::int64_t>{1, 1}, {37, 40}, {1, 13}, {4, 40}}) {
     const WindowBatch batch = some_batch(B, T);
     const torch::Tensor losses = losses_of(*fast.engine, batch);
@@ -205,7 +206,7 @@ TEST_CASE("evaluation is autograd's within 1e-5, dropout or not, for any number 
 
 TEST_CASE("two hundred steps of both engines give one curve") {
   const Threads threads(2);
-  Subject reference(small_config(), "autograd"), fast(small_config(), "cpu");
+  Subject reference(small_config(), "libtorch"), fast(small_config(), "cpu");
   double largest = 0, first = 0, last = 0;
   for (std::int64_t step = 0; step < 200; ++step) {
     const std::vector<WindowBatch> batches{some_batch(6, 8, step % 7)};
@@ -229,10 +230,7 @@ TEST_CASE("bfloat16 moves every gradient by no more than its rounding, and the c
   odd.mlp_size = 7;
   odd.activation = Activation::swiglu;
   for (const ModelConfig& config : {small_config(), odd}) {
-    Subject reference(config, "autograd"), fast(config, "cpu", rounded);
-    disturb(*reference.model);
-    disturb(*fast.model);
-    CHECK(fast.engine->notice() == "");
+    Subject reference(config, "libtorch", {}, /*disturbed=*/true), fast(config, "cpu", rounded, /*disturbed=*/true);
     const WindowBatch batch = some_batch(5, 8);
     CHECK(largest_difference(losses_of(*fast.engine, batch), losses_of(*reference.engine, batch)) < 1e-5);
     const double expected = reference.step(0, {batch}).loss, loss = fast.step(0, {batch}).loss;
@@ -261,43 +259,29 @@ TEST_CASE("steps repeat bit for bit with the same number of threads") {
     CHECK(one.step(step, batches).loss == other.step(step, batches).loss);
   }
   for (std::size_t g = 0; g < one.arena.groups().size(); ++g)
-    CHECK(torch::equal(one.arena.groups()[g].values, other.arena.groups()[g].values));
+    CHECK(equal(one.arena.groups()[g].values, other.arena.groups()[g].values));
 }
 
-TEST_CASE("auto takes the cpu engine where it covers the model, and says why where it does not") {
-  const auto chosen = [](const ModelConfig& config, const std::string& name, const TrainConfig& train = {}) {
-    Subject subject(config, name, train);
-    return std::string(subject.engine->name()) + ": " + subject.engine->notice();
-  };
-  ModelConfig post = small_config();
-  post.norm_place = NormPlace::post;
+TEST_CASE("bfloat16 is covered where the processor has it and nothing limits it") {
   TrainConfig rounded;
   rounded.dtype = Dtype::bfloat16;
-  CHECK(chosen(small_config(), "auto") == "cpu: ");
-  CHECK(chosen(post, "auto") ==
-        "autograd: the cpu engine does not compute model.norm_place = post: autograd does, more slowly");
   const bool limited = cpu::instruction_set() < cpu::processor_instruction_set();
-  CHECK(chosen(small_config(), "cpu", rounded) ==
-        (cpu::bf16_kernels() != nullptr ? "cpu: "
-         : limited ? "autograd: the cpu engine does not compute train.dtype = bfloat16 where ATEN_CPU_CAPABILITY "
-                     "leaves AVX-512 out: autograd does, more slowly"
-                   : "autograd: the cpu engine does not compute train.dtype = bfloat16 on a processor without "
-                     "AVX512_BF16: autograd does, more slowly"));
-  CHECK(chosen(small_config("bigram"), "auto") == "autograd: ");
-  CHECK(chosen(small_config("bigram"), "cpu") ==
-        "autograd: the cpu engine does not compute model.type = bigram: autograd does, more slowly");
+  CHECK(cpu_engine_lacks(small_config(), rounded) ==
+        (cpu::bf16_kernels() != nullptr ? ""
+         : limited                      ? "train.dtype = bfloat16 where ATEN_CPU_CAPABILITY leaves AVX-512 out"
+                                        : "train.dtype = bfloat16 on a processor without AVX512_BF16"));
 }
 
 TEST_CASE("a loss that is not finite changes nothing in the cpu engine either") {
   Subject subject(small_config(), "cpu");
   const std::vector<WindowBatch> batches{some_batch(3, 8)};
   subject.step(0, batches);
-  subject.arena.parameter("transformer.h.0.mlp.c_fc.weight")[0][0] = std::nanf("");
+  subject.arena.values_of("transformer.h.0.mlp.c_fc.weight")[0] = std::nanf("");
   const ArenaSnapshot before = subject.arena.snapshot();
   const StepResult result = subject.step(1, batches);
   CHECK_FALSE(result.updated);
   CHECK_FALSE(std::isfinite(result.loss));
-  CHECK(torch::equal(subject.arena.groups()[1].values, before.values[1]));
+  CHECK(equal(subject.arena.groups()[1].values, before.groups[1].values));
   CHECK(subject.arena.updates() == before.updates);
 }
 

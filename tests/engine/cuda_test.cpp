@@ -13,6 +13,7 @@
 #include "model_in_training.h"
 #include "needs_cuda.h"
 #include "test.h"
+#include "tiny_arena.h"
 
 using namespace chargpt;
 
@@ -20,12 +21,16 @@ namespace {
 
 struct Subject : ModelInTraining {
   Subject(const ModelConfig& config, const std::string& device, const TrainConfig& train = {})
-      : ModelInTraining(placed(config, device), "autograd", train) {}
-  static std::shared_ptr<LanguageModel> placed(const ModelConfig& config, const std::string& device) {
+      : ModelInTraining(disturbed(config), "libtorch", train, device) {}
+  static std::shared_ptr<LanguageModel> disturbed(const ModelConfig& config) {
     auto model = make_model(config, test_vocab, 3);
     disturb(*model);
-    model->to(choose_device(device));
     return model;
+  }
+  /// With what the engine has made of it.
+  const ParameterArena& current() {
+    engine->give_back();
+    return arena;
   }
 };
 
@@ -33,8 +38,9 @@ struct Subject : ModelInTraining {
 double worst_weights(const ParameterArena& expected, const ParameterArena& got) {
   double worst = 0;
   for (std::size_t g = 0; g < expected.groups().size(); ++g) {
-    const torch::Tensor& right = expected.groups()[g].values;
-    const double error = (right - got.groups()[g].values.cpu()).norm().item<double>() / right.norm().item<double>();
+    const torch::Tensor right = tensor_of(expected.groups()[g].values);
+    const double error =
+        (right - tensor_of(got.groups()[g].values)).norm().item<double>() / right.norm().item<double>();
     if (!(error <= worst)) worst = error;
   }
   return worst;
@@ -49,7 +55,8 @@ void every_variant_has_the_cpus_figures() {
     const StepResult expected = cpu.step(0, batches), result = gpu.step(0, batches);
     CHECK(result.loss == Approx(expected.loss).epsilon(1e-4));
     CHECK(result.grad_norm == Approx(expected.grad_norm).epsilon(1e-3));
-    CHECK(worst_weights(cpu.arena, gpu.arena) < 1e-2);  // AdamW's first update is a sign: noise about zero shows whole
+    CHECK(worst_weights(cpu.arena, gpu.current()) <
+          1e-2);  // AdamW's first update is a sign: noise about zero shows whole
   }
 }
 
@@ -65,18 +72,35 @@ void every_update_rule_goes_the_cpus_way() {
     const std::vector<WindowBatch> batches{some_batch(4, 8, step)};
     CHECK(gpu.step(step, batches).loss == Approx(cpu.step(step, batches).loss).epsilon(1e-3));
   }
-  CHECK(worst_weights(cpu.arena, gpu.arena) < 1e-2);
+  CHECK(worst_weights(cpu.arena, gpu.current()) < 1e-2);
 }
 
 void a_snapshot_is_put_back() {
   Subject gpu(small_config(), "cuda", of_every_rule());
   gpu.step(0, {some_batch(4, 8)});
-  const ArenaSnapshot snapshot = gpu.arena.snapshot();
-  std::vector<torch::Tensor> before;
-  for (const ParameterGroup& group : gpu.arena.groups()) before.push_back(group.values.cpu().clone());
-  gpu.step(1, {some_batch(4, 8, 1)});
+  const ArenaSnapshot snapshot = gpu.current().snapshot();
+  const double expected = gpu.step(1, {some_batch(4, 8, 1)}).loss;
+  const double next = gpu.step(2, {some_batch(4, 8, 2)}).loss;
   gpu.arena.restore(snapshot);
-  for (std::size_t g = 0; g < before.size(); ++g) CHECK(torch::equal(gpu.arena.groups()[g].values.cpu(), before[g]));
+  gpu.engine->take_over();
+  CHECK(gpu.step(1, {some_batch(4, 8, 1)}).loss == expected);
+  CHECK(gpu.step(2, {some_batch(4, 8, 2)}).loss == next);
+}
+
+void averages_follow_on_the_gpu() {
+  TrainConfig train;
+  Subject cpu(small_config(), "cpu", train), gpu(small_config(), "cuda", train);
+  for (Subject* subject : {&cpu, &gpu}) {
+    start_averages(subject->arena);
+    subject->engine->take_over();
+    for (std::int64_t step = 0; step < 3; ++step) {
+      subject->step(step, {some_batch(4, 8, step)});
+      subject->engine->average(0.9);
+    }
+    subject->engine->give_back();
+    swap_averages(subject->arena);
+  }
+  CHECK(worst_weights(cpu.arena, gpu.arena) < 1e-2);
 }
 
 void evaluation_is_float32_whatever_training_computes_in() {
@@ -103,10 +127,11 @@ void dropout_repeats_and_differs_by_step() {
 
 void a_loss_that_is_not_finite_changes_nothing() {
   Subject gpu(small_config(), "cuda");
-  gpu.arena.parameter("transformer.h.0.mlp.c_fc.weight")[0][0] = std::nanf("");
-  const torch::Tensor before = gpu.arena.groups()[1].values.cpu().clone();
+  gpu.arena.values_of("transformer.h.0.mlp.c_fc.weight")[0] = std::nanf("");
+  gpu.engine->take_over();
+  const cpu::AlignedFloats before = gpu.current().groups()[1].values.copy();
   CHECK_FALSE(gpu.step(0, {some_batch(3, 8)}).updated);
-  CHECK(torch::equal(gpu.arena.groups()[1].values.cpu(), before));
+  CHECK(equal(gpu.current().groups()[1].values, before));
   CHECK_FALSE(gpu.arena.is_finite());
 }
 
@@ -122,8 +147,8 @@ void lack_of_memory_is_told_apart() {
 }
 
 void devices_have_their_names() {
-  CHECK(device_name(choose_device("cuda")) == "cuda:0");
-  CHECK(device_name(choose_device("auto")) == "cuda:0");
+  CHECK(choose_device("cuda") == "cuda:0");
+  CHECK(choose_device("auto") == "cuda:0");
   CHECK(is_device_here("cuda:0"));
   CHECK_THROWS_WITH(choose_device("cuda:99"), Catch::Contains("there are only"));
 }
@@ -133,6 +158,7 @@ bool register_cuda_tests() {
   REGISTER_TEST_CASE(every_variant_has_the_cpus_figures, "every variant has the CPU's loss and gradient", "[cuda]");
   REGISTER_TEST_CASE(every_update_rule_goes_the_cpus_way, "every update rule goes the CPU's way", "[cuda]");
   REGISTER_TEST_CASE(a_snapshot_is_put_back, "a snapshot is put back on a GPU", "[cuda]");
+  REGISTER_TEST_CASE(averages_follow_on_the_gpu, "averages follow on a GPU", "[cuda]");
   REGISTER_TEST_CASE(evaluation_is_float32_whatever_training_computes_in, "a GPU evaluates in float32", "[cuda]");
   REGISTER_TEST_CASE(dropout_repeats_and_differs_by_step, "dropout repeats on a GPU, and differs by step", "[cuda]");
   REGISTER_TEST_CASE(a_loss_that_is_not_finite_changes_nothing, "on a GPU too NaN changes nothing", "[cuda]");

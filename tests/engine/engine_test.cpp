@@ -3,9 +3,9 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "tiny_arena.h"
 #include "tiny_model.h"
 
-#include "learner/step.h"
 #include "model/registry.h"
 #include "test.h"
 
@@ -13,30 +13,67 @@ using namespace chargpt;
 
 namespace {
 
-struct Setup {
-  explicit Setup(const TrainConfig& train_in = {})
-      : train(train_in), arena(model, train), engine(make_engine("autograd", model, arena, train)) {}
-  StepResult step(std::int64_t number, const std::vector<WindowBatch>& batches) {
-    return make_step(*engine, arena, train, 1, {.step = number, .seed = 5, .micro_batches = batches});
-  }
-  TrainConfig train;
-  TiedModel model;
-  ParameterArena arena;
-  std::unique_ptr<Engine> engine;
+struct Setup : ModelInTraining {
+  explicit Setup(const TrainConfig& train = {})
+      : ModelInTraining(std::make_shared<TiedModel>(), "libtorch", train), tied(static_cast<TiedModel&>(*model)) {}
+  TiedModel& tied;
 };
+
+bool shares_memory(const torch::Tensor& view, const cpu::AlignedFloats& buffer) {
+  const auto* at = view.const_data_ptr<float>();
+  return at >= buffer.data() && at + view.numel() <= buffer.data() + buffer.size();
+}
 
 }  // namespace
 
-TEST_CASE("an unknown engine is refused with those there are") {
-  TiedModel model;
-  ParameterArena arena(model, {});
-  CHECK_THROWS_WITH(make_engine("tpu", model, arena, {}),
-                    "--engine tpu is unknown; there is: auto, autograd, cpu, cuda");
+TEST_CASE("weights and gradients stay views of the arena's buffers after steps, tied ones too") {
+  Setup setup;
+  for (int round = 0; round < 2; ++round) {
+    setup.step(round, {formula_batch(0, 2, 3, 7)});
+    for (const ParameterGroup& group : setup.arena.groups()) {
+      for (const ParameterSlot& slot : group.slots) {
+        const torch::Tensor parameter = setup.model->named_parameters()[slot.name];
+        INFO(slot.name << " in round " << round);
+        CHECK(shares_memory(parameter, group.values));
+        CHECK(shares_memory(parameter.grad(), group.gradients));
+        CHECK(parameter.grad().abs().sum().item<float>() > 0);
+      }
+    }
+  }
+}
+
+TEST_CASE("a module is refused whose parameters are not the arena's") {
+  const ModelConfig config;
+  ParameterArena arena({{.name = "wte.weight", .shape = {7, 5}}}, Decay::matrices, {});
+  const EngineRequest request{.model = config, .vocab_size = 7, .train = TrainConfig{}, .arena = arena};
+  CHECK_THROWS_WITH(make_libtorch_engine(std::make_shared<TiedModel>(), request),
+                    "the module has other parameters than the arena");
+}
+
+TEST_CASE("engines have the names that users give, and those of before") {
+  const ModelConfig gpt;
+  ModelConfig bigram, post;
+  bigram.type = "bigram";
+  post.norm_place = NormPlace::post;
+  const TrainConfig train;
+  CHECK(chosen_engine("auto", gpt, train, "cpu") == "cpu");
+  CHECK(chosen_engine("cpu", gpt, train, "cpu") == "cpu");
+  for (const char* name : {"libtorch", "autograd", "cuda"}) CHECK(chosen_engine(name, gpt, train, "cpu") == "libtorch");
+  CHECK(chosen_engine("auto", gpt, train, "cuda:0") == "libtorch");
+  CHECK(chosen_engine("auto", bigram, train, "cpu") == "libtorch");
+  CHECK(chosen_engine("auto", post, train, "cpu") == "libtorch");
+  CHECK_THROWS_WITH(chosen_engine("cpu", bigram, train, "cpu"),
+                    "--engine cpu does not compute model.type = bigram; use --engine libtorch");
+  CHECK_THROWS_WITH(chosen_engine("cpu", post, train, "cpu"),
+                    "--engine cpu does not compute model.norm_place = post; use --engine libtorch");
+  CHECK_THROWS_WITH(chosen_engine("cpu", gpt, train, "cuda:0"),
+                    "--engine cpu does not compute --device cuda:0; use --engine libtorch");
+  CHECK_THROWS_WITH(chosen_engine("tpu", gpt, train, "cpu"), "--engine tpu is unknown; there is: auto, cpu, libtorch");
 }
 
 TEST_CASE("the loss is the mean cross-entropy in nats: ln V for equal logits") {
   Setup setup;
-  for (ParameterGroup& group : setup.arena.groups()) group.values.zero_();
+  for (ParameterGroup& group : setup.arena.groups()) tensor_of(group.values).zero_();
   CHECK(setup.step(0, {formula_batch(0, 3, 4, 7)}).loss == Approx(std::log(7.0)));
 }
 
@@ -56,9 +93,8 @@ TEST_CASE("ids are read as they are stored: 1, 2 or 4 bytes, without a sign") {
   config.n_layer = config.n_head = 1;
   config.n_embd = 4;
   config.block_size = 3;
-  const auto model = make_model(config, 65536, 1);
-  ParameterArena arena(*model, {});
-  const auto engine = make_engine("autograd", *model, arena, {});
+  const ModelInTraining subject(make_model(config, 65536, 1), "libtorch", {});
+  const auto& engine = subject.engine;
   const torch::Tensor expected = losses_of(*engine, {TokenView(wide.data(), 4, 7), starts, 3});
   CHECK(torch::equal(losses_of(*engine, {TokenView(narrow.data(), 1, 7), starts, 3}), expected));
   CHECK(torch::equal(losses_of(*engine, {TokenView(middle.data(), 2, 7), starts, 3}), expected));
@@ -73,7 +109,10 @@ TEST_CASE("two micro-batches of 6 are one batch of 12") {
   CHECK(result.loss == Approx(expected.loss).margin(1e-6));
   CHECK(result.grad_norm == Approx(expected.grad_norm).margin(1e-6));
   for (std::size_t i = 0; i < 2; ++i)
-    CHECK((whole.arena.groups()[i].values - halves.arena.groups()[i].values).abs().max().item<double>() < 1e-6);
+    CHECK((tensor_of(whole.arena.groups()[i].values) - tensor_of(halves.arena.groups()[i].values))
+              .abs()
+              .max()
+              .item<double>() < 1e-6);
 }
 
 TEST_CASE("the gradient norm is reported before clipping") {
@@ -88,9 +127,9 @@ TEST_CASE("the gradient norm is reported before clipping") {
 TEST_CASE("each micro-batch has its own dropout key") {
   Setup setup;
   setup.step(9, {formula_batch(0, 1, 4, 7), formula_batch(1, 1, 4, 7)});
-  CHECK(setup.model.last_key.seed == 5);
-  CHECK(setup.model.last_key.step == 9);
-  CHECK(setup.model.last_key.micro_batch == 1);
+  CHECK(setup.tied.last_key.seed == 5);
+  CHECK(setup.tied.last_key.step == 9);
+  CHECK(setup.tied.last_key.micro_batch == 1);
 }
 
 TEST_CASE("a loss that is not finite changes nothing") {
@@ -99,15 +138,15 @@ TEST_CASE("a loss that is not finite changes nothing") {
   setup.step(0, batches);
   {
     const torch::NoGradGuard no_grad;
-    setup.model.norm->weight.fill_(std::numeric_limits<float>::infinity());
+    setup.tied.norm->weight.fill_(std::numeric_limits<float>::infinity());
   }
   const ArenaSnapshot before = setup.arena.snapshot();
   const StepResult result = setup.step(1, batches);
   CHECK_FALSE(result.updated);
   CHECK_FALSE(std::isfinite(result.loss));
-  CHECK(torch::equal(setup.arena.groups()[0].values, before.values[0]));
-  CHECK(torch::equal(setup.arena.groups()[1].moment1, before.moment1[1]));
-  CHECK(torch::equal(setup.arena.groups()[1].moment2, before.moment2[1]));
+  CHECK(equal(setup.arena.groups()[0].values, before.groups[0].values));
+  CHECK(equal(setup.arena.groups()[1].moment1, before.groups[1].moment1));
+  CHECK(equal(setup.arena.groups()[1].moment2, before.groups[1].moment2));
   CHECK(setup.arena.updates() == before.updates);
 }
 
@@ -117,8 +156,7 @@ TEST_CASE("bfloat16 rounds the matrix products and keeps the weights") {
   Setup rounded(train), exact;
   const std::vector<WindowBatch> batches{formula_batch(0, 3, 4, 7)};
   const StepResult result = rounded.step(0, batches), expected = exact.step(0, batches);
-  CHECK(rounded.model.last_dtype == torch::kBFloat16);
-  CHECK(rounded.arena.groups()[0].values.scalar_type() == torch::kFloat32);
+  CHECK(rounded.tied.last_dtype == torch::kBFloat16);
   CHECK(result.loss != expected.loss);
   CHECK(result.loss == Approx(expected.loss).epsilon(0.01));  // bfloat16 keeps 8 bits: half a percent
   const StepResult second = rounded.step(1, batches);
@@ -133,7 +171,7 @@ TEST_CASE("a loss is evaluated in float32, whatever the type that training compu
     train.dtype = dtype;
     Setup setup(train);
     CHECK(torch::equal(losses_of(*setup.engine, batch), expected));
-    CHECK(setup.model.last_dtype == torch::kFloat32);
+    CHECK(setup.tied.last_dtype == torch::kFloat32);
   }
 }
 
@@ -143,5 +181,5 @@ TEST_CASE("float32 is restored after a bfloat16 step") {
   Setup rounded(train), exact;
   rounded.step(0, {formula_batch(0, 3, 4, 7)});
   exact.step(0, {formula_batch(0, 3, 4, 7)});
-  CHECK(exact.model.last_dtype == torch::kFloat32);
+  CHECK(exact.tied.last_dtype == torch::kFloat32);
 }

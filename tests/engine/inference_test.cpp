@@ -13,9 +13,9 @@
 #include "inference/model_types.h"
 #include "inference/positions.h"
 #include "inference/scorer.h"
+#include "inference_of.h"
 #include "model/attention.h"
 #include "model/attention_steps.h"
-#include "model/inference_of.h"
 #include "model/registry.h"
 #include "model/variants.h"
 

@@ -1,8 +1,6 @@
 // Whole comparisons of tiny models on a text of a few thousand characters.
 #include "experiment/compare/compare.h"
 
-#include <torch/types.h>
-
 #include <chrono>
 #include <fstream>
 #include <nlohmann/json.hpp>

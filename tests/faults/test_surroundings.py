@@ -117,7 +117,7 @@ class SurroundingsTest(FaultTest):
             os.chmod(self.folder / folder, 0o777)
         reads = "+dac_override,+dac_read_search"  # the program and LibTorch may lie where another user cannot look
         another_user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", f"--inh-caps=-all,{reads}", f"--ambient-caps={reads}"]
-        for words in (["eval", "run"], self.training("cpu", 2, "--engine", "cpu"), self.training("autograd", 2, "--engine", "autograd")):
+        for words in (["eval", "run"], self.training("cpu", 2, "--engine", "cpu"), self.training("libtorch", 2, "--engine", "libtorch")):
             process = subprocess.run([*another_user, "prlimit", "--nproc=5", PROGRAM, *last_wins([*words, "--threads", "8"])], cwd=self.folder,
                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, check=False)
             outcome = Outcome(process)

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "inference/model_types.h"
-#include "model/inference_of.h"
+#include "inference_of.h"
 #include "model/registry.h"
 #include "test.h"
 

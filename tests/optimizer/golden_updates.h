@@ -1,12 +1,13 @@
 // The figures of scripts/reference/updates.py, and parameters made by their formula.
 #pragma once
 
-#include <torch/types.h>
-
+#include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <span>
+#include <vector>
 
-#include "parameters/arena.h"
 #include "source_path.h"
 
 namespace chargpt {
@@ -25,19 +26,18 @@ inline std::uint32_t golden_mix(std::uint32_t x) {
 }
 
 /// The formula "weights" of the file, with offset 0 and scale 0.5, float32.
-inline torch::Tensor golden_weights(torch::IntArrayRef shape, std::uint32_t k) {
-  torch::Tensor tensor = torch::empty(shape, torch::kFloat32);
-  float* const values = tensor.data_ptr<float>();
-  for (std::int64_t i = 0; i < tensor.numel(); ++i)
+inline void fill_golden(std::span<float> values, std::uint32_t k) {
+  for (std::size_t i = 0; i < values.size(); ++i)
     values[i] = static_cast<float>(
         0.5 * (golden_mix(static_cast<std::uint32_t>(i) + 0x9e3779b9U * (k + 1)) / 2147483648.0 - 1));
-  return tensor;
 }
 
 /// Largest |got - expected|.
-inline double distance(const torch::Tensor& got, const nlohmann::json& expected) {
-  const torch::Tensor wanted = torch::tensor(expected.get<std::vector<double>>(), torch::kDouble);
-  return (got.flatten().to(torch::kDouble) - wanted).abs().max().item<double>();
+inline double distance(std::span<const float> got, const std::vector<double>& expected) {
+  double largest = got.size() == expected.size() ? 0 : HUGE_VAL;
+  for (std::size_t i = 0; i < std::min(got.size(), expected.size()); ++i)
+    largest = std::max(largest, std::abs(static_cast<double>(got[i]) - expected[i]));
+  return largest;
 }
 
 }  // namespace chargpt

@@ -5,11 +5,11 @@
 #include <cmath>
 #include <functional>
 
-#include "engine/engine.h"
 #include "inference/model_types.h"
 #include "model/gpt.h"
 #include "model/layers.h"
 #include "model/registry.h"
+#include "model_in_training.h"
 #include "optimizer/optimizer.h"
 #include "teaching_models.h"
 #include "windows_of.h"
@@ -28,10 +28,12 @@ std::shared_ptr<LanguageModel> make(const Vector& v, const ModelConfig& config, 
 /// Mean over all positions by the engine that training uses; float32 only.
 double loss_of(LanguageModel& model, const torch::Tensor& x, const torch::Tensor& y) {
   const TrainConfig train = ladder("bigram").train;
-  ParameterArena arena(model, train);
   const WindowBatch windows = windows_of(torch::cat({x, y.slice(-1, -1)}, -1));
   REQUIRE(torch::equal(targets_of(windows), y));
-  return losses_of(*make_engine("autograd", model, arena, train), windows).to(torch::kFloat64).mean().item<double>();
+  return losses_of(*ModelInTraining(model, "libtorch", train).engine, windows)
+      .to(torch::kFloat64)
+      .mean()
+      .item<double>();
 }
 
 /// The same from logits in the vector's own precision.
@@ -286,22 +288,19 @@ VECTOR_CASE(B14_small_transformer_forward,
 
 VECTOR_CASE(B15_adamw_three_steps, "three updates with the library's defaults, decay on everything") {
   const auto v = vector("B15_adamw_three_steps");
-  ModelConfig model_config;
-  model_config.decay = Decay::all;
-  SingleParameter model(model_config, v.input("w0"));
   TrainConfig train = ladder("bigram").train;
   train.learning_rate = v.value("lr").get<double>();
   train.weight_decay = v.value("weight_decay").get<double>();
-  ParameterArena arena(model, train);
-  REQUIRE(arena.groups().size() == 1);
-  const auto gradients = arena.groups()[0].gradients.narrow(0, arena.groups()[0].slots.at(0).offset, 4).view({2, 2});
+  ParameterArena arena({{.name = "w", .shape = {2, 2}}}, Decay::all, train);
+  const ParameterGroup& group = arena.groups()[0];
+  slot_of(group.values, group.slots[0]).copy_(v.input("w0"));
   std::vector<torch::Tensor> after;
   for (const auto& gradient : v.input("grads").unbind()) {
-    gradients.copy_(gradient);
+    slot_of(group.gradients, group.slots[0]).copy_(gradient);
     update(arena, {.beta1 = v.value("beta1").get<double>(),
                    .beta2 = v.value("beta2").get<double>(),
                    .eps = v.value("eps").get<double>()});
-    after.push_back(arena.parameter("w").detach().clone());
+    after.push_back(slot_of(group.values, group.slots[0]).clone());
   }
   v.check("w_after_each_step", torch::stack(after));
 }

@@ -16,9 +16,9 @@
 
 #include "engine/engine.h"
 #include "evaluate/split_loss.h"
-#include "learner/step.h"
-#include "model/initialise.h"
+#include "initialise_pytorch.h"
 #include "model/registry.h"
+#include "model_in_training.h"
 #include "needs_text.h"
 #include "source_path.h"
 #include "teaching_models.h"
@@ -197,22 +197,22 @@ std::shared_ptr<LanguageModel> transformer_in_stream(Notebook& notebook) {
 class Training {
  public:
   Training(LanguageModel& model, const std::string& rung)
-      : train_(ladder(rung).train), arena_(model, train_), engine_(make_engine("auto", model, arena_, train_)) {}
+      : train_(ladder(rung).train), in_training_(model, chosen_engine("auto", model.config(), train_, "cpu"), train_) {}
   /// Losses of `steps` steps, each before its update.
   std::vector<double> run(Notebook& notebook, std::int64_t steps) {
     std::vector<double> losses;
     for (std::int64_t step = 0; step < steps; ++step) {
       const WindowBatch batch = notebook.batch();
-      losses.push_back(make_step(*engine_, arena_, train_, 1, {.step = step, .micro_batches = {&batch, 1}}).loss);
+      losses.push_back(
+          make_step(engine(), in_training_.arena, train_, 1, {.step = step, .micro_batches = {&batch, 1}}).loss);
     }
     return losses;
   }
-  Engine& engine() { return *engine_; }
+  Engine& engine() { return *in_training_.engine; }
 
  private:
   TrainConfig train_;
-  ParameterArena arena_;
-  std::unique_ptr<Engine> engine_;
+  ModelInTraining in_training_;
 };
 
 double largest_difference(const std::vector<double>& losses, const nlohmann::json& expected) {

@@ -5,7 +5,7 @@
 
 #include "evaluate/split_loss.h"
 #include "generate/generate.h"
-#include "model/inference_of.h"
+#include "inference_of.h"
 #include "model/registry.h"
 #include "needs_text.h"
 #include "text/corpus.h"

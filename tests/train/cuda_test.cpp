@@ -1,11 +1,8 @@
 // The same training on a GPU. Where there is none these cases are not registered, and one line says so.
-#include <torch/types.h>
-
 #include <cmath>
 
 #include "engine/device.h"
 #include "small_run.h"
-#include "train/sampling.h"
 
 #include "needs_cuda.h"
 #include "test.h"
@@ -33,7 +30,7 @@ void same_losses_as_the_cpu() {
   cpu.trainer.run();
   gpu.trainer.run();
   REQUIRE(gpu.recorder->plans[0].device == "cuda:0");
-  REQUIRE(gpu.recorder->plans[0].engine == "autograd");
+  REQUIRE(gpu.recorder->plans[0].engine == "libtorch");
   for (std::size_t i = 0; i < 20; ++i) {
     INFO("step " << i);
     CHECK(gpu.recorder->steps[i].loss == Approx(cpu.recorder->steps[i].loss).margin(1e-4));
@@ -122,29 +119,17 @@ void repeats_and_resumes_bit_for_bit() {
     }
 }
 
-void samples_are_drawn_on_the_cpu() {
-  SmallRun run = gpu_run(wider_config(Dtype::float32));
-  run.trainer.run();
-  LanguageModel& model = run.trainer.model();
-  const auto text_of = [&] {
-    Config config = wider_config(Dtype::float32).config;
-    config.eval.sample_tokens = 80;
-    return sample_text(model, run.trainer.corpus().vocabulary(), 0, config, [](double) {});
-  };
-  const std::string on_gpu = text_of();
-  model.to(torch::kCPU);
-  CHECK(text_of() == on_gpu);
-}
-
 void a_rollback_returns_to_the_good_moment() {
   ResolvedConfig config = wider_config(Dtype::float32);
   config.config.train.on_nonfinite = OnNonfinite::rollback;
   SmallRun run = gpu_run(config);
   run.trainer.step();
-  const torch::Tensor untrained = gpu_run(config).trainer.arena().groups()[0].values.cpu();
-  run.trainer.arena().groups()[0].values.fill_(std::nan(""));
+  SmallRun untrained = gpu_run(config);
+  ParameterArena& arena = run.trainer.arena();
+  std::ranges::fill(arena.groups()[0].values.all(), std::nanf(""));
+  run.trainer.engine().take_over();
   CHECK(std::isnan(run.trainer.step().loss));
-  CHECK(torch::equal(run.trainer.arena().groups()[0].values.cpu(), untrained));
+  check_equal_bits(run.trainer.arena(), untrained.trainer.arena());
   CHECK(run.recorder->noticed("going back to the weights and moments of step 0"));
 }
 
@@ -157,7 +142,6 @@ bool register_cuda_tests() {
   REGISTER_TEST_CASE(a_gpu_run_goes_on_on_the_cpu, "a run begun on a GPU goes on on the CPU", "[cuda]");
   REGISTER_TEST_CASE(a_cpu_run_goes_on_on_a_gpu, "a run begun on the CPU goes on on a GPU", "[cuda]");
   REGISTER_TEST_CASE(repeats_and_resumes_bit_for_bit, "a GPU's runs repeat and resume bit for bit", "[cuda]");
-  REGISTER_TEST_CASE(samples_are_drawn_on_the_cpu, "samples of a model on a GPU are drawn on the CPU", "[cuda]");
   REGISTER_TEST_CASE(a_rollback_returns_to_the_good_moment, "a GPU's run is rolled back", "[cuda]");
   return true;
 }

@@ -1,7 +1,6 @@
 // Training against PyTorch: losses, gradient norms and rates of tests/golden/training.json, whose weights, tokens and
 // windows are formulas described there (scripts/reference/models.py wrote it). And one figure that says whether
 // training has changed.
-#include <torch/types.h>
 
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -11,10 +10,10 @@
 #include "learner/schedule.h"
 #include "small_run.h"
 
+#include "kept_windows.h"
 #include "learner/step.h"
 #include "source_path.h"
 #include "test.h"
-#include "windows_of.h"
 
 using namespace chargpt;
 
@@ -43,14 +42,14 @@ Config config_of(const nlohmann::json& run) {
 }
 
 void fill_by_formula(ParameterArena& arena, const nlohmann::json& parameter) {
-  torch::Tensor values = arena.parameter(parameter.at("name").get<std::string>());
-  REQUIRE(values.sizes().vec() == parameter.at("shape").get<std::vector<std::int64_t>>());
+  const std::span<float> values = arena.values_of(parameter.at("name").get<std::string>());
+  std::size_t numel = 1;
+  for (const auto& size : parameter.at("shape")) numel *= size.get<std::size_t>();
+  REQUIRE(values.size() == numel);
   const auto k = parameter.at("k").get<std::uint32_t>();
   const auto offset = parameter.at("offset").get<double>(), scale = parameter.at("scale").get<double>();
-  std::vector<float> drawn(static_cast<std::size_t>(values.numel()));
-  for (std::uint32_t i = 0; i < drawn.size(); ++i)
-    drawn[i] = static_cast<float>(offset + scale * (mix(i + 0x9e3779b9U * (k + 1)) / 2147483648.0 - 1));
-  values.copy_(torch::from_blob(drawn.data(), values.sizes(), torch::kFloat32));
+  for (std::uint32_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<float>(offset + scale * (mix(i + 0x9e3779b9U * (k + 1)) / 2147483648.0 - 1));
 }
 
 std::vector<WindowBatch> windows_by_formula(const nlohmann::json& run, const Config& config, std::int64_t step) {
@@ -59,30 +58,30 @@ std::vector<WindowBatch> windows_by_formula(const nlohmann::json& run, const Con
   const auto places = static_cast<std::uint32_t>(run.at("tokens").get<std::int64_t>() - T);
   std::vector<WindowBatch> batches;
   for (std::int64_t micro = 0; micro < steps; ++micro) {
-    torch::Tensor ids = torch::empty({B, T + 1}, torch::kInt64);
-    auto id = ids.accessor<std::int64_t, 2>();
+    std::vector<std::int64_t> ids;  // (B, T + 1)
     for (std::int64_t row = 0; row < B; ++row) {
       const std::uint32_t start =
           mix(0x10000000U + static_cast<std::uint32_t>((step * steps + micro) * B + row)) % places;
-      for (std::int64_t t = 0; t <= T; ++t) id[row][t] = token(start + static_cast<std::uint32_t>(t));
+      for (std::int64_t t = 0; t <= T; ++t) ids.push_back(token(start + static_cast<std::uint32_t>(t)));
     }
-    batches.push_back(windows_of(ids));
+    batches.push_back(kept_windows(ids, B));
   }
   return batches;
 }
 
 }  // namespace
 
-TEST_CASE("losses, gradient norms and rates of whole training steps are PyTorch's, with either engine") {
+TEST_CASE("losses, gradient norms and rates of whole training steps are PyTorch's, with either engine", "[libtorch]") {
   const nlohmann::json document = golden();
-  const std::string engine_name = GENERATE("autograd", "cpu");
+  const std::string engine_name = GENERATE("libtorch", "cpu");
   for (const nlohmann::json& run : document.at("runs")) {
     INFO(run.at("name") << ", " << engine_name);
     const Config config = config_of(run);
-    const auto model = make_model(config.model, run.at("vocab_size").get<std::int64_t>(), 1);
-    ParameterArena arena(*model, config.train);
+    const auto vocab_size = run.at("vocab_size").get<std::int64_t>();
+    ParameterArena arena(parameter_list(config.model, vocab_size), config.model.decay, config.train);
     for (const nlohmann::json& parameter : run.at("parameters")) fill_by_formula(arena, parameter);
-    const auto engine = make_engine(engine_name, *model, arena, config.train);
+    const auto engine = make_engine(
+        engine_name, {.model = config.model, .vocab_size = vocab_size, .train = config.train, .arena = arena});
     for (std::int64_t step = 0; step < run.at("steps").get<std::int64_t>(); ++step) {
       INFO("step " << step);
       const auto i = static_cast<std::size_t>(step);

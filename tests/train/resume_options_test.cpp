@@ -1,7 +1,5 @@
 // Option by option: four updates equal two, stop, resume, two, to the bit, in every file of the last checkpoint. A new
 // option of config.h fails here until it is listed.
-#include <torch/types.h>
-
 #include <algorithm>
 #include <cmath>
 #include <fstream>
@@ -191,7 +189,8 @@ bool any_has(const std::vector<std::string>& lines, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("every option of the text, the model, training and evaluation resumes bit for bit with two threads") {
+TEST_CASE("every option of the text, the model, training and evaluation resumes bit for bit with two threads",
+          "[libtorch]") {
   for (const OptionInfo& option : option_table()) {
     const std::string key = option.section + "." + option.name;
     if (option.section == "sample" || option.section == "groups" || without_influence.contains(key)) continue;
@@ -231,7 +230,7 @@ TEST_CASE("updates that are skipped or undone are so again in a resumed run, and
   CHECK(figures.losses.size() < 20);
 }
 
-TEST_CASE("runs resume bit for bit with one thread, several, and more than there are windows") {
+TEST_CASE("runs resume bit for bit with one thread, several, and more than there are windows", "[libtorch]") {
   const std::vector<Override> everything{{"train.groups", "[" + embedding_group + ", " + muon_group + "]", ""},
                                          {"train.gradient_accumulation_steps", "2", ""},
                                          {"train.ema", "0.9", ""}};

@@ -1,5 +1,4 @@
 // n + m steps equal n, stop, resume, m: bit for bit.
-#include <torch/types.h>
 
 #include <nlohmann/json.hpp>
 
@@ -152,7 +151,8 @@ TEST_CASE("another text is refused") {
                     Catch::Contains("1200 tokens then, 1300 now"));
 }
 
-TEST_CASE("a run goes on with its own device, engine and number of threads where nothing else is asked for") {
+TEST_CASE("a run goes on with its own device, engine and number of threads where nothing else is asked for",
+          "[libtorch]") {
   const auto resumed = [](const RunState& then, const std::string& device = "auto", const std::string& engine = "auto",
                           std::int64_t threads = 0) {
     TrainerOptions asked;
@@ -166,11 +166,17 @@ TEST_CASE("a run goes on with its own device, engine and number of threads where
   then.device = "cpu";
   then.engine = "autograd";
   then.threads = 1;
-  CHECK(resumed(then) == "cpu, autograd, 1");
+  CHECK(resumed(then) == "cpu, libtorch, 1");
   CHECK(resumed(then, "auto", "cpu", 3) == "cpu, cpu, 3");
-  CHECK(resumed(then, "cpu") == "cpu, autograd, 1");
+  CHECK(resumed(then, "cpu") == "cpu, libtorch, 1");
   then.threads = usable_processors() + 1;
-  CHECK(resumed(then) == "cpu, autograd, 0");
+  CHECK(resumed(then) == "cpu, libtorch, 0");
+  for (const char* engine : {"cuda", "libtorch"}) {
+    then.engine = engine;
+    CHECK(resumed(then) == "cpu, libtorch, 0");
+  }
+  then.engine = "cpu";  // auto chooses it where it covers the model
+  CHECK(resumed(then) == "cpu, auto, 0");
   then.engine = "abacus";
   CHECK(resumed(then) == "cpu, auto, 0");
   then = {};

@@ -1,16 +1,15 @@
 // Runs of a few steps on a text made of a formula, and what is recorded of them.
 #pragma once
 
-#include <torch/types.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "model/registry.h"
 #include "run/checkpoints.h"
 #include "test.h"
 #include "test_folder.h"
@@ -145,10 +144,10 @@ Rows joined_rows(Rows rows, const Rows& more) {
   return rows;
 }
 
-/// Weights and moments, bit for bit.
+/// Weights, moments and averages, bit for bit.
 inline void check_equal_bits(ParameterArena& expected, ParameterArena& got) {
-  const auto same = [](const torch::Tensor& a, const torch::Tensor& b) {
-    return a.defined() == b.defined() && (!a.defined() || torch::equal(a, b));
+  const auto same = [](const cpu::AlignedFloats& a, const cpu::AlignedFloats& b) {
+    return std::ranges::equal(a.all(), b.all());
   };
   REQUIRE(expected.groups().size() == got.groups().size());
   for (std::size_t i = 0; i < expected.groups().size(); ++i) {
@@ -156,6 +155,7 @@ inline void check_equal_bits(ParameterArena& expected, ParameterArena& got) {
     CHECK(same(expected.groups()[i].values, got.groups()[i].values));
     CHECK(same(expected.groups()[i].moment1, got.groups()[i].moment1));
     CHECK(same(expected.groups()[i].moment2, got.groups()[i].moment2));
+    CHECK(same(expected.groups()[i].averages, got.groups()[i].averages));
   }
   CHECK(expected.updates() == got.updates());
 }

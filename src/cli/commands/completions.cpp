@@ -10,7 +10,6 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/print_text.h"
-#include "cli/training_half.h"
 #include "config/load.h"
 
 namespace chargpt {
@@ -264,7 +263,6 @@ std::string fish(const std::vector<CompletedCommand>& all) {
 }
 
 void run_completions(const Arguments& arguments) {
-  continue_in_training_half_if_there();  // which knows the options of all commands
   const std::vector<CompletedCommand> all = completed_commands();
   print_text(arguments.shell == "bash" ? bash(all) : arguments.shell == "zsh" ? zsh(all) : fish(all));
 }

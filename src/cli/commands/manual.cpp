@@ -7,7 +7,6 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/print_text.h"
-#include "cli/training_half.h"
 #include "cli/version.h"
 
 namespace chargpt {
@@ -90,7 +89,6 @@ std::string page_of_program() {
 }
 
 void run_manual(const Arguments& arguments) {
-  continue_in_training_half_if_there();  // which knows the options of all commands
   if (arguments.command.empty()) return print_text(page_of_program());
   print_text(page_of(find_command(arguments.command)));
 }

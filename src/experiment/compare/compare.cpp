@@ -29,7 +29,6 @@
 #include "experiment/own_process.h"
 #include "experiment/run_names.h"
 #include "inference/model_types.h"
-#include "optimizer/averages.h"
 #include "report/json_text.h"
 #include "run/checkpoints.h"
 #include "run/run_files.h"
@@ -385,7 +384,7 @@ class Comparer {
     KeptRun kept{.seed = {.seed = entry.about.seed, .jobs = options_.jobs, .run = entry.about.run},
                  .params = trainer.state().parameters,
                  .block_size = entry.config.config.model.block_size,
-                 .leaks = trainer.model().leaks(),
+                 .leaks = leaks(entry.config.config.model),
                  .text = corpus_.fingerprint()};
     try {
       trainer.plan(/*measure=*/false);
@@ -456,7 +455,7 @@ class Comparer {
     std::vector<std::string> notices;
     const Checkpoint last = load_checkpoint(entry.about.run, "last", /*with_optimizer=*/false, notices);
     for (const std::string& line : notices) notice(line);
-    load_weights(trainer.arena(), last, last.averaged ? Weights::averaged : Weights::trained);
+    trainer.use_weights(last);
     SplitLoss loss =
         split_loss(trainer.engine(), corpus_.val(), entry.config.config.model.block_size, 0, [this](double) {
           if (stopped()) throw Interrupted{};

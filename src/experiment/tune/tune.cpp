@@ -93,7 +93,7 @@ class Search {
     return resident_ + memory_estimate(config, {.vocab_size = vocab_size,
                                                 .parameters = count_parameters(config.model, vocab_size),
                                                 .threads = threads > 0 ? threads : physical_cores(),
-                                                .cpu_engine = cpu_engine_lacks(config.model).empty()});
+                                                .cpu_engine = cpu_engine_lacks(config.model, config.train).empty()});
   }
 
   bool allowed(const Config& config) const {
@@ -136,7 +136,7 @@ class Search {
     const double making = now();
     const auto trainer = trainer_of(for_own_length());
     overhead_ = 2 * (now() - making) + 0.05;  // a training makes its model twice, the first time to measure
-    if (trainer->model().leaks())
+    if (leaks(given_.config.model))
       throw Error(ExitCode::usage, given_.config.name + " " + leaks_label + "; there is no loss to tune by");
     for (const ParameterGroup& group : trainer->arena().groups())
       for (const ParameterSlot& slot : group.slots)

@@ -1,0 +1,108 @@
+// `chargpt doctor`: what this machine offers, what is wrong, and the fix.
+#include <sys/statvfs.h>
+
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/print_json.h"
+#include "cli/version.h"
+#include "engine/device.h"
+#include "engine/torch_module.h"
+#include "kernels/bf16.h"
+#include "kernels/kernels.h"
+#include "report/format.h"
+
+namespace chargpt {
+
+namespace {
+
+std::int64_t free_disk_bytes() {
+  struct statvfs disk {};
+  return statvfs(".", &disk) == 0 ? static_cast<std::int64_t>(disk.f_bavail * disk.f_frsize) : 0;
+}
+
+/// Why training is slower than it could be for lack of instructions; null if it is not.
+const char* slower_for_lack_of() {
+  if (cpu::instruction_set() < cpu::processor_instruction_set())
+    return "ATEN_CPU_CAPABILITY keeps this processor below what it can do; unset it to train faster";
+#if defined(__x86_64__)
+  if (cpu::instruction_set() == cpu::InstructionSet::portable)
+    return "this processor has no AVX2, so training is several times slower than the figures in README.md";
+#endif
+  return nullptr;
+}
+
+/// Why LibTorch's part of the program cannot be used; empty where it can. Loads it.
+std::string problem_of_libtorch() {
+  try {
+    torch_module("training on a GPU, or of what the CPU engine does not cover,");
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+nlohmann::ordered_json findings(std::int64_t threads) {
+  nlohmann::ordered_json advice = nlohmann::ordered_json::array();
+  if (const std::string problem = problem_of_libtorch(); !problem.empty()) advice.push_back(problem);
+  if (threads > static_cast<std::int64_t>(std::thread::hardware_concurrency()))
+    advice.push_back("more threads than processors make training slower: leave --threads out");
+  if (const char* const slower = slower_for_lack_of(); slower != nullptr) advice.push_back(slower);
+  if (available_memory() < (std::int64_t{1} << 30))
+    advice.push_back("less than 1 GB of memory is available: close other programs, or lower train.batch_size");
+  return advice;
+}
+
+struct Arguments {
+  OutputArguments output;
+  DeviceArguments device;
+};
+
+void run_doctor(const Arguments& arguments) {
+  const std::int64_t threads = set_threads(arguments.device.threads);
+  const std::string chosen = choose_device(arguments.device.device);
+  const nlohmann::ordered_json json = {{"chargpt", program_version()},
+                                       {"libtorch", libtorch_version()},
+                                       {"device", chosen},
+                                       {"processors", std::thread::hardware_concurrency()},
+                                       {"threads", threads},
+                                       {"cpu_capability", kernels_capability()},
+                                       {"kernels", cpu::kernels().name},
+                                       {"bfloat16", cpu::bf16_kernels() != nullptr},
+                                       {"memory", physical_memory()},
+                                       {"memory_free", available_memory()},
+                                       {"disk_free", free_disk_bytes()},
+                                       {"advice", findings(threads)}};
+  if (arguments.output.json) {
+    print_json(json);
+    return;
+  }
+  std::printf("%skernels %s, %s bfloat16\n", version_text().c_str(), cpu::kernels().name,
+              cpu::bf16_kernels() != nullptr ? "with" : "without");
+  std::printf(
+      "device %s (auto takes a CUDA device where LibTorch finds one; GPU support is untested)\n%lld threads on %u "
+      "processors\n",
+      chosen.c_str(), static_cast<long long>(threads), std::thread::hardware_concurrency());
+  std::printf("memory %s, free %s; disk free here %s\n", format_bytes(physical_memory()).c_str(),
+              format_bytes(available_memory()).c_str(), format_bytes(free_disk_bytes()).c_str());
+  for (const auto& line : json["advice"]) std::printf("advice: %s\n", line.get<std::string>().c_str());
+  if (json["advice"].empty()) std::printf("no problems found\n");
+}
+
+}  // namespace
+
+void add_doctor(Options& options) {
+  const auto arguments = std::make_shared<Arguments>();
+  add_device_arguments(options, arguments->device);
+  add_output_arguments(options, arguments->output);
+  on_parsed(options, arguments, run_doctor);
+}
+
+}  // namespace chargpt

@@ -1,0 +1,240 @@
+// `chargpt resume RUN`: goes on exactly where a run stopped, or from an earlier step to the same bits. From an earlier
+// step with other options it is another training: that becomes a run of its own, and RUN stays as it is.
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/quote.h"
+#include "checkpoint/checkpoint_name.h"
+#include "cli/commands.h"
+#include "cli/loaded_run.h"
+#include "cli/run_text.h"
+#include "cli/training/result.h"
+#include "cli/training/training.h"
+#include "report/log.h"
+#include "report/metrics.h"
+#include "report/tensorboard.h"
+#include "run/checkpoint_folder.h"
+#include "run/checkpoints.h"
+#include "run/run_files.h"
+#include "run/run_folder.h"
+#include "run/run_lock.h"
+#include "run/run_name.h"
+#include "train/conditions.h"
+
+namespace chargpt {
+
+namespace {
+
+struct Arguments : TrainingArguments {
+  std::string run, checkpoint = "last", new_run;
+};
+
+/// What a resume that begins a new run starts from.
+struct Branch {
+  Checkpoint from;
+  ResolvedConfig config;
+  std::filesystem::path folder;
+  std::string reason;  ///< a line for people
+};
+
+/// Weights fit one model and one text: changing either takes a new run. Where the text is does not matter; its contents
+/// are checked later.
+void refuse_another_model(const Config& before, const Config& after) {
+  const auto old_json = to_json(before), new_json = to_json(after);
+  for (const std::string section : {"model", "data"})
+    for (const auto& [key, value] : old_json[section].items())
+      if (key != "text" && value != new_json[section][key])
+        throw Error(ExitCode::usage, section + "." + key + " cannot change from " + value.dump() + " to " +
+                                         new_json[section][key].dump() + " in a resumed run; start a new one with " +
+                                         "`chargpt train --init_from`");
+}
+
+/// Called before anything is written there, even a lock. A run whose checkpoints are all damaged is reported as such.
+void refuse_what_is_no_run(const std::filesystem::path& run, const std::string& which) {
+  std::vector<std::string> notices;
+  if (!is_run(run) && !list_checkpoints(run).empty()) load_checkpoint(run, which, /*with_optimizer=*/true, notices);
+  if (const std::string near = runs_near(run); !is_run(run))
+    throw Error(ExitCode::missing, printable_path(run) + " is not a run folder" +
+                                       (near.empty() ? "; chargpt runs lists those in runs/" : near));
+  refuse_replaced(run);
+}
+
+/// An imported run may have come without the state of its optimizer, or without its text.
+void refuse_incomplete_import(const std::filesystem::path& run, const Checkpoint& checkpoint) {
+  const bool has_moments = !checkpoint.optimizer->tensors().empty(), has_text = checkpoint.state.data != Fingerprint{};
+  if (has_moments && has_text) return;
+  const std::string name = run.string();
+  const std::string anew =
+      "chargpt train " + shell_quoted(name + "/config.json") + " --init_from " + shell_quoted(name);
+  if (has_moments)
+    throw Error(ExitCode::data, name +
+                                    " was imported without its text; import it again with --text FILE, or train on " +
+                                    "from its weights, as a new run: " + anew + " --text FILE");
+  throw Error(ExitCode::data, name + " was imported without the state of an optimizer, so it cannot go on as it was; " +
+                                  "train on from its weights, as a new run: " + anew +
+                                  (has_text ? "" : " --text FILE"));
+}
+
+/// RUN-branch-180 beside RUN, or the next free name of that kind.
+std::filesystem::path branch_folder(const std::filesystem::path& run, std::int64_t step) {
+  const std::filesystem::path base = std::filesystem::absolute(run).lexically_normal();
+  const std::filesystem::path shown = run.filename().empty() || run.filename().string()[0] == '.' ? base : run;
+  const std::string name =
+      (shown.has_filename() ? shown : shown.parent_path()).string() + "-branch-" + std::to_string(step);
+  std::filesystem::path free = name;
+  for (int n = 2; std::filesystem::exists(free); ++n) free = name + "-" + std::to_string(n);
+  return free;
+}
+
+std::string branch_reason(const std::filesystem::path& run, const std::filesystem::path& folder, std::int64_t step,
+                          const std::vector<std::string>& changes) {
+  std::string line = "a new run, " + folder.string() + ", goes on from step " + std::to_string(step) + " of " +
+                     run.string() + ", which stays as it is";
+  for (const std::string& change : changes) line += (&change == &changes.front() ? ": " : ", ") + change;
+  return line;
+}
+
+/// Whether the run itself went on from `step` with these options, as its next checkpoint tells.
+bool went_on_so(const std::filesystem::path& run, std::int64_t step, const Config& config) {
+  for (const std::filesystem::path& folder : list_checkpoints(run)) {
+    if (checkpoint_step(folder.filename().string()).value_or(0) <= step) continue;
+    std::vector<std::string> ignored;
+    return changed_training(load_checkpoint(folder, "last", false, ignored).config.config, config).empty();
+  }
+  return false;
+}
+
+/// None if the run itself goes on: from its last checkpoint, or from an earlier one with nothing changed that training
+/// depends on.
+std::optional<Branch> branch_of(const Arguments& arguments, const std::filesystem::path& run,
+                                const std::string& which) {
+  if (which == "last" && arguments.new_run.empty()) return std::nullopt;
+  std::vector<std::string> notices;
+  Branch branch{
+      .from = load_checkpoint(run, which, /*with_optimizer=*/true, notices), .config = {}, .folder = {}, .reason = {}};
+  refuse_gone(branch.from.config, run.string());
+  refuse_incomplete_import(run, branch.from);
+  branch.config = branch.from.config;
+  apply_overrides(branch.config, arguments.config.overrides());
+  refuse_another_model(branch.from.config.config, branch.config.config);
+  check_model(branch.config);
+  const auto changes = changed_training(branch.from.config.config, branch.config.config);
+  const std::int64_t step = branch.from.state.step;
+  const bool same = changes.empty() || step == last_step(run) || went_on_so(run, step, branch.config.config);
+  if (arguments.new_run.empty() && same) return std::nullopt;
+  log_loading(notices);
+  branch.folder = arguments.new_run.empty() ? branch_folder(run, step) : std::filesystem::path(arguments.new_run);
+  branch.reason = branch_reason(run, branch.folder, step, changes);
+  return branch;
+}
+
+/// The metrics, TensorBoard events and samples up to `step`.
+void copy_history(const std::filesystem::path& from, const std::filesystem::path& to, std::int64_t step) {
+  if (std::filesystem::exists(from / "metrics.jsonl"))
+    write_file_atomically(to / "metrics.jsonl", rows_up_to(read_regular_file(from / "metrics.jsonl"), step));
+  for (const std::filesystem::path& path : run_files(from).own)
+    if (path.native().starts_with("events.out.tfevents."))
+      write_file_atomically(to / path, tensorboard_records_up_to(read_regular_file(from / path), step));
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator(from / "samples", none)) {
+    const auto at = checkpoint_step(entry.path().stem().string());
+    if (!at || *at > step || !entry.is_regular_file()) continue;
+    std::filesystem::create_directories(to / "samples");
+    write_file_atomically(to / "samples" / entry.path().filename(), read_regular_file(entry.path()));
+  }
+}
+
+/// A rank beside rank 0, which has the run folder.
+void resume_with_first(const Arguments& arguments, const Checkpoint& checkpoint, const ResolvedConfig& config,
+                       FoundText text, Together& together) {
+  TrainerOptions options = options_to_resume(trainer_options(arguments, {}, together), checkpoint.state);
+  options.memory_after_run = memory_of_result(config.config, text.corpus);
+  Trainer trainer(config, std::move(text.corpus), options);
+  trainer.resume_from(checkpoint);
+  train_to_end(trainer, {}, arguments, checkpoint.state.step, together);
+}
+
+/// RUN is only read, so its lock is not needed.
+void train_branch(const Arguments& arguments, const std::filesystem::path& run, const Branch& branch,
+                  Together& together) {
+  const std::int64_t step = branch.from.state.step;
+  FoundText text = text_of_run(branch.from, branch.config.config.data, run, arguments.output);
+  log_notices(text.corpus);
+  together.check_same(branch.config, text.corpus);
+  together.check_windows(branch.config.config);
+  if (!together.first()) return resume_with_first(arguments, branch.from, branch.config, std::move(text), together);
+  NewRun folder(branch.folder.string(), branch.config.config.name, /*overwrite=*/{});
+  TrainerOptions options = options_to_resume(trainer_options(arguments, folder.path(), together), branch.from.state);
+  options.memory_after_run = memory_of_result(branch.config.config, text.corpus);
+  Trainer trainer(branch.config, std::move(text.corpus), options);
+  trainer.resume_from(branch.from);
+  folder.begin();
+  log_note(branch.reason);
+  copy_history(run, folder.path(), step);  // first: wherever there is a checkpoint, there are the rows up to it
+  for (const std::string& line : copy_checkpoints(run, branch.from, trainer.config(), folder.path())) log_warning(line);
+  tell(keep_text(folder.path(), trainer.corpus()));
+  folder.keep();
+  train_to_end(trainer, folder.path(), arguments, step, together);
+}
+
+void resume(const Arguments& arguments, Together& together) {
+  const auto [run, which] = run_place(arguments.run, arguments.checkpoint);
+  refuse_what_is_no_run(run, which);
+  if (const auto branch = branch_of(arguments, run, which)) return train_branch(arguments, run, *branch, together);
+  std::optional<RunLock> lock;
+  if (together.first()) lock.emplace(run);
+  std::vector<std::string> notices;
+  const Checkpoint checkpoint = load_checkpoint(run, which, /*with_optimizer=*/true, notices);
+  log_loading(notices);
+  refuse_gone(checkpoint.config, run.string());
+  refuse_incomplete_import(run, checkpoint);
+  ResolvedConfig config = checkpoint.config;
+  apply_overrides(config, arguments.config.overrides());
+  refuse_another_model(checkpoint.config.config, config.config);
+  check_model(config);
+  FoundText text = text_of_run(checkpoint, config.config.data, run, arguments.output);
+  log_notices(text.corpus);
+  together.check_same(config, text.corpus);
+  together.check_windows(config.config);
+  if (!together.first()) return resume_with_first(arguments, checkpoint, config, std::move(text), together);
+  remove_unfinished_files(run);
+  mark_run(run);
+  TrainerOptions options = options_to_resume(trainer_options(arguments, run, together), checkpoint.state);
+  options.memory_after_run = memory_of_result(config.config, text.corpus);
+  Trainer trainer(config, std::move(text.corpus), options);
+  trainer.resume_from(checkpoint);
+  tell(keep_text(run, trainer.corpus()));
+  const std::string problem = go_on_from(run, checkpoint.state);
+  if (!problem.empty()) log_warning(problem);
+  train_to_end(trainer, run, arguments, checkpoint.state.step, together);
+}
+
+void run_resume(const Arguments& arguments) {
+  Together together(arguments);
+  together.run([&] { resume(arguments, together); });
+}
+
+}  // namespace
+
+void add_resume(Options& options) {
+  const auto arguments = std::make_shared<Arguments>();
+  const Option& run = add_run_argument(options, arguments->run);
+  options.add(
+      "--checkpoint", arguments->checkpoint,
+      "last, best or step-N; resuming from one before the last with a changed option that training depends on (all but "
+      "train.keep, eval.log_interval, eval.sample_tokens, sample.* and where the text is) begins a new run, "
+      "RUN-branch-N, and leaves RUN as it is");
+  options.add("--run", arguments->new_run, "begin a new run in this folder instead of going on in RUN");
+  add_training_arguments(options, *arguments);
+  options.find("--device").help("auto (the run's, if available), cpu, cuda or cuda:N (GPU support is untested)");
+  options.find("--threads").help("CPU threads; 0: as many as the run had, if the machine has them");
+  options.find("--engine").help("auto (the run's), cpu or libtorch");
+  arguments->config.help_shows(options, run, "", config_of_run);
+  on_parsed(options, arguments, run_resume);
+}
+
+}  // namespace chargpt

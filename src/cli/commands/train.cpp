@@ -1,0 +1,214 @@
+// `chargpt train [CONFIG]`: a new run, from a config to figures and a sample.
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+#include "base/quote.h"
+#include "baseline/split_check.h"
+#include "cli/commands.h"
+#include "cli/loaded_run.h"
+#include "cli/print_json.h"
+#include "cli/run_text.h"
+#include "cli/signals.h"
+#include "cli/training/chosen_config.h"
+#include "cli/training/result.h"
+#include "cli/training/training.h"
+#include "report/log.h"
+#include "report/progress.h"
+#include "run/checkpoints.h"
+#include "run/run_folder.h"
+#include "run/run_name.h"
+#include "text/text_listing.h"
+#include "train/evaluator.h"
+
+namespace chargpt {
+
+namespace {
+
+constexpr const char* default_preset = "default";
+
+struct Arguments : TrainingArguments {
+  std::string preset, run, init_from;  ///< preset empty: none was given
+  bool overwrite = false, dry_run = false;
+  double minutes = 0;  ///< 0: not given
+};
+
+/// What nanoGPT's init_from takes.
+void refuse_words_of_nanogpt(const std::string& init_from) {
+  if (init_from == "resume") throw Error(ExitCode::usage, "--init_from resume: chargpt resume RUN goes on with a run");
+  if (init_from == "scratch")
+    throw Error(ExitCode::usage, "--init_from scratch: a run starts from scratch where --init_from is left out");
+  if (init_from.starts_with("gpt2"))
+    throw Error(ExitCode::usage, "--init_from " + init_from +
+                                     ": OpenAI's weights read no characters but pieces of words, which models here do "
+                                     "not; give a run of chargpt");
+}
+
+/// The vocabulary of a fine-tuned run is its own text's, grown by the symbols of the run it starts from.
+/// None without --init_from. Read before the run's folder is made, which may be the same one.
+std::optional<Checkpoint> starting_point(const Arguments& arguments) {
+  if (arguments.init_from.empty()) return std::nullopt;
+  refuse_words_of_nanogpt(arguments.init_from);
+  std::vector<std::string> notices;
+  Checkpoint checkpoint = load_checkpoint(arguments.init_from, "best", /*with_optimizer=*/false, notices);
+  log_loading(notices);
+  refuse_gone(checkpoint.config, printable_path(checkpoint.path));
+  return checkpoint;
+}
+
+void start_from(Trainer& trainer, std::optional<Checkpoint> checkpoint) {
+  if (checkpoint) trainer.init_from(*checkpoint);
+}
+
+/// The files of the texts, which must not move away with a run that is overwritten.
+Overwrite overwrite_of(const Arguments& arguments, const Config& config) {
+  Overwrite overwrite{.allowed = arguments.overwrite};
+  if (!arguments.overwrite) return overwrite;
+  for (const ListedText& text : list_texts(config.data.text, config.data.units).texts)
+    for (const ListedFile& file : text.files) overwrite.files.push_back(text.path_of(file));
+  return overwrite;
+}
+
+nlohmann::ordered_json to_json(const PlanEvent& plan) {
+  nlohmann::ordered_json json = {{"config", plan.config},         {"model_type", plan.model_type},
+                                 {"device", plan.device},         {"cpu_capability", plan.cpu_capability},
+                                 {"engine", plan.engine},         {"dtype", plan.dtype},
+                                 {"threads", plan.threads},       {"parameters", plan.parameters},
+                                 {"vocab_size", plan.vocab_size}, {"train_tokens", plan.train_tokens},
+                                 {"val_tokens", plan.val_tokens}, {"text_tokens", plan.text_tokens},
+                                 {"text_files", plan.text_files}, {"tokens_per_step", plan.tokens_per_step},
+                                 {"max_iters", plan.max_iters},   {"length_set_by", plan.length_set_by},
+                                 {"epochs", plan.epochs},         {"memory_bytes", plan.memory_bytes},
+                                 {"disk_bytes", plan.disk_bytes}};
+  if (plan.seconds) json["expected_seconds"] = *plan.seconds;
+  if (!plan.notices.empty()) json["notices"] = plan.notices;
+  return json;
+}
+
+void print_plan(const Arguments& arguments, const ResolvedConfig& config, Corpus corpus, const Together& together) {
+  const std::string split = split_notice(corpus, check_split(corpus));
+  TrainerOptions options = trainer_options(arguments, {}, together);
+  options.memory_after_run = memory_of_result(config.config, corpus);
+  Trainer trainer(config, std::move(corpus), options);
+  start_from(trainer, starting_point(arguments));
+  PlanEvent plan = trainer.plan(/*measure=*/true);
+  if (!split.empty()) plan.notices.push_back(split);
+  together.ranks().finish();
+  tell(together.notice(config.config));
+  for (const std::string& notice : plan.notices) log_note(notice);
+  if (arguments.output.json)
+    print_json(to_json(plan));
+  else
+    std::fputs(plan_text(plan).c_str(), stdout);
+}
+
+/// A rank beside rank 0, which has the run folder.
+void train_with_first(const Arguments& arguments, const ResolvedConfig& config, Corpus corpus, Together& together) {
+  TrainerOptions options = trainer_options(arguments, {}, together);
+  options.memory_after_run = memory_of_result(config.config, corpus);
+  Trainer trainer(config, std::move(corpus), options);
+  start_from(trainer, starting_point(arguments));
+  train_to_end(trainer, {}, arguments, std::nullopt, together);
+}
+
+/// The options that were given; --minutes is another word for --max_seconds.
+std::vector<Override> given_options(const Arguments& arguments) {
+  std::vector<Override> given = arguments.config.overrides();
+  if (arguments.minutes == 0) return given;
+  for (const Override& option : given)
+    if (named_option(option.key).name == "max_seconds")
+      throw Error(ExitCode::usage, "--minutes and --max_seconds exclude each other; give one");
+  given.push_back(seconds_of(arguments.minutes));
+  return given;
+}
+
+/// What --minutes without a CONFIG trains on the text that `config` has chosen; options that were given hold.
+void choose_shape(const Arguments& arguments, ResolvedConfig& config, std::int64_t train_tokens) {
+  const ChosenConfig chosen = chosen_config(arguments.minutes, train_tokens);
+  std::vector<Override> settings = given_options(arguments);
+  const auto is_passes = [](const Override& given) { return named_option(given.key).name == "max_epochs"; };
+  if (std::ranges::none_of(settings, is_passes)) settings.push_back(chosen.passes);
+  ResolvedConfig other = load_config(chosen.preset, settings);
+  other.config.data = config.config.data;
+  for (auto& [key, origin] : other.origin)
+    if (key.starts_with("data.")) origin = config.origin.at(key);
+  config = std::move(other);
+  check_model(config);
+  log_note(chosen.why);
+}
+
+void train(const Arguments& arguments, Together& together) {
+  if (arguments.overwrite && arguments.run.empty())
+    throw Error(ExitCode::usage,
+                "--overwrite needs --run DIR, the folder to start over in; without one the run gets a "
+                "new folder");
+  const bool chooses = arguments.preset.empty() && arguments.minutes > 0;
+  ResolvedConfig config =
+      load_config(arguments.preset.empty() ? default_preset : arguments.preset, given_options(arguments));
+  check_model(config);
+  choose_text(config);
+  together.refuse_standard_input(config.config);
+  Corpus corpus = load_training_corpus(config, arguments.output);
+  if (chooses) choose_shape(arguments, config, corpus.train().size());
+  check_splits(corpus, config.config.model.block_size);
+  limit_evaluations_of_long_split(config, corpus.val().size());
+  together.check_same(config, corpus);
+  together.check_windows(config.config);
+  const Overwrite overwrite = overwrite_of(arguments, config.config);
+  if (arguments.dry_run) refuse_occupied(arguments.run, overwrite);
+  if (arguments.dry_run) return print_plan(arguments, config, std::move(corpus), together);
+  if (!together.first()) return train_with_first(arguments, config, std::move(corpus), together);
+
+  tell(split_notice(corpus, check_split(corpus)));
+  auto start = starting_point(arguments);
+  NewRun run(arguments.run, config.config.name, overwrite);
+  TrainerOptions options = trainer_options(arguments, run.path(), together);
+  options.memory_after_run = memory_of_result(config.config, corpus);
+  Trainer trainer(config, std::move(corpus), options);
+  start_from(trainer, std::move(start));
+  run.begin();
+  if (const std::filesystem::path old = run.old_run(); !old.empty())
+    log_note("the run that was in " + printable_path(run.path()) + " is now " + printable_path(old));
+  tell(keep_text(run.path(), trainer.corpus()));
+  try {
+    train_to_end(trainer, run.path(), arguments, /*resume_step=*/std::nullopt, together);
+  } catch (...) {
+    if (trainer.state().step > 0 || !list_checkpoints(run.path()).empty()) run.keep();
+    throw;
+  }
+  run.keep();
+}
+
+void run_train(const Arguments& arguments) {
+  Together together(arguments);
+  together.run([&] { train(arguments, together); });
+}
+
+}  // namespace
+
+void add_train(Options& options) {
+  const auto arguments = std::make_shared<Arguments>();
+  const Option& config =
+      options.add("CONFIG", arguments->preset, "a preset's name (chargpt configs lists them) or a path")
+          .default_text(default_preset);
+  settle_preset(options, arguments->preset);
+  options.add("--run", arguments->run, "run folder (default runs/<config>-<n>)");
+  options.add("--init_from", arguments->init_from, "start from this run's weights with a fresh optimizer (fine-tuning)")
+      .stands_for(run_meant);
+  options.flag("--overwrite", arguments->overwrite,
+               "start over: a run in DIR is renamed to DIR.old-N; nothing is deleted");
+  options.flag("--dry-run", arguments->dry_run, "print the plan (sizes, epochs, memory, disk, time) and stop");
+  options
+      .add("--minutes", arguments->minutes,
+           "train for so long, as --max_seconds does; without a CONFIG, what suits the time and the size of the text")
+      .positive();
+  add_training_arguments(options, *arguments);
+  arguments->config.help_shows(options, config, default_preset, config_by_name);
+  on_parsed(options, arguments, run_train);
+}
+
+}  // namespace chargpt

@@ -1,0 +1,124 @@
+#include "cli/training/compare_runs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <set>
+
+#include "base/error.h"
+#include "base/names.h"
+#include "cli/loaded_run.h"
+#include "cli/run_text.h"
+#include "config/changed_options.h"
+#include "evaluate/split_loss.h"
+#include "experiment/compare/trained_runs.h"
+#include "inference/model_types.h"
+#include "report/format.h"
+#include "report/log.h"
+#include "run/checkpoints.h"
+#include "run/run_files.h"
+#include "run/run_folder.h"
+#include "train/run_length.h"
+
+namespace chargpt {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The text of the first run, and what the others must share with it.
+struct CommonText {
+  std::string run;
+  Config config;
+  Corpus corpus;
+};
+
+void refuse_another_text(const CommonText& common, const std::string& run, const Checkpoint& checkpoint) {
+  std::vector<std::string> lines = changed_options(common.config, checkpoint.config.config, "data");
+  const bool same_text =
+      checkpoint.state.data == common.corpus.fingerprint() && checkpoint.vocabulary == common.corpus.vocabulary();
+  if (same_text)
+    std::erase_if(lines, [](const std::string& line) {
+      return line.starts_with("data.text ") || line.starts_with("data.max_symbols ");
+    });
+  if (same_text && lines.empty()) return;
+  const std::string what =
+      lines.empty() ? difference_of(common.corpus.fingerprint(), checkpoint.state.data) : lines.front();
+  throw Error(ExitCode::usage, common.run + " and " + run + " differ in their text (" + what +
+                                   "); losses compare only on one text, in the same units and split; chargpt eval RUN "
+                                   "--text FILE scores a run on another one");
+}
+
+/// The whole run's time and end; of the weights scored, only the step.
+SeedRun told_by(const RunState& scored, const RunState& last, const Config& config) {
+  SeedRun seed{.seed = config.train.seed,
+               .seconds = last.seconds,
+               .step = scored.step,
+               .steps = last.step,
+               .ended = last.ended,
+               .scored = ScoredAt::best};
+  if (last.training_seconds > 0)
+    seed.tokens_per_second = static_cast<double>(last.step * tokens_per_step(config)) / last.training_seconds;
+  return seed;
+}
+
+RunState last_state(const fs::path& run) {
+  std::vector<std::string> notices;
+  return load_checkpoint(run, "last", /*with_optimizer=*/false, notices).state;
+}
+
+TrainedRun scored_run(const std::string& name, const TrainingArguments& arguments, std::optional<CommonText>& common) {
+  ModelUse use;
+  use.device = arguments.device.device;
+  use.threads = arguments.device.threads;
+  LoadedRun run = load_run(name, "", use);
+  const fs::path folder = run_place(name, "").run;
+  const Config& config = run.config();
+  if (!common) {
+    common = {name, config, text_of_run(run.checkpoint, config.data, folder, arguments.output).corpus};
+    log_notices(common->corpus);
+  }
+  refuse_another_text(*common, name, run.checkpoint);
+  TrainedRun trained{.name = name,
+                     .config = run.checkpoint.config,
+                     .params = run.checkpoint.state.parameters,
+                     .leaks = leaks(config.model),
+                     .seed = told_by(run.checkpoint.state, last_state(folder), config)};
+  SplitLoss loss = split_loss(run.scorer(), common->corpus.val(), config.model.block_size);
+  if (!std::isfinite(loss.mean))
+    throw Error(ExitCode::diverged, run.checkpoint.path.string() + " has no finite loss: its weights have diverged");
+  trained.seed.loss = loss.mean;
+  trained.seed.losses = std::move(loss.losses);
+  trained.seed.run = folder;
+  log_note(name + ", step " + format_count(trained.seed.step) + ": " + format_loss(trained.seed.loss));
+  return trained;
+}
+
+void refuse_twice(const std::vector<std::string>& runs) {
+  std::set<fs::path> seen;
+  for (const std::string& run : runs)
+    if (std::error_code ignored; !seen.insert(fs::weakly_canonical(run_place(run, "").run, ignored)).second)
+      throw Error(ExitCode::usage, run + " is given twice; give each run once");
+}
+
+}  // namespace
+
+bool names_run(const std::string& word) {
+  if (std::ranges::any_of(presets(), [&word](const Preset& preset) { return preset.name == word; })) return false;
+  std::error_code ignored;
+  return fs::is_directory(word, ignored) && is_run(run_place(word, "").run);
+}
+
+Comparison compare_runs(const std::vector<std::string>& runs, const TrainingArguments& arguments) {
+  refuse_twice(runs);
+  std::optional<CommonText> common;
+  std::vector<TrainedRun> trained;
+  for (const std::string& run : runs) trained.push_back(scored_run(run, arguments, common));
+  std::vector<std::string> remarks;
+  std::vector<ConfigRuns> configs = group_by_config(std::move(trained), remarks);
+  Comparison comparison = rank_configs(std::move(configs));
+  comparison.notes = std::move(remarks);
+  comparison.trained_before = true;
+  return comparison;
+}
+
+}  // namespace chargpt

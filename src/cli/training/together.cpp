@@ -1,0 +1,150 @@
+#include "cli/training/together.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/quote.h"
+#include "cli/failure.h"
+#include "cli/signals.h"
+#include "cli/training/training.h"
+#include "cli/version.h"
+#include "config/changed_options.h"
+#include "ranks/launch.h"
+#include "report/log.h"
+#include "run/checkpoints.h"
+#include "text/text_place.h"
+
+namespace chargpt {
+namespace {
+
+std::string text_of(const std::vector<std::byte>& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// In what rank `rank` differs from rank 0.
+void check_same_as_first(const nlohmann::json& first, const nlohmann::json& other, std::size_t rank) {
+  const std::string who = "rank " + std::to_string(rank);
+  if (first["program"] != other["program"])
+    throw Error(ExitCode::usage, who + " runs chargpt " + other["program"].get<std::string>() + ", and rank 0 " +
+                                     first["program"].get<std::string>() + "; give all ranks the same build");
+  const auto config_of = [](const nlohmann::json& json) {
+    return parse_config(json["config"].get<std::string>(), "the config of a rank", {}).config;
+  };
+  if (first["config"] != other["config"])
+    if (const auto changes = changed_options(config_of(first), config_of(other)); !changes.empty())
+      throw Error(ExitCode::usage,
+                  who + " was given another config than rank 0: " + changes.front() + "; give all the same");
+  if (first["tokens"] != other["tokens"] || first["crc64"] != other["crc64"])
+    throw Error(ExitCode::data,
+                who + " reads another text than rank 0: " + std::to_string(other["tokens"].get<std::int64_t>()) +
+                    " tokens there, " + std::to_string(first["tokens"].get<std::int64_t>()) +
+                    " here; give all the same files");
+}
+
+}  // namespace
+
+Silence::Silence() : stderr_(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)) {
+  const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+  if (nowhere < 0) return;
+  for (const int output : {STDOUT_FILENO, STDERR_FILENO}) ::dup2(nowhere, output);
+  ::close(nowhere);
+}
+
+Silence::~Silence() {
+  ::close(stderr_);
+}
+
+void Silence::tell(const std::string& line) const {
+  const std::string whole = "chargpt: error: " + line + "\n";
+  [[maybe_unused]] const ssize_t written = ::write(stderr_, whole.data(), whole.size());
+}
+
+Together::Together(const TrainingArguments& arguments, double seconds_of_work) : json_(arguments.output.json) {
+  threads_ = arguments.device.threads;
+  const auto found = launch();
+  if (!found) {
+    ranks_ = std::make_unique<OneProcess>();
+    return;
+  }
+  WaitingOptions waiting{.seconds = arguments.rank_timeout + seconds_of_work,
+                         .stop = &stop_on_signals(arguments.output.quiet)};
+  waiting.stuck = [run = run_, first = found->rank == 0] {
+    const std::string line = go_on_from(*run);
+    if (first)
+      log_warning("another rank does not answer" + (line.empty() ? "" : "; should this job be killed: " + line));
+  };
+  if (found->rank > 0) silence_.emplace();
+  ranks_ = join(*found, waiting);
+  if (threads_ > 0) return;
+  const Placement place = placement(*ranks_);
+  threads_ = place.threads;
+  placement_ = place.reason;
+}
+
+void Together::refuse_standard_input(const Config& config) const {
+  if (!alone() && std::ranges::count(config.data.text, standard_input_name) > 0)
+    throw Error(ExitCode::usage, "--text -: standard input reaches one rank only; name a file that all can read");
+}
+
+void Together::check_same(const ResolvedConfig& config, const Corpus& corpus) const {
+  if (alone()) return;
+  Config same = config.config;
+  same.data.text = {"the same"};  // what they hold is compared
+  const nlohmann::json own = {{"program", program_version()},
+                              {"config", to_json(same).dump()},
+                              {"tokens", corpus.fingerprint().tokens},
+                              {"crc64", corpus.fingerprint().crc64}};
+  const std::string bytes = own.dump();
+  std::vector<nlohmann::json> all;
+  for (const auto& each : ranks_->gather(std::as_bytes(std::span(bytes))))
+    all.push_back(nlohmann::json::parse(text_of(each)));
+  for (std::size_t rank = 1; rank < all.size(); ++rank) check_same_as_first(all.front(), all[rank], rank);
+}
+
+void Together::check_windows(const Config& config) const {
+  if (config.train.batch_size < ranks_->ranks())
+    throw Error(ExitCode::usage, std::to_string(ranks_->ranks()) +
+                                     " ranks share train.batch_size = " + std::to_string(config.train.batch_size) +
+                                     " windows, and each needs one; start fewer, or set a larger batch_size");
+}
+
+std::string Together::notice(const Config& config) const {
+  if (alone()) return "";
+  const std::int64_t windows = config.train.batch_size, count = ranks_->ranks();
+  const std::string each = windows % count == 0
+                               ? std::to_string(windows / count)
+                               : std::to_string(windows / count) + " or " + std::to_string(windows / count + 1);
+  return std::to_string(count) + " ranks, each with " + each + " of the " + std::to_string(windows) + " windows and " +
+         std::to_string(threads_) + (threads_ == 1 ? " thread" : " threads") +
+         (placement_.empty() ? "" : " (" + placement_ + ")");
+}
+
+std::string Together::go_on_from(const std::filesystem::path& run) {
+  if (run.empty() || list_checkpoints(run).empty()) return "";
+  return "chargpt resume " + shell_quoted(run.native()) + " goes on from its last checkpoint, which is whole";
+}
+
+void Together::run(const std::function<void()>& work) const {
+  if (alone()) return work();
+  try {
+    work();
+  } catch (const Stopped&) {
+    throw;
+  } catch (const Interrupted&) {
+    throw;
+  } catch (const std::exception& error) {
+    const Failure failure = failure_of(error);
+    report_failure(error, {.verbose = false, .json = json_});
+    if (const std::string line = first() ? go_on() : ""; !line.empty()) log_warning(line);
+    std::fflush(nullptr);
+    ranks_->fail(static_cast<int>(failure.code), failure.line);
+    throw;
+  }
+}
+
+}  // namespace chargpt

@@ -1,0 +1,86 @@
+#include "engine/torch_module.h"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+#include "base/error.h"
+
+namespace chargpt {
+namespace {
+
+namespace fs = std::filesystem;
+
+const TorchModule* in_use = nullptr;
+
+fs::path module_path() {
+  std::error_code failed;
+  return fs::read_symlink("/proc/self/exe", failed).parent_path() / "chargpt-torch.so";
+}
+
+/// LibTorch's OpenMP threads go on spinning after each of its parallel operations, by default for milliseconds, and
+/// take the processors from the threads that do the rest of a step. They spin for some tens of microseconds instead,
+/// unless the user has set how they wait. The OpenMP library reads this when it is loaded.
+///
+/// CUDA's matrix products repeat bit for bit only with workspaces of a fixed size, which cuBLAS too reads when it is
+/// loaded. Source: PyTorch's notes on reproducibility.
+void set_environment() {
+  ::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
+  if (std::getenv("OMP_WAIT_POLICY") == nullptr) ::setenv("GOMP_SPINCOUNT", "3000", /*overwrite=*/0);
+}
+
+/// As the loader says that it could not map a library.
+bool is_lack_of_memory(const std::string& said) {
+  return said.find("cannot map") != std::string::npos || said.find("failed to map") != std::string::npos ||
+         said.find("annot allocate memory") != std::string::npos;
+}
+
+const TorchModule& loaded(const std::string& what) {
+  const fs::path path = module_path();
+  const auto unavailable = [&](const std::string& reason, const std::string& remedy) {
+    return Error(ExitCode::unavailable, what + " needs LibTorch, and " + path.string() +
+                                            ", the part of chargpt that has it, " + reason + "; " + remedy);
+  };
+  std::error_code ignored;
+  if (!fs::exists(path, ignored)) throw unavailable("is not there", "build it (scripts/build.sh) or put it there");
+  set_environment();
+  void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    const std::string said = ::dlerror();
+    if (is_lack_of_memory(said))
+      throw Error(ExitCode::memory, "out of memory: LibTorch, which " + what +
+                                        " needs, takes about 0.5 GB of address space; raise the limit (ulimit -v)");
+    if (said.find("undefined symbol") != std::string::npos)
+      throw unavailable("was built with LibTorch " CHARGPT_LIBTORCH_VERSION
+                        ", but finds another that lacks what it needs",
+                        "build it again (scripts/build.sh), or correct LD_LIBRARY_PATH");
+    throw unavailable("cannot be loaded: " + said, "build it again (scripts/build.sh), or correct LD_LIBRARY_PATH");
+  }
+  const auto get = reinterpret_cast<GetTorchModule*>(::dlsym(library, get_torch_module_name));
+  if (get == nullptr) throw unavailable("is of another build", "build it again (scripts/build.sh)");
+  return *get();
+}
+
+}  // namespace
+
+bool has_torch_module() {
+  std::error_code ignored;
+  return in_use != nullptr || fs::exists(module_path(), ignored);
+}
+
+std::string libtorch_version() {
+  return has_torch_module() ? CHARGPT_LIBTORCH_VERSION : "none";
+}
+
+const TorchModule& torch_module(const std::string& what) {
+  if (in_use == nullptr) in_use = &loaded(what);
+  return *in_use;
+}
+
+void use_torch_module(const TorchModule& module) {
+  in_use = &module;
+}
+
+}  // namespace chargpt

@@ -1,0 +1,145 @@
+#include "libtorch/engine.h"
+
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+#include <torch/cuda.h>
+#include <torch/types.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "base/error.h"
+#include "kernels/thread_team.h"
+#include "libtorch/parameters.h"
+#include "libtorch/precision.h"
+#include "model/dropout.h"
+#include "model/one_order.h"
+#include "model/registry.h"
+
+namespace chargpt {
+namespace {
+
+/// As many threads as the program computes with.
+void use_threads() {
+  const int threads = cpu::threads_in_force();
+  if (threads != at::get_num_threads()) at::set_num_threads(threads);
+}
+
+class LibtorchEngine : public Engine {
+ public:
+  LibtorchEngine(std::shared_ptr<LanguageModel> model, const EngineRequest& request)
+      : Engine(request.arena),
+        dtype_(request.train.dtype),
+        device_(request.device),
+        model_(std::move(model)),
+        parameters_(*model_, request.arena, device_),
+        ordered_(device_) {
+    use_threads();
+  }
+
+  std::string_view name() const override { return "libtorch"; }
+  std::string take_notice() override { return ordered_.take_notice(); }
+
+  Gradients gradients(const GradientInput& input) override {
+    use_threads();
+    const PrecisionScope precision(device_, dtype_);
+    const torch::Tensor loss = ordered_.run([&] {
+      parameters_.zero_gradients();
+      return accumulate_gradients(input);
+    });
+    Gradients result{.loss = loss.item<double>(), .norm = parameters_.gradient_norm()};
+    result.finite = std::isfinite(result.loss) && std::isfinite(result.norm);
+    return result;
+  }
+
+  void score(const WindowBatch& windows, std::span<float> losses) override {
+    use_threads();
+    const torch::NoGradGuard no_grad;
+    const PrecisionScope precision(device_, Dtype::float32);
+    const torch::Tensor all = loss_of(windows, {}, at::Reduction::None).cpu();  // (B*T)
+    std::copy_n(all.const_data_ptr<float>(), losses.size(), losses.begin());
+  }
+
+  void update(const UpdateContext& context) override {
+    device_.is_cpu() ? Engine::update(context) : parameters_.update(context);
+  }
+  void average(double decay) override { device_.is_cpu() ? Engine::average(decay) : parameters_.average(decay); }
+  void give_gradients() override { parameters_.give_gradients(); }
+  void take_gradients() override { parameters_.take_gradients(); }
+  void give_back() override { parameters_.give_back(); }
+  void take_over() override { parameters_.take_over(); }
+  void synchronize() override {
+    if (device_.is_cuda()) torch::cuda::synchronize(device_.index());
+  }
+
+ private:
+  /// Adds the gradient of the mean loss over all micro-batches; returns that mean, a 0-d tensor on the device.
+  torch::Tensor accumulate_gradients(const GradientInput& input) {
+    const double share = 1.0 / static_cast<double>(input.micro_batches.size());
+    torch::Tensor total = torch::zeros({}, torch::TensorOptions().dtype(torch::kFloat32).device(device_));
+    DropoutKey key{.seed = input.seed, .step = input.step, .micro_batch = 0, .first_window = input.share.first};
+    for (const WindowBatch& windows : input.micro_batches) {
+      if (input.heartbeat) input.heartbeat(key.micro_batch * share);
+      const double part =
+          input.share.all > 0 ? static_cast<double>(windows.B()) / static_cast<double>(input.share.all) : 1;
+      seed_dropout(device_, key);
+      const torch::Tensor loss = loss_of(windows, {.dropout = &key}, at::Reduction::Mean) * (share * part);
+      if (loss.requires_grad()) loss.backward();
+      total += loss.detach();
+      ++key.micro_batch;
+    }
+    return total;
+  }
+
+  /// Nats of the targets under the model's logits, in float32: (B*T), or their mean.
+  torch::Tensor loss_of(const WindowBatch& windows, const ForwardContext& context, at::Reduction::Reduction reduction) {
+    const torch::Tensor ids = ids_of(windows);                                          // (2, B, T)
+    const torch::Tensor logits = model_->forward(ids[0], context).to(torch::kFloat32);  // (B, T) -> (B, T, V)
+    return at::cross_entropy_loss(logits.view({-1, logits.size(-1)}), ids[1].reshape({-1}), {}, reduction);
+  }
+
+  /// Inputs and targets, int64, cut out of the text on the device.
+  torch::Tensor ids_of(const WindowBatch& windows) {
+    const torch::Tensor starts = torch::tensor(at::ArrayRef(windows.starts.data(), windows.starts.size())).to(device_);
+    const torch::Tensor places = starts.unsqueeze(1) + torch::arange(windows.T + 1, starts.options());  // (B, T + 1)
+    torch::Tensor ids = text(windows.tokens).index_select(0, places.view(-1)).to(torch::kInt64).view_as(places);
+    if (windows.tokens.width() == 2) ids = ids.bitwise_and(0xFFFF);  // stored without a sign, read with one
+    return at::stack({ids.narrow(1, 0, windows.T), ids.narrow(1, 1, windows.T)});
+  }
+
+  /// The ids as they are stored, (n). A GPU gets a copy when it first needs a text.
+  torch::Tensor text(TokenView tokens) {
+    void* const data = const_cast<std::byte*>(tokens.bytes().data());  // NOLINT: nobody writes to it
+    const auto type = tokens.width() == 1 ? torch::kUInt8 : tokens.width() == 2 ? torch::kInt16 : torch::kInt32;
+    const torch::Tensor stored = torch::from_blob(data, {tokens.size()}, type);
+    if (device_.is_cpu()) return stored;
+    torch::Tensor& copy = copies_[{data, tokens.size()}];
+    if (!copy.defined()) copy = stored.to(device_);
+    return copy;
+  }
+
+  Dtype dtype_;
+  torch::Device device_;
+  std::shared_ptr<LanguageModel> model_;
+  DeviceParameters parameters_;
+  OrderedWork ordered_;
+  std::map<std::pair<const void*, std::int64_t>, torch::Tensor> copies_;  ///< of texts, on a GPU
+};
+
+}  // namespace
+
+std::unique_ptr<Engine> make_libtorch_engine(std::shared_ptr<LanguageModel> model, const EngineRequest& request) {
+  at::globalContext().setFlushDenormal(true);
+  cpu::set_threads_in_force(request.threads);  // this library has its own copy of what it links
+  use_threads();
+  at::parallel_for(0, at::get_num_threads(), 1, [](std::int64_t, std::int64_t) {});  // OpenMP's start now
+  return std::make_unique<LibtorchEngine>(std::move(model), request);
+}
+
+std::unique_ptr<Engine> make_libtorch_engine(const EngineRequest& request) {
+  return make_libtorch_engine(make_module(request.model, request.vocab_size), request);
+}
+
+}  // namespace chargpt

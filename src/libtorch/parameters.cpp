@@ -1,0 +1,186 @@
+#include "libtorch/parameters.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+#include "inference/update_rule.h"
+#include "optimizer/averages.h"
+#include "optimizer/muon.h"
+
+namespace chargpt {
+namespace {
+
+using cpu::AlignedFloats;
+using torch::Tensor;
+
+/// The arena's buffer, in place.
+Tensor view_of(const AlignedFloats& buffer) {
+  return torch::from_blob(buffer.data(), {buffer.size()}, torch::kFloat32);
+}
+
+Tensor slot_of(const Tensor& buffer, const ParameterSlot& slot) {
+  return buffer.narrow(0, slot.offset, slot.numel).view(slot.shape);
+}
+
+/// Adam with decoupled weight decay, in one fused pass. It divides gradients by grad_scale, so clipping costs nothing.
+void adamw(const ParameterGroup& group, Tensor values, const Tensor& gradients, Tensor moment1, Tensor moment2,
+           std::int64_t step, const UpdateContext& context) {
+  const auto scalar = values.options().dtype(torch::kFloat32);
+  std::optional<Tensor> divisor;
+  if (context.gradient_scale != 1) divisor = torch::full({}, 1 / context.gradient_scale, scalar);
+  at::_fused_adamw_({values}, {gradients}, {moment1}, {moment2}, {},
+                    {torch::full({}, static_cast<double>(step), scalar)}, group.learning_rate * context.lr_factor,
+                    context.beta1, context.beta2, group.weight_decay, context.eps,
+                    /*amsgrad=*/false, /*maximize=*/false, divisor);
+}
+
+/// A slot's matrices, lying so that rows <= cols: views of `buffer`, (stacked, r, c).
+Tensor lying(const Tensor& buffer, const ParameterSlot& slot) {
+  const Tensor matrices = buffer.narrow(0, slot.offset, slot.numel).view({slot.stacked, rows_of(slot), slot.shape[1]});
+  return matrices.size(1) > matrices.size(2) ? matrices.transpose(1, 2) : matrices;
+}
+
+using ShapeAndSlots = std::map<std::pair<std::int64_t, std::int64_t>, std::vector<const ParameterSlot*>>;
+
+/// Slots by the shape of their lying matrices: equal ones are multiplied as one batch.
+ShapeAndSlots by_shape(const ParameterGroup& group) {
+  ShapeAndSlots shapes;
+  for (const ParameterSlot& slot : group.slots) shapes[std::minmax({rows_of(slot), slot.shape[1]})].push_back(&slot);
+  return shapes;
+}
+
+/// See optimizer/muon.h.
+void muon(const ParameterGroup& group, Tensor values, const Tensor& gradients, Tensor moment,
+          const UpdateContext& context) {
+  const double rate = group.learning_rate * context.lr_factor;
+  const double fresh = (1 - group.momentum) * context.gradient_scale;
+  moment.mul_(group.momentum).add_(gradients, fresh);
+  const Tensor ahead = (moment * group.momentum).add_(gradients, fresh);
+  if (group.weight_decay > 0) values.mul_(1 - rate * group.weight_decay);
+  for (const auto& [shape, slots] : by_shape(group)) {
+    std::vector<Tensor> matrices;
+    for (const ParameterSlot* slot : slots) matrices.push_back(lying(ahead, *slot));
+    const Tensor steps = orthogonalised(at::cat(matrices));  // (k, r, c)
+    std::int64_t first = 0;
+    for (const ParameterSlot* slot : slots) {
+      lying(values, *slot).sub_(steps.narrow(0, first, slot->stacked), rate * rate_of_shape(*slot));
+      first += slot->stacked;
+    }
+  }
+}
+
+}  // namespace
+
+Tensor orthogonalised(const Tensor& matrices) {
+  constexpr double a = 3.4445, b = -4.7750, c = 2.0315, eps = 1e-7;
+  const Tensor norm = at::linalg_vector_norm(matrices, 2, at::IntArrayRef{1, 2}, /*keepdim=*/true);
+  Tensor x = matrices / (norm + eps);
+  for (int step = 0; step < 5; ++step) {
+    const Tensor g = at::bmm(x, x.transpose(1, 2));  // (k, r, r)
+    const Tensor p = at::baddbmm(g, g, g, b, c);     // b g + c g g
+    x = at::baddbmm(x, p, x, a);                     // a x + p x
+  }
+  return x;
+}
+
+DeviceParameters::DeviceParameters(LanguageModel& model, ParameterArena& arena, const torch::Device& device)
+    : arena_(arena), device_(device) {
+  const torch::NoGradGuard no_grad;
+  model.to(device);
+  const auto named = model.named_parameters();
+  for (const ParameterGroup& group : arena.groups()) {
+    Group& own = groups_.emplace_back();
+    own.values = view_of(group.values).to(device);  // on the CPU the same memory
+    own.gradients = view_of(group.gradients).to(device);
+    for (const ParameterSlot& slot : group.slots) {
+      const Tensor* const found = named.find(slot.name);
+      if (found == nullptr || found->sizes() != slot.shape)
+        throw Error(ExitCode::internal, "the module has no parameter " + slot.name + " of the arena's shape");
+      Tensor parameter = *found;
+      parameter.set_data(slot_of(own.values, slot));
+      parameter.mutable_grad() = slot_of(own.gradients, slot);
+    }
+  }
+  if (model.parameter_count() != arena.numel())
+    throw Error(ExitCode::internal, "the module has other parameters than the arena");
+  if (!device.is_cpu()) take_over();
+}
+
+void DeviceParameters::zero_gradients() {
+  for (Group& group : groups_) group.gradients.zero_();
+}
+
+double DeviceParameters::gradient_norm() const {
+  if (device_.is_cpu()) return arena_.gradient_norm();
+  std::vector<Tensor> norms;
+  for (const Group& group : groups_) norms.push_back(at::linalg_vector_norm(group.gradients));
+  return at::linalg_vector_norm(at::stack(norms)).item<double>();
+}
+
+void DeviceParameters::update(const UpdateContext& context) {
+  const torch::NoGradGuard no_grad;
+  arena_.count_update();
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    const ParameterGroup& group = arena_.groups()[i];
+    Group& own = groups_[i];
+    const MomentsKept kept = moments_kept(group.rule);
+    if (kept.first && !own.moment1.defined()) own.moment1 = torch::zeros_like(own.values);
+    if (kept.second && !own.moment2.defined()) own.moment2 = torch::zeros_like(own.values);
+    if (group.rule == UpdateRule::muon)
+      muon(group, own.values, own.gradients, own.moment1, context);
+    else
+      adamw(group, own.values, own.gradients, own.moment1, own.moment2, arena_.updates(), context);
+  }
+}
+
+void DeviceParameters::average(double decay) {
+  const torch::NoGradGuard no_grad;
+  for (Group& group : groups_)
+    if (group.averages.defined()) group.averages.lerp_(group.values, fresh_part(arena_, decay));
+}
+
+void DeviceParameters::give_gradients() {
+  if (device_.is_cpu()) return;
+  for (std::size_t i = 0; i < groups_.size(); ++i) view_of(arena_.groups()[i].gradients).copy_(groups_[i].gradients);
+}
+
+void DeviceParameters::take_gradients() {
+  if (device_.is_cpu()) return;
+  for (std::size_t i = 0; i < groups_.size(); ++i) groups_[i].gradients.copy_(view_of(arena_.groups()[i].gradients));
+}
+
+void DeviceParameters::give_back() {
+  if (device_.is_cpu()) return;
+  const torch::NoGradGuard no_grad;
+  const auto copy = [](const Tensor& from, AlignedFloats& to) {
+    if (!from.defined()) return;
+    if (to.empty()) to = AlignedFloats(from.numel());
+    view_of(to).copy_(from);
+  };
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    ParameterGroup& group = arena_.groups()[i];
+    copy(groups_[i].values, group.values);
+    copy(groups_[i].moment1, group.moment1);
+    copy(groups_[i].moment2, group.moment2);
+    copy(groups_[i].averages, group.averages);
+  }
+}
+
+void DeviceParameters::take_over() {
+  if (device_.is_cpu()) return;
+  const torch::NoGradGuard no_grad;
+  const auto copy = [this](const AlignedFloats& from) { return from.empty() ? Tensor() : view_of(from).to(device_); };
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    const ParameterGroup& group = arena_.groups()[i];
+    groups_[i].values.copy_(view_of(group.values));
+    groups_[i].moment1 = copy(group.moment1);
+    groups_[i].moment2 = copy(group.moment2);
+    groups_[i].averages = copy(group.averages);
+  }
+}
+
+}  // namespace chargpt

@@ -1,0 +1,50 @@
+// A model's parameters as LibTorch computes with them: on the CPU views of an arena's buffers, on a GPU copies, laid
+// out alike, with gradients, moments and averages of their own. Knows no forward pass.
+#pragma once
+
+#include <torch/types.h>
+
+#include <vector>
+
+#include "model/language_model.h"
+#include "optimizer/optimizer.h"
+#include "parameters/arena.h"
+
+namespace chargpt {
+
+class DeviceParameters {
+ public:
+  /// Turns the model's parameters, and their gradients, into views of buffers with the arena's values. The model moves
+  /// to the device. Error internal unless its parameters are those of the arena.
+  DeviceParameters(LanguageModel& model, ParameterArena& arena, const torch::Device& device);
+
+  void zero_gradients();
+  /// L2; the only wait for the device in a step.
+  double gradient_norm() const;
+
+  // Of a GPU alone:
+  /// One update of the device's copies; the arena counts it.
+  void update(const UpdateContext& context);
+  void average(double decay);
+  /// Copies between here and the arena; nothing on the CPU.
+  void give_gradients();
+  void take_gradients();
+  void give_back();
+  void take_over();
+
+ private:
+  struct Group {
+    torch::Tensor values, gradients;
+    torch::Tensor moment1, moment2, averages;  ///< undefined where the arena has none
+  };
+
+  ParameterArena& arena_;
+  torch::Device device_;
+  std::vector<Group> groups_;
+};
+
+/// Each of a batch of matrices with its singular values brought near 1, as optimizer/orthogonal.h does for one. Shape:
+/// (k, r, c) -> the same; fastest with r <= c.
+torch::Tensor orthogonalised(const torch::Tensor& matrices);
+
+}  // namespace chargpt

@@ -1,0 +1,137 @@
+"""LibTorch's part of the program: when it is loaded, when never, and what is said where it is missing or cannot be."""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import unittest
+
+from program import PROGRAM, QUICK, ProgramTest
+
+MODULE = pathlib.Path(PROGRAM).parent / "chargpt-torch.so"
+
+
+class LibtorchTest(ProgramTest):
+    def alone(self, *beside):
+        """A copy of the program with nothing but `beside` next to it."""
+        copy = self.folder / "alone/chargpt"
+        copy.parent.mkdir(exist_ok=True)
+        for path in (PROGRAM, *beside):
+            shutil.copy(path, copy.parent)
+        return copy
+
+    def run_alone(self, *arguments, **environment):
+        return subprocess.run([self.folder / "alone/chargpt", *arguments], cwd=self.folder, env=dict(os.environ, **environment),
+                              capture_output=True, text=True, check=False)
+
+    def loaded(self, *arguments):
+        """The libraries that the dynamic loader opens, by name."""
+        outcome = subprocess.run([PROGRAM, *arguments], cwd=self.folder, env=dict(os.environ, LD_DEBUG="files"), capture_output=True, text=True, check=False)
+        self.assertEqual(outcome.returncode, 0, outcome.stderr[-1000:])
+        return set(re.findall(r"file=(\S+?)(?:\.so\S*)? \[0\];  generating link map", outcome.stderr))
+
+    def test_the_program_links_no_libtorch_and_its_part_does(self):
+        linked = subprocess.run(["ldd", PROGRAM], capture_output=True, text=True, check=True).stdout
+        self.assertIn("libstdc++", linked)
+        for library in ("libtorch", "libc10", "libgomp", "libcuda"):
+            self.assertNotIn(library, linked)
+        self.assertIn("libtorch", subprocess.run(["ldd", MODULE], capture_output=True, text=True, check=True).stdout)
+
+    def test_it_is_loaded_where_it_is_asked_for_and_not_before(self):
+        train = ["train", "nanogpt-cpu", *QUICK, "--n_layer", "1", "--n_embd", "16", "--max_iters", "2", "--quiet"]
+        for command in (["train", "--help"], [*train, "--run", "a"], [*train, "--run", "b", "--engine", "cpu"], ["sample", "a", "--tokens", "5"],
+                        ["eval", "a"], ["resume", "a", "--max_iters", "3", "--quiet"], ["--version"],
+                        ["compare", "nanogpt-cpu", *QUICK[:6], "--n_embd", "16", "--max_iters", "2", "--quiet"]):
+            with self.subTest(command):
+                self.assertFalse({name for name in self.loaded(*command) if "torch" in name or "gomp" in name})
+        for command in ([*train, "--run", "c", "--engine", "libtorch"], [*train, "--run", "d", "--norm_place", "post"], ["doctor"],
+                        ["train", "ladder/bigram", *QUICK, "--run", "e", "--max_iters", "2", "--quiet"]):
+            with self.subTest(command):
+                self.assertTrue({name for name in self.loaded(*command) if name.endswith("libtorch_cpu")})
+
+    def test_engines_have_their_names_and_those_of_before(self):
+        for engine, name in (("auto", "cpu"), ("cpu", "cpu"), ("libtorch", "libtorch"), ("autograd", "libtorch"), ("cuda", "libtorch")):
+            self.succeed("train", "nanogpt-cpu", "--run", engine, *QUICK, "--n_layer", "1", "--n_embd", "16", "--max_iters", "2", "--engine", engine, "--quiet")
+            state = json.loads(next((self.folder / engine).glob("checkpoints/*/state.json")).read_text())
+            self.assertEqual(state["engine"], name)
+        self.assertEqual(self.fail_with(2, "train", "ladder/bigram", "--run", "r", *QUICK, "--engine", "cpu"),
+                         "--engine cpu does not compute model.type = bigram; use --engine libtorch")
+        self.assertEqual(self.fail_with(2, "train", "nanogpt-cpu", "--run", "r", *QUICK, "--engine", "tpu"),
+                         "--engine tpu is unknown; there is: auto, cpu, libtorch")
+
+    def test_first_weights_are_the_same_whoever_trains(self):
+        same = ["--n_layer", "1", "--n_embd", "16", "--max_iters", "0", "--quiet"]
+        for engine in ("cpu", "libtorch"):
+            self.succeed("train", "nanogpt-cpu", "--run", engine, *QUICK, *same, "--engine", engine)
+        cpu, libtorch = ((self.folder / engine / "checkpoints/step-00000000/model.safetensors").read_bytes() for engine in ("cpu", "libtorch"))
+        self.assertEqual(cpu, libtorch)
+
+    def test_without_it_gpt_is_trained_and_any_type_is_read(self):
+        self.alone()
+        trained = self.run_alone("train", "nanogpt-cpu", "--run", "gpt", *QUICK, "--n_layer", "1", "--n_embd", "16", "--max_iters", "10", "--quiet")
+        self.assertEqual(trained.returncode, 0, trained.stderr)
+        for preset in ("ladder/bigram", "ladder/average", "ladder/masked"):
+            run = preset.replace("/", "-")
+            self.succeed("train", preset, "--run", run, *QUICK, "--max_iters", "10", "--quiet")
+            sample = ["sample", run, "--tokens", "30", "--seed", "3", "--quiet"]
+            alone = self.run_alone(*sample)
+            self.assertEqual((alone.returncode, alone.stdout), (0, self.succeed(*sample).out), alone.stderr)
+            rows = [json.loads(line) for line in (self.folder / run / "metrics.jsonl").read_text().splitlines()]
+            libtorch = [row["val_loss"] for row in rows if row["kind"] == "eval"][-1]
+            self.assertAlmostEqual(self.succeed("eval", run, "--checkpoint", "last", "--json").json["loss"], libtorch, delta=1e-5)
+        for command in (["resume", "gpt", "--max_iters", "12", "--quiet"], ["eval", "gpt"], ["runs", "."], ["train", "--help"], ["doctor"]):
+            self.assertEqual(self.run_alone(*command).returncode, 0, command)
+        self.assertIn("LibTorch none\n", self.run_alone("--version").stdout)
+        self.assertIn("chargpt-torch.so, the part of chargpt that has it, is not there", self.run_alone("doctor").stdout)
+
+    def test_what_needs_it_says_so_in_one_line_where_it_is_missing(self):
+        self.alone()
+        gpt = ["train", "nanogpt-cpu", *QUICK, "--run", "r"]
+        for command, what in ((["train", "ladder/bigram", *QUICK, "--run", "r"], "model.type = bigram"), ([*gpt, "--norm_place", "post"], "model.norm_place = post"),
+                              ([*gpt, "--engine", "libtorch"], "--engine libtorch"), ([*gpt, "--device", "cuda"], "--device cuda")):
+            outcome = self.run_alone(*command)
+            self.assertEqual(outcome.returncode, 69, outcome.stderr)
+            self.assertRegex(outcome.stderr, rf"^chargpt: error: {what} needs LibTorch, and \S+/chargpt-torch.so, the part of chargpt that has it, "
+                                             r"is not there; build it \(scripts/build.sh\) or put it there\n$")
+
+    def assert_refused(self, reason, **environment):
+        outcome = self.run_alone("train", "ladder/bigram", *QUICK, "--run", "r", **environment)
+        self.assertEqual(outcome.returncode, 69, outcome.stderr)
+        self.assertRegex(outcome.stderr, r"^chargpt: error: model.type = bigram needs LibTorch, and \S+/chargpt-torch.so, the part of chargpt that has it, "
+                                         rf"{reason}; build it again \(scripts/build.sh\), or correct LD_LIBRARY_PATH\n$")
+
+    def other_libtorch(self, content):
+        """A folder with a libtorch_cpu.so of that content, which the loader finds before the right one."""
+        (self.folder / "other").mkdir(exist_ok=True)
+        (self.folder / "other/libtorch_cpu.so").write_bytes(content)
+        return str(self.folder / "other")
+
+    def test_a_library_that_is_gone_or_none_is_named(self):
+        self.alone(MODULE)
+        module = self.folder / "alone/chargpt-torch.so"
+        for content, reason in ((b"no library at all", "file too short"), (b"no library at all\n" * 100, "invalid ELF header")):
+            self.assert_refused(rf"cannot be loaded: \S+/other/libtorch_cpu\.so: {reason}", LD_LIBRARY_PATH=self.other_libtorch(content))
+        text = module.read_bytes()
+        self.assertIn(b"libtorch_cpu.so", text)
+        module.write_bytes(text.replace(b"libtorch_cpu.so", b"libtorch_xyz.so"))
+        self.assert_refused(r"cannot be loaded: libtorch_xyz\.so: cannot open shared object file: No such file or directory")
+
+    def test_another_libtorch_than_the_one_it_was_built_with_is_named(self):
+        self.alone(MODULE)
+        other = self.other_libtorch(b"")
+        subprocess.run(["c++", "-shared", "-Wl,-soname,libtorch_cpu.so", "-x", "c++", "/dev/null", "-o", f"{other}/libtorch_cpu.so"], check=True)
+        self.assert_refused(r"was built with LibTorch [0-9.]+(\+\w+)?, but finds another that lacks what it needs", LD_LIBRARY_PATH=other)
+
+    def test_weights_are_read_on_the_cpu_whatever_trained_them(self):
+        self.succeed("train", "ladder/bigram", "--run", "r", *QUICK, "--max_iters", "2", "--quiet")
+        for command in (["sample", "r"], ["eval", "r"], ["bench", "sample", "r"]):
+            self.assertEqual(self.fail_with(2, *command, "--device", "cuda"),
+                             "--device cuda: sampling and scoring run on the CPU; leave it out", command)
+        self.assertEqual(self.fail_with(2, "eval", "r", "--engine", "autograd"),
+                         "--engine is gone; eval computes on the CPU, whatever engine trained the model; leave it out")
+
+
+if __name__ == "__main__":
+    unittest.main()

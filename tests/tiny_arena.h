@@ -1,0 +1,43 @@
+// A small arena without a model: a few matrices and vectors, filled by a formula.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "parameters/arena.h"
+
+namespace chargpt {
+
+inline std::vector<ParameterInfo> tiny_parameters() {
+  return {{"wte.weight", {7, 5}},
+          {"norm.weight", {5}},
+          {"norm.bias", {5}},
+          {"linear.weight", {5, 5}},
+          {"linear.bias", {5}}};
+}
+
+/// sin(1), sin(2), …
+inline void fill_by_sines(std::span<float> values, double phase = 0) {
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<float>(std::sin(static_cast<double>(i + 1) + phase));
+}
+
+inline bool equal(const cpu::AlignedFloats& a, const cpu::AlignedFloats& b) {
+  return std::ranges::equal(a.all(), b.all());
+}
+
+struct TinyArena : ParameterArena {
+  explicit TinyArena(const TrainConfig& train = {}, Decay decay = Decay::matrices)
+      : ParameterArena(tiny_parameters(), decay, train) {
+    double phase = 0;
+    for (ParameterGroup& group : groups())
+      for (const ParameterSlot& slot : group.slots) {
+        fill_by_sines(slot.in(group.values), phase += 0.5);
+        fill_by_sines(slot.in(group.gradients), -phase);
+      }
+  }
+};
+
+}  // namespace chargpt
