@@ -58,6 +58,13 @@ class HalvesTest(ProgramTest):
             self.assertEqual(outcome.returncode, 69, outcome.stderr)
             self.assertRegex(outcome.stderr, r"^chargpt: error: this command needs LibTorch, and \S+/chargpt-training, .*No such file[^\n]*\n$")
 
+    def test_a_link_to_the_program_in_the_place_of_the_other_half_ends_at_once(self):
+        program = self.alone()
+        (program.parent / "chargpt-training").symlink_to("chargpt")
+        outcome = subprocess.run([program, "doctor"], cwd=self.folder, capture_output=True, text=True, timeout=20, check=False)
+        self.assertEqual(outcome.returncode, 69, outcome.stderr)
+        self.assertRegex(outcome.stderr, r"^chargpt: error: [^\n]*/chargpt-training, [^\n]* is this program itself; build it again \(scripts/build.sh\)\n$")
+
     def test_openmp_threads_of_the_other_half_spin_briefly_unless_the_user_says_how_they_wait(self):
         program = self.alone()
         training = program.parent / "chargpt-training"
