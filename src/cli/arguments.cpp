@@ -118,9 +118,6 @@ void ConfigArguments::help_shows(Options& options, const Option& positional, con
 }
 
 void ConfigArguments::add(Options& options, const std::vector<std::string>& sections) {
-  options.add("--set", assignments_, "any option of the config: --set train.learning_rate=1e-3")
-      .value_name("KEY=VALUE")
-      .group(sections.size() > 1 ? most_used_group : "Options");
   for (const OptionInfo& option : options_of(sections)) {
     const std::string flag = "--" + option.name, group = group_of(option, sections);
     std::string help = option.help;
@@ -132,6 +129,9 @@ void ConfigArguments::add(Options& options, const std::vector<std::string>& sect
     flags_.push_back(std::make_unique<Flag>(Flag{key_of(option), flag, {}}));
     flags_.back()->option = &options.add(flag, flags_.back()->values, help).value_name("VALUE").group(group);
   }
+  options.add("--set", assignments_, "any option of the config: --set train.learning_rate=1e-3")
+      .value_name("KEY=VALUE")
+      .group(sections.size() > 1 ? most_used_group : "Options");
   for (const GoneOption& option : gone_options())
     if (std::ranges::count(sections, option.section) > 0)
       options.gone("--" + std::string(option.name), std::string(option.instead));

@@ -24,23 +24,6 @@ namespace chargpt {
 
 namespace {
 
-std::string overview() {
-  std::string text =
-      "chargpt: train, sample and compare character-level language models\n\nUsage: chargpt COMMAND [ARGS]\n";
-  std::string_view group;
-  for (const Command& command : commands()) {
-    if (command.group != group) text += "\n" + std::string(command.group) + "\n";
-    group = command.group;
-    std::string name(command.name);
-    name.resize(13, ' ');
-    text += "  " + name + std::string(command.summary) + "\n";
-  }
-  return text +
-         "\nchargpt help COMMAND   every option of a command\nchargpt --version        version, and the LibTorch it "
-         "was built with\n\n"
-         "First steps: chargpt train, then chargpt sample runs/default-1\n";
-}
-
 void write_out(const std::string& text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
 }
@@ -56,12 +39,12 @@ void run(const std::vector<std::string>& given) {
   const std::string first = arguments.empty() ? "help" : arguments[0];
   if (first == "--help" || first == "-h" || first == "help") return write_out(overview());
   if (first == "--version" || first == "-V") return write_out(version_text());
+  if (first == "complete") return print_candidates({arguments.begin() + 1, arguments.end()});
   const Command& command = find_command(arguments[0]);
   const std::unique_ptr<Options> options = options_of(command);
   if (options->parse({arguments.begin() + 1, arguments.end()})) return options->run();
   const bool in_short = std::ranges::count(arguments, "--help") == 0;
-  const HelpText help{std::string(command.summary), std::string(command.example)};
-  write_out(in_short ? short_help(*options, help) : full_help(*options, help));
+  write_out(in_short ? short_help(*options, help_of(command)) : full_help(*options, help_of(command)));
 }
 
 }  // namespace

@@ -57,6 +57,27 @@ std::span<const Command> commands() {
   return table;
 }
 
+HelpText help_of(const Command& command) {
+  return {std::string(command.summary), std::string(command.example)};
+}
+
+std::string overview() {
+  std::string text =
+      "chargpt: train, sample and compare character-level language models\n\nUsage: chargpt COMMAND [ARGS]\n";
+  std::string_view group;
+  for (const Command& command : commands()) {
+    if (command.group != group) text += "\n" + std::string(command.group) + "\n";
+    group = command.group;
+    std::string name(command.name);
+    name.resize(13, ' ');
+    text += "  " + name + std::string(command.summary) + "\n";
+  }
+  return text +
+         "\nchargpt help COMMAND   every option of a command\nchargpt --version        version, and the LibTorch it "
+         "was built with\n\n"
+         "First steps: chargpt train, then chargpt sample runs/default-1\n";
+}
+
 const Command& find_command(const std::string& name) {
   std::vector<std::string> names;
   for (const Command& command : commands()) {

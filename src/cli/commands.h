@@ -5,6 +5,9 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "cli/help_text.h"
 
 namespace chargpt {
 
@@ -20,6 +23,9 @@ struct Command {
 };
 
 std::span<const Command> commands();
+/// Of `chargpt --help`.
+std::string overview();
+HelpText help_of(const Command& command);
 /// Error usage, with the nearest name.
 const Command& find_command(const std::string& name);
 /// With the command's options declared.
@@ -45,6 +51,9 @@ void add_audit(Options& options);
 void add_attention(Options& options);
 void add_watch(Options& options);
 void add_completions(Options& options);
+/// Of `chargpt complete WORD…`: what may stand for the last word, one a line, each with a tab and its meaning where it
+/// has one. Nothing where it is a file or any text.
+void print_candidates(const std::vector<std::string>& words);
 void add_manual(Options& options);
 
 }  // namespace chargpt

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/names.h"
-#include "checkpoint/checkpoint.h"
 #include "cli/loaded_run.h"
 #include "cli/print_text.h"
 #include "cli/process.h"
@@ -30,13 +29,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
-
-/// The last word is that of metrics.jsonl: a signal may have ended the run after its last save.
-std::string ending_of(const fs::path& run, const RunState& state) {
-  if (is_locked(run)) return "running";
-  const Ending last = ending_in_metrics(run);
-  return std::string(enum_name(last == Ending::unknown ? state.ended : last));
-}
 
 /// "tinyshakespeare.txt: 1,115,394 characters"
 std::string text_of(const Checkpoint& checkpoint) {
@@ -95,6 +87,14 @@ bool differ_in(const Json& runs, const char* name) {
 }
 
 }  // namespace
+
+// The last word is that of metrics.jsonl: a signal, or weights that are not finite, may have ended the run after its
+// last save.
+std::string ending_of(const fs::path& run, const RunState& state) {
+  if (is_locked(run)) return "running";
+  const Ending last = ending_in_metrics(run);
+  return std::string(enum_name(last == Ending::unknown ? state.ended : last));
+}
 
 Json describe_differences(std::span<const std::string> paths) {
   std::vector<Config> configs;

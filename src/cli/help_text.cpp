@@ -14,26 +14,28 @@ namespace {
 
 constexpr std::size_t name_width = 28;
 
-/// Columns of the terminal on stdout; 100 if stdout is not a terminal.
-std::size_t line_width() {
-  const std::size_t columns = terminal_columns(STDOUT_FILENO);
-  return columns == 0 ? 100 : std::clamp<std::size_t>(columns, 60, 120);
-}
-
-std::string option_text(const OptionText& option, std::size_t width) {
-  const bool takes_value = !option.positional() && !option.value.empty();
+/// "  -o,--output FILE", and where its meaning begins.
+std::string left_of(const OptionText& option) {
   std::string left = "  " + (option.letter.empty() ? "" : option.letter + ",") + option.shown_name();
-  if (takes_value) left += " " + option.value;
+  if (option.takes_value()) left += " " + option.value;
   if (left.size() < name_width)
     left.resize(name_width, ' ');
   else
     left += "\n" + std::string(name_width, ' ');
+  return left;
+}
+
+std::string option_text(const OptionText& option, std::size_t width) {
   std::string text = option.help;
   if (option.positional() && option.value.starts_with("{")) text += " " + option.value;
   if (!option.range.empty()) text += " [" + option.range + "]";
   const bool says_default = text.find("(default") != std::string::npos;
-  if (takes_value && !says_default && !option.standard.empty()) text += " (default " + option.standard + ")";
-  return left + wrapped(text, name_width, width);
+  if (option.takes_value() && !says_default && !option.standard.empty()) text += " (default " + option.standard + ")";
+  return left_of(option) + wrapped(text, name_width, width);
+}
+
+std::string brief_text(const OptionText& option, std::size_t width) {
+  return left_of(option) + wrapped(option.in_brief(), name_width, width);
 }
 
 std::string usage(const Options& options) {
@@ -57,21 +59,14 @@ std::vector<std::string> groups_of(const Options& options) {
   return groups;
 }
 
-/// "--prompt TEXT  --greedy  …"; empty where none is to be shown.
-std::string names_in(const Options& options, const std::string& group) {
-  std::string names;
-  for (const auto& option : options.all()) {
-    const OptionText& shown = option->text();
-    if (shown.positional() || shown.hidden || shown.group != group) continue;
-    names += (names.empty() ? "" : ", ") + shown.shown_name();
-  }
-  return names;
-}
-
 }  // namespace
 
-std::string full_help(const Options& options, const HelpText& help) {
-  const std::size_t width = line_width();
+std::size_t help_width() {
+  const std::size_t columns = terminal_columns(STDOUT_FILENO);
+  return columns == 0 ? 100 : std::clamp<std::size_t>(columns, 60, 120);
+}
+
+std::string full_help(const Options& options, const HelpText& help, std::size_t width) {
   std::string text = help.summary + "\n\n" + usage(options) + "\n";
   if (const std::string defaults = options.help_defaults(); !defaults.empty())
     text += wrapped(defaults, 0, width) + "\n";
@@ -89,16 +84,20 @@ std::string full_help(const Options& options, const HelpText& help) {
 }
 
 std::string short_help(const Options& options, const HelpText& help) {
-  const std::size_t width = line_width();
+  constexpr int most = 12;
+  const std::size_t width = help_width();
   std::string text = help.summary + "\n\n" + usage(options) + "Example: " + help.example + "\n\n";
   for (const auto& option : options.all())
-    if (option->text().positional()) text += option_text(option->text(), width);
-  for (const std::string& group : groups_of(options)) {
-    if (group.starts_with(config_groups)) continue;
-    const std::string names = names_in(options, group);
-    if (!names.empty()) text += "\n" + group + ":\n  " + wrapped(names, 2, width);
-  }
-  return text + "\nchargpt " + options.command() + " --help explains them all, with ranges and defaults.\n";
+    if (option->text().positional()) text += brief_text(option->text(), width);
+  int shown = 0, all = 0;
+  for (const std::string& group : groups_of(options))
+    for (const auto& option : options.all()) {
+      const OptionText& one = option->text();
+      if (one.positional() || one.hidden || one.group != group || one.name == "--help") continue;
+      if (++all <= most && !group.starts_with(config_groups)) text += brief_text(one, width), ++shown;
+    }
+  return text + "\nchargpt " + options.command() + " --help explains " +
+         (shown < all ? "all " + std::to_string(all) + " options" : "them") + ", with ranges and defaults.\n";
 }
 
 }  // namespace chargpt

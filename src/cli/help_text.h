@@ -1,6 +1,7 @@
 // The texts of `chargpt COMMAND --help` and `-h`, wrapped to the terminal. Knows no command.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "cli/options.h"
@@ -15,9 +16,11 @@ struct HelpText {
   std::string example;  ///< a command line that works
 };
 
+/// Columns of the terminal on stdout, from 60 to 120; 100 if stdout is not a terminal.
+std::size_t help_width();
 /// Of --help: every option with its meaning, range and default.
-std::string full_help(const Options& options, const HelpText& help);
-/// Of -h: a screen with the example, the arguments, and the options by name.
+std::string full_help(const Options& options, const HelpText& help, std::size_t width = help_width());
+/// Of -h: the example, the arguments, and a short line for each of the first dozen options.
 std::string short_help(const Options& options, const HelpText& help);
 
 }  // namespace chargpt

@@ -22,20 +22,14 @@ std::string shown(const std::string& given) {
   return given.empty() ? "an empty value" : printable(given);
 }
 
-/// "{auto,always,never}" -> "auto, always, never"
-std::string listed(const std::string& choice) {
-  std::string list;
-  for (const char c : choice.substr(1, choice.size() - 2)) list += c == ',' ? ", " : std::string(1, c);
-  return list;
-}
-
 /// "a whole number, 0 to 4096", "one of train, val, all", "KEY=VALUE": what an option takes; empty: any text.
-std::string taken_by(const OptionText& option) {
-  const std::string range = option.range.empty() ? "" : ", " + option.range;
-  if (option.value == "INT") return "a whole number" + range;
-  if (option.value == "FLOAT") return "a number" + range;
-  if (option.value.starts_with("{")) return "one of " + listed(option.value);
-  return option.value == "TEXT" || option.value == "VALUE" ? "" : option.value;
+std::string taken_by(const Option& option) {
+  const OptionText& text = option.text();
+  const std::string range = text.range.empty() ? "" : ", " + text.range;
+  if (text.value == "INT") return "a whole number" + range;
+  if (text.value == "FLOAT") return "a number" + range;
+  if (!option.choices().empty()) return "one of " + joined(option.choices(), ", ");
+  return text.value == "TEXT" || text.value == "VALUE" ? "" : text.value;
 }
 
 /// CLI11 splits an argument "[a,b]" where several may be given; here each is a path. The mark is no part of any.
@@ -54,7 +48,7 @@ std::string wrong_count(const Option& option) {
   if (option.text().positional())
     return option.name() + " takes up to " + std::to_string(most_words) + " words; " +
            std::to_string(option.values().size()) + " were given";
-  const std::string taken = taken_by(option.text());
+  const std::string taken = taken_by(option);
   return option.name() + " needs a value" + (taken.empty() ? "" : ": " + taken);
 }
 
@@ -86,6 +80,12 @@ std::string OptionText::shown_name() const {
   std::string shown = name;
   std::ranges::replace(shown, '_', '-');
   return shown;
+}
+
+std::string OptionText::in_brief() const {
+  std::string brief = help.substr(0, help.find_first_of(":;(["));
+  while (brief.ends_with(' ')) brief.pop_back();
+  return brief;
 }
 
 Option& Option::required() {
@@ -191,7 +191,7 @@ std::string Option::refusal(const std::string& given) const {
   bool understood = CLI::detail::lexical_cast(given, value);
   const bool is_beyond = std::is_integral_v<Value> && errno == ERANGE;  // and value the nearest number that is not
   if constexpr (std::is_floating_point_v<Value>) understood = understood && std::isfinite(value);
-  if (!understood && !is_beyond) return shown(given) + " is not understood; it takes " + taken_by(text_);
+  if (!understood && !is_beyond) return shown(given) + " is not understood; it takes " + taken_by(*this);
   if (above_zero_ && value <= 0) return given + " is not above 0";
   if (least_ && value < static_cast<Value>(*least_))
     return given + " is below " + std::to_string(*least_) + ", the smallest allowed";
@@ -202,7 +202,7 @@ std::string Option::refusal(const std::string& given) const {
 
 std::string Option::refusal_of_empty(const std::string& given) const {
   if (!given.empty() || may_be_empty_) return "";
-  const std::string taken = taken_by(text_);
+  const std::string taken = taken_by(*this);
   return "an empty value is not understood; it takes " + (taken.empty() ? "text" : taken);
 }
 
@@ -279,7 +279,6 @@ Option& Options::find(const std::string& name) {
   return **std::ranges::find(all_, name, [](const auto& option) { return option->name(); });
 }
 
-/// The option that `--name` or `--name=value` means, whatever its `-` and `_`; null: none.
 const Option* Options::meant_by(const std::string& argument) const {
   if (argument.size() < 3 || !argument.starts_with("--")) return nullptr;
   const std::string name = folded(argument.substr(0, argument.find('=')));

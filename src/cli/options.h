@@ -31,8 +31,11 @@ struct OptionText {
   bool several = false;  ///< a positional argument that takes more than one word
   bool words = false;    ///< an option that takes all words up to the next option, each time it is given
   bool positional() const { return !name.starts_with("-"); }
+  bool takes_value() const { return !positional() && !value.empty(); }
   /// With dashes, as people are shown it; underscores, as in the keys of a config, are understood too.
   std::string shown_name() const;
+  /// The first clause of the help.
+  std::string in_brief() const;
 };
 
 /// An option, a flag or a positional argument. Declaring functions return the option, so that calls chain.
@@ -64,6 +67,8 @@ class Option {
 
   const OptionText& text() const { return text_; }
   const std::string& name() const { return text_.name; }
+  /// See one_of(); empty: any value.
+  const std::vector<std::string>& choices() const { return choices_; }
 
   /// On the parsed command line: whether the option was given, and with what values.
   bool given() const;
@@ -112,6 +117,8 @@ class Options {
   const std::vector<std::unique_ptr<Option>>& all() const { return all_; }
   /// The option of this name, which must exist.
   Option& find(const std::string& name);
+  /// The option that `--name` or `--name=value` means, whatever its `-` and `_`; null: none.
+  const Option* meant_by(const std::string& argument) const;
 
   /// `defaults`: called before --help to set default_text of options; returns the line that says whose they are.
   void set_help_defaults(std::function<std::string()> defaults) { help_defaults_ = std::move(defaults); }
@@ -132,7 +139,6 @@ class Options {
   template <class Value>
   Option& bind(const std::string& name, Value& value, const std::string& help);
   Option& keep(CLI::Option& parsed, OptionText text);
-  const Option* meant_by(const std::string& argument) const;
   std::vector<std::string> words_of(const std::vector<std::string>& arguments) const;
   [[noreturn]] void refuse_empty_argument() const;
   [[noreturn]] void refuse_extra(const std::string& extra) const;

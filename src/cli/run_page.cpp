@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/entry_names.h"
 #include "cli/loaded_run.h"
 #include "cli/version.h"
 #include "config/changed_options.h"
@@ -48,7 +49,7 @@ Json data_of_runs(const std::vector<fs::path>& runs) {
 Json data_of_model(const PageModel& wanted, Json* checkpoint) {
   const LoadedRun run = load_run(wanted.run, wanted.checkpoint, wanted.use);
   if (checkpoint != nullptr) *checkpoint = checkpoint_json(run);
-  Json model = model_data(*run.model, run.checkpoint.vocabulary, wanted.stored_as);
+  Json model = model_data(*run.model, run.checkpoint.vocabulary);
   run.checkpoint.vocabulary.encode(wanted.prompt, "--prompt");  // refuses what the model has never seen
   model["prompt"] = wanted.prompt;
   model["start_symbol"] = run.checkpoint.state.start_symbol;
@@ -82,7 +83,7 @@ Json shown_comparison(Json comparison, const std::vector<fs::path>& paths, Json&
 
 std::string page_of_runs(const std::vector<fs::path>& runs, const std::optional<PageModel>& model,
                          const Json* comparison, Json* checkpoint) {
-  Json data = {{"title", "chargpt: " + fs::absolute(runs.front()).lexically_normal().filename().string()}};
+  Json data = {{"title", "chargpt: " + name_of_path(runs.front())}};
   if (runs.size() > 1) data["title"] = "chargpt: " + std::to_string(runs.size()) + " runs";
   data["subtitle"] = runs.size() > 1 ? "Runs beside one another, and the model of the first."
                                      : "A small language model, how it was trained, and the model itself.";

@@ -17,13 +17,12 @@ struct PageModel {
   std::string run;         ///< run folder, or one checkpoint folder in it
   std::string checkpoint;  ///< of a run: best, last or step-N; empty: best
   std::string prompt;      ///< what stands in the prompt's place when the page is opened
-  StoredAs stored_as = StoredAs::automatic;
   ModelUse use = {};
 };
 
 /// The HTML file; `runs` are folders, none twice. Without a model the page says that it was written so. Notices go to
-/// stderr. `checkpoint`: becomes the checkpoint_json() of the model. Errors: as load_run; usage for weights above
-/// most_page_weights and a prompt that the model cannot read. `comparison`: as to_json() has it, shown above all else;
+/// stderr. `checkpoint`: becomes the checkpoint_json() of the model. Errors: as load_run; usage for a model of more
+/// than most_page_parameters and a prompt that it cannot read. `comparison`: as to_json() has it, shown above all else;
 /// null: none.
 std::string page_of_runs(const std::vector<std::filesystem::path>& runs, const std::optional<PageModel>& model,
                          const nlohmann::ordered_json* comparison = nullptr,

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <fstream>
 
+#include "base/entry_names.h"
 #include "base/error.h"
 #include "base/file_kind.h"
 #include "base/files.h"
-#include "base/nearest_entry.h"
 #include "base/quote.h"
 #include "config/decode.h"
 
@@ -153,14 +153,17 @@ Document extended_document(const Document& from, const Value& extends) {
   const std::string place = from.source.place(extends.line), said = "extends = " + shown(extends);
   if (extends.kind != Value::Kind::string)
     throw Error(ExitCode::usage, place + ": " + said + " is " + kind_name(extends) + "; it takes a file or a preset");
-  const fs::path path = (from.folder / extends.text).lexically_normal();
+  fs::path path = from.folder / extends.text;
+  std::error_code elsewhere_or_absent;  // ".." behind a link leads where the system says
+  if (fs::equivalent(path, path.lexically_normal(), elsewhere_or_absent)) path = path.lexically_normal();
   if (!from.is_preset && !extends.text.empty() && is_there(path)) return file_document(path);
   if (from.is_preset)
-    if (const Preset* beside = find_preset(without_json(path.generic_string()))) return preset_document(*beside);
+    if (const Preset* beside = find_preset(without_json(path.lexically_normal().generic_string())))
+      return preset_document(*beside);
   if (const Preset* preset = find_preset(extends.text)) return preset_document(*preset);
   refuse_gone_preset(extends.text);
   const std::string near = nearest_preset(without_json(extends.text));
-  const bool elsewhere = !from.is_preset && path != extends.text;
+  const bool elsewhere = !from.is_preset && path.lexically_normal() != extends.text;
   throw Error(ExitCode::missing, place + ": " + said + " is neither a file" +
                                      (elsewhere ? " (" + printable_path(path) + ")" : "") + " nor a preset" + near);
 }

@@ -67,8 +67,10 @@ ImportedTensor ForeignTensors::read(const std::string& name, const std::vector<s
   if (found->dtype == "F32") std::ranges::copy(found->bytes, tensor.bytes.begin());
   if (found->dtype == "F16") convert(found->bytes, floats(tensor), from_half);
   if (found->dtype == "BF16") convert(found->bytes, floats(tensor), from_bfloat16);
-  if (!std::ranges::all_of(floats(tensor), [](float value) { return std::isfinite(value); }))
-    throw Error(ExitCode::data, source_ + ": tensor " + name + " holds numbers that are not finite");
+  if (const auto bad = std::ranges::find_if(floats(tensor), [](float value) { return !std::isfinite(value); });
+      bad != floats(tensor).end())
+    throw Error(ExitCode::diverged, source_ + ": tensor " + name + " holds " + (std::isnan(*bad) ? "NaN" : "infinity") +
+                                        ", so the model gives no numbers");
   return tensor;
 }
 

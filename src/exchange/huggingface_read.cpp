@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "base/entry_names.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/quote.h"
@@ -378,7 +379,7 @@ ImportedModel read_huggingface(const fs::path& path) {
   ForeignTensors tensors(file, printable_path(weights), layout.prefix);
   Reader reader{config, tensors, tokenizer, ids};
   Options options = layout.options(reader);
-  std::string name = fs::absolute(folder).lexically_normal().filename().string();
+  std::string name = name_of_path(folder);
   if (!is_utf8(name)) name = "imported";
   layout.parameters(reader, imported_config({{"model", options}}, name, config.source()).config.model);
   tensors.expect_no_more();

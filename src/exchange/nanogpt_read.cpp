@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "base/entry_names.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/quote.h"
@@ -172,7 +173,7 @@ class Reader {
 };
 
 std::string name_of(const fs::path& folder) {
-  const std::string name = fs::absolute(folder / "x").lexically_normal().parent_path().filename().string();
+  const std::string name = name_of_path(folder);
   return is_utf8(name) ? name : "imported";
 }
 

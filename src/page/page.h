@@ -12,7 +12,7 @@ namespace chargpt {
 /// What every page of this program begins with.
 inline constexpr std::string_view page_mark = "<!DOCTYPE html>\n<!-- chargpt page -->\n";
 
-/// Of a page without scripts, to its heading: what follows is its body, up to `</html>`. `policy`: what it may load
+/// A page to its heading: what follows is its body, up to `</html>`. `policy`: what it may load
 /// (Content-Security-Policy).
 std::string page_beginning(const std::string& title, std::string_view style, std::string_view policy);
 

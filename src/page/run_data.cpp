@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "base/entry_names.h"
 #include "base/error.h"
 #include "base/open_folder.h"
 #include "base/quote.h"
@@ -12,6 +13,7 @@
 #include "report/ending.h"
 #include "report/format.h"
 #include "report/metrics_reader.h"
+#include "report/thinned.h"
 #include "text/text_listing.h"
 
 namespace chargpt {
@@ -24,7 +26,8 @@ constexpr std::size_t most_points = 1000, most_samples = 30;
 constexpr std::uint64_t largest_sample = 1 << 20;
 
 /// At most `most` of them, evenly spaced, the last among them.
-Json thinned(const Json& rows, std::size_t most) {
+template <class Rows>
+Json thinned(const Rows& rows, std::size_t most) {
   if (rows.size() <= most) return rows;
   Json kept = Json::array();
   for (std::size_t i = 1; i <= most; ++i) kept.push_back(rows[i * rows.size() / most - 1]);
@@ -44,7 +47,9 @@ Json numbers(const Json& row, std::initializer_list<const char*> keys) {
 
 /// The curves, and the last "plan" row.
 struct Metrics {
-  Json steps = Json::array(), evaluations = Json::array(), plan = Json::object();
+  static Json last(const Json&, double, const Json& second, double) { return second; }
+  Thinned<Json> steps{4 * most_points, last}, evaluations{4 * most_points, last};
+  Json plan = Json::object();
 };
 
 Metrics read_metrics(const fs::path& path, std::vector<std::string>& notices) {
@@ -58,9 +63,9 @@ Metrics read_metrics(const fs::path& path, std::vector<std::string>& notices) {
   const auto visit = [&](const Json& row) {
     const std::string& kind = row["kind"].get_ref<const std::string&>();
     if (kind == "train")
-      metrics.steps.push_back(numbers(row, {"step", "seconds", "loss", "lr", "grad_norm", "tokens_per_second"}));
+      metrics.steps.add(numbers(row, {"step", "seconds", "loss", "lr", "grad_norm", "tokens_per_second"}));
     else if (kind == "eval")
-      metrics.evaluations.push_back(numbers(row, {"step", "seconds", "train_loss", "val_loss"}));
+      metrics.evaluations.add(numbers(row, {"step", "seconds", "train_loss", "val_loss"}));
     else if (kind == "plan")
       metrics.plan = row;
   };
@@ -70,7 +75,7 @@ Metrics read_metrics(const fs::path& path, std::vector<std::string>& notices) {
     if (error.code() != ExitCode::data) throw;
     notices.push_back(std::string(error.what()) + "; the page has no curves of it");
   }
-  if (reader.broken() > 0) notices.push_back(reader.complaint());
+  if (!reader.complaint().empty()) notices.push_back(reader.complaint());
   return metrics;
 }
 
@@ -176,14 +181,14 @@ Json run_data(const fs::path& run, const Checkpoint& checkpoint, std::vector<std
   const Metrics metrics = read_metrics(run / "metrics.jsonl", notices);
   Json shown = to_json(config);
   shown["data"].erase("text");  // names of folders are nobody else's business
-  return {{"name", fs::absolute(run).lexically_normal().filename().string()},
+  return {{"name", name_of_path(run)},
           {"parameters", state.parameters},
           {"val_loss", finite(state.val_loss)},
           {"best_val_loss", finite(state.best_val_loss)},
           {"best_step", state.best_step},
           {"seconds", state.seconds},
-          {"steps", thinned(metrics.steps, most_points)},
-          {"evaluations", thinned(metrics.evaluations, most_points)},
+          {"steps", thinned(metrics.steps.items(), most_points)},
+          {"evaluations", thinned(metrics.evaluations.items(), most_points)},
           {"samples", samples_of(run, notices)},
           {"facts", facts_of(checkpoint, metrics.plan)},
           {"command", command_of(config)},

@@ -17,7 +17,7 @@ struct WalkStep {
   std::string attention;                   ///< SVG of who looks at whom; empty: none
 };
 
-/// A whole document, light and dark, without scripts.
+/// A whole document, light and dark.
 std::string walk_page(const std::string& title, const std::string& introduction, const std::vector<WalkStep>& steps);
 
 }  // namespace chargpt

@@ -44,8 +44,8 @@ void MetricsReader::read(const std::function<void()>& begin, const Visit& visit)
 
 std::string MetricsReader::complaint() const {
   if (broken_ == 0) return "";
-  return printable_path(path_) + ": " + std::to_string(broken_) + (broken_ == 1 ? " line is" : " lines are") +
-         " broken, the first in line " + std::to_string(first_broken_) + "; left out";
+  return printable_path(path_) + ": skipped " + std::to_string(broken_) + " malformed " +
+         (broken_ == 1 ? "line" : "lines") + " (first: line " + std::to_string(first_broken_) + ")";
 }
 
 void MetricsReader::forget() {

@@ -19,8 +19,7 @@ class MetricsReader {
   /// it is being written. No file holds no rows. Errors: io and data as read_regular_file.
   void read(const std::function<void()>& begin, const Visit& visit);
 
-  /// Lines that are no JSON object, or without a "kind"; and one line that says so, empty if there are none.
-  std::int64_t broken() const { return broken_; }
+  /// One line for people on those that are no JSON object, or without a "kind"; empty if there are none.
   std::string complaint() const;
 
  private:

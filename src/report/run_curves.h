@@ -9,11 +9,13 @@
 
 #include "report/ending.h"
 #include "report/progress.h"
+#include "report/thinned.h"
 
 namespace chargpt {
 
 class RunCurves {
  public:
+  RunCurves();
   struct Step {
     std::int64_t step = 0;
     double seconds = 0, loss = 0;  ///< NaN where the row holds no number
@@ -27,8 +29,9 @@ class RunCurves {
   /// before it (a run went back) takes the place of what followed.
   void add(const nlohmann::ordered_json& row);
 
-  const std::vector<Step>& steps() const { return steps_; }
-  const std::vector<Evaluation>& evaluations() const { return evaluations_; }
+  /// Of a long run the means of neighbours, each at the last one's step.
+  const std::vector<Step>& steps() const { return steps_.items(); }
+  const std::vector<Evaluation>& evaluations() const { return evaluations_.items(); }
   bool leaks() const { return leaks_; }
   std::int64_t step() const { return step_; }
   std::int64_t max_iters() const { return max_iters_; }  ///< 0: not known
@@ -46,8 +49,8 @@ class RunCurves {
  private:
   void go_to(std::int64_t step);
 
-  std::vector<Step> steps_;
-  std::vector<Evaluation> evaluations_;
+  Thinned<Step> steps_;
+  Thinned<Evaluation> evaluations_;
   bool leaks_ = false;
   std::int64_t step_ = 0, max_iters_ = 0, best_step_ = 0;
   double seconds_ = 0, best_val_loss_ = std::numeric_limits<double>::infinity();

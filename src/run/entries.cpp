@@ -16,7 +16,8 @@ std::vector<std::string> entries_of(const fs::path& folder) {
   for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed))
     names.push_back(at->path().filename().string());
   if (failed && failed != std::errc::no_such_file_or_directory && failed != std::errc::not_a_directory)
-    throw Error(ExitCode::io, "cannot list " + printable_path(folder) + ": " + failed.message());
+    throw Error(failed == std::errc::not_enough_memory ? ExitCode::memory : ExitCode::io,
+                "cannot list " + printable_path(folder) + ": " + failed.message());
   std::sort(names.begin(), names.end());
   return names;
 }

@@ -223,7 +223,12 @@ NewRun::NewRun(const std::string& wanted, const std::string& config_name, const 
   refuse_what_is_there(path(), {});
   std::error_code ignored;
   const bool had_lock = fs::exists(path() / ".lock", ignored);
-  lock_.emplace(path());
+  try {
+    lock_.emplace(path());
+  } catch (const Error& error) {
+    if (!had_lock && error.code() == ExitCode::io) fs::remove(path() / ".lock", ignored);  // nobody can lock there
+    throw;
+  }
   lock_is_new_ = !had_lock;
   refuse_what_is_there(path(), {});  // another process may have begun one meanwhile
 }

@@ -25,7 +25,8 @@ constexpr const char* usual_folder = "runs";
 void refuse_foreign_model(const fs::path& given) {
   std::error_code ignored;
   const auto holds = [&](const char* name) { return fs::exists(given / name, ignored); };
-  const std::string extension = given.extension().string(), shown = printable_path(given);
+  const std::string extension = fs::is_directory(given, ignored) ? "" : given.extension().string();
+  const std::string shown = printable_path(given);
   if (extension == ".pt" || extension == ".pth")
     throw Error(ExitCode::usage, shown +
                                      " is a checkpoint of PyTorch; nanoGPT's become runs by "
@@ -64,16 +65,6 @@ std::optional<fs::file_time_type> beginning(const fs::path& folder) {
   return failed ? std::nullopt : std::optional(time);
 }
 
-/// Names of the folders in `folder` that look like runs, in order.
-std::vector<std::string> names_of_runs(const fs::path& folder) {
-  std::vector<std::string> names;
-  std::error_code failed, ignored;
-  for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed))
-    if (fs::is_directory(at->path() / "checkpoints", ignored)) names.push_back(at->path().filename().string());
-  std::ranges::sort(names);
-  return names;
-}
-
 std::string list_of(std::vector<std::string> names) {
   constexpr std::size_t most_names = 5;
   const std::string more = names.size() > most_names ? ", …" : "";
@@ -84,13 +75,24 @@ std::string list_of(std::vector<std::string> names) {
 
 }  // namespace
 
+std::vector<std::string> names_of_runs(const fs::path& folder) {
+  std::vector<std::string> names;
+  std::error_code failed, ignored;
+  for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed))
+    if (fs::is_directory(at->path() / "checkpoints", ignored)) names.push_back(at->path().filename().string());
+  std::ranges::sort(names);
+  return names;
+}
+
 std::string run_meant(const std::string& given) {
   std::error_code ignored;
-  refuse_foreign_model(given);
   const fs::path path = given, in_runs = usual_folder / path, folder = path.parent_path();
-  if (!fs::exists(path, ignored)) return is_bare(path) && fs::is_directory(in_runs, ignored) ? in_runs.string() : given;
-  if (!fs::is_regular_file(path, ignored)) return given;
-  return is_run(folder) || fs::exists(folder / manifest_file, ignored) ? folder.string() : given;
+  fs::path meant = path;
+  if (!fs::exists(path, ignored) && is_bare(path) && fs::is_directory(in_runs, ignored)) meant = in_runs;
+  if (fs::is_regular_file(path, ignored) && (is_run(folder) || fs::exists(folder / manifest_file, ignored)))
+    meant = folder;
+  refuse_foreign_model(meant);
+  return meant.string();
 }
 
 std::string config_or_run_meant(const std::string& given) {
@@ -122,9 +124,8 @@ std::string runs_near(const fs::path& missing) {
   for (const fs::path& folder : folders) {
     const std::vector<std::string> names = names_of_runs(folder);
     if (const auto nearest = nearest_name(missing.filename().string(), names))
-      return "; did you mean " + printable_path((folder / *nearest).lexically_normal()) + "?";
-    if (!names.empty() && listed.empty())
-      listed = "; runs in " + printable_path(folder.lexically_normal()) + ": " + list_of(names);
+      return "; did you mean " + printable_path(folder == "." ? fs::path(*nearest) : folder / *nearest) + "?";
+    if (!names.empty() && listed.empty()) listed = "; runs in " + printable_path(folder) + ": " + list_of(names);
   }
   return listed;
 }

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace chargpt {
 
@@ -17,6 +18,9 @@ std::string config_or_run_meant(const std::string& given);
 /// The run in runs/ that began last; one that --overwrite has renamed to RUN.old-N is never it. Error missing where
 /// there is none.
 std::string newest_run();
+
+/// Names of the folders in `folder` that look like runs, in order.
+std::vector<std::string> names_of_runs(const std::filesystem::path& folder);
 
 /// "; did you mean runs/mine?", or else the names of some runs beside `missing`, or in runs/ where it is a bare name;
 /// empty where there are none.

@@ -7,9 +7,9 @@
 #include <system_error>
 #include <utility>
 
+#include "base/entry_names.h"
 #include "base/error.h"
 #include "base/files.h"
-#include "base/nearest_entry.h"
 #include "base/quote.h"
 #include "text/sample_text.h"
 #include "text/text_source.h"
@@ -238,8 +238,7 @@ TextListing list_texts(const Strings& names, Units units, const ListingLimits& l
 
 std::string short_text_name(const std::string& name) {
   if (name == standard_input_name) return "standard input";
-  const fs::path path = fs::path(name).lexically_normal();
-  return (path.has_filename() ? path : path.parent_path()).filename().string();
+  return name_of_path(name);
 }
 
 std::string some_of(const std::vector<std::string>& names) {

@@ -83,6 +83,7 @@ class RunLength {
   bool has_time_on_the_way(std::int64_t step) const { return !budget_ || budget_->has_time_on_the_way(steps() - step); }
   /// Infinite where there is no train.max_seconds.
   double seconds_for_evaluation(bool last) const;
+  double spare_seconds() const { return budget_ ? budget_->spare_seconds() : 0; }
   /// From here on evaluations score no more than so many batches.
   void limit_evaluations(std::int64_t eval_iters);
 

@@ -36,20 +36,39 @@ void TimeBudget::follow_step(double now) {
   spent_ = kept * spent_ + spent;
   steps_ = kept * steps_ + 1;
   now_ = now;
+  if (seen_ == warm + 1) keep_in_steps(&ClosingSeconds::evaluation);  // of the one before the first step
 }
 
 void TimeBudget::follow(double ClosingSeconds::*part, double spent, double now) {
   closing_.*part = spent;
   now_ = now;
-  if (part != &ClosingSeconds::evaluation || seen_ < warm) return;
-  const double in_steps = spent / pace();
-  evaluation_in_steps_ = evaluation_in_steps_ > 0 ? (evaluation_in_steps_ + in_steps) / 2 : in_steps;
+  if (seen_ >= warm) keep_in_steps(part);
 }
 
-/// A machine that has become slower is slower in evaluations too.
+void TimeBudget::keep_in_steps(double ClosingSeconds::*part) {
+  auto& [last, before, earliest] = closing_in_steps_;
+  earliest.*part = before.*part;
+  before.*part = last.*part;
+  last.*part = closing_.*part / pace();
+}
+
+/// A machine that has become slower is slower in all that it does. Of the last three measurements the median: one that
+/// the machine's speed changed within is no measure.
+double TimeBudget::expected(double ClosingSeconds::*part) const {
+  const auto& [last, before, earliest] = closing_in_steps_;
+  const double a = last.*part, b = before.*part, c = earliest.*part;
+  if (a == 0) return closing_.*part;
+  const double in_steps = b == 0 ? a : c == 0 ? std::min(a, b) : std::max(std::min(a, b), std::min(std::max(a, b), c));
+  return in_steps * pace();
+}
+
 double TimeBudget::closing() const {
-  const double evaluation = evaluation_in_steps_ > 0 ? evaluation_in_steps_ * pace() : closing_.evaluation;
-  return evaluation + closing_.sample + closing_.save;
+  return expected(&ClosingSeconds::evaluation) + sample_and_save();
+}
+
+/// A disk does not become faster with the processor.
+double TimeBudget::sample_and_save() const {
+  return expected(&ClosingSeconds::sample) + std::max(closing_.save, expected(&ClosingSeconds::save));
 }
 
 /// For steps, and for evaluations on the way. Of long steps half a one more, so that the end is nearest to the plan.
@@ -118,8 +137,12 @@ bool TimeBudget::has_time_on_the_way(std::int64_t steps_to_come) const {
 }
 
 double TimeBudget::seconds_for_evaluation(bool last) const {
-  const double left = latest_end * seconds_ - now_ - closing_.sample - closing_.save;
+  const double left = latest_end * seconds_ - now_ - sample_and_save();
   return last ? left : std::min(left, most_for_an_evaluation * seconds_);
+}
+
+double TimeBudget::spare_seconds() const {
+  return (1 - latest_end) * seconds_;
 }
 
 }  // namespace chargpt

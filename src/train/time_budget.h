@@ -2,6 +2,7 @@
 // when its end has to be revised. Pure: it is told the time. Knows no clock, no model, no loss and no file.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "config/config.h"
@@ -36,10 +37,15 @@ class TimeBudget {
   bool has_time_on_the_way(std::int64_t steps_to_come) const;
   /// The most that an evaluation may take: the last one until the end, others a small part of train.max_seconds.
   double seconds_for_evaluation(bool last) const;
+  /// What the last evaluation leaves of train.max_seconds: it may take them where it turns out slow when half done.
+  double spare_seconds() const;
 
  private:
   double pace() const { return spent_ / steps_; }
+  void keep_in_steps(double ClosingSeconds::*part);
+  double expected(double ClosingSeconds::*part) const;
   double closing() const;
+  double sample_and_save() const;
   double seconds_left() const;
   std::int64_t steps_left(std::int64_t step) const;
   std::int64_t steps_to_make(std::int64_t step) const;
@@ -52,9 +58,9 @@ class TimeBudget {
   std::int64_t most_steps_;
   double now_ = 0;
   ClosingSeconds closing_;
-  double evaluation_in_steps_ = 0;  ///< which it takes as long as; 0: there was none after the first steps
-  double spent_ = 0, steps_ = 1;    ///< of late, older ones counting less
-  std::int64_t seen_ = 0;           ///< steps of this process
+  std::array<ClosingSeconds, 3> closing_in_steps_;  ///< steps that the last ones took as long as; 0: none so far
+  double spent_ = 0, steps_ = 1;                    ///< of late, older ones counting less
+  std::int64_t seen_ = 0;                           ///< steps of this process
   bool cut_ = false;
 };
 

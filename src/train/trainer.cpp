@@ -319,21 +319,27 @@ struct TooSlow {
 
 }  // namespace
 
-/// One that would take too long, by its own pace so far, is begun again on a part of the windows.
+/// One that would take too long, by its own pace so far, is begun again on a part of the windows: before half of it is
+/// done; the last one afterwards too where it would end after max_seconds.
 EvaluationLosses Trainer::Impl::scored() {
-  double most = length.seconds_for_evaluation(/*last=*/state.step > 0 && reason_to_end().has_value());
+  const bool last = state.step > 0 && reason_to_end().has_value();
+  double most = length.seconds_for_evaluation(last);
   const auto can_be_shorter = [&] {
     return std::isfinite(most) && evaluator.val_windows() > settings().train.batch_size;
   };
   if (most <= 0 && can_be_shorter()) limit_evaluations(0);
   for (;;) {
     const double begun = clock.now();
+    double spent = 0, done = 0, pace = 0;  // seconds; a part; seconds for all by the last windows
     const Heartbeat watch = [&](double part) {
       constexpr double soonest = 0.1, latest = 0.5, planned = 0.8;  // the first windows are cold
-      const double spent = clock.agreed(clock.now() - begun);
-      if (part == 0 || part >= latest || spent < soonest * most || spent < part * most) return;
-      most -= spent;
-      throw TooSlow{planned * std::max(0.0, most) * part / spent};
+      const double before = std::exchange(spent, clock.agreed(clock.now() - begun)),
+                   step = part - std::exchange(done, part);
+      if (step > 0) pace = std::max(spent / part, (spent - before) / step);
+      const double allowed = part < latest ? most : last ? most + length.spare_seconds() : infinite;
+      if (part == 0 || spent < soonest * most || spent < part * allowed) return;
+      most = allowed - spent;
+      throw TooSlow{planned * std::max(0.0, most) / pace};
     };
     try {
       const EvaluationLosses losses = evaluator.evaluate(can_be_shorter() ? watch : Heartbeat());

@@ -171,8 +171,20 @@ TEST_CASE("help is made of what was declared") {
   CHECK(help.ends_with("\nExample: chargpt play r\n"));
   const std::string brief = short_help(declared.options, {"plays", "chargpt play r"});
   CHECK(brief.starts_with("plays\n\nUsage: chargpt play RUN [CONFIG...] [OPTIONS]\nExample: chargpt play r\n"));
-  CHECK(brief.find("\nMachine:\n  --threads\n") != std::string::npos);
+  CHECK(brief.find("  --color {auto,always,never}\n                            colours\n") != std::string::npos);
   CHECK(brief.find("--top-k") == std::string::npos);
+  CHECK(brief.ends_with("\nchargpt play --help explains them, with ranges and defaults.\n"));
+}
+
+TEST_CASE("short help has a line for each of the first dozen options, cut at its first clause") {
+  Declared declared;
+  bool several[10]{};
+  for (int i = 0; i < 10; ++i)
+    declared.options.flag("--flag-" + std::to_string(i), several[i], "short: and what else is to be said");
+  const std::string brief = short_help(declared.options, {"plays", "chargpt play r"});
+  CHECK(brief.find("  --flag-6                  short\n") != std::string::npos);
+  CHECK(brief.find("--flag-7") == std::string::npos);
+  CHECK(brief.ends_with("\nchargpt play --help explains all 16 options, with ranges and defaults.\n"));
 }
 
 TEST_CASE("an empty value is refused but where it is one, and an existing path is never a list") {

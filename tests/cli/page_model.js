@@ -1,4 +1,5 @@
-// The model of a page, by the page's own scripts: node page_model.js PAGE < REQUEST.json
+// The model of a page, by the page's own scripts: node page_model.js PAGE [WEIGHTS.safetensors] < REQUEST.json
+// With the weights of a checkpoint, which the page has in half precision only, these take their place.
 // {"windows": [[id, ...], ...]} -> "logits": the logarithms of the probabilities at every place of each window.
 // {"prompt": [id, ...], "tokens": n} -> "ids": the most probable continuation.
 "use strict";
@@ -11,6 +12,15 @@ const {Model, Reader, softmax, choose} = new Function("module", code + "; return
 
 const request = JSON.parse(fs.readFileSync(0, "utf8"));
 const model = new Model(data.model), answer = {};
+if (process.argv[3]) {
+  const file = fs.readFileSync(process.argv[3]), length = Number(file.readBigUInt64LE(0));
+  const header = JSON.parse(file.toString("utf8", 8, 8 + length)), values = file.buffer.slice(file.byteOffset + 8 + length);
+  for (const [name, tensor] of Object.entries(model.tensors)) {
+    const {shape, data_offsets: [begin, end]} = header[name];
+    if (shape.join() !== tensor.shape.join()) throw new Error(name + " has another shape");
+    tensor.values = new Float32Array(values.slice(begin, end));
+  }
+}
 if (request.windows) {
   const reader = new Reader(model);
   const leaks = data.model.config.type === "average" && !data.model.config.causal;  // every row is the mean of all

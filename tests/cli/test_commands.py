@@ -112,12 +112,23 @@ class UsageTest(ProgramTest):
             self.assertEqual(error["code"], code)
             self.assertEqual(error["message"], self.fail_with(code, *arguments))
 
-    def test_h_is_a_screen(self):
+    def test_h_is_a_screen_with_a_line_for_each_of_a_dozen_options(self):
         for command in ("train", "resume", "compare", "sample", "eval"):
             screen = self.lines_at(80, command, "-h")
-            self.assertLess(len(screen), 34, command)
+            self.assertLess(len(screen), 40, command)
+            self.assertLessEqual(sum(line.startswith("  -") for line in screen), 12)
             self.assertTrue(screen[3].startswith("Example: "), screen)
             self.assertIn(f"chargpt {command} --help", screen[-1])
+
+    def test_complete_offers_what_may_stand_for_the_last_word(self):
+        (self.folder / "runs/mine/checkpoints").mkdir(parents=True)
+        for words, candidates in ((["tra"], ["train"]), (["help", "tr"], ["train"]), (["train", "--max_it"], ["--max-iters"]), (["resume", "m"], ["mine"]),
+                                  (["sample", "--color", ""], ["auto", "always", "never"]), (["sample", "--color", "=", "al"], ["always"]),
+                                  (["train", "nanogpt-c"], ["nanogpt-cpu"]), (["train", "--text", ""], []), (["nothing", ""], None)):
+            with self.subTest(words=words):
+                outcome = self.run_program("complete", *words)
+                self.assertEqual(outcome.code, 2 if candidates is None else 0, outcome.err)
+                self.assertEqual([line.split("\t")[0] for line in outcome.out.splitlines()], candidates or [])
 
     def test_a_rung_of_the_ladder_is_known_by_its_name(self):
         self.assertEqual(self.succeed("inspect", "bigram", "--json").json, self.succeed("inspect", "ladder/bigram", "--json").json)

@@ -148,8 +148,9 @@ class HostileTest(ExchangeTest):
         self.refused("header")
         self.write("out/model.safetensors", weights[:-4])
         self.refused("model.safetensors")
-        put(header, struct.pack("<f", math.nan) + data[4:])
-        self.refused("not finite")
+        for value, word in ((math.nan, "NaN"), (-math.inf, "infinity")):
+            put(header, struct.pack("<f", value) + data[4:])
+            self.refused(f"holds {word}, so the model gives no numbers", code=80)
         names = [name for name in header if name != "__metadata__"]
         put({**header, names[1]: header[names[0]]})
         self.refused("overlaps")

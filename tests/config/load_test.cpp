@@ -80,6 +80,15 @@ TEST_CASE("a file can extend a preset, and a preset another beside it") {
   CHECK(masked.origin.at("model.type") == "preset ladder/masked");
 }
 
+TEST_CASE("what extends leads to behind a link is what the system finds there") {
+  const TestFolder folder;
+  folder.write("base.json", R"({"train": {"seed": 1}})");
+  folder.write("real/base.json", R"({"train": {"seed": 2}})");
+  folder.write("real/sub/mine.json", R"({"extends": "../base.json"})");
+  std::filesystem::create_directory_symlink(folder / "real/sub", folder / "link");
+  CHECK(load_config((folder / "link/mine.json").string()).config.train.seed == 2);
+}
+
 TEST_CASE("what extends leads to must exist and end") {
   const TestFolder folder;
   const std::string a = folder.write("a.json", "{\n\"extends\": \"sub/b.json\"}");

@@ -1,7 +1,7 @@
 /* Preloaded into the program by tests/faults: counts, logs and spoils the file operations on one folder.
  *
  *   FAULT_FOLDER  operations on paths in this folder (absolute) count, all others pass
- *   FAULT_SET     all | change (what alters files) | write
+ *   FAULT_SET     all | change (what alters files) | write | lock (flock alone, which is in no other set)
  *   FAULT_AT      number of the first operation that is spoilt, counted from 1 within the set; 0: none
  *   FAULT_HOW     once | forever (fail with FAULT_ERRNO) | short (write half, once) | kill (SIGKILL before it) |
  *                 kill-after (SIGKILL as soon as it is done)
@@ -20,11 +20,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum kind { READS, CHANGES, WRITES };
+enum kind { READS, CHANGES, WRITES, LOCKS };
 enum verdict { PASS, FAIL, SHORT, LAST };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -61,6 +62,7 @@ static int counts(enum kind kind) {
   const char* set = setting("FAULT_SET");
   if (strcmp(set, "write") == 0) return kind == WRITES;
   if (strcmp(set, "change") == 0) return kind != READS;
+  if (strcmp(set, "lock") == 0) return kind == LOCKS;
   return 1;
 }
 
@@ -183,6 +185,13 @@ ssize_t pwrite64(int file, const void* bytes, size_t size, off64_t at) {
   DONE(verdict, ssize_t, real(file, bytes, size, at));
 }
 ssize_t pwrite(int file, const void* bytes, size_t size, off_t at) { return pwrite64(file, bytes, size, at); }
+
+int flock(int file, int operation) {
+  REAL(int, "flock", int, int);
+  char path[PATH_MAX];
+  if (strcmp(setting("FAULT_SET"), "lock") == 0 && judge("flock", LOCKS, path_of(file, path), NULL) == FAIL) return -1;
+  return real(file, operation);
+}
 
 /* On one open file. */
 #define ON_FILE(name, kind) \

@@ -1,4 +1,4 @@
-"""Going on from an earlier step: to the same bits in place, with other options in a run of its own; the best is what it is throughout."""
+"""Going on from an earlier step: to the same bits in place, with other options only in a run of its own; the best is what it is throughout."""
 
 import json
 import os
@@ -36,11 +36,14 @@ class BranchTest(FaultTest):
         self.before = files(self.run_folder)
 
     def test_other_options_from_an_earlier_step_are_a_run_of_their_own(self):
-        outcome = self.succeed("resume", "run", "--checkpoint", "step-6", "--learning_rate", "1", *REPLAY)
-        self.assertIn("chargpt: a new run, run-branch-6, goes on from step 6 of run, which stays as it is: train.learning_rate 0.001 -> 1.0\n",
+        asked = ["resume", "run", "--checkpoint", "step-6", "--learning_rate", "1", *REPLAY]
+        self.assertEqual(self.fail_with(2, *asked), "resuming from step 6, before the last, with other options (train.learning_rate 0.001 -> 1.0) is another "
+                                                    "training; give it a folder: --run NEW")
+        outcome = self.succeed(*asked, "--run", "branch")
+        self.assertIn("chargpt: a new run, branch, goes on from step 6 of run, which stays as it is: train.learning_rate 0.001 -> 1.0\n",
                       outcome.err)
         self.assertEqual(files(self.run_folder), self.before)
-        branch = self.folder / "run-branch-6"
+        branch = self.folder / "branch"
         self.assertEqual(rows(branch)[:len(rows(self.run_folder)) - 3], rows(self.run_folder)[:-3])  # 2 steps and an evaluation
         self.assertEqual(rows(branch)[-1][1], 8)
         self.assertNotEqual(rows(branch)[-1], rows(self.run_folder)[-1])
@@ -50,11 +53,11 @@ class BranchTest(FaultTest):
         self.assertEqual(charted_steps(branch), [[*range(7)], [0, 7, 8]])  # 0: the version of the format
         self.assertEqual(sorted(os.listdir(branch / "samples")), sorted(os.listdir(self.run_folder / "samples")))
         self.assertEqual(self.chosen("run", "best")[0], "step-00000008")
-        self.assertEqual(self.chosen("run-branch-6", "best"), ("step-00000006", []))
+        self.assertEqual(self.chosen("branch", "best"), ("step-00000006", []))
         self.assertTrue(self.succeed("inspect", branch, "--verify", "--json").json["verified"])
 
     def test_the_report_of_a_branch_is_of_its_own_best(self):
-        figures = self.succeed("resume", "run", "--checkpoint", "step-6", "--learning_rate", "1", "--json", *REPLAY).json
+        figures = self.succeed("resume", "run", "--checkpoint", "step-6", "--learning_rate", "1", "--run", "branch", "--json", *REPLAY).json
         self.assertEqual(figures["checkpoint"]["step"], 6)
         self.assertAlmostEqual(figures["loss"], state(self.run_folder / "checkpoints/step-00000006")["val_loss"], 5)
 
@@ -63,15 +66,13 @@ class BranchTest(FaultTest):
         whole = self.spoiled(["resume", "run/checkpoints/step-00000006", *options, "--run", "whole"], self.folder / "whole/checkpoints")
         self.assertIn("a new run, whole, goes on from step 6", whole.err)
         begun = next(operation.number for operation in self.operations() if operation.name == "rename" and (operation.other or "").endswith("/LATEST"))
-        killed = self.spoiled(["resume", "run", "--checkpoint", "step-6", *options], self.folder / "run-branch-6/checkpoints", "all", begun + 3,
-                              "kill")
+        killed = self.spoiled(["resume", "run", "--checkpoint", "step-6", *options, "--run", "branch"], self.folder / "branch/checkpoints", "all",
+                              begun + 3, "kill")
         self.assertEqual(killed.code, -signal.SIGKILL)
-        branch = self.folder / "run-branch-6"
+        branch = self.folder / "branch"
         self.assertEqual((branch / "checkpoints/LATEST").read_text(), "step-00000006\n")
-        self.succeed("resume", "run-branch-6", *REPLAY)
+        self.succeed("resume", "branch", *REPLAY)
         self.assert_same_training(self.folder / "whole", branch, 12)
-        self.succeed("resume", "run", "--checkpoint", "step-6", "--learning_rate", "0.01", *REPLAY)
-        self.assertTrue((self.folder / "run-branch-6-2").is_dir())
         self.assertEqual(files(self.run_folder), self.before)
 
     def test_a_branch_keeps_the_best_that_it_comes_from(self):
@@ -79,9 +80,9 @@ class BranchTest(FaultTest):
         worse = self.succeed("resume", "run", "--learning_rate", "3", "--max_iters", "14", *REPLAY)
         self.assertNotIn("a new run", worse.err)  # from the last, it is the same run
         self.assertEqual(self.chosen("run", "best")[0], "step-00000008")
-        self.succeed("resume", "run", "--checkpoint", "step-12", "--learning_rate", "0.001", *REPLAY)
-        self.assertEqual(self.chosen("run-branch-12", "best"), ("step-00000008", []))
-        self.assertEqual(tensors(self.folder / "run-branch-12", 8), tensors(self.run_folder, 8))
+        self.succeed("resume", "run", "--checkpoint", "step-12", "--learning_rate", "0.001", "--run", "branch", *REPLAY)
+        self.assertEqual(self.chosen("branch", "best"), ("step-00000008", []))
+        self.assertEqual(tensors(self.folder / "branch", 8), tensors(self.run_folder, 8))
 
     def test_unchanged_it_is_the_same_run_to_the_same_bits(self):
         for more in ([], ["--keep", "7"], ["--log_interval", "1"], ["--sample_tokens", "3", "--temperature", "0.5"]):
@@ -89,7 +90,6 @@ class BranchTest(FaultTest):
                 run = self.copy(self.run_folder, "copy")
                 self.succeed("resume", "copy", "--checkpoint", "step-4", *more, *REPLAY)
                 self.assert_same_training(self.run_folder, run, 8)
-                self.assertEqual([path.name for path in self.folder.glob("*branch*")], [])
 
     def test_a_replay_that_is_killed_at_once_goes_on_from_where_it_began(self):
         """Its rows are cut back before anything is saved: what they went back to is then the last."""

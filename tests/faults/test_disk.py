@@ -50,6 +50,19 @@ class FullDiskTest(FaultTest):
         self.assertIn("kept in memory until it can be written again", outcome.err)
         self.assertEqual(rows(run), rows(self.folder / "whole"))
 
+    def test_a_file_system_without_locks_says_how_to_go_on(self):
+        run = self.whole_run("run", 2)
+        before = tensors(run, 2)
+        said = (f"the file system does not support locks ({os.strerror(errno.ENOLCK)}); choose a run folder on another one (--run DIR), or mount it with "
+                "locks (NFS: local_lock=flock, Lustre: flock)")
+        for arguments, folder in ((self.resuming("run", 4), run), (self.training("new", 2), self.folder / "new")):
+            outcome = self.spoiled(arguments, folder, "lock", 1, "forever", errno.ENOLCK)
+            self.assertEqual(outcome.code, 74, outcome.err)
+            self.assertTrue(outcome.error.endswith(said), outcome.error)
+        self.assertEqual(tensors(run, 2), before)
+        self.assertFalse((self.folder / "new").exists())
+        self.assertEqual(self.spoiled(["runs", "."], run, "lock", 1, "forever", errno.ENOLCK).code, 0)
+
     def test_a_full_file_system(self):
         if not mounts_are_allowed():
             self.skipTest("mounting a small file system needs root")

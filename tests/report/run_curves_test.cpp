@@ -70,8 +70,7 @@ TEST_CASE("broken lines are counted, the first one named, the others told") {
   append(path, train(1, 2).dump() + "\n{broken\n[1]\n{}\n" + train(2, 2).dump() + "\n");
   Reading reading(path);
   CHECK(reading.read() == std::vector<int>{1, 2});
-  CHECK(reading.reader.broken() == 3);
-  CHECK(reading.reader.complaint() == path.string() + ": 3 lines are broken, the first in line 2; left out");
+  CHECK(reading.reader.complaint() == path.string() + ": skipped 3 malformed lines (first: line 2)");
 }
 
 TEST_CASE("the curves say where a run stands") {
@@ -104,6 +103,18 @@ TEST_CASE("a run that went back has one curve") {
   for (const int step : {10, 20, 30, 20, 30}) curves.add(train(step, step));
   REQUIRE(curves.steps().size() == 3);
   CHECK(curves.steps()[2].step == 30);
+}
+
+TEST_CASE("of a long run means of neighbours are kept, up to the last step, and a run that went back is cut there") {
+  RunCurves curves;
+  for (int step = 1; step <= 100'000; ++step) curves.add(train(step, step % 2));
+  CHECK(curves.steps().size() == 3125);  // of 32 each
+  CHECK(curves.steps()[0].step == 32);
+  for (const RunCurves::Step& step : curves.steps()) REQUIRE(step.loss == Approx(0.5));
+  CHECK(curves.steps().back().step == 100'000);
+  curves.add(train(64, 7));
+  REQUIRE(curves.steps().size() == 2);
+  CHECK(curves.steps()[1].loss == 7);
 }
 
 TEST_CASE("foreign rows change nothing") {

@@ -50,6 +50,9 @@ TEST_CASE("a run is meant by its name in runs/, and by a file of its own") {
   CHECK(run_meant("./mine") == "./mine");
   fs::create_directory("mine");  // what is called that itself comes first
   CHECK(run_meant("mine") == "mine");
+  make_run("runs/v1.bin");  // not a model of another program, whatever its name
+  CHECK(run_meant("v1.bin") == "runs/v1.bin");
+  CHECK(run_meant("runs/v1.bin") == "runs/v1.bin");
 }
 
 TEST_CASE("where configs are taken too, presets and paths come before the runs of that name") {

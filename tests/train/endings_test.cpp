@@ -290,6 +290,27 @@ TEST_CASE("evaluations that turn out slow score a part of the windows, and that 
   }
 }
 
+TEST_CASE("a last evaluation that turns slow when half done is begun again where it would end late", "[seconds]") {
+  for (const double slower : {1.5, 11.0}) {
+    const TestFolder folder;
+    const auto clock = std::make_shared<FakeClock>();
+    ResolvedConfig config = timed_config(60);
+    config.config.eval.eval_interval = 1'000'000;
+    TrainerOptions options = in_folder(folder.path());
+    options.clock = clock->look();
+    SmallRun run(config, options, small_corpus(formula_text(400'000)));
+    run.trainer.add_listener(clock);
+    bool slow = false;
+    clock->slower = [&](const WorkEvent& event) {
+      slow = slow || (event.what == "evaluating" && event.step > 0 && event.part > 0.6);
+      return slow ? slower : 1;
+    };
+    CHECK(run.trainer.run() == Ending::finished);
+    check_used(run, clock->seconds() - 1000);
+    CHECK(run.recorder->evaluations.back().exact == (slower < 2));
+  }
+}
+
 TEST_CASE("a run killed in any phase replays what its checkpoint has decided, and its plan repeats its bits",
           "[seconds]") {
   for (const std::int64_t killed : {150, 350, 750, 1450, 1'000'000}) {  // in warm-up, hold, decay, at the end

@@ -140,6 +140,20 @@ TEST_CASE("a machine that slows down or speeds up three times in the decay still
     }
 }
 
+TEST_CASE("twenty busy neighbours that come at any moment delay the end by no more than one step") {
+  constexpr double slower = 11;  // on two cores
+  for (const double seconds : {20.0, 60.0})
+    for (int percent = 10; percent < 100; ++percent) {
+      const double from = percent / 100.0 * seconds;
+      const Speeds speeds{.evaluation = 0.01 * seconds, .save = 0.0005 * seconds};
+      const Outcome run = train(
+          seconds, [=](double now) { return now < from ? 1.0 : slower; }, speeds);
+      INFO("from " << percent << " % of " << seconds << " s: " << run.seconds << " s");
+      CHECK(run.seconds <= seconds + slower * speeds.step);
+      CHECK(run.share() >= 0.93);
+    }
+}
+
 TEST_CASE("the guess before the first step may be wrong in either direction") {
   for (const double guess : {0.0001, 0.001, 0.1, 1.0, 100.0}) {
     INFO("guess " << guess);

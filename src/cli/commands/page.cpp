@@ -25,7 +25,7 @@ struct Arguments {
   OutputArguments output;
   ModelUse use;
   std::vector<std::string> runs;
-  std::string checkpoint, file, prompt, stored_as = "automatic";
+  std::string checkpoint, file, prompt;
   bool no_model = false;
 };
 
@@ -33,9 +33,7 @@ void run_page(const Arguments& arguments) {
   std::vector<fs::path> runs;
   for (const std::string& run : arguments.runs) runs.push_back(run_place(run, arguments.checkpoint).run);
   std::optional<PageModel> model;
-  if (!arguments.no_model)
-    model = {arguments.runs.front(), arguments.checkpoint, arguments.prompt, *enum_value<StoredAs>(arguments.stored_as),
-             arguments.use};
+  if (!arguments.no_model) model = {arguments.runs.front(), arguments.checkpoint, arguments.prompt, arguments.use};
   const fs::path file = arguments.file.empty() ? runs.front() / "page.html" : fs::path(arguments.file);
   nlohmann::ordered_json checkpoint;
   const std::string html = page_of_runs(runs, model, /*comparison=*/nullptr, &checkpoint);
@@ -60,10 +58,7 @@ void add_page(Options& options) {
   options.add("-o,--output", arguments->file, "the file to write (default: page.html in the first run)")
       .value_name("FILE");
   options.flag("--no-model", arguments->no_model, "leave the weights out: curves, samples and facts alone");
-  options
-      .add("--stored-as", arguments->stored_as,
-           "what weights are kept as; automatic: float32 up to 4 MB, then float16 up to 32 MB, then int8")
-      .one_of({"automatic", "float32", "float16", "int8"});
+  options.gone("--stored-as", "a page keeps weights as float16");
   options.add("--prompt", arguments->prompt, "what stands in the prompt's place when the page is opened")
       .may_be_empty();
   add_checkpoint_option(options, arguments->checkpoint);

@@ -1,5 +1,5 @@
-// `chargpt resume RUN`: goes on exactly where a run stopped, or from an earlier step to the same bits. From an earlier
-// step with other options it is another training: that becomes a run of its own, and RUN stays as it is.
+// `chargpt resume RUN`: goes on exactly where a run stopped, or from an earlier step to the same bits. With --run NEW,
+// which changed options from an earlier step need, it begins a new run and only reads RUN.
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/names.h"
 #include "base/quote.h"
 #include "checkpoint/checkpoint_name.h"
 #include "cli/commands.h"
@@ -37,7 +38,6 @@ struct Arguments : TrainingArguments {
 struct Branch {
   Checkpoint from;
   ResolvedConfig config;
-  std::filesystem::path folder;
   std::string reason;  ///< a line for people
 };
 
@@ -79,23 +79,10 @@ void refuse_incomplete_import(const std::filesystem::path& run, const Checkpoint
                                   (has_text ? "" : " --text FILE"));
 }
 
-/// RUN-branch-180 beside RUN, or the next free name of that kind.
-std::filesystem::path branch_folder(const std::filesystem::path& run, std::int64_t step) {
-  const std::filesystem::path base = std::filesystem::absolute(run).lexically_normal();
-  const std::filesystem::path shown = run.filename().empty() || run.filename().string()[0] == '.' ? base : run;
-  const std::string name =
-      (shown.has_filename() ? shown : shown.parent_path()).string() + "-branch-" + std::to_string(step);
-  std::filesystem::path free = name;
-  for (int n = 2; std::filesystem::exists(free); ++n) free = name + "-" + std::to_string(n);
-  return free;
-}
-
-std::string branch_reason(const std::filesystem::path& run, const std::filesystem::path& folder, std::int64_t step,
+std::string branch_reason(const Arguments& arguments, const std::filesystem::path& run, std::int64_t step,
                           const std::vector<std::string>& changes) {
-  std::string line = "a new run, " + folder.string() + ", goes on from step " + std::to_string(step) + " of " +
-                     run.string() + ", which stays as it is";
-  for (const std::string& change : changes) line += (&change == &changes.front() ? ": " : ", ") + change;
-  return line;
+  return "a new run, " + arguments.new_run + ", goes on from step " + std::to_string(step) + " of " + run.string() +
+         ", which stays as it is" + (changes.empty() ? "" : ": " + joined(changes, ", "));
 }
 
 /// Whether the run itself went on from `step` with these options, as its next checkpoint tells.
@@ -114,8 +101,7 @@ std::optional<Branch> branch_of(const Arguments& arguments, const std::filesyste
                                 const std::string& which) {
   if (which == "last" && arguments.new_run.empty()) return std::nullopt;
   std::vector<std::string> notices;
-  Branch branch{
-      .from = load_checkpoint(run, which, /*with_optimizer=*/true, notices), .config = {}, .folder = {}, .reason = {}};
+  Branch branch{.from = load_checkpoint(run, which, /*with_optimizer=*/true, notices), .config = {}, .reason = {}};
   refuse_gone(branch.from.config, run.string());
   refuse_incomplete_import(run, branch.from);
   branch.config = branch.from.config;
@@ -124,11 +110,14 @@ std::optional<Branch> branch_of(const Arguments& arguments, const std::filesyste
   check_model(branch.config);
   const auto changes = changed_training(branch.from.config.config, branch.config.config);
   const std::int64_t step = branch.from.state.step;
-  const bool same = changes.empty() || step == last_step(run) || went_on_so(run, step, branch.config.config);
-  if (arguments.new_run.empty() && same) return std::nullopt;
+  if (arguments.new_run.empty()) {
+    if (changes.empty() || step == last_step(run) || went_on_so(run, step, branch.config.config)) return std::nullopt;
+    throw Error(ExitCode::usage, "resuming from step " + std::to_string(step) +
+                                     ", before the last, with other options (" + joined(changes, ", ") +
+                                     ") is another training; give it a folder: --run NEW");
+  }
   log_loading(notices);
-  branch.folder = arguments.new_run.empty() ? branch_folder(run, step) : std::filesystem::path(arguments.new_run);
-  branch.reason = branch_reason(run, branch.folder, step, changes);
+  branch.reason = branch_reason(arguments, run, step, changes);
   return branch;
 }
 
@@ -167,7 +156,7 @@ void train_branch(const Arguments& arguments, const std::filesystem::path& run, 
   together.check_same(branch.config, text.corpus);
   together.check_windows(branch.config.config);
   if (!together.first()) return resume_with_first(arguments, branch.from, branch.config, std::move(text), together);
-  NewRun folder(branch.folder.string(), branch.config.config.name, /*overwrite=*/{});
+  NewRun folder(arguments.new_run, branch.config.config.name, /*overwrite=*/{});
   TrainerOptions options = options_to_resume(trainer_options(arguments, folder.path(), together), branch.from.state);
   options.memory_after_run = memory_of_result(branch.config.config, text.corpus);
   Trainer trainer(branch.config, std::move(text.corpus), options);
@@ -225,9 +214,8 @@ void add_resume(Options& options) {
   const Option& run = add_run_argument(options, arguments->run);
   options.add(
       "--checkpoint", arguments->checkpoint,
-      "last, best or step-N; resuming from one before the last with a changed option that training depends on (all but "
-      "train.keep, eval.log_interval, eval.sample_tokens, sample.* and where the text is) begins a new run, "
-      "RUN-branch-N, and leaves RUN as it is");
+      "last, best or step-N; one before the last with a changed option that training depends on (all but train.keep, "
+      "eval.log_interval, eval.sample_tokens, sample.* and where the text is) needs --run");
   options.add("--run", arguments->new_run, "begin a new run in this folder instead of going on in RUN");
   add_training_arguments(options, *arguments);
   options.find("--device").help("auto (the run's, if available), cpu, cuda or cuda:N (GPU support is untested)");

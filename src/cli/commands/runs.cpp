@@ -25,18 +25,17 @@
 #include "checkpoint/checkpoint.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
+#include "cli/differences.h"
 #include "cli/print_json.h"
 #include "cli/print_text.h"
 #include "cli/process.h"
 #include "inference/model_types.h"
 #include "report/format.h"
-#include "report/metrics.h"
 #include "report/symbols.h"
 #include "report/table.h"
 #include "run/checkpoints.h"
 #include "run/entries.h"
 #include "run/run_files.h"
-#include "run/run_lock.h"
 #include "run/run_name.h"
 #include "text/text_listing.h"
 
@@ -60,14 +59,6 @@ struct Row {
   std::string ended{};
   std::time_t begun = 0;  ///< 0: not known
 };
-
-/// The last word is that of metrics.jsonl: a signal, or weights that are not finite, may have ended the run after its
-/// last save.
-std::string ending_of(const fs::path& run, const RunState& state) {
-  if (is_locked(run)) return "running";
-  const Ending last = ending_in_metrics(run);
-  return std::string(enum_name(last == Ending::unknown ? state.ended : last));
-}
 
 /// By the name of its oldest TensorBoard file, events.out.tfevents.SECONDS.HOST, which a copy of the run keeps; else
 /// when it was last saved.

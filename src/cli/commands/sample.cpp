@@ -332,6 +332,7 @@ void add_sample(Options& options) {
   arguments->prompt_option =
       &options.add("--prompt", arguments->prompt, "text to continue (default: a newline, not printed)").may_be_empty();
   arguments->file_option = &options.add("--prompt-file", arguments->prompt_file, "file with the text to continue");
+  arguments->config.add(options, {"sample"});
   add_checkpoint_option(options, arguments->checkpoint);
   add_weights_option(options, arguments->use.weights);
   options.add(
@@ -361,7 +362,6 @@ void add_sample(Options& options) {
   add_context_option(options, arguments->context);
   add_storage_option(options, arguments->use.storage);
   options.flag("--no-cache", arguments->no_cache, "run the whole context again for each character (same text, slower)");
-  arguments->config.add(options, {"sample"});
   arguments->config.help_shows(options, run, "", config_of_run);
   add_device_arguments(options, arguments->use);
   add_output_arguments(options, arguments->output, "stdout is one JSON object per line, one per sample");

@@ -120,14 +120,13 @@ class Candidates {
   Candidates(const LoadedRun& run, const Score& score, std::int64_t count)
       : run_(run), ids_(score.ids), count_(count), block_size_(run.model->block_size()) {}
 
-  nlohmann::ordered_json of(std::size_t index) {
+  std::vector<Candidate> of(std::size_t index) {
     const auto half = static_cast<std::size_t>(std::max<std::int64_t>(1, block_size_ / 2));
     const auto block = static_cast<std::size_t>(block_size_);
     const std::size_t begin = index < block ? 0 : (index - block) / half * half + half;
     if (logits_.empty() || begin != begin_) read(begin);
     const auto V = static_cast<std::size_t>(run_.model->vocab_size());
-    const std::span row = std::span(logits_).subspan((index - begin) * V, V);
-    return best_of(row);
+    return best_candidates(std::span(logits_).subspan((index - begin) * V, V), count_);
   }
 
  private:
@@ -138,17 +137,6 @@ class Candidates {
     for (std::size_t i = begin == 0 ? 0 : begin - 1; i + 1 < ids_.size() && std::ssize(window) < block_size_; ++i)
       window.push_back(ids_[i]);
     logits_ = window_logits(*run_.model, window);
-  }
-
-  nlohmann::ordered_json best_of(std::span<const float> logits) const {
-    nlohmann::ordered_json best = nlohmann::ordered_json::array();
-    for (const Candidate& candidate : best_candidates(logits, count_)) {
-      nlohmann::ordered_json one = {{"id", candidate.id}};
-      add_text(one, "character", run_.checkpoint.vocabulary.symbol(candidate.id));
-      one["log_probability"] = candidate.log_probability;
-      best.push_back(std::move(one));
-    }
-    return best;
   }
 
   const LoadedRun& run_;
@@ -165,6 +153,18 @@ nlohmann::ordered_json to_json(const std::vector<MeanLoss>& means) {
   return all;
 }
 
+nlohmann::ordered_json to_json(const std::vector<Candidate>& candidates, const Vocabulary& vocabulary) {
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  for (const Candidate& candidate : candidates) {
+    nlohmann::ordered_json one = {{"id", candidate.id}};
+    add_text(one, "character", vocabulary.symbol(candidate.id));
+    one["log_probability"] = candidate.log_probability;
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+/// What may fail is done before the document begins.
 void print_as_json(const Arguments& arguments, const LoadedRun& run, const Score& score) {
   const nlohmann::ordered_json json = {{"text", score.name},
                                        {"checkpoint", checkpoint_json(run)},
@@ -174,12 +174,14 @@ void print_as_json(const Arguments& arguments, const LoadedRun& run, const Score
                                        {"leaks", leaks(run.config().model)},
                                        {"by_context", to_json(score.by_context)},
                                        {"by_class", to_json(score.by_class)}};
-  Candidates candidates(run, score, arguments.candidates);
+  std::vector<std::vector<Candidate>> candidates;
+  Candidates at(run, score, arguments.candidates);
+  for (std::size_t i = 0; arguments.candidates > 0 && i < score.ids.size(); ++i) candidates.push_back(at.of(i));
   print_json_with_list(json, "scores", score.ids.size(), [&](std::size_t i) {
     nlohmann::ordered_json one;
     add_text(one, "character", run.checkpoint.vocabulary.symbol(score.ids[i]));
     one["loss"] = score.losses[i];
-    if (arguments.candidates > 0) one["candidates"] = candidates.of(i);
+    if (arguments.candidates > 0) one["candidates"] = to_json(candidates[i], run.checkpoint.vocabulary);
     return one;
   });
 }

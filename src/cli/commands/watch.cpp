@@ -18,7 +18,6 @@
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/loaded_run.h"
-#include "cli/print_json.h"
 #include "cli/process.h"
 #include "cli/signals.h"
 #include "page/run_data.h"
@@ -75,7 +74,6 @@ class Watch {
     watched_.complaint = reader_.complaint();
     return watched_;
   }
-  std::int64_t broken() const { return reader_.broken(); }
 
  private:
   MetricsReader reader_;
@@ -207,51 +205,11 @@ void watch_live(Watch& watch, const Arguments& arguments) {
   }
 }
 
-Json finite(double value) {
-  return std::isfinite(value) ? Json(value) : Json(nullptr);
-}
-
-Json to_json(const Watched& watched, std::int64_t broken) {
-  const RunCurves& curves = watched.curves;
-  Json steps = Json::array(), evaluations = Json::array(), baselines = Json::array();
-  for (const RunCurves::Step& step : curves.steps())
-    steps.push_back({{"step", step.step}, {"seconds", finite(step.seconds)}, {"loss", finite(step.loss)}});
-  for (const RunCurves::Evaluation& evaluation : curves.evaluations())
-    evaluations.push_back({{"step", evaluation.step},
-                           {"seconds", finite(evaluation.seconds)},
-                           {"train_loss", finite(evaluation.train_loss)},
-                           {"val_loss", finite(evaluation.val_loss)}});
-  for (const Json& level : baseline_data(watched.run))
-    baselines.push_back({{"name", level["name"]}, {"loss", level["y"]}});
-  const bool best = std::isfinite(curves.best_val_loss());
-  const auto left = watched.running ? curves.seconds_left() : std::nullopt;
-  Json json = {{"run", watched.run.string()},
-               {"ended", watched.running ? "running" : std::string(enum_name(curves.end().ended))},
-               {"step", curves.step()},
-               {"max_iters", curves.max_iters()},
-               {"loss", finite(curves.loss())},
-               {"best_val_loss", finite(curves.best_val_loss())},
-               {"best_step", best ? Json(curves.best_step()) : Json(nullptr)},
-               {"tokens_per_second", finite(curves.tokens_per_second())},
-               {"seconds", curves.seconds()},
-               {"seconds_left", left ? Json(*left) : Json(nullptr)},
-               {"train", steps},
-               {"evaluations", evaluations},
-               {"baselines", baselines},
-               {"broken_lines", broken}};
-  if (curves.leaks()) json["leaks"] = true;
-  return json;
-}
-
 void run_watch(const Arguments& arguments) {
   Watch watch(run_of(arguments.run));
   const bool to_terminal = isatty(STDOUT_FILENO) != 0;
-  if (repaints(STDOUT_FILENO) && !arguments.once && !arguments.output.json) watch_live(watch, arguments);
+  if (repaints(STDOUT_FILENO) && !arguments.once) watch_live(watch, arguments);
   const Watched& watched = watch.look();
-  if (arguments.output.json) {
-    if (!watched.complaint.empty()) log_note(watched.complaint);
-    return print_json(to_json(watched, watch.broken()));
-  }
   Canvas canvas = canvas_of(arguments);
   if (to_terminal && canvas.rows > 2) canvas.rows -= 2;  // of the prompt that follows
   std::fputs(picture(watched, canvas).c_str(), stdout);
@@ -263,7 +221,8 @@ void add_watch(Options& options) {
   const auto arguments = std::make_shared<Arguments>();
   add_run_argument(options, arguments->run, "run folder");
   options.flag("--once", arguments->once, "print the curves once, even while the run goes on");
-  add_output_arguments(options, arguments->output, "print the numbers once, as one JSON document");
+  add_output_arguments(options, arguments->output, nullptr);
+  options.gone("--json", "RUN/metrics.jsonl has the figures, one JSON object a line");
   on_parsed(options, arguments, run_watch);
 }
 

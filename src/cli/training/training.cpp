@@ -29,12 +29,13 @@ std::string resume_command(const RunState& state, const std::filesystem::path& r
 }  // namespace
 
 void add_training_arguments(Options& options, TrainingArguments& arguments) {
-  options.add("--engine", arguments.engine, "auto, cpu or libtorch");
+  arguments.config.add(options, {"data", "model", "train", "eval", "sample"});
+  options.add("--engine", arguments.engine, "auto, cpu or libtorch").group("Machine");
   options
       .add("--rank-timeout", arguments.rank_timeout,
            "of several processes (mpirun, srun): seconds to wait for one that hangs before all end")
-      .positive();
-  arguments.config.add(options, {"data", "model", "train", "eval", "sample"});
+      .positive()
+      .group("Machine");
   add_device_arguments(options, arguments.device);
   add_output_arguments(options, arguments.output);
 }

@@ -20,21 +20,16 @@ function floatOfHalf(half) {
   return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
 }
 
-// The values of one tensor. int8: every row has a scale of its own.
-function readTensor(tensor, buffer) {
-  const width = tensor.shape[tensor.shape.length - 1];
-  const numel = tensor.shape.reduce((a, b) => a * b, 1);
-  const read = {shape: tensor.shape, width};
-  if (tensor.type === "float32") {
-    read.values = new Float32Array(buffer, tensor.offset, numel);
-  } else if (tensor.type === "float16") {
-    read.values = Float32Array.from(new Uint16Array(buffer, tensor.offset, numel), floatOfHalf);
-  } else {
-    const scales = new Float32Array(buffer, tensor.scales, numel / width);
-    const integers = new Int8Array(buffer, tensor.offset, numel);
-    read.values = Float32Array.from(integers, (value, i) => value * scales[Math.floor(i / width)]);
+// By name, from base64 of half-precision numbers, tensor after tensor.
+function readTensors(data) {
+  const values = Float32Array.from(new Uint16Array(bytesOfBase64(data.values)), floatOfHalf), tensors = {};
+  let at = 0;
+  for (const {name, shape} of data.tensors) {
+    const begin = at, width = shape[shape.length - 1];
+    at += shape.reduce((a, b) => a * b, 1);
+    tensors[name] = {shape, width, values: values.subarray(begin, at)};
   }
-  return read;
+  return tensors;
 }
 
 // ---- arithmetic on vectors
@@ -108,9 +103,7 @@ class Model {
     this.config = data.config;
     this.symbols = data.symbols;
     this.V = data.vocab_size;
-    const buffer = bytesOfBase64(data.values);
-    this.tensors = {};
-    for (const tensor of data.tensors) this.tensors[tensor.name] = readTensor(tensor, buffer);
+    this.tensors = readTensors(data);
     const config = this.config;
     this.isTransformer = config.type === "gpt";
     this.projects = this.isTransformer || config.type === "attention";

@@ -371,7 +371,7 @@ function modelSection() {
     second.remove();
   }}, "A second sample beside it");
   section(heading,
-    element("p", {}, `The trained weights are in this page (${data.model.stored}), and your browser computes with them: nothing is sent anywhere. ` +
+    element("p", {}, `The trained weights are in this page, and your browser computes with them: nothing is sent anywhere. ` +
             "The more a character surprised the model, the stronger its colour."),
     data.model.leaks ? element("p", {class: "warning"}, "This model leaks: it was trained to see the characters it had to predict, and has not learnt to write.") : null,
     columns, element("div", {class: "row controls"}, second));

@@ -1,5 +1,5 @@
-// What may have been meant by a path that is not there.
-#include "base/nearest_entry.h"
+// What a path is called, and what may have been meant by one that leads nowhere.
+#include "base/entry_names.h"
 
 #include <filesystem>
 
@@ -20,4 +20,18 @@ TEST_CASE("the nearest name in the folder of a missing file is offered") {
   std::filesystem::current_path(folder.path());
   CHECK(nearest_entry("bok.txt") == "; did you mean book.txt?");
   std::filesystem::current_path(before);
+}
+
+TEST_CASE("a path is called by its last name, behind a link by what the system finds there") {
+  namespace fs = std::filesystem;
+  const TestFolder folder;
+  fs::create_directories(folder / "real/sub");
+  fs::create_directory_symlink(folder / "real/sub", folder / "link");
+  CHECK(name_of_path("runs/mine") == "mine");
+  CHECK(name_of_path("runs/mine/") == "mine");
+  CHECK(name_of_path(folder / "link") == "link");
+  CHECK(name_of_path(folder / "link/..") == "real");
+  CHECK(name_of_path(folder / "link/../") == "real");
+  CHECK(name_of_path(folder / "link/.") == "sub");
+  CHECK(name_of_path(".") == fs::current_path().filename());
 }

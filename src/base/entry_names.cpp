@@ -1,4 +1,4 @@
-#include "base/nearest_entry.h"
+#include "base/entry_names.h"
 
 #include <algorithm>
 #include <system_error>
@@ -21,6 +21,13 @@ std::string nearest_entry(const std::filesystem::path& missing) {
   std::ranges::sort(names);
   const auto nearest = nearest_name(missing.filename().string(), names);
   return nearest ? "; did you mean " + printable_path(folder / *nearest) + "?" : "";
+}
+
+std::string name_of_path(const std::filesystem::path& path) {
+  const std::filesystem::path name = (path.has_filename() ? path : path.parent_path()).filename();
+  if (!name.empty() && name != "." && name != "..") return name.string();
+  std::error_code failed;
+  return std::filesystem::weakly_canonical(path.empty() ? "." : path, failed).filename().string();
 }
 
 }  // namespace chargpt
