@@ -85,10 +85,6 @@ std::vector<Candidate> options_in(const Options& options) {
 std::vector<Candidate> candidates(const std::vector<std::string>& words) {
   if (words.size() < 2 || (words.size() == 2 && words[0] == "help")) return all_commands();
   const std::unique_ptr<Options> options = options_of(find_command(words[0]));
-  if (!options) {
-    continue_in_training_half_if_there();
-    return {};
-  }
   const std::string& word = words.back();
   const bool after_equals = words.size() > 2 && words.end()[-2] == "=";  // as bash splits --color=always
   const Option* const taking = options->meant_by(words.end()[after_equals ? -3 : -2]);
