@@ -14,9 +14,8 @@
 #include "cli/print_text.h"
 #include "cli/process.h"
 #include "cli/run_page.h"
-#include "experiment/compare/comparison_report.h"
-#include "experiment/compare/target.h"
-#include "experiment/compare/verdict.h"
+#include "experiment/comparison_report.h"
+#include "experiment/target.h"
 #include "page/page.h"
 #include "report/log.h"
 #include "report/wrap.h"
@@ -88,17 +87,17 @@ LadderReport ladder_report(const Comparison& comparison, const Corpus& corpus, s
 
 void print_comparison(const Comparison& comparison, ComparisonForm form, const std::optional<LadderReport>& ladder) {
   const bool markdown = form == ComparisonForm::markdown;
-  const std::string sentence = verdict(comparison);
+  const std::string sentence = verdict(comparison), blank = comparison.ended_at_target ? "" : "\n";
   if (form == ComparisonForm::json)
     print_json(json_of(comparison, ladder));
   else if (ladder)
     print(to_table(ladder->rungs, ladder->counted), markdown);
-  else
+  else if (!comparison.ended_at_target)
     print(to_table(comparison, /*narrow=*/markdown || is_narrow()), markdown);
   if (form != ComparisonForm::json && !ladder && !sentence.empty())
-    print_text("\n" + wrapped(sentence, 0, terminal_columns(STDOUT_FILENO)));
+    print_text(blank + wrapped(sentence, 0, terminal_columns(STDOUT_FILENO)));
   if (comparison.target && form != ComparisonForm::json) {
-    print_text("\n");
+    if (!comparison.ended_at_target || !sentence.empty()) print_text("\n");
     print(target_table(comparison), markdown);
   }
   if (ladder)

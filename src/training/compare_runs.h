@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "experiment/compare/ranking.h"
+#include "experiment/ranking.h"
 #include "training/training.h"
 
 namespace chargpt {

@@ -1,9 +1,8 @@
 // Ranks, intervals and their two forms, from losses written by hand.
-#include "experiment/compare/comparison_report.h"
+#include "experiment/comparison_report.h"
 
 #include <nlohmann/json.hpp>
 
-#include "experiment/compare/verdict.h"
 #include "test.h"
 
 namespace chargpt {

@@ -1,5 +1,5 @@
 // The grid of --vary: how its values are split, how variants are named, what is refused.
-#include "experiment/compare/variants.h"
+#include "experiment/variants.h"
 
 #include "base/error.h"
 #include "experiment/run_names.h"
