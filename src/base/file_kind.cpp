@@ -8,7 +8,6 @@ namespace {
 
 using namespace std::literals;
 
-constexpr auto unpack = "unpack it and give the text inside"sv;
 constexpr auto export_text = "export it as plain text (UTF-8) and give that"sv;
 constexpr auto no_weights = "no pickle is ever read; what trains is a plain text"sv;
 constexpr auto not_words = "what trains is a plain text"sv;
@@ -22,40 +21,23 @@ struct Signature {
 // Sources: the formats' specifications, as file(1) lists them in its magic files.
 constexpr Signature signatures[] = {
     {0, "\x1F\x8B"sv, {"a gzip archive", "unpack it (gunzip) and give the text inside"}},
-    {0, "BZh"sv, {"a bzip2 archive", "unpack it (bunzip2) and give the text inside"}},
     {0, "\xFD\x37zXZ\0"sv, {"an xz archive", "unpack it (unxz) and give the text inside"}},
     {0, "\x28\xB5\x2F\xFD"sv, {"a Zstandard archive", "unpack it (unzstd) and give the text inside"}},
-    {0, "\x04\x22\x4D\x18"sv, {"an LZ4 archive", "unpack it (unlz4) and give the text inside"}},
-    {0, "7z\xBC\xAF\x27\x1C"sv, {"a 7z archive", "unpack it (7z x) and give the text inside"}},
-    {0, "Rar!\x1A\x07"sv, {"a RAR archive", unpack}},
     {257, "ustar"sv, {"a tar archive", "unpack it (tar xf) and give the texts inside"}},
     {0, "%PDF-"sv, {"a PDF document", "export its text (pdftotext) and give that"}},
-    {0, "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1"sv, {"an old Office document (.doc, .xls, .ppt)", export_text}},
     {0, "\x89PNG\r\n\x1A\n"sv, {"a PNG picture", not_words}},
     {0, "\xFF\xD8\xFF"sv, {"a JPEG picture", not_words}},
-    {0, "GIF8"sv, {"a GIF picture", not_words}},
-    {0, "RIFF"sv, {"a RIFF file (sound, video or a WebP picture)", not_words}},
-    {0, "ID3"sv, {"an MP3 sound file", not_words}},
-    {4, "ftyp"sv, {"an MP4 video", not_words}},
-    {0, "\x7F\x45LF"sv, {"an ELF program or library", not_words}},
-    {0, "SQLite format 3\0"sv, {"an SQLite database", "export the texts in it (sqlite3) and give that"}},
-    {0, "\x89HDF\r\n\x1A\n"sv, {"an HDF5 file", "export the texts in it and give that"}},
-    {0, "PAR1"sv, {"a Parquet table", "export the texts in it and give that"}},
     {0, "\x93NUMPY"sv, {"a NumPy array", "what trains is the text itself, not its ids"}},
     {0, "GGUF"sv, {"a GGUF model", not_words}},
-    {0, "charids1"sv, {"a cache of a text's ids", "what trains is the text itself"}},
 };
 
 /// A ZIP archive is many things, told by the names of its first entries.
 constexpr Signature zip_entries[] = {
     {0, "word/"sv, {"a Word document (.docx)", export_text}},
-    {0, "xl/"sv, {"an Excel table (.xlsx)", export_text}},
-    {0, "ppt/"sv, {"a PowerPoint document (.pptx)", export_text}},
     {0, "[Content_Types].xml"sv, {"an Office document (.docx, .xlsx, .pptx)", export_text}},
     {0, "application/vnd.oasis.opendocument"sv, {"an OpenDocument file (.odt, .ods)", export_text}},
     {0, "application/epub+zip"sv, {"an EPUB book", export_text}},
     {0, "/data.pkl"sv, {"a PyTorch checkpoint (pickle)", no_weights}},
-    {0, ".npy"sv, {"a NumPy archive (.npz)", "what trains is the text itself, not its ids"}},
 };
 
 /// Eight bytes of length, then JSON.

@@ -34,8 +34,6 @@ std::string in_parentheses(const std::string& text) {
   return " (" + text + ")";
 }
 
-constexpr std::size_t least_blocks = 4, some_blocks = 8, most_blocks = 40;
-
 std::string short_step_of(std::int64_t step, std::int64_t max_iters) {
   return "step " + format_count(step) + (max_iters > 0 ? "/" + format_count(max_iters) : "");
 }
@@ -99,7 +97,7 @@ ProgressPrinter::ProgressPrinter(ProgressOptions options, Sink sink) : options_(
 void ProgressPrinter::on(const PlanEvent& event) {
   leaks_ = event.leaks;
   max_iters_ = event.max_iters;
-  if (options_.quiet || !options_.headings.empty()) return;
+  if (options_.quiet) return;
   finish();
   sink_(plan_text(event, options_.is_terminal ? options_.width : 0));
 }
@@ -108,7 +106,6 @@ void ProgressPrinter::on(const StepEvent& event) {
   if (!first_) first_ = event;
   max_iters_ = event.max_iters;
   loss_.add(event.loss);
-  losses_.add(event.loss);
   tokens_per_second_.add(event.tokens_per_second);
   if (options_.quiet) return;
   const double interval = options_.is_terminal ? options_.repaint_interval : options_.plain_interval;
@@ -124,8 +121,7 @@ void ProgressPrinter::on(const StepEvent& event) {
 
 void ProgressPrinter::on(const EvalEvent& event) {
   best_ = event.best_val_loss;
-  val_ = event.val_loss;
-  if (options_.quiet || !options_.headings.empty()) return;
+  if (options_.quiet) return;
   print_line(eval_line(event));
   last_shown_ = event.seconds;
 }
@@ -156,7 +152,6 @@ void ProgressPrinter::on(const WorkEvent& event) {
   if (options_.quiet || (has_parts && soon)) return;
   last_shown_ = event.seconds;
   std::string line = step_of(event.step, max_iters_) + "  " + std::string(event.what);
-  if (!options_.headings.empty()) line = options_.headings.back() + "  " + line;
   if (has_parts) line += " " + format_fixed(std::floor(100 * event.part), 0) + " %";
   if (options_.is_terminal)
     repaint(std::string(first_columns(line, options_.width - 1)));
@@ -168,45 +163,22 @@ void ProgressPrinter::finish() {
   if (std::exchange(painted_, false)) sink_(clear_line);
 }
 
-/// Of one of several runs: which one, how far, and its last validation loss.
-std::string ProgressPrinter::short_step_line(const StepEvent& event) const {
-  std::vector<LinePart> parts(3);
-  for (const std::string& heading : options_.headings) parts[0].forms.push_back({heading, 1});
-  parts[1].forms = {{step_of(event.step, event.max_iters) + percentage(event.step, event.max_iters), 0},
-                    {short_step_of(event.step, event.max_iters)}};
-  if (std::isfinite(val_)) parts[2].forms = {{"val " + format_fixed(val_, 4), 2}};
-  parts[2].forms.emplace_back();
-  const std::size_t columns = options_.is_terminal ? options_.width - 1 : std::string::npos;
-  const std::string line = joined_parts(forms_that_fit(parts, columns));
-  return options_.is_terminal ? std::string(first_columns(line, columns)) : line;
-}
-
 std::string ProgressPrinter::step_line(const StepEvent& event) const {
-  if (!options_.headings.empty()) return short_step_line(event);
   const std::string loss = "loss " + format_fixed(loss_.value(), 4), best = format_fixed(best_, 4);
   const auto left = seconds_left(event);
-  const std::vector<double> curve = losses_.means(most_blocks);
-  const bool drawn = options_.is_terminal && options_.utf8 && curve.size() >= least_blocks;
-  const auto room_for_curve = [&](std::size_t blocks) { return drawn ? std::string(blocks, '_') : ""; };
-  std::vector<LinePart> parts(6);
+  std::vector<LinePart> parts(5);
   parts[0].forms = {{step_of(event.step, event.max_iters) + percentage(event.step, event.max_iters), 1},
                     {short_step_of(event.step, event.max_iters)}};
   parts[1].forms = {
       {loss + (leaks_ ? in_parentheses(leaks_label) : ""), 2}, {loss + (leaks_ ? " (leaks)" : ""), 10}, {}};
   if (std::isfinite(best_)) parts[2].forms = {{"best val " + best, 3}, {"best " + best, 8}};
   parts[2].forms.emplace_back();
-  parts[3].forms = {{room_for_curve(some_blocks), 5}, {room_for_curve(least_blocks), 7}, {}};
-  parts[4].forms = {{format_short(tokens_per_second_.value()) + " tokens/s", 6}, {}};
-  if (left) parts[5].forms = {{format_duration(*left) + " left", 4}, {format_clock(*left) + " left", 9}};
-  parts[5].forms.emplace_back();
+  parts[3].forms = {{format_short(tokens_per_second_.value()) + " tokens/s", 6}, {}};
+  if (left) parts[4].forms = {{format_duration(*left) + " left", 4}, {format_clock(*left) + " left", 9}};
+  parts[4].forms.emplace_back();
   if (!options_.is_terminal) return joined_parts(forms_that_fit(parts, std::string::npos));
   const std::size_t columns = options_.width - 1;
-  std::vector<std::string> texts = forms_that_fit(parts, columns);
-  if (std::string& blocks = texts[3]; !blocks.empty()) {
-    const std::size_t used = display_width(joined_parts(texts)), spare = columns - std::min(columns, used);
-    blocks = sparkline(losses_.means(std::min(most_blocks, blocks.size() + spare)));
-  }
-  return std::string(first_columns(joined_parts(texts), columns));
+  return std::string(first_columns(joined_parts(forms_that_fit(parts, columns)), columns));
 }
 
 /// On a terminal as much as a line of it holds, each figure under that of the line before.

@@ -11,20 +11,15 @@
 #include <vector>
 
 #include "report/events.h"
-#include "report/sparkline.h"
 
 namespace chargpt {
 
 struct ProgressOptions {
   bool is_terminal = false;  ///< repaint one line; otherwise plain lines, at least `plain_interval` apart
   bool color = false;
-  bool utf8 = true;        ///< the terminal shows the blocks that a curve is drawn with
-  std::size_t width = 80;  ///< columns of the terminal; 0: unknown, taken as 80
-  bool quiet = false;      ///< nothing at all: errors go through the log
-  bool verbose = false;    ///< also checkpoints and samples
-  /// Of one of several runs, "run 3 of 8: a, seed 1" and shorter forms: then all it says is one line that begins with
-  /// this, without its plan and lines of its own for evaluations.
-  std::vector<std::string> headings = {};
+  std::size_t width = 80;         ///< columns of the terminal; 0: unknown, taken as 80
+  bool quiet = false;             ///< nothing at all: errors go through the log
+  bool verbose = false;           ///< also checkpoints and samples
   double plain_interval = 5;      ///< seconds
   double repaint_interval = 0.1;  ///< seconds
 };
@@ -58,7 +53,6 @@ class ProgressPrinter : public Listener {
 
  private:
   std::string step_line(const StepEvent& event) const;
-  std::string short_step_line(const StepEvent& event) const;
   std::string eval_line(const EvalEvent& event) const;
   std::optional<double> seconds_left(const StepEvent& event) const;
   void print_line(std::string_view line);
@@ -69,9 +63,8 @@ class ProgressPrinter : public Listener {
   Sink sink_;
   bool leaks_ = false;
   std::int64_t max_iters_ = 0;
-  double best_ = std::numeric_limits<double>::infinity(), val_ = best_;
+  double best_ = std::numeric_limits<double>::infinity();
   SmoothedValue loss_{0.05}, tokens_per_second_{0.05};
-  Series losses_;                     ///< of this process
   std::optional<StepEvent> first_;    ///< of this process: where the rate is measured from
   std::optional<double> last_shown_;  ///< seconds of the newest line
   double work_begun_ = 0;             ///< seconds

@@ -10,8 +10,6 @@
 #include <system_error>
 #include <utility>
 
-#include "base/little_endian.h"
-
 namespace chargpt {
 namespace {
 
@@ -79,20 +77,6 @@ std::string text(std::string_view tag, std::string_view value) {
   return bytes(1, bytes(1, tag) + bytes(8, tensor) + bytes(9, metadata));
 }
 
-/// Of an event as event() makes it: what follows its time.
-std::int64_t step_in(std::string_view event) {
-  const std::size_t time = real(1, 0.0).size();
-  if (event.size() <= time || event[time] != key(2, 0)[0]) return 0;
-  std::uint64_t step = 0;
-  int shift = 0;
-  for (const char c : event.substr(time + 1)) {
-    step |= static_cast<std::uint64_t>(static_cast<unsigned char>(c) & 0x7FU) << shift;
-    shift += 7;
-    if ((static_cast<unsigned char>(c) & 0x80U) == 0 || shift > 63) break;
-  }
-  return static_cast<std::int64_t>(step);
-}
-
 double seconds_since_1970() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
@@ -145,19 +129,6 @@ std::uint32_t crc32c(std::string_view bytes) {
 std::string tensorboard_record(std::string_view event) {
   const std::string length = little_endian(event.size(), 8);
   return length + masked_crc32c(length) + std::string(event) + masked_crc32c(event);
-}
-
-std::string tensorboard_records_up_to(std::string_view file, std::int64_t step) {
-  constexpr std::size_t head = 8 + 4, tail = 4;  // the length and its sum; the event's sum
-  std::string kept;
-  while (file.size() >= head + tail) {
-    const std::uint64_t length = from_little_endian(file.substr(0, 8));
-    if (length > file.size() - head - tail) break;
-    const std::string_view record = file.substr(0, head + length + tail);
-    if (step_in(record.substr(head, length)) <= step) kept += record;
-    file.remove_prefix(record.size());
-  }
-  return kept;
 }
 
 TensorBoardWriter::TensorBoardWriter(const std::filesystem::path& run, std::optional<std::int64_t> resume_step,

@@ -22,9 +22,6 @@ std::uint32_t crc32c(std::string_view bytes);
 /// One record as it stands in the file.
 std::string tensorboard_record(std::string_view event);
 
-/// The whole records of such a file whose step is at most `step`.
-std::string tensorboard_records_up_to(std::string_view file, std::int64_t step);
-
 /// Scalars train/loss, lr, grad_norm, tokens_per_second, val/loss, train/eval_loss, and the samples as text. Errors: io
 /// if the file cannot be opened; what cannot be written later waits, once `complain` has been told (without it, Error
 /// io).

@@ -1,6 +1,5 @@
 #include "run/best.h"
 
-#include <algorithm>
 #include <limits>
 
 #include "base/error.h"
@@ -24,12 +23,6 @@ std::optional<RunState> readable_state(const CheckpointFolder& folder, const std
   }
 }
 
-/// Infinite for what cannot be read.
-double loss_of(const CheckpointFolder& folder, const std::string& name) {
-  const auto state = readable_state(folder, name);
-  return state ? evaluated_loss(*state) : infinite;
-}
-
 /// What became of the checkpoint that `state` calls best; empty where it is there.
 std::string loss_of_the_best(const CheckpointFolder& folder, const RunState& state) {
   const std::string name = checkpoint_name(state.best_step);
@@ -49,41 +42,21 @@ double evaluated_loss(const RunState& state) {
   return loss;
 }
 
-std::optional<Best> best_of(const CheckpointFolder& folder, const RunState& state) {
-  if (state.best_step <= 0) return std::nullopt;
-  const std::string lost = loss_of_the_best(folder, state);
-  if (lost.empty()) return Best{checkpoint_name(state.best_step), ""};
-  std::string lowest;
-  double loss = infinite;
-  for (const std::string& name : folder.names()) {
-    if (*checkpoint_step(name) > state.step) continue;
-    const double here = *checkpoint_step(name) == 0 ? infinite : loss_of(folder, name);
-    if (here >= loss || here < state.best_val_loss) continue;  // lower than its best: not of this training
-    lowest = name;
-    loss = here;
-  }
-  if (lowest.empty()) return std::nullopt;
-  return Best{lowest, "the best checkpoint of " + printable_path(folder.path()) + ", " +
-                          checkpoint_name(state.best_step) + " with a validation loss of " +
-                          format_fixed(state.best_val_loss, 4) + ", " + lost + "; using " + lowest + " with " +
-                          format_fixed(loss, 4) + ", the best that is there"};
+std::optional<std::string> best_of(const CheckpointFolder& folder, const RunState& state) {
+  if (state.best_step <= 0 || !loss_of_the_best(folder, state).empty()) return std::nullopt;
+  return checkpoint_name(state.best_step);
+}
+
+std::string why_no_best(const CheckpointFolder& folder, const RunState& state) {
+  if (state.best_step <= 0) return "no best checkpoint in " + printable_path(folder.path());
+  return "the best checkpoint of " + printable_path(folder.path()) + ", " + checkpoint_name(state.best_step) +
+         " with a validation loss of " + format_fixed(state.best_val_loss, 4) + ", " + loss_of_the_best(folder, state);
 }
 
 std::optional<RunState> newest_state(const CheckpointFolder& folder, const std::vector<std::string>& order) {
   for (const std::string& name : order)
     if (auto state = readable_state(folder, name)) return state;
   return std::nullopt;
-}
-
-std::vector<std::string> by_loss(const CheckpointFolder& folder, std::vector<std::string> names, std::int64_t step) {
-  std::vector<std::pair<double, std::string>> judged;
-  for (std::string& name : names) {
-    const bool counts = *checkpoint_step(name) > 0 && *checkpoint_step(name) <= step;
-    judged.emplace_back(counts ? loss_of(folder, name) : infinite, std::move(name));
-  }
-  std::stable_sort(judged.begin(), judged.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::transform(judged.begin(), judged.end(), names.begin(), [](auto& each) { return std::move(each.second); });
-  return names;
 }
 
 }  // namespace chargpt

@@ -16,22 +16,13 @@ namespace chargpt {
 /// or the loss is no number.
 double evaluated_loss(const RunState& state);
 
-struct Best {
-  std::string name;
-  /// Empty where this is what the state calls best; else a line that says what became of that one.
-  std::string notice;
-};
-
-/// The best of a run that stands at `state`: what the state calls so, where that is there (a damaged one, which cannot
-/// say its loss, counts as being there); else the lowest loss of those up to that step which that training can have
-/// written. None where nothing was evaluated.
-std::optional<Best> best_of(const CheckpointFolder& folder, const RunState& state);
+/// The best of a run that stands at `state`: what the state calls so (a damaged one, which cannot say its loss, counts
+/// as being there). None where nothing was evaluated, or that one is gone.
+std::optional<std::string> best_of(const CheckpointFolder& folder, const RunState& state);
+/// A line that says why, where there is none.
+std::string why_no_best(const CheckpointFolder& folder, const RunState& state);
 
 /// The state of the first checkpoint in `order` that has a readable one; none where none has.
 std::optional<RunState> newest_state(const CheckpointFolder& folder, const std::vector<std::string>& order);
-
-/// `names` of checkpoints by loss, lowest first; those that were not evaluated, or cannot be read, or are later than
-/// `step`, after them in their old order.
-std::vector<std::string> by_loss(const CheckpointFolder& folder, std::vector<std::string> names, std::int64_t step);
 
 }  // namespace chargpt

@@ -51,9 +51,9 @@ inline constexpr const char* damage_notice = "DAMAGED CHECKPOINT: ";
 /// `run_or_checkpoint`: a run folder or one checkpoint folder in it. `which`: "best" (by the newest state, whatever the
 /// file BEST says), "last", "step-N". best falls back to last. Verifies MANIFEST and size, CRC-64 and form of every
 /// file that is loaded (optimizer.safetensors only `with_optimizer`). Where the last of a run is damaged, the newest
-/// earlier good one (else the newest good one) is loaded instead, where the best is, the one with the next lowest loss,
-/// and `notices` says so; a step or folder that was asked for by name is an Error. Errors: missing 66 (says what is
-/// there), damaged or from a newer program 65.
+/// earlier good one (else the newest good one) is loaded instead, where the best is, the last, and `notices` says so; a
+/// step or folder that was asked for by name is an Error. Errors: missing 66 (says what is there), damaged or from a
+/// newer program 65.
 Checkpoint load_checkpoint(const std::filesystem::path& run_or_checkpoint, const std::string& which,
                            bool with_optimizer, std::vector<std::string>& notices);
 

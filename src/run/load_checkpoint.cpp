@@ -85,22 +85,19 @@ std::vector<std::string> in_order_for_last(const CheckpointFolder& folder, std::
   return names;
 }
 
-/// The best by the newest state, then the others by their losses.
+/// The best by the newest state, then the last and what stands in for that.
 std::vector<std::string> in_order_for_best(const CheckpointFolder& folder, const std::vector<std::string>& names,
                                            std::vector<std::string>& notices) {
   std::vector<std::string> of_last;
   std::vector<std::string> order = in_order_for_last(folder, names, of_last);
-  const std::optional<RunState> state = newest_state(folder, order);
-  const std::optional<Best> best = state ? best_of(folder, *state) : std::nullopt;
-  if (!best) {
-    notices.push_back("no best checkpoint in " + printable_path(folder.path()) + "; using the last");
-    notices.insert(notices.end(), of_last.begin(), of_last.end());
+  const RunState state = newest_state(folder, order).value_or(RunState{});
+  if (const auto best = best_of(folder, state)) {
+    std::erase(order, *best);
+    order.insert(order.begin(), *best);
     return order;
   }
-  if (!best->notice.empty()) notices.push_back(best->notice);
-  std::erase(order, best->name);
-  order = by_loss(folder, std::move(order), state->step);
-  order.insert(order.begin(), best->name);
+  notices.push_back(why_no_best(folder, state) + "; using the last");
+  notices.insert(notices.end(), of_last.begin(), of_last.end());
   return order;
 }
 

@@ -194,10 +194,23 @@ void MadeFolders::remove_empty() const {
 }
 
 ResultsFolder::ResultsFolder(const std::string& wanted, const std::string& name, bool goes_on)
-    : made_(made_folders(wanted, name)), folder_(made_.path()) {
+    : made_(made_folders(wanted, name)) {
   if (is_run(path()))
     throw Error(ExitCode::busy, path().string() + " holds a run; choose another folder with --out DIR");
   if (!goes_on) refuse_strangers(path(), "--out DIR");
+  try {
+    lock_.emplace(path());
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::busy) throw;
+    throw Error(ExitCode::busy, "another " + name + " is writing to " + printable_path(path()) +
+                                    "; wait for it, stop it, or choose another folder with --out DIR");
+  }
+}
+
+// The lock's file goes with it: what is stopped before it has a result leaves an empty folder, which is removed.
+ResultsFolder::~ResultsFolder() {
+  std::error_code ignored;
+  fs::remove(path() / ".lock", ignored);
 }
 
 RunMovedAside::RunMovedAside(fs::path run) : run_(std::move(run)), lock_(run_) {

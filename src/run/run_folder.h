@@ -52,18 +52,21 @@ class MadeFolders {
   std::vector<std::filesystem::path> made_;
 };
 
-/// The folder for the results of several trainings, which is not there again where nothing came into it.
+/// The folder for the results of several trainings, for one process at a time; not there again where nothing came into
+/// it.
 class ResultsFolder {
  public:
   /// `wanted` empty: runs/<name>-<n> with the first free n. Error busy, naming what is there, unless it is empty; with
-  /// `goes_on` only where it is a run.
+  /// `goes_on` only where it is a run; and where another process writes its results there.
   ResultsFolder(const std::string& wanted, const std::string& name, bool goes_on = false);
-  /// Where it is now. Error io where it is gone.
-  const std::filesystem::path& path() { return folder_.path(); }
+  ~ResultsFolder();
+  ResultsFolder(const ResultsFolder&) = delete;
+  ResultsFolder& operator=(const ResultsFolder&) = delete;
+  const std::filesystem::path& path() const { return made_.path(); }
 
  private:
   MadeFolders made_;
-  OpenFolder folder_;
+  std::optional<RunLock> lock_;
 };
 
 /// A run that makes room for another: renamed to RUN.old-N, with all that is in it, and locked. Nothing is removed. It

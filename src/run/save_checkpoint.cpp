@@ -124,8 +124,7 @@ void point_latest(const CheckpointFolder& folder, const std::string& name, bool 
 }
 
 /// Makes BEST repeat what is so. Empty, or why it could not.
-std::string point_best(const CheckpointFolder& folder, const std::optional<Best>& best) {
-  const std::optional<std::string> name = best ? std::optional(best->name) : std::nullopt;
+std::string point_best(const CheckpointFolder& folder, const std::optional<std::string>& name) {
   try {
     if (!points_at(folder, "BEST", name)) name ? folder.write_pointer("BEST", *name) : folder.remove_pointer("BEST");
     return "";
@@ -138,19 +137,20 @@ std::string point_best(const CheckpointFolder& folder, const std::optional<Best>
 
 /// Removes what is older than the newest `keep` of those up to this step, except the best and what a rollback returns
 /// to. Those of later steps belong to a run that was resumed from before them: they go when this one has passed them.
-void prune(const CheckpointFolder& folder, const RunState& state, const std::optional<Best>& best, std::int64_t keep) {
+void prune(const CheckpointFolder& folder, const RunState& state, const std::optional<std::string>& best,
+           std::int64_t keep) {
   std::vector<std::string> names = folder.names();
   std::erase_if(names, [&](const std::string& name) { return *checkpoint_step(name) > state.step; });
   const auto kept = static_cast<std::size_t>(std::max<std::int64_t>(keep, 1));
   names.resize(names.size() - std::min(kept, names.size()));
   for (const std::string& name : names)
-    if ((!best || name != best->name) && checkpoint_step(name) != state.rollback_step) folder.remove(name);
+    if (name != best && checkpoint_step(name) != state.rollback_step) folder.remove(name);
 }
 
 /// What follows once LATEST stands; nothing of it can take the checkpoint back. Empty, or what could not be done.
 std::string tidy(const CheckpointFolder& folder, const RunState& state, std::optional<std::int64_t> keep) {
   try {
-    const std::optional<Best> best = best_of(folder, state);
+    const std::optional<std::string> best = best_of(folder, state);
     std::string problem = point_best(folder, best);
     if (keep) prune(folder, state, best, *keep);
     return problem;
@@ -172,7 +172,7 @@ std::vector<std::string> copy_checkpoints(const OpenFolder& from, const Checkpoi
                                           const ResolvedConfig& config, const OpenFolder& to) {
   std::vector<std::string> notices;
   std::set<std::string> others;
-  if (const auto best = best_of(CheckpointFolder(from), checkpoint.state)) others.insert(best->name);
+  if (const auto best = best_of(CheckpointFolder(from), checkpoint.state)) others.insert(*best);
   if (checkpoint.state.rollback_step != RunState::no_step)
     others.insert(checkpoint_name(checkpoint.state.rollback_step));
   others.erase(checkpoint_name(checkpoint.state.step));

@@ -35,7 +35,7 @@ Standing standing_of(const Checkpoint& checkpoint) {
     const RunState last = read_checked_state(folder.path() / name);
     standing.last_step = last.step;
     standing.last_evaluated = was_evaluated(last);
-    if (const auto best = best_of(folder, last)) standing.best_step = *checkpoint_step(best->name);
+    if (const auto best = best_of(folder, last)) standing.best_step = *checkpoint_step(*best);
   } catch (const Error&) {  // damaged, or replaced by a training meanwhile
   }
   return standing;

@@ -1,7 +1,6 @@
 #include "text/text_place.h"
 
 #include <algorithm>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <system_error>
@@ -28,12 +27,6 @@ bool is_regular(const fs::path& path) {
   return fs::is_regular_file(path, ignored);
 }
 
-/// What RUN/text.json says of one name.
-struct KeptPlace {
-  std::string place;  ///< empty: nothing
-  std::optional<std::vector<ListedFile>> files = {};
-};
-
 /// Whether it is a name below a folder, and of nothing outside it.
 bool is_below(const fs::path& name) {
   return !name.empty() && name.is_relative() && name.lexically_normal() == name && *name.begin() != "..";
@@ -49,116 +42,51 @@ std::optional<std::vector<ListedFile>> files_of(const nlohmann::json& json) {
   return files;
 }
 
-/// What RUN/text.json says about `count` names; nothing of each if nothing usable.
-std::vector<KeptPlace> kept_places(const fs::path& run, std::size_t count) {
-  const fs::path path = run / file_name;
-  if (!is_regular(path)) return std::vector<KeptPlace>(count);
+/// A text as RUN/text.json has it; none if one of its files is not there, or not as long as it was.
+std::optional<ListedText> text_in_place(const fs::path& place, const std::optional<std::vector<ListedFile>>& files) {
+  if (place == sample_text_name) return ListedText{.name = place, .kind = TextKind::sample};
+  if (!files && is_regular(place)) return ListedText{.name = place, .files = {{place, fs::file_size(place)}}};
+  if (!files) return std::nullopt;
+  std::error_code failed;
+  for (const ListedFile& file : *files)
+    if (!is_regular(place / file.name) || fs::file_size(place / file.name, failed) != file.bytes) return std::nullopt;
+  return ListedText{.name = place, .kind = TextKind::folder, .files = *files};
+}
+
+/// Where RUN/text.json says; none if one of the texts is not there, or the file says nothing usable.
+std::optional<TextListing> last_place(const fs::path& run) {
+  if (!is_regular(run / file_name)) return std::nullopt;
   try {
-    const auto json = nlohmann::json::parse(read_regular_file(path, most_bytes));
+    const auto json = nlohmann::json::parse(read_regular_file(run / file_name, most_bytes));
+    if (json.at("version") != version) return std::nullopt;
     const auto names = json.at("text").get<TextNames>();
-    std::vector<KeptPlace> places;
+    TextListing listing;
     for (std::size_t i = 0; i < names.size(); ++i) {
-      places.push_back({names[i]});
-      if (json.contains("files")) places.back().files = files_of(json["files"].at(i));
+      auto text = text_in_place(names[i], json.contains("files") ? files_of(json["files"].at(i)) : std::nullopt);
+      if (!text) return std::nullopt;
+      listing.texts.push_back(*std::move(text));
     }
-    if (json.at("version") == version && names.size() == count) return places;
+    return listing;
   } catch (const nlohmann::json::exception&) {
   } catch (const Error&) {
   }
-  return std::vector<KeptPlace>(count);
-}
-
-/// The files of a folder, if each is there and as long as it was.
-std::optional<ListedText> files_at(const std::vector<ListedFile>& files, const fs::path& folder) {
-  std::error_code failed;
-  for (const ListedFile& file : files)
-    if (!is_regular(folder / file.name) || fs::file_size(folder / file.name, failed) != file.bytes) return std::nullopt;
-  return ListedText{.name = folder, .kind = TextKind::folder, .files = files};
-}
-
-/// What is there now under these names, and before that, where a folder had other files when the run began, those.
-std::vector<TextListing> named_places(const TextNames& names, Units units, const std::vector<KeptPlace>& kept) {
-  const TextListing now = list_texts(names, units);
-  TextListing then = now;
-  for (std::size_t i = 0; i < names.size(); ++i)
-    if (kept[i].files && now.texts[i].is_folder())
-      if (auto files = files_at(*kept[i].files, names[i])) then.texts[i] = *std::move(files);
-  if (std::ranges::equal(then.texts, now.texts, {}, &ListedText::files, &ListedText::files)) return {now};
-  return {then, now};
-}
-
-/// Where RUN/text.json says; none if one of the texts is not there, or if those are the places of `names`.
-std::optional<TextListing> last_place(const TextNames& names, const std::vector<KeptPlace>& kept) {
-  TextListing listing;
-  bool as_named = true;
-  std::error_code failed;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const fs::path place = kept[i].place;
-    as_named = as_named && (place == names[i] || fs::equivalent(place, names[i], failed));
-    std::optional<ListedText> text;
-    if (place == sample_text_name) text = ListedText{.name = place, .kind = TextKind::sample};
-    if (kept[i].files) text = files_at(*kept[i].files, place);
-    if (!kept[i].files && is_regular(place)) text = ListedText{.name = place, .files = {{place, fs::file_size(place)}}};
-    if (!text) return std::nullopt;
-    listing.texts.push_back(*std::move(text));
-  }
-  return as_named ? std::nullopt : std::optional(std::move(listing));
+  return std::nullopt;
 }
 
 /// `refusal` gets why what is there cannot be used.
-std::vector<TextListing> places_of(const TextNames& names, Units units, const std::vector<KeptPlace>& kept,
-                                   const fs::path& run, std::optional<Error>& refusal) {
+std::vector<TextListing> places_of(const TextNames& names, Units units, const fs::path& run,
+                                   std::optional<Error>& refusal) {
   std::vector<TextListing> places;
   if (const fs::path text = run / kept_text_name; is_regular(text))
     places.push_back({.texts = {{.name = text, .files = {{text, fs::file_size(text)}}}}});
   if (std::ranges::count(names, standard_input_name) > 0) return places;
   try {
-    for (TextListing& place : named_places(names, units, kept)) places.push_back(std::move(place));
+    places.push_back(list_texts(names, units));
   } catch (const Error& error) {
     if (error.code() != ExitCode::missing) refusal = error;
   }
-  if (auto place = last_place(names, kept)) places.push_back(*std::move(place));
+  if (auto place = last_place(run)) places.push_back(*std::move(place));
   return places;
-}
-
-std::string number_of(const std::vector<std::string>& files) {
-  return std::to_string(files.size()) + (files.size() == 1 ? " file" : " files");
-}
-
-/// "book now holds 3 files more (a, b, c), lacks 1 file (d)"; "" if it has the files it had.
-std::string difference_of(const std::string& name, const std::vector<ListedFile>& then,
-                          const std::vector<ListedFile>& now) {
-  std::map<fs::path, std::uint64_t> before;
-  for (const ListedFile& file : then) before.emplace(file.name, file.bytes);
-  std::vector<std::string> more, other, fewer, parts;
-  for (const ListedFile& file : now) {
-    const auto found = before.find(file.name);
-    if (found == before.end()) more.push_back(printable_path(file.name));
-    if (found == before.end()) continue;
-    if (found->second != file.bytes) other.push_back(printable_path(file.name));
-    before.erase(found);
-  }
-  for (const auto& [file, bytes] : before) fewer.push_back(printable_path(file));
-  if (!more.empty()) parts.push_back("holds " + number_of(more) + " more (" + some_of(more) + ")");
-  if (!fewer.empty()) parts.push_back("lacks " + number_of(fewer) + " (" + some_of(fewer) + ")");
-  if (!other.empty()) parts.push_back("has another length of " + number_of(other) + " (" + some_of(other) + ")");
-  return parts.empty() ? "" : printable_path(name) + " now " + joined(parts, ", ");
-}
-
-/// How folders differ from what they were when the run began, where that is known.
-std::vector<std::string> differences_of(const TextNames& names, Units units, const std::vector<KeptPlace>& kept) {
-  std::vector<std::string> lines;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (!kept[i].files) continue;
-    try {
-      const ListedText now = list_texts({names[i]}, units).texts.front();
-      if (now.is_folder()) lines.push_back(difference_of(names[i], *kept[i].files, now.files));
-    } catch (const Error&) {
-      continue;  // it is somewhere else
-    }
-  }
-  std::erase(lines, "");
-  return lines;
 }
 
 std::string listed(const TextNames& names) {
@@ -260,28 +188,24 @@ std::string keep_text(const fs::path& run, const Corpus& corpus) {
 
 std::vector<TextListing> text_places(const TextNames& names, Units units, const fs::path& run) {
   std::optional<Error> ignored;
-  return places_of(names, units, kept_places(run, names.size()), run, ignored);
+  return places_of(names, units, run, ignored);
 }
 
 FoundText find_text(const KnownText& known, bool named, const ReadingProgress& progress) {
   const TextNames& names = known.data.text;
   const Units units = known.vocabulary.units();
-  const std::vector<KeptPlace> kept = kept_places(known.run, names.size());
   std::optional<Error> refusal;
   const std::vector<TextListing> places =
-      named ? named_places(names, units, kept) : places_of(names, units, kept, known.run, refusal);
+      named ? std::vector{list_texts(names, units)} : places_of(names, units, known.run, refusal);
   std::string difference;
   for (const TextListing& place : places) {
     try {
-      if (auto corpus = text_at(place, known, progress, difference))
-        return {*std::move(corpus), place.names(), differences_of(place.names(), units, kept)};
+      if (auto corpus = text_at(place, known, progress, difference)) return {*std::move(corpus), place.names()};
     } catch (const Error& error) {
       if (!refusal) refusal = error;
     }
   }
   if (difference.empty() && refusal && refusal->code() != ExitCode::data) throw *refusal;
-  for (const std::string& line : differences_of(names, units, kept))
-    difference += (difference.empty() ? "" : "; ") + line;
   if (!difference.empty()) refuse_another(known, "the text", " (" + difference + ")");
   if (!refusal) refuse_missing(known);
   refuse_another(known, std::string(refusal->what()) + "; the text", "");

@@ -2,7 +2,7 @@
 // folder. Their contents decide, never their names. Knows no checkpoint.
 //   RUN/text.json: {"version":1,"text":["/absolute/path",…],"files":[[["name",bytes],…],…]}: true on this machine only,
 //     so no other file of a run has it. "files" is null for a text that is one file; of a folder it is the list of its
-//     files, in order, by their names below "text": these are the text, whatever is added later.
+//     files, in order, by their names below "text".
 //   RUN/kept-text.txt: the whole text, where it came from a pipe or standard input and could not be read again
 #pragma once
 
@@ -27,9 +27,8 @@ void keep_text_place(const std::filesystem::path& run, const TextListing& listin
 /// no longer than 64 MB. Returns a line for people where it did, or could not; else "". Error io.
 std::string keep_text(const std::filesystem::path& run, const Corpus& corpus);
 
-/// Where these texts may be found, in the order in which they are tried: RUN/kept-text.txt; under the names given;
-/// where RUN/text.json says that they were last. Of a folder first the files that RUN/text.json lists, then those that
-/// are there now. Only what exists, and never standard input.
+/// Where these texts may be found, in the order in which they are tried: RUN/kept-text.txt; under the names given; the
+/// files that RUN/text.json lists, where they were last. Only what exists, and never standard input.
 std::vector<TextListing> text_places(const TextNames& names, Units units, const std::filesystem::path& run);
 
 /// What a run knows about its text.
@@ -42,8 +41,7 @@ struct KnownText {
 
 struct FoundText {
   Corpus corpus;
-  TextNames names;                   ///< of the texts that were read
-  std::vector<std::string> changes;  ///< what a folder now has besides, in lines for people
+  TextNames names;  ///< of the texts that were read
 };
 
 /// The text of this fingerprint, from the first of text_places() that holds it. `named`: the user has just

@@ -24,17 +24,12 @@ std::string wide(std::string_view text, bool little) {
 
 TEST_CASE("files are called by their first bytes") {
   CHECK(name_of("\x1F\x8B\x08\0"sv) == "a gzip archive");
-  CHECK(name_of("BZh91AY&SY"sv) == "a bzip2 archive");
   CHECK(name_of("\xFD\x37zXZ\0\0\4"sv) == "an xz archive");
   CHECK(name_of("\x28\xB5\x2F\xFD\4"sv) == "a Zstandard archive");
-  CHECK(name_of("7z\xBC\xAF\x27\x1C\0"sv) == "a 7z archive");
   CHECK(name_of(std::string(257, 'a') + "ustar\0"s) == "a tar archive");
   CHECK(name_of("%PDF-1.7\n"sv) == "a PDF document");
   CHECK(name_of("\x89PNG\r\n\x1A\n\0"sv) == "a PNG picture");
   CHECK(name_of("\xFF\xD8\xFF\xE0\0"sv) == "a JPEG picture");
-  CHECK(name_of("\x7F\x45LF\2"sv) == "an ELF program or library");
-  CHECK(name_of("SQLite format 3\0\x10"sv) == "an SQLite database");
-  CHECK(name_of("\x89HDF\r\n\x1A\n\0"sv) == "an HDF5 file");
   CHECK(name_of("\x80\4\x95\0\0\0"sv) == "a Python pickle");
   CHECK(name_of("\x40\0\0\0\0\0\0\0{\"wte\":"sv) == "a safetensors file (weights of a model)");
 }

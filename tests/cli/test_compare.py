@@ -1,10 +1,17 @@
 """compare: the grid of --vary, runs that were trained before, the ladder, and how each is printed."""
 
+import contextlib
+import fcntl
 import json
+import os
+import pathlib
 import re
+import signal
+import subprocess
+import time
 import unittest
 
-from program import QUICK, SAMPLE_TEXT, ProgramTest
+from program import PROGRAM, QUICK, SAMPLE_TEXT, ProgramTest, last_wins
 
 TINY = [*QUICK, "--n_embd", "8", "--max_iters", "12", "--quiet"]
 
@@ -30,8 +37,6 @@ class VaryTest(CompareTest):
         command = ["ladder/attention", "--vary", "n_head=1,2", "--out", "out"]
         alone = self.compare(*command)
         self.assertEqual(self.compare(*command, "--jobs", "2"), alone)
-        at_once = self.compare(*command[:-1], "at-once", "--jobs", "2")
-        self.assertEqual([row["mean"] for row in at_once["results"]], [row["mean"] for row in alone["results"]])
 
     def test_a_list_in_brackets_is_one_value(self):
         results = self.compare("ladder/transformer", "--vary", 'bias_places=["mlp","head"],[]')["results"]
@@ -44,6 +49,73 @@ class VaryTest(CompareTest):
                            ("train.seed=1,2", "--vary train.seed=1,2: seeds are no variants of a config; --seeds 2 trains each config with as many")):
             self.assertEqual(self.fail_with(2, "compare", "ladder/attention", "--vary", vary, "--n_embd", "8", "--text", SAMPLE_TEXT), line)
         self.assertEqual(list(self.folder.iterdir()), [])
+
+
+class ChildrenTest(CompareTest):
+    """Runs are children of the program, which may die alone."""
+
+    COMMAND = last_wins(["compare", "ladder/bigram", "ladder/masked", "--seeds", "2", "--max-iters", "1500", *QUICK, "--eval_interval", "100"])
+
+    @contextlib.contextmanager
+    def started(self, *arguments):
+        process = subprocess.Popen([PROGRAM, *self.COMMAND, *arguments], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.communicate()
+
+    def child_of(self, process, run):
+        """The process that trains this run, once it has saved a checkpoint."""
+        deadline = time.time() + 60
+        while time.time() < deadline:
+            if (self.folder / run / "checkpoints/LATEST").exists():
+                for child in pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split():
+                    if run.encode() in pathlib.Path(f"/proc/{child}/cmdline").read_bytes():
+                        return int(child)
+            time.sleep(0.01)
+        self.fail(f"{run} saved nothing")
+
+    def losses(self, out):
+        return {seed["run"].split("/")[1]: seed.get("loss") for row in json.loads((self.folder / out / "compare.json").read_text())["results"]
+                for seed in row["seeds"]}
+
+    def test_a_killed_run_is_named_the_others_go_on_and_the_same_command_resumes_it_bit_for_bit(self):
+        self.succeed(*self.COMMAND, "--out", "whole")
+        with self.started("--out", "out") as process:
+            os.kill(self.child_of(process, "out/ladder-masked-seed1337"), signal.SIGKILL)
+            out, err = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 81, err)
+        self.assertIn(b"ladder/masked with seed 1337: it was killed (signal 9)", err)
+        self.assertIn(b"1 of 4 runs ended without a result; the same command with --out out trains them again", err)
+        self.assertIn(b"failed  ladder/masked", out)
+        whole, broken = self.losses("whole"), self.losses("out")
+        self.assertIsNone(broken.pop("ladder-masked-seed1337"))
+        self.assertEqual(broken, {run: whole[run] for run in broken})
+        again = self.succeed(*self.COMMAND, "--out", "out", "--jobs", "2")
+        self.assertEqual(again.err.count("trained before"), 3)
+        self.assertEqual(self.losses("out"), whole)
+
+    def test_killed_itself_it_leaves_no_child_and_goes_on(self):
+        with self.started("--out", "out", "--jobs", "2") as process:
+            child = self.child_of(process, "out/ladder-bigram-seed1337")
+            process.kill()
+            process.wait()
+            with open(self.folder / "out/ladder-bigram-seed1337/.lock", "rb") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)  # waits for the child
+            deadline = time.time() + 10
+            while pathlib.Path(f"/proc/{child}").exists():
+                self.assertLess(time.time(), deadline)
+                time.sleep(0.01)
+        self.assertEqual(len(self.succeed(*self.COMMAND, "--out", "out", "--json").json["results"]), 2)
+
+    def test_two_comparisons_do_not_share_a_folder(self):
+        (self.folder / "out").mkdir()
+        with open(self.folder / "out/.lock", "w", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            self.assertEqual(self.fail_with(75, *self.COMMAND, "--out", "out"),
+                             "another compare is writing to out; wait for it, stop it, or choose another folder with --out DIR")
+        self.assertEqual([path.name for path in (self.folder / "out").iterdir()], [".lock"])
 
 
 class ScoreOnTest(CompareTest):
@@ -149,6 +221,31 @@ class FormsTest(CompareTest):
         lines = self.in_80_columns(*command).splitlines()
         self.assertRegex(lines[-2], r"^ladder/bigram learning_rate=1e-1 +2 of 2 +[12]0 +[0-9.]+$")
         self.assertRegex(lines[-1], r"^ladder/bigram learning_rate=1e-5 +0 of 2$")
+
+
+    def test_runs_may_end_at_the_target_and_are_listed_by_their_steps_to_it(self):
+        command = ["compare", "ladder/bigram", "--vary", "learning_rate=1e-5,1e-2,1e-1", "--target", "4", "--stop-at-target", *TINY[:-3], "--max_iters", "300"]
+        outcome = self.succeed(*command, "--out", "out", "--json")
+        rows = outcome.json["results"]
+        self.assertEqual([row["config"].split("=")[1] for row in rows], ["1e-1", "1e-2", "1e-5"])
+        self.assertEqual([row["rank"] for row in rows], [None] * 3)
+        for row in rows[:2]:
+            seed, = row["seeds"]
+            self.assertEqual((seed["updates"], seed["ended"]), (seed["target"]["step"], "stopped"))
+            self.assertLess(seed["updates"], 300)
+        self.assertRegex(outcome.json["verdict"], r"^ladder/bigram learning_rate=1e-1 reached 4\.0000 after \d+ steps, ladder/bigram learning_rate=1e-2 after")
+        lines = self.in_80_columns(*command, "--out", "out").splitlines()
+        self.assertRegex("\n".join(lines), r"^ladder/bigram learning_rate=1e-1 reached(.|\n)*\n\nconfig +reached 4.0000 +steps +seconds\n")
+        self.assertEqual(self.fail_with(2, "compare", "ladder/bigram", "--stop-at-target"), "--stop-at-target needs --target LOSS")
+        self.assertIn("score a part of it; set --eval_iters 0", self.fail_with(2, *command, "--eval_iters", "2"))
+
+    def test_what_a_terminal_shows_meanwhile_fits_it(self):
+        for columns in (60, 80, 120):
+            shown = self.on_a_terminal("compare", "ladder/attention", "--vary", "n_head=1,2", "--seeds", "2", "--out", f"out{columns}", *TINY[:-3],
+                                       "--max_iters", "400", columns=columns, environment={**os.environ, "TERM": "xterm"})
+            self.assertEqual(shown.count("one of 2"), 1, shown)
+            for line in re.split(r"\r\n|\r|\n", re.sub(r"\x1b\[[0-9;]*[mK]", "", shown)):
+                self.assertLessEqual(len(line), columns)
 
 
 class LadderTest(CompareTest):

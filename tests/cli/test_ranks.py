@@ -69,6 +69,7 @@ class RanksTest(RanksCase):
         self.refused(2, "3 ranks share train.batch_size = 2", "-np", "3", PROGRAM, *self.training("run", "--batch_size", "2"))
         self.refused(2, "standard input", "-np", "2", PROGRAM, *self.training("run", "--text", "-"))
         self.refused(2, "needs --out DIR", "-np", "2", PROGRAM, "compare", "ladder", "--max_iters", "5")
+        self.refused(2, "tune over processes is gone; start it without mpirun", "-np", "2", PROGRAM, "tune", "default", "--minutes", "1")
 
     def test_a_program_without_mpi_says_so_instead_of_training_twice(self):
         (self.folder / "bin").mkdir()
@@ -100,17 +101,6 @@ class RanksTest(RanksCase):
         self.assertEqual(process.returncode, 137)
         self.assertEqual(self.together(2, *self.comparison("broken")).code, 0)
         self.assertEqual(self.results("broken"), self.results("alone"))
-
-    def test_a_search_gives_each_rank_whole_trainings_and_finds_one_config(self):
-        done = self.together(2, "tune", "nanogpt-cpu", "--minutes", "0.15", "--n_layer", "1", "--n_embd", "16", "--n_head", "1", "--block_size", "16",
-                             "--batch_size", "1", "--max_iters", "200", "--out", "found")
-        self.assertEqual(done.code, 0, done.err)
-        found = json.loads((self.folder / "found" / "tune.json").read_text())
-        trained = [len(trial["trainings"]) for trial in found["trials"]]
-        self.assertGreaterEqual(len(trained), 3)
-        self.assertTrue(all(trained), trained)
-        self.assertTrue(all(row["loss"] > 0 for trial in found["trials"] for row in trial["trainings"]))
-        self.succeed("train", "found/tuned.json", "--run", "after", "--max_iters", "2", *QUICK)
 
     def test_a_full_disk_under_rank_0_ends_all_with_a_whole_checkpoint(self):
         if not mounts_are_allowed():

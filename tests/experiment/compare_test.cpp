@@ -1,17 +1,19 @@
-// Whole comparisons of tiny models on a text of a few thousand characters.
-#include "experiment/compare/compare.h"
+// Whole comparisons of tiny models on a text of a few thousand characters. Where the program would start a child, the
+// run is trained here, and a child that only ends takes its place.
+#include "experiment/compare.h"
 
-#include <chrono>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "base/error.h"
 #include "base/files.h"
 #include "base/random.h"
 #include "evaluate/split_loss.h"
-#include "experiment/compare/comparison_report.h"
+#include "experiment/comparison_report.h"
+#include "experiment/planned_run.h"
 #include "learner/schedule.h"
+#include "report/metrics.h"
 #include "run/checkpoints.h"
 #include "run/run_lock.h"
 #include "test.h"
@@ -57,28 +59,67 @@ CompareOptions options_for(const fs::path& out, std::int64_t seeds = 2) {
   CompareOptions options;
   options.out = out;
   options.seeds = seeds;
-  options.trainer.device = "cpu";
-  options.trainer.threads = 1;
   return options;
 }
+
+/// Trains runs in this process.
+struct Here {
+  PlannedTraining training = [] {
+    PlannedTraining training;
+    training.trainer.device = "cpu";
+    training.trainer.threads = 1;
+    return training;
+  }();
+  std::function<void(const PlannedRun&, Trainer&, std::optional<std::int64_t> resume_step)> listen = {};
+
+  std::unique_ptr<ChildProcess> start(const PlannedRun& run, const fs::path& replays) {
+    training.run = run.folder;
+    training.replays = replays;
+    int code = 0;
+    std::string said;
+    try {
+      const bool whole = train_planned(training, [&](Trainer& trainer, std::optional<std::int64_t> resume_step) {
+        if (listen) listen(run, trainer, resume_step);
+      });
+      code = whole ? 0 : 143;
+    } catch (const Error& error) {
+      code = static_cast<int>(error.code());
+      said = "chargpt: error: " + std::string(error.what());
+    }
+    return std::make_unique<ChildProcess>(
+        std::vector<std::string>{"/bin/sh", "-c", "echo \"$0\" >&2; exit $1", said, std::to_string(code)});
+  }
+};
 
 /// What the hooks were told.
 struct Record {
   std::vector<std::string> begun, ended, reused, notices;
   std::map<std::string, std::int64_t> resumed;
+  Here here = {};
+
   CompareHooks hooks() {
     CompareHooks hooks;
-    hooks.before_run = [this](const ComparedRun& about, Trainer&) {
-      begun.push_back(about.run.filename());
-      if (about.resume_step) resumed[about.run.filename()] = *about.resume_step;
+    hooks.start = [this](const PlannedRun& run, const Corpus&, const fs::path& replays) {
+      begun.push_back(run.folder.filename());
+      return here.start(run, replays);
     };
-    hooks.after_run = [this](const ComparedRun& about, const SeedRun&, bool was_reused) {
-      (was_reused ? reused : ended).push_back(about.run.filename());
+    here.listen = [this, also = here.listen](const PlannedRun& run, Trainer& trainer,
+                                             std::optional<std::int64_t> resume_step) {
+      if (resume_step) resumed[run.folder.filename()] = *resume_step;
+      if (also) also(run, trainer, resume_step);
+    };
+    hooks.after_run = [this](const PlannedRun& run, const SeedRun&, bool was_reused) {
+      (was_reused ? reused : ended).push_back(run.folder.filename());
     };
     hooks.notice = [this](const std::string& line) { notices.push_back(line); };
     return hooks;
   }
 };
+
+/// With runs trained as the program would.
+Comparison compared(std::vector<ResolvedConfig> configs, const CompareOptions& options) {
+  return compare(std::move(configs), options, Record().hooks());
+}
 using Names = std::vector<std::string>;
 
 template <class Call>
@@ -191,7 +232,7 @@ TEST_CASE("the weights scored are those that the run ended with, however good it
   config.config.train.max_iters = 40;
   config.config.train.warmup_iters = 40;  // the rate rises to the end, far above what is good
   config.config.train.learning_rate = 20;
-  const Comparison comparison = compare({config}, options_for(folder.path() / "out", 1));
+  const Comparison comparison = compared({config}, options_for(folder.path() / "out", 1));
   const SeedRun& run = comparison.results.at(0).runs.seeds.at(0);
   std::vector<std::string> notices;
   const Checkpoint best = load_checkpoint(run.run, "best", false, notices);
@@ -218,33 +259,31 @@ TEST_CASE("a comparison started again reuses every run that ended") {
 
 TEST_CASE("a comparison that was stopped goes on to the same figures") {
   const TestFolder folder;
-  const std::string text = text_file(folder.path(), "text");
-  ResolvedConfig config = config_of("gpt", text, "gpt");
+  ResolvedConfig config = config_of("gpt", text_file(folder.path(), "text"), "gpt");
   config.config.model.dropout = 0.1;
-  const Comparison whole = compare({config}, options_for(folder.path() / "whole"));
+  const Comparison whole = compared({config}, options_for(folder.path() / "whole"));
 
   std::atomic<bool> stop = false;
   CompareOptions options = options_for(folder.path() / "broken");
-  options.trainer.stop = &stop;
-  CompareHooks stopping;
-  stopping.before_run = [&](const ComparedRun& about, Trainer& trainer) {
-    if (about.seed == 51) trainer.add_listener(std::make_shared<StopAt>(stop, 13));
+  options.stop = &stop;
+  Record stopping;
+  stopping.here.training.trainer.stop = &stop;
+  stopping.here.listen = [&](const PlannedRun& run, Trainer& trainer, std::optional<std::int64_t>) {
+    if (run.seed() == 51) trainer.add_listener(std::make_shared<StopAt>(stop, 13));
   };
-  const Comparison broken = compare({config}, options, stopping);
+  const Comparison broken = compare({config}, options, stopping.hooks());
   CHECK_FALSE(broken.complete);
   CHECK(broken.results.empty());
   CHECK_FALSE(fs::exists(folder.path() / "broken" / "compare.json"));
 
   stop = false;
-  options.trainer.threads = 0;  // as many as the run had
   Record record;
-  CompareHooks hooks = record.hooks();
+  record.here.training.trainer.threads = 0;  // as many as the run had
   std::vector<std::int64_t> threads;
-  hooks.before_run = [&, also = hooks.before_run](const ComparedRun& about, Trainer& trainer) {
+  record.here.listen = [&](const PlannedRun&, Trainer& trainer, std::optional<std::int64_t>) {
     threads.push_back(trainer.state().threads);
-    also(about, trainer);
   };
-  const Comparison gone_on = compare({config}, options, hooks);
+  const Comparison gone_on = compare({config}, options, record.hooks());
   CHECK(threads == std::vector<std::int64_t>{1});
   CHECK(record.reused == Names{"gpt-seed50"});
   CHECK(record.resumed == std::map<std::string, std::int64_t>{{"gpt-seed51", 13}});
@@ -255,7 +294,7 @@ TEST_CASE("a comparison that was stopped goes on to the same figures") {
 TEST_CASE("damaged losses are made again from the run's checkpoint") {
   const TestFolder folder;
   const ResolvedConfig config = config_of("a", text_file(folder.path(), "text"));
-  const Comparison before = compare({config}, options_for(folder.path() / "out", 1));
+  const Comparison before = compared({config}, options_for(folder.path() / "out", 1));
   std::ofstream(folder.path() / "out" / "a-seed50" / "val_losses.f32") << "short";
   Record record;
   const Comparison after = compare({config}, options_for(folder.path() / "out", 1), record.hooks());
@@ -268,7 +307,7 @@ TEST_CASE("a folder that holds a run of other options is refused before anything
   const TestFolder folder;
   const std::string text = text_file(folder.path(), "text");
   ResolvedConfig config = config_of("a", text);
-  compare({config}, options_for(folder.path() / "out", 1));
+  compared({config}, options_for(folder.path() / "out", 1));
   const std::string before = read_file(folder.path() / "out" / "a-seed50" / "val_losses.json");
   config.config.train.learning_rate = 0.5;
   Record record;
@@ -286,7 +325,9 @@ TEST_CASE("a run in use by another process is refused") {
   const ResolvedConfig config = config_of("a", text_file(folder.path(), "text"));
   fs::create_directories(folder.path() / "out" / "a-seed50");
   const RunLock lock(folder.path() / "out" / "a-seed50");
-  CHECK(failure_of([&] { compare({config}, options_for(folder.path() / "out", 1)); }).first == ExitCode::busy);
+  const auto [code, line] = failure_of([&] { compared({config}, options_for(folder.path() / "out", 1)); });
+  CHECK(code == ExitCode::busy);
+  CHECK(contains(line, "a with seed 50: "));
 }
 
 TEST_CASE("configs of different texts, units or splits do not compare") {
@@ -294,7 +335,7 @@ TEST_CASE("configs of different texts, units or splits do not compare") {
   const std::string text = text_file(folder.path(), "text"), other = text_file(folder.path(), "other", 2);
   const std::string copy = text_file(folder.path(), "copy");
   const auto code_with = [&](const ResolvedConfig& second) {
-    return failure_of([&] { compare({config_of("a", text), second}, options_for(folder.path() / "out", 1)); });
+    return failure_of([&] { compared({config_of("a", text), second}, options_for(folder.path() / "out", 1)); });
   };
   const auto [code, line] = code_with(config_of("b", other));
   CHECK(code == ExitCode::usage);
@@ -313,31 +354,23 @@ TEST_CASE("options that cannot be meant are refused") {
   const auto code_with = [&](auto change) {
     CompareOptions options = options_for(folder.path() / "out", 1);
     change(options);
-    return failure_of([&] { compare({config}, options); }).first;
+    return failure_of([&] { compared({config}, options); }).first;
   };
   CHECK(code_with([](CompareOptions& options) { options.seeds = 0; }) == ExitCode::usage);
   CHECK(code_with([](CompareOptions& options) { options.seeds = 1001; }) == ExitCode::usage);
-  CHECK(code_with([](CompareOptions& options) { options.max_iters = -1; }) == ExitCode::usage);
-  CHECK(code_with([](CompareOptions& options) { options.max_seconds = -1; }) == ExitCode::usage);
-  CHECK(code_with([](CompareOptions& options) { options.max_iters = 1, options.max_seconds = 1; }) == ExitCode::usage);
+  CHECK(code_with([](CompareOptions& options) { options.stop_at_target = true; }) == ExitCode::usage);
   CHECK(code_with([](CompareOptions& options) { options.jobs = 0; }) == ExitCode::usage);
-  CHECK(failure_of([&] { compare({}, options_for(folder.path() / "out")); }).first == ExitCode::usage);
+  CHECK(failure_of([&] { compared({}, options_for(folder.path() / "out")); }).first == ExitCode::usage);
   CHECK_FALSE(fs::exists(folder.path() / "out"));
 }
 
-TEST_CASE("one length and the first config's seed take the place of every config's own") {
+TEST_CASE("the first config's seed takes the place of every config's own") {
   const TestFolder folder;
   const std::string text = text_file(folder.path(), "text");
   ResolvedConfig a = config_of("a", text), b = config_of("b", text);
   b.config.train.seed = 7;
-  b.config.train.max_epochs = 3;
-  CompareOptions options = options_for(folder.path() / "out", 1);
-  options.max_iters = 4;
-  const Comparison comparison = compare({a, b}, options);
-  for (const ConfigResult& result : comparison.results) {
-    CHECK(result.runs.seeds[0].seed == 50);
-    CHECK(result.runs.seeds[0].step == 4);
-  }
+  const Comparison comparison = compared({a, b}, options_for(folder.path() / "out", 1));
+  for (const ConfigResult& result : comparison.results) CHECK(result.runs.seeds[0].seed == 50);
   // Equal but for their names: the same weights, the same windows, the same loss.
   CHECK(comparison.results[1].versus_best->mean == 0);
   CHECK_FALSE(comparison.results[1].versus_best->p);  // one seed
@@ -362,48 +395,61 @@ TEST_CASE("within the train split, the validation split is neither trained on no
   const ResolvedConfig config = config_of("a", text_file(folder.path(), "text"));
   CompareOptions options = options_for(folder.path() / "out", 1);
   options.within_train_split = true;
-  const Comparison comparison = compare({config}, options);
+  Record within;
+  within.here.training.within_train_split = true;
+  const Comparison comparison = compare({config}, options, within.hooks());
   CHECK(comparison.tokens == 359);  // a tenth of the 3,600 characters to train on, the first of which nothing predicts
   Record again;
   CHECK(to_json(compare({config}, options, again.hooks())) == to_json(comparison));
   CHECK(again.reused == Names{"a-seed50"});
   options.within_train_split = false;
-  CHECK(failure_of([&] { compare({config}, options); }).first == ExitCode::busy);
+  CHECK(failure_of([&] { compared({config}, options); }).first == ExitCode::busy);
+}
+
+/// A config that trains for so many seconds of a FakeClock.
+ResolvedConfig timed(ResolvedConfig config, double seconds) {
+  apply_overrides(config, std::vector<Override>{{"train.max_seconds", std::to_string(seconds), "--max-seconds"}});
+  return config;
+}
+
+/// Runs that go by this clock.
+void go_by(const std::shared_ptr<FakeClock>& clock, Record& record) {
+  record.here.training.trainer.clock = clock->look();
+  record.here.listen = [clock, also = record.here.listen](const PlannedRun& run, Trainer& trainer,
+                                                          std::optional<std::int64_t> resume_step) {
+    trainer.add_listener(clock);
+    if (also) also(run, trainer, resume_step);
+  };
 }
 
 TEST_CASE("a length in seconds is kept by a comparison that is started again") {
   const TestFolder folder;
-  const ResolvedConfig config = config_of("a", text_file(folder.path(), "text"));
-  CompareOptions options = options_for(folder.path() / "out", 1);
-  options.max_seconds = 2;
-  const auto clock = std::make_shared<FakeClock>();
-  options.trainer.clock = clock->look();
-  CompareHooks timing;
-  timing.before_run = [&](const ComparedRun&, Trainer& trainer) { trainer.add_listener(clock); };
-  Record record;
-  compare({config}, options, timing);
-  compare({config}, options, record.hooks());
-  CHECK(record.reused == Names{"a-seed50"});
+  const ResolvedConfig config = timed(config_of("a", text_file(folder.path(), "text")), 2);
+  Record first, again;
+  go_by(std::make_shared<FakeClock>(), first);
+  compare({config}, options_for(folder.path() / "out", 1), first.hooks());
+  compare({config}, options_for(folder.path() / "out", 1), again.hooks());
+  CHECK(again.reused == Names{"a-seed50"});
 }
 
 TEST_CASE("a comparison by seconds that was broken off goes on with its seconds, and its config says at which rates") {
   const TestFolder folder;
-  const ResolvedConfig config = config_of("a", text_file(folder.path(), "text"));
+  const ResolvedConfig config = timed(config_of("a", text_file(folder.path(), "text")), 4);
   CompareOptions options = options_for(folder.path() / "out", 1);
-  options.max_seconds = 4;
   std::atomic<bool> stop = false;
-  options.trainer.stop = &stop;
+  options.stop = &stop;
   const auto clock = std::make_shared<FakeClock>();
-  options.trainer.clock = clock->look();
-  CompareHooks hooks;
+  Record record;
+  record.here.training.trainer.stop = &stop;
   std::vector<double> rates;
   std::vector<std::int64_t> lengths;
   std::vector<std::string> notices;
-  hooks.before_run = [&](const ComparedRun&, Trainer& trainer) {
-    trainer.add_listener(clock);
+  record.here.listen = [&](const PlannedRun&, Trainer& trainer, std::optional<std::int64_t>) {
     trainer.add_listener(std::make_shared<StopAt>(stop, 12));
     trainer.add_listener(std::make_shared<Watched>(rates, lengths, notices));
   };
+  go_by(clock, record);
+  const CompareHooks hooks = record.hooks();
   CHECK_FALSE(compare({config}, options, hooks).complete);
   stop = false;
   clock->seconds_of_a_beat = 0.003;  // another pace now
@@ -420,14 +466,13 @@ TEST_CASE("seeds of one config share the length that the first has settled, othe
   const std::string text = text_file(folder.path(), "text");
   ResolvedConfig slow = config_of("slow", text);
   slow.config.train.gradient_accumulation_steps = 8;
-  CompareOptions options = options_for(folder.path() / "out", 3);
-  options.max_seconds = 4;
   const auto clock = std::make_shared<FakeClock>();
-  options.trainer.clock = clock->look();
-  CompareHooks hooks;
-  hooks.before_run = [&](const ComparedRun&, Trainer& trainer) { trainer.add_listener(clock); };
-  hooks.after_run = [&](const ComparedRun&, const SeedRun&, bool) { clock->seconds_of_a_beat *= 0.8; };
-  const Comparison comparison = compare({config_of("a", text), slow}, options, hooks);
+  Record record;
+  go_by(clock, record);
+  CompareHooks hooks = record.hooks();
+  hooks.after_run = [&](const PlannedRun&, const SeedRun&, bool) { clock->seconds_of_a_beat *= 0.8; };
+  const Comparison comparison =
+      compare({timed(config_of("a", text), 4), timed(slow, 4)}, options_for(folder.path() / "out", 3), hooks);
   std::map<std::string, std::int64_t> steps;
   for (const ConfigResult& result : comparison.results) {
     steps[result.runs.config] = result.runs.seeds[0].steps;
@@ -442,21 +487,61 @@ TEST_CASE("seeds of one config share the length that the first has settled, othe
   CHECK(to_json(comparison)["results"][0]["seeds"][0]["ended"] == "finished");
 }
 
-TEST_CASE("a stop while the best weights are scored is noticed, and the repeated comparison scores them") {
+TEST_CASE("a stop while the last weights are scored is noticed, and the repeated comparison scores them") {
   const TestFolder folder;
   const ResolvedConfig config = config_of("a", text_file(folder.path(), "text"));
   CompareOptions options = options_for(folder.path() / "out", 1);
   std::atomic<bool> stop = false;
-  options.trainer.stop = &stop;
-  CompareHooks hooks;
-  hooks.before_run = [&](const ComparedRun&, Trainer& trainer) {
+  options.stop = &stop;
+  Record record;
+  record.here.training.trainer.stop = &stop;
+  record.here.listen = [&](const PlannedRun&, Trainer& trainer, std::optional<std::int64_t>) {
     trainer.add_listener(std::make_shared<StopAtEnd>(stop));
   };
-  CHECK_FALSE(compare({config}, options, hooks).complete);
+  CHECK_FALSE(compare({config}, options, record.hooks()).complete);
   stop = false;
-  const Comparison comparison = compare({config}, options);
+  const Comparison comparison = compared({config}, options);
   REQUIRE(comparison.complete);
   CHECK(comparison.results[0].runs.seeds[0].steps == 20);
+}
+
+TEST_CASE("runs that end at a target are listed by their steps to it, and go on where they shall not end there") {
+  const TestFolder folder;
+  const std::string text = text_file(folder.path(), "text");
+  ResolvedConfig fast = config_of("fast", text), slow = config_of("slow", text);
+  for (ResolvedConfig* config : {&fast, &slow}) config->config.train.max_iters = 60;
+  slow.config.train.learning_rate = 1e-6;
+  slow.config.train.min_lr = 0;
+  fast.config.train.learning_rate = 1e-1;
+  CompareOptions options = options_for(folder.path() / "out", 1);
+  options.target = 1.9;
+  options.stop_at_target = true;
+  const auto write_metrics = [](const PlannedRun& run, Trainer& trainer, std::optional<std::int64_t> resume_step) {
+    trainer.add_listener(std::make_shared<MetricsWriter>(run.folder / "metrics.jsonl", resume_step));
+  };
+  Record record;
+  record.here.training.stop_at = 1.9;
+  record.here.listen = write_metrics;
+  const Comparison ended = compare({slow, fast}, options, record.hooks());
+  REQUIRE(ended.results.size() == 2);
+  CHECK(ended.results[0].runs.config == "fast");
+  const SeedRun& run = ended.results[0].runs.seeds[0];
+  REQUIRE(run.reached);
+  CHECK(run.steps == run.reached->step);
+  CHECK(run.steps < 60);
+  CHECK_FALSE(ended.results[1].runs.seeds[0].reached);
+  CHECK(ended.results[1].runs.seeds[0].steps == 60);
+  CHECK(ended.results[0].rank == 0);
+  CHECK(to_json(ended)["verdict"] == "fast reached 1.9000 after " + std::to_string(run.steps) + " steps");
+
+  options.stop_at_target = false;
+  Record whole;
+  whole.here.listen = write_metrics;
+  const Comparison gone_on = compare({slow, fast}, options, whole.hooks());
+  CHECK(whole.reused == Names{"slow-seed50"});
+  CHECK(whole.resumed == std::map<std::string, std::int64_t>{{"fast-seed50", run.steps}});
+  CHECK(gone_on.results[0].runs.seeds[0].steps == 60);
+  CHECK(gone_on.results[0].rank == 1);
 }
 
 TEST_CASE("configs of one name, and of names with a slash, get folders of their own") {
@@ -479,7 +564,7 @@ TEST_CASE("a run that diverges is listed and the others go on") {
   diverging.config.train.grad_clip = 0;
   diverging.config.train.warmup_iters = 0;
   diverging.config.train.max_iters = 200;
-  const Comparison comparison = compare({diverging, config_of("sound", text)}, options_for(folder.path() / "out", 1));
+  const Comparison comparison = compared({diverging, config_of("sound", text)}, options_for(folder.path() / "out", 1));
   REQUIRE(comparison.complete);
   CHECK(comparison.results[0].runs.config == "sound");
   CHECK(contains(comparison.results[1].runs.seeds[0].failure, "training diverged"));
@@ -491,7 +576,7 @@ TEST_CASE("a model that sees its own targets is compared but not ranked") {
   const std::string text = text_file(folder.path(), "text");
   ResolvedConfig leaking = config_of("leaking", text, "average");
   leaking.config.model.causal = false;
-  const Comparison comparison = compare({leaking, config_of("honest", text)}, options_for(folder.path() / "out", 1));
+  const Comparison comparison = compared({leaking, config_of("honest", text)}, options_for(folder.path() / "out", 1));
   CHECK(comparison.results[0].runs.config == "honest");
   CHECK(comparison.results[1].runs.leaks);
   CHECK(comparison.results[1].rank == 0);
@@ -499,104 +584,33 @@ TEST_CASE("a model that sees its own targets is compared but not ranked") {
 
 TEST_CASE("several trainings at once exclude a length in seconds and say why") {
   const TestFolder folder;
-  ResolvedConfig config = config_of("timed", text_file(folder.path(), "text"));
   CompareOptions options = options_for(folder.path() / "out");
   options.jobs = 2;
-  options.max_seconds = 1;
-  const auto [code, line] = failure_of([&] { compare({config}, options); });
+  const auto [code, line] =
+      failure_of([&] { compared({timed(config_of("timed", text_file(folder.path(), "text")), 1)}, options); });
   CHECK(code == ExitCode::usage);
   CHECK(contains(line, "--jobs 2 excludes a length in seconds, and timed has train.max_seconds = 1.0"));
   CHECK(contains(line, "fewer steps"));
   CHECK_FALSE(fs::exists(folder.path() / "out"));
 }
 
-TEST_CASE("one run of a comparison alone is left for the whole to reuse") {
+TEST_CASE("a planned run gets its share of the threads, and removes what a crash left") {
   const TestFolder folder;
-  const std::string text = text_file(folder.path(), "text");
   CompareOptions options = options_for(folder.path() / "out");
   options.jobs = 2;
-  const std::vector<ResolvedConfig> configs{config_of("a", text), config_of("b", text)};
-  options.trainer.threads = 5;
-  std::int64_t threads = 0;
-  CompareHooks watching;
-  watching.before_run = [&threads](const ComparedRun&, Trainer& trainer) { threads = trainer.state().threads; };
-  CHECK(failure_of([&] { compare_one(configs, options, 3); }).first ==
-        ExitCode::io);  // the comparison makes the folder
-  std::filesystem::create_directory(options.out);
-  std::filesystem::create_directory(options.out / "b-seed51");
-  std::ofstream(options.out / "b-seed51" / ".run.json.tmp-1-1") << "what another run is writing";
-  CHECK(compare_one(configs, options, 3, watching));  // the second seed of the first config
-  std::filesystem::remove_all(options.out / "b-seed51");
-  CHECK(threads == 2);
-  options.jobs = 1;
+  fs::create_directories(options.out / "a-seed51");
+  std::ofstream(options.out / "a-seed51" / ".run.json.tmp-1-1") << "{";
   Record record;
-  const Comparison comparison = compare(configs, options, record.hooks());
-  CHECK(record.reused == Names{"a-seed51"});
-  for (const ConfigResult& result : comparison.results)
-    for (const SeedRun& run : result.runs.seeds) CHECK(run.jobs == (run.run.filename() == "a-seed51" ? 2 : 1));
-  CHECK(failure_of([&] { compare_one(configs, options, 5); }).first == ExitCode::usage);
-}
-
-/// Children of a comparison that is not the program's: each runs a line of /bin/sh.
-RunStarter shell(std::function<std::string(std::int64_t)> script) {
-  return [script = std::move(script)](std::int64_t number) {
-    return std::make_unique<ChildProcess>(std::vector<std::string>{"/bin/sh", "-c", script(number)});
+  record.here.training.jobs = 2;
+  record.here.training.trainer.threads = 5;
+  std::vector<std::int64_t> threads;
+  record.here.listen = [&](const PlannedRun&, Trainer& trainer, std::optional<std::int64_t>) {
+    threads.push_back(trainer.state().threads);
   };
-}
-
-TEST_CASE("the error of a run that is a process of its own is passed on under its name") {
-  const TestFolder folder;
-  const ResolvedConfig config = config_of("a", text_file(folder.path(), "text"));
-  CompareOptions options = options_for(folder.path() / "out");
-  options.jobs = 2;
-  options.start = shell([](std::int64_t number) {
-    return number == 1 ? "exec sleep 60" : "echo 'chargpt: note'; echo 'chargpt: error: the disk is full' >&2; exit 74";
-  });
-  const auto [code, line] = failure_of([&] { compare({config}, options); });
-  CHECK(code == ExitCode::io);
-  CHECK(line == "a with seed 51: the disk is full");
-
-  options.start = shell([](std::int64_t) { return "kill -KILL $$"; });
-  const auto [killed, reason] = failure_of([&] { compare({config}, options); });
-  CHECK(killed == ExitCode::memory);
-  CHECK(contains(reason, "a with seed 50: it was killed (signal 9), as happens when memory runs out"));
-}
-
-TEST_CASE("a run that diverges in a process of its own is listed with what it said") {
-  const TestFolder folder;
-  const ResolvedConfig config = config_of("a", text_file(folder.path(), "text"));
-  CompareOptions options = options_for(folder.path() / "out");
-  options.jobs = 2;
-  options.start = shell([](std::int64_t) { return "echo 'chargpt: error: training diverged: so' >&2; exit 80"; });
-  const Comparison comparison = compare({config}, options);
-  REQUIRE(comparison.complete);
-  CHECK(comparison.results[0].runs.seeds[1].failure == "training diverged: so");
-}
-
-TEST_CASE("stopped, a comparison asks its processes to stop and waits for them") {
-  const TestFolder folder;
-  const ResolvedConfig config = config_of("a", text_file(folder.path(), "text"));
-  std::atomic<bool> stop = false;
-  CompareOptions options = options_for(folder.path() / "out");
-  options.jobs = 2;
-  options.trainer.stop = &stop;
-  const auto file = [&](const std::string& what, std::int64_t number) {
-    return folder.path() / (what + std::to_string(number));
-  };
-  std::int64_t started = 0;
-  options.start = [&](std::int64_t number) {
-    auto process = shell([&](std::int64_t n) {
-      return "trap 'echo > " + file("saved", n).string() + "; exit 143' TERM; echo > " + file("ready", n).string() +
-             "; while :; do sleep 0.02; done";
-    })(number);
-    while (!fs::exists(file("ready", number))) std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    stop = ++started == 2;
-    return process;
-  };
-  CHECK_FALSE(compare({config}, options).complete);
-  CHECK(started == 2);
-  for (const std::int64_t number : {1, 2}) CHECK(fs::exists(file("saved", number)));
-  CHECK_FALSE(fs::exists(folder.path() / "out" / "compare.json"));
+  const Comparison comparison = compare({config_of("a", text_file(folder.path(), "text"))}, options, record.hooks());
+  CHECK(threads == std::vector<std::int64_t>{2, 2});
+  for (const SeedRun& run : comparison.results.at(0).runs.seeds) CHECK(run.jobs == 2);
+  CHECK_FALSE(fs::exists(options.out / "a-seed51" / ".run.json.tmp-1-1"));
 }
 
 }  // namespace chargpt

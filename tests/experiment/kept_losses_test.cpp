@@ -1,5 +1,5 @@
 // Losses on disk: as written when read, never trusted when damaged.
-#include "experiment/compare/kept_losses.h"
+#include "experiment/kept_losses.h"
 
 #include <fstream>
 

@@ -1,5 +1,5 @@
 // The teaching ladder: which presets it has, what a step is, and that its table fits a terminal of 80 columns.
-#include "experiment/compare/ladder.h"
+#include "experiment/ladder.h"
 
 #include <nlohmann/json.hpp>
 #include <set>

@@ -1,5 +1,5 @@
 // What is said of configs that do not train equally long.
-#include "experiment/compare/lengths.h"
+#include "experiment/compare.h"
 
 #include "test.h"
 

@@ -1,5 +1,5 @@
 // The space that is searched and how time is shared out, by hand.
-#include "experiment/tune/search_space.h"
+#include "experiment/search_space.h"
 
 #include <nlohmann/json.hpp>
 #include <set>

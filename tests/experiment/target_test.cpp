@@ -1,5 +1,5 @@
 // When runs first had a loss at or under a target, as their metrics.jsonl has it.
-#include "experiment/compare/target.h"
+#include "experiment/target.h"
 
 #include "base/error.h"
 #include "base/files.h"

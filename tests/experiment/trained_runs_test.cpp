@@ -1,5 +1,5 @@
 // Runs that were trained before: which are seeds of one config, and which of them pair.
-#include "experiment/compare/trained_runs.h"
+#include "experiment/trained_runs.h"
 
 #include "test.h"
 

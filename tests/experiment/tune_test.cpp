@@ -1,12 +1,15 @@
 // Whole searches, on a text in which each letter is followed by one of two, and by a clock of which every look takes a
-// fifth of a millisecond: what they find depends on no machine's speed.
-#include "experiment/tune/tune.h"
+// fifth of a millisecond: what they find depends on no machine's speed. Candidates are trained in this process.
+#include "experiment/tune.h"
 
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "experiment/planned_run.h"
+#include "inference/parameter_groups.h"
 #include "test.h"
 
 namespace chargpt {
@@ -47,9 +50,27 @@ TuneOptions options_of(double seconds) {
   return options;
 }
 
+/// The search of these options, whose candidates train here; none of `train` is used.
+Tuning tuned_here(const ResolvedConfig& config, const Corpus& corpus, TuneOptions options) {
+  options.train = [&](const PlannedRun& candidate) -> std::optional<Trained> {
+    Trainer trainer(candidate.options, train_split_of(corpus), options.trainer);
+    if (trainer.run() == Ending::stopped) return std::nullopt;
+    return Trained{.steps = trainer.state().step, .loss = trainer.state().val_loss};
+  };
+  return tune(config, corpus, options);
+}
+
+/// One whose candidates have the loss that `loss` says, after ten steps.
+Tuning tuned_by(const ResolvedConfig& config, TuneOptions options, const std::function<double(const Config&)>& loss) {
+  options.train = [&](const PlannedRun& candidate) {
+    return Trained{.steps = 10, .loss = loss(candidate.options.config)};
+  };
+  return tune(config, corpus_of(letters(4000)), options);
+}
+
 ExitCode code_of(const ResolvedConfig& config, const TuneOptions& options) {
   try {
-    tune(config, corpus_of(letters(4000)), options);
+    tuned_by(config, options, [](const Config&) { return 1; });
   } catch (const Error& error) {
     return error.code();
   }
@@ -59,7 +80,7 @@ ExitCode code_of(const ResolvedConfig& config, const TuneOptions& options) {
 }  // namespace
 
 TEST_CASE("a search from rates far too low ends with higher ones and a lower loss, within its time") {
-  const Tuning tuning = tune(slow_config(), corpus_of(letters(4000)), options_of(6));
+  const Tuning tuning = tuned_here(slow_config(), corpus_of(letters(4000)), options_of(6));
   REQUIRE(tuning.complete);
   CHECK(tuning.spent_seconds > 4);
   CHECK(tuning.spent_seconds < 12);
@@ -76,9 +97,14 @@ TEST_CASE("a search from rates far too low ends with higher ones and a lower los
   CHECK(found.name == "slow-tuned");
   CHECK(found.train.learning_rate > 1e-5);
   CHECK(found.train.max_iters > 0);
-  const std::string text = tuned_text(tuning, "chargpt tune slow.json");
+  const ResolvedConfig base = load_config("nanogpt-cpu");
+  const std::string text = tuned_text(tuning, {"nanogpt-cpu", base.config, "chargpt tune nanogpt-cpu --n_layer 1"});
   CHECK(to_json(parse_config(text, "tuned.json", {}).config) == to_json(found));
+  CHECK(text.find("// Found by `chargpt tune nanogpt-cpu --n_layer 1`") == 0);
+  CHECK(text.find("\"extends\": \"nanogpt-cpu\"") != std::string::npos);
   CHECK(text.find("// train.learning_rate was 1e-05") != std::string::npos);
+  CHECK(text.find("\"block_size\": 8") != std::string::npos);  // of the command line: the base does not have it
+  CHECK(text.find("beta1") == std::string::npos);
   CHECK(text.find("the validation split was not looked at") != std::string::npos);
 
   const nlohmann::ordered_json json = to_json(tuning);
@@ -90,8 +116,8 @@ TEST_CASE("a search from rates far too low ends with higher ones and a lower los
 TEST_CASE("the validation split has no part in the range test") {
   std::string other = letters(4000);
   for (std::size_t i = 3600; i < other.size(); ++i) other[i] = 'a';
-  const Tuning one = tune(slow_config(), corpus_of(letters(4000)), options_of(0.5));
-  const Tuning two = tune(slow_config(), corpus_of(other), options_of(0.5));
+  const Tuning one = tuned_here(slow_config(), corpus_of(letters(4000)), options_of(0.5));
+  const Tuning two = tuned_here(slow_config(), corpus_of(other), options_of(0.5));
   REQUIRE(one.range.size() > 3);
   REQUIRE(one.range.size() == two.range.size());
   for (std::size_t i = 0; i < one.range.size(); ++i) CHECK(one.range[i].loss == two.range[i].loss);
@@ -99,22 +125,50 @@ TEST_CASE("the validation split has no part in the range test") {
 }
 
 TEST_CASE("a candidate above the memory cap is not tried, and a config above it is refused") {
+  ResolvedConfig large = slow_config();
+  large.config.model.n_embd = 512;  // one and a half times the width takes 60 MB more
   TuneOptions options = options_of(1);
-  options.memory = 1;
-  CHECK(code_of(slow_config(), options) == ExitCode::memory);
-  options.memory = 0;
-  tune(slow_config(), corpus_of(letters(4000)), options);  // has the process touch what it touches once
-  options.memory = resident_memory() + 1'000'000;
-  for (const Trial& trial : tune(slow_config(), corpus_of(letters(4000)), options).trials)
-    CHECK(trial.config.model.n_embd <= 64);
+  const auto wider = [&] {
+    const Tuning tuning = tuned_by(large, options, [](const Config&) { return 1; });
+    return std::ranges::count_if(tuning.trials, [](const Trial& trial) { return trial.candidate.width > 1; });
+  };
+  CHECK(wider() > 0);
+  constexpr std::int64_t little = 8'000'000;
+  options.memory = resident_memory();
+  while (code_of(large, options) == ExitCode::memory) options.memory += little;
+  options.memory += little;
+  CHECK(wider() == 0);
 }
 
 TEST_CASE("a depth that the model has no use for is not tried") {
   ResolvedConfig bigram = slow_config();
   bigram.config.model.type = "bigram";
-  const Tuning tuning = tune(bigram, corpus_of(letters(4000)), options_of(0.5));
+  const Tuning tuning = tuned_by(bigram, options_of(0.5), [](const Config&) { return 1; });
   CHECK(tuning.trials.size() > 3);
   for (const Trial& trial : tuning.trials) CHECK(trial.config.model.n_layer == 1);
+}
+
+TEST_CASE("what was found is written as what differs from the config it began from, and trains as it is") {
+  struct Case {
+    const char *text, *unchanged;
+  };
+  for (const Case& one :
+       {Case{R"({"extends": "default", "train": {"groups": [{"match": ".", "learning_rate": 0.01}]}})",
+             "\"learning_rate\": 0.002"},
+        Case{R"({"extends": "default", "train": {"lr_schedule": "constant"}})", "min_lr"},
+        Case{R"({"extends": "default", "train": {"max_seconds": 9}})", "max_iters"}}) {
+    const ResolvedConfig start = parse_config(one.text, "start", {});
+    const Tuning tuning = tuned_by(start, options_of(1), [&](const Config& config) {
+      return config.train.batch_size == start.config.train.batch_size ? 2.0 : 1.0;
+    });
+    CHECK(tuning.best().config.train.batch_size != start.config.train.batch_size);
+    const Config base = load_config("default").config;
+    const std::string text = tuned_text(tuning, {"default", base, "chargpt tune start.json"});
+    const ResolvedConfig found = parse_config(text, "tuned.json", {});
+    CHECK(to_json(found.config) == to_json(tuned_config(tuning)));
+    CHECK_NOTHROW(refuse_unused(found));
+    CHECK(text.find(one.unchanged) == std::string::npos);
+  }
 }
 
 TEST_CASE("what cannot be tuned is refused") {
@@ -125,8 +179,9 @@ TEST_CASE("what cannot be tuned is refused") {
   CHECK(code_of(leaking, options_of(1)) == ExitCode::usage);
 }
 
-TEST_CASE("stopped, whenever that is, a search is not complete") {
-  for (const int looks : {0, 10, 100, 200, 300, 400, 500, 700, 1000, 1500, 2000, 3000, 5000}) {
+TEST_CASE("stopped, whenever that is, a search is not complete, and what was measured stands") {
+  std::size_t measured = 0;
+  for (const int looks : {0, 10, 100, 200, 300, 400, 500, 700, 1000, 1500, 3000, 8000, 12'000}) {
     std::atomic<bool> stop = false;
     TuneOptions options = options_of(5);
     options.trainer.stop = &stop;
@@ -134,8 +189,29 @@ TEST_CASE("stopped, whenever that is, a search is not complete") {
       stop = (*left)-- <= 0;
       return clock();
     };
-    CHECK_FALSE(tune(slow_config(), corpus_of(letters(4000)), options).complete);
+    const Tuning tuning = tuned_here(slow_config(), corpus_of(letters(4000)), options);
+    CHECK_FALSE(tuning.complete);
+    if (!tuning.any_trained()) continue;
+    ++measured;
+    const std::string text = tuned_text(tuning, {"default", load_config("default").config, "chargpt tune"});
+    CHECK(to_json(parse_config(text, "tuned.json", {}).config) == to_json(tuned_config(tuning)));
+    CHECK(to_json(tuning)["complete"] == false);
   }
+  CHECK(measured > 0);
+}
+
+TEST_CASE("a candidate that fails is the last, and the search goes on") {
+  TuneOptions options = options_of(1);
+  options.train = [](const PlannedRun& candidate) {
+    const bool wide = candidate.options.config.model.n_embd > 16;
+    return Trained{.steps = 10,
+                   .loss = wide ? std::numeric_limits<double>::infinity() : 2,
+                   .failure = wide ? "it was killed" : ""};
+  };
+  const Tuning tuning = tune(slow_config(), corpus_of(letters(4000)), options);
+  CHECK(tuning.complete);
+  CHECK(tuning.best().config.model.n_embd <= 16);
+  CHECK(to_table(tuning).text().find("failed") != std::string::npos);
 }
 
 }  // namespace chargpt

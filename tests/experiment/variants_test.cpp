@@ -1,8 +1,8 @@
 // The grid of --vary: how its values are split, how variants are named, what is refused.
-#include "experiment/compare/variants.h"
+#include "experiment/variants.h"
 
 #include "base/error.h"
-#include "experiment/run_names.h"
+#include "experiment/runs.h"
 #include "test.h"
 
 namespace chargpt {

@@ -50,7 +50,7 @@ class BranchTest(FaultTest):
         self.assertEqual(json.loads((branch / "config.json").read_text())["train"]["learning_rate"], 1)
         self.assertEqual(tensors(branch, 6), tensors(self.run_folder, 6))
         self.assertEqual(charted_steps(self.run_folder), [[*range(9)]])
-        self.assertEqual(charted_steps(branch), [[*range(7)], [0, 7, 8]])  # 0: the version of the format
+        self.assertEqual(charted_steps(branch), [[0, 7, 8]])  # 0: the version of the format
         self.assertEqual(sorted(os.listdir(branch / "samples")), sorted(os.listdir(self.run_folder / "samples")))
         self.assertEqual(self.chosen("run", "best")[0], "step-00000008")
         self.assertEqual(self.chosen("branch", "best"), ("step-00000006", []))
@@ -147,7 +147,7 @@ class BestTest(FaultTest):
         best, notices = self.chosen("run", "best")
         self.assertEqual(best, "step-00000008")
         self.assertRegex(notices[0], r"^the best checkpoint of run/checkpoints, step-00000006 with a validation loss of 2\.59\d\d, was replaced by "
-                                     r"one of another training, with \d\.\d{4}; using step-00000008 with 2\.70\d\d, the best that is there$")
+                                     r"one of another training, with \d\.\d{4}; using the last$")
 
 
 if __name__ == "__main__":

@@ -135,58 +135,6 @@ class MovedTest(FaultTest):
                 self.assertTrue(self.succeed("inspect", run, "--verify", "--json").json["verified"])
             self.stop(process)
 
-    def test_a_comparison_whose_folder_is_renamed_goes_on_there(self):
-        out, moved = self.folder / "out", self.folder / "moved"
-        length = ["--max_iters", "1500", *self.training("unused", 4)[4:-2], "--eval_interval", "100"]
-        with self.started("compare", "nanogpt-cpu", "--seeds", "2", "--out", "out", *length) as process:
-            self.wait_for(lambda: self.latest(out / "nanogpt-cpu-seed1337") > 0)
-            out.rename(moved)
-            err = process.communicate(timeout=120)[1].decode()
-        self.assertEqual(process.returncode, 0, err)
-        self.assertFalse(out.exists())
-        self.assertEqual(sorted(path.name for path in moved.iterdir()),
-                         ["compare.json", "nanogpt-cpu-seed1337", "nanogpt-cpu-seed1338"])
-        self.assertIn("saved in moved", err)
-        again = self.succeed("compare", "nanogpt-cpu", "--seeds", "2", "--out", "moved", *length)
-        self.assertEqual(again.err.count("trained before"), 2)
-
-    def test_a_comparison_of_several_processes_whose_folder_is_renamed_goes_on_there(self):
-        out, moved = self.folder / "out", self.folder / "moved"
-        length = ["--max_iters", "1500", *self.training("unused", 4)[4:-2], "--eval_interval", "100"]
-        with self.started("compare", "nanogpt-cpu", "--seeds", "3", "--jobs", "2", "--out", "out", *length) as process:
-            self.wait_for(lambda: self.latest(out / "nanogpt-cpu-seed1338") > 0)
-            out.rename(moved)
-            err = process.communicate(timeout=240)[1].decode()
-        self.assertEqual(process.returncode, 0, err)
-        self.assertFalse(out.exists())
-        self.assertEqual(len(list(moved.iterdir())), 4)
-
-    def test_a_comparison_of_several_processes_may_be_renamed_at_any_moment(self):
-        moments = drawn("renames of a comparison")
-        length = ["--max_iters", "60", *self.training("unused", 4)[4:-2], "--eval_interval", "20"]
-        for attempt in range(5):
-            out, moved = self.folder / f"out{attempt}", self.folder / f"moved{attempt}"
-            with self.started("compare", "nanogpt-cpu", "--seeds", "3", "--jobs", "2", "--out", out.name, *length) as process:
-                self.wait_for(out.exists)
-                time.sleep(moments.uniform(0, 1))
-                if process.poll() is not None:
-                    continue  # a quick machine
-                out.rename(moved)
-                err = process.communicate(timeout=240)[1].decode()
-            self.assertEqual(process.returncode, 0, err)
-            self.assertFalse(out.exists(), err)
-            self.assertEqual(len(list(moved.iterdir())), 4)
-
-    def test_a_search_whose_folder_is_renamed_keeps_its_result_there(self):
-        out, moved = self.folder / "out", self.folder / "moved"
-        with self.started("tune", "nanogpt-cpu", "--minutes", "0.05", "--out", "out", *self.training("unused", 40)[4:]) as process:
-            self.wait_for(out.exists)
-            out.rename(moved)
-            err = process.communicate(timeout=240)[1].decode()
-        self.assertEqual(process.returncode, 0, err)
-        self.assertFalse(out.exists())
-        self.assertEqual(sorted(path.name for path in moved.iterdir()), ["tune.json", "tuned.json"])
-
 
 if __name__ == "__main__":
     unittest.main()

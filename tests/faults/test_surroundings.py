@@ -268,25 +268,46 @@ class SurroundingsTest(FaultTest):
             error = self.fail_with(75, "tune", self.compared(), "--minutes", "0.1", "--out", "out")
         self.assertEqual(error, "another tune is writing to out; wait for it, stop it, or choose another folder with --out DIR")
 
-    def test_a_search_that_is_stopped_says_so_and_leaves_nothing(self):
+    def test_a_search_that_is_stopped_keeps_what_it_has_found(self):
         process = subprocess.Popen([PROGRAM, "tune", self.compared(), "--minutes", "5", "--out", "out"], cwd=self.folder, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.PIPE)
         self.addCleanup(process.kill)
         said = b""
-        while b"round 1" not in said:
+        while b"as it is: " not in said:
             piece = os.read(process.stderr.fileno(), 65536)
             self.assertTrue(piece, said)
             said += piece
         process.send_signal(signal.SIGTERM)
         said += process.communicate(timeout=60)[1]
         self.assertEqual(process.returncode, 128 + signal.SIGTERM, said)
-        self.assertIn(b"stopped before the search ended; nothing was saved", said)
+        self.assertIn(b"stopped; the best config found so far is in out/tuned.json", said)
+        self.assertFalse(json.loads((self.folder / "out/tune.json").read_text())["complete"])
+        self.assertEqual(sorted(path.name for path in (self.folder / "out").iterdir()), ["tune.json", "tuned.json"])
+        self.succeed("train", "out/tuned.json", "--run", "after", "--max_iters", "2", "--quiet")
+
+    def test_a_search_that_is_stopped_before_it_found_anything_leaves_nothing(self):
+        process = subprocess.Popen([PROGRAM, "tune", self.compared(), "--minutes", "5", "--out", "out"], cwd=self.folder, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.PIPE)
+        self.addCleanup(process.kill)
+        while not (self.folder / "out").exists():
+            self.assertIsNone(process.poll())
+            time.sleep(0.001)
+        process.send_signal(signal.SIGTERM)
+        said = process.communicate(timeout=60)[1]
+        self.assertEqual(process.returncode, 128 + signal.SIGTERM, said)
+        self.assertIn(b"stopped before a candidate was measured; nothing was saved", said)
         self.assertFalse((self.folder / "out").exists())
 
-    def test_what_tune_found_says_how_it_was_asked(self):
+    def test_what_tune_found_extends_what_it_began_from_and_says_how_it_was_asked(self):
         shutil.copy(self.text, self.folder / "a b.txt")
         self.succeed("tune", self.compared(), "--minutes", "0.02", "--out", "out", "--threads", "1", "--dropout", "0.1", "--text", "a b.txt")
-        self.assertIn("`chargpt tune small.json --minutes 0.02 --set 'data.text=[\"a b.txt\"]' --set model.dropout=0.1`", (self.folder / "out/tuned.json").read_text())
+        tuned = (self.folder / "out/tuned.json").read_text()
+        self.assertIn("`chargpt tune small.json --minutes 0.02 --threads 1 --set 'data.text=[\"a b.txt\"]' --set model.dropout=0.1`", tuned)
+        self.assertIn('"extends": "../small.json"', tuned)
+        self.assertIn('"dropout": 0.1', tuned)
+        self.assertNotIn("beta1", tuned)
+        config = self.succeed("inspect", "out/tuned.json", "--json").json["config"]
+        self.assertEqual(config, json.loads((self.folder / "out/tune.json").read_text())["best"]["config"])
 
     @unittest.skipUnless(shutil.which("bash"), "no bash")
     def test_completion_is_not_led_astray_by_cdpath(self):

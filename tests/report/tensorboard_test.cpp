@@ -91,21 +91,6 @@ TEST_CASE("a later file comes after those before it by its name, whatever the cl
   CHECK(found);
 }
 
-TEST_CASE("of a file the whole records up to a step are kept") {
-  const auto event = [](const std::string& step) {
-    return tensorboard_record("\x09\0\0\0\0\0\0\xf8\x3f"s + (step.empty() ? "" : "\x10" + step) + "\x2a\1x");
-  };
-  const std::string version = event(""), one = event("\1"), of_300 = event("\xac\2"), of_301 = event("\xad\2");
-  const std::string file = version + one + of_300 + of_301 + of_300;
-  CHECK(tensorboard_records_up_to(file, 301) == file);
-  CHECK(tensorboard_records_up_to(file, 300) == version + one + of_300 + of_300);
-  CHECK(tensorboard_records_up_to(file, 299) == version + one);
-  CHECK(tensorboard_records_up_to(file, 0) == version);
-  CHECK(tensorboard_records_up_to(file.substr(0, file.size() - 1), 300) == version + one + of_300);
-  for (std::size_t length = 0; length < version.size(); ++length)
-    CHECK(tensorboard_records_up_to(version.substr(0, length), 300).empty());
-}
-
 TEST_CASE("two writers in the same second have a file each") {
   const TestFolder folder;
   TensorBoardWriter first(folder.path(), std::nullopt, 1, fixed_time);

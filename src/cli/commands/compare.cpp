@@ -1,5 +1,5 @@
 // `chargpt compare CONFIG…`: several configs, several seeds, one ranked table.
-#include "experiment/compare/compare.h"
+#include "experiment/compare.h"
 
 #include <unistd.h>
 
@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -17,20 +18,15 @@
 #include "base/quote.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
+#include "cli/loaded_run.h"
 #include "cli/process.h"
 #include "cli/run_text.h"
 #include "cli/signals.h"
-#include "cli/training/compare_output.h"
-#include "cli/training/compare_runs.h"
-#include "cli/training/listeners.h"
-#include "cli/training/together.h"
-#include "cli/training/training.h"
-#include "experiment/compare/common_text.h"
-#include "experiment/compare/comparison_report.h"
-#include "experiment/compare/ladder.h"
-#include "experiment/compare/target.h"
-#include "experiment/compare/variants.h"
-#include "experiment/held_out.h"
+#include "experiment/comparison_report.h"
+#include "experiment/ladder.h"
+#include "experiment/planned_run.h"
+#include "experiment/target.h"
+#include "experiment/variants.h"
 #include "inference/parameter_groups.h"
 #include "ranks/launch.h"
 #include "report/format.h"
@@ -38,6 +34,12 @@
 #include "report/log.h"
 #include "run/run_folder.h"
 #include "run/run_name.h"
+#include "cli/training/children.h"
+#include "cli/training/compare_output.h"
+#include "cli/training/compare_runs.h"
+#include "cli/training/listeners.h"
+#include "cli/training/together.h"
+#include "cli/training/training.h"
 
 namespace chargpt {
 
@@ -48,34 +50,12 @@ struct Arguments : TrainingArguments {
   std::vector<std::string> varied;
   std::int64_t seeds = 1, jobs = 1;
   std::function<bool(const std::string& option)> given;  ///< on the command line
-  std::int64_t only = 0;                                 ///< the one run that this process is for, from 1; 0: all
   std::string score_on = "val", out;
   double target = 0;  ///< loss whose time is asked for; 0: none
-  bool markdown = false, page = false;
+  bool stop_at_target = false, markdown = false, page = false;
+  bool planned = false, without_scores = false;  ///< this process is a child for one run; see children.h
+  std::string replays;
 };
-
-/// The command line of a process for run `number` alone.
-std::vector<std::string> job_command(const Arguments& arguments, const std::filesystem::path& out,
-                                     std::int64_t number) {
-  std::vector<std::string> words{"compare"};
-  words.insert(words.end(), arguments.presets.begin(), arguments.presets.end());
-  const std::vector<std::string> settings = as_arguments(arguments.config.overrides());
-  words.insert(words.end(), settings.begin(), settings.end());
-  const auto add = [&words](const std::string& option, const std::string& value) {
-    words.push_back(option + "=" + value);
-  };
-  for (const std::string& varied : arguments.varied) add("--vary", varied);
-  add("--seeds", std::to_string(arguments.seeds));
-  add("--score-on", arguments.score_on);
-  add("--jobs", std::to_string(arguments.jobs));
-  add("--only", std::to_string(number));
-  add("--out", out.string());
-  add("--device", arguments.device.device);
-  add("--threads", std::to_string(arguments.device.threads));
-  add("--engine", arguments.engine);
-  words.emplace_back("--quiet");
-  return own_command(words);
-}
 
 /// A compare.json that no comparison wrote would be replaced at the end.
 void refuse_foreign_results(const std::filesystem::path& out) {
@@ -89,26 +69,57 @@ void refuse_foreign_results(const std::filesystem::path& out) {
                 path.string() + " was not written by a comparison; choose another folder with --out DIR");
 }
 
-CompareOptions compare_options(const Arguments& arguments, const std::filesystem::path& out) {
+CompareOptions compare_options(const Arguments& arguments, const std::filesystem::path& out,
+                               const std::optional<Launch>& launched) {
   CompareOptions options;
   options.seeds = arguments.seeds;
   options.jobs = arguments.jobs;
   if (arguments.target > 0) options.target = arguments.target;
+  options.stop_at_target = arguments.stop_at_target;
   options.within_train_split = arguments.score_on == "train";
   options.out = out;
-  options.trainer = trainer_options(arguments, {});
-  const auto launched = launch();
-  options.shared = launched.has_value();
-  if (launched && options.trainer.threads == 0) options.trainer.threads = threads_beside(*launched);
+  options.stop = &stop_on_signals(arguments.output.quiet);
+  if (!launched) return options;
+  options.rank = launched->rank;
+  options.ranks = launched->ranks;
   return options;
 }
 
-/// "run 3 of 8: a n_head=2, seed 1", and what is left of it in a narrow terminal.
-std::vector<std::string> headings_of(const ComparedRun& run) {
-  const std::string number = "run " + std::to_string(run.number) + " of " + std::to_string(run.total),
-                    seed = ", seed " + std::to_string(run.seed);
-  const std::string variant = run.config.substr(run.config.find(' ') + 1);
-  return {number + ": " + run.config + seed, number + ": " + variant + seed, number + seed};
+ChildOrder order_of(const Arguments& arguments, std::size_t configs, const std::optional<Launch>& launched) {
+  ChildOrder order{.within_train_split = arguments.score_on == "train",
+                   .verbose = arguments.output.verbose,
+                   .jobs = std::min(arguments.jobs, arguments.seeds * static_cast<std::int64_t>(configs)),
+                   .stop_at = arguments.stop_at_target ? arguments.target : 0,
+                   .device = arguments.device,
+                   .engine = arguments.engine};
+  if (launched && order.device.threads == 0) order.device.threads = threads_beside(*launched);
+  return order;
+}
+
+auto starter(const ChildOrder& order) {
+  return [order](const PlannedRun& run, const Corpus& corpus, const std::filesystem::path& replays) {
+    ChildOrder own = order;
+    own.replays = replays;
+    return start_child(own, run.folder, corpus);
+  };
+}
+
+/// What a child does.
+void train_planned_run(const Arguments& arguments) {
+  const std::filesystem::path run = arguments.presets.front();
+  PlannedTraining training{.run = run,
+                           .within_train_split = arguments.score_on == "train",
+                           .scores = !arguments.without_scores,
+                           .jobs = arguments.jobs,
+                           .replays = arguments.replays,
+                           .trainer = trainer_options(arguments, run),
+                           .reading = reading_progress(arguments.output),
+                           .told = log_loading};
+  if (arguments.stop_at_target) training.stop_at = arguments.target;
+  const auto listen = [&](Trainer& trainer, std::optional<std::int64_t> resume_step) {
+    add_listeners(trainer, run, arguments.output, resume_step);
+  };
+  if (!train_planned(training, listen)) throw Stopped{stopping_signal()};
 }
 
 /// "4 runs (2 configs × 2 seeds)"
@@ -120,50 +131,26 @@ std::string runs_text(std::size_t configs, std::int64_t seeds) {
   return counted(all * seeds, "run") + " (" + counted(all, "config") + " × " + counted(seeds, "seed") + ")";
 }
 
-/// The plan of the first run that is trained, for all of them.
-class PlanOnce : public Listener {
- public:
-  using Listener::on;
-  explicit PlanOnce(std::size_t configs) : configs_(configs) {}
-  void on(const PlanEvent& event) override {
-    if (std::exchange(shown_, true)) return;
-    PlanEvent plan = event;
-    plan.run.clear();
-    if (configs_ > 1) plan.config += ", one of " + std::to_string(configs_);
-    const std::string text = plan_text(plan, terminal_columns(STDERR_FILENO));
-    std::fwrite(text.data(), 1, text.size(), stderr);
-  }
-
- private:
-  std::size_t configs_;
-  bool shown_ = false;
-};
-
-CompareHooks hooks_for(const Arguments& arguments, std::size_t configs, std::shared_ptr<ProgressPrinter>& progress) {
+CompareHooks hooks_for(const Arguments& arguments, const ChildOrder& order, std::size_t configs,
+                       std::optional<Corpus>& corpus) {
   CompareHooks hooks;
-  const OutputArguments& output = arguments.output;
-  const auto plan = std::make_shared<PlanOnce>(configs);
-  hooks.before_run = [&, plan](const ComparedRun& run, Trainer& trainer) {
-    tell(keep_text(run.run, trainer.corpus()));
-    if (!output.quiet && !output.verbose) trainer.add_listener(plan);
-    const std::vector<std::string> headings = headings_of(run);
-    if (output.verbose) log_note(headings.front());
-    progress = add_listeners(trainer, run.run, output, run.resume_step,
-                             output.verbose ? std::vector<std::string>() : headings);
+  const auto watcher = std::make_shared<RunsWatcher>(arguments.output, configs);
+  hooks.start = starter(order);
+  hooks.text = [&corpus, watcher](const Corpus& text) {
+    corpus = text;
+    watcher->text_is(text);
   };
-  hooks.started = [](const ComparedRun& run) { log_detail(headings_of(run).front()); };
-  hooks.after_run = [&](const ComparedRun& run, const SeedRun& result, bool reused) {
-    if (progress) progress->finish();
+  hooks.runs = watcher->hooks();
+  hooks.after_run = [watcher](const PlannedRun& run, const SeedRun& result, bool reused) {
     const bool early = result.ended == Ending::patience || result.ended == Ending::seconds;
     const std::string outcome = (result.failure.empty() ? "val " + format_loss(result.loss) : result.failure) +
                                 (early ? ", ended by " + std::string(enum_name(result.ended)) + " after " +
                                              format_count(result.steps) + " steps"
                                        : "");
-    const std::string line = headings_of(run).front() + (reused ? ", trained before: " : ": ") + outcome;
-    repaints(STDERR_FILENO) ? log_detail(line) : log_note(line);
+    watcher->tell(run_heading(run) + (reused ? ", trained before: " : ": ") + outcome);
   };
   hooks.notice = [](const std::string& line) { log_note(line); };
-  hooks.reading = reading_progress(output);
+  hooks.reading = reading_progress(arguments.output);
   return hooks;
 }
 
@@ -209,7 +196,7 @@ bool compares_runs(const Arguments& arguments) {
   const auto refuse = [](const std::string& option) {
     throw Error(ExitCode::usage, option + " is for trainings, and runs are compared as they are; leave it out");
   };
-  for (const char* option : {"--vary", "--seeds", "--score-on", "--jobs", "--engine"})
+  for (const char* option : {"--vary", "--seeds", "--score-on", "--jobs", "--engine", "--stop-at-target"})
     if (arguments.given(option)) refuse(option);
   for (const Override& setting : arguments.config.overrides()) refuse(setting.flag);
   return true;
@@ -246,7 +233,7 @@ void compare_trained(const Arguments& arguments) {
   if (folder) log_note("saved in " + folder->path().string());
 }
 
-[[noreturn]] void stop(ResultsFolder& folder) {
+[[noreturn]] void stop(const ResultsFolder& folder) {
   log_note("stopped; the same command with --out " + shell_quoted(folder.path().native()) + " continues");
   throw Stopped{stopping_signal()};
 }
@@ -254,66 +241,78 @@ void compare_trained(const Arguments& arguments) {
 /// One of several processes that a launcher has started; rank 0 alone tells and writes.
 void compare_beside_first(const Arguments& arguments, const std::vector<ResolvedConfig>& configs,
                           const Launch& launched, const Silence& silence) {
-  CompareOptions options = compare_options(arguments, arguments.out);
-  options.writes = false;
   constexpr double most_seconds = 60;  // until rank 0 has made it
   const double begun = steady_seconds();
   while (!std::filesystem::exists(arguments.out) && steady_seconds() - begun < most_seconds)
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   CompareHooks hooks;
-  hooks.before_run = [](const ComparedRun& run, Trainer& trainer) {
-    keep_text(run.run, trainer.corpus());
-    add_listeners(trainer, run.run, {.quiet = true}, run.resume_step);
-  };
+  hooks.start = starter(order_of(arguments, configs.size(), launched));
   try {
-    if (!compare(configs, options, hooks).complete) throw Stopped{stopping_signal()};
+    if (!compare(configs, compare_options(arguments, arguments.out, launched), hooks).complete)
+      throw Stopped{stopping_signal()};
   } catch (const std::exception& error) {
     silence.tell("rank " + std::to_string(launched.rank) + ": " + failure_of(error).line);
     throw;
   }
 }
 
-/// What cannot be shared.
-void check_shared(const Arguments& arguments) {
-  if (arguments.out.empty())
+/// Error usage for options that do not go together.
+void check_arguments(const Arguments& arguments, const std::optional<Launch>& launched) {
+  form_of(arguments);
+  if (arguments.stop_at_target && arguments.target == 0)
+    throw Error(ExitCode::usage, "--stop-at-target needs --target LOSS");
+  if (arguments.stop_at_target && arguments.page)
+    throw Error(ExitCode::usage,
+                "--page ranks by loss, and with --stop-at-target all end with about the same; give one");
+  if (launched && arguments.out.empty())
     throw Error(ExitCode::usage, "a comparison of several processes needs --out DIR, a folder that all of them see");
 }
 
-void run_compare(const Arguments& arguments) {
-  form_of(arguments);
-  const std::optional<Launch> launched = launch();
-  std::optional<Silence> silence;
-  if (launched && launched->rank > 0) silence.emplace();
-  if (silence && compares_runs(arguments)) return;
-  if (compares_runs(arguments)) return compare_trained(arguments);
-  std::vector<ResolvedConfig> configs = configs_of(arguments);
-  std::shared_ptr<ProgressPrinter> progress;
-  const CompareHooks hooks = hooks_for(arguments, configs.size(), progress);
-  if (arguments.only > 0) {
-    if (compare_one(configs, compare_options(arguments, arguments.out), arguments.only, hooks)) return;
-    throw Stopped{stopping_signal()};
-  }
-  if (launched) check_shared(arguments);
-  if (silence) return compare_beside_first(arguments, configs, *launched, *silence);
+/// A run that was killed has no result: after all others are told.
+void report_killed(const Comparison& comparison, const ResultsFolder& folder) {
+  std::size_t killed = 0, total = 0;
+  ExitCode code = ExitCode::ok;
+  for (const ConfigResult& result : comparison.results)
+    for (const SeedRun& run : result.runs.seeds) {
+      ++total;
+      if (run.failure_code == ExitCode::ok || run.failure_code == ExitCode::diverged) continue;
+      ++killed;
+      code = run.failure_code;
+    }
+  if (killed > 0)
+    throw Error(code, std::to_string(killed) + " of " + std::to_string(total) +
+                          " runs ended without a result; the same command with --out " +
+                          shell_quoted(folder.path().native()) + " trains them again");
+}
+
+void compare_configs(const Arguments& arguments, const std::optional<Launch>& launched) {
+  const std::vector<ResolvedConfig> configs = configs_of(arguments);
   ResultsFolder folder(arguments.out, "compare", /*goes_on=*/true);
   refuse_foreign_results(folder.path());
   log_note(runs_text(configs.size(), arguments.seeds) + " in " + folder.path().string());
-  CompareOptions options = compare_options(arguments, folder.path());
-  options.start = [&](std::int64_t number) {
-    return std::make_unique<ChildProcess>(job_command(arguments, folder.path(), number));
-  };
-  const Comparison comparison = compare(configs, options, hooks);
-  if (progress) progress->finish();
+  std::optional<Corpus> corpus;
+  const CompareOptions options = compare_options(arguments, folder.path(), launched);
+  const ChildOrder order = order_of(arguments, configs.size(), launched);
+  const Comparison comparison = compare(configs, options, hooks_for(arguments, order, configs.size(), corpus));
   if (!comparison.complete) stop(folder);
   std::optional<LadderReport> report;
-  if (climbs_ladder(arguments)) {
-    Corpus corpus = load_common_text(configs, folder.path(), reading_progress(arguments.output));
-    if (options.within_train_split) corpus = train_split_of(corpus);
-    report = ladder_report(comparison, corpus, configs.front().config.model.block_size);
-  }
+  if (climbs_ladder(arguments)) report = ladder_report(comparison, *corpus, configs.front().config.model.block_size);
   print_comparison(comparison, form_of(arguments), report);
   if (arguments.page) write_comparison_page(comparison, folder.path());
   log_note("saved in " + folder.path().string());
+  report_killed(comparison, folder);
+}
+
+void run_compare(const Arguments& arguments) {
+  if (arguments.planned) return train_planned_run(arguments);
+  const std::optional<Launch> launched = launch();
+  std::optional<Silence> silence;
+  if (launched && launched->rank > 0) silence.emplace();
+  const bool trained = compares_runs(arguments);
+  check_arguments(arguments, trained ? std::nullopt : launched);
+  if (!trained && silence) return compare_beside_first(arguments, configs_of(arguments), *launched, *silence);
+  if (!trained) return compare_configs(arguments, launched);
+  if (!silence) compare_trained(arguments);
 }
 
 }  // namespace
@@ -342,10 +341,14 @@ void add_compare(Options& options) {
       .add("--jobs", arguments->jobs,
            "runs to train at once, sharing the threads; their times are marked, since they share the machine")
       .range(1, 4096);
-  options.add("--only", arguments->only, "train only this run, counted from 1").positive().hidden();
-  options.add("--target", arguments->target, "also print after how many updates and seconds each config had this loss")
+  options.add("--target", arguments->target, "also print after how many steps and seconds each config had this loss")
       .positive()
       .default_text("none");
+  options.flag("--stop-at-target", arguments->stop_at_target,
+               "end each run at --target; configs are then listed by their steps to it");
+  options.flag("--planned", arguments->planned, "train the planned run in this folder").hidden();
+  options.flag("--without-scores", arguments->without_scores, "of a planned run: keep no losses").hidden();
+  options.add("--replays", arguments->replays, "of a planned run: the run whose length it repeats").hidden();
   options.gone("--equal", "give all configs one length: --max_iters or --max_seconds");
   options.gone("--tune-rate", "use --vary train.learning_rate=…,… --score-on train");
   options.gone("--csv", "use --json");

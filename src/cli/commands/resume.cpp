@@ -17,7 +17,6 @@
 #include "cli/training/training.h"
 #include "report/log.h"
 #include "report/metrics.h"
-#include "report/tensorboard.h"
 #include "run/checkpoint_folder.h"
 #include "run/checkpoints.h"
 #include "run/run_files.h"
@@ -121,13 +120,10 @@ std::optional<Branch> branch_of(const Arguments& arguments, const std::filesyste
   return branch;
 }
 
-/// The metrics, TensorBoard events and samples up to `step`.
+/// The metrics and samples up to `step`.
 void copy_history(const std::filesystem::path& from, const std::filesystem::path& to, std::int64_t step) {
   if (std::filesystem::exists(from / "metrics.jsonl"))
     write_file_atomically(to / "metrics.jsonl", rows_up_to(read_regular_file(from / "metrics.jsonl"), step));
-  for (const std::filesystem::path& path : run_files(from).own)
-    if (path.native().starts_with("events.out.tfevents."))
-      write_file_atomically(to / path, tensorboard_records_up_to(read_regular_file(from / path), step));
   std::error_code none;
   for (const auto& entry : std::filesystem::directory_iterator(from / "samples", none)) {
     const auto at = checkpoint_step(entry.path().stem().string());

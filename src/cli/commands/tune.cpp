@@ -1,27 +1,31 @@
 // `chargpt tune CONFIG --minutes M`: a better config for the time available.
-#include "experiment/tune/tune.h"
-#include "base/quote.h"
-#include "cli/print_json.h"
-#include "cli/print_text.h"
+#include "experiment/tune.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/quote.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
+#include "cli/print_json.h"
+#include "cli/print_text.h"
 #include "cli/process.h"
 #include "cli/run_text.h"
 #include "cli/signals.h"
-#include "cli/training/together.h"
-#include "cli/training/training.h"
+#include "ranks/launch.h"
 #include "report/json_text.h"
 #include "report/log.h"
 #include "run/run_folder.h"
-#include "run/run_lock.h"
+#include "cli/training/children.h"
+#include "cli/training/together.h"
+#include "cli/training/training.h"
 
 namespace chargpt {
 
@@ -32,90 +36,91 @@ struct Arguments : TrainingArguments {
   double minutes = 10, memory = 0;
 };
 
-/// Two searches in one folder would each replace what the other found. Its file goes with it: a search that is stopped
-/// leaves an empty folder, which is removed.
-class ResultsLock {
- public:
-  explicit ResultsLock(ResultsFolder& folder) : folder_(folder), lock_(taken(folder.path())) {}
-  ~ResultsLock() try {
-    std::filesystem::remove(folder_.path() / ".lock");  // where the folder is now
-  } catch (const std::exception&) {
-  }
-  ResultsLock(const ResultsLock&) = delete;
-  ResultsLock& operator=(const ResultsLock&) = delete;
-
- private:
-  static RunLock taken(const std::filesystem::path& folder) try { return RunLock(folder); } catch (const Error& error) {
-    if (error.code() != ExitCode::busy) throw;
-    throw Error(ExitCode::busy, "another tune is writing to " + printable_path(folder) +
-                                    "; wait for it, stop it, or choose another folder with --out DIR");
-  }
-
-  ResultsFolder& folder_;
-  const RunLock lock_;
-};
-
-/// With every option that decides what is searched.
+/// The whole command, but for where its results go.
 std::string command_of(const Arguments& arguments) {
   std::string command =
       "chargpt tune " + shell_quoted(arguments.preset) + " --minutes " + nlohmann::json(arguments.minutes).dump();
   if (arguments.memory > 0) command += " --memory " + nlohmann::json(arguments.memory).dump();
   if (arguments.engine != "auto") command += " --engine " + shell_quoted(arguments.engine);
+  if (arguments.device.device != "auto") command += " --device " + arguments.device.device;
+  if (arguments.device.threads > 0) command += " --threads " + std::to_string(arguments.device.threads);
   for (const std::string& word : as_arguments(arguments.config.overrides())) command += " " + shell_quoted(word);
   return command;
 }
 
-TuneOptions tune_options(const Arguments& arguments, const Together& together) {
+/// As tuned.json in `out` finds it: a preset by its name, a file by its path from there.
+std::string extended_by(const std::string& preset, const std::filesystem::path& out) {
+  const auto is_preset = [](const std::string& name) {
+    return std::ranges::any_of(presets(), [&name](const Preset& one) { return one.name == name; });
+  };
+  std::error_code ignored;
+  if (is_preset(preset)) return preset;
+  return std::filesystem::exists(preset, ignored) ? std::filesystem::proximate(preset, out).string()
+                                                  : "ladder/" + preset;
+}
+
+TuneOptions tune_options(const Arguments& arguments, const std::filesystem::path& out, const Corpus& corpus,
+                         RunsWatcher& watcher) {
   TuneOptions options;
   options.seconds = 60 * arguments.minutes;
   options.memory = static_cast<std::int64_t>(1e9 * arguments.memory);
-  options.trainer = trainer_options(arguments, {});  // each training is one rank's
-  options.trainer.threads = together.threads();
-  options.ranks = &together.ranks();
-  options.told = [](const std::string& line) { log_note(line); };
+  options.overhead = steady_seconds() - process_start_seconds();  // a child begins as this process did
+  options.trainer = trainer_options(arguments, {});
+  options.told = [&watcher](const std::string& line) {
+    watcher.clear();
+    log_note(line);
+  };
+  options.train = [&, stop = options.trainer.stop](PlannedRun candidate) {
+    const ChildOrder order{.within_train_split = true,
+                           .scores = false,
+                           .verbose = arguments.output.verbose,
+                           .device = arguments.device,
+                           .engine = arguments.engine};
+    candidate.folder = out / "candidate";
+    RunsHooks hooks = watcher.hooks();
+    hooks.start = [&](const PlannedRun& run) { return start_child(order, run.folder, corpus); };
+    return train_candidate(candidate, stop, hooks);
+  };
   return options;
 }
 
-void search(const Arguments& arguments, Together& together) {
-  ResolvedConfig config = load_config(arguments.preset, arguments.config.overrides());
-  check_model(config);
-  together.refuse_standard_input(config.config);
-  choose_text(config);
-  const Corpus corpus = load_training_corpus(config, arguments.output);
-  together.check_same(config, corpus);
-  if (!together.first()) {
-    const Tuning tuning = tune(config, corpus, tune_options(arguments, together));
-    together.ranks().finish();
-    if (!tuning.complete) throw Stopped{stopping_signal()};
-    return;
-  }
-  ResultsFolder folder(arguments.out, "tune");
-  const ResultsLock lock(folder);
-  const Tuning tuning = tune(config, corpus, tune_options(arguments, together));
-  together.ranks().finish();
-  if (!tuning.complete) {
-    log_note("stopped before the search ended; nothing was saved");
-    throw Stopped{stopping_signal()};
-  }
+void show(const Tuning& tuning, const Arguments& arguments) {
   const nlohmann::ordered_json json = to_json(tuning);
-  const std::filesystem::path& out = folder.path();
-  write_file_atomically(out / "tuned.json", tuned_text(tuning, command_of(arguments)));
-  write_file_atomically(out / "tune.json", json_text(json));
-  if (arguments.output.json)
-    print_json(json);
-  else {
-    print_table(to_table(tuning));
-    std::printf(
-        "%s\nlosses are on a held-out part of the train split; the search did not look at the validation split\n",
-        json["verdict"].get<std::string>().c_str());
-  }
-  log_note("chargpt train " + shell_quoted((out / "tuned.json").native()) + " trains the config it found");
+  if (arguments.output.json) return print_json(json);
+  print_table(to_table(tuning));
+  std::printf("%s\nlosses are on a held-out part of the train split; the search did not look at the validation split\n",
+              json["verdict"].get<std::string>().c_str());
 }
 
-/// A rank may wait for another one's training, which may be the longest of the search.
 void run_tune(const Arguments& arguments) {
-  Together together(arguments, /*seconds_of_work=*/60 * arguments.minutes);
-  together.run([&] { search(arguments, together); });
+  std::optional<Silence> silence;
+  if (const auto launched = launch()) {
+    if (launched->rank > 0) silence.emplace();
+    throw Error(ExitCode::usage, "tune over processes is gone; start it without " + launched->by);
+  }
+  ResolvedConfig config = load_config(arguments.preset, arguments.config.overrides());
+  check_model(config);
+  choose_text(config);
+  const Corpus corpus = load_training_corpus(config, arguments.output);
+  const ResultsFolder folder(arguments.out, "tune");
+  const std::filesystem::path& out = folder.path();
+  RunsWatcher watcher(arguments.output, /*configs=*/0);
+  const Tuning tuning = tune(config, corpus, tune_options(arguments, out, corpus, watcher));
+  watcher.clear();
+  if (!tuning.any_trained()) {
+    log_note("stopped before a candidate was measured; nothing was saved");
+    throw Stopped{stopping_signal()};
+  }
+  const TunedFrom from{extended_by(arguments.preset, out), config_by_name(arguments.preset).config,
+                       command_of(arguments)};
+  write_file_atomically(out / "tuned.json", tuned_text(tuning, from));
+  write_file_atomically(out / "tune.json", json_text(to_json(tuning)));
+  if (!tuning.complete) {
+    log_note("stopped; the best config found so far is in " + printable_path(out / "tuned.json"));
+    throw Stopped{stopping_signal()};
+  }
+  show(tuning, arguments);
+  log_note("chargpt train " + shell_quoted((out / "tuned.json").native()) + " trains the config it found");
 }
 
 }  // namespace

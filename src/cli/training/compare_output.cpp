@@ -14,9 +14,8 @@
 #include "cli/print_text.h"
 #include "cli/process.h"
 #include "cli/run_page.h"
-#include "experiment/compare/comparison_report.h"
-#include "experiment/compare/target.h"
-#include "experiment/compare/verdict.h"
+#include "experiment/comparison_report.h"
+#include "experiment/target.h"
 #include "page/page.h"
 #include "report/log.h"
 #include "report/wrap.h"
@@ -37,13 +36,6 @@ std::vector<Counted> counted_on(const Corpus& corpus, std::int64_t block_size) {
 
 void print(const Table& table, bool markdown) {
   markdown ? print_text(table.markdown()) : print_table(table);
-}
-
-/// What fits 80 columns, unless there is clearly room for more, or a file takes whatever comes.
-bool is_narrow() {
-  constexpr std::size_t all_columns = 140;
-  const std::size_t columns = terminal_columns(STDOUT_FILENO);
-  return columns > 0 && columns < all_columns;
 }
 
 nlohmann::ordered_json json_of(const Comparison& comparison, const std::optional<LadderReport>& ladder) {
@@ -88,17 +80,17 @@ LadderReport ladder_report(const Comparison& comparison, const Corpus& corpus, s
 
 void print_comparison(const Comparison& comparison, ComparisonForm form, const std::optional<LadderReport>& ladder) {
   const bool markdown = form == ComparisonForm::markdown;
-  const std::string sentence = verdict(comparison);
+  const std::string sentence = verdict(comparison), blank = comparison.ended_at_target ? "" : "\n";
   if (form == ComparisonForm::json)
     print_json(json_of(comparison, ladder));
   else if (ladder)
     print(to_table(ladder->rungs, ladder->counted), markdown);
-  else
-    print(to_table(comparison, /*narrow=*/markdown || is_narrow()), markdown);
+  else if (!comparison.ended_at_target)
+    print(to_table(comparison, markdown ? 80 : terminal_columns(STDOUT_FILENO)), markdown);
   if (form != ComparisonForm::json && !ladder && !sentence.empty())
-    print_text("\n" + wrapped(sentence, 0, terminal_columns(STDOUT_FILENO)));
+    print_text(blank + wrapped(sentence, 0, terminal_columns(STDOUT_FILENO)));
   if (comparison.target && form != ComparisonForm::json) {
-    print_text("\n");
+    if (!comparison.ended_at_target || !sentence.empty()) print_text("\n");
     print(target_table(comparison), markdown);
   }
   if (ladder)

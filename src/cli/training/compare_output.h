@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "experiment/compare/ladder.h"
-#include "experiment/compare/ranking.h"
+#include "experiment/ladder.h"
+#include "experiment/ranking.h"
 #include "text/corpus.h"
 
 namespace chargpt {

@@ -11,7 +11,7 @@
 #include "cli/run_text.h"
 #include "config/changed_options.h"
 #include "evaluate/split_loss.h"
-#include "experiment/compare/trained_runs.h"
+#include "experiment/trained_runs.h"
 #include "inference/model_types.h"
 #include "report/format.h"
 #include "report/log.h"

@@ -33,25 +33,22 @@ class ConfigWriter : public Listener {
   std::filesystem::path path_;
 };
 
-std::shared_ptr<ProgressPrinter> progress_printer(const OutputArguments& output, std::vector<std::string> headings) {
+std::shared_ptr<ProgressPrinter> progress_printer(const OutputArguments& output) {
   ProgressOptions options;
   options.is_terminal = repaints(STDERR_FILENO);
   options.color = uses_color(output.color, STDERR_FILENO);
-  options.utf8 = shows_utf8();
   options.width = terminal_columns(STDERR_FILENO);
   options.quiet = output.quiet;
   options.verbose = output.verbose;
-  options.headings = std::move(headings);
   return std::make_shared<ProgressPrinter>(options, write_progress);
 }
 
 }  // namespace
 
 std::shared_ptr<ProgressPrinter> add_listeners(Trainer& trainer, const std::filesystem::path& run,
-                                               const OutputArguments& output, std::optional<std::int64_t> resume_step,
-                                               std::vector<std::string> headings) {
+                                               const OutputArguments& output, std::optional<std::int64_t> resume_step) {
   const std::int64_t log_interval = trainer.config().config.eval.log_interval;
-  const auto progress = progress_printer(output, std::move(headings));
+  const auto progress = progress_printer(output);
   const auto complain = [progress](const std::string& line) { progress->on(NoticeEvent{line}); };
   trainer.add_listener(progress);
   trainer.add_listener(std::make_shared<ConfigWriter>(trainer, run / "config.json"));

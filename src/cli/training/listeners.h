@@ -5,8 +5,6 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "cli/arguments.h"
 #include "report/progress.h"
@@ -15,10 +13,9 @@
 namespace chargpt {
 
 /// config.json, metrics.jsonl, TensorBoard events, samples/ and the progress on stderr. `resume_step`: what the files
-/// say about later steps is dropped; none for a new run. `headings`: as ProgressOptions has them. Call finish() on the
-/// result before anything else is printed.
+/// say about later steps is dropped; none for a new run. Call finish() on the result before anything
+/// else is printed.
 std::shared_ptr<ProgressPrinter> add_listeners(Trainer& trainer, const std::filesystem::path& run,
-                                               const OutputArguments& output, std::optional<std::int64_t> resume_step,
-                                               std::vector<std::string> headings = {});
+                                               const OutputArguments& output, std::optional<std::int64_t> resume_step);
 
 }  // namespace chargpt

@@ -64,15 +64,14 @@ void Silence::tell(const std::string& line) const {
   [[maybe_unused]] const ssize_t written = ::write(stderr_, whole.data(), whole.size());
 }
 
-Together::Together(const TrainingArguments& arguments, double seconds_of_work) : json_(arguments.output.json) {
+Together::Together(const TrainingArguments& arguments) : json_(arguments.output.json) {
   threads_ = arguments.device.threads;
   const auto found = launch();
   if (!found) {
     ranks_ = std::make_unique<OneProcess>();
     return;
   }
-  WaitingOptions waiting{.seconds = arguments.rank_timeout + seconds_of_work,
-                         .stop = &stop_on_signals(arguments.output.quiet)};
+  WaitingOptions waiting{.seconds = arguments.rank_timeout, .stop = &stop_on_signals(arguments.output.quiet)};
   waiting.stuck = [run = run_, first = found->rank == 0] {
     const std::string line = go_on_from(*run);
     if (first)

@@ -33,9 +33,9 @@ class Silence {
 /// The processes of a training: this one, or those that mpirun or srun has started with it. All but rank 0 are silent.
 class Together {
  public:
-  /// Joins the others, if there are any; one that does not answer for the time that the arguments say, and that its own
-  /// work may take, hangs. Errors: as join().
-  explicit Together(const TrainingArguments& arguments, double seconds_of_work = 0);
+  /// Joins the others, if there are any; one that does not answer for the time that the arguments say hangs. Errors: as
+  /// join().
+  explicit Together(const TrainingArguments& arguments);
 
   Communicator& ranks() const { return *ranks_; }
   bool alone() const { return ranks_->alone(); }

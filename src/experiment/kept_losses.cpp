@@ -1,5 +1,5 @@
 // Reading and writing the losses of one run; what is read is hostile until its sum is right.
-#include "experiment/compare/kept_losses.h"
+#include "experiment/kept_losses.h"
 
 #include <bit>
 #include <charconv>

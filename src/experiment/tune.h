@@ -14,21 +14,12 @@
 #include <string>
 #include <vector>
 
-#include "experiment/tune/search_space.h"
-#include "ranks/communicator.h"
+#include "experiment/runs.h"
+#include "experiment/search_space.h"
 #include "report/table.h"
 #include "train/trainer.h"
 
 namespace chargpt {
-
-struct TuneOptions {
-  double seconds = 600;                               ///< for all of it; the last training may end a little later
-  std::int64_t memory = 0;                            ///< bytes that a training may take; 0: half of what there is
-  TrainerOptions trainer;                             ///< device, engine, threads, stop
-  std::function<void(const std::string& line)> told;  ///< of each step of the search; may be empty
-  /// Processes that share the trainings, each its own; null: this one alone. All find the same, rank 0's clock decides.
-  Communicator* ranks = nullptr;
-};
 
 /// One training of a candidate.
 struct Trained {
@@ -36,8 +27,21 @@ struct Trained {
   double seconds = 0;     ///< that it was given
   std::int64_t steps = 0;
   double loss = 0;           ///< on the held-out part; infinite where it failed
-  std::string failure = {};  ///< it diverged, or memory ran out
+  std::string failure = {};  ///< it diverged, its memory ran out, or it crashed
 };
+
+struct TuneOptions {
+  double seconds = 600;     ///< for all of it; the last training may end a little later
+  std::int64_t memory = 0;  ///< bytes that a training may take; 0: half of what there is
+  double overhead = 0;      ///< seconds that a training takes beside its own, known before the first
+  TrainerOptions trainer;   ///< of the range test: device, engine, threads, stop
+  /// Trains a candidate, as train_candidate() does, within the train split; none where it was stopped.
+  std::function<std::optional<Trained>(const PlannedRun& candidate)> train;
+  std::function<void(const std::string& line)> told;  ///< of each step of the search; may be empty
+};
+
+/// In a child in `candidate.folder`, which is not there before and after. Errors: those of run_all().
+std::optional<Trained> train_candidate(const PlannedRun& candidate, const std::atomic<bool>* stop, RunsHooks hooks);
 
 struct Trial {
   Candidate candidate;
@@ -56,11 +60,12 @@ struct Tuning {
   double centre = 1;  ///< factor of the rates that the search was around
   std::vector<Round> rounds = {};
   std::vector<Trial> trials = {};  ///< best first: by the last round that each took part in, then by loss
-  bool complete = true;            ///< false: stopped
+  bool complete = true;            ///< false: stopped, and what was measured so far stands
 
   const Trial& best() const { return trials.front(); }
   /// The config as it is; it takes part in the first round and the last.
   const Trial& before() const;
+  bool any_trained() const { return !trials.empty() && !best().rounds.empty(); }
 };
 
 /// Errors: usage for no time, a model that sees its own targets or options that do not fit; data for a text too short
@@ -70,8 +75,14 @@ Tuning tune(const ResolvedConfig& config, const Corpus& corpus, const TuneOption
 /// The best candidate's config, to take as long as the config tuned does: named NAME-tuned.
 Config tuned_config(const Tuning& tuning);
 
-/// A config file with comments: what was changed, from what, and why it was chosen.
-std::string tuned_text(const Tuning& tuning, const std::string& command);
+/// What a search began from.
+struct TunedFrom {
+  std::string extends;  ///< the preset, or the path of the file, as tuned.json finds it
+  Config base;          ///< what that says, without what the command line changed
+  std::string command;  ///< the whole command
+};
+/// A config file with comments: what differs from what the search began from, and why it was chosen.
+std::string tuned_text(const Tuning& tuning, const TunedFrom& from);
 nlohmann::ordered_json to_json(const Tuning& tuning);
 Table to_table(const Tuning& tuning);
 

@@ -1,4 +1,4 @@
-#include "experiment/compare/ranking.h"
+#include "experiment/ranking.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "experiment/compare/variants.h"
+#include "experiment/variants.h"
 
 #include <algorithm>
 #include <cctype>

@@ -10,7 +10,7 @@
 #include <optional>
 #include <string>
 
-#include "experiment/compare/ranking.h"
+#include "experiment/ranking.h"
 #include "text/corpus.h"
 
 namespace chargpt {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "experiment/compare/ranking.h"
+#include "experiment/ranking.h"
 #include "report/table.h"
 
 namespace chargpt {
@@ -18,8 +18,8 @@ namespace chargpt {
 /// the best is ahead.
 nlohmann::ordered_json to_json(const Comparison& comparison);
 
-/// One row per config. `narrow`: what fits 80 columns.
-Table to_table(const Comparison& comparison, bool narrow = false);
+/// One row per config. On a terminal of `columns`, what fits them: all from 140 on; 0: all.
+Table to_table(const Comparison& comparison, std::size_t columns = 0);
 
 /// Length of "quick " where every name begins with that word, as variants of one config do; else 0.
 std::size_t common_beginning(const std::vector<ConfigResult>& results);
@@ -50,5 +50,9 @@ std::vector<std::string> remarks(const Comparison& comparison);
 
 /// Of the runs alone: which weights were scored, which runs overfitted or ended early, how many steps each made.
 std::vector<std::string> run_remarks(const Comparison& comparison);
+
+/// "learning_rate=3e-3 is ahead in both seeds but not yet certain; try --seeds 4": the best against the next best, with
+/// what would decide between them. Empty where fewer than two configs are ranked.
+std::string verdict(const Comparison& comparison);
 
 }  // namespace chargpt

@@ -1,9 +1,11 @@
-#include "experiment/tune/tune.h"
+#include "experiment/tune.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/clock.h"
@@ -11,7 +13,7 @@
 #include "base/memory.h"
 #include "engine/cpu_engine.h"
 #include "engine/device.h"
-#include "experiment/held_out.h"
+#include "experiment/planned_run.h"
 #include "inference/model_types.h"
 #include "learner/step.h"
 #include "report/format.h"
@@ -48,32 +50,24 @@ Config for_search(Config config, const Corpus& corpus) {
 class Search {
  public:
   Search(const ResolvedConfig& config, const Corpus& corpus, const TuneOptions& options)
-      : options_(options),
-        ranks_(options.ranks != nullptr ? *options.ranks : alone_),
-        begun_(now()),
-        given_(config),
-        corpus_(train_split_of(corpus)) {
-    resident_ = agreed(ranks_, resident_);
+      : options_(options), begun_(now()), given_(config), corpus_(train_split_of(corpus)) {
     if (!(options.seconds > 0)) throw Error(ExitCode::usage, "--minutes must be above 0");
     check_model_config(config.config.model);
     check_splits(corpus_, config.config.model.block_size);
     tuning_.start = config.config;
     tuning_.train_tokens = corpus_.train().size();
     tuning_.scored_tokens = corpus_.val().size() - 1;
-    tuning_.memory = options.memory > 0 ? options.memory : agreed(ranks_, physical_memory() / 2 / ranks_.ranks());
+    tuning_.memory = options.memory > 0 ? options.memory : physical_memory() / 2;
     check_memory_cap();
   }
 
   Tuning run() {
     try {
-      if (ranks_.first()) measure_start();
+      measure_start();
     } catch (const Interrupted&) {  // stopped
     }
-    if (!all_stop()) {
-      share_start();
-      run_rounds();
-    }
-    tuning_.complete = !all_stop();
+    if (!stopped()) run_rounds();
+    tuning_.complete = !stopped();
     tuning_.spent_seconds = now() - begun_;
     sort_trials();
     return std::move(tuning_);
@@ -115,8 +109,6 @@ class Search {
 
   double now() const { return options_.trainer.clock ? options_.trainer.clock() : steady_seconds(); }
   bool stopped() const { return options_.trainer.stop && options_.trainer.stop->load(); }
-  /// Asked by all at the same places.
-  bool all_stop() const { return on_any(ranks_, stopped()); }
   double left() const { return options_.seconds - (now() - begun_); }
   void tell(const std::string& line) const {
     if (options_.told) options_.told(line);
@@ -135,7 +127,7 @@ class Search {
   void measure_start() {
     const double making = now();
     const auto trainer = trainer_of(for_own_length());
-    overhead_ = 2 * (now() - making) + 0.05;  // a training makes its model twice, the first time to measure
+    overhead_ = options_.overhead + (now() - making) + 0.05;
     if (leaks(given_.config.model))
       throw Error(ExitCode::usage, given_.config.name + " " + leaks_label + "; there is no loss to tune by");
     for (const ParameterGroup& group : trainer->arena().groups())
@@ -144,17 +136,9 @@ class Search {
     const double limit = given_.config.train.max_seconds;
     const PlanEvent plan = trainer->plan(/*measure=*/true);
     tuning_.full_seconds = plan.seconds.value_or(1);
+    seconds_per_step_ = tuning_.full_seconds / static_cast<double>(std::max<std::int64_t>(1, plan.max_iters));
     if (limit > 0) tuning_.full_seconds = std::min(limit, tuning_.full_seconds);
     range_test(*trainer_of(for_own_length()));  // measuring has trained the other
-  }
-
-  /// What rank 0 has found becomes everyone's.
-  void share_start() {
-    overhead_ = agreed(ranks_, overhead_);
-    tuning_.full_seconds = agreed(ranks_, tuning_.full_seconds);
-    tuning_.centre = agreed(ranks_, tuning_.centre);
-    if (agreed(ranks_, !pattern_.empty())) pattern_ = embedding_and_head;
-    tuning_.range = gathered<RangePoint>(ranks_, tuning_.range);
   }
 
   /// A length in seconds alone is known; of others the steps decide.
@@ -199,7 +183,7 @@ class Search {
   }
 
   void run_rounds() {
-    tuning_.rounds = plan_rounds(agreed(ranks_, left()), tuning_.full_seconds, overhead_, ranks_.ranks());
+    tuning_.rounds = plan_rounds(left(), tuning_.full_seconds, overhead_);
     const std::vector<Candidate> candidates =
         draw_candidates(tuning_.start, tuning_.centre, tuning_.rounds.front().candidates,
                         static_cast<std::uint64_t>(tuning_.start.train.seed), pattern_,
@@ -209,7 +193,7 @@ class Search {
       trial.parameters = count_parameters(trial.config.model, corpus_.vocabulary().size());
       tuning_.trials.push_back(std::move(trial));
     }
-    for (std::size_t round = 0; round < tuning_.rounds.size() && !all_stop(); ++round) run_round(round);
+    for (std::size_t round = 0; round < tuning_.rounds.size() && !stopped(); ++round) run_round(round);
   }
 
   /// The best of the round before train for longer; the config as it is also takes part in the last round.
@@ -222,60 +206,23 @@ class Search {
     const auto start = std::find_if(taking_part.begin(), taking_part.end(),
                                     [](const Trial* trial) { return trial->candidate == Candidate{}; });
     if (last && start == taking_part.end()) taking_part.push_back(&trial_as_it_is());
-    std::vector<OwnTrial> own;
     for (std::size_t i = 0; i < taking_part.size() && !stopped(); ++i) {
-      Trial* const trial = taking_part[i];
-      const bool needed = i == 0 || (last && trial->candidate == Candidate{});
-      if (static_cast<int>(i) % ranks_.ranks() != ranks_.rank() || (left() < 0 && !needed)) continue;
-      own.push_back({i, train(*trial, round.seconds)});
-      own.back().trained.round = index + 1;
-      if (ranks_.alone()) tell_of(*trial, own.back().trained);
+      Trial& trial = *taking_part[i];
+      const bool needed = i == 0 || (last && trial.candidate == Candidate{});
+      if (left() < 0 && !needed) continue;
+      const std::string name = describe(trial.candidate);
+      PlannedRun run{.config = name,
+                     .options = given_,
+                     .number = static_cast<std::int64_t>(i) + 1,
+                     .total = std::ssize(taking_part)};
+      run.options.config = settled(trial, round.seconds);
+      std::optional<Trained> trained = options_.train(run);
+      if (!trained) return;  // stopped
+      trained->round = index + 1;
+      trained->seconds = round.seconds;
+      tell(name + ": " + (trained->failure.empty() ? format_fixed(trained->loss, 4) : trained->failure));
+      trial.rounds.push_back(*std::move(trained));
     }
-    for (const OwnTrial& each : all_trials(own)) {
-      taking_part[each.number]->rounds.push_back(each.trained);
-      if (!ranks_.alone()) tell_of(*taking_part[each.number], each.trained);
-    }
-  }
-
-  void tell_of(const Trial& trial, const Trained& trained) const {
-    tell(describe(trial.candidate) + ": " +
-         (trained.failure.empty() ? format_fixed(trained.loss, 4) : trained.failure));
-  }
-
-  /// A training by one of the ranks, of the candidate of this number.
-  struct OwnTrial {
-    std::size_t number = 0;
-    Trained trained = {};
-  };
-
-  /// Those of every rank, in the order of the candidates. A failure is a line of its own length, told after the
-  /// figures.
-  std::vector<OwnTrial> all_trials(const std::vector<OwnTrial>& own) const {
-    struct Figures {
-      std::size_t number, round, failure_size;
-      std::int64_t steps;
-      double seconds, loss;
-    };
-    std::vector<Figures> figures;
-    std::string failures;
-    for (const auto& [number, trained] : own) {
-      figures.push_back({number, trained.round, trained.failure.size(), trained.steps, trained.seconds, trained.loss});
-      failures += trained.failure;
-    }
-    std::vector<OwnTrial> all;
-    const std::vector<char> lines = gathered<char>(ranks_, failures);
-    auto line = lines.begin();
-    for (const Figures& of : gathered<Figures>(ranks_, figures)) {
-      const auto end = line + static_cast<std::ptrdiff_t>(of.failure_size);
-      all.push_back({of.number,
-                     {.round = of.round,
-                      .seconds = of.seconds,
-                      .steps = of.steps,
-                      .loss = of.loss,
-                      .failure = std::string(std::exchange(line, end), end)}});
-    }
-    std::ranges::sort(all, {}, &OwnTrial::number);
-    return all;
   }
 
   Trial& trial_as_it_is() {
@@ -295,36 +242,19 @@ class Search {
     return trials;
   }
 
-  Trained train(const Trial& trial, double seconds) const {
-    Trained trained{.seconds = seconds, .loss = std::numeric_limits<double>::infinity()};
-    try {
-      const auto trainer = trainer_of(settled(trial.config, seconds));
-      trainer->plan(/*measure=*/false);
-      if (trainer->run() == Ending::stopped) return trained;
-      trained.steps = trainer->state().step;
-      trained.loss = trainer->state().val_loss;
-    } catch (const Interrupted&) {  // while its steps were timed
-    } catch (const std::exception& error) {
-      trained.failure = failure_of(error);
-    }
-    return trained;
-  }
-
-  /// Of a candidate alone, not of the search: anything else is thrown on.
-  static std::string failure_of(const std::exception& error) {
-    if (const auto memory = as_memory_error(error)) return memory->what();
-    const auto* ours = dynamic_cast<const Error*>(&error);
-    if (ours == nullptr || (ours->code() != ExitCode::diverged && ours->code() != ExitCode::memory)) throw;
-    return ours->what();
-  }
-
-  /// Of so many seconds, with a warm-up that leaves time to learn.
-  Config settled(const Config& candidate, double seconds) const {
-    Config config = for_search(candidate, corpus_);
+  /// Of so many seconds, with a warm-up that leaves time to learn: at most a tenth of the steps, which are guessed by
+  /// the sizes of this model and the one measured.
+  Config settled(const Trial& trial, double seconds) const {
+    Config config = for_search(trial.config, corpus_);
     config.train.max_iters = 0;
     config.train.max_seconds = seconds;
-    const std::int64_t steps = trainer_of(config)->plan(/*measure=*/false).max_iters;
-    config.train.warmup_iters = std::min(config.train.warmup_iters, steps / 10);
+    const auto size = [&](const Config& of) {
+      const std::int64_t parameters = count_parameters(of.model, corpus_.vocabulary().size());
+      return static_cast<double>(parameters) * static_cast<double>(tokens_per_step(of));
+    };
+    const double steps = seconds / seconds_per_step_ * size(tuning_.start) / size(config);
+    const double most = std::clamp(steps / 10, 0.0, 1e9);
+    config.train.warmup_iters = std::min(config.train.warmup_iters, static_cast<std::int64_t>(most));
     return config;
   }
 
@@ -336,13 +266,12 @@ class Search {
   }
 
   const TuneOptions& options_;
-  mutable OneProcess alone_;
-  Communicator& ranks_;
   double begun_;
   ResolvedConfig given_;
   Corpus corpus_;
   std::int64_t resident_ = resident_memory();  ///< at the start
   double overhead_ = 0;                        ///< seconds of a training beside its own time
+  double seconds_per_step_ = 1;                ///< of the config as it is
   std::string pattern_;                        ///< of embedding and head, where the model has them by those names
   Tuning tuning_;
 };
@@ -351,6 +280,32 @@ class Search {
 
 const Trial& Tuning::before() const {
   return *std::find_if(trials.begin(), trials.end(), [](const Trial& t) { return t.candidate == Candidate{}; });
+}
+
+std::optional<Trained> train_candidate(const PlannedRun& candidate, const std::atomic<bool>* stop, RunsHooks hooks) {
+  Trained trained{.loss = std::numeric_limits<double>::infinity()};
+  bool ended = false;
+  hooks.take_over = [&](const PlannedRun&) { return ended; };
+  hooks.row = [&](const PlannedRun&, const nlohmann::ordered_json& row) {
+    const std::string kind = row["kind"].get<std::string>();
+    if (kind == "eval" && row.contains("val_loss") && row["val_loss"].is_number()) row["val_loss"].get_to(trained.loss);
+    if (kind != "end") return;
+    ended = true;
+    row.at("step").get_to(trained.steps);
+  };
+  hooks.failed = [&](const PlannedRun&, const RunFailure& failure) {
+    trained = {.loss = std::numeric_limits<double>::infinity(), .failure = failure.error.what()};
+  };
+  struct Removed {
+    ~Removed() {
+      std::error_code ignored;
+      std::filesystem::remove_all(folder, ignored);
+    }
+    std::filesystem::path folder;
+  };
+  const Removed afterwards{candidate.folder};
+  if (!run_all({candidate}, {.stop = stop}, hooks)) return std::nullopt;
+  return trained;
 }
 
 Tuning tune(const ResolvedConfig& config, const Corpus& corpus, const TuneOptions& options) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "evaluate/paired.h"
 #include "report/ending.h"
 #include "report/table.h"
@@ -43,6 +44,7 @@ struct SeedRun {
   std::int64_t jobs = 1;  ///< trainings that shared the machine; more than one: times compare with nothing
   std::filesystem::path run = {};
   std::string failure = {};                   ///< why there is no loss (training diverged); empty where there is one
+  ExitCode failure_code = ExitCode::ok;       ///< of that: but for diverged, training again may well succeed
   std::vector<float> losses = {};             ///< of every token, in the order of the text
   std::optional<ReachedTarget> reached = {};  ///< where the comparison has a target
 };
@@ -72,6 +74,7 @@ struct Comparison {
   std::int64_t pairs = 0;                  ///< of ranked configs
   std::vector<std::string> notes = {};     ///< what else a reader of the table must know
   std::optional<double> target = {};       ///< loss whose time is asked for
+  bool ended_at_target = false;            ///< runs ended there: listed by steps to it, none ranked by its loss
   bool within_train_split = false;         ///< scored on a part of the train split that none was trained on
   bool trained_before = false;             ///< runs scored at their best checkpoints, not trained by this comparison
   bool complete = true;                    ///< false: stopped before every run had ended, and then there are no results

@@ -1,4 +1,4 @@
-#include "experiment/compare/comparison_report.h"
+#include "experiment/comparison_report.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 #include <numeric>
 #include <utility>
 
-#include "experiment/compare/verdict.h"
+#include "experiment/target.h"
 #include "report/format.h"
 
 namespace chargpt {
@@ -113,14 +113,19 @@ std::vector<std::string> narrow_row_of(const ConfigResult& result) {
           format_fixed(mean_over(result.runs, &SeedRun::seconds), 1) + (most_jobs(result.runs) > 1 ? "*" : "")};
 }
 
-Table narrow_table(const std::vector<ConfigResult>& results) {
+Table narrow_table(const std::vector<ConfigResult>& results, std::size_t columns) {
+  constexpr std::size_t least_with_parameters = 70;
+  const auto shown = [columns](std::vector<std::string> cells) {
+    if (columns < least_with_parameters) cells.erase(cells.begin() + 5);
+    return cells;
+  };
   const std::size_t beginning = common_beginning(results);
   const std::string config = beginning > 0 ? results.front().runs.config.substr(0, beginning - 1) : "config";
-  Table table({"rank", config, "loss", "above best", "tenths", "params", "seconds"});
+  Table table(shown({"rank", config, "loss", "above best", "tenths", "params", "seconds"}));
   for (const ConfigResult& result : results) {
     std::vector<std::string> row = narrow_row_of(result);
     row[1].erase(0, beginning);
-    table.add(std::move(row));
+    table.add(shown(std::move(row)));
   }
   return table;
 }
@@ -253,6 +258,35 @@ std::string steps_remark(const Comparison& comparison) {
   return differ ? "steps: " + joined(each, ", ") : "";
 }
 
+constexpr std::int64_t most_seeds_to_advise = 30;
+
+/// "in both seeds", "in 2 of 3 seeds": where the best has the lower loss.
+std::string seeds_ahead(const ConfigResult& best, const ConfigResult& next) {
+  const std::size_t seeds = best.runs.seeds.size();
+  std::size_t ahead = 0;
+  for (std::size_t k = 0; k < seeds; ++k)
+    ahead += static_cast<std::size_t>(best.runs.seeds[k].loss < next.runs.seeds[k].loss);
+  if (ahead < seeds) return "in " + std::to_string(ahead) + " of " + std::to_string(seeds) + " seeds";
+  return seeds == 2 ? "in both seeds" : "in all " + std::to_string(seeds) + " seeds";
+}
+
+std::string in_tenths(const MeanEstimate& difference) {
+  return "in " + std::to_string(tenths_above_zero(difference)) + " of " + std::to_string(difference.tenths.size()) +
+         " tenths of the text";
+}
+
+std::string try_seeds(const Comparison& comparison, std::int64_t seeds) {
+  return comparison.trained_before ? "train " + std::to_string(seeds) + " seeds of each"
+                                   : "try --seeds " + std::to_string(seeds);
+}
+
+std::string too_close(const Comparison& comparison, const MeanEstimate& difference) {
+  const auto needed = seeds_to_show(std::abs(difference.mean), *difference.deviation, comparison.pairs);
+  if (needed && *needed <= most_seeds_to_advise) return " but not yet certain; " + try_seeds(comparison, *needed);
+  return ", too close to call: telling them apart would take " +
+         (needed ? "about " + std::to_string(*needed) : "more than 1,000") + " seeds";
+}
+
 }  // namespace
 
 int tenths_above_zero(const MeanEstimate& difference) {
@@ -279,8 +313,9 @@ nlohmann::ordered_json to_json(const Comparison& comparison) {
   return json;
 }
 
-Table to_table(const Comparison& comparison, bool narrow) {
-  if (narrow) return narrow_table(comparison.results);
+Table to_table(const Comparison& comparison, std::size_t columns) {
+  constexpr std::size_t least_for_all = 140;
+  if (columns > 0 && columns < least_for_all) return narrow_table(comparison.results, columns);
   const bool seeds =
       std::ranges::any_of(comparison.results, [](const ConfigResult& result) { return result.runs.seeds.size() > 1; });
   const auto shown = [seeds](std::vector<std::string> cells) {
@@ -318,6 +353,7 @@ std::string undecided_text(const std::vector<Undecided>& differences) {
 std::vector<std::string> remarks(const Comparison& comparison) {
   std::vector<std::string> lines;
   if (comparison.results.empty()) return lines;
+  if (comparison.ended_at_target) return {"runs ended at the target: their losses are not compared"};
   lines.push_back(seeds_remark(comparison.results[0].runs.seeds.size()));
   lines.emplace_back(
       "±: half of a 95 % interval; std: standard deviation over seeds; tenths: parts of the text where the best is "
@@ -362,6 +398,26 @@ std::vector<std::string> table_notes(const Comparison& comparison) {
     lines.push_back("* up to " + std::to_string(jobs) +
                     " trainings shared the machine: do not compare these times and speeds with others");
   return lines;
+}
+
+std::string verdict(const Comparison& comparison) {
+  if (comparison.ended_at_target) return target_verdict(comparison);
+  const std::vector<ConfigResult>& results = comparison.results;
+  if (results.size() < 2 || results[1].rank == 0) return "";
+  const ConfigResult &best = results[0], &next = results[1];
+  const MeanEstimate& difference = *next.versus_best;
+  const std::size_t beginning = common_beginning(results);
+  const std::string name = best.runs.config.substr(beginning), other = next.runs.config.substr(beginning);
+  if (difference.mean == 0) return name + " and " + other + " have equal losses";
+  const bool several = results.size() > 2 && results[2].rank > 0;
+  const std::string ahead = name + " is ahead" + (several ? " of " + other : ""),
+                    by = " by " + format_fixed(difference.mean, 4);
+  if (!difference.ci95)
+    return ahead + by + ", " + in_tenths(difference) +
+           "; one seed cannot show whether that is luck: " + try_seeds(comparison, 3);
+  if (is_undecided(difference)) return ahead + " " + seeds_ahead(best, next) + too_close(comparison, difference);
+  return ahead + by + " (95 % interval over other seeds: " + format_fixed(difference.ci95->low, 4) + " to " +
+         format_fixed(difference.ci95->high, 4) + "), " + in_tenths(difference);
 }
 
 }  // namespace chargpt

@@ -1,4 +1,4 @@
-#include "experiment/compare/trained_runs.h"
+#include "experiment/trained_runs.h"
 
 #include <algorithm>
 #include <set>

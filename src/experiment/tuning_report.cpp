@@ -7,8 +7,7 @@
 #include <sstream>
 
 #include "config/load.h"
-#include "config/needs.h"
-#include "experiment/tune/tune.h"
+#include "experiment/tune.h"
 #include "report/format.h"
 #include "train/run_length.h"
 
@@ -49,26 +48,24 @@ std::string loss_cell(const Trial& trial, std::size_t round) {
   return "";
 }
 
-/// Options of one section in which `config` differs from the defaults, a line each.
-std::vector<std::string> section_lines(const std::string& section, const Json& options, const Json& defaults,
-                                       const Json& before) {
-  std::vector<std::string> lines;
-  for (const auto& [key, value] : options.items()) {
-    const bool changed = value != before[key];
-    if (value == defaults[key] && !changed) continue;
-    lines.push_back("    \"" + key + "\": " + value.dump());
-    if (changed) lines.back() += "\n    // " + section + "." + key + " was " + before[key].dump();
-  }
-  return lines;
+bool is_length(const std::string& section, const std::string& key) {
+  return section == "train" && (key == "max_iters" || key == "max_epochs" || key == "max_seconds");
 }
 
-/// With options that have no effect at their defaults: a file that sets one is refused.
-Json obeyed(Json options) {
-  static const Json defaults = to_json(Config{});
-  for (const OptionInfo& option : option_table())
-    if (!option.needs.empty() && unmet_need(options, option.needs))
-      options[option.section][option.name] = defaults[option.section][option.name];
-  return options;
+/// Options of one section in which `options` differ from the `base` that the file extends, a line each. A file that
+/// sets one limit of the length clears the others, so it sets all of them or none.
+std::vector<std::string> section_lines(const std::string& section, const Json& options, const Json& base,
+                                       const Json& before) {
+  bool other_length = false;
+  for (const auto& [key, value] : options.items()) other_length |= is_length(section, key) && value != base[key];
+  std::vector<std::string> lines;
+  for (const auto& [key, value] : options.items()) {
+    const bool stated = is_length(section, key) ? other_length && value != 0 : value != base[key];
+    if (!stated) continue;
+    lines.push_back("    \"" + key + "\": " + value.dump());
+    if (value != before[key]) lines.back() += "\n    // " + section + "." + key + " was " + before[key].dump();
+  }
+  return lines;
 }
 
 std::string joined_options(const std::vector<std::string>& lines) {
@@ -134,18 +131,19 @@ Config tuned_config(const Tuning& tuning) {
   train.min_lr = rounded(train.min_lr);
   for (GroupConfig& group : train.groups)
     if (group.learning_rate) group.learning_rate = rounded(*group.learning_rate);
-  train.lr_decay_iters = 0;  // as in the search: the decay ends with the run
+  const bool decays = train.max_seconds == 0 && train.lr_schedule != LrSchedule::constant;
+  if (decays) train.lr_decay_iters = 0;  // as in the search: the decay ends with the run
   if (train.max_iters > 0) train.warmup_iters = std::min(train.warmup_iters, train.max_iters / 10);
   return config;
 }
 
-std::string tuned_text(const Tuning& tuning, const std::string& command) {
-  const Json defaults = to_json(Config{}), options = obeyed(to_json(tuned_config(tuning))),
-             before = obeyed(to_json(tuning.start));
-  std::string text = comment_of(tuning, command) + "{\n  \"name\": " + options["name"].dump();
+std::string tuned_text(const Tuning& tuning, const TunedFrom& from) {
+  const Json base = to_json(from.base), options = to_json(tuned_config(tuning)), before = to_json(tuning.start);
+  std::string text = comment_of(tuning, from.command) + "{\n  \"extends\": " + Json(from.extends).dump() +
+                     ",\n  \"name\": " + options["name"].dump();
   for (const auto& [section, values] : options.items()) {
     if (!values.is_object()) continue;
-    const std::vector<std::string> lines = section_lines(section, values, defaults[section], before[section]);
+    const std::vector<std::string> lines = section_lines(section, values, base[section], before[section]);
     if (!lines.empty()) text += ",\n  \"" + section + "\": {\n" + joined_options(lines) + "  }";
   }
   return text + "\n}\n";
@@ -158,6 +156,7 @@ nlohmann::ordered_json to_json(const Tuning& tuning) {
                {"memory_cap_bytes", tuning.memory},
                {"full_seconds", tuning.full_seconds},
                {"spent_seconds", tuning.spent_seconds},
+               {"complete", tuning.complete},
                {"range_test", {{"centre", tuning.centre}, {"points", Json::array()}}},
                {"rounds", Json::array()},
                {"trials", Json::array()}};
@@ -166,7 +165,7 @@ nlohmann::ordered_json to_json(const Tuning& tuning) {
   for (const Round& round : tuning.rounds)
     json["rounds"].push_back({{"candidates", round.candidates}, {"seconds", round.seconds}});
   for (const Trial& trial : tuning.trials) json["trials"].push_back(json_of(trial));
-  json["best"] = {{"candidate", describe(tuning.best().candidate)}, {"config", obeyed(to_json(tuned_config(tuning)))}};
+  json["best"] = {{"candidate", describe(tuning.best().candidate)}, {"config", to_json(tuned_config(tuning))}};
   json["verdict"] = verdict(tuning);
   return json;
 }

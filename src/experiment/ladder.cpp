@@ -1,10 +1,10 @@
-#include "experiment/compare/ladder.h"
+#include "experiment/ladder.h"
 
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "experiment/compare/comparison_report.h"
+#include "experiment/comparison_report.h"
 #include "report/format.h"
 
 namespace chargpt {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "config/load.h"
-#include "experiment/compare/ranking.h"
+#include "experiment/ranking.h"
 
 namespace chargpt {
 

@@ -1,4 +1,4 @@
-#include "experiment/tune/search_space.h"
+#include "experiment/search_space.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,6 +10,7 @@
 
 #include "base/random.h"
 #include "config/load.h"
+#include "inference/parameter_groups.h"
 
 namespace chargpt {
 namespace {
@@ -36,14 +37,24 @@ std::int64_t width_multiple(const ModelConfig& model) {
   return model.head_size > 0 ? 2 : 2 * model.n_head;
 }
 
-void scale_rates(TrainConfig& train, const Candidate& candidate, const std::string& embedding_and_head) {
+/// Whether any parameter follows train.learning_rate: else changing that would change nothing.
+bool follows_learning_rate(const Config& config) {
+  constexpr std::int64_t any_vocabulary = 2;
+  return std::ranges::any_of(groups_in_force(config, any_vocabulary),
+                             [](const GroupInForce& group) { return !group.own_rate; });
+}
+
+void scale_rates(Config& config, const Candidate& candidate, const std::string& embedding_and_head) {
+  TrainConfig& train = config.train;
   if (train.groups.empty() && candidate.groups != 1 && !embedding_and_head.empty()) {
     GroupConfig group;
     group.match = embedding_and_head;
     train.groups.push_back(group);
   }
-  train.learning_rate *= candidate.rates;
-  train.min_lr *= candidate.rates;
+  if (follows_learning_rate(config)) {
+    train.learning_rate *= candidate.rates;
+    if (train.lr_schedule != LrSchedule::constant) train.min_lr *= candidate.rates;
+  }
   for (GroupConfig& group : train.groups)
     if (group.learning_rate)
       *group.learning_rate *= candidate.rates * candidate.groups;
@@ -79,7 +90,7 @@ void append(std::ostringstream& text, const char* what, double factor) {
 Config apply(const Config& config, const Candidate& candidate, const std::string& embedding_and_head) {
   Config changed = config;
   ModelConfig& model = changed.model;
-  scale_rates(changed.train, candidate, embedding_and_head);
+  scale_rates(changed, candidate, embedding_and_head);
   if (candidate.width != 1) {
     model.n_embd = scaled(model.n_embd, candidate.width, width_multiple(model));
     if (model.mlp_size > 0) model.mlp_size = scaled(model.mlp_size, candidate.width, 1);
@@ -115,13 +126,12 @@ std::vector<Candidate> draw_candidates(const Config& config, double centre, std:
   return candidates;
 }
 
-std::vector<Round> plan_rounds(double seconds, double full, double overhead, std::int64_t at_once) {
+std::vector<Round> plan_rounds(double seconds, double full, double overhead) {
   const double last = std::min(full, seconds / 4);  // nine in thirds and the config itself: 9/9 + 3/3 + 1 + 1
   const auto time_of = [&](double part) { return std::max(part * last, std::min(last, least_seconds)); };
   const double first = time_of(1.0 / 9), second = time_of(1.0 / 3);
   const double of_one = (first + overhead) + (second + overhead) / 3 + (last + overhead) / 9;
-  const double together = static_cast<double>(at_once) * (seconds - last - overhead);
-  const auto room = static_cast<std::int64_t>(std::min(1e6, together / of_one + 1e-9));
+  const auto room = static_cast<std::int64_t>(std::min(1e6, (seconds - last - overhead) / of_one + 1e-9));
   const std::int64_t count = std::clamp(room, least_candidates, most_candidates);
   return {{count, first}, {(count + 2) / 3, second}, {(count + 8) / 9, last}};
 }

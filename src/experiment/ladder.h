@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "experiment/compare/ranking.h"
+#include "experiment/ranking.h"
 #include "report/table.h"
 
 namespace chargpt {

@@ -45,8 +45,8 @@ struct Round {
 /// Rounds that fit into `seconds`: the last as long as `full` (the config's own time) where that leaves nine candidates
 /// for the first, else as long as nine leave; the config as it is trains in the last one too. A ninth and a third of
 /// that before, but not under a second, which tells nothing. At most 81 candidates; each training costs `overhead`
-/// besides. `at_once`: trainings that go on at one time, on as many processes.
-std::vector<Round> plan_rounds(double seconds, double full, double overhead, std::int64_t at_once = 1);
+/// besides.
+std::vector<Round> plan_rounds(double seconds, double full, double overhead);
 
 /// The range test: where the loss, smoothed, was lowest while the rates rose, and the rates to search around: a quarter
 /// of those, since at the lowest the loss is about to rise. (Smith 2017, "Cyclical learning rates for training neural

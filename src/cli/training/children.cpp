@@ -1,0 +1,133 @@
+#include "cli/training/children.h"
+
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <utility>
+
+#include "base/error.h"
+#include "cli/process.h"
+#include "cli/run_text.h"
+#include "report/log.h"
+#include "report/progress.h"
+#include "text/text_listing.h"
+#include "text/text_place.h"
+
+namespace chargpt {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+PlanEvent plan_of_row(const Json& row) {
+  PlanEvent plan;
+  const auto take = [&row](const char* key, auto& value) {
+    if (const auto found = row.find(key); found != row.end() && !found->is_null()) found->get_to(value);
+  };
+  take("config", plan.config);
+  take("device", plan.device);
+  take("cpu_capability", plan.cpu_capability);
+  take("engine", plan.engine);
+  take("dtype", plan.dtype);
+  take("model_type", plan.model_type);
+  take("length_set_by", plan.length_set_by);
+  take("step", plan.start_step);
+  take("threads", plan.threads);
+  take("parameters", plan.parameters);
+  take("vocab_size", plan.vocab_size);
+  take("train_tokens", plan.train_tokens);
+  take("val_tokens", plan.val_tokens);
+  take("tokens_per_step", plan.tokens_per_step);
+  take("max_iters", plan.max_iters);
+  take("memory_bytes", plan.memory_bytes);
+  take("disk_bytes", plan.disk_bytes);
+  take("epochs", plan.epochs);
+  take("leaks", plan.leaks);
+  double seconds = -1;
+  take("expected_seconds", seconds);
+  if (seconds >= 0) plan.seconds = seconds;
+  return plan;
+}
+
+void keep_text_for_child(const std::filesystem::path& run, const Corpus& corpus) {
+  const std::string line = keep_text(run, corpus);
+  if (!corpus.listing().repeatable() && !std::filesystem::exists(run / kept_text_name))
+    throw Error(ExitCode::usage,
+                "the text from standard input or a pipe is too long to be kept in each run; write it "
+                "into a file and give that");
+}
+
+}  // namespace
+
+std::unique_ptr<ChildProcess> start_child(const ChildOrder& order, const std::filesystem::path& run,
+                                          const Corpus& corpus) {
+  keep_text_for_child(run, corpus);
+  std::vector<std::string> words{"compare", "--planned"};
+  const auto add = [&words](const std::string& option, const std::string& value) {
+    words.push_back(option + "=" + value);
+  };
+  add("--score-on", order.within_train_split ? "train" : "val");
+  add("--jobs", std::to_string(order.jobs));
+  add("--device", order.device.device);
+  add("--threads", std::to_string(order.device.threads));
+  add("--engine", order.engine);
+  if (order.stop_at > 0) add("--target", Json(order.stop_at).dump());
+  if (order.stop_at > 0) words.emplace_back("--stop-at-target");
+  if (!order.replays.empty()) add("--replays", order.replays.string());
+  if (!order.scores) words.emplace_back("--without-scores");
+  words.emplace_back(order.verbose ? "--verbose" : "--quiet");
+  words.insert(words.end(), {"--", run.string()});
+  return std::make_unique<ChildProcess>(own_command(words));
+}
+
+RunsHooks RunsWatcher::hooks() {
+  RunsHooks hooks;
+  hooks.row = [this](const PlannedRun&, const Json& row) { show_row(row); };
+  hooks.said = [this](const PlannedRun&, const std::string& text) { show_said(text); };
+  hooks.watched = [this](const std::vector<RunningRun>& running, std::int64_t done) {
+    constexpr std::size_t prefix = 10;  // "chargpt: ", and the last column
+    const std::size_t columns = terminal_columns(STDERR_FILENO);
+    if (running.empty() || !line_.is_due()) return;
+    line_.show(progress_line(running, done, columns > prefix ? columns - prefix : 0));
+  };
+  return hooks;
+}
+
+void RunsWatcher::tell(const std::string& line) {
+  line_.clear();
+  repaints(STDERR_FILENO) ? log_detail(line) : log_note(line);
+}
+
+void RunsWatcher::text_is(const Corpus& corpus) {
+  text_files_ = corpus.files();
+  text_tokens_ = corpus.all().size();
+}
+
+void RunsWatcher::show_row(const Json& row) {
+  const std::string kind = row["kind"].get<std::string>();
+  if (kind == "notice" && row.contains("line") && row["line"].is_string())
+    if (const std::string line = row["line"].get<std::string>(); told_.insert(line).second) log_note(line);
+  if (kind != "plan" || configs_ == 0 || output_.quiet || output_.verbose || std::exchange(plan_shown_, true)) return;
+  PlanEvent plan = plan_of_row(row);
+  plan.text_files = text_files_;
+  plan.text_tokens = text_tokens_;
+  if (configs_ > 1) plan.config += ", one of " + std::to_string(configs_);
+  line_.clear();
+  write_progress(plan_text(plan, terminal_columns(STDERR_FILENO)));
+}
+
+/// A warning, of a damaged checkpoint say, is shown at once; the rest only to who wants all.
+void RunsWatcher::show_said(const std::string& text) {
+  constexpr std::string_view warning = "chargpt: warning: ";
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    line_.clear();
+    if (line.starts_with(warning))
+      log_warning(line.substr(warning.size()));
+    else if (output_.verbose)
+      write_progress(line + "\n");
+  }
+}
+
+}  // namespace chargpt

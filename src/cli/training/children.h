@@ -1,0 +1,57 @@
+// Planned runs (experiment/runs.h) as children of this program, and what a person sees of them: one line for all that
+// is running, the plan of the first.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "cli/arguments.h"
+#include "cli/work_line.h"
+#include "experiment/runs.h"
+#include "text/corpus.h"
+
+namespace chargpt {
+
+/// What a child is told beside its folder; see PlannedTraining.
+struct ChildOrder {
+  bool within_train_split = false, scores = true, verbose = false;
+  std::int64_t jobs = 1;
+  double stop_at = 0;  ///< 0: nowhere
+  std::filesystem::path replays = {};
+  DeviceArguments device = {};
+  std::string engine = "auto";
+};
+
+/// `compare RUN --planned` with that, on the text of `corpus`: what cannot be read again is kept in the run first.
+/// Errors: usage where it is too long for that; those of ChildProcess.
+std::unique_ptr<ChildProcess> start_child(const ChildOrder& order, const std::filesystem::path& run,
+                                          const Corpus& corpus);
+
+class RunsWatcher {
+ public:
+  /// `configs`: that the plan is one of; 0: no plan is shown.
+  RunsWatcher(const OutputArguments& output, std::size_t configs) : output_(output), configs_(configs) {}
+  /// row, watched, said. It must outlive them.
+  RunsHooks hooks();
+  /// A line on a run that has ended: on a terminal only with --verbose, as the table will say it.
+  void tell(const std::string& line);
+  /// Clears the line; to be called before anything else is printed.
+  void clear() { line_.clear(); }
+  /// The text of the runs, which their plan names.
+  void text_is(const Corpus& corpus);
+
+ private:
+  void show_row(const nlohmann::ordered_json& row);
+  void show_said(const std::string& text);
+
+  OutputArguments output_;
+  std::size_t configs_;
+  std::int64_t text_files_ = 0, text_tokens_ = 0;
+  bool plan_shown_ = false;
+  std::set<std::string> told_;  ///< notices: many runs have the same
+  WorkLine line_{output_, /*after=*/1};
+};
+
+}  // namespace chargpt

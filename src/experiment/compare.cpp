@@ -1,0 +1,285 @@
+#include "experiment/compare.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <utility>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/names.h"
+#include "config/changed_options.h"
+#include "experiment/comparison_report.h"
+#include "experiment/kept_losses.h"
+#include "experiment/planned_run.h"
+#include "experiment/target.h"
+#include "inference/model_types.h"
+#include "report/format.h"
+#include "report/json_text.h"
+#include "text/text_listing.h"
+#include "text/text_place.h"
+#include "train/evaluator.h"
+#include "train/run_length.h"
+
+namespace chargpt {
+namespace {
+
+namespace fs = std::filesystem;
+
+void check_options(const std::vector<ResolvedConfig>& configs, const CompareOptions& options) {
+  if (configs.empty()) throw Error(ExitCode::usage, "compare needs at least one config");
+  if (options.seeds < 1 || options.seeds > 1000)
+    throw Error(ExitCode::usage, "--seeds " + std::to_string(options.seeds) + " is outside 1 to 1000");
+  if (options.jobs < 1) throw Error(ExitCode::usage, "--jobs " + std::to_string(options.jobs) + " is below 1");
+  if (options.stop_at_target && !options.target) throw Error(ExitCode::usage, "--stop-at-target needs --target LOSS");
+}
+
+/// Seconds buy fewer steps on a machine that is shared, and not equally fewer.
+void check_jobs(const std::vector<ResolvedConfig>& configs, const CompareOptions& options) {
+  const bool shared = options.ranks > 1;
+  if (options.jobs == 1 && !shared) return;
+  const std::string who = shared ? "a comparison of several processes" : "--jobs " + std::to_string(options.jobs);
+  const std::string otherwise = shared ? "start one" : "leave out --jobs";
+  for (const ResolvedConfig& resolved : configs) {
+    const double seconds = resolved.config.train.max_seconds;
+    if (shared && std::ranges::count(resolved.config.data.text, standard_input_name) > 0)
+      throw Error(ExitCode::usage, who +
+                                       " has processes that cannot all read standard input; write the text into a "
+                                       "file and give that, or " +
+                                       otherwise);
+    if (seconds > 0)
+      throw Error(ExitCode::usage, who + " excludes a length in seconds, and " + resolved.config.name +
+                                       " has train.max_seconds = " + nlohmann::ordered_json(seconds).dump() +
+                                       ": trainings that share the machine would get fewer steps for their "
+                                       "seconds, and not all alike; give --max-iters or --max-epochs, or " +
+                                       otherwise);
+  }
+}
+
+/// An evaluation of a few windows cannot tell when the whole split's loss is reached.
+void check_target(const std::vector<ResolvedConfig>& configs, const CompareOptions& options) {
+  for (const ResolvedConfig& resolved : configs)
+    if (options.target && resolved.config.eval.eval_iters > 0)
+      throw Error(ExitCode::usage, "--target needs evaluations of the whole split, and those of " +
+                                       resolved.config.name + " score a part of it; set --eval_iters 0");
+}
+
+bool same_text(const Corpus& a, const Corpus& b) {
+  return a.fingerprint() == b.fingerprint() && a.vocabulary() == b.vocabulary() && a.train().size() == b.train().size();
+}
+
+/// The text where the config names it, or where a run of this comparison found it before; what is piped in is another
+/// each time.
+Corpus load_text(const DataConfig& data, const fs::path& out, const ReadingProgress& reading) {
+  std::error_code ignored;
+  const bool piped = std::ranges::any_of(
+      data.text, [&](const std::string& name) { return name == standard_input_name || fs::is_other(name, ignored); });
+  for (const fs::directory_entry& run : fs::directory_iterator(piped ? fs::path() : out, ignored))
+    if (auto places = text_places(data.text, data.units, run.path()); !places.empty())
+      return load_listed(std::move(places.front()), data, std::nullopt, reading);
+  return load_corpus(data, std::nullopt, reading);
+}
+
+/// One comparison under way.
+class Comparer {
+ public:
+  Comparer(std::vector<ResolvedConfig> configs, const CompareOptions& options, const CompareHooks& hooks)
+      : configs_(checked(std::move(configs), options)),
+        names_(distinct_names(configs_)),
+        options_(options),
+        hooks_(hooks),
+        corpus_(load_common_text(configs_, options.out, hooks.reading)) {
+    if (options.within_train_split) corpus_ = train_split_of(corpus_);
+    for (std::size_t i = 0; i < configs_.size(); ++i) {
+      const ModelConfig& model = configs_[i].config.model;
+      check_model_config(model);
+      check_splits(corpus_, model.block_size);
+      limit_evaluations_of_long_split(configs_[i], corpus_.val().size());
+      results_.push_back({.config = names_[i],
+                          .params = count_parameters(model, corpus_.vocabulary().size()),
+                          .block_size = model.block_size,
+                          .leaks = leaks(model)});
+    }
+    check_target(configs_, options);
+    if (hooks.text) hooks.text(corpus_);
+  }
+
+  /// False where it was stopped.
+  bool run() {
+    if (const auto line = length_difference(configs_, names_, corpus_.train().size()); !line.empty()) notice(line);
+    std::vector<PlannedRun> runs = planned();
+    const auto first = std::ssize(runs) * options_.rank / options_.ranks;  // so that ranks do not begin with the same
+    std::ranges::rotate(runs, runs.begin() + first);
+    RunsHooks hooks = hooks_.runs;
+    hooks.take_over = [this](const PlannedRun& run) { return take_over(run); };
+    hooks.start = [this](const PlannedRun& run) { return hooks_.start(run, corpus_, replayed_by(run)); };
+    hooks.ended = [this](const PlannedRun& run, bool reused) { announce(run, reused); };
+    hooks.failed = [this](const PlannedRun& run, const RunFailure& failure) {
+      runs_of(run).seeds.push_back({.seed = run.seed(),
+                                    .seconds = failure.seconds,
+                                    .jobs = options_.jobs,
+                                    .run = run.folder,
+                                    .failure = failure.error.what(),
+                                    .failure_code = failure.error.code()});
+      announce(run, /*reused=*/false);
+    };
+    return run_all(runs, {.jobs = options_.jobs, .shared = options_.ranks > 1, .stop = options_.stop}, hooks);
+  }
+
+  /// Each config's runs by seed, whichever ended first.
+  std::vector<ConfigRuns> results() {
+    for (ConfigRuns& runs : results_) std::ranges::sort(runs.seeds, {}, &SeedRun::seed);
+    return std::move(results_);
+  }
+
+ private:
+  static std::vector<ResolvedConfig> checked(std::vector<ResolvedConfig> configs, const CompareOptions& options) {
+    check_options(configs, options);
+    check_jobs(configs, options);
+    return configs;
+  }
+
+  std::vector<PlannedRun> planned() const {
+    std::vector<PlannedRun> all;
+    const std::int64_t first = configs_.front().config.train.seed, total = options_.seeds * std::ssize(configs_);
+    for (std::int64_t seed = first; seed < first + options_.seeds; ++seed)
+      for (std::size_t i = 0; i < configs_.size(); ++i) {
+        all.push_back({.config = names_[i],
+                       .options = configs_[i],
+                       .folder = options_.out / seed_folder_name(names_[i], seed),
+                       .number = std::ssize(all) + 1,
+                       .total = total});
+        apply_overrides(all.back().options, std::vector<Override>{{"train.seed", std::to_string(seed), "--seed"}});
+      }
+    return all;
+  }
+
+  std::size_t index_of(const PlannedRun& run) const {
+    return static_cast<std::size_t>(run.number - 1) % configs_.size();
+  }
+  ConfigRuns& runs_of(const PlannedRun& run) { return results_[index_of(run)]; }
+
+  /// What max_seconds has come to in the run of the config's first seed, which the others replay.
+  fs::path replayed_by(const PlannedRun& run) const {
+    const std::int64_t first = configs_.front().config.train.seed;
+    const fs::path folder = options_.out / seed_folder_name(run.config, first);
+    std::error_code ignored;
+    const bool replays = run.options.config.train.max_seconds > 0 && run.seed() != first;
+    return replays && fs::exists(folder / "config.json", ignored) ? folder : fs::path();
+  }
+
+  /// One that ended at its target goes on where it shall not end there.
+  bool take_over(const PlannedRun& run) {
+    std::string problem;
+    std::optional<KeptRun> kept = kept_losses(run.folder, problem);
+    if (!problem.empty()) notice(problem + "; that run is evaluated again");
+    if (!kept || (kept->seed.ended == Ending::stopped && !(options_.stop_at_target && reached(kept->seed))))
+      return false;
+    if (kept->text != corpus_.fingerprint() || std::ssize(kept->seed.losses) != corpus_.val().size() - 1)
+      throw Error(ExitCode::busy, run.folder.string() + " was trained on another text; choose another --out");
+    ConfigRuns& runs = runs_of(run);
+    runs.params = kept->params;
+    runs.leaks = kept->leaks;
+    runs.seeds.push_back(std::move(kept->seed));
+    return true;
+  }
+
+  bool reached(const SeedRun& run) const { return reached_by(run, *options_.target).has_value(); }
+
+  void announce(const PlannedRun& run, bool reused) {
+    if (hooks_.after_run) hooks_.after_run(run, runs_of(run).seeds.back(), reused);
+  }
+  void notice(const std::string& line) const {
+    if (hooks_.notice) hooks_.notice(line);
+  }
+
+  std::vector<ResolvedConfig> configs_;
+  std::vector<std::string> names_;  ///< as they are listed, each once
+  const CompareOptions& options_;
+  const CompareHooks& hooks_;
+  Corpus corpus_;
+  std::vector<ConfigRuns> results_;  ///< one per config, in the order given
+};
+
+/// How long one config trains; `steps` is 0 where only a clock will tell.
+struct Extent {
+  std::int64_t steps = 0, tokens = 0;
+  double seconds = 0;
+};
+
+Extent extent_of(const ResolvedConfig& resolved, std::int64_t train_tokens) {
+  const TrainConfig& train = resolved.config.train;
+  const std::vector<std::string> limits = length_limits(resolved);
+  if (needs_pace(limits)) return {.seconds = train.max_seconds};
+  std::int64_t steps = train.max_iters;
+  if (std::ranges::count(limits, "train.max_epochs") > 0) {
+    const std::int64_t of_epochs = steps_of_epochs(resolved.config, train_tokens);
+    steps = limits.size() == 1 ? of_epochs : std::min(steps, of_epochs);
+  }
+  return {.steps = steps, .tokens = steps * tokens_per_step(resolved.config)};
+}
+
+/// "a 1.20M, b 3.10M"; of many configs the first few.
+template <class Text>
+std::string listed(const std::vector<Extent>& extents, const std::vector<std::string>& names, const Text& text) {
+  constexpr std::size_t most_listed = 4;
+  std::vector<std::string> each;
+  for (std::size_t i = 0; i < std::min(extents.size(), most_listed); ++i)
+    each.push_back(names[i] + " " + text(extents[i]));
+  return joined(each, ", ") + (extents.size() > most_listed ? ", …" : "");
+}
+
+}  // namespace
+
+Comparison compare(std::vector<ResolvedConfig> configs, const CompareOptions& options, const CompareHooks& hooks) {
+  Comparer comparer(std::move(configs), options, hooks);
+  if (!comparer.run()) return {.complete = false};
+  Comparison comparison = rank_configs(comparer.results());
+  comparison.within_train_split = options.within_train_split;
+  if (options.target) find_target(comparison, *options.target);
+  if (options.stop_at_target) rank_by_target(comparison);
+  if (options.rank == 0) write_file_atomically(options.out / "compare.json", json_text(to_json(comparison)));
+  return comparison;
+}
+
+Corpus load_common_text(const std::vector<ResolvedConfig>& configs, const fs::path& out,
+                        const ReadingProgress& reading) {
+  const Config& first = configs.front().config;
+  Corpus corpus = load_text(first.data, out, reading);
+  for (const ResolvedConfig& resolved : configs) {
+    if (changed_options(first, resolved.config, "data").empty()) continue;
+    if (!same_text(corpus, load_text(resolved.config.data, out, reading)))
+      throw Error(ExitCode::usage, "configs " + first.name + " and " + resolved.config.name +
+                                       " differ in their text (" +
+                                       changed_options(first, resolved.config, "data").front() +
+                                       "); losses compare only on one text, in the same units and split");
+  }
+  return corpus;
+}
+
+std::string length_difference(const std::vector<ResolvedConfig>& configs, const std::vector<std::string>& names,
+                              std::int64_t train_tokens) {
+  std::vector<Extent> extents;
+  for (const ResolvedConfig& config : configs) extents.push_back(extent_of(config, train_tokens));
+  const auto differ = [&](auto Extent::*figure) {
+    return std::ranges::any_of(extents, [&](const Extent& one) { return one.*figure != extents.front().*figure; });
+  };
+  const auto in_tokens = [](const Extent& one) { return format_short(static_cast<double>(one.tokens)); };
+  const auto in_seconds = [&](const Extent& one) {
+    return one.seconds > 0 ? format_duration(one.seconds) : in_tokens(one) + " tokens";
+  };
+  if (differ(&Extent::seconds))
+    return "configs differ in length: " + listed(extents, names, in_seconds) +
+           "; give --max_iters or --max_seconds to make them equal";
+  if (differ(&Extent::tokens))
+    return "configs differ in training tokens: " + listed(extents, names, in_tokens) +
+           (differ(&Extent::steps) ? "; give --max_iters or --max_seconds to make them equal"
+                                   : "; they make equally many steps, and --max_seconds gives them equal time");
+  if (differ(&Extent::steps))
+    return "configs differ in steps: " +
+           listed(extents, names, [](const Extent& one) { return format_count(one.steps); }) +
+           "; they see equally many training tokens";
+  return "";
+}
+
+}  // namespace chargpt

@@ -1,0 +1,68 @@
+// `compare`: trains every config with every seed on the same text, scores each exactly on the whole validation split,
+// ranks them. Knows no command line and never prints; trains nothing itself: runs are children (runs.h).
+//
+// Seed k is the first config's train.seed + k, for every config: configs of equal batch_size and block_size see the
+// same windows in the same order. The weights scored are those that a run ended with, averaged ones where train.ema
+// averages. A comparison that was broken off goes on when it is started again with the same folder: runs that ended are
+// reused, one that was under way is resumed. A folder that holds another run is refused, never overwritten.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/load.h"
+#include "experiment/ranking.h"
+#include "experiment/runs.h"
+#include "text/corpus.h"
+
+namespace chargpt {
+
+struct CompareOptions {
+  std::int64_t seeds = 1;
+  std::filesystem::path out;        ///< OUT/<config>-seed<seed>/ for each run, OUT/compare.json at the end
+  std::optional<double> target;     ///< loss whose time is looked up in the runs' metrics
+  bool stop_at_target = false;      ///< runs end there: they are listed by their steps to it, and not ranked by loss
+  bool within_train_split = false;  ///< see PlannedTraining
+  std::int64_t jobs = 1;            ///< children at once; more than one excludes every length in seconds
+  /// This process is `rank` of `ranks` that compare the same in the same folder, on whatever machine: each trains the
+  /// runs that no other is training, all have all results in the end, and the first writes them. Excludes every length
+  /// in seconds.
+  int rank = 0, ranks = 1;
+  const std::atomic<bool>* stop = nullptr;
+};
+
+struct CompareHooks {
+  /// Starts a child that calls train_planned() for this run, on the text of `corpus`; `replays` as there. Required.
+  std::function<std::unique_ptr<ChildProcess>(const PlannedRun&, const Corpus& corpus,
+                                              const std::filesystem::path& replays)>
+      start;
+  std::function<void(const PlannedRun&, const SeedRun&, bool reused)> after_run;
+  std::function<void(const std::string& line)> notice;
+  std::function<void(const Corpus&)> text;  ///< once it is read: what the runs are trained and scored on
+  ReadingProgress reading;                  ///< of the text
+  RunsHooks runs;                           ///< row, watched, said
+};
+
+/// Runs seed by seed, all configs with the first seed first. Stopped, it returns with `complete` false; what has been
+/// trained stays. A run that fails alone (RunsHooks::failed) is listed, and the others go on.
+/// Errors, before anything is trained: usage for no config, seeds outside 1..1000, jobs beside a length in seconds, a
+/// target beside evaluations that are estimates, configs whose texts, units or splits differ, a bad model; those of
+/// run_all().
+Comparison compare(std::vector<ResolvedConfig> configs, const CompareOptions& options, const CompareHooks& hooks);
+
+/// The text that all configs of a comparison are trained and scored on: where the config names it, or where a run in
+/// `out` found it before. Error usage where the configs' texts, units or splits differ; else as load_corpus.
+Corpus load_common_text(const std::vector<ResolvedConfig>& configs, const std::filesystem::path& out,
+                        const ReadingProgress& reading);
+
+/// "configs differ in training tokens: a 1.20M, b 3.10M; …", or in steps or seconds, with what makes them equal; empty
+/// where they do not. `train_tokens`: of the train split, for lengths in epochs. Error usage as steps_of_epochs.
+std::string length_difference(const std::vector<ResolvedConfig>& configs, const std::vector<std::string>& names,
+                              std::int64_t train_tokens);
+
+}  // namespace chargpt

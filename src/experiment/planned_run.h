@@ -1,0 +1,40 @@
+// One planned run in this process: trained, or gone on with, to its end, and scored. Knows no other runs.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "text/corpus.h"
+#include "train/trainer.h"
+
+namespace chargpt {
+
+/// What a child of run_all() is told beside what is in its folder.
+struct PlannedTraining {
+  std::filesystem::path run = {};  ///< with config.json, made by run_all()
+  /// Train and score within the train split, whose last part is held out, so that what is chosen by the losses is not
+  /// chosen by the validation split.
+  bool within_train_split = false;
+  bool scores = true;                  ///< keeps the loss of every token of the split (kept_losses.h)
+  std::int64_t jobs = 1;               ///< trainings that share the machine's threads with this one, itself included
+  std::optional<double> stop_at = {};  ///< it ends at the first evaluation with a loss this low
+  std::filesystem::path replays = {};  ///< the run whose length in seconds this one repeats, step by step; empty: none
+  TrainerOptions trainer = {};         ///< device, engine, threads, stop, program_version
+  ReadingProgress reading = {};
+  std::function<void(const std::vector<std::string>& notices)> told = {};  ///< of the checkpoint that it goes on from
+};
+
+/// The train split as a corpus of its own, whose last part is held out: as large a part as the validation split is, or
+/// a tenth where there is none.
+Corpus train_split_of(const Corpus& corpus);
+
+/// False where it was stopped by training.trainer.stop. `listen`: the place to add listeners; `resume_step`: the step
+/// that it goes on from. Errors: busy where another process trains it; missing, data; diverged; those of Trainer.
+bool train_planned(const PlannedTraining& training,
+                   const std::function<void(Trainer&, std::optional<std::int64_t> resume_step)>& listen);
+
+}  // namespace chargpt
