@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <functional>
+#include <map>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -13,6 +13,7 @@
 #include "base/random.h"
 #include "engine/cpu/forward_backward.h"
 #include "inference/pack_weights.h"
+#include "inference/parameter_list.h"
 #include "inference/plan.h"
 #include "kernels/bf16.h"
 #include "kernels/kernels.h"
@@ -221,11 +222,19 @@ std::string reason_against(const ParameterArena& arena, const TrainConfig& train
   return {};
 }
 
-cpu::Parameter find(const ParameterArena& arena, const std::string& name) {
+/// Of each parameter that the model's options ask for; none where the arena has others.
+std::vector<cpu::Parameter> places_in(const ParameterArena& arena, const LanguageModel& model) {
+  std::map<std::string, cpu::Parameter> there;
   for (std::size_t g = 0; g < arena.groups().size(); ++g)
     for (const ParameterSlot& slot : arena.groups()[g].slots)
-      if (slot.name == name) return {.group = static_cast<int>(g), .offset = slot.offset, .numel = slot.numel};
-  return {};
+      there[slot.name] = {.group = static_cast<int>(g), .offset = slot.offset, .numel = slot.numel};
+  std::vector<cpu::Parameter> places;
+  for (const ParameterInfo& info : parameter_list(model.config(), model.vocab_size()))
+    if (const auto found = there.find(info.name); found != there.end() && found->second.numel == info.numel())
+      places.push_back(found->second);
+    else
+      return {};
+  return places.size() == there.size() ? places : std::vector<cpu::Parameter>();
 }
 
 /// None, and then `why_not` says which option it is: "model.norm_place = post".
@@ -234,14 +243,13 @@ std::optional<Plan> plan_for(const LanguageModel& model, const ParameterArena& a
   why_not = cpu_engine_lacks(model.config());
   if (why_not.empty()) why_not = reason_against(arena, train);
   if (!why_not.empty()) return std::nullopt;
-  const auto found = [&arena](const std::string& name, const auto& /*shape*/) { return find(arena, name); };
-  std::optional<Plan> plan =
-      cpu::plan_of(model.config(), model.vocab_size(), found, arena.numel(), cpu::Packing::both, cpu::kernels());
-  if (!plan) {
+  const std::vector<cpu::Parameter> places = places_in(arena, model);
+  if (places.empty()) {
     why_not = "parameters that are not those of its options";
     return std::nullopt;
   }
-  if (train.dtype == Dtype::bfloat16) plan->bf16 = cpu::bf16_kernels();
+  Plan plan = cpu::plan_of(model.config(), model.vocab_size(), places, cpu::Packing::both, cpu::kernels());
+  if (train.dtype == Dtype::bfloat16) plan.bf16 = cpu::bf16_kernels();
   return plan;
 }
 
@@ -264,14 +272,11 @@ CpuEngineMemory cpu_engine_memory(const Config& config, std::int64_t vocab_size,
                                   std::int64_t threads) {
   ModelConfig model = config.model;
   model.block_size = 1;  // the plan's angles of positions are not what is counted, and may be large
-  const auto anywhere = [](const std::string& /*name*/, const std::vector<std::int64_t>& shape) {
-    return cpu::Parameter{.group = 0,
-                          .numel = std::reduce(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies())};
-  };
-  std::optional<Plan> plan =
-      cpu::plan_of(model, vocab_size, anywhere, std::nullopt, cpu::Packing::both, cpu::kernels());
-  TORCH_CHECK(plan, "a model of any options has a plan");
-  if (config.train.dtype == Dtype::bfloat16) plan->bf16 = cpu::bf16_kernels();
+  std::vector<cpu::Parameter> anywhere;
+  for (const ParameterInfo& info : parameter_list(model, vocab_size))
+    anywhere.push_back({.group = 0, .numel = info.numel()});
+  Plan plan = cpu::plan_of(model, vocab_size, anywhere, cpu::Packing::both, cpu::kernels());
+  if (config.train.dtype == Dtype::bfloat16) plan.bf16 = cpu::bf16_kernels();
   constexpr std::int64_t scored_tokens = 4096;  // at once, as evaluate/split_loss.cpp cuts a split
   const std::int64_t T = config.model.block_size, B = config.train.batch_size;
   const auto bytes = [](std::int64_t floats) { return static_cast<double>(AlignedFloats::bytes_of(floats)); };
@@ -280,9 +285,9 @@ CpuEngineMemory cpu_engine_memory(const Config& config, std::int64_t vocab_size,
            bytes(pass.count_buffers((windows + threads - 1) / threads, T));
   };
   const double gradients = static_cast<double>(std::min(threads, B) - 1) * bytes(parameters);
-  return {.training = of_threads(ForwardBackward(*plan, cpu::kernels()), B) + gradients,
-          .scoring = of_threads(Forward(*plan, cpu::kernels()), std::max<std::int64_t>(1, scored_tokens / T)),
-          .packed = bytes(plan->packed_floats)};
+  return {.training = of_threads(ForwardBackward(plan, cpu::kernels()), B) + gradients,
+          .scoring = of_threads(Forward(plan, cpu::kernels()), std::max<std::int64_t>(1, scored_tokens / T)),
+          .packed = bytes(plan.packed_floats)};
 }
 
 }  // namespace chargpt

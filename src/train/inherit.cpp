@@ -8,12 +8,10 @@
 #include "base/error.h"
 #include "checkpoint/safetensors.h"
 #include "config/changed_options.h"
-#include "model/registry.h"
+#include "inference/parameter_list.h"
 
 namespace chargpt {
 namespace {
-
-using Shape = std::vector<std::int64_t>;
 
 /// Ids of the symbols that both vocabularies have: the i-th of `here` is the i-th of `there`.
 struct SharedSymbols {
@@ -40,40 +38,10 @@ SharedSymbols match_symbols(const Vocabulary& here, const Vocabulary& there, con
   return {torch::tensor(ours), torch::tensor(theirs), there.size()};
 }
 
-/// Shapes of all parameters of a model with one symbol more: the dimensions that grow are those that count symbols.
-std::map<std::string, Shape> shapes_with_one_symbol_more(const Config& config, std::int64_t vocab_size) {
-  std::map<std::string, Shape> shapes;
-  const auto model = make_model(config.model, vocab_size + 1, static_cast<std::uint64_t>(config.train.seed));
-  for (const auto& item : model->named_parameters()) shapes[item.key()] = item.value().sizes().vec();
-  return shapes;
-}
-
-std::vector<std::int64_t> symbol_dimensions(const Shape& shape, const Shape& with_one_more) {
-  std::vector<std::int64_t> dimensions;
-  for (std::size_t d = 0; d < shape.size(); ++d)
-    if (shape[d] != with_one_more[d]) dimensions.push_back(static_cast<std::int64_t>(d));
-  return dimensions;
-}
-
-Shape shape_there(Shape shape, const std::vector<std::int64_t>& dimensions, std::int64_t size_there) {
-  for (const std::int64_t d : dimensions) shape[static_cast<std::size_t>(d)] = size_there;
-  return shape;
-}
-
 std::string differences(const Config& there, const Config& here) {
   std::string text;
   for (const std::string& line : changed_options(there, here, "model")) text += (text.empty() ? "" : ", ") + line;
   return text.empty() ? "" : "; options that differ: " + text;
-}
-
-/// Writes `source` into `target`, matching every dimension of `dimensions` by symbol; the rest of `target` stays.
-torch::Tensor merged(const torch::Tensor& target, const torch::Tensor& source, std::span<const std::int64_t> dimensions,
-                     const SharedSymbols& symbols) {
-  if (dimensions.empty()) return source;
-  const std::int64_t d = dimensions.front();
-  const torch::Tensor ours = target.index_select(d, symbols.here);
-  const torch::Tensor theirs = source.index_select(d, symbols.there);
-  return target.index_copy(d, symbols.here, merged(ours, theirs, dimensions.subspan(1), symbols));
 }
 
 /// Reads tensor `name` of the shape of `out`, contiguous and on the CPU, into it. Error data, with the options that
@@ -96,20 +64,23 @@ std::string inherit_weights(ParameterArena& arena, const Config& config, const V
   const torch::NoGradGuard no_grad;
   const std::string source = from.path.string();
   const SharedSymbols symbols = match_symbols(vocabulary, from.vocabulary, source);
-  const std::map<std::string, Shape> grown = shapes_with_one_symbol_more(config, vocabulary.size());
+  std::map<std::string, bool> counts_symbols;
+  for (const ParameterInfo& info : parameter_list(config.model, vocabulary.size()))
+    counts_symbols[info.name] = info.counts_symbols;
   std::set<std::string> used;
   for (const ParameterGroup& group : arena.groups()) {
     for (const ParameterSlot& slot : group.slots) {
       used.insert(slot.name);
-      const std::vector<std::int64_t> dimensions = symbol_dimensions(slot.shape, grown.at(slot.name));
-      torch::Tensor parameter = arena.parameter(slot.name);
-      if (dimensions.empty() && parameter.is_cpu()) {
-        read_into(parameter, slot.name, from, config);
-        continue;
-      }
-      const torch::Tensor there = torch::zeros(shape_there(slot.shape, dimensions, symbols.size_there));
+      const bool by_symbol = counts_symbols.at(slot.name);
+      std::vector<std::int64_t> shape_there = slot.shape;
+      if (by_symbol) shape_there.front() = symbols.size_there;
+      const torch::Tensor there = torch::zeros(shape_there);
       read_into(there, slot.name, from, config);
-      parameter.copy_(merged(parameter.cpu(), there, dimensions, symbols));
+      torch::Tensor parameter = arena.parameter(slot.name);
+      if (by_symbol)
+        parameter.copy_(parameter.cpu().index_copy(0, symbols.here, there.index_select(0, symbols.there)));
+      else
+        parameter.copy_(there);
     }
   }
   for (const TensorView& tensor : from.model->tensors())

@@ -182,22 +182,5 @@ TEST_CASE("each preset with half and with twice the learning rate has other loss
   }
 }
 
-TEST_CASE("the parameters that options ask for are those that a model of them has") {
-  for (const Preset& preset : presets()) {
-    CAPTURE(preset.name);
-    for (const bool with_vectors : {false, true}) {
-      ModelConfig config = shrunk(preset.name, "-").config.model;
-      config.norm_gain = config.bias = with_vectors;
-      if (config.bias)
-        config.bias_places = {Place::attention, Place::attention_output, Place::mlp, Place::norm, Place::head};
-      std::map<std::string, std::vector<std::int64_t>> asked, there;
-      for (const NamedShape& parameter : parameter_shapes(config, 7)) asked[parameter.name] = parameter.shape;
-      const auto model = make_model(config, 7, 1);
-      for (const auto& parameter : model->named_parameters()) there[parameter.key()] = parameter.value().sizes().vec();
-      CHECK(asked == there);
-    }
-  }
-}
-
 }  // namespace
 }  // namespace chargpt
