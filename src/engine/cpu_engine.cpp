@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <functional>
+#include <map>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -12,6 +12,7 @@
 #include "base/random.h"
 #include "engine/cpu/forward_backward.h"
 #include "inference/pack_weights.h"
+#include "inference/parameter_list.h"
 #include "inference/plan.h"
 #include "kernels/bf16.h"
 #include "kernels/kernels.h"
@@ -210,24 +211,30 @@ class CpuEngine : public Engine {
   std::vector<double> losses_, squares_;                   ///< by thread
 };
 
-cpu::Parameter find(const ParameterArena& arena, const std::string& name) {
+/// Of each parameter that the model's options ask for; none where the arena has others.
+std::vector<cpu::Parameter> places_in(const EngineRequest& request) {
+  const ParameterArena& arena = request.arena;
+  std::map<std::string, cpu::Parameter> there;
   for (std::size_t g = 0; g < arena.groups().size(); ++g)
     for (const ParameterSlot& slot : arena.groups()[g].slots)
-      if (slot.name == name) return {.group = static_cast<int>(g), .offset = slot.offset, .numel = slot.numel};
-  return {};
+      there[slot.name] = {.group = static_cast<int>(g), .offset = slot.offset, .numel = slot.numel};
+  std::vector<cpu::Parameter> places;
+  for (const ParameterInfo& info : parameter_list(request.model, request.vocab_size))
+    if (const auto found = there.find(info.name); found != there.end() && found->second.numel == info.numel())
+      places.push_back(found->second);
+    else
+      return {};
+  return places.size() == there.size() ? places : std::vector<cpu::Parameter>();
 }
 
 }  // namespace
 
 std::unique_ptr<Engine> make_cpu_engine(const EngineRequest& request) {
-  const ParameterArena& arena = request.arena;
-  std::optional<Plan> plan = cpu::plan_of(
-      request.model, request.vocab_size,
-      [&arena](const std::string& name, const auto& /*shape*/) { return find(arena, name); }, arena.numel(),
-      cpu::Packing::both, cpu::kernels());
-  if (!plan) throw Error(ExitCode::internal, "the arena's parameters are not those of the model's options");
-  if (request.train.dtype == Dtype::bfloat16) plan->bf16 = cpu::bf16_kernels();
-  return std::make_unique<CpuEngine>(request.arena, std::move(*plan));
+  const std::vector<cpu::Parameter> places = places_in(request);
+  if (places.empty()) throw Error(ExitCode::internal, "the arena's parameters are not those of the model's options");
+  Plan plan = cpu::plan_of(request.model, request.vocab_size, places, cpu::Packing::both, cpu::kernels());
+  if (request.train.dtype == Dtype::bfloat16) plan.bf16 = cpu::bf16_kernels();
+  return std::make_unique<CpuEngine>(request.arena, std::move(plan));
 }
 
 std::string cpu_engine_lacks(const ModelConfig& model, const TrainConfig& train) {
@@ -244,14 +251,11 @@ CpuEngineMemory cpu_engine_memory(const Config& config, std::int64_t vocab_size,
                                   std::int64_t threads) {
   ModelConfig model = config.model;
   model.block_size = 1;  // the plan's angles of positions are not what is counted, and may be large
-  const auto anywhere = [](const std::string& /*name*/, const std::vector<std::int64_t>& shape) {
-    return cpu::Parameter{.group = 0,
-                          .numel = std::reduce(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies())};
-  };
-  std::optional<Plan> plan =
-      cpu::plan_of(model, vocab_size, anywhere, std::nullopt, cpu::Packing::both, cpu::kernels());
-  if (!plan) throw Error(ExitCode::internal, "a model of any options has a plan");
-  if (config.train.dtype == Dtype::bfloat16) plan->bf16 = cpu::bf16_kernels();
+  std::vector<cpu::Parameter> anywhere;
+  for (const ParameterInfo& info : parameter_list(model, vocab_size))
+    anywhere.push_back({.group = 0, .numel = info.numel()});
+  Plan plan = cpu::plan_of(model, vocab_size, anywhere, cpu::Packing::both, cpu::kernels());
+  if (config.train.dtype == Dtype::bfloat16) plan.bf16 = cpu::bf16_kernels();
   constexpr std::int64_t scored_tokens = 4096;  // at once, as evaluate/split_loss.cpp cuts a split
   const std::int64_t T = config.model.block_size, B = config.train.batch_size;
   const auto bytes = [](std::int64_t floats) { return static_cast<double>(AlignedFloats::bytes_of(floats)); };
@@ -260,9 +264,9 @@ CpuEngineMemory cpu_engine_memory(const Config& config, std::int64_t vocab_size,
            bytes(pass.count_buffers((windows + threads - 1) / threads, T));
   };
   const double gradients = static_cast<double>(std::min(threads, B) - 1) * bytes(parameters);
-  return {.training = of_threads(ForwardBackward(*plan, cpu::kernels()), B) + gradients,
-          .scoring = of_threads(Forward(*plan, cpu::kernels()), std::max<std::int64_t>(1, scored_tokens / T)),
-          .packed = bytes(plan->packed_floats)};
+  return {.training = of_threads(ForwardBackward(plan, cpu::kernels()), B) + gradients,
+          .scoring = of_threads(Forward(plan, cpu::kernels()), std::max<std::int64_t>(1, scored_tokens / T)),
+          .packed = bytes(plan.packed_floats)};
 }
 
 }  // namespace chargpt

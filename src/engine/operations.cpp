@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "inference/dimensions.h"
+#include "inference/parameter_list.h"
 #include "kernels/kernels.h"
 #include "kernels/thread_team.h"
 
@@ -15,18 +16,15 @@ std::optional<double> step_operations(const ModelConfig& config, std::int64_t vo
                                       std::int64_t T) {
   if (config.type != "gpt") return std::nullopt;
   const auto joined = static_cast<double>(config.n_head * head_width(config));
-  const auto width = static_cast<double>(config.n_embd), hidden = static_cast<double>(mlp_width(config));
-  const double attention = width * joined * (config.output_projection ? 4 : 3);
-  const double feed_forward =
-      config.feed_forward ? width * hidden * (config.activation == Activation::swiglu ? 3 : 2) : 0;
   const auto layers = static_cast<double>(config.n_layer);
-  const auto convolutions =
-      static_cast<double>(count_convolution(config, Place::attention) + count_convolution(config, Place::mlp));
-  const double weights = layers * (attention + feed_forward + convolutions) + width * static_cast<double>(vocab_size);
+  std::int64_t weights = config.tie_weights ? config.n_embd * vocab_size : 0;  // a head of its own is in the list
+  for (const ParameterInfo& parameter : parameter_list(config, vocab_size))
+    if (parameter.role == ParameterRole::matrix || parameter.role == ParameterRole::kernel)
+      weights += parameter.numel();
   // A query sees (T + 1) / 2 keys on average. Forward has two products over them, scores and weighted values, backward
   // five.
   const double scores = layers * joined * static_cast<double>(T + 1) / 2 * 2 * (2 + 5);
-  return static_cast<double>(tokens) * (6 * weights + scores);
+  return static_cast<double>(tokens) * (6 * static_cast<double>(weights) + scores);
 }
 
 double measured_peak() {

@@ -2,6 +2,7 @@
 // them before a tensor of the file is seen to have them.
 #include <algorithm>
 #include <array>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "exchange/foreign_tensors.h"
 #include "exchange/huggingface.h"
 #include "inference/dimensions.h"
+#include "inference/parameter_list.h"
 #include "run/run_files.h"
 
 namespace chargpt {
@@ -98,34 +100,29 @@ struct Reader {
   }
 };
 
-/// Where a bias of ours belongs; empty for what is no bias.
-std::string place_of_bias(const std::string& name) {
-  if (!name.ends_with(".bias")) return "";
-  if (name.ends_with("attn.c_attn.bias")) return "attention";
-  if (name.ends_with("attn.c_proj.bias")) return "attention_output";
-  return name.find(".mlp.") != std::string::npos ? "mlp" : "norm";
-}
-
-bool is_gain(const std::string& name) {
-  return name.ends_with("ln_1.weight") || name.ends_with("ln_2.weight") || name.ends_with("ln_f.weight");
-}
-
 /// Biases of a place that are all zero, and gains that are all one, are what a model without them computes: left out.
-void leave_out_idle(std::vector<ImportedTensor>& parameters, Options& options) {
+void leave_out_idle(std::vector<ImportedTensor>& parameters, ModelConfig model, Options& options) {
+  model.bias = model.norm_gain = true;
+  std::map<std::string, ParameterInfo> list;
+  for (ParameterInfo& info : parameter_list(model, /*vocab_size=*/1)) list[info.name] = std::move(info);
+  const auto is = [&](const ImportedTensor& tensor, ParameterRole role, Place place) {
+    const auto found = list.find(tensor.name);
+    return found != list.end() && found->second.role == role && found->second.place == place;
+  };
+  /// Whether there were none but idle ones.
+  const auto leave_out = [&](ParameterRole role, Place place, float idle) {
+    const auto chosen = [&](const ImportedTensor& tensor) { return is(tensor, role, place); };
+    const auto is_used = [&](const ImportedTensor& tensor) { return chosen(tensor) && !all_equal(tensor, idle); };
+    if (std::ranges::any_of(parameters, is_used)) return false;
+    std::erase_if(parameters, chosen);
+    return true;
+  };
   Options places = Options::array();
-  for (const char* place : {"attention", "attention_output", "mlp", "norm"}) {
-    const auto of_place = [&](const ImportedTensor& tensor) { return place_of_bias(tensor.name) == place; };
-    const auto idle = [&](const ImportedTensor& tensor) { return !of_place(tensor) || all_equal(tensor, 0); };
-    if (std::ranges::all_of(parameters, idle))
-      std::erase_if(parameters, of_place);
-    else
-      places.push_back(place);
-  }
+  for (const Place place : ModelConfig().bias_places)
+    if (!leave_out(ParameterRole::bias, place, 0)) places.push_back(enum_name(place));
   options["bias"] = !places.empty();
   if (!places.empty()) options["bias_places"] = places;
-  const auto gain_of_one = [](const ImportedTensor& tensor) { return !is_gain(tensor.name) || all_equal(tensor, 1); };
-  options["norm_gain"] = !std::ranges::all_of(parameters, gain_of_one);
-  if (!options["norm_gain"]) std::erase_if(parameters, [](const auto& tensor) { return is_gain(tensor.name); });
+  options["norm_gain"] = !leave_out(ParameterRole::gain, Place::norm, 1);
 }
 
 // ---- GPT-2
@@ -381,9 +378,10 @@ ImportedModel read_huggingface(const fs::path& path) {
   Options options = layout.options(reader);
   std::string name = name_of_path(folder);
   if (!is_utf8(name)) name = "imported";
-  layout.parameters(reader, imported_config({{"model", options}}, name, config.source()).config.model);
+  const ModelConfig shape = imported_config({{"model", options}}, name, config.source()).config.model;
+  layout.parameters(reader, shape);
   tensors.expect_no_more();
-  leave_out_idle(reader.parameters, options);
+  leave_out_idle(reader.parameters, shape, options);
   ImportedModel model{.config = imported_config({{"model", options}}, name, config.source()),
                       .vocabulary = tokenizer.vocabulary,
                       .parameters = std::move(reader.parameters),

@@ -15,6 +15,7 @@
 #include "checkpoint/strict_json.h"
 #include "exchange/foreign_tensors.h"
 #include "exchange/nanogpt.h"
+#include "inference/parameter_list.h"
 
 namespace chargpt {
 namespace {
@@ -97,29 +98,6 @@ Options eval_options(const Json& config) {
   return eval;
 }
 
-/// The parameters of nanoGPT's model with their shapes.
-std::vector<std::pair<std::string, std::vector<std::int64_t>>> shapes(const ModelConfig& model,
-                                                                      std::int64_t vocab_size) {
-  const std::int64_t C = model.n_embd;
-  std::vector<std::pair<std::string, std::vector<std::int64_t>>> all{{"transformer.wte.weight", {vocab_size, C}},
-                                                                     {"transformer.wpe.weight", {model.block_size, C}}};
-  const auto add = [&](const std::string& name, std::vector<std::int64_t> shape) {
-    if (model.bias) all.emplace_back(name + ".bias", std::vector{shape.front()});
-    all.emplace_back(name + ".weight", std::move(shape));
-  };
-  for (std::int64_t layer = 0; layer < model.n_layer; ++layer) {
-    const std::string block = "transformer.h." + std::to_string(layer) + ".";
-    add(block + "ln_1", {C});
-    add(block + "attn.c_attn", {3 * C, C});
-    add(block + "attn.c_proj", {C, C});
-    add(block + "ln_2", {C});
-    add(block + "mlp.c_fc", {4 * C, C});
-    add(block + "mlp.c_proj", {C, 4 * C});
-  }
-  add("transformer.ln_f", {C});
-  return all;
-}
-
 /// Step of AdamW, as our optimizer.safetensors has it.
 ImportedTensor read_step(const SafetensorsFile& file, const std::string& source) {
   const TensorView* const found = file.find("step");
@@ -135,13 +113,13 @@ ImportedTensor read_step(const SafetensorsFile& file, const std::string& source)
 class Reader {
  public:
   Reader(const ModelConfig& model, const Symbols& symbols)
-      : shapes_(shapes(model, symbols.vocabulary.size())), rows_(symbols.rows) {}
+      : list_(parameter_list(model, symbols.vocabulary.size())), rows_(symbols.rows) {}
 
   std::vector<ImportedTensor> parameters(const fs::path& path) const {
     const SafetensorsFile file(path);
     ForeignTensors tensors(file, printable_path(path), "");
     std::vector<ImportedTensor> all;
-    for (const auto& [name, shape] : shapes_) all.push_back(read(tensors, name, "", name, shape));
+    for (const ParameterInfo& parameter : list_) all.push_back(read(tensors, parameter, "", ""));
     tensors.expect_no_more();
     return all;
   }
@@ -151,24 +129,24 @@ class Reader {
     ForeignTensors tensors(file, printable_path(path), "");
     std::vector<ImportedTensor> all{read_step(file, tensors.source())};
     tensors.ignore("step");
-    for (const auto& [name, shape] : shapes_) {
-      all.push_back(read(tensors, name, ".exp_avg", "moment1/" + name, shape));
-      all.push_back(read(tensors, name, ".exp_avg_sq", "moment2/" + name, shape));
+    for (const ParameterInfo& parameter : list_) {
+      all.push_back(read(tensors, parameter, ".exp_avg", "moment1/"));
+      all.push_back(read(tensors, parameter, ".exp_avg_sq", "moment2/"));
       if (std::ranges::any_of(floats(all.back()), [](float value) { return value < 0; }))
-        throw Error(ExitCode::data, tensors.source() + ": " + name + ".exp_avg_sq has negative numbers");
+        throw Error(ExitCode::data, tensors.source() + ": " + parameter.name + ".exp_avg_sq has negative numbers");
     }
     tensors.expect_no_more();
     return all;
   }
 
  private:
-  ImportedTensor read(ForeignTensors& tensors, const std::string& name, const std::string& moment,
-                      const std::string& ours, const std::vector<std::int64_t>& shape) const {
-    ImportedTensor tensor = tensors.read(name + moment, shape, ours);
-    return name == "transformer.wte.weight" ? in_order(tensor, rows_) : tensor;
+  ImportedTensor read(ForeignTensors& tensors, const ParameterInfo& parameter, const std::string& moment,
+                      const std::string& ours) const {
+    ImportedTensor tensor = tensors.read(parameter.name + moment, parameter.shape, ours + parameter.name);
+    return parameter.counts_symbols ? in_order(tensor, rows_) : tensor;
   }
 
-  std::vector<std::pair<std::string, std::vector<std::int64_t>>> shapes_;
+  std::vector<ParameterInfo> list_;
   const std::vector<std::int64_t>& rows_;
 };
 

@@ -1,4 +1,4 @@
-// Sizes that follow from a model's options: widths, rates, and how many parameters each layer has. Knows no weight.
+// Sizes that follow from a model's options: widths and rates. Knows no weight.
 //
 // Letters in shapes, here and in all of this room: B sequences, T tokens of each, C channels (n_embd), V symbols, nh
 // heads, hs features of a head.
@@ -25,13 +25,5 @@ double score_scale(const ModelConfig& config);
 
 /// 3 for the weight that holds an attention layer's queries, keys and values, 1 for any other name.
 std::int64_t stacked_projections(std::string_view parameter);
-
-/// Parameters of each layer, from the options alone: a model that does not fit is refused before it is built.
-std::int64_t count_norm(const ModelConfig& config);
-std::int64_t count_convolution(const ModelConfig& config, Place place);
-std::int64_t count_attention(const ModelConfig& config);
-std::int64_t count_mlp(const ModelConfig& config);
-std::int64_t count_block(const ModelConfig& config);
-std::int64_t count_input_embedding(const ModelConfig& config, std::int64_t vocab_size);
 
 }  // namespace chargpt

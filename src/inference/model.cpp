@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/quote.h"
 #include "inference/model_types.h"
+#include "inference/parameter_list.h"
 #include "kernels/kernels.h"
 
 namespace chargpt {
@@ -85,19 +86,16 @@ void check_ids(std::span<const std::int64_t> ids, std::int64_t vocab_size, const
                                         std::to_string(vocab_size - 1));
 }
 
-void InferenceModel::read(const ParameterValues& values, const std::function<void()>& refuse) {
-  const auto find = [&](const std::string& name, const std::vector<std::int64_t>& shape) -> cpu::Parameter {
-    const float* const found = values(name, shape);
-    if (found == nullptr) return {};
-    values_.push_back(found);
-    names_.push_back(name);
-    shapes_.push_back(shape);
-    return {.group = static_cast<int>(values_.size()) - 1, .offset = 0, .numel = numel_of(shape)};
-  };
-  std::optional<cpu::Plan> plan = cpu::plan_of(config_, vocab_size_, find, count_parameters(config_, vocab_size_),
-                                               cpu::Packing::forward, cpu::kernels());
-  if (!plan) refuse();
-  plan_ = std::move(*plan);
+void InferenceModel::read(const ParameterValues& values, const RefuseParameter& refuse) {
+  std::vector<cpu::Parameter> places;
+  for (ParameterInfo& info : parameter_list(config_, vocab_size_)) {
+    values_.push_back(values(info.name, info.shape));
+    if (values_.back() == nullptr) refuse(info.name);
+    places.push_back({.group = static_cast<int>(places.size()), .offset = 0, .numel = info.numel()});
+    names_.push_back(std::move(info.name));
+    shapes_.push_back(std::move(info.shape));
+  }
+  plan_ = cpu::plan_of(config_, vocab_size_, places, cpu::Packing::forward, cpu::kernels());
 }
 
 InferenceModel::InferenceModel(const Checkpoint& checkpoint, Weights which)
@@ -109,16 +107,14 @@ InferenceModel::InferenceModel(const Checkpoint& checkpoint, Weights which)
   std::optional<WeightsFile> averaged;
   if (weights_ == Weights::averaged)
     averaged.emplace(*checkpoint.averaged, (checkpoint.path / "averaged.safetensors").string());
-  std::string missing;
   const auto values = [&](const std::string& name, const std::vector<std::int64_t>& shape) -> const float* {
-    if (!trained.has(name) && missing.empty()) missing = name;
     if (!trained.has(name)) return nullptr;
     const float* const of_training = trained.values(name, shape, own_);
     return averaged && averaged->has(name) ? averaged->values(name, shape, own_) : of_training;
   };
-  read(values, [&] {
-    throw Error(ExitCode::data, trained.source() + " does not hold the weights that its config asks for" +
-                                    (missing.empty() ? "" : "; it has no " + missing));
+  read(values, [&](const std::string& missing) {
+    throw Error(ExitCode::data,
+                trained.source() + " does not hold the weights that its config asks for; it has no " + missing);
   });
   trained.expect_no_more();
   if (averaged) averaged->expect_no_more();
@@ -126,7 +122,9 @@ InferenceModel::InferenceModel(const Checkpoint& checkpoint, Weights which)
 
 InferenceModel::InferenceModel(const ModelConfig& config, std::int64_t vocab_size, const ParameterValues& values)
     : config_(config), vocab_size_(vocab_size) {
-  read(values, [] { throw Error(ExitCode::internal, "the model's parameters are not those of its options"); });
+  read(values, [](const std::string& missing) {
+    throw Error(ExitCode::internal, "the model's parameters are not those of its options: " + missing);
+  });
 }
 
 std::int64_t NamedParameter::numel() const {

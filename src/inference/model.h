@@ -74,7 +74,9 @@ class InferenceModel {
   void round_matrices(Storage storage);
 
  private:
-  void read(const ParameterValues& values, const std::function<void()>& refuse);
+  /// Throws for the name of a parameter that is missing.
+  using RefuseParameter = std::function<void(const std::string& missing)>;
+  void read(const ParameterValues& values, const RefuseParameter& refuse);
 
   ModelConfig config_;
   std::int64_t vocab_size_;

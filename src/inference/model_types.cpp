@@ -8,46 +8,19 @@
 #include "base/error.h"
 #include "base/names.h"
 #include "inference/dimensions.h"
+#include "inference/parameter_list.h"
 
 namespace chargpt {
 namespace {
 
-std::int64_t count_head(const ModelConfig& config, std::int64_t vocab_size) {
-  return (config.n_embd + 1) * vocab_size;
-}
-
-std::int64_t count_bigram(const ModelConfig& config, std::int64_t vocab_size) {
-  return vocab_size * config.n_embd + count_head(config, vocab_size);
-}
-
-std::int64_t count_masked(const ModelConfig& config, std::int64_t vocab_size) {
-  return (vocab_size + config.block_size) * config.n_embd + count_head(config, vocab_size);
-}
-
-std::int64_t count_attention_model(const ModelConfig& config, std::int64_t vocab_size) {
-  return count_input_embedding(config, vocab_size) + count_attention(config) + count_head(config, vocab_size);
-}
-
-std::int64_t count_gpt(const ModelConfig& config, std::int64_t vocab_size) {
-  const std::int64_t final_norm = config.final_norm ? count_norm(config) : 0;
-  const std::int64_t head =
-      (config.tie_weights ? 0 : vocab_size * config.n_embd) + (has_bias(config, Place::head) ? vocab_size : 0);
-  return count_input_embedding(config, vocab_size) + config.n_layer * count_block(config) + final_norm + head;
-}
-
 constexpr std::array types{
-    ModelType{"bigram", "what comes next depends on this symbol alone: a table of pairs, learned as two matrices",
-              count_bigram},
-    ModelType{"average", "context as the plain mean of what was seen: order and content of the past are lost",
-              count_bigram},
+    ModelType{"bigram", "what comes next depends on this symbol alone: a table of pairs, learned as two matrices"},
+    ModelType{"average", "context as the plain mean of what was seen: order and content of the past are lost"},
     ModelType{"masked",
-              "weights from similarity, x times x: without learned queries and keys a token finds only itself",
-              count_masked},
-    ModelType{"attention", "learned queries, keys and values: each head decides what to look for, and what to pass on",
-              count_attention_model},
+              "weights from similarity, x times x: without learned queries and keys a token finds only itself"},
+    ModelType{"attention", "learned queries, keys and values: each head decides what to look for, and what to pass on"},
     ModelType{"gpt",
-              "attention and feed-forward layers take turns on a residual stream: depth makes features of features",
-              count_gpt},
+              "attention and feed-forward layers take turns on a residual stream: depth makes features of features"},
 };
 
 [[noreturn]] void refuse(const std::string& line) {
@@ -135,7 +108,10 @@ void check_model_config(const ModelConfig& config) {
 }
 
 std::int64_t count_parameters(const ModelConfig& config, std::int64_t vocab_size) {
-  return type_of(config).count_parameters(config, vocab_size);
+  type_of(config);
+  std::int64_t count = 0;
+  for (const ParameterInfo& parameter : parameter_list(config, vocab_size)) count += parameter.numel();
+  return count;
 }
 
 bool leaks(const ModelConfig& config) {

@@ -13,7 +13,6 @@ namespace chargpt {
 struct ModelType {
   std::string_view name;
   std::string_view insight;  ///< one line: what a learner should see in it
-  std::int64_t (*count_parameters)(const ModelConfig& config, std::int64_t vocab_size);
 };
 
 /// From simplest to full: bigram, average, masked, attention, gpt.

@@ -1,31 +1,14 @@
 #include "inference/parameter_groups.h"
 
 #include <algorithm>
-#include <functional>
-#include <numeric>
 
 #include "config/needs.h"
-#include "inference/dimensions.h"
 #include "inference/group_patterns.h"
-#include "inference/plan.h"
+#include "inference/parameter_list.h"
 #include "inference/update_rule.h"
 
 namespace chargpt {
 namespace {
-
-std::int64_t size_of(const NamedShape& parameter) {
-  return std::accumulate(parameter.shape.begin(), parameter.shape.end(), std::int64_t{1}, std::multiplies<>());
-}
-
-/// Whether a vector that a plan would take if it were there is one of this model's.
-bool has_vector(const ModelConfig& config, const std::string& name) {
-  if (name.ends_with(".weight")) return config.norm_gain;  // of a norm
-  if (name == "lm_head.bias") return config.type != "gpt" || has_bias(config, Place::head);
-  if (name.ends_with("attn.c_attn.bias")) return has_bias(config, Place::attention);
-  if (name.ends_with("attn.c_proj.bias")) return has_bias(config, Place::attention_output);
-  if (name.find(".mlp.") != std::string::npos) return has_bias(config, Place::mlp);
-  return name.find("ln_") != std::string::npos && config.norm == Norm::layernorm && has_bias(config, Place::norm);
-}
 
 constexpr const char* no_decay = "no_decay";
 constexpr std::int64_t any_vocabulary = 2;
@@ -40,19 +23,6 @@ bool sets(const ResolvedConfig& resolved, const char* key) {
 
 }  // namespace
 
-std::vector<NamedShape> parameter_shapes(const ModelConfig& config, std::int64_t vocab_size) {
-  ModelConfig sizes = config;
-  if (sizes.position != Position::learned) sizes.position = Position::none;  // the others are computed
-  std::vector<NamedShape> found;
-  const auto find = [&](const std::string& name, const std::vector<std::int64_t>& shape) -> cpu::Parameter {
-    if (shape.size() == 1 && !has_vector(config, name)) return {};
-    found.push_back({name, shape});
-    return {.group = 0, .offset = 0, .numel = size_of(found.back())};
-  };
-  cpu::plan_of(sizes, vocab_size, find, std::nullopt, cpu::Packing::forward, cpu::kernels());
-  return found;
-}
-
 std::vector<GroupInForce> groups_in_force(const Config& config, std::int64_t vocab_size) {
   const TrainConfig& train = config.train;
   std::vector<GroupInForce> groups;
@@ -66,10 +36,10 @@ std::vector<GroupInForce> groups_in_force(const Config& config, std::int64_t voc
   groups.push_back({.name = "decay", .learning_rate = train.learning_rate, .weight_decay = train.weight_decay});
   groups.push_back({.name = no_decay, .learning_rate = train.learning_rate, .own_decay = true});
   const GroupPatterns patterns(train);
-  for (const NamedShape& parameter : parameter_shapes(config.model, vocab_size)) {
+  for (const ParameterInfo& parameter : parameter_list(config.model, vocab_size)) {
     const bool decays = config.model.decay == Decay::all || parameter.shape.size() > 1;
     const auto group = patterns.group_of(parameter.name, static_cast<std::int64_t>(parameter.shape.size()));
-    groups[group.value_or(train.groups.size() + (decays ? 0 : 1))].parameters += size_of(parameter);
+    groups[group.value_or(train.groups.size() + (decays ? 0 : 1))].parameters += parameter.numel();
   }
   std::erase_if(groups, [](const GroupInForce& group) { return group.parameters == 0; });
   return groups;
@@ -84,11 +54,10 @@ void refuse_missing_places(const ResolvedConfig& resolved) {
     if (sets(resolved, key)) throw unused_option(resolved, key, "this model has none of " + places);
   };
   const bool own_bias = model.type != "gpt";  // of the head, whatever model.bias is
-  const auto is_bias = [&](const NamedShape& parameter) {
-    return parameter.name.ends_with(".bias") && !(own_bias && parameter.name == "lm_head.bias");
+  const auto is_bias = [&](const ParameterInfo& parameter) {
+    return parameter.role == ParameterRole::bias && !(own_bias && parameter.place == Place::head);
   };
-  if (model.bias && !model.bias_places.empty() &&
-      std::ranges::none_of(parameter_shapes(model, any_vocabulary), is_bias))
+  if (model.bias && !model.bias_places.empty() && std::ranges::none_of(parameter_list(model, any_vocabulary), is_bias))
     for (const char* key : {"model.bias", "model.bias_places"}) refuse(key, "model.bias_places");
   const bool has_mlp = model.type == "gpt" && model.feed_forward;
   if (model.dropout > 0 && model.dropout_places == Places{Place::mlp} && !has_mlp)

@@ -1,5 +1,5 @@
-// Which parameters a model has, the rate and decay that each group of them gets, and options of training that none
-// obeys: from the options alone, before anything is built. Knows no value of a parameter.
+// The rate and decay that each group of a model's parameters gets, and options of training that none obeys: from the
+// options alone, before anything is built. Knows no value of a parameter.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,6 @@
 #include "config/load.h"
 
 namespace chargpt {
-
-/// A parameter by its state_dict name. Its size is that of `shape`.
-struct NamedShape {
-  std::string name;
-  std::vector<std::int64_t> shape;
-};
-/// Distinct parameters of such a model, which check_model_config() accepts.
-std::vector<NamedShape> parameter_shapes(const ModelConfig& config, std::int64_t vocab_size);
 
 /// Parameters that share rate, decay and update rule: of a group of train.groups, or of model.decay.
 struct GroupInForce {

@@ -2,62 +2,63 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <string>
 #include <string_view>
 #include <utility>
 
+#include "base/error.h"
 #include "inference/dimensions.h"
+#include "inference/parameter_list.h"
 #include "inference/positions.h"
 
 namespace chargpt::cpu {
 namespace {
 
-/// Finds parameters and counts them, so that one that is missing is noticed, and one that nobody asked for.
+/// Finds parameters by name, and gives packed matrices their places.
 class Finder {
  public:
-  Finder(const FindParameter& find, Packing packing, const Kernels& kernels)
-      : find_(find), packing_(packing), kernels_(kernels) {}
+  Finder(const std::vector<ParameterInfo>& list, std::span<const Parameter> places, Packing packing,
+         const Kernels& kernels)
+      : packing_(packing), kernels_(kernels) {
+    for (std::size_t i = 0; i < list.size(); ++i) found_[list[i].name] = {&list[i], places[i]};
+  }
 
-  /// A vector of `size`, which may be missing.
-  Parameter vector(const std::string& name, long size) { return count(find_(name, {size}), size); }
-  /// A matrix that must be there.
-  Parameter matrix(const std::string& name, long rows, long columns) {
-    const Parameter found = count(find_(name, {rows, columns}), rows * columns);
-    complete_ = complete_ && found.exists();
-    return found;
+  /// Absent where the model has none of that name.
+  Parameter parameter(const std::string& name) const {
+    const auto found = found_.find(name);
+    return found == found_.end() ? Parameter() : found->second.place;
   }
-  NormPlan norm(const std::string& name, long width) {
-    return {vector(name + ".weight", width), vector(name + ".bias", width)};
-  }
-  LinearPlan linear(const std::string& name, long in, long out) {
-    return packed(
-        {.weight = matrix(name + ".weight", out, in), .bias = vector(name + ".bias", out), .in = in, .out = out});
+  NormPlan norm(const std::string& name) const { return {parameter(name + ".weight"), parameter(name + ".bias")}; }
+  /// `out` 0 where the model has none of that name.
+  LinearPlan linear(const std::string& name) {
+    const auto found = found_.find(name + ".weight");
+    if (found == found_.end()) return {};
+    const std::vector<std::int64_t>& shape = found->second.info->shape;
+    return packed({.weight = found->second.place, .bias = parameter(name + ".bias"), .in = shape[1], .out = shape[0]});
   }
   LinearPlan packed(LinearPlan layer) {
     layer.packed_forward = place_of_packed(layer.in, layer.out);
     if (packing_ == Packing::both) layer.packed_backward = place_of_packed(layer.out, layer.in);
     return layer;
   }
-  /// Nothing is missing, and these are all `numel` numbers of the model, if it is known how many it has.
-  bool found_all(std::optional<std::int64_t> numel) const { return complete_ && numel_ == numel.value_or(numel_); }
   std::int64_t packed_floats() const { return packed_ + kernels_.slack; }
 
  private:
-  Parameter count(const Parameter& found, std::int64_t numel) {
-    complete_ = complete_ && (!found.exists() || found.numel == numel);
-    numel_ += found.numel;
-    return found;
-  }
   std::int64_t place_of_packed(long rows, long columns) {
     const std::int64_t begin = packed_;
     packed_ += (columns + kernels_.panel_width - 1) / kernels_.panel_width * kernels_.panel_width * rows;
     return begin;
   }
 
-  const FindParameter& find_;
+  struct Found {
+    const ParameterInfo* info = nullptr;
+    Parameter place;
+  };
+  std::map<std::string, Found> found_;
   Packing packing_;
   const Kernels& kernels_;
-  std::int64_t numel_ = 0, packed_ = 0;
-  bool complete_ = true;
+  std::int64_t packed_ = 0;
 };
 
 ActivationKind activation_of(Activation activation) {
@@ -91,14 +92,13 @@ std::optional<NormKind> norm_of(Norm norm) {
 /// What tells the model types apart.
 struct TypeTraits {
   std::string_view type;
-  std::string_view prefix;  ///< of the names of what reads the ids
   QkvSource qkv_source;
   bool attends;  ///< to other tokens
 };
 constexpr std::array type_traits{
-    TypeTraits{"bigram", "", QkvSource::uniform, false}, TypeTraits{"average", "", QkvSource::uniform, true},
-    TypeTraits{"masked", "", QkvSource::input, true}, TypeTraits{"attention", "", QkvSource::projected, true},
-    TypeTraits{"gpt", "transformer.", QkvSource::projected, true}};
+    TypeTraits{"bigram", QkvSource::uniform, false}, TypeTraits{"average", QkvSource::uniform, true},
+    TypeTraits{"masked", QkvSource::input, true}, TypeTraits{"attention", QkvSource::projected, true},
+    TypeTraits{"gpt", QkvSource::projected, true}};
 
 const TypeTraits& traits_of(const ModelConfig& config) {
   return *std::ranges::find(type_traits, config.type, &TypeTraits::type);
@@ -110,23 +110,16 @@ bool is_transformer(const ModelConfig& config) {
 }
 
 /// `name`: "transformer.h.0."
-BlockPlan block_of(const Plan& plan, const ModelConfig& config, Finder& finder, const std::string& name) {
-  BlockPlan block;
-  if (plan.qkv_source == QkvSource::projected) {
-    block.c_attn = finder.linear(name + "attn.c_attn", plan.n_embd, 3 * plan.attention_width);
-    if (config.output_projection) block.c_proj = finder.linear(name + "attn.c_proj", plan.attention_width, plan.n_embd);
-  }
-  if (plan.norm) block.ln_1 = finder.norm(name + "ln_1", plan.n_embd);
-  if (has_convolution(config, Place::attention))
-    block.conv_1 = finder.matrix(name + "conv_1.weight", plan.conv_width, plan.n_embd);
-  if (!plan.feed_forward) return block;
-  if (plan.norm) block.ln_2 = finder.norm(name + "ln_2", plan.n_embd);
-  if (has_convolution(config, Place::mlp))
-    block.conv_2 = finder.matrix(name + "conv_2.weight", plan.conv_width, plan.n_embd);
-  block.c_fc = finder.linear(name + "mlp.c_fc", plan.n_embd, plan.mlp_width);
-  if (plan.swiglu) block.c_gate = finder.linear(name + "mlp.c_gate", plan.n_embd, plan.mlp_width);
-  block.mlp_proj = finder.linear(name + "mlp.c_proj", plan.mlp_width, plan.n_embd);
-  return block;
+BlockPlan block_of(Finder& finder, const std::string& name) {
+  return {.ln_1 = finder.norm(name + "ln_1"),
+          .ln_2 = finder.norm(name + "ln_2"),
+          .conv_1 = finder.parameter(name + "conv_1.weight"),
+          .conv_2 = finder.parameter(name + "conv_2.weight"),
+          .c_attn = finder.linear(name + "attn.c_attn"),
+          .c_proj = finder.linear(name + "attn.c_proj"),
+          .c_fc = finder.linear(name + "mlp.c_fc"),
+          .c_gate = finder.linear(name + "mlp.c_gate"),
+          .mlp_proj = finder.linear(name + "mlp.c_proj")};
 }
 
 void read_sizes(Plan& plan, const ModelConfig& config, std::int64_t vocab_size) {
@@ -177,41 +170,34 @@ void read_attention(Plan& plan, const ModelConfig& config) {
   plan.rope_frequencies = std::move(all.frequencies);
 }
 
-/// Whether positions have vectors that are learned.
-bool learns_positions(const ModelConfig& config) {
-  return config.type == "masked" ||
-         (traits_of(config).qkv_source == QkvSource::projected && config.position == Position::learned);
-}
-
 void read_parameters(Plan& plan, const ModelConfig& config, Finder& finder) {
-  const std::string prefix(traits_of(config).prefix);
-  plan.wte = finder.matrix(prefix + "wte.weight", plan.vocab_size, plan.n_embd);
-  if (learns_positions(config)) plan.wpe = finder.matrix(prefix + "wpe.weight", plan.block_size, plan.n_embd);
-  for (long layer = 0; layer < plan.n_layer; ++layer) {
-    const std::string name = is_transformer(config) ? prefix + "h." + std::to_string(layer) + "." : "";
-    plan.blocks.push_back(block_of(plan, config, finder, name));
-  }
-  if (plan.final_norm && plan.norm) plan.ln_f = finder.norm(prefix + "ln_f", plan.n_embd);
-  plan.head =
-      finder.packed({.weight = plan.tied ? plan.wte : finder.matrix("lm_head.weight", plan.vocab_size, plan.n_embd),
-                     .bias = finder.vector("lm_head.bias", plan.vocab_size),
-                     .in = plan.n_embd,
-                     .out = plan.vocab_size});
+  const std::string prefix = is_transformer(config) ? "transformer." : "";
+  plan.wte = finder.parameter(prefix + "wte.weight");
+  plan.wpe = finder.parameter(prefix + "wpe.weight");
+  for (long layer = 0; layer < plan.n_layer; ++layer)
+    plan.blocks.push_back(block_of(finder, is_transformer(config) ? prefix + "h." + std::to_string(layer) + "." : ""));
+  plan.ln_f = finder.norm(prefix + "ln_f");
+  plan.head = finder.packed({.weight = plan.tied ? plan.wte : finder.parameter("lm_head.weight"),
+                             .bias = finder.parameter("lm_head.bias"),
+                             .in = plan.n_embd,
+                             .out = plan.vocab_size});
   plan.packed_floats = finder.packed_floats();
 }
 
 }  // namespace
 
-std::optional<Plan> plan_of(const ModelConfig& config, std::int64_t vocab_size, const FindParameter& find,
-                            std::optional<std::int64_t> numel, Packing packing, const Kernels& kernels) {
+Plan plan_of(const ModelConfig& config, std::int64_t vocab_size, std::span<const Parameter> places, Packing packing,
+             const Kernels& kernels) {
   Plan plan;
   plan.packing = packing;
   read_sizes(plan, config, vocab_size);
   is_transformer(config) ? read_transformer(plan, config) : read_teaching_model(plan, config);
   read_attention(plan, config);
-  Finder finder(find, packing, kernels);
+  const std::vector<ParameterInfo> list = parameter_list(config, vocab_size);
+  if (list.size() != places.size())
+    throw Error(ExitCode::internal, "a place for each parameter of the model is needed");
+  Finder finder(list, places, packing, kernels);
   read_parameters(plan, config, finder);
-  if (!finder.found_all(numel)) return std::nullopt;
   return plan;
 }
 

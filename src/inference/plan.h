@@ -4,9 +4,8 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
-#include <string>
+#include <span>
 #include <vector>
 
 #include "config/config.h"
@@ -25,10 +24,6 @@ struct Parameter {
     return exists() ? buffers[static_cast<std::size_t>(group)] + offset : nullptr;
   }
 };
-
-/// The parameter of that name ("transformer.wte.weight"); an absent one where there is none. `shape` is what it
-/// should have.
-using FindParameter = std::function<Parameter(const std::string& name, const std::vector<std::int64_t>& shape)>;
 
 /// y (out) = W x (in) + b. `packed_forward` and `packed_backward` are where W^T and W lie in the packed weights.
 struct LinearPlan {
@@ -94,11 +89,10 @@ struct Plan {
   std::int64_t packed_floats = 0;  ///< of all packed weights
 };
 
-/// The plan of a model of these options whose parameters are those that `find` finds, `numel` numbers in all; none
-/// where a parameter is missing, of another size, or one more is there than the options ask for. Without `numel` any
-/// number of them will do. `config` must pass check_model_config().
-std::optional<Plan> plan_of(const ModelConfig& config, std::int64_t vocab_size, const FindParameter& find,
-                            std::optional<std::int64_t> numel, Packing packing, const Kernels& kernels);
+/// The plan of a model of these options, which must pass check_model_config(). `places`: of each parameter in the order
+/// of parameter_list().
+Plan plan_of(const ModelConfig& config, std::int64_t vocab_size, std::span<const Parameter> places, Packing packing,
+             const Kernels& kernels);
 
 /// What is added to the embedding of each position, (block_size, C): learned or sinusoidal vectors; null where there
 /// are none.

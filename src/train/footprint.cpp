@@ -8,7 +8,7 @@
 #include "engine/cpu_engine.h"
 #include "inference/dimensions.h"
 #include "inference/group_patterns.h"
-#include "inference/plan.h"
+#include "inference/parameter_list.h"
 #include "inference/update_rule.h"
 
 namespace chargpt {
@@ -48,15 +48,11 @@ double of_cpu_engine(const Config& config, const RunSize& run) {
 double one_moment_parameters(const Config& config, std::int64_t vocab_size) {
   double count = 0;
   const GroupPatterns patterns(config.train);
-  const auto find = [&](const std::string& name, const std::vector<std::int64_t>& shape) -> cpu::Parameter {
-    if (shape.size() != 2) return {};
-    const std::int64_t numel = shape[0] * shape[1];
-    const auto group = patterns.group_of(name, /*dimensions=*/2);
+  for (const ParameterInfo& parameter : parameter_list(config.model, vocab_size)) {
+    const auto group = patterns.group_of(parameter.name, std::ssize(parameter.shape));
     const UpdateRule rule = group ? config.train.groups[*group].optimizer : UpdateRule::adamw;
-    if (!moments_kept(rule).second) count += static_cast<double>(numel);
-    return {.group = 0, .offset = 0, .numel = numel};
-  };
-  cpu::plan_of(config.model, vocab_size, find, std::nullopt, cpu::Packing::forward, cpu::kernels());
+    if (!moments_kept(rule).second) count += static_cast<double>(parameter.numel());
+  }
   return count;
 }
 

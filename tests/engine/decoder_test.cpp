@@ -39,19 +39,14 @@ void round_matrices(LanguageModel& model) {
 
 Decoder decoder_of(const LanguageModel& model, int threads, const Kernels& kernels = cpu::kernels(),
                    bool bf16 = false) {
-  const auto find = [&](const std::string& name, const std::vector<std::int64_t>&) -> cpu::Parameter {
-    const auto parameters = model.named_parameters();
-    for (std::size_t i = 0; i < parameters.size(); ++i)
-      if (parameters[i].key() == name)
-        return {.group = static_cast<int>(i), .offset = 0, .numel = parameters[i].value().numel()};
-    return {};
-  };
   std::vector<const float*> values;
-  for (const auto& parameter : model.named_parameters()) values.push_back(parameter.value().const_data_ptr<float>());
-  auto plan =
-      cpu::plan_of(model.config(), model.vocab_size(), find, model.parameter_count(), cpu::Packing::forward, kernels);
-  REQUIRE(plan.has_value());
-  return {std::move(*plan), std::move(values), kernels, threads, bf16};
+  std::vector<cpu::Parameter> places;
+  for (const auto& parameter : model.named_parameters()) {
+    places.push_back({.group = static_cast<int>(places.size()), .offset = 0, .numel = parameter.value().numel()});
+    values.push_back(parameter.value().const_data_ptr<float>());
+  }
+  Plan plan = cpu::plan_of(model.config(), model.vocab_size(), places, cpu::Packing::forward, kernels);
+  return {std::move(plan), std::move(values), kernels, threads, bf16};
 }
 
 /// Logits of the position behind `ids`, all of them through the model; of more than block_size each sees the last.

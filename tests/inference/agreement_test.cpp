@@ -28,7 +28,7 @@ TEST_CASE("the loss of a window's last position is that of the decoder's logits"
   for (const Variant& variant : all_variants()) {
     if (leaks(variant.config)) continue;  // what a position sees depends on how long the window is
     INFO(variant.name);
-    DrawnWeights weights(variant.config);
+    DrawnWeights weights;
     const InferenceModel model(variant.config, test_vocab, std::ref(weights));
     Scorer scorer(model, 2);
     cpu::Decoder decoder(model.plan(), model.values(), cpu::kernels(), 2);
@@ -56,7 +56,7 @@ TEST_CASE("the decoder's logits have the same bits on a team of any size, whiche
   config.n_embd = 96;  // enough for three threads to share a token's columns
   config.n_head = 3;
   config.block_size = 40;  // and a window's positions
-  DrawnWeights weights(config);
+  DrawnWeights weights;
   const InferenceModel model(config, test_vocab, std::ref(weights));
   const auto all_logits = [&](int threads) {
     cpu::Decoder decoder(model.plan(), model.values(), cpu::kernels(), threads);

@@ -23,7 +23,7 @@ using Floats = std::vector<float>;
 
 /// Weights of a model whose parameters are drawn.
 AttentionWeights weights_of(const ModelConfig& config, const Ids& ids) {
-  DrawnWeights drawn(config);
+  DrawnWeights drawn;
   return attention_weights(InferenceModel(config, test_vocab, std::ref(drawn)), ids);
 }
 
@@ -112,7 +112,7 @@ TEST_CASE("windows of no ids, of too many and of unknown ones have no weights") 
 TEST_CASE("the logits of a window are those that its losses are made from") {
   for (const auto& [name, config] : all_variants()) {
     INFO(name);
-    DrawnWeights drawn(config);
+    DrawnWeights drawn;
     const InferenceModel model(config, test_vocab, std::ref(drawn));
     const Ids ids = {1, 5, 2, 5, 3, 0};
     const std::int64_t T = 5, start = 0, V = test_vocab;

@@ -20,7 +20,7 @@ using Ids = std::vector<std::int64_t>;
 TEST_CASE("a walk's logits are those of the window, and every parameter is counted once") {
   for (const auto& [name, config] : all_variants()) {
     INFO(name);
-    DrawnWeights drawn(config);
+    DrawnWeights drawn;
     const InferenceModel model(config, test_vocab, std::ref(drawn));
     const Ids ids = {1, 5, 2, 5};
     const std::vector<Operation> operations = walk(model, ids);
@@ -44,7 +44,7 @@ TEST_CASE("a norm is shown with the gain and the bias that it has") {
     config.norm = norm;
     config.norm_gain = gain;
     config.bias = bias;
-    DrawnWeights drawn(config);
+    DrawnWeights drawn;
     const InferenceModel model(config, test_vocab, std::ref(drawn));
     for (const Operation& operation : walk(model, Ids{1, 2}))
       if (operation.name == "norm") return operation.formula;
@@ -59,7 +59,7 @@ TEST_CASE("a norm is shown with the gain and the bias that it has") {
 
 TEST_CASE("a walk of no ids, too many or unknown ones is an error") {
   const ModelConfig config = small_config();
-  DrawnWeights drawn(config);
+  DrawnWeights drawn;
   const InferenceModel model(config, test_vocab, std::ref(drawn));
   CHECK_THROWS_AS(walk(model, Ids{}), Error);
   CHECK_THROWS_AS(walk(model, Ids(9, 0)), Error);
