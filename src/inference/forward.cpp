@@ -302,4 +302,13 @@ void Forward::losses(const WeightPointers& weights, const BatchSlice& slice, flo
   });
 }
 
+void Forward::logits(const WeightPointers& weights, const BatchSlice& slice, float* logits) {
+  const long V = plan_.vocab_size;
+  weights_ = &weights;
+  for_each_chunk(slice, [&](const BatchSlice& chunk, std::int64_t begin) {
+    forward(chunk);
+    k_.copy(rows_, V, logits_, row_stride(V), logits + begin * slice.windows.T * V, V);
+  });
+}
+
 }  // namespace chargpt::cpu

@@ -6,6 +6,7 @@
 #include <ATen/Parallel.h>
 #include "generate/generate.h"
 #include "model/inference_of.h"
+#include "predict/network.h"
 
 namespace chargpt {
 
@@ -27,8 +28,9 @@ std::string sample_text(LanguageModel& model, const Vocabulary& vocabulary, std:
   std::vector<torch::Tensor> copies;
   const InferenceModel inference = inference_of(model, copies);
   std::vector<std::int64_t> ids;
-  generate(*next_logits(inference, {.threads = at::get_num_threads()}), model.vocab_size(), model.block_size(), {start},
-           sampling, static_cast<std::uint64_t>(config.train.seed), [&](std::int64_t, std::int64_t id) {
+  NetworkPredictor network(inference, at::get_num_threads());
+  generate(network, {start}, sampling, static_cast<std::uint64_t>(config.train.seed),
+           [&](std::int64_t, std::int64_t id) {
              ids.push_back(id);
              heartbeat(static_cast<double>(ids.size()) / static_cast<double>(sampling.tokens));
              return true;
