@@ -83,7 +83,8 @@ class SplitPrediction {
 
 }  // namespace
 
-std::int32_t NgramLevel::find(std::int32_t context, std::int32_t id) const {
+std::int32_t find_ngram(std::span<const std::int32_t> first, std::span<const std::int32_t> ids, std::int32_t context,
+                        std::int32_t id) {
   const auto begin = ids.begin() + first[static_cast<std::size_t>(context)],
              end = ids.begin() + first[static_cast<std::size_t>(context) + 1];
   const auto found = std::lower_bound(begin, end, id);
@@ -119,10 +120,14 @@ NgramLevel NgramCounter::next_order(const Heartbeat& heartbeat) {
   }
   std::partial_sum(level.first.begin(), level.first.end(), level.first.begin());
   std::int32_t next_context = unseen;
+  level.suffixes.resize(level.ids.size());
   for (std::size_t i = 0; i < tokens_.size(); ++i) {
     const std::int32_t context = std::exchange(contexts_[i], next_context);
     next_context = context == unseen ? unseen : level.find(context, tokens_[i]);
+    if (next_context != unseen)
+      level.suffixes[static_cast<std::size_t>(next_context)] = i + 1 < tokens_.size() ? contexts_[i + 1] : last_;
   }
+  last_ = next_context;
   contexts_of_level_ = level.ids.size();
   beat(1);
   return level;

@@ -125,9 +125,10 @@ std::string counts_line(const Figures& figures) {
   if (figures.mixed) {
     const MixtureLearning& learning = figures.mixed->learning;
     if (learning.tokens == 0) return "";
-    return "The weights of the mixture were learned on the last " + format_count(learning.tokens) + " " +
-           unit(figures) + "s of the train split, which the network was trained on: its loss there is " +
-           format_fixed(learning.network_loss, 4) + ".\n";
+    return "The weights of the mixture, network " + format_fixed(figures.mixed->weights.network, 2) + " and counts " +
+           format_fixed(figures.mixed->weights.counts, 2) + ", come from the last " + format_count(learning.tokens) +
+           " " + unit(figures) + "s of the train split, where the network's loss is " +
+           format_fixed(learning.network_loss, 4) + ", since it was trained on them.\n";
   }
   if (figures.leaks || !figures.baselines || figures.baselines->counted == 0 || knows_the_text(figures) ||
       figures.baselines->ngram > figures.loss + worth_mixing)
@@ -168,8 +169,8 @@ Scored validation_of(const Corpus& corpus, const LoadedRun& run) {
   return scored;
 }
 
-Figures measure(WindowScorer& scorer, const ModelConfig& model, const Corpus* trained_on, Units units,
-                const Scored& scored, const Heartbeat& heartbeat) {
+Figures measure(WindowScorer& scorer, const ModelConfig& model, Units units, const Scored& scored,
+                const Heartbeat& heartbeat) {
   const std::int64_t block_size = model.block_size;
   const SplitLoss loss = split_loss(scorer, scored.tokens, block_size, scored.stride, heartbeat);
   check_finite(loss, scored);
@@ -182,9 +183,6 @@ Figures measure(WindowScorer& scorer, const ModelConfig& model, const Corpus* tr
   figures.units = units;
   figures.leaks = leaks(model);
   if (block_size > 64) figures.loss_windows_64 = split_loss(scorer, scored.tokens, 64, 0, heartbeat).mean;
-  if (trained_on)
-    figures.baselines = compute_baselines(*trained_on, scored.tokens, {.length = block_size, .stride = scored.stride},
-                                          scored.validation);
   return figures;
 }
 
@@ -208,7 +206,10 @@ nlohmann::ordered_json to_json(const Figures& figures) {
     json["network_loss"] = figures.mixed->network_loss;
     json["counts"] = {{"orders", Counts::orders},
                       {"counted_tokens", learning.counted},
-                      {"weights", {{"learned_on_tokens", learning.tokens}}}};
+                      {"weights",
+                       {{"network", figures.mixed->weights.network},
+                        {"counts", figures.mixed->weights.counts},
+                        {"learned_on_tokens", learning.tokens}}}};
     if (learning.tokens > 0) {
       json["counts"]["weights"]["network_loss"] = learning.network_loss;
       json["counts"]["weights"]["mixture_loss"] = learning.mixture_loss;

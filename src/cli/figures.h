@@ -41,16 +41,16 @@ struct Figures {
   /// If the network was mixed with counts: its own loss on the same text, and what the weights were learned on.
   struct Mixed {
     double network_loss = 0;
+    MixtureWeights weights;
     MixtureLearning learning;
   };
   std::optional<Mixed> mixed;
   std::optional<Baselines> baselines;  ///< absent if the training text is not at hand
 };
 
-/// `trained_on`: the corpus whose train split the baselines are counted on, as far as it is not scored; null leaves
-/// them out. Error diverged, naming the checkpoint, for a loss that is not finite.
-Figures measure(WindowScorer& scorer, const ModelConfig& model, const Corpus* trained_on, Units units,
-                const Scored& scored, const Heartbeat& heartbeat = {});
+/// Without baselines. Error diverged, naming the checkpoint, for a loss that is not finite.
+Figures measure(WindowScorer& scorer, const ModelConfig& model, Units units, const Scored& scored,
+                const Heartbeat& heartbeat = {});
 
 /// interface of `eval --json`.
 nlohmann::ordered_json to_json(const Figures& figures);

@@ -36,8 +36,6 @@ class Decoder {
 
   std::int64_t sequences() const { return static_cast<std::int64_t>(slots_.size()); }
   std::int64_t stride() const { return logits_stride_; }
-  /// Ids of every sequence that the logits were computed from.
-  std::int64_t length() const { return length_; }
   const Plan& plan() const { return plan_; }
 
  private:

@@ -80,10 +80,6 @@ std::int64_t NetworkPredictor::at_once() const {
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(budget / bytes));
 }
 
-std::int64_t NetworkPredictor::context() const {
-  return decoder_ ? decoder_->length() : 0;
-}
-
 // ---- windows
 
 /// work(forward, weights, slice, its first window), each thread a part of the windows.

@@ -44,8 +44,6 @@ class NetworkPredictor : public Predictor {
   void score(const WindowBatch& windows, std::span<float> losses) override;
 
   int threads() const { return threads_; }
-  /// Ids that the last rows were computed from.
-  std::int64_t context() const;
 
  private:
   struct Scoring;

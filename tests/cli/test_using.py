@@ -4,6 +4,7 @@ import fcntl
 import json
 import math
 import pathlib
+import re
 import resource
 import shutil
 import signal
@@ -349,8 +350,17 @@ class WhatAFigureIsOfTest(ProgramTest):
         self.train("r", "nanogpt-cpu", 3, *SMALL)
         out = self.succeed("eval", "r", "--stride", "4").out
         self.assertEqual(out.count("in windows of 16 that begin every 4"), 2)  # the model's loss, and counting cut alike
-        figures = self.succeed("eval", "r", "--stride", "4", "--json").json
+        figures, apart = (self.succeed("eval", "r", "--stride", stride, "--json").json for stride in ("4", "0"))
         self.assertEqual((figures["stride"], figures["units"]), (4, "characters"))
+        self.assertLess(figures["baselines"]["ngram"]["loss_in_windows"], apart["baselines"]["ngram"]["loss_in_windows"])
+        self.assertEqual(figures["baselines"]["ngram"]["loss"], apart["baselines"]["ngram"]["loss"])
+
+    def test_bits_are_nats_by_the_logarithm_of_two(self):
+        self.train("r", "ladder/bigram", 3)
+        rows = re.findall(r"^(\S.*?) {2,}(\d+\.\d+) +(\d+\.\d+)$", self.succeed("eval", "r").out, re.MULTILINE)
+        self.assertGreater(len(rows), 4)
+        for name, nats, bits in rows:
+            self.assertAlmostEqual(float(bits), float(nats) / math.log(2), delta=2e-4, msg=name)
 
     def test_a_byte_model_is_measured_in_bytes(self):
         self.train("r", "ladder/bigram", 3, "--units", "bytes")

@@ -110,7 +110,7 @@ TEST_CASE("with all weight on the network the mixture is the network") {
   const Network network;
   NetworkPredictor alone(network.model, 2);
   const std::vector<std::uint8_t> train = text_of(3000, test_vocab), text = text_of(200, test_vocab);
-  Mixture mixture(alone, Counts({view_of(train)}, test_vocab), MixtureWeights(1));
+  Mixture mixture(alone, Counts({view_of(train)}, test_vocab), MixtureWeights{1, 0});
   Ids starts(20);
   for (std::size_t i = 0; i < starts.size(); ++i) starts[i] = static_cast<std::int64_t>(9 * i);
   const Floats expected = losses_of(alone, text, starts, 8), found = losses_of(mixture, text, starts, 8);
@@ -126,7 +126,7 @@ TEST_CASE("weights that were learned lower the loss of both, with the same bits 
   Floats one;
   for (const int threads : {1, 2, 3}) {
     NetworkPredictor alone(network.model, threads);
-    Mixture mixture(alone, view_of(train)), only_counts(alone, Counts({view_of(train)}, test_vocab), MixtureWeights(0));
+    Mixture mixture(alone, view_of(train)), only_counts(alone, Counts({view_of(train)}, test_vocab), MixtureWeights{0, 1});
     CHECK(mixture.learning().tokens == 2000);
     CHECK(mixture.learning().counted == 40'000);
     CHECK(mixture.learning().mixture_loss < mixture.learning().network_loss - 0.5);

@@ -95,4 +95,10 @@ TEST_CASE("of a prompt longer than block_size the last block_size ids count") {
   CHECK(row({9, 2, 3, 4, 5, 6, 7, 8}) != row({1, 2, 3, 4, 5, 6, 7, 8}));
 }
 
+TEST_CASE("half of an odd context is rounded down") {
+  CHECK(kept_tokens(Context::half, 9) == 4);
+  CHECK(kept_tokens(Context::full, 9) == 8);
+  CHECK(kept_tokens(Context::slide, 9) == 9);
+}
+
 }  // namespace chargpt

@@ -109,7 +109,7 @@ void run_eval(const Arguments& arguments) {
   const Scored scored = scored_part(arguments, run, corpus, split, own);
   WorkLine line(arguments.output);
   if (arguments.counts) run.mix_with_counts(own ? corpus : *other, line.heartbeat("counting the training text"));
-  Figures figures = measure(run.predictor(), run.config().model, /*trained_on=*/nullptr, run.config().data.units, scored,
+  Figures figures = measure(run.predictor(), run.config().model, run.config().data.units, scored,
                             line.heartbeat("scoring the text"));
   if (const Corpus* const counted = own ? &corpus : other.get())
     figures.baselines =
@@ -119,7 +119,7 @@ void run_eval(const Arguments& arguments) {
     figures.mixed = {split_loss(run.network(), scored.tokens, figures.block_size, scored.stride,
                                 line.heartbeat("scoring the text without counts"))
                          .mean,
-                     run.mixture->learning()};
+                     run.mixture->weights(), run.mixture->learning()};
   line.clear();
   if (!arguments.output.json) {
     std::fputs(to_text(figures, terminal_columns(STDOUT_FILENO)).c_str(), stdout);
