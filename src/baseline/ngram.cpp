@@ -91,7 +91,8 @@ std::int32_t find_ngram(std::span<const std::int32_t> first, std::span<const std
   return found == end || *found != id ? unseen : static_cast<std::int32_t>(found - ids.begin());
 }
 
-NgramCounter::NgramCounter(const std::vector<TokenView>& texts) : tokens_(ids_of(texts)), contexts_(tokens_.size(), 0) {}
+NgramCounter::NgramCounter(const std::vector<TokenView>& texts)
+    : tokens_(ids_of(texts)), contexts_(tokens_.size(), 0) {}
 
 NgramLevel NgramCounter::next_order(const Heartbeat& heartbeat) {
   const auto beat = [&](double part) {

@@ -1,7 +1,7 @@
 // Counted n-grams, one order after the other, and the model they make: p_n(w | h) = (c(hw) + T(h) p_{n-1}(w | h')) /
 // (c(h) + T(h)), where c counts in the train split, T(h) is how many different tokens followed h there, h' is h without
-// its first token, p_0 = 1/V, and p_n = p_{n-1} where h was never seen. Source: Witten & Bell (1991), interpolated as in
-// Chen & Goodman (1998), section 2.5. Knows no text and no file.
+// its first token, p_0 = 1/V, and p_n = p_{n-1} where h was never seen. Source: Witten & Bell (1991), interpolated as
+// in Chen & Goodman (1998), section 2.5. Knows no text and no file.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@
 
 namespace chargpt {
 
-/// Number of the n-gram of this context and last token, of a level's `first` and `ids`; NgramLevel::unseen where there is
-/// none.
+/// Number of the n-gram of this context and last token, of a level's `first` and `ids`; NgramLevel::unseen where there
+/// is none.
 std::int32_t find_ngram(std::span<const std::int32_t> first, std::span<const std::int32_t> ids, std::int32_t context,
                         std::int32_t id);
 

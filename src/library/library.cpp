@@ -46,7 +46,8 @@ struct chargpt_model {
    public:
     explicit Predicting(const chargpt_model& model) : model_(model) {
       const std::lock_guard lock(model_.guard_);
-      if (model_.idle_.empty()) model_.idle_.push_back(std::make_unique<NetworkPredictor>(model.inference, model.threads));
+      if (model_.idle_.empty())
+        model_.idle_.push_back(std::make_unique<NetworkPredictor>(model.inference, model.threads));
       network_ = std::move(model_.idle_.back());
       model_.idle_.pop_back();
     }

@@ -72,9 +72,8 @@ Counts::State Counts::advanced(const State& state, std::int64_t id) const {
   State next{0};
   for (std::size_t n = 1; n < next.size(); ++n) {
     const Level& level = levels_[n - 1];
-    next[n] = state[n - 1] == unseen
-                  ? unseen
-                  : find_ngram(level.first, level.ids, state[n - 1], static_cast<std::int32_t>(id));
+    next[n] = state[n - 1] == unseen ? unseen
+                                     : find_ngram(level.first, level.ids, state[n - 1], static_cast<std::int32_t>(id));
   }
   return next;
 }

@@ -1,7 +1,7 @@
-// Counts of n-grams as a distribution of the next symbol: modified Kneser-Ney, interpolated. The longest order counts how
-// often a symbol followed a context, a shorter one after how many different symbols it followed it, since only there is
-// it asked; D is taken from counts of 1, 2, and 3 or more, and shared out by the next shorter order, the last by all
-// symbols alike. Source: Kneser & Ney (1995), Chen & Goodman (1998), section 3. Knows no network.
+// Counts of n-grams as a distribution of the next symbol: modified Kneser-Ney, interpolated. The longest order counts
+// how often a symbol followed a context, a shorter one after how many different symbols it followed it, since only
+// there is it asked; D is taken from counts of 1, 2, and 3 or more, and shared out by the next shorter order, the last
+// by all symbols alike. Source: Kneser & Ney (1995), Chen & Goodman (1998), section 3. Knows no network.
 #pragma once
 
 #include <array>

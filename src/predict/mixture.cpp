@@ -39,7 +39,8 @@ class WeightLearner {
       total += weight;
       total_of_network += std::exp(of_network - top_of_network);
       n += weight * of_network, c += weight * of_counts;
-      nn += weight * of_network * of_network, nc += weight * of_network * of_counts, cc += weight * of_counts * of_counts;
+      nn += weight * of_network * of_network, nc += weight * of_network * of_counts,
+          cc += weight * of_counts * of_counts;
     }
     losses_ += std::log(total) + top - mixed(came);
     losses_of_network_ += std::log(total_of_network) + top_of_network - network[came];
@@ -139,9 +140,8 @@ void Mixture::logits(const WindowBatch& windows, std::span<float> logits) {
   cpu::on_threads(threads, [&](int thread) {
     std::vector<float> room(room_.size());
     for (std::int64_t window = thread; window < windows.B(); window += threads)
-      for_each_place(windows, window, logits, [&](const Counts::State& state, std::int64_t, std::span<float> row) {
-        mix(state, row, room);
-      });
+      for_each_place(windows, window, logits,
+                     [&](const Counts::State& state, std::int64_t, std::span<float> row) { mix(state, row, room); });
   });
 }
 

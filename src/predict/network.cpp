@@ -59,8 +59,7 @@ NetworkPredictor::~NetworkPredictor() = default;
 // ---- sequences
 
 cpu::Decoder& NetworkPredictor::decoder() {
-  if (!decoder_)
-    decoder_ = std::make_unique<cpu::Decoder>(model_.plan(), model_.values(), cpu::kernels(), threads_);
+  if (!decoder_) decoder_ = std::make_unique<cpu::Decoder>(model_.plan(), model_.values(), cpu::kernels(), threads_);
   return *decoder_;
 }
 

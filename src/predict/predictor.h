@@ -1,5 +1,5 @@
-// What says which symbol comes next: everything that samples, scores, evaluates or audits asks a predictor, and knows no
-// network. Knows no text, no filter and no file.
+// What says which symbol comes next: everything that samples, scores, evaluates or audits asks a predictor, and knows
+// no network. Knows no text, no filter and no file.
 #pragma once
 
 #include <cstdint>

@@ -54,8 +54,8 @@ Result result_of(const Trainer& trainer, LoadedRun& best, ProgressPrinter& progr
   const Heartbeat evaluating = heartbeat_of(trainer, progress, "evaluating");
   const Heartbeat counting = heartbeat_of(trainer, progress, "measuring baselines");
   evaluating(0);
-  Figures figures = measure(best.predictor(), best.config().model, best.config().data.units,
-                            validation_of(corpus, best), evaluating);
+  Figures figures =
+      measure(best.predictor(), best.config().model, best.config().data.units, validation_of(corpus, best), evaluating);
   counting(0);
   figures.baselines =
       compute_baselines(corpus, corpus.val(), {.length = figures.block_size}, /*validation=*/true, counting);

@@ -166,10 +166,8 @@ TEST_CASE("every model type and every kind of position writes what its module's 
     const SampleConfig greedy{.tokens = 25, .temperature = 0}, drawn{.tokens = 25, .num_samples = 3, .temperature = 1};
     INFO(config.type << ", position " << enum_name(config.position));
     CHECK(generated(*model, {1, 2, 3}, greedy)[0] == greedy_by_hand(*model, {1, 2, 3}, 25));
-    CHECK(generated(*model, {1, 2, 3}, greedy, Context::half)[0] ==
-          greedy_by_hand(*model, {1, 2, 3}, 25, 5));
-    CHECK(generated(*model, {1, 2, 3}, greedy, Context::full)[0] ==
-          greedy_by_hand(*model, {1, 2, 3}, 25, 9));
+    CHECK(generated(*model, {1, 2, 3}, greedy, Context::half)[0] == greedy_by_hand(*model, {1, 2, 3}, 25, 5));
+    CHECK(generated(*model, {1, 2, 3}, greedy, Context::full)[0] == greedy_by_hand(*model, {1, 2, 3}, 25, 9));
     const Texts three = generated(*model, {1, 2, 3}, drawn);
     CHECK(three == generated(*model, {1, 2, 3}, drawn, Context::automatic, 3));
     CHECK(three.at(0) == generated(*model, {1, 2, 3}, {.tokens = 25, .temperature = 1}).at(0));

@@ -58,7 +58,8 @@ class Formula {
     }
   }
   double probability(const std::string& context, char letter) const {
-    const double shorter = context.empty() ? 1.0 / static_cast<double>(symbols_) : probability(context.substr(1), letter);
+    const double shorter =
+        context.empty() ? 1.0 / static_cast<double>(symbols_) : probability(context.substr(1), letter);
     const auto& counts = counts_.at(static_cast<int>(context.size()) + 1);
     double all = 0, own = 0, left = 0;
     for (const auto& [gram, count] : counts) {

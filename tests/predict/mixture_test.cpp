@@ -22,7 +22,8 @@ std::vector<std::uint8_t> text_of(std::size_t length, std::uint64_t symbols) {
   RandomStream random(3, Purpose::windows);
   std::vector<std::uint8_t> ids = {0, 1};
   while (ids.size() < length) {
-    const std::uint64_t expected = (ids.back() * std::uint64_t{5} + ids[ids.size() - 2] * std::uint64_t{3} + 1) % symbols;
+    const std::uint64_t expected =
+        (ids.back() * std::uint64_t{5} + ids[ids.size() - 2] * std::uint64_t{3} + 1) % symbols;
     ids.push_back(static_cast<std::uint8_t>(random.uniform() < 0.7 ? expected : random.below(symbols)));
   }
   return ids;
@@ -84,10 +85,12 @@ TEST_CASE("a later symbol changes no earlier probability") {
   const Floats before = losses_of(mixture, text, starts, 8);
   for (const std::size_t changed : {3, 20, 47}) {
     std::vector<std::uint8_t> other = text;
-    for (std::size_t i = changed; i < other.size(); ++i) other[i] = static_cast<std::uint8_t>((other[i] + 1) % test_vocab);
+    for (std::size_t i = changed; i < other.size(); ++i)
+      other[i] = static_cast<std::uint8_t>((other[i] + 1) % test_vocab);
     const Floats after = losses_of(mixture, other, starts, 8);
     for (std::size_t i = 0; i < before.size(); ++i)
-      if (starts[i / 8] + static_cast<std::int64_t>(i % 8) + 1 < static_cast<std::int64_t>(changed)) CHECK(after[i] == before[i]);
+      if (starts[i / 8] + static_cast<std::int64_t>(i % 8) + 1 < static_cast<std::int64_t>(changed))
+        CHECK(after[i] == before[i]);
     CHECK(after != before);
   }
 }
@@ -126,7 +129,8 @@ TEST_CASE("weights that were learned lower the loss of both, with the same bits 
   Floats one;
   for (const int threads : {1, 2, 3}) {
     NetworkPredictor alone(network.model, threads);
-    Mixture mixture(alone, view_of(train)), only_counts(alone, Counts({view_of(train)}, test_vocab), MixtureWeights{0, 1});
+    Mixture mixture(alone, view_of(train)),
+        only_counts(alone, Counts({view_of(train)}, test_vocab), MixtureWeights{0, 1});
     CHECK(mixture.learning().tokens == 2000);
     CHECK(mixture.learning().counted == 40'000);
     CHECK(mixture.learning().mixture_loss < mixture.learning().network_loss - 0.5);

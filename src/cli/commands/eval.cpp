@@ -109,8 +109,8 @@ void run_eval(const Arguments& arguments) {
   const Scored scored = scored_part(arguments, run, corpus, split, own);
   WorkLine line(arguments.output);
   if (arguments.counts) run.mix_with_counts(own ? corpus : *other, line.heartbeat("counting the training text"));
-  Figures figures = measure(run.predictor(), run.config().model, run.config().data.units, scored,
-                            line.heartbeat("scoring the text"));
+  Figures figures =
+      measure(run.predictor(), run.config().model, run.config().data.units, scored, line.heartbeat("scoring the text"));
   if (const Corpus* const counted = own ? &corpus : other.get())
     figures.baselines =
         compute_baselines(*counted, scored.tokens, {.length = figures.block_size, .stride = scored.stride},
