@@ -50,14 +50,12 @@ class CachedForward {
   struct Workspace {
     AlignedFloats memory;
     float *x, *qkv, *o, *fc, *gate, *hidden;  ///< (rows, ...)
-    float *normed, *ngram_concat, *norm_stats, *qk_rstd, *scratch;
-    float *conv_input, *convolved;         ///< null where nothing is convolved
-    std::vector<std::int64_t> ngram_rows;  ///< of one n-gram, in each table
+    float *normed, *norm_stats, *qk_rstd, *scratch;
+    float *conv_input, *convolved;  ///< null where nothing is convolved
   };
   void allocate_buffers(Workspace& workspace, BumpAllocator& memory) const;
 
   void embed(const Chunk& chunk, Workspace& work) const;
-  void add_ngram_rows(Workspace& work, long row, const std::int64_t* ids, long position) const;
   void project_qkv(const BlockPlan& block, const float* h, long ldh, const Chunk& chunk, Workspace& work,
                    long queries) const;
   void attention(const BlockPlan& block, long layer, const Chunk& chunk, Workspace& work, long queries);

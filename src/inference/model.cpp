@@ -7,8 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/zeroed_memory.h"
-#include "checkpoint/sparse_rows.h"
+#include "base/quote.h"
 #include "inference/model_types.h"
 #include "kernels/kernels.h"
 
@@ -26,13 +25,11 @@ class WeightsFile {
  public:
   WeightsFile(const SafetensorsFile& file, std::string source) : file_(file), source_(std::move(source)) {}
 
-  bool has(const std::string& name) const {
-    return file_.find(name) != nullptr || file_.find(rows_name(name)) != nullptr;
-  }
+  bool has(const std::string& name) const { return file_.find(name) != nullptr; }
 
-  /// Where it lies in the file, or a copy in `own` of what is not stored as it is used.
+  /// Where it lies in the file, or an aligned copy in `own`.
   const float* values(const std::string& name, const std::vector<std::int64_t>& shape,
-                      std::vector<std::shared_ptr<void>>& own) {
+                      std::vector<std::shared_ptr<float[]>>& own) {
     const float* const found = find(name, shape, own);
     expect_finite({found, static_cast<std::size_t>(numel_of(shape))}, source_, name);
     return found;
@@ -44,17 +41,14 @@ class WeightsFile {
 
  private:
   const float* find(const std::string& name, const std::vector<std::int64_t>& shape,
-                    std::vector<std::shared_ptr<void>>& own) {
-    if (file_.find(name) != nullptr) {
-      const std::span<const std::byte> bytes = expect_tensor(file_, source_, name, "F32", shape).bytes;
-      asked_.insert(name);
-      if (reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(float) == 0)
-        return reinterpret_cast<const float*>(bytes.data());
-    }
-    const std::size_t bytes = static_cast<std::size_t>(numel_of(shape)) * sizeof(float);
-    own.push_back(zeroed_memory(bytes));
-    asked_.merge(read_tensor(file_, source_, name, shape, {static_cast<std::byte*>(own.back().get()), bytes}));
-    return static_cast<const float*>(own.back().get());
+                    std::vector<std::shared_ptr<float[]>>& own) {
+    const std::span<const std::byte> bytes = expect_tensor(file_, source_, name, "F32", shape).bytes;
+    asked_.insert(name);
+    if (reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(float) == 0)
+      return reinterpret_cast<const float*>(bytes.data());
+    own.push_back(std::make_shared<float[]>(bytes.size() / sizeof(float)));
+    std::memcpy(own.back().get(), bytes.data(), bytes.size());
+    return own.back().get();
   }
 
   const SafetensorsFile& file_;
@@ -65,6 +59,7 @@ class WeightsFile {
 }  // namespace
 
 Weights chosen_weights(const Checkpoint& checkpoint, Weights which) {
+  refuse_gone(checkpoint.config, printable_path(checkpoint.path));
   if (which == Weights::averaged && !checkpoint.averaged)
     throw Error(ExitCode::usage,
                 checkpoint.path.string() + " has no averaged weights: its run had train.ema = 0; leave out --weights");

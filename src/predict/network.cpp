@@ -7,7 +7,6 @@
 #include "inference/decoder.h"
 #include "inference/forward.h"
 #include "inference/model_types.h"
-#include "inference/ngram_rows.h"
 #include "inference/pack_weights.h"
 #include "inference/sequence_cache.h"
 #include "kernels/buffers.h"
@@ -48,7 +47,6 @@ struct NetworkPredictor::Scoring {
   cpu::AlignedFloats packed;
   cpu::WeightPointers weights;
   std::vector<cpu::Forward> forwards;
-  WindowRows ngram_rows;
 };
 
 NetworkPredictor::NetworkPredictor(const InferenceModel& model, int threads, Context context)
@@ -84,17 +82,15 @@ std::int64_t NetworkPredictor::at_once() const {
 /// work(forward, weights, slice, its first window), each thread a part of the windows.
 template <class Work>
 void NetworkPredictor::on_parts(const WindowBatch& windows, const Work& work) {
-  const cpu::Plan& plan = model_.plan();
-  check_windows(windows, plan.vocab_size);
+  check_windows(windows, vocab_size());
   if (!scoring_) scoring_ = std::make_unique<Scoring>(model_, threads_);
   Scoring& scoring = *scoring_;
-  const auto rows = scoring.ngram_rows.find(plan.ngrams, plan.vocab_size, windows);
   const std::int64_t B = windows.B();
   for (cpu::Forward& forward : scoring.forwards) forward.prepare((B + threads_ - 1) / threads_, windows.T);
   scoring.team.run([&](int thread) {
     const std::int64_t begin = B * thread / threads_, end = B * (thread + 1) / threads_;
     if (begin == end) return;
-    const cpu::BatchSlice slice{.windows = windows.part(begin, end - begin), .first = begin, .rows = rows};
+    const cpu::BatchSlice slice{.windows = windows.part(begin, end - begin), .first = begin};
     work(scoring.forwards[static_cast<std::size_t>(thread)], scoring.weights, slice, begin);
   });
 }
