@@ -30,4 +30,4 @@ check() {
 export ASAN_OPTIONS=strict_string_checks=1:detect_stack_use_after_return=1:check_initialization_order=1
 export UBSAN_OPTIONS=print_stacktrace=1
 check sanitize address,undefined .
-check sanitize_threads thread '^(kernels|inference|library|optimizer)$' test_kernels test_inference test_library test_optimizer
+check sanitize_threads thread '^(kernels|inference|predict|library|optimizer)$' test_kernels test_inference test_predict test_library test_optimizer

@@ -1,10 +1,12 @@
-// Counted n-gram models, one order after the other: p_n(w | h) = (c(hw) + T(h) p_{n-1}(w | h')) / (c(h) + T(h)), where
-// c counts in the train split, T(h) is how many different tokens followed h there, h' is h without its first token, p_0
-// = 1/V, and p_n = p_{n-1} where h was never seen. Source: Witten & Bell (1991), interpolated as in Chen & Goodman
-// (1998), section 2.5. Knows no text and no file.
+// Counted n-grams, one order after the other, and the model they make: p_n(w | h) = (c(hw) + T(h) p_{n-1}(w | h')) /
+// (c(h) + T(h)), where c counts in the train split, T(h) is how many different tokens followed h there, h' is h without
+// its first token, p_0 = 1/V, and p_n = p_{n-1} where h was never seen. Source: Witten & Bell (1991), interpolated as
+// in Chen & Goodman (1998), section 2.5. Knows no text and no file.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/heartbeat.h"
@@ -13,26 +15,42 @@
 
 namespace chargpt {
 
-/// Numbers the distinct pairs (prefix, token) from 0 in the order of their first appearance, and counts them. An n-gram
-/// is the pair of its first n - 1 tokens' number and its last token, so that no context of any length is ever confused
-/// with another.
-class PairCounts {
+/// Number of the n-gram of this context and last token, of a level's `first` and `ids`; NgramLevel::unseen where there
+/// is none.
+std::int32_t find_ngram(std::span<const std::int32_t> first, std::span<const std::int32_t> ids, std::int32_t context,
+                        std::int32_t id);
+
+/// The n-grams of one order. Each is numbered; those of one context, an (n - 1)-gram, lie side by side, by their last
+/// token. So no context of any length is ever confused with another.
+struct NgramLevel {
+  static constexpr std::int32_t unseen = -1;
+
+  std::vector<std::int32_t> first{0};  ///< by context: its n-grams are first[c] to first[c + 1] - 1
+  std::vector<std::int32_t> totals;    ///< by context: c(h)
+  std::vector<std::int32_t> ids;       ///< last token of each n-gram
+  std::vector<std::int32_t> counts;    ///< c(hw)
+  std::vector<std::int32_t> suffixes;  ///< of each n-gram: the number of the one without its first token
+
+  std::int32_t find(std::int32_t context, std::int32_t id) const { return find_ngram(first, ids, context, id); }
+  /// T(h)
+  std::int32_t distinct(std::int32_t context) const {
+    return first[static_cast<std::size_t>(context) + 1] - first[static_cast<std::size_t>(context)];
+  }
+};
+
+/// Counts some texts, which do not touch. 16 bytes for each token while it counts, and for each different n-gram of a
+/// level 12 to 20.
+class NgramCounter {
  public:
-  PairCounts();
-  /// Number of the pair, which is counted once more.
-  std::int32_t count(std::int32_t prefix, std::int32_t token);
-  /// Number of the pair; -1 where it was never counted.
-  std::int32_t find(std::int32_t prefix, std::int32_t token) const;
-  /// How often, by number.
-  const std::vector<std::int32_t>& counts() const { return counts_; }
+  explicit NgramCounter(const std::vector<TokenView>& texts);
+  /// Order 1 first.
+  NgramLevel next_order(const Heartbeat& heartbeat = {});
 
  private:
-  std::size_t slot_of(std::uint64_t pair) const;
-  void grow();
-
-  std::vector<std::uint64_t> pairs_;  ///< by number
-  std::vector<std::int32_t> counts_;  ///< by number
-  std::vector<std::int32_t> slots_;   ///< open addressing: number + 1, 0 for an empty slot; a power of two of them
+  std::vector<std::int32_t> tokens_;    ///< (N)
+  std::vector<std::int32_t> contexts_;  ///< (N) number of the n-gram that ends before token i; unseen for the first n
+  std::int32_t last_ = 0;               ///< the n-gram that ends with the last token
+  std::size_t contexts_of_level_ = 1;
 };
 
 /// Loss of each order 1..max_order in nats per token; see ngram_losses in baseline.h, which checks its arguments.

@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "baseline/shared_text.h"
-#include "cli/decoding.h"
 #include "evaluate/tenths.h"
 #include "inference/model_types.h"
 #include "report/format.h"
@@ -64,7 +63,6 @@ void add_baselines(Table& table, const Figures& figures) {
 std::string model_row(const Figures& figures) {
   std::string name = "this model, " + figures.scored.split;
   if (!figures.scored.weights.empty()) name += ", " + figures.scored.weights + " weights";
-  if (figures.scored.storage == Storage::bfloat16) name += ", matrices in bfloat16";
   return name;
 }
 
@@ -121,6 +119,23 @@ std::string tenths_line(const Figures& figures) {
          format_fixed(most, 4) + " nats per " + unit(figures) + "\n";
 }
 
+/// What the counts have added, or would add.
+std::string counts_line(const Figures& figures) {
+  constexpr double worth_mixing = 0.2;  // behind the network by no more than that, counts still lower its loss
+  if (figures.mixed) {
+    const MixtureLearning& learning = figures.mixed->learning;
+    if (learning.tokens == 0) return "";
+    return "The weights of the mixture, network " + format_fixed(figures.mixed->weights.network, 2) + " and counts " +
+           format_fixed(figures.mixed->weights.counts, 2) + ", come from the last " + format_count(learning.tokens) +
+           " " + unit(figures) + "s of the train split, where the network's loss is " +
+           format_fixed(learning.network_loss, 4) + ", since it was trained on them.\n";
+  }
+  if (figures.leaks || !figures.baselines || figures.baselines->counted == 0 || knows_the_text(figures) ||
+      figures.baselines->ngram > figures.loss + worth_mixing)
+    return "";
+  return "--counts (eval, sample) mixes it with counts for a lower loss.\n";
+}
+
 std::string verdict(const Figures& figures) {
   if (figures.leaks)
     return "This model leaks: a position sees its own target, so its loss says nothing about prediction.\n";
@@ -154,8 +169,8 @@ Scored validation_of(const Corpus& corpus, const LoadedRun& run) {
   return scored;
 }
 
-Figures measure(WindowScorer& scorer, const ModelConfig& model, const Corpus* trained_on, Units units,
-                const Scored& scored, const Heartbeat& heartbeat) {
+Figures measure(WindowScorer& scorer, const ModelConfig& model, Units units, const Scored& scored,
+                const Heartbeat& heartbeat) {
   const std::int64_t block_size = model.block_size;
   const SplitLoss loss = split_loss(scorer, scored.tokens, block_size, scored.stride, heartbeat);
   check_finite(loss, scored);
@@ -168,9 +183,6 @@ Figures measure(WindowScorer& scorer, const ModelConfig& model, const Corpus* tr
   figures.units = units;
   figures.leaks = leaks(model);
   if (block_size > 64) figures.loss_windows_64 = split_loss(scorer, scored.tokens, 64, 0, heartbeat).mean;
-  if (trained_on)
-    figures.baselines = compute_baselines(*trained_on, scored.tokens, {.length = block_size, .stride = scored.stride},
-                                          scored.validation);
   return figures;
 }
 
@@ -184,11 +196,25 @@ nlohmann::ordered_json to_json(const Figures& figures) {
                                  {"split", scored.split},
                                  {"block_size", figures.block_size},
                                  {"stride", scored.stride},
-                                 {"units", enum_name(figures.units)},
-                                 {"storage", storage_name(scored.storage)}};
+                                 {"units", enum_name(figures.units)}};
   if (scored.part_of > 0) json["part"] = {{"tokens", scored.tokens.size()}, {"of", scored.part_of}};
   if (figures.loss_windows_64) json["loss_windows_64"] = *figures.loss_windows_64;
   if (figures.leaks) json["leaks"] = true;
+  if (figures.mixed) {
+    const MixtureLearning& learning = figures.mixed->learning;
+    json["class"] = "frozen";
+    json["network_loss"] = figures.mixed->network_loss;
+    json["counts"] = {{"orders", Counts::orders},
+                      {"counted_tokens", learning.counted},
+                      {"weights",
+                       {{"network", figures.mixed->weights.network},
+                        {"counts", figures.mixed->weights.counts},
+                        {"learned_on_tokens", learning.tokens}}}};
+    if (learning.tokens > 0) {
+      json["counts"]["weights"]["network_loss"] = learning.network_loss;
+      json["counts"]["weights"]["mixture_loss"] = learning.mixture_loss;
+    }
+  }
   if (figures.baselines) {
     json["part_in_training_text"] = shared_part(figures);
     json["baselines"] = to_json(*figures.baselines);
@@ -199,14 +225,15 @@ nlohmann::ordered_json to_json(const Figures& figures) {
 std::string to_text(const Figures& figures, std::size_t width) {
   const std::string per = figures.units == Units::bytes ? "/byte" : "/char";
   Table table({"", "nats" + per, "bits" + per});
-  add_row(table, model_row(figures), figures.loss);
+  add_row(table, model_row(figures), figures.mixed ? figures.mixed->network_loss : figures.loss);
+  if (figures.mixed) add_row(table, "  mixed with counts", figures.loss);
   if (figures.loss_windows_64)
     add_row(table, figures.scored.stride > 0 ? "  in windows of 64, no overlap" : "  in windows of 64",
             *figures.loss_windows_64);
   if (figures.baselines) add_baselines(table, figures);
   const std::string sentences = "perplexity " + format_fixed(std::exp(figures.loss), 2) + "; " + scored_line(figures) +
                                 tenths_line(figures) + baseline_lines(figures) + shared_line(figures) +
-                                verdict(figures);
+                                verdict(figures) + counts_line(figures);
   return table.text(width) + wrapped_lines(sentences, width);
 }
 

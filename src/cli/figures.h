@@ -26,7 +26,6 @@ struct Scored {
   std::int64_t stride = 0;   ///< of overlapping windows; 0: no overlap
   std::string checkpoint{};  ///< for messages
   std::string weights{};     ///< trained or averaged, if there are both
-  Storage storage = Storage::float32;
 };
 /// The validation split of the text that a run was trained on.
 Scored validation_of(const Corpus& corpus, const LoadedRun& run);
@@ -39,13 +38,19 @@ struct Figures {
   Units units = Units::characters;
   std::optional<double> loss_windows_64;  ///< if block_size > 64: the same split in windows of 64, no overlap
   bool leaks = false;
+  /// If the network was mixed with counts: its own loss on the same text, and what the weights were learned on.
+  struct Mixed {
+    double network_loss = 0;
+    MixtureWeights weights;
+    MixtureLearning learning;
+  };
+  std::optional<Mixed> mixed;
   std::optional<Baselines> baselines;  ///< absent if the training text is not at hand
 };
 
-/// `trained_on`: the corpus whose train split the baselines are counted on, as far as it is not scored; null leaves
-/// them out. Error diverged, naming the checkpoint, for a loss that is not finite.
-Figures measure(WindowScorer& scorer, const ModelConfig& model, const Corpus* trained_on, Units units,
-                const Scored& scored, const Heartbeat& heartbeat = {});
+/// Without baselines. Error diverged, naming the checkpoint, for a loss that is not finite.
+Figures measure(WindowScorer& scorer, const ModelConfig& model, Units units, const Scored& scored,
+                const Heartbeat& heartbeat = {});
 
 /// interface of `eval --json`.
 nlohmann::ordered_json to_json(const Figures& figures);

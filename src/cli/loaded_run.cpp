@@ -104,20 +104,19 @@ void log_loading(const std::vector<std::string>& notices) {
 LoadedRun::LoadedRun(Checkpoint loaded, const ModelUse& use)
     : checkpoint(std::move(loaded)),
       model(std::make_unique<InferenceModel>(checkpoint, use.weights)),
-      threads_(thread_count(use.threads)) {
+      network_(std::make_unique<NetworkPredictor>(*model, thread_count(use.threads), use.context)) {
   announce(checkpoint, model->weights());
   flush_denormals();
-  model->round_matrices(use.storage);
 }
 
-WindowScorer& LoadedRun::scorer() {
-  if (!scorer_) scorer_ = std::make_unique<Scorer>(*model, threads_);
-  return *scorer_;
-}
-
-std::unique_ptr<NextLogits> LoadedRun::next_logits(DecodeOptions options) {
-  options.threads = threads_;
-  return chargpt::next_logits(*model, options);
+void LoadedRun::mix_with_counts(const Corpus& corpus, const Heartbeat& heartbeat) {
+  mixture = std::make_unique<Mixture>(*network_, corpus.train(), heartbeat);
+  const MixtureLearning& learning = mixture->learning();
+  if (learning.tokens == 0)
+    log_note("the training text is too short to learn how much the counts should weigh; both weigh the same");
+  if (learning.counted < corpus.train().size())
+    log_note("counted the first " + format_count(learning.counted) + " of " + format_count(corpus.train().size()) +
+             " characters of the training text");
 }
 
 LoadedRun load_run(const std::string& run, const std::string& which, const ModelUse& use, bool with_optimizer) {

@@ -8,11 +8,19 @@
 
 #include "checkpoint/checkpoint.h"
 #include "cli/arguments.h"
-#include "generate/generate.h"
 #include "inference/model.h"
-#include "inference/scorer.h"
+#include "predict/mixture.h"
+#include "predict/network.h"
 
 namespace chargpt {
+
+/// How a trained model is to be read.
+struct ModelUse {
+  Weights weights = Weights::better;
+  std::string device = "auto";  ///< as asked for: auto or cpu, else it is refused
+  std::int64_t threads = 0;     ///< 0: one per physical core
+  Context context = Context::automatic;
+};
 
 class LoadedRun {
  public:
@@ -22,14 +30,16 @@ class LoadedRun {
   Checkpoint checkpoint;
   std::unique_ptr<InferenceModel> model;
   const Config& config() const { return checkpoint.config.config; }
-  /// Whatever computes losses; made when it is first asked for.
-  WindowScorer& scorer();
-  /// The next characters, by whatever computes them.
-  std::unique_ptr<NextLogits> next_logits(DecodeOptions options);
+  /// What says which character comes next: the network, or what mix_with_counts() has made.
+  Predictor& predictor() { return mixture ? static_cast<Predictor&>(*mixture) : *network_; }
+  Predictor& network() { return *network_; }
+  /// From here on the network is mixed with counts of the train split of its own text. A line on stderr says where not
+  /// all of that was counted, or nothing could be learned from it.
+  void mix_with_counts(const Corpus& corpus, const Heartbeat& heartbeat);
+  std::unique_ptr<Mixture> mixture;  ///< null until then
 
  private:
-  int threads_;
-  std::unique_ptr<Scorer> scorer_;
+  std::unique_ptr<NetworkPredictor> network_;
 };
 
 /// What load_checkpoint had to say, to stderr: a damaged checkpoint as a warning, which --quiet does not silence.

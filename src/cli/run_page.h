@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "inference/model.h"
+#include "cli/loaded_run.h"
 #include "page/model_data.h"
 
 namespace chargpt {

@@ -29,14 +29,6 @@ class WatchedForward : private cpu::Forward {
     forward(window);
   }
   AttentionWeights take_weights() { return std::move(weights_of_window_); }
-  std::vector<float> logits() const {
-    const auto V = static_cast<std::size_t>(plan_.vocab_size),
-               ld = static_cast<std::size_t>(cpu::row_stride(plan_.vocab_size));
-    std::vector<float> all;
-    for (std::size_t t = 0; t < static_cast<std::size_t>(rows_); ++t)
-      all.insert(all.end(), logits_ + t * ld, logits_ + t * ld + V);
-    return all;
-  }
 
  private:
   void attended(const cpu::BlockActivations& acts, long layer, const cpu::BatchSlice& window) override {
@@ -69,21 +61,13 @@ class WatchedForward : private cpu::Forward {
   cpu::AlignedFloats transposed_keys_;  ///< (hs, T)
 };
 
-WatchedForward watched(const InferenceModel& model, std::span<const std::int64_t> ids) {
-  const cpu::OneWindow window(model, ids);
-  WatchedForward forward(model.plan(), std::ssize(ids));
-  forward.read(window.weights(), window.slice());
-  return forward;
-}
-
 }  // namespace
 
 AttentionWeights attention_weights(const InferenceModel& model, std::span<const std::int64_t> ids) {
-  return watched(model, ids).take_weights();
-}
-
-std::vector<float> window_logits(const InferenceModel& model, std::span<const std::int64_t> ids) {
-  return watched(model, ids).logits();
+  const cpu::OneWindow window(model, ids);
+  WatchedForward forward(model.plan(), std::ssize(ids));
+  forward.read(window.weights(), window.slice());
+  return forward.take_weights();
 }
 
 }  // namespace chargpt

@@ -1,5 +1,4 @@
-// What one window makes a model compute: which tokens each head looks at, and its logits. By the forward pass that
-// scores windows, on one thread. Knows no text.
+// Which tokens each head looks at in one window. By the forward pass that scores windows, on one thread. Knows no text.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +25,5 @@ struct AttentionWeights {
 /// of `bigram`, which attends to nothing, no layer. Error internal for another number of ids, or an id that the model
 /// does not have.
 AttentionWeights attention_weights(const InferenceModel& model, std::span<const std::int64_t> ids);
-
-/// Logits of what follows each of 1 to block_size ids: (T, V), for every model type. Errors as attention_weights().
-std::vector<float> window_logits(const InferenceModel& model, std::span<const std::int64_t> ids);
 
 }  // namespace chargpt

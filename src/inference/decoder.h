@@ -1,8 +1,7 @@
-// Continues sequences token by token, with a cache of keys and values: which positions are run, and by which threads.
+// Continues sequences token by token, with a cache of keys and values: which positions are run, and by which thread.
 // What running them computes is in cached_forward.h. Nothing is allocated after start(). Knows no sampling and no text.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -10,7 +9,6 @@
 #include "inference/cached_forward.h"
 #include "inference/plan.h"
 #include "inference/sequence_cache.h"
-#include "kernels/autotuner.h"
 #include "kernels/buffers.h"
 #include "kernels/kernels.h"
 #include "kernels/thread_team.h"
@@ -19,9 +17,9 @@ namespace chargpt::cpu {
 
 class Decoder {
  public:
-  /// `values`: the parameters, by the groups of the plan; they must outlive the decoder and not change. `bf16`:
-  /// matrices are kept as bfloat16, which are read in half the time; arithmetic stays float32.
-  Decoder(Plan plan, std::vector<const float*> values, const Kernels& kernels, int threads, bool bf16 = false);
+  /// `values`: the parameters, by the groups of the plan; they must outlive the decoder and not change. Sequences are
+  /// shared out over the threads, each run by one.
+  Decoder(Plan plan, std::vector<const float*> values, const Kernels& kernels, int threads);
 
   /// Makes `sequences` equal ones of the ids, 1 to block_size of them. Logits of what follows: (sequences, V), rows
   /// `stride()` apart, which the caller may use up.
@@ -29,8 +27,8 @@ class Decoder {
   /// One more id for each sequence. Sequences of block_size ids first lose their oldest, all but the last `kept` of
   /// them (0 to block_size - 1), and what is left is run again: its positions have changed. `kept` = block_size: only
   /// the oldest makes room, and nothing is run again; for positions that are told apart by distance alone (rope, none).
-  /// `rerun`: all positions are run again in any case, where they do not slide. Logits as above.
-  float* append(std::span<const std::int64_t> ids, std::int64_t kept, bool rerun = false);
+  /// Logits as above.
+  float* append(std::span<const std::int64_t> ids, std::int64_t kept);
   /// Goes on with these sequences, given in ascending order.
   void keep(std::span<const std::int64_t> sequences);
 
@@ -40,11 +38,11 @@ class Decoder {
 
  private:
   void reserve(std::int64_t sequences);
+  template <class Body>
+  void share_out(const Body& body);
   void prefill(long T);
   void prefill_sequences(long T, long begin, long end, int thread);
-  void prefill_split(long T, long sequence);
   void decode_token();
-  void decode_token(bool together);
   void set_position(std::int64_t position);
   void set_chunk_position(CachedForward::Chunk& chunk, long first) const;
 
@@ -61,8 +59,6 @@ class Decoder {
   std::int64_t position_ = 0;               ///< of their last id; behind block_size keys and values lie in a ring
   std::vector<float> rope_cos_, rope_sin_;  ///< of that position
   AlignedFloats logits_;
-  Autotuner token_tuner_, prefill_tuner_;                ///< 1: by all threads together
-  std::vector<std::atomic<std::uint32_t>> layers_done_;  ///< of each chunk of a split window
 };
 
 }  // namespace chargpt::cpu

@@ -189,7 +189,7 @@ void Forward::uniform_attention(const BlockActivations& acts, const BatchSlice& 
 void Forward::attention(const BlockPlan& block, const BlockActivations& acts, long layer, const BatchSlice& chunk) {
   const long C = plan_.n_embd, ldq = row_stride(3 * plan_.attention_width);
   if (plan_.qkv_source != QkvSource::projected) {
-    copy_to_qkv(plan_, k_, {0, plan_.attention_width}, rows_, acts.x, row_stride(C), acts.qkv);
+    copy_to_qkv(plan_, k_, rows_, acts.x, row_stride(C), acts.qkv);
     return plan_.causal ? attention_heads(acts, layer, chunk) : uniform_attention(acts, chunk);
   }
   if (!plan_.post_norm) normalise(block.ln_1, acts.x, acts.ln_1, acts.ln_1_stats);
@@ -238,7 +238,7 @@ void Forward::mlp_block(const BlockPlan& block, const BlockActivations& acts, lo
   convolve(block.conv_2, chunk, acts.ln_2, acts.conv_2);
   linear(block.c_fc, acts.conv_2, ldc, acts.fc, ldh, false);
   if (plan_.swiglu) linear(block.c_gate, acts.conv_2, ldc, acts.gate, ldh, false);
-  activate(plan_, k_, {0, plan_.mlp_width}, rows_, acts.fc, acts.gate, acts.hidden);
+  activate(plan_, k_, rows_, acts.fc, acts.gate, acts.hidden);
   k_.copy(rows_, C, acts.x_mid, ldc, next, ldc);
   if (plan_.dropout.mlp <= 0 || chunk.seed == nullptr) return linear(block.mlp_proj, acts.hidden, ldh, next, ldc, true);
   linear(block.mlp_proj, acts.hidden, ldh, branch_, ldc, false);
@@ -273,6 +273,15 @@ void Forward::losses(const WeightPointers& weights, const BatchSlice& slice, flo
     forward(chunk);
     k_.cross_entropy(rows_, plan_.vocab_size, logits_, row_stride(plan_.vocab_size), targets_.data(), 0,
                      losses + begin * slice.windows.T);
+  });
+}
+
+void Forward::logits(const WeightPointers& weights, const BatchSlice& slice, float* logits) {
+  const long V = plan_.vocab_size;
+  weights_ = &weights;
+  for_each_chunk(slice, [&](const BatchSlice& chunk, std::int64_t begin) {
+    forward(chunk);
+    k_.copy(rows_, V, logits_, row_stride(V), logits + begin * slice.windows.T * V, V);
   });
 }
 

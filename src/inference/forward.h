@@ -65,6 +65,8 @@ class Forward {
   std::int64_t count_buffers(std::int64_t sequences, std::int64_t T);
   /// Losses of each token, nats: (count, T). In float32, without dropout.
   void losses(const WeightPointers& weights, const BatchSlice& slice, float* losses);
+  /// Logits of each token: (count, T, V).
+  void logits(const WeightPointers& weights, const BatchSlice& slice, float* logits);
 
  protected:
   /// `for_backward`: keeps what backward needs.

@@ -13,26 +13,20 @@ bool put_bias(const Kernels& kernels, const float* bias, Range columns, long row
   return true;
 }
 
-void copy_to_qkv(const Plan& plan, const Kernels& kernels, Range columns, long rows, const float* x, long ldx,
-                 float* qkv) {
-  const long A = plan.attention_width, ld = row_stride(3 * A), width = columns.width();
-  x += columns.begin;
-  float* const q = qkv + columns.begin;
-  for (float* const to : {q, q + A})
+void copy_to_qkv(const Plan& plan, const Kernels& kernels, long rows, const float* x, long ldx, float* qkv) {
+  const long A = plan.attention_width, ld = row_stride(3 * A);
+  for (float* const to : {qkv, qkv + A})
     if (plan.qkv_source == QkvSource::uniform)
-      kernels.broadcast_row(rows, width, nullptr, to, ld);
+      kernels.broadcast_row(rows, A, nullptr, to, ld);
     else
-      kernels.copy(rows, width, x, ldx, to, ld);
-  kernels.copy(rows, width, x, ldx, q + 2 * A, ld);
+      kernels.copy(rows, A, x, ldx, to, ld);
+  kernels.copy(rows, A, x, ldx, qkv + 2 * A, ld);
 }
 
-void activate(const Plan& plan, const Kernels& kernels, Range columns, long rows, float* fc, float* gate,
-              float* hidden) {
-  const long ld = row_stride(plan.mlp_width), width = columns.width();
-  fc += columns.begin;
-  hidden += columns.begin;
+void activate(const Plan& plan, const Kernels& kernels, long rows, float* fc, float* gate, float* hidden) {
+  const long width = plan.mlp_width, ld = row_stride(width);
   if (plan.swiglu)
-    kernels.swiglu(rows, width, fc, gate + columns.begin, ld, hidden, ld);
+    kernels.swiglu(rows, width, fc, gate, ld, hidden, ld);
   else
     kernels.activation(plan.activation, rows, width, fc, ld, hidden, ld);
 }

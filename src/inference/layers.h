@@ -1,5 +1,5 @@
-// Steps of a layer that both forward passes take (forward.h, cached_forward.h), on the columns that a thread has of it.
-// Knows no weight's place, no batch and no thread.
+// Steps of a layer that both forward passes take (forward.h, cached_forward.h). Knows no weight's place, no batch and
+// no thread.
 #pragma once
 
 #include "inference/plan.h"
@@ -7,7 +7,7 @@
 
 namespace chargpt::cpu {
 
-/// begin to end - 1: columns of a matrix, or heads.
+/// begin to end - 1: columns of a matrix.
 struct Range {
   long begin, end;
   long width() const { return end - begin; }
@@ -17,11 +17,9 @@ struct Range {
 bool put_bias(const Kernels& kernels, const float* bias, Range columns, long rows, float* y, long ldy, bool add);
 
 /// qkv (rows, 3 A) of a model that projects nothing: x itself as value, and as query and key, or zeros there.
-void copy_to_qkv(const Plan& plan, const Kernels& kernels, Range columns, long rows, const float* x, long ldx,
-                 float* qkv);
+void copy_to_qkv(const Plan& plan, const Kernels& kernels, long rows, const float* x, long ldx, float* qkv);
 
 /// hidden = f(fc), or fc times the gate's: all (rows, mlp_width), fc and gate used up.
-void activate(const Plan& plan, const Kernels& kernels, Range columns, long rows, float* fc, float* gate,
-              float* hidden);
+void activate(const Plan& plan, const Kernels& kernels, long rows, float* fc, float* gate, float* hidden);
 
 }  // namespace chargpt::cpu

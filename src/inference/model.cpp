@@ -1,7 +1,6 @@
 #include "inference/model.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <set>
 #include <span>
@@ -20,14 +19,6 @@ std::int64_t numel_of(const std::vector<std::int64_t>& shape) {
   std::int64_t numel = 1;
   for (const std::int64_t size : shape) numel *= size;
   return numel;
-}
-
-/// Of the numbers next to `value` that have 8 bits of precision the nearest, ties to even.
-float rounded_to_bfloat16(float value) {
-  auto bits = std::bit_cast<std::uint32_t>(value);
-  if ((bits & 0x7fffffffU) > 0x7f800000U) return value;  // not a number, and stays one
-  bits += 0x7fffU + ((bits >> 16) & 1U);
-  return std::bit_cast<float>(bits & 0xffff0000U);
 }
 
 /// Tensors of one safetensors file by name, counting which have been asked for.
@@ -135,17 +126,6 @@ std::vector<NamedParameter> InferenceModel::parameters() const {
   std::vector<NamedParameter> all;
   for (std::size_t i = 0; i < values_.size(); ++i) all.push_back({names_[i], shapes_[i], values_[i]});
   return all;
-}
-
-void InferenceModel::round_matrices(Storage storage) {
-  if (storage == Storage::float32) return;
-  for (std::size_t i = 0; i < values_.size(); ++i) {
-    if (shapes_[i].size() < 2) continue;
-    const auto numel = static_cast<std::size_t>(numel_of(shapes_[i]));
-    own_.push_back(std::make_shared<float[]>(numel));
-    std::transform(values_[i], values_[i] + numel, own_.back().get(), rounded_to_bfloat16);
-    values_[i] = own_.back().get();
-  }
 }
 
 }  // namespace chargpt

@@ -1,5 +1,5 @@
 // A trained model as it is read: options, and weights where they lie. For every model type, without LibTorch; nothing
-// is trained here. Decoder, Scorer and attention_weights() compute with it.
+// is trained here. Predictors and attention_weights() compute with it.
 #pragma once
 
 #include <cstddef>
@@ -23,17 +23,6 @@ CHARGPT_ENUM(Weights, better, trained, averaged);
 /// trained or averaged. Error usage where averaged ones are asked for and there are none; data where the model has
 /// what is gone.
 Weights chosen_weights(const Checkpoint& checkpoint, Weights which);
-
-/// What matrices are kept as. bfloat16: the upper half of a float32, 8 bits of precision.
-enum class Storage { float32, bfloat16 };
-
-/// How a trained model is to be read.
-struct ModelUse {
-  Weights weights = Weights::better;
-  Storage storage = Storage::float32;
-  std::string device = "auto";  ///< as asked for: auto or cpu, else it is refused
-  std::int64_t threads = 0;     ///< 0: one per physical core
-};
 
 /// Float32 values of the parameter of that name and shape, row-major; null where there is none.
 using ParameterValues = std::function<const float*(const std::string& name, const std::vector<std::int64_t>& shape)>;
@@ -69,9 +58,6 @@ class InferenceModel {
   const std::vector<const float*>& values() const { return values_; }
   /// All of them; of tied ones the first name.
   std::vector<NamedParameter> parameters() const;
-
-  /// Rounds every matrix, embeddings too, to nearest, ties to even; arithmetic stays float32.
-  void round_matrices(Storage storage);
 
  private:
   /// Throws for the name of a parameter that is missing.

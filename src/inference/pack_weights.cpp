@@ -14,16 +14,6 @@ struct Matrix {
   bool transposed;
 };
 
-/// Panels of W^T, each packed in float32 first.
-void pack_bf16_storage(const Matrix& b, long first, long last, const Kernels& kernels, Bf16* packed) {
-  const AlignedFloats panel(b.K * kernels.panel_width);
-  for (long p = first; p < last; ++p) {
-    const long column = p * kernels.panel_width, columns = std::min(kernels.panel_width, b.N - column);
-    kernels.pack(0, 1, b.K, columns, b.weight + column * b.K, /*transposed=*/true, panel.data());
-    kernels.panel_to_bf16(b.K, panel.data(), packed + p * bf16_panel_size(b.K, kernels));
-  }
-}
-
 void pack(const Matrix& b, PackedType type, const Kernels& kernels, int part, int parts, float* packed) {
   const long panel_width = type == PackedType::bf16_matmul ? bf16_kernels()->panel_width : kernels.panel_width;
   const long panels = (b.N + panel_width - 1) / panel_width;
@@ -31,8 +21,6 @@ void pack(const Matrix& b, PackedType type, const Kernels& kernels, int part, in
   switch (type) {
     case PackedType::float32:
       return kernels.pack(first, last, b.K, b.N, b.weight, b.transposed, packed);
-    case PackedType::bf16_storage:
-      return pack_bf16_storage(b, first, last, kernels, reinterpret_cast<Bf16*>(packed));
     case PackedType::bf16_matmul:
       return bf16_kernels()->pack(first, last, b.K, b.N, b.weight, b.transposed, reinterpret_cast<Bf16*>(packed));
   }
@@ -48,10 +36,6 @@ void pack_weights(const Plan& plan, const std::vector<const float*>& values, Pac
     if (plan.packing == Packing::both)
       pack({weight, layer->out, layer->in, false}, type, kernels, part, parts, packed + layer->packed_backward);
   }
-}
-
-long bf16_panel_size(long in, const Kernels& kernels) {
-  return static_cast<long>(rounded_up(in, 2)) * kernels.panel_width;
 }
 
 }  // namespace chargpt::cpu

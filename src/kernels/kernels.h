@@ -68,13 +68,6 @@ struct Kernels {
   /// c (N) = a (K) B, or += where `add`: matmul for M = 1 with more sums at once, to hide the latency of an addition.
   /// Each element is summed in the same order, to the same bits.
   void (*matvec)(long N, long K, const float* a, const float* b, long ldb, long panel_stride, float* c, bool add);
-  /// matvec with panels as `panel_to_bf16` leaves them, `panel_stride` Bf16 apart: its bits on those numbers.
-  void (*matvec_bf16)(long N, long K, const float* a, const Bf16* b, long panel_stride, float* c, bool add);
-  /// One packed panel (K, panel_width) rounded to nearest, ties to even: rows 2k and 2k + 1 interleaved, (K / 2,
-  /// panel_width, 2), the last one with zeros where K is odd.
-  void (*panel_to_bf16)(long K, const float* panel, Bf16* to);
-  /// And back.
-  void (*panel_from_bf16)(long K, const Bf16* panel, float* to);
   /// B (K, N) into panels (N / panel_width, K, panel_width), the last one filled up with zeros. `transposed`: B is
   /// given as (N, K).
   void (*pack)(long first_panel, long last_panel, long K, long N, const float* b, bool transposed, float* packed);

@@ -1,12 +1,10 @@
 // C (M, N) = A (M, K) B (K, N), or += : matrix times matrix, with A transposed too, and vector times matrix.
 //
 // The sums of a tile of C stay in registers over all of K: A is broadcast, B is read in panels two vectors wide.
-// Weights are packed into such panels beforehand, so that B's rows follow one another in memory; a panel may also hold
-// them in bfloat16, which matvec reads in half the time. Source: Goto & van de Geijn, "Anatomy of High-Performance
-// Matrix Multiplication" (2008). Compiled once per instruction set.
+// Weights are packed into such panels beforehand, so that B's rows follow one another in memory. Source: Goto & van de
+// Geijn, "Anatomy of High-Performance Matrix Multiplication" (2008). Compiled once per instruction set.
 #pragma once
 
-#include "kernels/bf16.h"
 #include "kernels/matmul_tiles.h"
 #include "kernels/vector.h"
 
@@ -153,84 +151,6 @@ void matvec(long N, long K, const float* a, const float* b, long ldb, long panel
   for (; n + 2 * panel_width <= N; n += 2 * panel_width, b += 2 * panel_stride)
     matvec_panels<2>(K, a, b, ldb, panel_stride, c + n, add);
   if (n < N) matmul<false>(1, N - n, K, a, K, b, ldb, panel_stride, c + n, N, add);
-}
-
-// ---- panels of bfloat16: each 32 bits hold row 2k in the lower half and row 2k + 1, or 0, in the upper one
-
-inline IntVector load_pairs(const Bf16* from) {
-  IntVector v;
-  __builtin_memcpy(&v, from, sizeof v);
-  return v;
-}
-inline Vector lower_halves(IntVector pairs) {
-  return as_floats(pairs << 16);
-}
-inline Vector upper_halves(IntVector pairs) {
-  return as_floats(pairs & ~0xffff);
-}
-
-/// The bits of the nearest bfloat16 as a float, ties to even; a NaN stays one.
-inline IntVector nearest_bf16(Vector v) {
-  const IntVector bits = as_ints(v);
-  const IntVector rounded = (bits + 0x7fff + ((bits >> 16) & 1)) & ~0xffff;
-  return v == v ? rounded : (bits | 0x400000) & ~0xffff;
-}
-
-/// See Kernels::panel_to_bf16.
-void panel_to_bf16(long K, const float* from, Bf16* to) {
-  for (long k = 0; k < K; k += 2, from += 2 * panel_width, to += 2 * panel_width)
-    for (long v = 0; v < panel_width; v += lanes) {
-      const Vector second = k + 1 < K ? load(from + panel_width + v) : splat(0);
-      const IntVector pairs = ((nearest_bf16(load(from + v)) >> 16) & 0xffff) | nearest_bf16(second);
-      __builtin_memcpy(to + 2 * v, &pairs, sizeof pairs);
-    }
-}
-
-/// See Kernels::panel_from_bf16.
-void panel_from_bf16(long K, const Bf16* from, float* to) {
-  for (long k = 0; k < K; k += 2, from += 2 * panel_width, to += 2 * panel_width)
-    for (long v = 0; v < panel_width; v += lanes) {
-      const IntVector pairs = load_pairs(from + 2 * v);
-      store(to + v, lower_halves(pairs));
-      if (k + 1 < K) store(to + panel_width + v, upper_halves(pairs));
-    }
-}
-
-/// matvec_panels on panels of bfloat16.
-template <int Panels>
-inline void matvec_panels_bf16(long K, const float* a, const Bf16* b, long panel_stride, float* c, bool add) {
-  Vector sums[2 * Panels]{};
-  for (long k = 0; k < K; k += 2, b += 2 * panel_width) {
-    const Vector first = splat(a[k]), second = splat(k + 1 < K ? a[k + 1] : 0);
-#pragma GCC unroll 4
-    for (int p = 0; p < Panels; ++p) {
-      __builtin_prefetch(b + p * panel_stride + prefetch_rows * panel_width);
-      __builtin_prefetch(b + p * panel_stride + prefetch_rows * panel_width + panel_width);
-#pragma GCC unroll 2
-      for (int v = 0; v < 2; ++v) {
-        const IntVector pairs = load_pairs(b + p * panel_stride + 2 * v * lanes);
-        sums[2 * p + v] += first * lower_halves(pairs);
-        sums[2 * p + v] += second * upper_halves(pairs);
-      }
-    }
-  }
-#pragma GCC unroll 8
-  for (int v = 0; v < 2 * Panels; ++v) store(c + v * lanes, add ? load(c + v * lanes) + sums[v] : sums[v]);
-}
-
-/// See Kernels::matvec_bf16.
-void matvec_bf16(long N, long K, const float* a, const Bf16* b, long panel_stride, float* c, bool add) {
-  long n = 0;
-  for (; n + 4 * panel_width <= N; n += 4 * panel_width, b += 4 * panel_stride)
-    matvec_panels_bf16<4>(K, a, b, panel_stride, c + n, add);
-  for (; n + panel_width <= N; n += panel_width, b += panel_stride)
-    matvec_panels_bf16<1>(K, a, b, panel_stride, c + n, add);
-  if (n == N) return;
-  float last[panel_width] = {};
-  const auto bytes = static_cast<unsigned long>(N - n) * sizeof(float);
-  __builtin_memcpy(last, c + n, bytes);
-  matvec_panels_bf16<1>(K, a, b, panel_stride, last, add);
-  __builtin_memcpy(c + n, last, bytes);
 }
 
 /// See Kernels::pack.

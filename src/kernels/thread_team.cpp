@@ -1,6 +1,7 @@
 #include "kernels/thread_team.h"
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 #include <mutex>
 #include <optional>
@@ -9,6 +10,32 @@
 #include "base/memory.h"
 
 namespace chargpt::cpu {
+namespace {
+
+/// How long a thread spins for what it waits for before it sleeps: about as long as waking it takes.
+constexpr std::chrono::microseconds spin_time{50};
+
+/// Returns when done(number) holds. Whoever makes it hold must notify those that wait for `number`.
+template <class Done>
+void wait_until(const std::atomic<std::uint32_t>& number, const Done& done) {
+  const auto is_done = [&] { return done(number.load(std::memory_order_acquire)); };
+  const auto begin = std::chrono::steady_clock::now();
+  do {
+    for (int spins = 0; spins < 64; ++spins) {
+      if (is_done()) return;
+#if defined(__x86_64__)
+      __builtin_ia32_pause();
+#elif defined(__aarch64__)
+      asm volatile("yield");
+#endif
+    }
+  } while (std::chrono::steady_clock::now() - begin < spin_time);
+  for (std::uint32_t seen = number.load(std::memory_order_acquire); !done(seen);
+       seen = number.load(std::memory_order_acquire))
+    number.wait(seen, std::memory_order_acquire);
+}
+
+}  // namespace
 
 ThreadTeam::ThreadTeam(int threads) : threads_(std::max(threads, 1)) {
   try {
@@ -46,18 +73,6 @@ void ThreadTeam::worker_loop(int thread) {
     work_(data_, thread);
     if (working_.fetch_sub(1, std::memory_order_release) == 1) working_.notify_one();
   }
-}
-
-void ThreadTeam::barrier(int count) {
-  if (count == 1) return;
-  const std::uint32_t barriers = barriers_.load(std::memory_order_relaxed);
-  if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == static_cast<std::uint32_t>(count)) {
-    arrived_.store(0, std::memory_order_relaxed);
-    barriers_.fetch_add(1, std::memory_order_release);
-    barriers_.notify_all();
-    return;
-  }
-  wait_until(barriers_, [barriers](std::uint32_t now) { return now != barriers; });
 }
 
 void check_threads(int threads) {

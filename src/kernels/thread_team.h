@@ -1,10 +1,8 @@
-// A team of threads that stand ready between short pieces of work, with a barrier within one: to start threads for each
-// token would cost as much as the token. Whoever waits spins for some microseconds, and then sleeps, so that on a busy
-// machine the processor goes to whom it waits for. Knows no work.
+// A team of threads that stand ready between short pieces of work: to start threads for each token would cost as much
+// as the token. Waiting threads spin for some microseconds, then sleep. Knows no work.
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <thread>
@@ -29,8 +27,6 @@ class ThreadTeam {
     if (threads_ == 1) return body(0);
     run_all([](void* work, int thread) { (*static_cast<std::remove_reference_t<Body>*>(work))(thread); }, &body);
   }
-  /// Within a run: returns when threads 0 to count - 1 have called it.
-  void barrier(int count);
 
  private:
   using Work = void (*)(void*, int);
@@ -44,8 +40,6 @@ class ThreadTeam {
   bool ended_ = false;
   alignas(64) std::atomic<std::uint32_t> runs_{0};  ///< begun
   alignas(64) std::atomic<std::uint32_t> working_{0};
-  alignas(64) std::atomic<std::uint32_t> arrived_{0};
-  alignas(64) std::atomic<std::uint32_t> barriers_{0};
   std::vector<std::jthread> workers_;
 };
 
@@ -60,28 +54,5 @@ void check_threads(int threads);
 /// How many threads this process computes with: 1 until it is set. Error memory as check_threads.
 void set_threads_in_force(int threads);
 int threads_in_force();
-
-/// How long a thread spins for what it waits for before it sleeps: about as long as waking it takes.
-constexpr std::chrono::microseconds spin_time{50};
-
-/// Returns when done(number) holds. Whoever makes it hold must notify those that wait for `number`.
-template <class Done>
-void wait_until(const std::atomic<std::uint32_t>& number, const Done& done) {
-  const auto is_done = [&] { return done(number.load(std::memory_order_acquire)); };
-  const auto begin = std::chrono::steady_clock::now();
-  do {
-    for (int spins = 0; spins < 64; ++spins) {
-      if (is_done()) return;
-#if defined(__x86_64__)
-      __builtin_ia32_pause();
-#elif defined(__aarch64__)
-      asm volatile("yield");
-#endif
-    }
-  } while (std::chrono::steady_clock::now() - begin < spin_time);
-  for (std::uint32_t seen = number.load(std::memory_order_acquire); !done(seen);
-       seen = number.load(std::memory_order_acquire))
-    number.wait(seen, std::memory_order_acquire);
-}
 
 }  // namespace chargpt::cpu

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -18,14 +19,14 @@
 #include "generate/stop.h"
 #include "inference/attention_weights.h"
 #include "inference/model.h"
-#include "inference/scorer.h"
 #include "kernels/processor.h"
 #include "library/chargpt.h"
+#include "predict/network.h"
 #include "run/checkpoints.h"
 
 using namespace chargpt;
 
-/// Nothing of it changes while it is open: that is why threads may share it.
+/// What callers see of it never changes while it is open: that is why threads may share it.
 struct chargpt_model {
   chargpt_model(Checkpoint loaded, Weights weights, int threads_, std::string notices_)
       : checkpoint(std::move(loaded)),
@@ -39,6 +40,33 @@ struct chargpt_model {
   const InferenceModel inference;
   const int threads;
   const std::string path, config, notices;
+
+  /// One of its own for each call at the same time; kept for the next call.
+  class Predicting {
+   public:
+    explicit Predicting(const chargpt_model& model) : model_(model) {
+      const std::lock_guard lock(model_.guard_);
+      if (model_.idle_.empty())
+        model_.idle_.push_back(std::make_unique<NetworkPredictor>(model.inference, model.threads));
+      network_ = std::move(model_.idle_.back());
+      model_.idle_.pop_back();
+    }
+    ~Predicting() {
+      const std::lock_guard lock(model_.guard_);
+      model_.idle_.push_back(std::move(network_));
+    }
+    Predicting(const Predicting&) = delete;
+    Predicting& operator=(const Predicting&) = delete;
+    Predictor& operator*() const { return *network_; }
+
+   private:
+    const chargpt_model& model_;
+    std::unique_ptr<NetworkPredictor> network_;
+  };
+
+ private:
+  mutable std::mutex guard_;
+  mutable std::vector<std::unique_ptr<NetworkPredictor>> idle_;
 };
 
 namespace {
@@ -116,9 +144,15 @@ std::vector<std::int64_t> ids_of(const chargpt_model& model, const char* text, s
   return model.checkpoint.vocabulary.encode(text_of(text, length), what, policy);
 }
 
-/// Of what a text's ids are, those that the model sees of it: the last block_size, and one at least.
-std::vector<std::int64_t> window_of(const chargpt_model& model, std::vector<std::int64_t> ids) {
+/// One id at least.
+std::vector<std::int64_t> prompt_of(const chargpt_model& model, std::vector<std::int64_t> ids) {
   if (ids.empty()) ids.push_back(model.checkpoint.state.start_symbol);
+  return ids;
+}
+
+/// Of what a text's ids are, those that the model sees of it: the last block_size.
+std::vector<std::int64_t> window_of(const chargpt_model& model, std::vector<std::int64_t> ids) {
+  ids = prompt_of(model, std::move(ids));
   const auto more = std::ssize(ids) - model.inference.block_size();
   if (more > 0) ids.erase(ids.begin(), ids.begin() + more);
   return ids;
@@ -206,16 +240,16 @@ void generate_text(const chargpt_model& model, const chargpt_generate_options& o
   const SampleConfig sample = sample_of(options);
   const Vocabulary& vocabulary = model.checkpoint.vocabulary;
   const std::vector<std::int64_t> prompt =
-      window_of(model, ids_of(model, options.prompt, options.prompt_length, options.unknown, "the prompt"));
+      prompt_of(model, ids_of(model, options.prompt, options.prompt_length, options.unknown, "the prompt"));
   Utf8Assembler characters;
   StopMatcher stops(stops_of(options));
   bool wanted = true;
   const auto give_text = [&](const std::string& piece) {
     if (wanted && !piece.empty()) wanted = on_text(context, piece.data(), piece.size()) == 0;
   };
-  const std::unique_ptr<NextLogits> logits = next_logits(model.inference, {.threads = model.threads});
+  const chargpt_model::Predicting predictor(model);
   generate(
-      *logits, model.inference.vocab_size(), model.inference.block_size(), prompt, sample, options.seed,
+      *predictor, prompt, sample, options.seed,
       [&](std::int64_t /*index*/, std::int64_t id) {
         give_text(stops.add(characters.add(vocabulary.symbol(id))));
         return wanted && !stops.stopped();
@@ -322,8 +356,8 @@ int chargpt_score(const chargpt_model* model, const char* text, std::size_t leng
     if (count == nullptr) throw bad_argument("there is no place for the number of losses: NULL");
     const std::vector<std::int64_t> ids = ids_of(opened(model), text, length, unknown, "the text");
     if (losses != nullptr && ids.size() <= capacity && !ids.empty()) {
-      Scorer scorer(model->inference, model->threads);
-      copy_out<float>(text_losses(scorer, ids, model->checkpoint.state.start_symbol, model->inference.block_size()),
+      const chargpt_model::Predicting predictor(*model);
+      copy_out<float>(text_losses(*predictor, ids, model->checkpoint.state.start_symbol, model->inference.block_size()),
                       losses, capacity);
     }
     *count = ids.size();
@@ -337,9 +371,9 @@ int chargpt_logits(const chargpt_model* model, const char* text, std::size_t len
     if (logits == nullptr || capacity < V)
       throw bad_argument("there is room for " + std::to_string(logits == nullptr ? 0 : capacity) +
                          " logits, and the model has " + std::to_string(V) + " symbols");
-    const std::vector<std::int64_t> window = window_of(*model, ids_of(*model, text, length, unknown, "the text"));
-    const std::unique_ptr<NextLogits> next = next_logits(model->inference, {.threads = model->threads});
-    std::copy_n(next->start(window, 1).first, V, logits);
+    const chargpt_model::Predicting predictor(*model);
+    std::copy_n((*predictor).start(prompt_of(*model, ids_of(*model, text, length, unknown, "the text")), 1).first, V,
+                logits);
   });
 }
 

@@ -6,6 +6,7 @@
 #include "generate/generate.h"
 #include "inference/model.h"
 #include "kernels/thread_team.h"
+#include "predict/network.h"
 
 namespace chargpt {
 
@@ -29,8 +30,9 @@ std::string sample_text(Learner& learner, const Vocabulary& vocabulary, std::int
     return arena.values_of(name).data();
   });
   std::vector<std::int64_t> ids;
-  generate(*next_logits(model, {.threads = cpu::threads_in_force()}), model.vocab_size(), model.block_size(), {start},
-           sampling, static_cast<std::uint64_t>(config.train.seed), [&](std::int64_t, std::int64_t id) {
+  NetworkPredictor network(model, cpu::threads_in_force());
+  generate(network, {start}, sampling, static_cast<std::uint64_t>(config.train.seed),
+           [&](std::int64_t, std::int64_t id) {
              ids.push_back(id);
              heartbeat(static_cast<double>(ids.size()) / static_cast<double>(sampling.tokens));
              return true;

@@ -144,27 +144,21 @@ TEST_CASE("the probabilities of all symbols sum to one in every context") {
   }
 }
 
-TEST_CASE("pairs are numbered in the order of their first appearance") {
-  PairCounts pairs;
-  CHECK(pairs.find(0, 0) == -1);
-  CHECK(pairs.count(7, 9) == 0);
-  CHECK(pairs.count(9, 7) == 1);
-  CHECK(pairs.count(7, 9) == 0);
-  CHECK(pairs.find(9, 7) == 1);
-  CHECK(pairs.find(7, 7) == -1);
-  CHECK(pairs.counts() == std::vector<std::int32_t>{2, 1});
-}
-
-TEST_CASE("no two of a million pairs share a number, up to the largest vocabulary") {
-  PairCounts pairs;
-  std::int32_t expected = 0;
-  for (std::int32_t prefix = 0; prefix < 1000; ++prefix)
-    for (std::int32_t token = 0; token < 1000; ++token)
-      if (pairs.count(prefix * 2000003, token * 1114) != expected++) FAIL(prefix << " " << token);
-  expected = 0;
-  for (std::int32_t prefix = 0; prefix < 1000; ++prefix)
-    for (std::int32_t token = 0; token < 1000; ++token)
-      if (pairs.find(prefix * 2000003, token * 1114) != expected++) FAIL(prefix << " " << token);
+TEST_CASE("n-grams of one context lie side by side, none across two texts") {
+  const Letters one("abab"), two("ca");
+  NgramCounter counter({one.view(), two.view()});
+  const NgramLevel unigrams = counter.next_order(), bigrams = counter.next_order(), trigrams = counter.next_order();
+  CHECK(unigrams.ids == std::vector<std::int32_t>{0, 1, 2});
+  CHECK(unigrams.counts == std::vector<std::int32_t>{3, 2, 1});
+  CHECK(unigrams.totals == std::vector<std::int32_t>{6});
+  CHECK(bigrams.first == std::vector<std::int32_t>{0, 1, 2, 3});  // ab, ba, ca; no "bc" over the cut
+  CHECK(bigrams.ids == std::vector<std::int32_t>{1, 0, 0});
+  CHECK(bigrams.counts == std::vector<std::int32_t>{2, 1, 1});
+  CHECK(bigrams.find(0, 1) == 0);
+  CHECK(bigrams.find(0, 0) == NgramLevel::unseen);
+  CHECK(bigrams.distinct(1) == 1);
+  CHECK(trigrams.ids == std::vector<std::int32_t>{0, 1});  // aba, bab
+  CHECK(trigrams.distinct(2) == 0);                        // nothing came after "ca"
 }
 
 TEST_CASE("a vocabulary of 32768 symbols is counted like a small one") {

@@ -1,8 +1,6 @@
 """score, attention, explain and audit: what they print, for people and for programs."""
 
 import base64
-import csv
-import io
 import math
 import os
 import pathlib
@@ -43,12 +41,6 @@ class ScoreTest(LookTest):
             self.assertAlmostEqual(-own["log_probability"], one["loss"], places=4)
             self.assertEqual(one["candidates"], sorted(one["candidates"], key=lambda c: (-c["log_probability"], c["id"])))
 
-    def test_csv_reads_back(self):
-        rows = list(csv.DictReader(io.StringIO(self.succeed("score", "run", "text.txt", "--csv").out, newline="")))
-        self.assertEqual("".join(row["character"] for row in rows), TEXT)
-        for row, one in zip(rows, self.scored()["scores"]):
-            self.assertAlmostEqual(float(row["loss"]), one["loss"], places=5)
-
     def test_a_pipe_is_scored_as_the_file_is_and_the_run_s_own_split_without_one(self):
         piped = self.succeed("score", "run", "-", "--json", stdin=TEXT.encode()).json
         self.assertEqual(piped["scores"], self.scored()["scores"])
@@ -76,7 +68,7 @@ class ScoreTest(LookTest):
         self.assertIn("U+263A", self.fail_with(65, "score", "run", "foreign.txt"))
         self.assertEqual(self.succeed("score", "run", "foreign.txt", "--unknown", "skip", "--json").json["characters"], 2)
         self.fail_with(66, "score", "run", "nothing.txt")
-        self.fail_with(2, "score", "run", "text.txt", "--csv", "--json")
+        self.assertIn("--csv is gone; use --json", self.fail_with(2, "score", "run", "text.txt", "--csv"))
         self.fail_with(2, "score", "run", "text.txt", "--candidates", "3")
 
 
@@ -145,11 +137,6 @@ class AttentionTest(LookTest):
         self.assertEqual([line[:14] for line in lines[3:5]], ["layer 1 head 1", "layer 1 head 2"])
         matrix = self.succeed("attention", "run", "--prompt", "the sea", "--layer", "1", "--head", "2").out.splitlines()
         self.assertEqual([line[0] for line in matrix[3:]], list("the\u2423sea"))
-
-    def test_a_picture_is_written_once(self):
-        self.succeed("attention", "run", "--prompt", "the sea", "--svg", "heads.svg")
-        self.assertEqual((self.folder / "heads.svg").read_text().count('class="frame"'), 2)
-        self.assertIn("heads.svg exists", self.fail_with(75, "attention", "run", "--prompt", "the sea", "--svg", "heads.svg"))
 
     def test_what_cannot_be_shown_is_named(self):
         self.assertRegex(self.fail_with(65, "attention", "run", "--prompt", "\u263a"), r"U\+263A.*; leave them out$")

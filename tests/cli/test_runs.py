@@ -137,7 +137,7 @@ class NamesTest(ProgramTest):
         self.train("runs/mine", "nanogpt-cpu", 4, *SMALL)
         for option, command in (("--html", ["score", "mine"]), ("--page", ["explain", "mine", "--prompt", "a"]), ("--run", ["train", "nanogpt-cpu"]), ("--out", ["export", "mine"]),
                                 ("--output", ["page", "mine"]), ("--init_from", ["train", "nanogpt-cpu"]), ("--checkpoint", ["eval", "mine"]), ("--prompt-file", ["sample", "mine"]),
-                                ("--svg", ["attention", "mine", "--prompt", "a"]), ("--show", ["configs"]), ("--out", ["compare", "nanogpt-cpu"])):
+                                ("--show", ["configs"]), ("--out", ["compare", "nanogpt-cpu"])):
             for words in ([option, ""], [option + "="]):
                 self.assertIn("an empty value is not understood", self.fail_with(2, *command, *words), command)
         for command in ("eval", "sample", "page", "inspect", "watch", "runs", "resume", "train", "compare"):

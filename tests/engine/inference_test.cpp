@@ -12,12 +12,12 @@
 #include "inference/dimensions.h"
 #include "inference/model_types.h"
 #include "inference/positions.h"
-#include "inference/scorer.h"
 #include "inference_of.h"
 #include "model/attention.h"
 #include "model/attention_steps.h"
 #include "model/registry.h"
 #include "model/variants.h"
+#include "predict/network.h"
 
 #include "test.h"
 
@@ -39,7 +39,7 @@ torch::Tensor expected_losses(LanguageModel& model, const std::vector<std::int64
   return -logits.log_softmax(-1).gather(-1, torch::tensor(targets).view({-1, T, 1})).flatten();
 }
 
-double worst_error(LanguageModel& model, Scorer& scorer, std::int64_t B, std::int64_t T) {
+double worst_error(LanguageModel& model, Predictor& scorer, std::int64_t B, std::int64_t T) {
   const std::vector<std::int64_t> all = ids_of(B * T + 1, model.vocab_size());
   const std::vector<std::int64_t> inputs(all.begin(), all.end() - 1), targets(all.begin() + 1, all.end());
   const std::vector<std::uint16_t> text(all.begin(), all.end());
@@ -72,7 +72,7 @@ TEST_CASE("losses are the module's, over all options and model types") {
     disturb(*model);
     const InferenceModel inference = inference_of(*model);
     for (const int threads : {1, 3}) {
-      Scorer scorer(inference, threads);
+      NetworkPredictor scorer(inference, threads);
       CHECK(worst_error(*model, scorer, 5, model->block_size()) < 2e-5);
       CHECK(worst_error(*model, scorer, 40, 3) < 2e-5);
       CHECK(worst_error(*model, scorer, 1, 1) < 2e-5);
@@ -145,18 +145,4 @@ TEST_CASE("a model's parameters must be those of its options") {
   };
   CHECK_NOTHROW(InferenceModel(model->config(), test_vocab, values));
   CHECK_THROWS_AS(InferenceModel(deeper, test_vocab, values), Error);
-}
-
-TEST_CASE("bfloat16 rounds matrices as LibTorch does, to nearest with ties to even") {
-  const auto model = make_model(small_config("gpt"), test_vocab, 3);
-  InferenceModel inference = inference_of(*model);
-  const std::vector<const float*> before = inference.values();
-  inference.round_matrices(Storage::bfloat16);
-  const auto wte = static_cast<std::size_t>(inference.plan().wte.group);
-  const torch::Tensor expected =
-      model->named_parameters()["transformer.wte.weight"].detach().to(torch::kBFloat16).to(torch::kFloat32);
-  const float* const rounded = inference.values()[wte];
-  CHECK(equal(expected.flatten(), std::vector<float>(rounded, rounded + expected.numel())));
-  const auto gain = static_cast<std::size_t>(inference.plan().ln_f.gain.group);
-  CHECK(inference.values()[gain] == before[gain]);
 }

@@ -26,6 +26,10 @@ TEST_CASE("a text's characters are predicted from the start symbol on, then from
   const std::vector<float> losses = text_losses(scorer, Ids{1, 2, 3, 4, 5, 6, 7}, 9, 4);
   // windows begin at the start symbol, at 2 and at 4
   CHECK(losses == std::vector<float>{1.09F, 2.09F, 3.09F, 4.09F, 3.02F, 4.02F, 3.04F});
+  // half of 5 is 2: windows begin at the start symbol, at 2 and at 4
+  CHECK(text_losses(scorer, Ids{1, 2, 3, 4, 5, 6, 7}, 9, 5) ==
+        std::vector<float>{1.09F, 2.09F, 3.09F, 4.09F, 5.09F, 4.02F, 5.02F});
+  CHECK(text_losses(scorer, Ids{1, 2, 3}, 9, 1) == std::vector<float>{1.09F, 1.01F, 1.02F});
   CHECK(text_losses(scorer, Ids{1}, 9, 4) == std::vector<float>{1.09F});
   CHECK_THROWS_AS(text_losses(scorer, Ids{}, 9, 4), Error);
 }

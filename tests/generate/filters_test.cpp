@@ -191,6 +191,8 @@ TEST_CASE("draws follow the exact probabilities after the filters") {
   CHECK(in_limits(statistic({.temperature = 1, .top_k = 2}, {0, 4 / 7., 3 / 7., 0})));
   CHECK(in_limits(statistic({.temperature = 1, .top_p = 0.8}, {0, 4 / 9., 3 / 9., 2 / 9.})));
   CHECK(in_limits(statistic({.temperature = 1, .min_p = 0.6}, {0, 4 / 7., 3 / 7., 0})));
+  // 0.75 is held by three; of 0.9, what min_p alone would leave, it would be by two.
+  CHECK(in_limits(statistic({.temperature = 1, .top_p = 0.75, .min_p = 0.3}, {0, 4 / 9., 3 / 9., 2 / 9.})));
   // Squared: 16, 9, 4, 1 of 30; three are kept by top_k, of these two hold 0.8, and min_p keeps both.
   CHECK(in_limits(statistic({.temperature = 0.5, .top_k = 3, .top_p = 0.8, .min_p = 0.5}, {0, 16 / 25., 9 / 25., 0})));
 }

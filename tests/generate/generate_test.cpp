@@ -12,6 +12,7 @@
 #include "inference/model_types.h"
 #include "inference_of.h"
 #include "model/registry.h"
+#include "predict/network.h"
 #include "test.h"
 
 namespace chargpt {
@@ -30,20 +31,22 @@ ModelConfig small_config(std::int64_t block_size) {
 }
 
 /// Logits of a function of the last block_size ids.
-class WindowLogits : public NextLogits {
+class WindowLogits : public Predictor {
  public:
-  WindowLogits(std::int64_t block_size, std::int64_t vocab_size) : block_size(block_size), vocab_size(vocab_size) {}
+  WindowLogits(std::int64_t block_size, std::int64_t vocab_size) : block_size_(block_size), vocab_size_(vocab_size) {}
 
-  Rows start(std::span<const std::int64_t> window, std::int64_t sequences) override {
-    if (std::ssize(window) > block_size) throw std::runtime_error("window longer than block_size");
-    windows_.assign(static_cast<std::size_t>(sequences), Ids(window.begin(), window.end()));
+  std::int64_t vocab_size() const override { return vocab_size_; }
+  std::int64_t block_size() const override { return block_size_; }
+  Rows start(std::span<const std::int64_t> ids, std::int64_t sequences) override {
+    const auto seen = static_cast<std::size_t>(std::min<std::int64_t>(std::ssize(ids), block_size_));
+    windows_.assign(static_cast<std::size_t>(sequences), Ids(ids.end() - static_cast<std::ptrdiff_t>(seen), ids.end()));
     return rows();
   }
-  Rows append(std::span<const std::int64_t> rows_kept, std::span<const std::int64_t> ids) override {
+  Rows advance(std::span<const std::int64_t> rows_kept, std::span<const std::int64_t> ids) override {
     std::vector<Ids> grown;
     for (std::size_t i = 0; i < ids.size(); ++i) {
       Ids window = windows_[static_cast<std::size_t>(rows_kept[i])];
-      if (std::ssize(window) == block_size) window.erase(window.begin());
+      if (std::ssize(window) == block_size_) window.erase(window.begin());
       window.push_back(ids[i]);
       grown.push_back(std::move(window));
     }
@@ -51,8 +54,8 @@ class WindowLogits : public NextLogits {
     return rows();
   }
   std::int64_t at_once() const override { return most_at_once; }
+  void logits(const WindowBatch&, std::span<float>) override { FAIL("nothing is scored here"); }
 
-  const std::int64_t block_size, vocab_size;
   std::int64_t most_at_once = 1000;
   std::vector<std::int64_t> batch_sizes;
 
@@ -65,8 +68,9 @@ class WindowLogits : public NextLogits {
     logits_.clear();
     for (const Ids& window : windows_)
       for (const float logit : logits_of(window)) logits_.push_back(logit);
-    return {logits_.data(), vocab_size};
+    return {logits_.data(), vocab_size_};
   }
+  std::int64_t block_size_, vocab_size_;
   std::vector<Ids> windows_;
   std::vector<float> logits_;
 };
@@ -80,7 +84,7 @@ class HashLogits : public WindowLogits {
     for (std::size_t i = 0; i < window.size(); ++i)
       hash = (hash + (window[i] + 1) * (2 * static_cast<std::int64_t>(i) + 1)) % 101;
     std::vector<float> logits;
-    for (std::int64_t v = 1; v <= vocab_size; ++v)
+    for (std::int64_t v = 1; v <= vocab_size(); ++v)
       logits.push_back(static_cast<float>(3 * std::sin(3.7 * static_cast<double>(hash * v))));
     return logits;
   }
@@ -99,16 +103,17 @@ class ConstantLogits : public WindowLogits {
 
 Texts generated(WindowLogits& logits, const Ids& prompt, const SampleConfig& sample, std::uint64_t seed = 1337) {
   Texts texts;
-  generate(logits, logits.vocab_size, logits.block_size, prompt, sample, seed,
+  generate(logits, prompt, sample, seed,
            [&](std::int64_t index, std::int64_t id) { return texts[index].push_back(id), true; });
   return texts;
 }
 
 Texts generated(const LanguageModel& model, const Ids& prompt, const SampleConfig& sample,
-                const DecodeOptions& options = {}) {
+                Context context = Context::automatic, int threads = 1) {
   Texts texts;
   const InferenceModel inference = inference_of(model);
-  generate(*next_logits(inference, options), model.vocab_size(), model.block_size(), prompt, sample, 1337,
+  NetworkPredictor network(inference, threads, context);
+  generate(network, prompt, sample, 1337,
            [&](std::int64_t index, std::int64_t id) { return texts[index].push_back(id), true; });
   return texts;
 }
@@ -158,12 +163,10 @@ TEST_CASE("every model type and every kind of position writes what its module's 
     const SampleConfig greedy{.tokens = 25, .temperature = 0}, drawn{.tokens = 25, .num_samples = 3, .temperature = 1};
     INFO(config.type << ", position " << enum_name(config.position));
     CHECK(generated(*model, {1, 2, 3}, greedy)[0] == greedy_by_hand(*model, {1, 2, 3}, 25));
-    CHECK(generated(*model, {1, 2, 3}, greedy, {.context = Context::half})[0] ==
-          greedy_by_hand(*model, {1, 2, 3}, 25, 5));
-    CHECK(generated(*model, {1, 2, 3}, greedy, {.context = Context::full})[0] ==
-          greedy_by_hand(*model, {1, 2, 3}, 25, 9));
+    CHECK(generated(*model, {1, 2, 3}, greedy, Context::half)[0] == greedy_by_hand(*model, {1, 2, 3}, 25, 5));
+    CHECK(generated(*model, {1, 2, 3}, greedy, Context::full)[0] == greedy_by_hand(*model, {1, 2, 3}, 25, 9));
     const Texts three = generated(*model, {1, 2, 3}, drawn);
-    CHECK(three == generated(*model, {1, 2, 3}, drawn, {.threads = 3}));
+    CHECK(three == generated(*model, {1, 2, 3}, drawn, Context::automatic, 3));
     CHECK(three.at(0) == generated(*model, {1, 2, 3}, {.tokens = 25, .temperature = 1}).at(0));
   };
   ModelConfig config = small_config(10);
@@ -227,7 +230,7 @@ TEST_CASE("a sample that ends leaves the batch and the others go on unchanged") 
   const Texts whole = generated(model, {1, 4}, sample);
   model.batch_sizes.clear();
   Texts texts;
-  generate(model, 7, 6, {1, 4}, sample, 1337, [&](std::int64_t index, std::int64_t id) {
+  generate(model, {1, 4}, sample, 1337, [&](std::int64_t index, std::int64_t id) {
     texts[index].push_back(id);
     return index != 1 || texts[index].size() < 3;
   });
@@ -249,7 +252,7 @@ TEST_CASE("a model with its norms behind the layers decodes as by hand") {
 TEST_CASE("decoding ends when every sample has ended") {
   HashLogits model(6, 7);
   int calls = 0;
-  generate(model, 7, 6, {1}, {.tokens = 1'000'000'000'000, .num_samples = 2, .temperature = 1}, 1,
+  generate(model, {1}, {.tokens = 1'000'000'000'000, .num_samples = 2, .temperature = 1}, 1,
            [&](std::int64_t, std::int64_t) { return ++calls < 9; });
   CHECK(calls == 10);
 }

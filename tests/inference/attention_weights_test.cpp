@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "inference/drawn_weights.h"
-#include "inference/scorer.h"
 #include "inference/variants.h"
 
 #include "test.h"
@@ -107,25 +106,4 @@ TEST_CASE("windows of no ids, of too many and of unknown ones have no weights") 
   CHECK_THROWS_WITH(weights_of(config, {}), "a window of 0 ids; the model takes 1 to 8");
   CHECK_THROWS_WITH(weights_of(config, Ids(9)), "a window of 9 ids; the model takes 1 to 8");
   CHECK_THROWS_WITH(weights_of(config, {0, test_vocab}), "a window has id 13; the model has ids 0 to 12");
-}
-
-TEST_CASE("the logits of a window are those that its losses are made from") {
-  for (const auto& [name, config] : all_variants()) {
-    INFO(name);
-    DrawnWeights drawn;
-    const InferenceModel model(config, test_vocab, std::ref(drawn));
-    const Ids ids = {1, 5, 2, 5, 3, 0};
-    const std::int64_t T = 5, start = 0, V = test_vocab;
-    const std::vector<std::uint32_t> stored(ids.begin(), ids.end());
-    Floats losses(T);
-    Scorer(model, 1).score({TokenView(stored.data(), sizeof stored[0], T + 1), {&start, 1}, T}, losses);
-    const Floats logits = window_logits(model, std::span(ids).first(T));
-    REQUIRE(std::ssize(logits) == T * V);
-    for (std::int64_t t = 0; t < T; ++t) {
-      double sum = 0;
-      for (std::int64_t id = 0; id < V; ++id) sum += std::exp(double{logits[static_cast<std::size_t>(t * V + id)]});
-      const auto target = static_cast<std::size_t>(t * V + ids[static_cast<std::size_t>(t + 1)]);
-      CHECK(std::log(sum) - logits[target] == Approx(losses[static_cast<std::size_t>(t)]).margin(1e-5));
-    }
-  }
 }

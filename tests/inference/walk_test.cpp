@@ -7,8 +7,9 @@
 #include <vector>
 
 #include "base/error.h"
-#include "inference/attention_weights.h"
 #include "inference/drawn_weights.h"
+#include "inference/forward.h"
+#include "inference/one_window.h"
 #include "inference/variants.h"
 #include "test.h"
 
@@ -27,7 +28,12 @@ TEST_CASE("a walk's logits are those of the window, and every parameter is count
     REQUIRE(operations.size() >= 3);
     const Operation &logits = operations[operations.size() - 2], &probabilities = operations.back();
     CHECK(logits.name == "logits");
-    CHECK(logits.values == window_logits(model, ids));
+    const cpu::OneWindow window(model, ids);
+    cpu::Forward forward(model.plan(), cpu::kernels());
+    forward.prepare(1, std::ssize(ids));
+    std::vector<float> scored(logits.values.size());
+    forward.logits(window.weights(), window.slice(), scored.data());
+    CHECK(logits.values == scored);
     CHECK(std::accumulate(probabilities.values.begin(), probabilities.values.end(), 0.0) == Approx(1));
     std::int64_t parameters = 0;
     for (const Operation& operation : operations) {

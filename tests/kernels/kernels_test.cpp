@@ -152,41 +152,6 @@ TEST_CASE("matvec of a row has the bits of that row in a matmul of many") {
   });
 }
 
-TEST_CASE("a panel of bfloat16 holds the nearest ones, ties to even, and matvec with it has the bits of those") {
-  for_all_kernels([](const Kernels& k) {
-    // 1 + 2^-8 lies halfway between 1 and 1 + 2^-7, 1 + 3 * 2^-8 between 1 + 2^-7 and 1 + 2^-6: both ties
-    Floats few(static_cast<std::size_t>(k.panel_width), 1.00390625F), back(few.size());
-    few[1] = 1.01171875F, few[2] = -1.0039064F, few[3] = 0.1F;
-    few[4] = std::bit_cast<float>(0x7f800001U);  // a NaN by its lowest bit alone
-    std::vector<cpu::Bf16> rounded(2 * few.size());
-    k.panel_to_bf16(1, few.data(), rounded.data());
-    k.panel_from_bf16(1, rounded.data(), back.data());
-    CHECK(Floats(back.begin(), back.begin() + 4) == Floats{1.0F, 1.015625F, -1.0078125F, 0.10009765625F});
-    CHECK(std::isnan(back[4]));
-
-    for (const long N : {1L, 33L, 300L})
-      for (const long K : {7L, 40L}) {
-        INFO(K << " rows, " << N << " columns");
-        const long panels = (N + k.panel_width - 1) / k.panel_width, panel_stride = (K + K % 2) * k.panel_width;
-        const Floats a = numbers(1, K), b = numbers(K, N, 1), before = numbers(1, N, 2);
-        Floats packed(static_cast<std::size_t>(panels * K * k.panel_width + k.slack)), wide = packed;
-        std::vector<cpu::Bf16> bf16(static_cast<std::size_t>(panels * panel_stride));
-        k.pack(0, panels, K, N, b.data(), false, packed.data());
-        for (long p = 0; p < panels; ++p) {
-          k.panel_to_bf16(K, packed.data() + p * K * k.panel_width, bf16.data() + p * panel_stride);
-          k.panel_from_bf16(K, bf16.data() + p * panel_stride, wide.data() + p * K * k.panel_width);
-        }
-        CHECK(wide != packed);
-        for (const bool add : {false, true}) {
-          Floats expected = before, c = before;
-          k.matvec(N, K, a.data(), wide.data(), k.panel_width, K * k.panel_width, expected.data(), add);
-          k.matvec_bf16(N, K, a.data(), bf16.data(), panel_stride, c.data(), add);
-          CHECK(c == expected);
-        }
-      }
-  });
-}
-
 TEST_CASE("activations and their derivatives are the formulas' within 1e-6") {
   struct Row {
     ActivationKind kind;

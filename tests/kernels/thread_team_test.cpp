@@ -1,8 +1,7 @@
-// A team of threads: all of them work, and none passes a barrier early. ThreadSanitizer runs these too.
+// A team of threads: all of them work. ThreadSanitizer runs these too.
 #include "kernels/thread_team.h"
 
 #include "base/error.h"
-#include "kernels/autotuner.h"
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -13,16 +12,13 @@
 #include <chrono>
 #include <ctime>
 #include <fstream>
-#include <numeric>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include "test.h"
 
-using chargpt::cpu::Autotuner;
 using chargpt::cpu::on_threads;
 using chargpt::cpu::ThreadTeam;
 
@@ -67,55 +63,12 @@ TEST_CASE("threads that the system refuses to start are an error in one line, an
 }
 #endif
 
-TEST_CASE("no thread passes a barrier before all have come") {
+TEST_CASE("threads that wait long, for work or for the others' end, take no processor time") {
   ThreadTeam team(3);
-  std::array<std::atomic<int>, 2> stage{};
-  std::atomic<int> early = 0;
-  team.run([&](int thread) {
-    if (thread == 2) return;  // two of the three
-    const auto own = static_cast<std::size_t>(thread), other = 1 - own;
-    for (int round = 1; round <= 1000; ++round) {
-      stage[own] = round;
-      team.barrier(2);
-      if (stage[other] < round) ++early;
-      team.barrier(2);
-    }
-  });
-  CHECK(early == 0);
-}
-
-TEST_CASE("what threads write before a barrier, all others read after it, in any team and however late one comes") {
-  for (const int threads : {1, 2, 3, 8}) {
-    INFO(threads << " threads");
-    ThreadTeam team(threads);
-    std::vector<int> written(static_cast<std::size_t>(threads)), wrong(written);
-    for (int run = 1; run <= 20; ++run) {
-      team.run([&](int thread) {
-        const auto own = static_cast<std::size_t>(thread);
-        for (int round = 1; round <= 20; ++round) {
-          if (run == 10 && round % threads == thread) sleep_for_ms(1);
-          written[own] = run * round;
-          team.barrier(threads);
-          for (const int number : written) wrong[own] += number != run * round ? 1 : 0;
-          team.barrier(threads);
-        }
-      });
-      REQUIRE(std::accumulate(wrong.begin(), wrong.end(), 0) == 0);
-    }
-  }
-}
-
-TEST_CASE("threads that wait long, for work or for one another, take no processor time") {
-  ThreadTeam team(3);
-  auto wait_for_thread_0 = [&team](int thread) {
-    if (thread == 0) sleep_for_ms(200);
-    team.barrier(3);
-  };
   auto wait_for_others = [](int thread) {
     if (thread > 0) sleep_for_ms(200);
   };
   const std::clock_t begun = std::clock();  // of the whole process
-  team.run(wait_for_thread_0);
   team.run(wait_for_others);
   sleep_for_ms(200);
   CHECK(static_cast<double>(std::clock() - begun) / CLOCKS_PER_SEC < 0.1);
@@ -124,10 +77,7 @@ TEST_CASE("threads that wait long, for work or for one another, take no processo
 TEST_CASE("a team of one is its caller") {
   ThreadTeam team(1);
   std::thread::id worked;
-  team.run([&](int) {
-    team.barrier(1);
-    worked = std::this_thread::get_id();
-  });
+  team.run([&](int) { worked = std::this_thread::get_id(); });
   CHECK(worked == std::this_thread::get_id());
 }
 
@@ -161,30 +111,4 @@ TEST_CASE("a failure on a thread arrives where it was asked for") {
                                    if (thread == failing) throw std::runtime_error("third");
                                  }),
                       "third");
-}
-
-TEST_CASE("the faster variant runs most of the time, and the other one once it becomes faster") {
-  Autotuner tuner;
-  const auto share_of_first = [&tuner](double first, double second) {
-    int firsts = 0;
-    for (int run = 0; run < 5000; ++run) {
-      firsts += tuner.variant() == 0 ? 1 : 0;
-      tuner.record(tuner.variant() == 0 ? first : second);
-    }
-    return firsts / 5000.0;
-  };
-  CHECK(share_of_first(1e-5, 2e-5) > 0.95);
-  CHECK(share_of_first(2e-5, 1e-5) < 0.15);
-  CHECK(share_of_first(1e-5, 2e-5) > 0.85);
-}
-
-TEST_CASE("trying a variant that is a hundred times slower costs little") {
-  Autotuner tuner;
-  double seconds = 0;
-  for (int run = 0; run < 10000; ++run) {
-    const double took = tuner.variant() == 0 ? 1e-3 : 1e-5;
-    seconds += took;
-    tuner.record(took);
-  }
-  CHECK(seconds < 16e-3 + 1.2 * 10000 * 1e-5);  // the first round knows nothing to compare with
 }

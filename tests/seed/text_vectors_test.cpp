@@ -8,6 +8,7 @@
 #include "inference_of.h"
 #include "model/registry.h"
 #include "needs_text.h"
+#include "predict/network.h"
 #include "text/corpus.h"
 #include "windows_of.h"
 
@@ -92,9 +93,10 @@ VECTOR_CASE(B17_prompt_encoding, "of a long prompt the model sees the last block
   const InferenceModel inference = inference_of(*model);
   Ids drawn;
   std::vector<torch::Tensor> logits;
+  NetworkPredictor network(inference, /*threads=*/1, Context::full);
   generate(
-      *next_logits(inference, {.context = Context::full}), vocabulary.size(), config.block_size, ids, {.tokens = 2},
-      /*seed=*/1337, [&](std::int64_t, std::int64_t id) { return drawn.push_back(id), true; },
+      network, ids, {.tokens = 2}, /*seed=*/1337,
+      [&](std::int64_t, std::int64_t id) { return drawn.push_back(id), true; },
       [&](std::int64_t, std::span<const float> row) {
         logits.push_back(torch::tensor(std::vector<float>(row.begin(), row.end())));
       });

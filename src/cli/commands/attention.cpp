@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/files.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/loaded_run.h"
@@ -26,7 +25,7 @@ namespace {
 struct Arguments {
   OutputArguments output;
   ModelUse use;
-  std::string run, checkpoint, prompt, svg;
+  std::string run, checkpoint, prompt;
   std::int64_t layer = 0, head = 0;
 };
 
@@ -90,17 +89,6 @@ void print_as_json(const AttentionWeights& weights, const PromptWindow& window) 
   print_json(json, -1);
 }
 
-void write_svg(const std::string& path, const AttentionWeights& weights, const PromptWindow& window) {
-  std::vector<HeatMap> maps;
-  for (std::int64_t layer = 0; layer < weights.layers; ++layer)
-    for (std::int64_t head = 0; head < weights.heads; ++head)
-      maps.push_back({name_of(layer, head), weights.of_head(layer, head)});
-  const std::string picture = heat_maps_svg(maps, window.symbols, weights.heads);
-  if (std::filesystem::exists(path)) throw Error(ExitCode::busy, path + " exists; choose another name with --svg");
-  write_file_atomically(path, picture);
-  log_note("wrote " + path);
-}
-
 /// 1-based; 0 where it was not given.
 void check_place(const char* option, std::int64_t value, std::int64_t count) {
   if (value > count)
@@ -117,7 +105,6 @@ void run_attention(const Arguments& arguments) {
   check_place("--layer", arguments.layer, weights.layers);
   check_place("--head", arguments.head, weights.heads);
   if (leaks(run.config().model)) log_note("this model leaks: every character looks at the whole window");
-  if (!arguments.svg.empty()) write_svg(arguments.svg, weights, window);
   if (arguments.output.json) return print_as_json(weights, window);
   if (arguments.layer == 0 && arguments.head == 0) return print_last_rows(weights, window);
   print_matrix(weights, window, std::max<std::int64_t>(1, arguments.layer) - 1,
@@ -132,7 +119,7 @@ void add_attention(Options& options) {
   options.add("--prompt", arguments->prompt, "the text to look at").required().may_be_empty();
   options.add("--layer", arguments->layer, "show one head whole: its layer, counted from 1").non_negative();
   options.add("--head", arguments->head, "show one head whole: its number, counted from 1").non_negative();
-  options.add("--svg", arguments->svg, "also write a picture of all heads").value_name("FILE");
+  options.gone("--svg", "explain --page FILE draws all heads; --json has every weight");
   add_checkpoint_option(options, arguments->checkpoint);
   add_weights_option(options, arguments->use.weights);
   add_output_arguments(options, arguments->output);

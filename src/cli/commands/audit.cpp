@@ -10,6 +10,7 @@
 #include "baseline/shared_text.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
+#include "cli/decoding.h"
 #include "cli/figures.h"
 #include "cli/loaded_run.h"
 #include "cli/print_json.h"
@@ -19,6 +20,7 @@
 #include "cli/work_line.h"
 #include "evaluate/copied_text.h"
 #include "evaluate/split_loss.h"
+#include "generate/generate.h"
 #include "inference/model_types.h"
 #include "report/format.h"
 #include "report/log.h"
@@ -37,6 +39,7 @@ struct Arguments {
   std::string run, checkpoint;
   std::int64_t samples = 16, tokens = 1000, seed = 1337;
   double temperature = 0.8;
+  bool counts = false;
 };
 
 /// Stretches from here on are copied and no turn of phrase: held-out text of the same hand has hardly any.
@@ -63,11 +66,10 @@ std::vector<std::vector<std::int64_t>> samples_of(const Arguments& arguments, Lo
   sample.top_p = 1;
   sample.min_p = 0;
   std::vector<std::vector<std::int64_t>> texts(static_cast<std::size_t>(arguments.samples));
-  const std::unique_ptr<NextLogits> logits = run.next_logits({});
   const double all = static_cast<double>(arguments.samples) * static_cast<double>(arguments.tokens);
   double done = 0;
-  generate(*logits, run.model->vocab_size(), run.model->block_size(), {run.checkpoint.state.start_symbol}, sample,
-           static_cast<std::uint64_t>(arguments.seed), [&](std::int64_t index, std::int64_t id) {
+  generate(run.predictor(), {run.checkpoint.state.start_symbol}, sample, static_cast<std::uint64_t>(arguments.seed),
+           [&](std::int64_t index, std::int64_t id) {
              texts[static_cast<std::size_t>(index)].push_back(id);
              heartbeat(++done / all);
              return true;
@@ -90,6 +92,7 @@ std::vector<std::vector<std::int64_t>> held_out_like(const Arguments& arguments,
 Audit audit(const Arguments& arguments, LoadedRun& run, const Corpus& corpus) {
   Audit result;
   WorkLine line(arguments.output);
+  if (arguments.counts) run.mix_with_counts(corpus, line.heartbeat("counting the training text"));
   result.texts = samples_of(arguments, run, line.heartbeat("writing samples"));
   result.samples = copied_text(result.texts, corpus.train());
   const auto held_out = held_out_like(arguments, corpus.val());
@@ -97,9 +100,9 @@ Audit audit(const Arguments& arguments, LoadedRun& run, const Corpus& corpus) {
   result.shared = shared_text(corpus.val(), corpus.train()).tokens;
   const std::int64_t windows =
       std::max<std::int64_t>(1, std::min<std::int64_t>(1'000'000, corpus.val().size()) / run.model->block_size());
-  result.train_loss = sampled_loss(run.scorer(), corpus.train(), run.model->block_size(), windows,
+  result.train_loss = sampled_loss(run.predictor(), corpus.train(), run.model->block_size(), windows,
                                    line.heartbeat("measuring the loss on the train split"));
-  result.val_loss = sampled_loss(run.scorer(), corpus.val(), run.model->block_size(), windows,
+  result.val_loss = sampled_loss(run.predictor(), corpus.val(), run.model->block_size(), windows,
                                  line.heartbeat("measuring the loss on the validation split"));
   return result;
 }
@@ -208,6 +211,7 @@ void add_audit(Options& options) {
   options.add("--tokens", arguments->tokens, "characters of each").range(1, 1'000'000);
   options.add("--temperature", arguments->temperature, "of the samples").non_negative();
   options.add("--seed", arguments->seed, "seed of the samples").non_negative();
+  add_counts_option(options, arguments->counts);
   add_checkpoint_option(options, arguments->checkpoint);
   add_weights_option(options, arguments->use.weights);
   options.add("--threads", arguments->use.threads, "threads; 0: one per physical core").non_negative();

@@ -118,7 +118,7 @@ void bench_sample(const Arguments& arguments) {
 
 /// The one measurement that an option belongs to, which its help names first ("train: steps measured"); empty: all.
 std::string whose_option(const Option& option) {
-  if (option.name() == "--context" || option.name() == "--storage") return "sample";
+  if (option.name() == "--context") return "sample";
   for (const std::string whose : {"train", "sample"})
     if (option.text().help.starts_with(whose + ": ")) return whose;
   return "";

@@ -30,6 +30,7 @@ struct Arguments {
   std::string run, checkpoint, split;
   std::vector<std::string> text;
   std::int64_t stride = 0;
+  bool counts = false;
 };
 
 /// data.max_val_tokens limits a validation split; elsewhere it has no effect and needs no mention.
@@ -46,11 +47,13 @@ Corpus own_corpus(const Arguments& arguments, const LoadedRun& run, const std::s
       .corpus;
 }
 
-/// The same, only for baselines: null, with a notice, if it is gone or has changed.
+/// The same, only for counts and baselines: null, with a notice, if it is gone or has changed and only baselines need
+/// it.
 std::unique_ptr<Corpus> training_corpus(const Arguments& arguments, const LoadedRun& run) {
   try {
     return std::make_unique<Corpus>(own_corpus(arguments, run, "train"));
   } catch (const Error& error) {
+    if (arguments.counts) throw;
     log_note(std::string("no baselines: ") + error.what());
   }
   return nullptr;
@@ -90,7 +93,6 @@ Scored scored_part(const Arguments& arguments, const LoadedRun& run, const Corpu
   scored.split = split;
   scored.validation = own && split == "val";
   scored.stride = arguments.stride;
-  scored.storage = arguments.use.storage;
   return scored;
 }
 
@@ -106,12 +108,18 @@ void run_eval(const Arguments& arguments) {
   const std::unique_ptr<Corpus> other = own ? nullptr : training_corpus(arguments, run);
   const Scored scored = scored_part(arguments, run, corpus, split, own);
   WorkLine line(arguments.output);
-  Figures figures = measure(run.scorer(), run.config().model, /*trained_on=*/nullptr, run.config().data.units, scored,
-                            line.heartbeat("scoring the text"));
+  if (arguments.counts) run.mix_with_counts(own ? corpus : *other, line.heartbeat("counting the training text"));
+  Figures figures =
+      measure(run.predictor(), run.config().model, run.config().data.units, scored, line.heartbeat("scoring the text"));
   if (const Corpus* const counted = own ? &corpus : other.get())
     figures.baselines =
         compute_baselines(*counted, scored.tokens, {.length = figures.block_size, .stride = scored.stride},
                           scored.validation, line.heartbeat("measuring baselines"));
+  if (arguments.counts)
+    figures.mixed = {split_loss(run.network(), scored.tokens, figures.block_size, scored.stride,
+                                line.heartbeat("scoring the text without counts"))
+                         .mean,
+                     run.mixture->weights(), run.mixture->learning()};
   line.clear();
   if (!arguments.output.json) {
     std::fputs(to_text(figures, terminal_columns(STDOUT_FILENO)).c_str(), stdout);
@@ -141,9 +149,10 @@ void add_eval(Options& options) {
       .add("--stride", arguments->stride,
            "overlapping windows: score only the last STRIDE characters of each; 0: no overlap")
       .non_negative();
+  add_counts_option(options, arguments->counts);
   add_checkpoint_option(options, arguments->checkpoint);
   add_weights_option(options, arguments->use.weights);
-  add_storage_option(options, arguments->use.storage);
+  options.gone("--storage", "weights are kept as float32; leave it out");
   options.gone("--engine", "eval computes on the CPU, whatever engine trained the model; leave it out");
   add_device_arguments(options, arguments->use);
   add_output_arguments(options, arguments->output);

@@ -20,6 +20,7 @@
 #include "cli/print_text.h"
 #include "cli/run_text.h"
 #include "cli/standard_input.h"
+#include "cli/work_line.h"
 #include "generate/filters.h"
 #include "generate/generate.h"
 #include "generate/stop.h"
@@ -27,6 +28,7 @@
 #include "report/format.h"
 #include "report/heat_map.h"
 #include "report/log.h"
+#include "run/run_folder.h"
 #include "text/text_source.h"
 
 namespace chargpt {
@@ -43,11 +45,10 @@ struct Arguments {
   ConfigArguments config;
   std::string run, checkpoint, prompt, prompt_file, dash;
   const Option *seed_option = nullptr, *prompt_option = nullptr, *file_option = nullptr;  ///< whether they were given
-  Context context = Context::automatic;
   std::vector<std::string> stop;
   std::int64_t seed = 1337, probabilities = 0;
   Interactive interactive = Interactive::none;
-  bool greedy = false, no_cache = false;
+  bool greedy = false, counts = false;
 };
 
 bool is_dash(const std::string& word) {
@@ -237,8 +238,6 @@ void converse(const Arguments& arguments, LoadedRun& run, const SampleConfig& sa
               const std::vector<std::string>& stop) {
   const bool at_terminal = isatty(STDIN_FILENO) != 0, completes = arguments.interactive == Interactive::complete;
   const Vocabulary& vocabulary = run.checkpoint.vocabulary;
-  const std::unique_ptr<NextLogits> logits =
-      run.next_logits({.context = arguments.context, .storage = arguments.use.storage, .rerun = arguments.no_cache});
   std::vector<std::int64_t> said = {run.checkpoint.state.start_symbol};
   if (at_terminal)
     log_note(std::string(completes ? "the model completes each line" : "the model answers each line") +
@@ -261,8 +260,8 @@ void converse(const Arguments& arguments, LoadedRun& run, const SampleConfig& sa
     }
     if (completes) print_text(line);
     SampleText text(stop, /*live=*/true);
-    generate(*logits, run.model->vocab_size(), run.model->block_size(), said, sample,
-             static_cast<std::uint64_t>(arguments.seed) + turn, [&](std::int64_t, std::int64_t id) {
+    generate(run.predictor(), said, sample, static_cast<std::uint64_t>(arguments.seed) + turn,
+             [&](std::int64_t, std::int64_t id) {
                said.push_back(id);
                return text.add(vocabulary.symbol(id));
              });
@@ -288,6 +287,11 @@ void run_sample(const Arguments& arguments) {
   LoadedRun run = load_run(arguments.run, arguments.checkpoint, arguments.use);
   const SampleConfig sample = sample_options(arguments, run);
   check_interactive(arguments, sample);
+  if (arguments.counts)
+    run.mix_with_counts(text_of_run(run.checkpoint, run.config().data,
+                                    run_place(arguments.run, arguments.checkpoint).run, arguments.output)
+                            .corpus,
+                        WorkLine(arguments.output).heartbeat("counting the training text"));
   if (leaks(run.config().model))
     log_note("this model leaks: it was trained to see the symbols it had to predict, and has not learnt to write");
   if (arguments.interactive != Interactive::none) return converse(arguments, run, sample, stop);
@@ -303,11 +307,8 @@ void run_sample(const Arguments& arguments) {
   const LogitsCallback on_logits = arguments.probabilities > 0 ? collect : LogitsCallback();
   if (!arguments.output.json) print_text(prompt);
   const double start = steady_seconds();
-  const std::unique_ptr<NextLogits> logits =
-      run.next_logits({.context = arguments.context, .storage = arguments.use.storage, .rerun = arguments.no_cache});
   generate(
-      *logits, run.model->vocab_size(), run.model->block_size(), ids, sample,
-      static_cast<std::uint64_t>(arguments.seed),
+      run.predictor(), ids, sample, static_cast<std::uint64_t>(arguments.seed),
       [&](std::int64_t index, std::int64_t id) {
         const auto sample_index = static_cast<std::size_t>(index);
         if (arguments.probabilities > 0) expectations[sample_index].back().id = id;
@@ -359,9 +360,11 @@ void add_sample(Options& options) {
           "line, "
           "up to a newline unless --stop says otherwise")
       .alone_means("answer");
-  add_context_option(options, arguments->context);
-  add_storage_option(options, arguments->use.storage);
-  options.flag("--no-cache", arguments->no_cache, "run the whole context again for each character (same text, slower)");
+  add_context_option(options, arguments->use.context);
+  add_counts_option(options, arguments->counts);
+  options.gone("--storage", "weights are kept as float32; leave it out");
+  options.gone("--no-cache", "keys and values are always kept; --context full runs the whole context again");
+  arguments->config.add(options, {"sample"});
   arguments->config.help_shows(options, run, "", config_of_run);
   add_device_arguments(options, arguments->use);
   add_output_arguments(options, arguments->output, "stdout is one JSON object per line, one per sample");

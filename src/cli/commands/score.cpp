@@ -24,11 +24,9 @@
 #include "cli/work_line.h"
 #include "evaluate/text_score.h"
 #include "generate/filters.h"
-#include "inference/attention_weights.h"
 #include "inference/model_types.h"
 #include "page/page.h"
 #include "page/text_page.h"
-#include "report/csv.h"
 #include "report/format.h"
 #include "report/log.h"
 #include "report/surprise.h"
@@ -52,7 +50,7 @@ struct Arguments {
   UnknownPolicy unknown = UnknownPolicy::error;
   std::string run, checkpoint, file, html;
   std::int64_t show = 2000, candidates = 0;
-  bool csv = false;
+  bool counts = false;
 };
 
 /// What was scored, and all that is said of it.
@@ -77,12 +75,16 @@ std::string text_of(const Arguments& arguments, const LoadedRun& run) {
   return text.kind == TextKind::sample ? std::string(sample_text()) : all;
 }
 
+Corpus training_text(const Arguments& arguments, const LoadedRun& run) {
+  return text_of_run(run.checkpoint, run.config().data, run_place(arguments.run, arguments.checkpoint).run,
+                     arguments.output)
+      .corpus;
+}
+
 /// Of the file, of standard input, or of the run's own validation split.
 void read_text(const Arguments& arguments, const LoadedRun& run, Score& score) {
   if (arguments.file.empty()) {
-    const Corpus corpus = text_of_run(run.checkpoint, run.config().data,
-                                      run_place(arguments.run, arguments.checkpoint).run, arguments.output)
-                              .corpus;
+    const Corpus corpus = training_text(arguments, run);
     score.name = "the validation split";
     score.ids.resize(static_cast<std::size_t>(corpus.val().size()));
     corpus.val().copy(0, corpus.val().size(), score.ids.data());
@@ -104,11 +106,13 @@ Score measure(const Arguments& arguments, LoadedRun& run) {
   const std::int64_t block_size = run.model->block_size();
   const Vocabulary& vocabulary = run.checkpoint.vocabulary;
   WorkLine line(arguments.output);
-  score.losses = text_losses(run.scorer(), score.ids, run.checkpoint.state.start_symbol, block_size,
+  if (arguments.counts)
+    run.mix_with_counts(training_text(arguments, run), line.heartbeat("counting the training text"));
+  score.losses = text_losses(run.predictor(), score.ids, run.checkpoint.state.start_symbol, block_size,
                              line.heartbeat("scoring the text"));
   score.mean =
       std::accumulate(score.losses.begin(), score.losses.end(), 0.0) / static_cast<double>(score.losses.size());
-  score.by_context = losses_by_context(run.scorer(), score.ids, block_size, line.heartbeat("scoring by context"));
+  score.by_context = losses_by_context(run.predictor(), score.ids, block_size, line.heartbeat("scoring by context"));
   score.by_class = losses_by_class(score.ids, score.losses, vocabulary);
   score.lines = losses_by_line(score.ids, score.losses, vocabulary.id_of('\n'));
   return score;
@@ -117,32 +121,43 @@ Score measure(const Arguments& arguments, LoadedRun& run) {
 /// The most probable ids in place of each of `ids`, best first, by the same windows as text_losses().
 class Candidates {
  public:
-  Candidates(const LoadedRun& run, const Score& score, std::int64_t count)
-      : run_(run), ids_(score.ids), count_(count), block_size_(run.model->block_size()) {}
+  Candidates(LoadedRun& run, const Score& score, std::int64_t count)
+      : run_(run), text_{static_cast<std::uint32_t>(run.checkpoint.state.start_symbol)}, count_(count) {
+    text_.insert(text_.end(), score.ids.begin(), score.ids.end());
+  }
 
-  std::vector<Candidate> of(std::size_t index) {
-    const auto half = static_cast<std::size_t>(std::max<std::int64_t>(1, block_size_ / 2));
-    const auto block = static_cast<std::size_t>(block_size_);
-    const std::size_t begin = index < block ? 0 : (index - block) / half * half + half;
+  nlohmann::ordered_json of(std::int64_t index) {
+    const std::int64_t block = run_.model->block_size(), half = std::max<std::int64_t>(1, block / 2);
+    const std::int64_t begin = index < block ? 0 : (index - block) / half * half + half;
     if (logits_.empty() || begin != begin_) read(begin);
     const auto V = static_cast<std::size_t>(run_.model->vocab_size());
-    return best_candidates(std::span(logits_).subspan((index - begin) * V, V), count_);
+    return best_of(std::span(logits_).subspan(static_cast<std::size_t>(index - begin) * V, V));
   }
 
  private:
-  void read(std::size_t begin) {
+  void read(std::int64_t begin) {
     begin_ = begin;
-    std::vector<std::int64_t> window;
-    if (begin == 0) window.push_back(run_.checkpoint.state.start_symbol);
-    for (std::size_t i = begin == 0 ? 0 : begin - 1; i + 1 < ids_.size() && std::ssize(window) < block_size_; ++i)
-      window.push_back(ids_[i]);
-    logits_ = window_logits(*run_.model, window);
+    const std::int64_t T = std::min(run_.model->block_size(), std::ssize(text_) - 1 - begin);
+    logits_.resize(static_cast<std::size_t>(T * run_.model->vocab_size()));
+    run_.predictor().logits(
+        {.tokens = TokenView(text_.data(), sizeof text_[0], std::ssize(text_)), .starts = {&begin_, 1}, .T = T},
+        logits_);
   }
 
-  const LoadedRun& run_;
-  std::span<const std::int64_t> ids_;
-  std::int64_t count_, block_size_;
-  std::size_t begin_ = 0;
+  nlohmann::ordered_json best_of(std::span<const float> logits) const {
+    nlohmann::ordered_json best = nlohmann::ordered_json::array();
+    for (const Candidate& candidate : best_candidates(logits, count_)) {
+      nlohmann::ordered_json one = {{"id", candidate.id}};
+      add_text(one, "character", run_.checkpoint.vocabulary.symbol(candidate.id));
+      one["log_probability"] = candidate.log_probability;
+      best.push_back(std::move(one));
+    }
+    return best;
+  }
+
+  LoadedRun& run_;
+  std::vector<std::uint32_t> text_;  ///< the start symbol, and what is scored
+  std::int64_t count_, begin_ = 0;
   std::vector<float> logits_;
 };
 
@@ -153,45 +168,28 @@ nlohmann::ordered_json to_json(const std::vector<MeanLoss>& means) {
   return all;
 }
 
-nlohmann::ordered_json to_json(const std::vector<Candidate>& candidates, const Vocabulary& vocabulary) {
-  nlohmann::ordered_json all = nlohmann::ordered_json::array();
-  for (const Candidate& candidate : candidates) {
-    nlohmann::ordered_json one = {{"id", candidate.id}};
-    add_text(one, "character", vocabulary.symbol(candidate.id));
-    one["log_probability"] = candidate.log_probability;
-    all.push_back(std::move(one));
-  }
-  return all;
-}
-
 /// What may fail is done before the document begins.
-void print_as_json(const Arguments& arguments, const LoadedRun& run, const Score& score) {
+void print_as_json(const Arguments& arguments, LoadedRun& run, const Score& score) {
   const nlohmann::ordered_json json = {{"text", score.name},
                                        {"checkpoint", checkpoint_json(run)},
                                        {"characters", score.ids.size()},
                                        {"loss", score.mean},
                                        {"block_size", run.model->block_size()},
                                        {"leaks", leaks(run.config().model)},
+                                       {"class", "frozen"},
+                                       {"counts", run.mixture != nullptr},
                                        {"by_context", to_json(score.by_context)},
                                        {"by_class", to_json(score.by_class)}};
-  std::vector<std::vector<Candidate>> candidates;
+  std::vector<nlohmann::ordered_json> candidates;
   Candidates at(run, score, arguments.candidates);
-  for (std::size_t i = 0; arguments.candidates > 0 && i < score.ids.size(); ++i) candidates.push_back(at.of(i));
+  for (std::int64_t i = 0; arguments.candidates > 0 && i < std::ssize(score.ids); ++i) candidates.push_back(at.of(i));
   print_json_with_list(json, "scores", score.ids.size(), [&](std::size_t i) {
     nlohmann::ordered_json one;
     add_text(one, "character", run.checkpoint.vocabulary.symbol(score.ids[i]));
     one["loss"] = score.losses[i];
-    if (arguments.candidates > 0) one["candidates"] = to_json(candidates[i], run.checkpoint.vocabulary);
+    if (arguments.candidates > 0) one["candidates"] = candidates[i];
     return one;
   });
-}
-
-void print_as_csv(const LoadedRun& run, const Score& score) {
-  std::string rows = "place,character,loss\n";
-  for (std::size_t i = 0; i < score.ids.size(); ++i)
-    rows += std::to_string(i) + "," + csv_field(run.checkpoint.vocabulary.symbol(score.ids[i])) + "," +
-            format_fixed(score.losses[i], 6) + "\n";
-  print_text(rows);
 }
 
 std::string decode(const LoadedRun& run, const Score& score, std::int64_t begin, std::int64_t end) {
@@ -266,7 +264,6 @@ void print_for_people(const Arguments& arguments, const LoadedRun& run, const Sc
 }
 
 void run_score(const Arguments& arguments) {
-  if (arguments.csv && arguments.output.json) throw Error(ExitCode::usage, "--csv and --json are both given; give one");
   if (arguments.candidates > 0 && !arguments.output.json)
     throw Error(ExitCode::usage, "--candidates needs --json, which holds them");
   LoadedRun run = load_run(arguments.run, arguments.checkpoint, arguments.use);
@@ -278,7 +275,6 @@ void run_score(const Arguments& arguments) {
     log_note("wrote " + arguments.html);
   }
   if (arguments.output.json) return print_as_json(arguments, run, score);
-  if (arguments.csv) return print_as_csv(run, score);
   print_for_people(arguments, run, score);
 }
 
@@ -299,9 +295,10 @@ void add_score(Options& options) {
   options.add("--show", arguments->show, "characters to print, coloured by surprise where the terminal has colours")
       .non_negative();
   options.add("--html", arguments->html, "also write the coloured text as a web page").value_name("FILE");
-  options.flag("--csv", arguments->csv, "stdout is one row per character: place, character, loss");
+  options.gone("--csv", "use --json");
   options.add("--candidates", arguments->candidates, "with --json: the most probable characters at each place")
       .non_negative();
+  add_counts_option(options, arguments->counts);
   add_unknown_option(options, arguments->unknown, "characters");
   add_checkpoint_option(options, arguments->checkpoint);
   add_weights_option(options, arguments->use.weights);

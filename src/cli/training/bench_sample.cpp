@@ -11,6 +11,7 @@
 #include "cli/loaded_run.h"
 #include "cli/print_json.h"
 #include "cli/process.h"
+#include "generate/generate.h"
 #include "kernels/processor.h"
 
 namespace chargpt {
@@ -23,7 +24,7 @@ struct Times {
   double first = 0, within = 0, past = 0, all = 0;
 };
 
-Times measure(LoadedRun& run, const SampleConfig& sample, const SampleBenchArguments& arguments) {
+Times measure(LoadedRun& run, const SampleConfig& sample) {
   const std::int64_t block_size = run.model->block_size();
   std::vector<std::int64_t> tokens(static_cast<std::size_t>(sample.num_samples));
   Times times;
@@ -37,8 +38,7 @@ Times measure(LoadedRun& run, const SampleConfig& sample, const SampleBenchArgum
     before = now;
     return true;
   };
-  generate(*run.next_logits({.context = arguments.context, .storage = arguments.use.storage}), run.model->vocab_size(),
-           block_size, {run.checkpoint.state.start_symbol}, sample, 1337, on_token);
+  generate(run.predictor(), {run.checkpoint.state.start_symbol}, sample, 1337, on_token);
   times.all = steady_seconds() - begin;
   return times;
 }
@@ -52,9 +52,9 @@ double median_of(const std::vector<Times>& all, const Value& value) {
 
 nlohmann::ordered_json figures(const SampleBenchArguments& arguments, LoadedRun& run, const SampleConfig& sample) {
   const double started = process_start_seconds(), begin = steady_seconds();
-  const double cold = begin - started + measure(run, sample, arguments).first;
+  const double cold = begin - started + measure(run, sample).first;
   std::vector<Times> all;
-  for (std::int64_t i = 0; i < arguments.repeats; ++i) all.push_back(measure(run, sample, arguments));
+  for (std::int64_t i = 0; i < arguments.repeats; ++i) all.push_back(measure(run, sample));
 
   const std::int64_t tokens = sample.tokens, batch = sample.num_samples, block_size = run.model->block_size(),
                      within = std::min(tokens, block_size);
@@ -71,8 +71,7 @@ nlohmann::ordered_json figures(const SampleBenchArguments& arguments, LoadedRun&
     json["tokens_per_second_past_block"] =
         median_of(all, [&](const Times& t) { return static_cast<double>((tokens - within) * batch) / t.past; });
   json["block_size"] = block_size;
-  json["context"] = context_name(context_of(run.config().model, arguments.context));
-  json["storage"] = storage_name(arguments.use.storage);
+  json["context"] = context_name(context_of(run.config().model, arguments.use.context));
   json["threads"] = thread_count(arguments.use.threads);
   json["repeats"] = arguments.repeats;
   json["config"] = arguments.run;
@@ -87,10 +86,9 @@ void print(const nlohmann::ordered_json& json) {
                 json["block_size"].get<long long>());
   if (json.contains("tokens_per_second_past_block"))
     std::printf(", %.0f past it", json["tokens_per_second_past_block"].get<double>());
-  std::printf("; the first after %.2f ms, and %.0f ms from the start of the process; context %s, %s, %lld threads\n",
+  std::printf("; the first after %.2f ms, and %.0f ms from the start of the process; context %s, %lld threads\n",
               json["first_token_ms"].get<double>(), json["first_token_from_process_start_ms"].get<double>(),
-              json["context"].get<std::string>().c_str(), json["storage"].get<std::string>().c_str(),
-              json["threads"].get<long long>());
+              json["context"].get<std::string>().c_str(), json["threads"].get<long long>());
 }
 
 }  // namespace
@@ -99,8 +97,8 @@ void add_sample_bench_options(Options& options, SampleBenchArguments& arguments)
   options.add("--batch", arguments.batch, "sample: samples at once (default: sample.num_samples)").range(1, 65536);
   options.add("--repeats", arguments.repeats, "sample: measurements to take the median of").positive();
   options.gone("--decoding", "bench sample decodes as sample does; leave it out");
-  add_context_option(options, arguments.context);
-  add_storage_option(options, arguments.use.storage);
+  options.gone("--storage", "weights are kept as float32; leave it out");
+  add_context_option(options, arguments.use.context);
 }
 
 void run_bench_sample(const SampleBenchArguments& arguments) {

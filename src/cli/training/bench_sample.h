@@ -6,8 +6,7 @@
 #include <vector>
 
 #include "cli/arguments.h"
-#include "generate/generate.h"
-#include "inference/model.h"
+#include "cli/loaded_run.h"
 
 namespace chargpt {
 
@@ -16,11 +15,10 @@ struct SampleBenchArguments {
   ModelUse use;
   std::vector<Override> overrides;
   std::string run;
-  Context context = Context::automatic;
   std::int64_t batch = 0, repeats = 5;
 };
 
-/// --batch, --repeats, --context, --storage.
+/// --batch, --repeats, --context.
 void add_sample_bench_options(Options& options, SampleBenchArguments& arguments);
 void run_bench_sample(const SampleBenchArguments& arguments);
 

@@ -83,7 +83,7 @@ TrainedRun scored_run(const std::string& name, const TrainingArguments& argument
                      .params = run.checkpoint.state.parameters,
                      .leaks = leaks(config.model),
                      .seed = told_by(run.checkpoint.state, last_state(folder), config)};
-  SplitLoss loss = split_loss(run.scorer(), common->corpus.val(), config.model.block_size);
+  SplitLoss loss = split_loss(run.predictor(), common->corpus.val(), config.model.block_size);
   if (!std::isfinite(loss.mean))
     throw Error(ExitCode::diverged, run.checkpoint.path.string() + " has no finite loss: its weights have diverged");
   trained.seed.loss = loss.mean;

@@ -36,12 +36,11 @@ std::string final_sample(LoadedRun& best) {
   SampleConfig one = best.config().sample;
   one.num_samples = 1;
   std::string text;
-  generate(*best.next_logits({}), best.model->vocab_size(), best.model->block_size(),
-           {best.checkpoint.state.start_symbol}, one, 1337, [&](std::int64_t, std::int64_t id) {
-             if (stopping_signal() != 0) throw Interrupted{};
-             text += best.checkpoint.vocabulary.symbol(id);
-             return true;
-           });
+  generate(best.predictor(), {best.checkpoint.state.start_symbol}, one, 1337, [&](std::int64_t, std::int64_t id) {
+    if (stopping_signal() != 0) throw Interrupted{};
+    text += best.checkpoint.vocabulary.symbol(id);
+    return true;
+  });
   return text;
 }
 
@@ -55,8 +54,8 @@ Result result_of(const Trainer& trainer, LoadedRun& best, ProgressPrinter& progr
   const Heartbeat evaluating = heartbeat_of(trainer, progress, "evaluating");
   const Heartbeat counting = heartbeat_of(trainer, progress, "measuring baselines");
   evaluating(0);
-  Figures figures = measure(best.scorer(), best.config().model, nullptr, best.config().data.units,
-                            validation_of(corpus, best), evaluating);
+  Figures figures =
+      measure(best.predictor(), best.config().model, best.config().data.units, validation_of(corpus, best), evaluating);
   counting(0);
   figures.baselines =
       compute_baselines(corpus, corpus.val(), {.length = figures.block_size}, /*validation=*/true, counting);

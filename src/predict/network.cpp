@@ -1,0 +1,110 @@
+#include "predict/network.h"
+
+#include <algorithm>
+#include <string>
+
+#include "base/error.h"
+#include "inference/decoder.h"
+#include "inference/forward.h"
+#include "inference/model_types.h"
+#include "inference/pack_weights.h"
+#include "inference/sequence_cache.h"
+#include "kernels/buffers.h"
+#include "kernels/kernels.h"
+#include "kernels/thread_team.h"
+
+namespace chargpt {
+
+Context context_of(const ModelConfig& config, Context context) {
+  constexpr std::int64_t short_window = 32;  // which costs little to run again
+  if (context == Context::automatic)
+    return can_slide(config) ? Context::slide : config.block_size < short_window ? Context::full : Context::half;
+  if (context == Context::slide && !can_slide(config))
+    throw Error(
+        ExitCode::usage,
+        "a sliding context needs model.position rope or none, which tell positions apart by distance alone; this "
+        "model has " +
+            std::string(enum_name(config.position)) + ": choose full or half");
+  return context;
+}
+
+std::int64_t kept_tokens(Context context, std::int64_t block_size) {
+  if (context == Context::slide) return block_size;
+  return context == Context::full ? block_size - 1 : block_size / 2;
+}
+
+/// What scores windows: a forward pass for each thread, on weights packed once.
+struct NetworkPredictor::Scoring {
+  Scoring(const InferenceModel& model, int threads)
+      : team(threads), packed(model.plan().packed_floats), weights{model.values(), packed.data()} {
+    for (int thread = 0; thread < threads; ++thread) forwards.emplace_back(model.plan(), cpu::kernels());
+    team.run([&](int thread) {
+      cpu::pack_weights(model.plan(), weights.values, cpu::PackedType::float32, cpu::kernels(), thread, threads,
+                        packed.data());
+    });
+  }
+  cpu::ThreadTeam team;
+  cpu::AlignedFloats packed;
+  cpu::WeightPointers weights;
+  std::vector<cpu::Forward> forwards;
+};
+
+NetworkPredictor::NetworkPredictor(const InferenceModel& model, int threads, Context context)
+    : model_(model), threads_(threads), kept_(kept_tokens(context_of(model.config(), context), model.block_size())) {}
+
+NetworkPredictor::~NetworkPredictor() = default;
+
+// ---- sequences
+
+cpu::Decoder& NetworkPredictor::decoder() {
+  if (!decoder_) decoder_ = std::make_unique<cpu::Decoder>(model_.plan(), model_.values(), cpu::kernels(), threads_);
+  return *decoder_;
+}
+
+Predictor::Rows NetworkPredictor::start(std::span<const std::int64_t> ids, std::int64_t sequences) {
+  const auto seen = static_cast<std::size_t>(std::min<std::int64_t>(std::ssize(ids), block_size()));
+  return {decoder().start(ids.last(seen), sequences), decoder().stride()};
+}
+
+Predictor::Rows NetworkPredictor::advance(std::span<const std::int64_t> rows, std::span<const std::int64_t> ids) {
+  decoder().keep(rows);
+  return {decoder().append(ids, kept_), decoder().stride()};
+}
+
+std::int64_t NetworkPredictor::at_once() const {
+  constexpr double budget = 256 << 20;
+  const auto bytes = static_cast<double>(cpu::SequenceCache::floats(model_.plan(), cpu::kernels())) * sizeof(float);
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(budget / bytes));
+}
+
+// ---- windows
+
+/// work(forward, weights, slice, its first window), each thread a part of the windows.
+template <class Work>
+void NetworkPredictor::on_parts(const WindowBatch& windows, const Work& work) {
+  check_windows(windows, vocab_size());
+  if (!scoring_) scoring_ = std::make_unique<Scoring>(model_, threads_);
+  Scoring& scoring = *scoring_;
+  const std::int64_t B = windows.B();
+  for (cpu::Forward& forward : scoring.forwards) forward.prepare((B + threads_ - 1) / threads_, windows.T);
+  scoring.team.run([&](int thread) {
+    const std::int64_t begin = B * thread / threads_, end = B * (thread + 1) / threads_;
+    if (begin == end) return;
+    const cpu::BatchSlice slice{.windows = windows.part(begin, end - begin), .first = begin};
+    work(scoring.forwards[static_cast<std::size_t>(thread)], scoring.weights, slice, begin);
+  });
+}
+
+void NetworkPredictor::score(const WindowBatch& windows, std::span<float> losses) {
+  on_parts(windows, [&](cpu::Forward& forward, const cpu::WeightPointers& weights, const cpu::BatchSlice& slice,
+                        std::int64_t begin) { forward.losses(weights, slice, losses.data() + begin * windows.T); });
+}
+
+void NetworkPredictor::logits(const WindowBatch& windows, std::span<float> logits) {
+  on_parts(windows, [&](cpu::Forward& forward, const cpu::WeightPointers& weights, const cpu::BatchSlice& slice,
+                        std::int64_t begin) {
+    forward.logits(weights, slice, logits.data() + begin * windows.T * vocab_size());
+  });
+}
+
+}  // namespace chargpt

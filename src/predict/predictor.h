@@ -1,0 +1,38 @@
+// What says which symbol comes next: everything that samples, scores, evaluates or audits asks a predictor, and knows
+// no network. Knows no text, no filter and no file.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "inference/window_scorer.h"
+
+namespace chargpt {
+
+/// A distribution of the next symbol, given those so far. What it hands over are logits up to a constant: the
+/// probabilities are their softmax.
+class Predictor : public WindowScorer {
+ public:
+  struct Rows {
+    float* first;         ///< of the last position of every sequence: (B, V), to be used up
+    std::int64_t stride;  ///< from row to row
+  };
+  virtual std::int64_t vocab_size() const = 0;
+  /// Symbols in a window that is scored, at most.
+  virtual std::int64_t block_size() const = 0;
+
+  /// `sequences` equal ones, of at least one id.
+  virtual Rows start(std::span<const std::int64_t> ids, std::int64_t sequences) = 0;
+  /// Goes on with these rows of the batch, in ascending order, each grown by its id.
+  virtual Rows advance(std::span<const std::int64_t> rows, std::span<const std::int64_t> ids) = 0;
+  /// Sequences that memory allows in one batch.
+  virtual std::int64_t at_once() const = 0;
+
+  /// Of every position of the windows: (B, T, V), float32. Errors as check_windows.
+  virtual void logits(const WindowBatch& windows, std::span<float> logits) = 0;
+  /// By logits().
+  void score(const WindowBatch& windows, std::span<float> losses) override;
+};
+
+}  // namespace chargpt

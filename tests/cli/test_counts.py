@@ -1,0 +1,68 @@
+"""--counts: what the mixture of network and counts prints, and that it is a distribution."""
+
+import math
+import pathlib
+import unittest
+
+from program import SAMPLE_TEXT, ProgramTest
+
+TEXT = pathlib.Path(SAMPLE_TEXT).read_text()
+SMALL = ["--n_layer", "1", "--n_head", "2", "--n_embd", "16", "--block_size", "16"]
+
+
+class CountsTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.train("run", "nanogpt-cpu", 20, *SMALL)
+
+    def test_both_losses_are_given_and_what_the_weights_were_learned_on(self):
+        figures, alone = (self.succeed("eval", "run", "--json", *counts).json for counts in (["--counts"], []))
+        self.assertEqual((figures["class"], figures["network_loss"]), ("frozen", alone["loss"]))
+        self.assertLess(figures["loss"], min(alone["loss"], alone["baselines"]["ngram"]["loss"]))
+        self.assertEqual(figures["tokens"], alone["tokens"])
+        weights, train = figures["counts"]["weights"], int(0.9 * len(TEXT))
+        self.assertEqual(figures["counts"]["counted_tokens"], train)
+        self.assertEqual(weights["learned_on_tokens"], (train // 20 - 1) // 16 * 16)
+        self.assertLess(weights["mixture_loss"], weights["network_loss"])
+        out = self.succeed("eval", "run", "--counts").out
+        self.assertRegex(out, rf"this model, val +{alone['loss']:.4f} .*\n  mixed with counts +{figures['loss']:.4f} ")
+        self.assertIn("The weights of the mixture were learned on the last", out)
+
+    def test_each_character_has_a_distribution_that_no_later_one_changes(self):
+        self.write("text.txt", TEXT[5000:5100])
+        self.write("other.txt", TEXT[5000:5060] + TEXT[7000:7040])
+        score = ["--counts", "--json", "--candidates", "1000"]
+        first, other = (self.succeed("score", "run", name, *score).json["scores"] for name in ("text.txt", "other.txt"))
+        for one in first:
+            self.assertAlmostEqual(sum(math.exp(candidate["log_probability"]) for candidate in one["candidates"]), 1, places=5)
+            own = next(c for c in one["candidates"] if c["character"] == one["character"])
+            self.assertAlmostEqual(-own["log_probability"], one["loss"], places=4)
+        self.assertEqual(first[:60], other[:60])
+        self.assertNotEqual(first[60:], other[60:])
+
+    def test_samples_are_written_from_the_mixture_alike_by_any_number_of_threads(self):
+        sample = ["sample", "run", "--counts", "--tokens", "60", "--num-samples", "3"]
+        one = self.succeed(*sample, "--threads", "1").out
+        self.assertEqual(one, self.succeed(*sample, "--threads", "3").out)
+        self.assertNotEqual(one, self.succeed("sample", "run", "--tokens", "60", "--num-samples", "3").out)
+        self.succeed("audit", "run", "--counts", "--samples", "2", "--tokens", "50")
+
+    def test_a_text_too_short_to_learn_from_is_said_in_a_line(self):
+        self.write("short.txt", TEXT[:3000])
+        self.train("short", "nanogpt-cpu", 5, *SMALL, "--text", "short.txt", "--overwrite")
+        outcome = self.succeed("eval", "short", "--counts", "--json")
+        self.assertIn("too short to learn how much the counts should weigh", outcome.err)
+        self.assertEqual(outcome.json["counts"]["weights"], {"learned_on_tokens": 0})
+
+    def test_the_training_text_must_be_there(self):
+        self.write("mine.txt", TEXT[:20000])
+        self.train("mine", "nanogpt-cpu", 5, *SMALL, "--text", "mine.txt")
+        (self.folder / "mine.txt").unlink()
+        self.write("new.txt", TEXT[:500])
+        for command in (["eval", "mine"], ["eval", "mine", "--text", "new.txt"], ["sample", "mine"], ["score", "mine", "new.txt"]):
+            self.assertIn("mine.txt", self.fail_with(66, *command, "--counts"))
+        self.succeed("eval", "mine", "--text", "new.txt")
+
+
+if __name__ == "__main__":
+    unittest.main()

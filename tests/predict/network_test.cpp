@@ -1,0 +1,104 @@
+// What a network says of windows and of sequences that grow, over all options and model types: they share kernels and
+// plan, and nothing else. Without LibTorch, so that sanitizers see both; tests/engine compares them with its modules.
+#include "predict/network.h"
+
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "inference/drawn_weights.h"
+#include "inference/variants.h"
+#include "test.h"
+
+namespace chargpt {
+namespace {
+
+using Ids = std::vector<std::int64_t>;
+using Floats = std::vector<float>;
+
+double loss_of(const float* logits, std::int64_t target) {
+  double sum = 0;
+  for (std::int64_t i = 0; i < test_vocab; ++i) sum += std::exp(static_cast<double>(logits[i]));
+  return std::log(sum) - static_cast<double>(logits[target]);
+}
+
+}  // namespace
+
+TEST_CASE("the loss of each position of a window is that of its logits, and the last one's of a sequence that grew") {
+  int compared = 0;
+  for (const Variant& variant : all_variants()) {
+    INFO(variant.name);
+    DrawnWeights weights(variant.config);
+    const InferenceModel model(variant.config, test_vocab, std::ref(weights));
+    NetworkPredictor network(model, 2);
+    Ids ids;
+    for (std::int64_t i = 0; i <= model.block_size(); ++i) ids.push_back((i * i * 7 + 3 * i + 2) % test_vocab);
+    const std::vector<std::uint8_t> text(ids.begin(), ids.end());
+    const std::array<std::int64_t, 1> start{0};
+    Predictor::Rows rows{};
+    for (std::int64_t T = 1; T <= model.block_size(); ++T) {
+      const auto count = static_cast<std::size_t>(T);
+      const WindowBatch window{.tokens = TokenView(text.data(), 1, std::ssize(text)), .starts = start, .T = T};
+      Floats losses(count), logits(count * test_vocab);
+      network.score(window, losses);
+      network.logits(window, logits);
+      for (std::size_t t = 0; t < count; ++t)
+        CHECK(losses[t] == Approx(loss_of(logits.data() + t * test_vocab, ids[t + 1])).margin(1e-5));
+      if (leaks(variant.config)) continue;  // what a position sees depends on how long the window is
+      rows = T == 1 ? network.start(std::span(ids).first(1), 1)
+                    : network.advance(std::array<std::int64_t, 1>{0}, std::span(ids).subspan(count - 1, 1));
+      CHECK(losses.back() == Approx(loss_of(rows.first, ids[count])).margin(2e-4));
+    }
+    ++compared;
+  }
+  CHECK(compared > 90);
+}
+
+TEST_CASE("a network says the same to the bit with any number of threads") {
+  ModelConfig config = small_config();
+  config.n_embd = 96;
+  config.n_head = 3;
+  config.block_size = 40;
+  DrawnWeights weights(config);
+  const InferenceModel model(config, test_vocab, std::ref(weights));
+  std::vector<std::uint8_t> text(400);
+  for (std::size_t i = 0; i < text.size(); ++i) text[i] = static_cast<std::uint8_t>((7 * i * i + 3 * i) % test_vocab);
+  const Ids starts = {0, 5, 300, 41, 7}, prompt(text.begin(), text.begin() + 36);
+  const auto all_logits = [&](int threads) {
+    NetworkPredictor network(model, threads);
+    Floats all(starts.size() * 40 * test_vocab);
+    network.logits({.tokens = TokenView(text.data(), 1, std::ssize(text)), .starts = starts, .T = 40}, all);
+    Predictor::Rows rows = network.start(prompt, 5);
+    for (std::int64_t token = 0; token < 6; ++token) {
+      for (std::int64_t i = 0; i < 5; ++i)
+        all.insert(all.end(), rows.first + i * rows.stride, rows.first + i * rows.stride + test_vocab);
+      rows = network.advance(Ids{0, 1, 2, 3, 4}, Ids{1, token, 3, 2, 2 * token});
+    }
+    return all;
+  };
+  const Floats alone = all_logits(1);
+  for (const int threads : {2, 3, 8}) {
+    INFO(threads << " threads");
+    CHECK(all_logits(threads) == alone);
+  }
+}
+
+TEST_CASE("of a prompt longer than block_size the last block_size ids count") {
+  DrawnWeights weights(small_config());
+  const InferenceModel model(small_config(), test_vocab, std::ref(weights));
+  NetworkPredictor network(model, 1);
+  const auto row = [&](const Ids& ids) {
+    const Predictor::Rows rows = network.start(ids, 1);
+    return Floats(rows.first, rows.first + test_vocab);
+  };
+  CHECK(row({9, 9, 9, 1, 2, 3, 4, 5, 6, 7, 8}) == row({1, 2, 3, 4, 5, 6, 7, 8}));
+  CHECK(row({9, 2, 3, 4, 5, 6, 7, 8}) != row({1, 2, 3, 4, 5, 6, 7, 8}));
+}
+
+TEST_CASE("half of an odd context is rounded down") {
+  CHECK(kept_tokens(Context::half, 9) == 4);
+  CHECK(kept_tokens(Context::full, 9) == 8);
+  CHECK(kept_tokens(Context::slide, 9) == 9);
+}
+
+}  // namespace chargpt
