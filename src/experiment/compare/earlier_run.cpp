@@ -26,6 +26,7 @@ bool settles_length(const TrainConfig& train) {
 /// the text, whose content is compared later.
 std::vector<std::string> differences(const fs::path& run, const Config& wanted) {
   const ResolvedConfig kept = config_of_earlier(run);
+  if (!kept.gone.empty()) return {kept.gone};
   std::vector<std::string> lines = changed_options(kept.config, wanted);
   std::erase_if(lines, [](const std::string& line) { return line.starts_with("data.text "); });
   if (settles_length(wanted.train))
