@@ -429,7 +429,8 @@ def documents():
 def lines(value, indent=""):
     """JSON with a line for each member, but lists of figures and small objects on one, so that a difference can be read."""
     inner = indent + " "
-    if isinstance(value, dict) and any(isinstance(v, (dict, list)) for v in value.values()) and "shape" not in value:
+    nested = isinstance(value, dict) and any(isinstance(v, dict) or (v and isinstance(v, list) and isinstance(v[0], dict)) for v in value.values())
+    if nested and "shape" not in value:
         rows = [f"{inner}{json.dumps(k)}: {lines(v, inner)}" for k, v in value.items()]
         return "{\n" + ",\n".join(rows) + "\n" + indent + "}"
     if isinstance(value, list) and value and isinstance(value[0], dict):

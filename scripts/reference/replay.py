@@ -240,7 +240,8 @@ def main():
     torch.set_num_threads(1)
     result = replay(arguments.text.read_text(encoding="utf-8"))
     if not arguments.check:
-        GOLDEN.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        rows = ",\n".join(f" {json.dumps(key)}: {json.dumps(value)}" for key, value in result.items())
+        GOLDEN.write_text("{\n" + rows + "\n}\n", encoding="utf-8")
         return
     lines = differences(json.loads(GOLDEN.read_text(encoding="utf-8")), result)
     for line in lines:
