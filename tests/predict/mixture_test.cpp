@@ -35,7 +35,7 @@ TokenView view_of(const std::vector<std::uint8_t>& ids) {
 
 struct Network {
   explicit Network(const ModelConfig& config = small_config(), std::int64_t vocab_size = test_vocab)
-      : weights(config), model(config, vocab_size, std::ref(weights)) {}
+      : model(config, vocab_size, std::ref(weights)) {}
   DrawnWeights weights;
   InferenceModel model;
 };

@@ -28,7 +28,7 @@ TEST_CASE("the loss of each position of a window is that of its logits, and the 
   int compared = 0;
   for (const Variant& variant : all_variants()) {
     INFO(variant.name);
-    DrawnWeights weights(variant.config);
+    DrawnWeights weights;
     const InferenceModel model(variant.config, test_vocab, std::ref(weights));
     NetworkPredictor network(model, 2);
     Ids ids;
@@ -59,7 +59,7 @@ TEST_CASE("a network says the same to the bit with any number of threads") {
   config.n_embd = 96;
   config.n_head = 3;
   config.block_size = 40;
-  DrawnWeights weights(config);
+  DrawnWeights weights;
   const InferenceModel model(config, test_vocab, std::ref(weights));
   std::vector<std::uint8_t> text(400);
   for (std::size_t i = 0; i < text.size(); ++i) text[i] = static_cast<std::uint8_t>((7 * i * i + 3 * i) % test_vocab);
@@ -84,7 +84,7 @@ TEST_CASE("a network says the same to the bit with any number of threads") {
 }
 
 TEST_CASE("of a prompt longer than block_size the last block_size ids count") {
-  DrawnWeights weights(small_config());
+  DrawnWeights weights;
   const InferenceModel model(small_config(), test_vocab, std::ref(weights));
   NetworkPredictor network(model, 1);
   const auto row = [&](const Ids& ids) {
