@@ -37,7 +37,7 @@ Decoder decoder_of(const LanguageModel& model, int threads, const Kernels& kerne
     places.push_back({.group = static_cast<int>(places.size()), .offset = 0, .numel = parameter.value().numel()});
     values.push_back(parameter.value().const_data_ptr<float>());
   }
-  Plan plan = cpu::plan_of(model.config(), model.vocab_size(), places, cpu::Packing::forward, kernels);
+  cpu::Plan plan = cpu::plan_of(model.config(), model.vocab_size(), places, cpu::Packing::forward, kernels);
   return {std::move(plan), std::move(values), kernels, threads};
 }
 
