@@ -6,7 +6,7 @@ find_package(Threads REQUIRED)
 file(STRINGS ${CMAKE_SOURCE_DIR}/src/library/chargpt.h abi REGEX "^#define CHARGPT_ABI ")
 string(REGEX MATCH "[0-9]+$" abi "${abi}")
 set(all_objects)
-foreach(room base kernels config text report checkpoint run inference evaluate generate library)
+foreach(room base kernels config text report checkpoint run baseline inference predict evaluate generate library)
   list(APPEND all_objects $<TARGET_OBJECTS:chargpt_${room}>)
 endforeach()
 # Of the rooms' objects the shared library has what its functions need, and shows these functions alone.

@@ -123,7 +123,7 @@ void TimeBudget::revise(Integers& decay_steps, std::int64_t step) {
   const std::int64_t left = steps_to_make(step), last = step + left;
   const std::int64_t planned = decay_steps.empty() ? last : decay_steps.back();
   if (left == 0 && still_fit(planned - step, 0)) return;
-  if (decay_steps.empty() || decay_steps[0] > step) {  // not begun
+  if (decay_steps.empty() || decay_steps[0] >= step) {  // not begun
     const std::int64_t earliest = step + std::max<std::int64_t>(0, warm - seen_);
     decay_steps = {std::min(last, std::max(decay_begin(last), earliest)), last};
   } else if ((left == 0 && planned > step) || (seen_ >= warm && worth_revising(decay_steps, step, left))) {

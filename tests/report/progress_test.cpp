@@ -136,7 +136,7 @@ TEST_CASE("on a terminal one line repaints itself and evaluations stay") {
   screen.printer.on(eval(3, 1.9, 1.8, 12.5));
   CHECK(screen.take() == "\r\x1b[Kstep     3/2,000  val 1.9000 (2.741 bits, ppl 6.69)  train 1.8000  best 1.8000\n");
   screen.printer.on(step(4, 12.51));
-  CHECK(screen.take() == "\rstep 4/2,000  loss 2.5000  best val 1.8000  45.2k tokens/s  2:13:11 left\x1b[K");
+  CHECK(screen.take() == "\rstep 4/2,000  loss 2.5000  best val 1.8000  45.2k tokens/s  2 h 13 min left\x1b[K");
   screen.printer.finish();
   CHECK(screen.take() == "\r\x1b[K");
   screen.printer.finish();

@@ -187,6 +187,14 @@ TEST_CASE("where the time is over before the first step one is made, and the pla
   CHECK(run.config.train.decay_steps.back() == 1);
 }
 
+TEST_CASE("a long text and a first evaluation that seemed to take all the time leave the rest to train in") {
+  const Outcome run = train(30, quiet, {.step = 0.1, .evaluation = 20, .start = 17, .guess = 0.1});
+  CHECK(run.share() >= 0.93);
+  CHECK(run.share() <= 1.0);
+  CHECK(run.steps > 50);
+  CHECK(learning_rate_at(run.config.train, 5) == run.config.train.learning_rate * 6 / 21);  // warm-up, not decay
+}
+
 TEST_CASE("other limits end the run before the seconds do, its rate come down") {
   Config config = config_of(60);
   TimeBudget budget(config, 100);

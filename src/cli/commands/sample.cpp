@@ -364,7 +364,6 @@ void add_sample(Options& options) {
   add_counts_option(options, arguments->counts);
   options.gone("--storage", "weights are kept as float32; leave it out");
   options.gone("--no-cache", "keys and values are always kept; --context full runs the whole context again");
-  arguments->config.add(options, {"sample"});
   arguments->config.help_shows(options, run, "", config_of_run);
   add_device_arguments(options, arguments->use);
   add_output_arguments(options, arguments->output, "stdout is one JSON object per line, one per sample");

@@ -84,7 +84,7 @@ std::int64_t memory_of_result(const Config& config, const Corpus& corpus) {
 void print_result(const Trainer& trainer, const std::filesystem::path& run, const TrainingArguments& arguments,
                   ProgressPrinter& progress) {
   if (trainer.config().config.train.max_seconds > 0)
-    log_note("max_seconds has ended; exact figures, baselines and a sample follow and do not count");
+    log_note("exact figures, baselines and a sample follow; their time does not count towards max_seconds");
   try {
     const RunState& state = trainer.state();
     LoadedRun best = load_run(run.string(), "best", {.threads = state.threads});
