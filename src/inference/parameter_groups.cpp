@@ -21,6 +21,11 @@ bool sets(const ResolvedConfig& resolved, const char* key) {
   return resolved.given.contains(key) && (is_override(resolved, key) || std::ranges::none_of(resolved.given, changes));
 }
 
+/// A file that states train.groups too may say what holds for parameters outside of them, though there are none.
+bool stands_beside_its_groups(const ResolvedConfig& resolved, const std::string& key) {
+  return !is_override(resolved, key) && resolved.given.contains("train.groups");
+}
+
 }  // namespace
 
 std::vector<GroupInForce> groups_in_force(const Config& config, std::int64_t vocab_size) {
@@ -66,7 +71,7 @@ void refuse_missing_places(const ResolvedConfig& resolved) {
 
 /// model.decay says whether vectors decay.
 void refuse_decay_of_no_vector(const ResolvedConfig& resolved) {
-  if (!sets(resolved, "model.decay")) return;
+  if (!sets(resolved, "model.decay") || stands_beside_its_groups(resolved, "model.decay")) return;
   Config vectors_apart = resolved.config;
   vectors_apart.model.decay = Decay::matrices;
   const std::vector<GroupInForce> groups = groups_in_force(vectors_apart, any_vocabulary);
@@ -105,13 +110,15 @@ void refuse_unused(const ResolvedConfig& resolved) {
   const auto need = [&](const char* key, const auto& obeys, const char* reason) {
     if (sets(resolved, key) && std::ranges::none_of(groups, obeys)) throw unused_option(resolved, key, reason);
   };
-  need(
-      "train.learning_rate", [](const GroupInForce& group) { return !group.own_rate; },
-      "every group of train.groups states its own learning_rate; give them lr_scale instead");
-  need(
-      "train.weight_decay", [](const GroupInForce& group) { return !group.own_decay; },
-      "no parameter follows it: groups of train.groups state their own, and vectors decay only where model.decay = "
-      "all");
+  if (!stands_beside_its_groups(resolved, "train.learning_rate"))
+    need(
+        "train.learning_rate", [](const GroupInForce& group) { return !group.own_rate; },
+        "every group of train.groups states its own learning_rate; give them lr_scale instead");
+  if (!stands_beside_its_groups(resolved, "train.weight_decay"))
+    need(
+        "train.weight_decay", [](const GroupInForce& group) { return !group.own_decay; },
+        "no parameter follows it: groups of train.groups state their own, and vectors decay only where model.decay = "
+        "all");
   const char* const no_adam = "no group of train.groups has an optimizer that uses it (adamw)";
   need("train.beta1", keeps_both_moments, no_adam);
   need("train.beta2", keeps_second_moment, no_adam);

@@ -49,8 +49,10 @@ std::int64_t checked_memory(const Config& config, const Corpus& corpus, const st
     return training;
   }
   check_memory(config, run, physical_memory());
-  constexpr std::int64_t libtorch = 110'000'000;  // loaded, and what its first operations touch, measured
-  return resident_memory() + (run.cpu_engine ? 0 : libtorch) + training + options.memory_after_run;
+  // What the first operations touch of the program's code and heap, and of LibTorch as it is loaded: measured.
+  constexpr std::int64_t program = 6'000'000, of_each_thread = 2'000'000, libtorch = 110'000'000;
+  return resident_memory() + program + threads * of_each_thread + (run.cpu_engine ? 0 : libtorch) + training +
+         options.memory_after_run;
 }
 
 }  // namespace

@@ -311,7 +311,7 @@ class QuietTest(ProgramTest):
     def test_only_errors_reach_stderr(self):
         self.write("slow.json", json.dumps({"extends": "ladder/average", "train": {"max_iters": 4, "warmup_iters": 9}}))
         quick = ["--text", SAMPLE_TEXT, "--sample_tokens", "0", "--eval_interval", "2", "--quiet"]
-        for command in (["train", "slow.json", "--run", "r", "--threads", "64", "--engine", "cpu", "--dtype", "tf32", *quick],
+        for command in (["train", "slow.json", "--run", "r", "--threads", "64", "--engine", "libtorch", "--dtype", "tf32", *quick],
                         ["resume", "r", "--max_iters", "6", "--quiet"],
                         ["train", "slow.json", "--dry-run", *quick],
                         ["train", "slow.json", "--init_from", "r", *quick],
