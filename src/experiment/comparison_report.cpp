@@ -113,14 +113,19 @@ std::vector<std::string> narrow_row_of(const ConfigResult& result) {
           format_fixed(mean_over(result.runs, &SeedRun::seconds), 1) + (most_jobs(result.runs) > 1 ? "*" : "")};
 }
 
-Table narrow_table(const std::vector<ConfigResult>& results) {
+Table narrow_table(const std::vector<ConfigResult>& results, std::size_t columns) {
+  constexpr std::size_t least_with_parameters = 70;
+  const auto shown = [columns](std::vector<std::string> cells) {
+    if (columns < least_with_parameters) cells.erase(cells.begin() + 5);
+    return cells;
+  };
   const std::size_t beginning = common_beginning(results);
   const std::string config = beginning > 0 ? results.front().runs.config.substr(0, beginning - 1) : "config";
-  Table table({"rank", config, "loss", "above best", "tenths", "params", "seconds"});
+  Table table(shown({"rank", config, "loss", "above best", "tenths", "params", "seconds"}));
   for (const ConfigResult& result : results) {
     std::vector<std::string> row = narrow_row_of(result);
     row[1].erase(0, beginning);
-    table.add(std::move(row));
+    table.add(shown(std::move(row)));
   }
   return table;
 }
@@ -308,8 +313,9 @@ nlohmann::ordered_json to_json(const Comparison& comparison) {
   return json;
 }
 
-Table to_table(const Comparison& comparison, bool narrow) {
-  if (narrow) return narrow_table(comparison.results);
+Table to_table(const Comparison& comparison, std::size_t columns) {
+  constexpr std::size_t least_for_all = 140;
+  if (columns > 0 && columns < least_for_all) return narrow_table(comparison.results, columns);
   const bool seeds =
       std::ranges::any_of(comparison.results, [](const ConfigResult& result) { return result.runs.seeds.size() > 1; });
   const auto shown = [seeds](std::vector<std::string> cells) {

@@ -89,9 +89,9 @@ class Training {
     Trainer trainer(config_, corpus_, options());
     const auto speedometer = std::make_shared<Speedometer>();
     trainer.add_listener(speedometer);
-    trainer.add_listener(std::shared_ptr<Listener>(&stopper_, [](Listener*) {}));
     if (begun_) trainer.resume_from(*begun_);
     listen(trainer, begun_ ? std::optional(begun_->state.step) : std::nullopt);
+    trainer.add_listener(std::shared_ptr<Listener>(&stopper_, [](Listener*) {}));
     try {
       trainer.plan(/*measure=*/false);
       write_config(trainer);  // before the first step

@@ -124,11 +124,11 @@ double number_in(const Json& row, const char* key) {
 /// A child and what its metrics have told.
 class Child {
  public:
-  Child(const PlannedRun& run, std::unique_ptr<ChildProcess> process)
-      : process(std::move(process)), shown_{.run = &run}, metrics_(run.folder / "metrics.jsonl") {
-    MetricsReader earlier(run.folder / "metrics.jsonl");
-    earlier.read([] {}, [this](const Json& row) { plans_before_ += row["kind"] == "plan" ? 1 : 0; });
-  }
+  Child(const PlannedRun& run, const std::function<std::unique_ptr<ChildProcess>(const PlannedRun&)>& start)
+      : shown_{.run = &run},
+        metrics_(run.folder / "metrics.jsonl"),
+        plans_before_(plans_in(run)),
+        process(start(run)) {}
 
   const PlannedRun& run() const { return *shown_.run; }
   const RunningRun& shown() const { return shown_; }
@@ -154,9 +154,14 @@ class Child {
     return text;
   }
 
-  std::unique_ptr<ChildProcess> process;
-
  private:
+  static std::int64_t plans_in(const PlannedRun& run) {
+    std::int64_t plans = 0;
+    MetricsReader metrics(run.folder / "metrics.jsonl");
+    metrics.read([] {}, [&plans](const Json& row) { plans += row["kind"] == "plan" ? 1 : 0; });
+    return plans;
+  }
+
   void take(const Json& row) {
     const std::string kind = row["kind"].get<std::string>();
     if (const double step = number_in(row, "step"); std::isfinite(step)) shown_.step = static_cast<std::int64_t>(step);
@@ -176,10 +181,13 @@ class Child {
   };
   RunningRun shown_;
   MetricsReader metrics_;
-  std::int64_t plans_before_ = 0, plans_ = 0;
+  std::int64_t plans_before_, plans_ = 0;
   std::optional<Point> first_;  ///< of this process: where the rate is measured from
   std::size_t told_ = 0;
   double begun_ = steady_seconds();
+
+ public:
+  std::unique_ptr<ChildProcess> process;  ///< started last
 };
 
 /// All runs under way.
@@ -226,7 +234,7 @@ class Runner {
       if (hooks_.take_over(run)) {
         done(run, /*reused=*/true);
       } else {
-        running_.emplace_back(run, hooks_.start(run));
+        running_.emplace_back(run, hooks_.start);
       }
       return true;
     }

@@ -38,13 +38,6 @@ void print(const Table& table, bool markdown) {
   markdown ? print_text(table.markdown()) : print_table(table);
 }
 
-/// What fits 80 columns, unless there is clearly room for more, or a file takes whatever comes.
-bool is_narrow() {
-  constexpr std::size_t all_columns = 140;
-  const std::size_t columns = terminal_columns(STDOUT_FILENO);
-  return columns > 0 && columns < all_columns;
-}
-
 nlohmann::ordered_json json_of(const Comparison& comparison, const std::optional<LadderReport>& ladder) {
   nlohmann::ordered_json json = to_json(comparison);
   if (ladder) json["ladder"] = to_json(ladder->rungs, ladder->counted);
@@ -93,7 +86,7 @@ void print_comparison(const Comparison& comparison, ComparisonForm form, const s
   else if (ladder)
     print(to_table(ladder->rungs, ladder->counted), markdown);
   else if (!comparison.ended_at_target)
-    print(to_table(comparison, /*narrow=*/markdown || is_narrow()), markdown);
+    print(to_table(comparison, markdown ? 80 : terminal_columns(STDOUT_FILENO)), markdown);
   if (form != ComparisonForm::json && !ladder && !sentence.empty())
     print_text(blank + wrapped(sentence, 0, terminal_columns(STDOUT_FILENO)));
   if (comparison.target && form != ComparisonForm::json) {

@@ -13,6 +13,7 @@
 #include "experiment/comparison_report.h"
 #include "experiment/planned_run.h"
 #include "learner/schedule.h"
+#include "report/metrics.h"
 #include "run/checkpoints.h"
 #include "run/run_lock.h"
 #include "test.h"
@@ -515,8 +516,12 @@ TEST_CASE("runs that end at a target are listed by their steps to it, and go on 
   CompareOptions options = options_for(folder.path() / "out", 1);
   options.target = 1.9;
   options.stop_at_target = true;
+  const auto write_metrics = [](const PlannedRun& run, Trainer& trainer, std::optional<std::int64_t> resume_step) {
+    trainer.add_listener(std::make_shared<MetricsWriter>(run.folder / "metrics.jsonl", resume_step));
+  };
   Record record;
   record.here.training.stop_at = 1.9;
+  record.here.listen = write_metrics;
   const Comparison ended = compare({slow, fast}, options, record.hooks());
   REQUIRE(ended.results.size() == 2);
   CHECK(ended.results[0].runs.config == "fast");
@@ -531,6 +536,7 @@ TEST_CASE("runs that end at a target are listed by their steps to it, and go on 
 
   options.stop_at_target = false;
   Record whole;
+  whole.here.listen = write_metrics;
   const Comparison gone_on = compare({slow, fast}, options, whole.hooks());
   CHECK(whole.reused == Names{"slow-seed50"});
   CHECK(whole.resumed == std::map<std::string, std::int64_t>{{"fast-seed50", run.steps}});

@@ -38,10 +38,10 @@ std::vector<PlannedRun> planned(const fs::path& folder, std::int64_t count) {
 /// What happened, in order.
 struct Log {
   Names started, ended, failed;
-  /// Children that run `script`, told the run's name; one leaves "done" where it has a result.
+  /// Children that run `script`, told the run's name; one leaves figures.json where it has a result.
   RunsHooks hooks(const std::function<std::string(const PlannedRun&)>& script) {
     RunsHooks hooks;
-    hooks.take_over = [](const PlannedRun& run) { return fs::exists(run.folder / "done"); };
+    hooks.take_over = [](const PlannedRun& run) { return fs::exists(run.folder / "figures.json"); };
     hooks.start = [this, script](const PlannedRun& run) {
       started.push_back(run.config);
       const std::string here = "cd '" + run.folder.string() + "' && ";
@@ -58,7 +58,7 @@ struct Log {
 };
 
 std::string succeed(const PlannedRun&) {
-  return "touch done";
+  return "touch figures.json";
 }
 
 template <class Call>
@@ -84,7 +84,7 @@ TEST_CASE("runs are started in order, and those that have ended are taken as the
     CHECK(is_run(run.folder));
     CHECK(config_of_run_folder(run.folder).config.train.seed == run.seed());
   }
-  fs::remove(runs[1].folder / "done");
+  fs::remove(runs[1].folder / "figures.json");
   CHECK(run_all(runs, {}, again.hooks(succeed)));
   CHECK(again.started == Names{"b"});
   CHECK(again.ended == Names{"a reused", "b", "c reused"});
@@ -96,7 +96,7 @@ TEST_CASE("as many as there are jobs train at once") {
   // Each waits until the other is there.
   const auto meet = [&](const PlannedRun& run) {
     const std::string other = run.config == "a" ? "b" : "a";
-    return "touch here; while [ ! -e ../" + other + "/here ]; do sleep 0.01; done; touch done";
+    return "touch here; while [ ! -e ../" + other + "/here ]; do sleep 0.01; done; touch figures.json";
   };
   CHECK(run_all(planned(folder.path(), 2), {.jobs = 2}, log.hooks(meet)));
   CHECK(log.ended.size() == 2);
@@ -108,7 +108,7 @@ TEST_CASE("a child that is killed, diverges or runs out of memory is told by nam
   const auto script = [](const PlannedRun& run) -> std::string {
     if (run.config == "a") return "kill -KILL $$";
     if (run.config == "b") return "echo 'chargpt: note' >&2; echo 'chargpt: error: training diverged: so' >&2; exit 80";
-    return run.config == "c" ? "exit 81" : "touch done";
+    return run.config == "c" ? "exit 81" : "touch figures.json";
   };
   CHECK(run_all(planned(folder.path(), 4), {}, log.hooks(script)));
   CHECK(
@@ -160,7 +160,9 @@ TEST_CASE("beside other processes, a run that one of them trains is left to it a
   hooks.ended = [&, also = hooks.ended](const PlannedRun& run, bool reused) {
     also(run, reused);
     if (run.config != "b") return;
-    std::ofstream(runs[0].folder / "done") << "by another process";
+    mark_run(runs[0].folder);
+    write_file_atomically(runs[0].folder / "config.json", to_json(runs[0].options).dump());
+    write_file_atomically(runs[0].folder / "figures.json", "{}");
     lock.reset();
   };
   CHECK(run_all(runs, {.shared = true}, hooks));
@@ -181,7 +183,7 @@ TEST_CASE("what a child's metrics tell is passed on and shown") {
   std::ofstream(folder.path() / "rows") << rows;
   Log log;
   RunsHooks hooks = log.hooks([](const PlannedRun&) {
-    return "cp ../rows metrics.jsonl; while [ ! -e ../seen ]; do sleep 0.01; done; touch done";
+    return "cp ../rows metrics.jsonl; while [ ! -e ../seen ]; do sleep 0.01; done; touch figures.json";
   });
   Names kinds, lines;
   hooks.row = [&](const PlannedRun&, const nlohmann::ordered_json& row) { kinds.push_back(row["kind"]); };
@@ -191,7 +193,7 @@ TEST_CASE("what a child's metrics tell is passed on and shown") {
   };
   CHECK(run_all(planned(folder.path(), 1), {}, hooks));
   CHECK(kinds == Names{"plan", "train", "eval", "train"});
-  CHECK(std::ranges::count(lines, "run 1 of 1: a, seed 50  step 51 of 200 (25 %)  val 2.2500  14.9 s left") > 0);
+  CHECK(std::ranges::count(lines, "run 1 of 1: a, seed 50  step 51 of 200 (25 %)  val 2.2500  15 s left") > 0);
 }
 
 TEST_CASE("the line of all that is running fits its terminal") {
@@ -199,8 +201,8 @@ TEST_CASE("the line of all that is running fits its terminal") {
       .config = "nanogpt-cpu learning_rate=3e-3", .options = parse_config("{}", "one", {}), .number = 3, .total = 12};
   const RunningRun running{.run = &one, .step = 1000, .max_iters = 2000, .val_loss = 1.7012, .seconds_left = 63};
   const RunningRun beginning{.run = &one};
-  CHECK(progress_line({running}, 2, 100) ==
-        "run 3 of 12: nanogpt-cpu learning_rate=3e-3, seed 1337  step 1,000/2,000  val 1.7012  1 min 3 s left");
+  CHECK(progress_line({running}, 2, 101) ==
+        "run 3 of 12: nanogpt-cpu learning_rate=3e-3, seed 1337  step 1,000/2,000  val 1.7012  1 min 03 s left");
   CHECK(progress_line({running}, 2, 60) == "run 3 of 12: learning_rate=3e-3, seed 1337  step 1,000/2,000");
   CHECK(progress_line({beginning}, 2, 80) == "run 3 of 12: nanogpt-cpu learning_rate=3e-3, seed 1337  starting");
   CHECK(progress_line({running, beginning}, 2, 60) == "2 of 12 runs done  3: 50 %  3: starting");

@@ -83,7 +83,7 @@ TEST_CASE("a search from rates far too low ends with higher ones and a lower los
   const Tuning tuning = tuned_here(slow_config(), corpus_of(letters(4000)), options_of(6));
   REQUIRE(tuning.complete);
   CHECK(tuning.spent_seconds > 4);
-  CHECK(tuning.spent_seconds < 8);
+  CHECK(tuning.spent_seconds < 12);
   CHECK(tuning.centre > 1);
   CHECK(tuning.best().candidate.rates > 1);
   REQUIRE(tuning.best().last_round() == 3);
@@ -103,7 +103,7 @@ TEST_CASE("a search from rates far too low ends with higher ones and a lower los
   CHECK(text.find("// Found by `chargpt tune nanogpt-cpu --n_layer 1`") == 0);
   CHECK(text.find("\"extends\": \"nanogpt-cpu\"") != std::string::npos);
   CHECK(text.find("// train.learning_rate was 1e-05") != std::string::npos);
-  CHECK(text.find("\"n_layer\": 1") != std::string::npos);  // of the command line, so the base does not have it
+  CHECK(text.find("\"block_size\": 8") != std::string::npos);  // of the command line: the base does not have it
   CHECK(text.find("beta1") == std::string::npos);
   CHECK(text.find("the validation split was not looked at") != std::string::npos);
 
@@ -126,18 +126,18 @@ TEST_CASE("the validation split has no part in the range test") {
 
 TEST_CASE("a candidate above the memory cap is not tried, and a config above it is refused") {
   ResolvedConfig large = slow_config();
-  large.config.model.n_embd = 256;  // twice the width takes 60 MB more
-  const auto wider = [&](std::int64_t memory) {
-    TuneOptions options = options_of(1);
-    options.memory = memory;
-    const Tuning tuning = tuned_by(large, options, [](const Config&) { return 1; });
-    return std::ranges::count_if(tuning.trials, [](const Trial& trial) { return trial.candidate.width > 1.5; });
-  };
-  CHECK(wider(0) > 0);
-  CHECK(wider(resident_memory() + 40'000'000) == 0);
+  large.config.model.n_embd = 512;  // one and a half times the width takes 60 MB more
   TuneOptions options = options_of(1);
-  options.memory = 1;
-  CHECK(code_of(slow_config(), options) == ExitCode::memory);
+  const auto wider = [&] {
+    const Tuning tuning = tuned_by(large, options, [](const Config&) { return 1; });
+    return std::ranges::count_if(tuning.trials, [](const Trial& trial) { return trial.candidate.width > 1; });
+  };
+  CHECK(wider() > 0);
+  constexpr std::int64_t little = 8'000'000;
+  options.memory = resident_memory();
+  while (code_of(large, options) == ExitCode::memory) options.memory += little;
+  options.memory += little;
+  CHECK(wider() == 0);
 }
 
 TEST_CASE("a depth that the model has no use for is not tried") {
@@ -181,7 +181,7 @@ TEST_CASE("what cannot be tuned is refused") {
 
 TEST_CASE("stopped, whenever that is, a search is not complete, and what was measured stands") {
   std::size_t measured = 0;
-  for (const int looks : {0, 10, 100, 200, 300, 400, 500, 700, 1000, 1500, 2000, 3000, 5000}) {
+  for (const int looks : {0, 10, 100, 200, 300, 400, 500, 700, 1000, 1500, 3000, 8000, 12'000}) {
     std::atomic<bool> stop = false;
     TuneOptions options = options_of(5);
     options.trainer.stop = &stop;
@@ -197,7 +197,7 @@ TEST_CASE("stopped, whenever that is, a search is not complete, and what was mea
     CHECK(to_json(parse_config(text, "tuned.json", {}).config) == to_json(tuned_config(tuning)));
     CHECK(to_json(tuning)["complete"] == false);
   }
-  CHECK(measured > 1);
+  CHECK(measured > 0);
 }
 
 TEST_CASE("a candidate that fails is the last, and the search goes on") {

@@ -2,7 +2,7 @@
 #include "experiment/variants.h"
 
 #include "base/error.h"
-#include "experiment/run_names.h"
+#include "experiment/runs.h"
 #include "test.h"
 
 namespace chargpt {
