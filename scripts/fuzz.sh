@@ -8,7 +8,7 @@ cd "$(dirname "$(readlink -f "$0")")/.."
 minutes=${1:-7}
 shift || true
 declare -A files=(
-  [safetensors]="checkpoint/safetensors.cpp checkpoint/safetensors_header.cpp checkpoint/sparse_rows.cpp"
+  [safetensors]="checkpoint/safetensors.cpp checkpoint/safetensors_header.cpp"
   [manifest]="checkpoint/manifest.cpp checkpoint/strict_json.cpp"
   [state]="checkpoint/state_json.cpp checkpoint/strict_json.cpp"
   [vocabulary]="text/vocabulary.cpp checkpoint/strict_json.cpp"

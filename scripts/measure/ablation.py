@@ -2,7 +2,7 @@
 """What each ingredient of a preset is worth: each dropped in turn, trained with several seeds beside the whole.
 
     scripts/measure/ablation.py default --max_iters 1000      writes the table into configs/README.md, between its markers
-    scripts/measure/ablation.py quick --out /tmp/ablation     prints it alone
+    scripts/measure/ablation.py default --out /tmp/ablation   prints it alone
 
 The configs differ from the preset in one place each (VARIANTS) and go through `chargpt compare`, which trains all of them on the same
 data order; the table has the mean over seeds of each difference and their range, which is no interval. Options after the preset shorten every run.
@@ -22,9 +22,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 CONVOLUTIONS = {"match": "conv_", "learning_rate": 0.1, "weight_decay": 0.0}
 EMBEDDING = {"match": "wte|lm_head", "learning_rate": 1e-2, "weight_decay": 0.1}
 MUON = {"match": "\\.h\\.", "learning_rate": 1e-2, "weight_decay": 0.1, "optimizer": "muon"}
-TABLES = {"match": "ngram\\.", "learning_rate": 1e-2, "weight_decay": 0.0, "optimizer": "sparse_adam"}
 NO_CONVOLUTION = {"conv_places": []}
-NO_TABLES = {"ngram_orders": [], "ngram_rows": [], "ngram_size": 0}
 
 
 def change(model, *groups):
@@ -51,23 +49,6 @@ VARIANTS = {
         "embedding and head at the others' rate": change({}, CONVOLUTIONS, {**EMBEDDING, "learning_rate": 2e-3}, MUON),
         "convolutions at the others' rate": change({}, {**CONVOLUTIONS, "learning_rate": 2e-3}, EMBEDDING, MUON),
         "3 layers of 96, not 6 of 64": {"model": {"n_layer": 3, "n_head": 3, "n_embd": 96}},
-    },
-    "quick": COMMON | {
-        "no convolution": change(NO_CONVOLUTION, EMBEDDING, TABLES),
-        "no tables": change(NO_TABLES, CONVOLUTIONS, EMBEDDING),
-        "neither tables nor convolution": change(NO_TABLES | NO_CONVOLUTION, EMBEDDING),
-        "tables of 2 characters alone": {"model": {"ngram_orders": [2], "ngram_rows": [4290]}},
-        "tables of 2 and 3": {"model": {"ngram_orders": [2, 3], "ngram_rows": [4290, 16384]}},
-        "tables of 2, 3 and 4": {"model": {"ngram_orders": [2, 3, 4], "ngram_rows": [4290, 16384, 65536]}},
-        "rows as wide as the model": {"model": {"ngram_size": 0}},
-        "tables at the others' rate": change({}, CONVOLUTIONS, EMBEDDING, {**TABLES, "learning_rate": 2e-3}),
-        "embedding and head at the others' rate": change({}, CONVOLUTIONS, {**EMBEDDING, "learning_rate": 2e-3}, TABLES),
-        "Muon in the blocks": change({}, CONVOLUTIONS, EMBEDDING, TABLES, MUON),
-    },
-    "minute-tables": {
-        "no convolution": change(NO_CONVOLUTION, EMBEDDING, TABLES, MUON),
-        "no tables": change(NO_TABLES, CONVOLUTIONS, EMBEDDING, MUON),
-        "neither tables nor convolution": change(NO_TABLES | NO_CONVOLUTION, EMBEDDING, MUON),
     },
 }  # fmt: skip
 

@@ -149,7 +149,7 @@ class GPT(nn.Module):
 COVERED = {
     "type": ["gpt"], "norm": ["layernorm", "rmsnorm"], "norm_place": ["pre"], "position": ["learned", "rope", "none"],
     "activation": list(ACTIVATIONS), "attention_scale": ["head"], "bias": [False], "head_size": [0],
-    "feed_forward": [True], "output_projection": [True], "ngram_orders": [[]],
+    "feed_forward": [True], "output_projection": [True],
 }  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How much of `train --max_seconds` is used, beside a busy neighbour, and what the last weights are worth.
 
-  scripts/measure/budget.py [--program build/chargpt] [--config quick-plain] [--seconds 10 60 300] [--neighbours none first last random]
+  scripts/measure/budget.py [--program build/chargpt] [--config quick] [--seconds 10 60 300] [--neighbours none first last random]
                             [--planned] [--folder DIR] [-- further arguments of train]
 
 One line a training: the time from process start to the last save as a share of the budget (by the clock of the file system), steps, validation
@@ -68,7 +68,7 @@ def train(arguments, run, options, neighbour=(), seconds=0):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", default="build/chargpt")
-    parser.add_argument("--config", default="quick-plain")
+    parser.add_argument("--config", default="quick")
     parser.add_argument("--seconds", nargs="+", type=float, default=[10, 60, 300])
     parser.add_argument("--neighbours", nargs="+", default=["none", "first", "last", "random"], choices=["none", "first", "last", "random"])
     parser.add_argument("--planned", action="store_true")

@@ -31,7 +31,7 @@ from presets import Program, mean
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BEGIN, END = "<!-- other texts: begin (scripts/measure/texts.py writes this table) -->", "<!-- other texts: end -->"
-PRESETS = ["second", "quick", "quick-plain", "minute-tables", "default", "five-minutes", "half-hour"]
+PRESETS = ["quick", "default", "five-minutes", "half-hour"]
 SAYINGS = "usr/share/games/**/*"
 LONG = 4000  # steps; twice nanogpt-cpu's own length
 # Name -> package, its files, and how many characters of them.

@@ -72,9 +72,6 @@ CASES = {
     "gpt, swiglu, wide heads": {
         "norm": "rmsnorm", "position": "none", "activation": "swiglu", "head_size": 5, "bias": True,
         "bias_places": ["attention", "attention_output", "mlp", "head"]},
-    "gpt, n-gram tables, numbered and hashed": {"ngram_orders": [2, 3, 5], "ngram_rows": [56, 60, 40]},
-    "gpt, narrow n-gram tables, joined": {
-        "ngram_orders": [2, 4], "ngram_rows": [30, 50], "ngram_size": 3, "position": "rope", "tie_weights": False},
     "gpt, convolutions": {
         "conv_places": ["attention", "mlp"], "conv_width": 3, "position": "rope", "norm": "rmsnorm", "qk_norm": True},
     "gpt, a convolution longer than the window, post-norm": {
@@ -117,11 +114,6 @@ def parameter_shapes(m, V):
     shapes[prefix + "wte.weight"] = (V, C)
     if m["type"] in ("masked", "attention", "gpt") and m["position"] == "learned":
         shapes[prefix + "wpe.weight"] = (T, C)
-    orders, width = m.get("ngram_orders", []), m.get("ngram_size", C)
-    for order, rows in zip(orders, m.get("ngram_rows", [])):
-        shapes[f"transformer.ngram.{order}.weight"] = (rows, width)
-    if orders and width != C:
-        shapes["transformer.ngram_proj.weight"] = (C, len(orders) * width)
     if m["type"] == "attention":
         attention("attn")
     if m["type"] != "gpt":
@@ -247,48 +239,9 @@ def sinusoids(T, C):
     return table
 
 
-def mix64(h):
-    """MurmurHash3's finaliser of 64 bits."""
-    for factor in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
-        h = ((h ^ h >> 33) * factor) % 2**64
-    return h ^ h >> 33
-
-
-def ngram_row(newest_first, V, rows):
-    """A number for each n-gram where there are rows for all, V standing for an id before the window; else a hash."""
-    if V * (V + 1) ** (len(newest_first) - 1) <= rows:
-        older = 0
-        for token in reversed(newest_first[1:]):
-            older = older * (V + 1) + token
-        return older * V + newest_first[0]
-    h = 0
-    for token in newest_first:
-        h = mix64(h ^ (token + 1))
-    return h * rows >> 64
-
-
-def ngram_rows(m, V, ids):
-    """For each table the rows of ids (B, T), as lists."""
-    def row(window, t, order, rows):
-        return ngram_row([window[t - k] if t >= k else V for k in range(order)], V, rows)
-
-    return [[[row(window, t, order, rows) for t in range(len(window))] for window in ids.tolist()]
-            for order, rows in zip(m.get("ngram_orders", []), m.get("ngram_rows", []))]  # fmt: skip
-
-
-def ngrams(p, m, V, ids):
-    found = [p[f"transformer.ngram.{order}.weight"][torch.tensor(rows)]
-             for order, rows in zip(m["ngram_orders"], ngram_rows(m, V, ids))]  # fmt: skip
-    if "transformer.ngram_proj.weight" in p:
-        return linear(p, "transformer.ngram_proj", torch.cat(found, -1))
-    return sum(found)
-
-
 def embed(p, m, prefix, ids):
     x = p[prefix + "wte.weight"][ids]
     T = ids.shape[1]
-    if m.get("ngram_orders"):
-        x = x + ngrams(p, m, len(p[prefix + "wte.weight"]), ids)
     if m["position"] == "learned":
         return x + p[prefix + "wpe.weight"][:T]
     return x + sinusoids(T, m["n_embd"]) if m["position"] == "sinusoidal" else x
@@ -374,7 +327,7 @@ def model_case(name, options):
         "name": name, "model": m, "vocab_size": V, "ids": ids.tolist(), "targets": targets.tolist(),
         "parameters": rows, "loss": loss.item(), "logits": flat(logits),
         "gradients": {n: flat(t.grad) for n, t in p.items()},
-    } | ({"ngram_rows": ngram_rows(m, V, ids)} if m.get("ngram_orders") else {})  # fmt: skip
+    }  # fmt: skip
 
 
 # ---- training

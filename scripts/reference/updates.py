@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""Reference figures for the update rules muon and sparse_adam, computed by PyTorch from their formulas, matrix by matrix
-and row by row, in float64. Writes tests/golden/updates.json: values and moments after each of some steps of small
+"""Reference figures for the update rule muon, computed by PyTorch from its formula, matrix by matrix, in float64. Writes tests/golden/updates.json: values and moments after each of some steps of small
 parameters. Weights and gradients come from the formulas of scripts/reference/models.py, which the file repeats.
 
     python3 scripts/reference/updates.py            write the file
@@ -29,19 +28,9 @@ MUON = {
         {"lr_factor": 2.0, "gradient_scale": 1.0}],
 }  # fmt: skip
 
-SPARSE_ADAM = {
-    "learning_rate": 0.02, "weight_decay": 0.5, "beta2": 0.9, "eps": 1e-3, "rows": 9, "width": 5,
-    # Rows as a batch lists them: repeated, out of order, none at all; rows 2 and 5 are never touched.
-    "updates": [
-        {"lr_factor": 1.0, "rows": [7, 0, 7, 3, 7]}, {"lr_factor": 0.5, "rows": []}, {"lr_factor": 0.5, "rows": [8, 7, 1]},
-        {"lr_factor": 2.0, "rows": [0, 0, 4, 6, 3, 0]}],
-}  # fmt: skip
-
 UPDATE_FORMULAS = FORMULAS | {
     "muon": "values: weights of parameter number k (from 0) with offset 0 and scale 0.5; gradient of update s (from 0): the same"
     " of number 100 * (s + 1) + k",
-    "sparse_adam": "values: weights of number 0 with offset 0 and scale 0.5; gradients of update s, one row for each row listed:"
-    " of number 100 * (s + 1)",
 }
 
 
@@ -74,25 +63,9 @@ def muon():
     return c | {"after": after}
 
 
-def sparse_adam():
-    c = SPARSE_ADAM
-    table, moment = weights((c["rows"], c["width"]), 0, 0.0, 0.5), torch.zeros(c["rows"], c["width"]).double()
-    after = []
-    for s, update in enumerate(c["updates"]):
-        gradients = weights((len(update["rows"]), c["width"]), 100 * (s + 1), 0.0, 0.5)
-        rate = c["learning_rate"] * update["lr_factor"]
-        for row in set(update["rows"]):
-            gradient = sum(g for r, g in zip(update["rows"], gradients) if r == row)
-            moment[row] = c["beta2"] * moment[row] + (1 - c["beta2"]) * gradient**2
-            corrected = math.sqrt(1 - c["beta2"] ** (s + 1)) * gradient / (moment[row].sqrt() + c["eps"])
-            table[row] -= rate * c["weight_decay"] * table[row] + rate * corrected
-        after.append({"values": flat(table), "moment": flat(moment)})
-    return c | {"after": after}
-
-
 def document():
     return {"generator": "scripts/reference/updates.py", "torch": torch.__version__, "formulas": UPDATE_FORMULAS,
-            "muon": muon(), "sparse_adam": sparse_adam()}  # fmt: skip
+            "muon": muon()}  # fmt: skip
 
 
 def main():

@@ -1,7 +1,10 @@
 #include "checkpoint/safetensors.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <utility>
 
 #include "base/error.h"
@@ -86,6 +89,14 @@ std::string header_of(const std::vector<TensorView>& tensors, const std::map<std
   return text;
 }
 
+std::string shape_text(const std::vector<std::int64_t>& shape) {
+  std::ostringstream text;
+  text << '(';
+  for (std::size_t i = 0; i < shape.size(); ++i) text << (i ? ", " : "") << shape[i];
+  text << ')';
+  return text.str();
+}
+
 }  // namespace
 
 SafetensorsFile::SafetensorsFile(const std::filesystem::path& path)
@@ -103,6 +114,31 @@ SafetensorsFile::SafetensorsFile(std::span<const std::byte> bytes, const std::st
 const TensorView* SafetensorsFile::find(const std::string& name) const {
   const auto found = places_.find(name);
   return found == places_.end() ? nullptr : &tensors_[found->second];
+}
+
+const TensorView& expect_tensor(const SafetensorsFile& file, const std::string& source, const std::string& name,
+                                const std::string& dtype, const std::vector<std::int64_t>& shape) {
+  const TensorView* found = file.find(name);
+  const std::string expected = dtype + " " + shape_text(shape);
+  if (!found)
+    throw Error(ExitCode::data, source + " has no tensor " + name + " (" + expected + "); it belongs to another model");
+  if (found->dtype != dtype || found->shape != shape)
+    throw Error(ExitCode::data, source + ": tensor " + name + " is " + found->dtype + " " + shape_text(found->shape) +
+                                    " and should be " + expected + "; it belongs to another model");
+  return *found;
+}
+
+// NaN and infinity are the numbers whose exponent has all bits set; a loop without a way out of it is quick.
+void expect_finite(std::span<const float> weights, const std::string& source, const std::string& name) {
+  constexpr std::uint32_t exponent = 0x7f800000;
+  const auto is_bad = [](float weight) { return (std::bit_cast<std::uint32_t>(weight) & exponent) == exponent; };
+  std::uint32_t bad = 0;
+  for (const float weight : weights) bad |= static_cast<std::uint32_t>(is_bad(weight));
+  if (bad == 0) return;
+  const auto first = std::ranges::find_if(weights, is_bad);
+  throw Error(ExitCode::diverged, source + ": tensor " + name + " holds " + (std::isnan(*first) ? "NaN" : "infinity") +
+                                      " at place " + std::to_string(first - weights.begin()) +
+                                      ", so the model gives no numbers; use another checkpoint (--checkpoint)");
 }
 
 void expect_no_more(const SafetensorsFile& file, const std::string& source, const std::set<std::string>& expected) {

@@ -46,6 +46,14 @@ class SafetensorsFile {
   std::map<std::string, std::string> metadata_;
 };
 
+/// The tensor of that name. Error data, naming `source`, what is expected and what is there.
+const TensorView& expect_tensor(const SafetensorsFile& file, const std::string& source, const std::string& name,
+                                const std::string& dtype, const std::vector<std::int64_t>& shape);
+
+/// Error diverged (80), naming `source` and the tensor, where one of a model's weights is NaN or infinite: whatever is
+/// computed from them would be too.
+void expect_finite(std::span<const float> weights, const std::string& source, const std::string& name);
+
 /// After every tensor of a model was found: error data, naming `source`, where the file has another one than
 /// `expected`.
 void expect_no_more(const SafetensorsFile& file, const std::string& source, const std::set<std::string>& expected);

@@ -14,6 +14,8 @@
 #include "base/utf8.h"
 #include "cli/help_text.h"
 #include "cli/process.h"
+#include "config/document.h"
+#include "config/unknown_keys.h"
 #include "inference/model_types.h"
 #include "inference/parameter_groups.h"
 #include "kernels/processor.h"
@@ -130,6 +132,9 @@ void ConfigArguments::add(Options& options, const std::vector<std::string>& sect
     flags_.push_back(std::make_unique<Flag>(Flag{key_of(option), flag, {}}));
     flags_.back()->option = &options.add(flag, flags_.back()->values, help).value_name("VALUE").group(group);
   }
+  for (const GoneOption& option : gone_options())
+    if (std::ranges::count(sections, option.section) > 0)
+      options.gone("--" + std::string(option.name), std::string(option.instead));
   show_defaults_of({});
 }
 
@@ -153,15 +158,31 @@ void refuse_config_among(const std::vector<std::string>& texts) {
   if (texts.size() < 2 || is_config_file(texts.front())) return;
   const std::string& last = texts.back();
   std::error_code ignored;
-  const bool is_preset =
-      !std::filesystem::exists(last, ignored) && std::ranges::count(presets(), last, &Preset::name) > 0;
+  const bool is_preset = !std::filesystem::exists(last, ignored) && find_preset(last) != nullptr;
   if (is_preset || is_config_file(last))
     throw Error(ExitCode::usage, printable(last) + " after --text is taken as a text, but it is a config; give it " +
                                      "before the options: " + shell_quoted(last) + " --text " +
                                      shell_quoted(texts.front()));
 }
 
+/// The name of a preset, as it is now.
+void make_present(std::string& name_or_path) {
+  std::error_code ignored;
+  const std::string name = present_name(name_or_path);
+  if (name == name_or_path || std::filesystem::exists(name_or_path, ignored)) return;
+  log_note(name_or_path + " is called " + name + " now");
+  name_or_path = name;
+}
+
 }  // namespace
+
+void settle_preset(Options& options, std::string& name_or_path) {
+  options.before_run([&name_or_path] { make_present(name_or_path); });
+}
+
+void settle_presets(Options& options, std::vector<std::string>& names_or_paths) {
+  options.before_run([&names_or_paths] { std::ranges::for_each(names_or_paths, make_present); });
+}
 
 ResolvedConfig config_by_name(const std::string& name_or_path) {
   return load_config(name_or_path);

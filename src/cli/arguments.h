@@ -39,6 +39,10 @@ struct DeviceArguments {
 void add_device_arguments(Options& options, DeviceArguments& arguments);
 void add_device_arguments(Options& options, std::string& device, std::int64_t& threads);
 
+/// Before the command runs, the earlier name of a preset becomes its present one, with a note.
+void settle_preset(Options& options, std::string& name_or_path);
+void settle_presets(Options& options, std::vector<std::string>& names_or_paths);
+
 /// load_config without overrides.
 ResolvedConfig config_by_name(const std::string& name_or_path);
 

@@ -21,7 +21,6 @@ CHARGPT_ENUM(Norm, layernorm, rmsnorm, none);
 CHARGPT_ENUM(NormPlace, pre, post);
 CHARGPT_ENUM(Position, learned, sinusoidal, rope, none);
 CHARGPT_ENUM(Activation, gelu, gelu_tanh, relu, relu2, swiglu);
-CHARGPT_ENUM(AttentionKind, builtin, manual);
 CHARGPT_ENUM(AttentionScale, head, width, none);
 CHARGPT_ENUM(Init, gpt2, pytorch);
 CHARGPT_ENUM(ResidualInit, scaled, zero, plain);
@@ -31,7 +30,7 @@ CHARGPT_ENUM(Windows, random, shuffled);
 CHARGPT_ENUM(LrSchedule, cosine, linear, constant, wsd);
 CHARGPT_ENUM(Dtype, float32, tf32, bfloat16);
 CHARGPT_ENUM(OnNonfinite, stop, skip, rollback);
-CHARGPT_ENUM(UpdateRule, adamw, muon, sparse_adam);
+CHARGPT_ENUM(UpdateRule, adamw, muon);
 
 using Places = std::vector<Place>;
 
@@ -84,8 +83,6 @@ CHARGPT_OPTIONS(DataConfig, CHARGPT_DATA_OPTIONS);
   OPTION(Activation, activation, Activation::gelu, any(), "non-linearity of the feed-forward layer",                  \
          "model.type = gpt, model.feed_forward = true")                                                               \
   OPTION(bool, feed_forward, true, any(), "give each block a feed-forward layer", "model.type = gpt")                 \
-  OPTION(AttentionKind, attention, AttentionKind::builtin, any(),                                                     \
-         "builtin: LibTorch's kernel; manual: the same, written out", "model.type = gpt|attention")                   \
   OPTION(AttentionScale, attention_scale, AttentionScale::head, any(),                                                \
          "divide attention scores by the square root of the head size, of the width, or not at all",                  \
          "model.type = gpt|attention")                                                                                \
@@ -94,15 +91,6 @@ CHARGPT_OPTIONS(DataConfig, CHARGPT_DATA_OPTIONS);
          "model.type = gpt|attention")                                                                                \
   OPTION(bool, tie_weights, true, any(), "share one matrix between the token embedding and the head",                 \
          "model.type = gpt")                                                                                          \
-  OPTION(                                                                                                             \
-      Integers, ngram_orders, {}, between(2, 16),                                                                     \
-      "for each n listed, a table of embeddings of the last n characters, added to the token embedding; empty: none", \
-      "model.type = gpt")                                                                                             \
-  OPTION(Integers, ngram_rows, {}, between(1, 1e9),                                                                   \
-         "rows of each table; n-grams are hashed into them, or numbered if all fit", "model.ngram_orders != []")      \
-  OPTION(std::int64_t, ngram_size, 0, between(0, 65536),                                                              \
-         "width of a table's rows; 0: n_embd; narrower ones are joined and projected to n_embd",                      \
-         "model.ngram_orders != []")                                                                                  \
   OPTION(Places, conv_places, {}, any(),                                                                              \
          "sublayers that read a short causal convolution of each channel: attention, mlp; empty: none",               \
          "model.type = gpt")                                                                                          \
@@ -129,8 +117,7 @@ CHARGPT_OPTIONS(ModelConfig, CHARGPT_MODEL_OPTIONS);
          "peak rate of the group, whatever train.learning_rate is; excludes lr_scale")        \
   OPTION(OptionalNumber, weight_decay, {}, between(0.0, 1000.0),                              \
          "decoupled weight decay of the group; left out: train.weight_decay")                 \
-  OPTION(UpdateRule, optimizer, UpdateRule::adamw, any(),                                     \
-         "adamw; muon (matrices); sparse_adam (tables: touched rows only)")                   \
+  OPTION(UpdateRule, optimizer, UpdateRule::adamw, any(), "adamw; muon (matrices)")           \
   OPTION(double, momentum, 0.95, between(0.0, 0.999999), "muon: decay of the momentum", "optimizer = muon")
 CHARGPT_OPTIONS(GroupConfig, CHARGPT_GROUP_OPTIONS);
 using Groups = std::vector<GroupConfig>;

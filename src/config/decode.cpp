@@ -173,6 +173,7 @@ GroupConfig read_group(const Entry& entry) {
   GroupConfig group;
   for (const auto& [key, value] : entry.value.members) {
     const Entry part = entry.part(value, "." + printable(key));
+    if (key == "optimizer" && value.text == "sparse_adam") part.reject("is gone; use adamw");
     bool known = false;
     GroupConfig::visit(group, [&, &key = key](std::string_view name, auto& member, const Range& range, const auto&...) {
       if (name != key) return;

@@ -74,6 +74,13 @@ void refuse_other_file(const fs::path& path, const std::string& label) {
                     shell_quoted(path.native()));
 }
 
+/// Presets of earlier versions whose models had tables of n-grams.
+void refuse_gone_preset(const std::string& name) {
+  if (name == "second" || name == "minute-tables")
+    throw Error(ExitCode::usage, "the preset " + name + " is gone with the tables of n-grams; use " +
+                                     (name == "second" ? "quick" : "default") + ", and eval --counts");
+}
+
 /// What nanoGPT calls a config or a checkpoint.
 void refuse_foreign_file(const std::string& name) {
   if (name.ends_with(".py"))
@@ -100,9 +107,13 @@ std::string nearest_preset(const std::string& name) {
   return did_you_mean(name, names);
 }
 
+std::string present_name(const std::string& preset) {
+  return preset == "quick-plain" ? "quick" : preset;
+}
+
 const Preset* find_preset(const std::string& name) {
   const auto all = presets();
-  const auto found = std::find_if(all.begin(), all.end(), [&](const Preset& preset) { return preset.name == name; });
+  const auto found = std::ranges::find(all, present_name(name), &Preset::name);
   return found == all.end() ? nullptr : &*found;
 }
 
@@ -130,6 +141,7 @@ Document named_document(const std::string& name_or_path) {
     throw Error(ExitCode::missing, printable_path(name_or_path) + " does not exist" + near);
   if (name_or_path.ends_with(".json")) return file_document(name_or_path);
   if (const Preset* preset = find_preset("ladder/" + name_or_path)) return preset_document(*preset);
+  refuse_gone_preset(name_or_path);
   std::string near = nearest_preset(name_or_path);
   if (near.empty()) near = nearest_entry(name_or_path);
   throw Error(ExitCode::missing, printable(name_or_path) + " is neither a preset nor a file" +
@@ -146,6 +158,7 @@ Document extended_document(const Document& from, const Value& extends) {
   if (from.is_preset)
     if (const Preset* beside = find_preset(without_json(path.generic_string()))) return preset_document(*beside);
   if (const Preset* preset = find_preset(extends.text)) return preset_document(*preset);
+  refuse_gone_preset(extends.text);
   const std::string near = nearest_preset(without_json(extends.text));
   const bool elsewhere = !from.is_preset && path != extends.text;
   throw Error(ExitCode::missing, place + ": " + said + " is neither a file" +

@@ -19,7 +19,7 @@ struct Document {
   std::string name;              ///< of the config where its text gives none
 };
 
-/// Null if there is none of that name.
+/// By its present name or an earlier one; null if there is none.
 const Preset* find_preset(const std::string& name);
 /// "; did you mean nanogpt-cpu?", or the empty string.
 std::string nearest_preset(const std::string& name);

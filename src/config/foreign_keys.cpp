@@ -20,7 +20,7 @@ constexpr ForeignKey foreign_keys[] = {
     {"device", "use the flag --device"},
     {"device_type", "use the flag --device"},
     {"eval_only", "use the command chargpt eval RUN"},
-    {"flash", "use model.attention, \"builtin\" or \"manual\""},
+    {"flash", "leave it out, attention is fused wherever it can be"},
     {"gradient_accumulation", "use train.gradient_accumulation_steps"},
     {"init_from", "use the flag --init_from RUN, or the command chargpt resume RUN"},
     {"max_new_tokens", "use sample.tokens"},

@@ -28,7 +28,7 @@ using Kind = Value::Kind;
 class Layers {
  public:
   explicit Layers(ResolvedConfig& resolved)
-      : config_(resolved.config), origin_(resolved.origin), all_given_(resolved.given) {}
+      : config_(resolved.config), origin_(resolved.origin), gone_(resolved.gone), all_given_(resolved.given) {}
 
   void add(const Document& document);
   void add(std::span<const Override> overrides);
@@ -38,6 +38,7 @@ class Layers {
  private:
   void add_section(const Document& document, const std::string& section, const Value& object);
   void restore_origin(const Document& document, const Value& object);
+  Value without_gone(const std::string& key, Value section);
   void add_override(const Override& setting);
   /// Error usage if another override has already set the option.
   void say_once(const std::string& option, const Override& setting);
@@ -47,6 +48,7 @@ class Layers {
 
   Config& config_;
   std::map<std::string, std::string>& origin_;
+  std::string& gone_;
   std::set<std::string>& all_given_;         ///< by the outermost document and the overrides
   std::vector<std::string> open_;            ///< identities of documents that extend one another
   std::set<std::string> given_;              ///< options set by the current layer
@@ -80,7 +82,7 @@ void Layers::add(const Document& document) {
     else if (std::find(section_names().begin(), section_names().end(), key) == section_names().end())
       reject_unknown_at_top(place, key, value);
     else
-      add_section(document, key, value);
+      add_section(document, key, root.find("origin") == nullptr ? value : without_gone(key, value));
   }
   settle_length();
   all_given_ = root.find("origin") == nullptr ? given_ : std::set<std::string>();
@@ -102,6 +104,21 @@ void Layers::add_section(const Document& document, const std::string& section, c
   }
 }
 
+/// A section of a run's own config as this version knows it. What an earlier one wrote may ask for tables of n-grams.
+Value Layers::without_gone(const std::string& key, Value section) {
+  const auto is_sparse = [](const Value& group) {
+    const Value* const rule = group.find("optimizer");
+    return rule != nullptr && rule->text == "sparse_adam";
+  };
+  for (Member& member : section.members) {
+    const bool has_tables = member.key == "ngram_orders" && !member.value.items.empty();
+    const bool has_sparse = member.key == "groups" && std::erase_if(member.value.items, is_sparse) > 0;
+    if (has_tables || has_sparse) gone_ = "tables of n-grams";
+  }
+  std::erase_if(section.members, [&](const Member& member) { return find_gone(key, member.key) != nullptr; });
+  return section;
+}
+
 void Layers::restore_origin(const Document& document, const Value& object) {
   if (object.kind != Kind::object)
     reject(document.source.place(object.line), "origin is " + kind_name(object) + "; it takes an object of strings");
@@ -109,6 +126,8 @@ void Layers::restore_origin(const Document& document, const Value& object) {
     const std::string place = document.source.place(value.line);
     if (value.kind != Kind::string)
       reject(place, "origin." + printable(key) + " is " + kind_name(value) + "; it takes a string");
+    const std::size_t point = key.find('.');
+    if (point != std::string::npos && find_gone(key.substr(0, point), key.substr(point + 1)) != nullptr) continue;
     if (!origin_.contains(key)) reject(place, "origin." + printable(key) + " is not the origin of an option");
     if (given_.contains(key)) origin_[key] = printable(value.text, 500);
   }
@@ -258,8 +277,16 @@ Error with_origin(const Error& error, const ResolvedConfig& resolved) {
   return place.empty() || line.starts_with(place) ? error : Error(error.code(), place + ": " + line);
 }
 
+void refuse_gone(const ResolvedConfig& resolved, const std::string& source) {
+  if (!resolved.gone.empty())
+    throw Error(ExitCode::data, source + " was trained with " + resolved.gone +
+                                    ", which are gone; train again (chargpt train quick) and score with eval --counts");
+}
+
 ResolvedConfig load_config(const std::string& name_or_path, std::span<const Override> overrides) {
-  return resolve(named_document(name_or_path), overrides);
+  ResolvedConfig resolved = resolve(named_document(name_or_path), overrides);
+  refuse_gone(resolved, name_or_path);
+  return resolved;
 }
 
 ResolvedConfig parse_config(std::string_view text, const std::string& source, const std::filesystem::path& folder,

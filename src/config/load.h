@@ -35,6 +35,8 @@ struct ResolvedConfig {
   /// Keys that overrides or the config file itself set, not what it extends: what needs.h holds to have an effect. Of a
   /// run's own config only overrides.
   std::set<std::string> given = {};
+  /// What a run's own config asks for that is gone: "tables of n-grams". The run's record can be read, its model cannot.
+  std::string gone = {};
 };
 
 struct Preset {
@@ -44,6 +46,9 @@ struct Preset {
 
 /// All of configs/**.json, compiled into the program, in order of name.
 std::span<const Preset> presets();
+
+/// The name that a preset goes by now: "quick" for "quick-plain"; any other name is its own.
+std::string present_name(const std::string& preset);
 
 /// `name_or_path`: a preset's name, or a path (has a '/' that no preset has, or ends in .json, or exists). Error
 /// missing, with the nearest preset, otherwise.
@@ -58,6 +63,9 @@ ResolvedConfig parse_config(std::string_view text, const std::string& source, co
 /// Everywhere, max_iters, max_epochs and max_seconds are limits of one length: those that one layer sets hold together
 /// (the shortest ends the run), and the last layer that sets any sets the earlier ones to 0: no limit.
 void apply_overrides(ResolvedConfig& resolved, std::span<const Override> overrides);
+
+/// Error data, naming `source`, where `resolved` has `gone`: its model can be neither used nor trained.
+void refuse_gone(const ResolvedConfig& resolved, const std::string& source);
 
 /// The same error with the place of the first option it names ("model.n_head") that was set anywhere: for checks of
 /// options against a model or a text, which know no file. "mine.json:7: model.n_head = 5 does not divide ...".

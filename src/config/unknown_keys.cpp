@@ -1,6 +1,7 @@
 #include "config/unknown_keys.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/error.h"
 #include "base/names.h"
@@ -12,6 +13,16 @@
 
 namespace chargpt {
 namespace {
+
+constexpr std::string_view counts_instead =
+    "use eval --counts and sample --counts, which mix counted n-grams into the predictions";
+
+constexpr std::array gone{
+    GoneOption{"model", "attention", "leave it out: attention is fused wherever it can be"},
+    GoneOption{"model", "ngram_orders", counts_instead},
+    GoneOption{"model", "ngram_rows", counts_instead},
+    GoneOption{"model", "ngram_size", counts_instead},
+};
 
 /// What to say about an unknown key: the option that was probably meant, or where the options are listed.
 std::string suggestion(const std::string& section, const std::string& key) {
@@ -34,6 +45,17 @@ std::string suggestion(const std::string& section, const std::string& key) {
 
 }  // namespace
 
+std::span<const GoneOption> gone_options() {
+  return gone;
+}
+
+const GoneOption* find_gone(std::string_view section, std::string_view key) {
+  const auto found = std::ranges::find_if(gone, [&](const GoneOption& option) {
+    return option.name == key && (section.empty() || section == option.section);
+  });
+  return found == gone.end() ? nullptr : &*found;
+}
+
 const std::vector<std::string>& section_names() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> sections;
@@ -46,6 +68,9 @@ const std::vector<std::string>& section_names() {
 
 void reject_unknown(const std::string& place, const std::string& section, const std::string& key, const Value& value) {
   const std::string full = (section.empty() ? "" : section + ".") + key;
+  if (const GoneOption* const option = find_gone(section, key))
+    throw Error(ExitCode::usage,
+                place + ": " + std::string(option->section) + "." + key + " is gone; " + std::string(option->instead));
   throw Error(ExitCode::usage,
               place + ": " + printable(full) + " = " + shown(value) + " is not an option" + suggestion(section, key));
 }

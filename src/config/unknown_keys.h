@@ -1,13 +1,23 @@
 // The error for an unknown key: it names the option that was probably meant, or what to use instead of another
-// program's key.
+// program's key or of an option that is gone.
 #pragma once
 
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/source.h"
 
 namespace chargpt {
+
+/// An option that earlier versions had, and what to use instead.
+struct GoneOption {
+  std::string_view section, name, instead;
+};
+std::span<const GoneOption> gone_options();
+/// Null where `section`.`key` never was an option, or is one. Any section if `section` is empty.
+const GoneOption* find_gone(std::string_view section, std::string_view key);
 
 /// data, model, train, eval, sample.
 const std::vector<std::string>& section_names();

@@ -33,8 +33,7 @@ class AutogradEngine : public Engine {
       arena_.zero_gradients();
       return accumulate_gradients(input);
     });
-    arena_.collect_row_gradients();
-    return read_gradients(loss, arena_.gradient_norm(), arena_.row_gradient_norm());
+    return read_gradients(loss, arena_.gradient_norm());
   }
 
   void score(const WindowBatch& windows, std::span<float> losses) override {

@@ -12,7 +12,6 @@
 
 #include "base/random.h"
 #include "engine/cpu/forward_backward.h"
-#include "engine/cpu/table_rows.h"
 #include "inference/pack_weights.h"
 #include "inference/plan.h"
 #include "kernels/bf16.h"
@@ -29,7 +28,6 @@ using cpu::ForwardBackward;
 using cpu::Kernels;
 using cpu::on_threads;
 using cpu::Plan;
-using cpu::TableRows;
 using cpu::WeightPointers;
 
 /// Range `index` of [0, n) cut into `parts`, sizes differing by one at most, the larger first.
@@ -50,11 +48,7 @@ void check(const WindowBatch& windows, const Plan& plan) {
 class CpuEngine : public Engine {
  public:
   CpuEngine(ParameterArena& arena, Plan plan)
-      : arena_(arena),
-        kernels_(cpu::kernels()),
-        plan_(std::move(plan)),
-        table_rows_(plan_),
-        packed_(plan_.packed_floats) {}
+      : arena_(arena), kernels_(cpu::kernels()), plan_(std::move(plan)), packed_(plan_.packed_floats) {}
 
   std::string_view name() const override { return "cpu"; }
 
@@ -64,8 +58,7 @@ class CpuEngine : public Engine {
     Gradients result;
     result.loss = accumulate_gradients(input);
     result.norm = std::sqrt(sum_gradients());
-    result.finite = std::isfinite(result.loss) && std::isfinite(result.norm) && std::isfinite(row_gradient_squares());
-    table_rows_.give_gradients_to(arena_);
+    result.finite = std::isfinite(result.loss) && std::isfinite(result.norm);
     return result;
   }
 
@@ -73,9 +66,8 @@ class CpuEngine : public Engine {
     use_threads();
     pack_weights(cpu::PackedType::float32);
     check(windows, plan_);
-    table_rows_.find({&windows, 1});
     on_threads(threads_, [&](int thread) {
-      const BatchSlice slice = slice_of(windows, 0, thread);
+      const BatchSlice slice = slice_of(windows, thread);
       if (slice.windows.B() == 0) return;
       Forward& forward = forward_passes_[static_cast<std::size_t>(thread)];
       forward.prepare(slice.windows.B(), windows.T);
@@ -110,10 +102,9 @@ class CpuEngine : public Engine {
     });
   }
 
-  BatchSlice slice_of(const WindowBatch& windows, std::size_t micro_batch, std::int64_t thread) const {
+  BatchSlice slice_of(const WindowBatch& windows, std::int64_t thread) const {
     const Range range = range_of(windows.B(), threads_, thread);
-    return {
-        .windows = windows.part(range.begin, range.size), .first = range.begin, .rows = table_rows_.rows(micro_batch)};
+    return {.windows = windows.part(range.begin, range.size), .first = range.begin};
   }
 
   /// The gradient of the mean loss over all micro-batches, one part in each thread's buffers; returns that mean.
@@ -123,8 +114,6 @@ class CpuEngine : public Engine {
       check(windows, plan_);
       seeds.push_back(dropout_seed(input, static_cast<std::uint32_t>(seeds.size())));
     }
-    table_rows_.find(input.micro_batches);
-    table_rows_.reserve_gradients();
     std::atomic<bool> interrupted = false;
     on_threads(threads_, [&](int thread) {
       train_slice(thread, input, seeds, [&, thread](double part) { beat(input.heartbeat, thread, part, interrupted); });
@@ -159,14 +148,13 @@ class CpuEngine : public Engine {
     losses_[index] = 0;
     bool begun = false;
     for (std::size_t i = 0; i < batches.size(); ++i) {
-      BatchSlice slice = slice_of(batches[i], i, thread);
+      BatchSlice slice = slice_of(batches[i], thread);
       if (slice.windows.B() == 0) continue;
       const std::int64_t tokens = input.share.all > 0 ? input.share.all * batches[i].T : batches[i].numel();
       const double token_weight = 1.0 / static_cast<double>(tokens) / static_cast<double>(batches.size());
       slice.elsewhere = input.share.first;
       slice.scale = static_cast<float>(token_weight);
       slice.seed = plan_.dropout.any() ? &seeds[i] : nullptr;
-      slice.row_gradients = table_rows_.gradients(i);
       const Heartbeat of_all = [&](double part) {
         heartbeat((static_cast<double>(i) + part) / static_cast<double>(batches.size()));
       };
@@ -183,14 +171,10 @@ class CpuEngine : public Engine {
   std::vector<float*> gradient_buffers(std::size_t thread) {
     std::vector<float*> buffers;
     for (std::size_t g = 0; g < arena_.groups().size(); ++g) {
-      const ParameterGroup& group = arena_.groups()[g];
-      const torch::Tensor& gradients = group.gradients;
+      const torch::Tensor& gradients = arena_.groups()[g].gradients;
       std::vector<AlignedFloats>& own = own_gradients_[thread];
-      if (thread > 0 && own.size() <= g) own.emplace_back(group.table ? 0 : gradients.numel());
-      if (group.table)
-        buffers.push_back(nullptr);
-      else
-        buffers.push_back(thread == 0 ? gradients.mutable_data_ptr<float>() : own[g].data());
+      if (thread > 0 && own.size() <= g) own.emplace_back(gradients.numel());
+      buffers.push_back(thread == 0 ? gradients.mutable_data_ptr<float>() : own[g].data());
     }
     return buffers;
   }
@@ -205,14 +189,7 @@ class CpuEngine : public Engine {
     return std::accumulate(squares_.begin(), squares_.end(), 0.0);
   }
 
-  /// Of the gradients of the tables' rows.
-  double row_gradient_squares() {
-    const std::span<float> gradients = table_rows_.all_gradients();
-    return kernels_.sum_buffers(gradients.data(), nullptr, 0, static_cast<long>(gradients.size()));
-  }
-
   double sum_group(std::size_t g, std::int64_t thread) {
-    if (arena_.groups()[g].table) return 0;
     const torch::Tensor& gradients = arena_.groups()[g].gradients;
     const Range range = range_of(gradients.numel(), threads_, thread);
     std::vector<const float*> others;
@@ -225,7 +202,6 @@ class CpuEngine : public Engine {
   ParameterArena& arena_;
   const Kernels& kernels_;
   Plan plan_;
-  TableRows table_rows_;
   AlignedFloats packed_;
   WeightPointers weights_;
   int threads_ = 0;
@@ -240,11 +216,8 @@ std::string reason_against(const ParameterArena& arena, const TrainConfig& train
     return cpu::instruction_set() < cpu::processor_instruction_set()
                ? "train.dtype = bfloat16 where ATEN_CPU_CAPABILITY leaves AVX-512 out"
                : "train.dtype = bfloat16 on a processor without AVX512_BF16";
-  for (const ParameterGroup& group : arena.groups()) {
+  for (const ParameterGroup& group : arena.groups())
     if (!group.values.is_cpu()) return "device " + group.values.device().str();
-    if (group.table && !group.slots.front().name.starts_with("transformer.ngram."))
-      return "train.groups: optimizer = " + std::string(enum_name(group.rule)) + " of " + group.slots.front().name;
-  }
   return {};
 }
 
@@ -269,8 +242,6 @@ std::optional<Plan> plan_for(const LanguageModel& model, const ParameterArena& a
     return std::nullopt;
   }
   if (train.dtype == Dtype::bfloat16) plan->bf16 = cpu::bf16_kernels();
-  for (cpu::TablePlan& table : plan->tables)
-    table.sparse = arena.groups()[static_cast<std::size_t>(table.weight.group)].table.has_value();
   return plan;
 }
 
@@ -289,10 +260,10 @@ std::string cpu_engine_lacks(const ModelConfig& config) {
   return {};
 }
 
-CpuEngineMemory cpu_engine_memory(const Config& config, std::int64_t vocab_size, std::int64_t dense_parameters,
+CpuEngineMemory cpu_engine_memory(const Config& config, std::int64_t vocab_size, std::int64_t parameters,
                                   std::int64_t threads) {
   ModelConfig model = config.model;
-  model.block_size = 1;  // the plan's tables of positions are not what is counted, and may be large
+  model.block_size = 1;  // the plan's angles of positions are not what is counted, and may be large
   const auto anywhere = [](const std::string& /*name*/, const std::vector<std::int64_t>& shape) {
     return cpu::Parameter{.group = 0,
                           .numel = std::reduce(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies())};
@@ -308,10 +279,8 @@ CpuEngineMemory cpu_engine_memory(const Config& config, std::int64_t vocab_size,
     return static_cast<double>(std::min(threads, windows)) *
            bytes(pass.count_buffers((windows + threads - 1) / threads, T));
   };
-  const auto tokens = static_cast<double>(B) * static_cast<double>(T * config.train.gradient_accumulation_steps);
-  const double rows = tokens * static_cast<double>(plan->tables.size()) * static_cast<double>(plan->ngram_width);
-  const double gradients = static_cast<double>(std::min(threads, B) - 1) * bytes(dense_parameters);
-  return {.training = of_threads(ForwardBackward(*plan, cpu::kernels()), B) + gradients + sizeof(float) * rows,
+  const double gradients = static_cast<double>(std::min(threads, B) - 1) * bytes(parameters);
+  return {.training = of_threads(ForwardBackward(*plan, cpu::kernels()), B) + gradients,
           .scoring = of_threads(Forward(*plan, cpu::kernels()), std::max<std::int64_t>(1, scored_tokens / T)),
           .packed = bytes(plan->packed_floats)};
 }

@@ -19,13 +19,13 @@ std::string cpu_engine_lacks(const ModelConfig& config);
 
 /// Bytes of what the engine's threads compute in, beside the parameters.
 struct CpuEngineMemory {
-  double training = 0;  ///< activations of a step, gradients of all threads but the first, those of tables' rows
+  double training = 0;  ///< activations of a step, gradients of all threads but the first
   double scoring = 0;   ///< activations of an evaluation
   double packed = 0;    ///< weights in the order in which matmuls read them
 };
 
 /// Of steps as `config`, which must pass check_model_config() and be covered, has them.
-CpuEngineMemory cpu_engine_memory(const Config& config, std::int64_t vocab_size, std::int64_t dense_parameters,
+CpuEngineMemory cpu_engine_memory(const Config& config, std::int64_t vocab_size, std::int64_t parameters,
                                   std::int64_t threads);
 
 }  // namespace chargpt

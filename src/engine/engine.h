@@ -34,8 +34,8 @@ struct GradientInput {
 /// What an engine says of the gradients that it has left in the arena.
 struct Gradients {
   double loss = 0;     ///< mean over all micro-batches, nats per token, before the update
-  double norm = 0;     ///< L2, before clipping, without tables that are updated by rows
-  bool finite = true;  ///< loss and all gradients, those of tables too
+  double norm = 0;     ///< L2, before clipping
+  bool finite = true;  ///< loss and all gradients
 };
 
 class Engine : public WindowScorer {

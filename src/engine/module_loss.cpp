@@ -12,8 +12,8 @@ torch::Tensor cross_entropy(LanguageModel& model, const torch::Tensor& inputs, c
   return at::cross_entropy_loss(logits.view({-1, logits.size(-1)}), targets.reshape({-1}), {}, reduction);
 }
 
-Gradients read_gradients(const torch::Tensor& loss, const torch::Tensor& norm, const torch::Tensor& row_norm) {
-  const torch::Tensor figures = at::stack({loss, norm, row_norm}).cpu();
+Gradients read_gradients(const torch::Tensor& loss, const torch::Tensor& norm) {
+  const torch::Tensor figures = at::stack({loss, norm}).cpu();
   return {.loss = figures[0].item<double>(),
           .norm = figures[1].item<double>(),
           .finite = figures.isfinite().all().item<bool>()};

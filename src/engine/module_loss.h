@@ -16,6 +16,6 @@ torch::Tensor cross_entropy(LanguageModel& model, const torch::Tensor& inputs, c
                             const ForwardContext& context, at::Reduction::Reduction reduction);
 
 /// Of 0-d tensors, in one transfer: the only wait for the device in a step.
-Gradients read_gradients(const torch::Tensor& loss, const torch::Tensor& norm, const torch::Tensor& row_norm);
+Gradients read_gradients(const torch::Tensor& loss, const torch::Tensor& norm);
 
 }  // namespace chargpt

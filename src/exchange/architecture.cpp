@@ -15,7 +15,6 @@ namespace {
 std::optional<Obstacle> common_obstacle(const ModelConfig& config) {
   if (config.type != "gpt") return Obstacle{"type", "only type gpt has a counterpart elsewhere"};
   if (!config.conv_places.empty()) return Obstacle{"conv_places", "no architecture there has these convolutions"};
-  if (!config.ngram_orders.empty()) return Obstacle{"ngram_orders", "no architecture there has tables of n-grams"};
   if (config.norm == Norm::none) return Obstacle{"norm", "every architecture there normalises"};
   if (config.norm_place == NormPlace::post) return Obstacle{"norm_place", "those architectures normalise before"};
   if (!config.final_norm) return Obstacle{"final_norm", "those architectures normalise before the head"};

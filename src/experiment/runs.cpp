@@ -43,6 +43,7 @@ bool settles_length(const TrainConfig& train) {
 /// the text, whose content is compared later.
 std::vector<std::string> differences(const fs::path& run, const Config& wanted) {
   const ResolvedConfig kept = config_of_run_folder(run);
+  if (!kept.gone.empty()) return {kept.gone};
   std::vector<std::string> lines = changed_options(kept.config, wanted);
   const auto leave_out = [&lines](const std::string& option) {
     std::erase_if(lines, [&option](const std::string& line) { return line.starts_with(option + " "); });

@@ -26,7 +26,6 @@ void CachedForward::allocate_buffers(Workspace& workspace, BumpAllocator& memory
   workspace.gate = plan_.swiglu ? memory.rows(max_rows, plan_.mlp_width) : nullptr;
   workspace.hidden = memory.rows(max_rows, plan_.mlp_width);
   workspace.normed = plan_.norm ? memory.rows(max_rows, plan_.n_embd) : nullptr;
-  workspace.ngram_concat = memory.allocate(plan_.ngram_width * std::ssize(plan_.tables));
   workspace.norm_stats = memory.allocate(2 * max_rows);
   workspace.qk_rstd = plan_.qk_norm_eps ? memory.allocate(plan_.n_head * max_rows) : nullptr;
   workspace.scratch = memory.allocate(k_.attention_scratch(plan_.block_size, plan_.head_size));
@@ -34,7 +33,6 @@ void CachedForward::allocate_buffers(Workspace& workspace, BumpAllocator& memory
   workspace.conv_input = convolves ? memory.rows(plan_.conv_width - 1 + max_rows, plan_.n_embd) : nullptr;
   workspace.convolved = convolves ? memory.rows(max_rows, plan_.n_embd) : nullptr;
   workspace.panel = bf16_ ? memory.allocate(max_depth(plan_) * k_.panel_width) : nullptr;
-  workspace.ngram_rows.resize(plan_.tables.size());
 }
 
 CachedForward::CachedForward(const Plan& plan, const std::vector<const float*>& values, const Kernels& kernels,
@@ -158,7 +156,7 @@ void CachedForward::normalise_in_place(const NormPlan& norm, long rows, float* x
   barrier(shard);
 }
 
-/// x = wte[id] + position + n-gram rows
+/// x = wte[id] + position
 void CachedForward::embed(const Chunk& chunk, const Shard& shard) {
   const long C = plan_.n_embd, ld = row_stride(C);
   const Range columns = columns_of(C, shard);
@@ -170,25 +168,8 @@ void CachedForward::embed(const Chunk& chunk, const Shard& shard) {
       const long position = chunk.first + i;
       float* const x = shard.shared.x + row * ld + columns.begin;
       k_.copy(1, width, value(plan_.wte) + ids[position] * C + columns.begin, C, x, ld);
-      if (!plan_.tables.empty()) add_ngram_rows(shard, row, ids, position);
       if (positions != nullptr) k_.add(1, width, positions + position * C + columns.begin, C, x, ld);
     }
-}
-
-/// x += the rows of the n-grams that end at `position`, or their projection.
-void CachedForward::add_ngram_rows(const Shard& shard, long row, const std::int64_t* ids, long position) {
-  const long C = plan_.n_embd, width = plan_.ngram_width;
-  const Range columns = columns_of(C, shard);
-  float* const x = shard.shared.x + row * row_stride(C);
-  last_ngram_rows(plan_.ngrams, plan_.vocab_size, {ids, static_cast<std::size_t>(position + 1)}, shard.own.ngram_rows);
-  for (std::size_t table = 0; table < plan_.tables.size(); ++table) {
-    const float* const found = value(plan_.tables[table].weight) + shard.own.ngram_rows[table] * width;
-    if (plan_.ngram_proj.out > 0)
-      k_.copy(1, width, found, width, shard.own.ngram_concat + static_cast<long>(table) * width, width);
-    else
-      k_.add(1, columns.width(), found + columns.begin, width, x + columns.begin, C);
-  }
-  if (plan_.ngram_proj.out > 0) linear(plan_.ngram_proj, columns, 1, shard.own.ngram_concat, 0, x, 0, true, shard);
 }
 
 /// Queries and keys (rows, A) in qkv normalised and rotated, and keys and values into the cache.

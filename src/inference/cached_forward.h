@@ -57,11 +57,10 @@ class CachedForward {
   /// Buffers of one thread, or of several at work on the same rows, which share all but the private ones.
   struct Workspace {
     AlignedFloats memory;
-    float *x, *qkv, *o, *fc, *gate, *hidden;                        ///< (rows, ...)
-    float *normed, *ngram_concat, *norm_stats, *qk_rstd, *scratch;  ///< private
-    float *conv_input, *convolved;                                  ///< private; null where nothing is convolved
-    float* panel;                          ///< private: one of bfloat16 in float32; null where there are none
-    std::vector<std::int64_t> ngram_rows;  ///< private: of one n-gram, in each table
+    float *x, *qkv, *o, *fc, *gate, *hidden;         ///< (rows, ...)
+    float *normed, *norm_stats, *qk_rstd, *scratch;  ///< private
+    float *conv_input, *convolved;                   ///< private; null where nothing is convolved
+    float* panel;                                    ///< private: one of bfloat16 in float32; null where there are none
   };
   /// What one of `count` threads does in a pass that they share: its columns of each matmul, and its heads.
   struct Shard {
@@ -73,7 +72,6 @@ class CachedForward {
 
   void forward(const Chunk& chunk, const Shard& shard);
   void embed(const Chunk& chunk, const Shard& shard);
-  void add_ngram_rows(const Shard& shard, long row, const std::int64_t* ids, long position);
   void project_qkv(const BlockPlan& block, const float* h, long ldh, const Chunk& chunk, const Shard& shard,
                    long queries);
   void attention(const BlockPlan& block, long layer, const Chunk& chunk, const Shard& shard, long queries);

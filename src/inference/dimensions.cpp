@@ -70,23 +70,7 @@ std::int64_t count_block(const ModelConfig& config) {
 
 std::int64_t count_input_embedding(const ModelConfig& config, std::int64_t vocab_size) {
   const std::int64_t positions = config.position == Position::learned ? config.block_size : 0;
-  return (vocab_size + positions) * config.n_embd + count_ngrams(config);
-}
-
-std::int64_t ngram_width(const ModelConfig& config) {
-  return config.ngram_size != 0 ? config.ngram_size : config.n_embd;
-}
-
-bool has_ngram_projection(const ModelConfig& config) {
-  return !config.ngram_orders.empty() && ngram_width(config) != config.n_embd;
-}
-
-std::int64_t count_ngrams(const ModelConfig& config) {
-  std::int64_t count = 0;
-  for (const std::int64_t rows : config.ngram_rows) count += rows * ngram_width(config);
-  if (has_ngram_projection(config))
-    count += config.n_embd * ngram_width(config) * static_cast<std::int64_t>(config.ngram_orders.size());
-  return count;
+  return (vocab_size + positions) * config.n_embd;
 }
 
 double score_scale(const ModelConfig& config) {

@@ -15,10 +15,6 @@ namespace chargpt {
 std::int64_t head_width(const ModelConfig& config);
 /// Hidden width of the feed-forward layer: mlp_size, or 4 n_embd.
 std::int64_t mlp_width(const ModelConfig& config);
-/// Width of the rows of n-gram tables: ngram_size, or n_embd.
-std::int64_t ngram_width(const ModelConfig& config);
-/// Rows of n-gram tables that are not n_embd wide are joined and projected; those that are, are summed.
-bool has_ngram_projection(const ModelConfig& config);
 bool has_bias(const ModelConfig& config, Place place);
 /// Whether the sublayer at `place` (attention, mlp) reads a convolution.
 bool has_convolution(const ModelConfig& config, Place place);
@@ -36,7 +32,6 @@ std::int64_t count_convolution(const ModelConfig& config, Place place);
 std::int64_t count_attention(const ModelConfig& config);
 std::int64_t count_mlp(const ModelConfig& config);
 std::int64_t count_block(const ModelConfig& config);
-std::int64_t count_ngrams(const ModelConfig& config);
 std::int64_t count_input_embedding(const ModelConfig& config, std::int64_t vocab_size);
 
 }  // namespace chargpt

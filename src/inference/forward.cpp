@@ -15,12 +15,6 @@ std::int64_t max_sequences(std::int64_t T) {
   return std::max<std::int64_t>(1, chunk_rows / T);
 }
 
-constexpr long lookups_ahead = 4;  ///< rows of an n-gram table that are prefetched: they lie anywhere in memory
-
-void prefetch(const float* row, long width) {
-  for (long i = 0; i < width; i += cache_line) __builtin_prefetch(row + i);
-}
-
 }  // namespace
 
 // ---- memory
@@ -53,7 +47,6 @@ void Forward::allocate_buffers(BumpAllocator& memory) {
     acts.gate = plan_.swiglu ? memory.rows(rows, H) : nullptr;
     acts.hidden = memory.rows(rows, H);
   }
-  ngram_concat_ = memory.rows(rows, plan_.ngram_proj.in);
   const bool normed = plan_.final_norm && plan_.norm;
   x_last_ = for_backward_ || acts_.empty() ? memory.rows(rows, C) : acts_.front().x;
   x_first_ = acts_.empty() ? x_last_ : acts_.front().x;
@@ -157,7 +150,7 @@ void Forward::convolve(const Parameter& weight, const BatchSlice& chunk, const f
     k_.convolve(T, 0, plan_.n_embd, plan_.conv_width, x + first * ld, ld, value(weight), y + first * ld, ld);
 }
 
-/// x = wte[id] + position + n-gram rows, (rows, C)
+/// x = wte[id] + position, (rows, C)
 void Forward::embed(const BatchSlice& chunk) {
   const long C = plan_.n_embd, ld = row_stride(C);
   float* const x = x_first_;
@@ -167,26 +160,7 @@ void Forward::embed(const BatchSlice& chunk) {
     k_.copy(1, C, tokens + inputs_[static_cast<std::size_t>(r)] * C, C, x + r * ld, ld);
     if (positions != nullptr) k_.add(1, C, positions + r % chunk.windows.T * C, C, x + r * ld, ld);
   }
-  if (!plan_.tables.empty()) add_ngram_rows(chunk, x);
   dropout(plan_.dropout.embedding, 0, chunk, x);
-}
-
-/// x (rows, C) += the rows of the n-grams, or their projection.
-void Forward::add_ngram_rows(const BatchSlice& chunk, float* x) {
-  const long W = plan_.ngram_width, ld = row_stride(plan_.n_embd), ldn = row_stride(plan_.ngram_proj.in);
-  for (std::size_t i = 0; i < plan_.tables.size(); ++i) {
-    const float* const table = value(plan_.tables[i].weight);
-    const std::int64_t* const row = chunk.rows[i] + chunk.first * chunk.windows.T;
-    float* const concat = ngram_concat_ + static_cast<long>(i) * W;
-    for (long r = 0; r < rows_; ++r) {
-      prefetch(table + row[std::min(r + lookups_ahead, rows_ - 1)] * W, W);
-      if (plan_.ngram_proj.out > 0)
-        k_.copy(1, W, table + row[r] * W, W, concat + r * ldn, ldn);
-      else
-        k_.add(1, W, table + row[r] * W, W, x + r * ld, ld);
-    }
-  }
-  if (plan_.ngram_proj.out > 0) linear(plan_.ngram_proj, ngram_concat_, ldn, x, ld, true);
 }
 
 /// Softmax of scores times values, head by head: qkv (rows, 3 A) -> o (rows, A)

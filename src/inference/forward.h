@@ -38,10 +38,6 @@ struct BatchSlice {
   std::int64_t elsewhere = 0;         ///< windows of the micro-batch before those of this process: dropout counts them
   float scale = 0;                    ///< of each token's gradient: 1 / tokens of the whole step
   const DropoutSeed* seed = nullptr;  ///< null: no dropout
-  /// Of each table, for every token of the micro-batch: its row, and where the row's gradient is left (tokens, width),
-  /// null where nobody asks for it.
-  std::span<const std::int64_t* const> rows{};
-  std::span<float* const> row_gradients{};
   const Heartbeat* heartbeat = nullptr;  ///< between one chunk of sequences and the next; null: none
 };
 
@@ -145,7 +141,6 @@ class Forward {
   std::vector<std::int64_t> inputs_, targets_;    ///< (rows): its ids
   std::vector<BlockActivations> acts_;            ///< of each block
   Bf16* x_bf16_ = nullptr;                        ///< a linear layer's input, rounded
-  float* ngram_concat_ = nullptr;                 ///< (rows, tables * ngram_width)
   float *x_first_ = nullptr, *x_last_ = nullptr;  ///< (rows, C): input of the first block, output of the last
   float *ln_f_ = nullptr, *ln_f_stats_ = nullptr;
   float* branch_ = nullptr;  ///< (rows, C): what a residual branch adds to x
@@ -153,7 +148,6 @@ class Forward {
 
  private:
   void embed(const BatchSlice& chunk);
-  void add_ngram_rows(const BatchSlice& chunk, float* x);
   void attention_heads(const BlockActivations& acts, long layer, const BatchSlice& chunk);
   void uniform_attention(const BlockActivations& acts, const BatchSlice& chunk) const;
   void attention(const BlockPlan& block, const BlockActivations& acts, long layer, const BatchSlice& chunk);

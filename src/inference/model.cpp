@@ -8,8 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/zeroed_memory.h"
-#include "checkpoint/sparse_rows.h"
+#include "base/quote.h"
 #include "inference/model_types.h"
 #include "kernels/kernels.h"
 
@@ -35,13 +34,11 @@ class WeightsFile {
  public:
   WeightsFile(const SafetensorsFile& file, std::string source) : file_(file), source_(std::move(source)) {}
 
-  bool has(const std::string& name) const {
-    return file_.find(name) != nullptr || file_.find(rows_name(name)) != nullptr;
-  }
+  bool has(const std::string& name) const { return file_.find(name) != nullptr; }
 
-  /// Where it lies in the file, or a copy in `own` of what is not stored as it is used.
+  /// Where it lies in the file, or an aligned copy in `own`.
   const float* values(const std::string& name, const std::vector<std::int64_t>& shape,
-                      std::vector<std::shared_ptr<void>>& own) {
+                      std::vector<std::shared_ptr<float[]>>& own) {
     const float* const found = find(name, shape, own);
     expect_finite({found, static_cast<std::size_t>(numel_of(shape))}, source_, name);
     return found;
@@ -53,17 +50,14 @@ class WeightsFile {
 
  private:
   const float* find(const std::string& name, const std::vector<std::int64_t>& shape,
-                    std::vector<std::shared_ptr<void>>& own) {
-    if (file_.find(name) != nullptr) {
-      const std::span<const std::byte> bytes = expect_tensor(file_, source_, name, "F32", shape).bytes;
-      asked_.insert(name);
-      if (reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(float) == 0)
-        return reinterpret_cast<const float*>(bytes.data());
-    }
-    const std::size_t bytes = static_cast<std::size_t>(numel_of(shape)) * sizeof(float);
-    own.push_back(zeroed_memory(bytes));
-    asked_.merge(read_tensor(file_, source_, name, shape, {static_cast<std::byte*>(own.back().get()), bytes}));
-    return static_cast<const float*>(own.back().get());
+                    std::vector<std::shared_ptr<float[]>>& own) {
+    const std::span<const std::byte> bytes = expect_tensor(file_, source_, name, "F32", shape).bytes;
+    asked_.insert(name);
+    if (reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(float) == 0)
+      return reinterpret_cast<const float*>(bytes.data());
+    own.push_back(std::make_shared<float[]>(bytes.size() / sizeof(float)));
+    std::memcpy(own.back().get(), bytes.data(), bytes.size());
+    return own.back().get();
   }
 
   const SafetensorsFile& file_;
@@ -74,6 +68,7 @@ class WeightsFile {
 }  // namespace
 
 Weights chosen_weights(const Checkpoint& checkpoint, Weights which) {
+  refuse_gone(checkpoint.config, printable_path(checkpoint.path));
   if (which == Weights::averaged && !checkpoint.averaged)
     throw Error(ExitCode::usage,
                 checkpoint.path.string() + " has no averaged weights: its run had train.ema = 0; leave out --weights");
@@ -149,11 +144,9 @@ void InferenceModel::round_matrices(Storage storage) {
   for (std::size_t i = 0; i < values_.size(); ++i) {
     if (shapes_[i].size() < 2) continue;
     const auto numel = static_cast<std::size_t>(numel_of(shapes_[i]));
-    own_.push_back(zeroed_memory(numel * sizeof(float)));
-    auto* const to = static_cast<float*>(own_.back().get());
-    for (std::size_t j = 0; j < numel; ++j)
-      if (values_[i][j] != 0) to[j] = rounded_to_bfloat16(values_[i][j]);  // pages of zeros take up no memory
-    values_[i] = to;
+    own_.push_back(std::make_shared<float[]>(numel));
+    std::transform(values_[i], values_[i] + numel, own_.back().get(), rounded_to_bfloat16);
+    values_[i] = own_.back().get();
   }
 }
 

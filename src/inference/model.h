@@ -20,7 +20,8 @@ namespace chargpt {
 /// Which weights of a checkpoint: `better` are the averaged ones where their validation loss was lower.
 CHARGPT_ENUM(Weights, better, trained, averaged);
 
-/// trained or averaged. Error usage where averaged ones are asked for and there are none.
+/// trained or averaged. Error usage where averaged ones are asked for and there are none; data where the model has
+/// what is gone.
 Weights chosen_weights(const Checkpoint& checkpoint, Weights which);
 
 /// What matrices are kept as. bfloat16: the upper half of a float32, 8 bits of precision.
@@ -82,7 +83,7 @@ class InferenceModel {
   std::vector<const float*> values_;
   std::vector<std::string> names_;                 ///< by group
   std::vector<std::vector<std::int64_t>> shapes_;  ///< by group
-  std::vector<std::shared_ptr<void>> own_;         ///< what does not lie in a file as it is used
+  std::vector<std::shared_ptr<float[]>> own_;      ///< what does not lie in a file as it is used
 };
 
 }  // namespace chargpt

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
-#include <iterator>
 #include <string>
 #include <vector>
 
@@ -104,18 +102,6 @@ void check_places(const Places& places, const std::string& option, const Places&
   }
 }
 
-void check_ngrams(const ModelConfig& config) {
-  if (config.type != "gpt" && !config.ngram_orders.empty())
-    refuse("model.ngram_orders is for model.type = gpt alone, not for " + config.type + "; leave it out");
-  if (config.ngram_orders.size() != config.ngram_rows.size())
-    refuse("model.ngram_orders has " + std::to_string(config.ngram_orders.size()) + " tables and model.ngram_rows " +
-           std::to_string(config.ngram_rows.size()) + "; give each table its rows");
-  const auto unordered = std::ranges::adjacent_find(config.ngram_orders, std::greater_equal());
-  if (unordered != config.ngram_orders.end())
-    refuse("model.ngram_orders must rise: " + std::to_string(*std::next(unordered)) + " follows " +
-           std::to_string(*unordered));
-}
-
 void check_convolutions(const ModelConfig& config) {
   if (config.type != "gpt" && !config.conv_places.empty())
     refuse("model.conv_places is for model.type = gpt alone, not for " + config.type + "; leave it out");
@@ -145,7 +131,6 @@ void check_model_config(const ModelConfig& config) {
     refuse("model.causal = false is for model.type = average alone, not for " + config.type +
            "; leave it out, or set it to true");
   if (attends(config)) check_heads(config);
-  check_ngrams(config);
   check_convolutions(config);
 }
 

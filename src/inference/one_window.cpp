@@ -20,7 +20,6 @@ OneWindow::OneWindow(const InferenceModel& model, std::span<const std::int64_t> 
   pack_weights(plan, model.values(), PackedType::float32, kernels(), 0, 1, packed_.data());
   weights_ = {.values = model.values(), .packed = packed_.data()};
   slice_.windows = {TokenView(ids_.data(), sizeof ids_[0], T), {&start_, 1}, T};
-  slice_.rows = rows_.find(plan.ngrams, plan.vocab_size, slice_.windows);
 }
 
 }  // namespace chargpt::cpu

@@ -7,12 +7,11 @@
 
 #include "inference/forward.h"
 #include "inference/model.h"
-#include "inference/ngram_rows.h"
 #include "kernels/buffers.h"
 
 namespace chargpt::cpu {
 
-/// The ids, the model's packed weights, and the rows that its tables are read at; must stay where it is.
+/// The ids and the model's packed weights; must stay where it is.
 class OneWindow {
  public:
   /// Of 1 to block_size ids. Error internal for another number of ids, or an id that the model does not have.
@@ -27,7 +26,6 @@ class OneWindow {
   std::vector<std::uint32_t> ids_;
   std::int64_t start_ = 0;
   AlignedFloats packed_;
-  WindowRows rows_;
   WeightPointers weights_;
   BatchSlice slice_;
 };

@@ -183,22 +183,10 @@ bool learns_positions(const ModelConfig& config) {
          (traits_of(config).qkv_source == QkvSource::projected && config.position == Position::learned);
 }
 
-void read_tables(Plan& plan, const ModelConfig& config, Finder& finder) {
-  plan.ngrams = ngram_tables(config, plan.vocab_size);
-  if (plan.ngrams.empty()) return;
-  plan.ngram_width = ngram_width(config);
-  for (const NgramTable& table : plan.ngrams)
-    plan.tables.push_back({.weight = finder.matrix(table.parameter, table.rows, plan.ngram_width)});
-  if (has_ngram_projection(config))
-    plan.ngram_proj =
-        finder.linear("transformer.ngram_proj", plan.ngram_width * static_cast<long>(plan.tables.size()), plan.n_embd);
-}
-
 void read_parameters(Plan& plan, const ModelConfig& config, Finder& finder) {
   const std::string prefix(traits_of(config).prefix);
   plan.wte = finder.matrix(prefix + "wte.weight", plan.vocab_size, plan.n_embd);
   if (learns_positions(config)) plan.wpe = finder.matrix(prefix + "wpe.weight", plan.block_size, plan.n_embd);
-  read_tables(plan, config, finder);
   for (long layer = 0; layer < plan.n_layer; ++layer) {
     const std::string name = is_transformer(config) ? prefix + "h." + std::to_string(layer) + "." : "";
     plan.blocks.push_back(block_of(plan, config, finder, name));
@@ -234,7 +222,6 @@ const float* position_vectors(const Plan& plan, const std::vector<const float*>&
 
 std::vector<const LinearPlan*> linear_layers(const Plan& plan) {
   std::vector<const LinearPlan*> layers;
-  if (plan.ngram_proj.out > 0) layers.push_back(&plan.ngram_proj);
   for (const BlockPlan& block : plan.blocks)
     for (const LinearPlan* layer : {&block.c_attn, &block.c_proj, &block.c_fc, &block.c_gate, &block.mlp_proj})
       if (layer->out > 0) layers.push_back(layer);

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "config/config.h"
-#include "inference/ngram_rows.h"
 #include "kernels/bf16.h"
 #include "kernels/kernels.h"
 
@@ -36,12 +35,6 @@ struct LinearPlan {
   Parameter weight, bias;
   long in = 0, out = 0;
   std::int64_t packed_forward = 0, packed_backward = 0;
-};
-
-/// One table of n-grams. Its gradient is the rows' own, SparseTable::gradient, where it is sparse.
-struct TablePlan {
-  Parameter weight;
-  bool sparse = false;
 };
 
 struct NormPlan {
@@ -90,10 +83,6 @@ struct Plan {
   DropoutPlan dropout;
 
   Parameter wte, wpe;
-  std::vector<NgramTable> ngrams;
-  std::vector<TablePlan> tables;  ///< one for each of `ngrams`
-  long ngram_width = 0;           ///< of the tables' rows
-  LinearPlan ngram_proj;          ///< `out` 0 where the rows of the tables are added
   std::vector<BlockPlan> blocks;
   NormPlan ln_f;
   LinearPlan head;  ///< tied: its weight is wte

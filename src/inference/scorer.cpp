@@ -17,13 +17,12 @@ Scorer::Scorer(const InferenceModel& model, int threads)
 
 void Scorer::score(const WindowBatch& windows, std::span<float> losses) {
   check_windows(windows, plan_.vocab_size);
-  const auto rows = ngram_rows_.find(plan_.ngrams, plan_.vocab_size, windows);
   const std::int64_t B = windows.B(), T = windows.T, threads = team_.threads();
   for (cpu::Forward& forward : forwards_) forward.prepare((B + threads - 1) / threads, T);
   team_.run([&](int thread) {
     const std::int64_t begin = B * thread / threads, end = B * (thread + 1) / threads;
     if (begin == end) return;
-    const cpu::BatchSlice slice{.windows = windows.part(begin, end - begin), .first = begin, .rows = rows};
+    const cpu::BatchSlice slice{.windows = windows.part(begin, end - begin), .first = begin};
     forwards_[static_cast<std::size_t>(thread)].losses(weights_, slice, losses.data() + begin * T);
   });
 }

@@ -7,7 +7,6 @@
 
 #include "inference/forward.h"
 #include "inference/model.h"
-#include "inference/ngram_rows.h"
 #include "inference/window_scorer.h"
 #include "kernels/thread_team.h"
 
@@ -26,7 +25,6 @@ class Scorer : public WindowScorer {
   cpu::AlignedFloats packed_;
   cpu::WeightPointers weights_;
   std::vector<cpu::Forward> forwards_;  ///< one for each thread of the team
-  WindowRows ngram_rows_;
 };
 
 }  // namespace chargpt

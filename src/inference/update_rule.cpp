@@ -10,13 +10,11 @@ namespace {
 struct RuleRow {
   UpdateRule rule;
   MomentsKept moments;
-  bool row_sparse;
   std::int64_t dimensions;  ///< that a parameter must have; 0: any
 };
 constexpr std::array rules{
-    RuleRow{UpdateRule::adamw, {.first = true, .second = true}, false, 0},
-    RuleRow{UpdateRule::muon, {.first = true, .second = false}, false, 2},
-    RuleRow{UpdateRule::sparse_adam, {.first = false, .second = true}, true, 0},
+    RuleRow{UpdateRule::adamw, {.first = true, .second = true}, 0},
+    RuleRow{UpdateRule::muon, {.first = true, .second = false}, 2},
 };
 
 const RuleRow& row_of(UpdateRule rule) {
@@ -29,10 +27,6 @@ const RuleRow& row_of(UpdateRule rule) {
 
 MomentsKept moments_kept(UpdateRule rule) {
   return row_of(rule).moments;
-}
-
-bool is_row_sparse(UpdateRule rule) {
-  return row_of(rule).row_sparse;
 }
 
 bool updates_dimensions(UpdateRule rule, std::int64_t dimensions) {

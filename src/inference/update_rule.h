@@ -13,8 +13,6 @@ struct MomentsKept {
   bool first = false, second = false;
 };
 MomentsKept moments_kept(UpdateRule rule);
-/// The rule reads the gradients of touched rows, SparseTable::gradient.
-bool is_row_sparse(UpdateRule rule);
 
 /// The rule can update parameters of so many dimensions.
 bool updates_dimensions(UpdateRule rule, std::int64_t dimensions);

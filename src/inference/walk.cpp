@@ -78,11 +78,7 @@ class Walk : private cpu::Forward {
     if (positions != nullptr)
       add("position embedding", plan_.wpe.exists() ? "wpe[t]" : "sines and cosines of t", rows(positions, C, C), C,
           parameters_of({prefix() + "wpe"}));
-    std::int64_t in_tables = parameters_of({"transformer.ngram_proj"});
-    for (const NgramTable& table : plan_.ngrams) in_tables += table.rows * plan_.ngram_width;
-    if (positions != nullptr || !plan_.ngrams.empty())
-      add("input of the first block", plan_.ngrams.empty() ? "x = wte[id] + position" : "x = wte[id] + rows of n-grams",
-          rows(x_first_, C), C, plan_.ngrams.empty() ? 0 : in_tables);
+    if (positions != nullptr) add("input of the first block", "x = wte[id] + position", rows(x_first_, C), C);
   }
 
   std::string norm_formula(const cpu::NormPlan& norm) const {

@@ -13,8 +13,8 @@ namespace chargpt {
 /// The windows of each micro-batch that this rank computes.
 WindowShare share_of(const Communicator& ranks, std::int64_t batch_size);
 
-/// Parts of the gradients, in the arena, become the whole, the same bits on every rank; those of tables' rows are those
-/// of all ranks, one behind the other. Returns what the whole step's are.
+/// Parts of the gradients, in the arena, become the whole, the same bits on every rank. Returns what the whole step's
+/// are.
 Gradients summed(Communicator& ranks, ParameterArena& arena, const Gradients& part);
 
 /// Scores windows that every rank is given, each a part of them: all have all losses, with the bits of one process.

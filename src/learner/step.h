@@ -8,7 +8,7 @@ namespace chargpt {
 
 struct StepResult {
   double loss = 0;       ///< mean over all micro-batches, nats per token, before the update
-  double grad_norm = 0;  ///< before clipping, without tables that are updated by rows
+  double grad_norm = 0;  ///< before clipping
   bool updated = true;   ///< false where loss or gradient was not finite: weights and moments are as before
 };
 

@@ -14,11 +14,9 @@ using torch::Tensor;
 
 namespace {
 
-/// Every module once, parents before children, in the order of registration. N-gram tables are left out: they start as
-/// the zeros they were made of, which take up no memory yet.
+/// Every module once, parents before children, in the order of registration.
 template <class Visitor>
 void walk(torch::nn::Module& module, Visitor&& visit) {
-  if (module.as<NgramEmbeddingImpl>() != nullptr) return;
   visit(module);
   for (const auto& child : module.children()) walk(*child, visit);
 }
@@ -81,7 +79,6 @@ void initialise_gpt2(torch::nn::Module& module, const ModelConfig& config, at::G
   const torch::NoGradGuard no_grad;
   const auto residual = residual_layers(module);
   const auto std_of = [&](torch::nn::Module& m) {
-    if (const auto* projection = m.as<NgramProjectionImpl>()) return projection->std;
     return residual.contains(&m) ? residual_std(config) : config.init_std;
   };
   walk(module, [&](torch::nn::Module& m) {

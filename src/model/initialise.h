@@ -1,5 +1,4 @@
-// First weights. Randomness is passed in; modules are walked in the order of registration. Tables of n-grams keep their
-// zeros.
+// First weights. Randomness is passed in; modules are walked in the order of registration.
 #pragma once
 
 #include <ATen/core/Generator.h>

@@ -144,8 +144,7 @@ CausalSelfAttentionImpl::CausalSelfAttentionImpl(const ModelConfig& config)
       norm_eps_(config.norm_eps),
       weights_dropout_(dropout_rate(config, Place::attention)),
       output_dropout_(dropout_rate(config, Place::attention_output)),
-      qk_norm_(config.qk_norm),
-      builtin_(config.attention == AttentionKind::builtin) {
+      qk_norm_(config.qk_norm) {
   const std::int64_t joined = n_head_ * head_size_;
   c_attn = register_module("c_attn", linear(config.n_embd, 3 * joined, has_bias(config, Place::attention)));
   if (config.output_projection)
@@ -180,7 +179,7 @@ Tensor CausalSelfAttentionImpl::forward(const Tensor& x, ForwardPass& pass) {
 Tensor CausalSelfAttentionImpl::attend(const Tensor& q, const Tensor& k, const Tensor& v, ForwardPass& pass) const {
   const bool drops = pass.dropout.drops(weights_dropout_), slides = pass.window > 0 && k.size(2) > pass.window;
   const bool kernel_drops = drops && !q.is_cpu();
-  if (builtin_ && drops == kernel_drops && !slides && pass.attention == nullptr)
+  if (drops == kernel_drops && !slides && pass.attention == nullptr)
     return at::scaled_dot_product_attention(q, k, v, {}, kernel_drops ? weights_dropout_ : 0.0, /*is_causal=*/true,
                                             scale_);
 
@@ -224,18 +223,11 @@ InputEmbedding::InputEmbedding(torch::nn::Module& owner, const ModelConfig& conf
     wpe = owner.register_module("wpe", torch::nn::Embedding(config.block_size, config.n_embd));
   if (config.position == Position::sinusoidal)
     sinusoids_ = owner.register_buffer("sinusoids", sinusoidal_table(config.block_size, config.n_embd));
-  if (config.ngram_orders.empty()) return;
-  ngram = owner.register_module("ngram", NgramEmbedding(config, vocab_size));
-  if (has_ngram_projection(config)) ngram_proj = owner.register_module("ngram_proj", NgramProjection(config));
 }
 
 Tensor InputEmbedding::operator()(const Tensor& ids, ForwardPass& pass) {
   Tensor x = wte(ids);  // (B, T) -> (B, T, C)
   const std::int64_t T = ids.size(1);
-  if (!ngram.is_empty()) {
-    const Tensor rows = ngram(ids);
-    x = x + (ngram_proj.is_empty() ? rows : ngram_proj(rows));  // + (B, T, C)
-  }
   if (!wpe.is_empty()) x = x + wpe->weight.narrow(0, 0, T);      // + (T, C)
   if (sinusoids_.defined()) x = x + sinusoids_.narrow(0, 0, T);  // + (T, C)
   return pass.dropout(x, dropout_);

@@ -16,7 +16,6 @@
 #include "inference/dimensions.h"
 #include "model/dropout.h"
 #include "model/language_model.h"
-#include "model/ngram.h"
 
 namespace chargpt {
 
@@ -115,7 +114,7 @@ class CausalSelfAttentionImpl : public torch::nn::Module {
 
   std::int64_t n_head_, head_size_;
   double scale_, norm_eps_, weights_dropout_, output_dropout_;
-  bool qk_norm_, builtin_;
+  bool qk_norm_;
 };
 TORCH_MODULE(CausalSelfAttention);
 
@@ -138,8 +137,8 @@ class BlockImpl : public torch::nn::Module {
 };
 TORCH_MODULE(Block);
 
-/// Token embedding plus positions, plus n-gram tables if there are any. Not a module: it registers `wte`, and `wpe` if
-/// positions are learned, in its owner, so that they carry nanoGPT's names; `ngram` and `ngram_proj` beside them.
+/// Token embedding plus positions. Not a module: it registers `wte`, and `wpe` if positions are learned, in its owner,
+/// so that they carry nanoGPT's names.
 /// Shape: ids (B, T) -> (B, T, C).
 class InputEmbedding {
  public:
@@ -147,8 +146,6 @@ class InputEmbedding {
   torch::Tensor operator()(const torch::Tensor& ids, ForwardPass& pass);
 
   torch::nn::Embedding wte{nullptr}, wpe{nullptr};
-  NgramEmbedding ngram{nullptr};
-  NgramProjection ngram_proj{nullptr};
 
  private:
   torch::Tensor sinusoids_;  ///< (block_size, C), or undefined

@@ -47,8 +47,7 @@ void check_memory(const ModelConfig& config, std::int64_t vocab_size) {
   const double memory = static_cast<double>(physical_memory());
   if (weights > memory)
     throw Error(ExitCode::memory, "the model's weights alone are " + gigabytes(weights) + ", this machine has " +
-                                      gigabytes(memory) +
-                                      "; lower model.n_embd, n_layer, mlp_size, block_size or ngram_rows");
+                                      gigabytes(memory) + "; lower model.n_embd, n_layer, mlp_size or block_size");
 }
 
 /// Modules draw their first weights from the global generator when built, and initialise.h draws them anew: users of

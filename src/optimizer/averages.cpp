@@ -13,21 +13,18 @@ std::string averaged_path(const Checkpoint& checkpoint) {
 
 std::vector<torch::Tensor> copies_of(const std::vector<torch::Tensor>& buffers) {
   std::vector<torch::Tensor> copies;
-  for (const torch::Tensor& buffer : buffers) copies.push_back(buffer.defined() ? buffer.clone() : torch::Tensor());
+  for (const torch::Tensor& buffer : buffers) copies.push_back(buffer.clone());
   return copies;
 }
 
-/// The arena's weights but those of tables.
 std::vector<torch::Tensor> weights_of(const ParameterArena& arena) {
   std::vector<torch::Tensor> weights;
-  for (const ParameterGroup& group : arena.groups())
-    weights.push_back(group.table ? torch::Tensor() : group.values.clone());
+  for (const ParameterGroup& group : arena.groups()) weights.push_back(group.values.clone());
   return weights;
 }
 
 void put(const std::vector<torch::Tensor>& buffers, ParameterArena& arena) {
-  for (std::size_t i = 0; i < buffers.size(); ++i)
-    if (buffers[i].defined()) arena.groups()[i].values.copy_(buffers[i]);
+  for (std::size_t i = 0; i < buffers.size(); ++i) arena.groups()[i].values.copy_(buffers[i]);
 }
 
 }  // namespace
@@ -40,8 +37,7 @@ void AveragedWeights::follow(const ParameterArena& arena) {
   const torch::NoGradGuard no_grad;
   const auto updates = static_cast<double>(arena.updates());
   const double decay = std::min(decay_, (1 + updates) / (10 + updates));
-  for (std::size_t i = 0; i < buffers_.size(); ++i)
-    if (buffers_[i].defined()) buffers_[i].lerp_(arena.groups()[i].values, 1 - decay);
+  for (std::size_t i = 0; i < buffers_.size(); ++i) buffers_[i].lerp_(arena.groups()[i].values, 1 - decay);
 }
 
 AveragedWeights AveragedWeights::copy() const {

@@ -3,8 +3,7 @@
 //
 // After update t the average is  a = d a + (1 - d) w  with  d = min(decay, (1 + t) / (10 + t)):  the first weights,
 // which know nothing, are forgotten soon however large the decay. (The ramp is that of TensorFlow's
-// ExponentialMovingAverage with num_updates.) Tables of which a step touches few rows are not averaged, since that
-// would walk them whole in each step: the averaged model has their trained rows.
+// ExponentialMovingAverage with num_updates.)
 #pragma once
 
 #include <torch/types.h>
@@ -51,7 +50,7 @@ class AveragedWeights {
  private:
   AveragedWeights() = default;
   double decay_ = 0;
-  std::vector<torch::Tensor> buffers_;  ///< one per group of the arena; undefined for tables
+  std::vector<torch::Tensor> buffers_;  ///< one per group of the arena
 };
 
 /// Loads a checkpoint's weights into the arena and returns which: of `better`, the averaged ones where their validation

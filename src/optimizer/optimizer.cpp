@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "optimizer/muon.h"
-#include "optimizer/sparse_adam.h"
 
 namespace chargpt {
 namespace {
@@ -33,7 +32,6 @@ struct RuleRow {
 constexpr std::array rules{
     RuleRow{UpdateRule::adamw, adamw},
     RuleRow{UpdateRule::muon, muon},
-    RuleRow{UpdateRule::sparse_adam, sparse_adam},
 };
 
 const RuleRow& row_of(UpdateRule rule) {

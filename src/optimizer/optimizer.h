@@ -8,7 +8,7 @@ namespace chargpt {
 
 struct UpdateContext {
   double lr_factor = 1;       ///< the schedule's rate over train.learning_rate
-  double gradient_scale = 1;  ///< gradients, but not those of tables, are multiplied by this first (clipping)
+  double gradient_scale = 1;  ///< gradients are multiplied by this first (clipping)
   double beta1 = 0.9, beta2 = 0.99, eps = 1e-8;
 };
 

@@ -11,7 +11,6 @@
 
 #include "base/base64.h"
 #include "base/error.h"
-#include "checkpoint/sparse_rows.h"
 #include "config/load.h"
 #include "report/format.h"
 
@@ -48,32 +47,6 @@ class Blob {
  private:
   std::string bytes_;
 };
-
-bool is_table(const std::string& name) {
-  return name.starts_with("transformer.ngram.");
-}
-
-/// What is stored of a parameter: all of it, or the rows of a table that are not zero.
-struct Stored {
-  std::vector<std::uint32_t> row_numbers;
-  std::vector<float> rows;  ///< of a table
-  std::span<const float> values;
-};
-
-Stored stored_part(const NamedParameter& parameter) {
-  Stored stored;
-  const std::span values(parameter.values, static_cast<std::size_t>(parameter.numel()));
-  stored.values = values;
-  if (!is_table(parameter.name)) return stored;
-  const auto width = static_cast<std::size_t>(parameter.shape.back());
-  for (const std::int64_t row : nonzero_rows(std::as_bytes(values), width * sizeof(float))) {
-    stored.row_numbers.push_back(static_cast<std::uint32_t>(row));
-    const auto of_row = values.subspan(static_cast<std::size_t>(row) * width, width);
-    stored.rows.insert(stored.rows.end(), of_row.begin(), of_row.end());
-  }
-  stored.values = stored.rows;
-  return stored;
-}
 
 void add_int8(Blob& blob, std::span<const float> values, std::size_t width, nlohmann::ordered_json& tensor) {
   std::vector<float> scales;
@@ -129,14 +102,6 @@ nlohmann::ordered_json symbols_of(const Vocabulary& vocabulary) {
   return symbols;
 }
 
-nlohmann::ordered_json tables_of(const InferenceModel& model) {
-  nlohmann::ordered_json tables = nlohmann::ordered_json::array();
-  for (const NgramTable& table : model.plan().ngrams)
-    tables.push_back(
-        {{"order", table.order}, {"rows", table.rows}, {"numbered", table.numbered}, {"parameter", table.parameter}});
-  return tables;
-}
-
 }  // namespace
 
 nlohmann::ordered_json model_data(const InferenceModel& model, const Vocabulary& vocabulary, StoredAs asked) {
@@ -145,29 +110,19 @@ nlohmann::ordered_json model_data(const InferenceModel& model, const Vocabulary&
   nlohmann::ordered_json data = {{"config", to_json(config)["model"]},
                                  {"symbols", symbols_of(vocabulary)},
                                  {"bytes", vocabulary.units() == Units::bytes},
-                                 {"vocab_size", vocabulary.size()},
-                                 {"tables", tables_of(model)}};
+                                 {"vocab_size", vocabulary.size()}};
   const std::vector<NamedParameter> parameters = model.parameters();
-  std::vector<Stored> parts;
   std::int64_t numel = 0;
-  for (const NamedParameter& parameter : parameters) {
-    parts.push_back(stored_part(parameter));
-    numel += std::ssize(parts.back().values);
-  }
+  for (const NamedParameter& parameter : parameters) numel += parameter.numel();
   const StoredAs as = chosen(asked, 4 * numel);
   check_size(numel, as);
   Blob blob;
   nlohmann::ordered_json tensors = nlohmann::ordered_json::array();
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const NamedParameter& parameter = parameters[i];
+  for (const NamedParameter& parameter : parameters) {
     nlohmann::ordered_json tensor = {{"name", parameter.name}, {"shape", parameter.shape}};
     const bool vector = parameter.shape.size() == 1;
-    add_values(blob, parts[i].values, static_cast<std::size_t>(parameter.shape.back()), vector ? StoredAs::float32 : as,
-               tensor);
-    if (is_table(parameter.name)) {
-      tensor["rows"] = parts[i].row_numbers.size();
-      tensor["row_numbers"] = blob.add(std::span<const std::uint32_t>(parts[i].row_numbers));
-    }
+    add_values(blob, {parameter.values, static_cast<std::size_t>(parameter.numel())},
+               static_cast<std::size_t>(parameter.shape.back()), vector ? StoredAs::float32 : as, tensor);
     tensors.push_back(std::move(tensor));
   }
   data["stored"] = format_bytes(std::ssize(blob.bytes())) + " as " + std::string(enum_name(as));

@@ -18,8 +18,8 @@ CHARGPT_ENUM(StoredAs, automatic, float32, float16, int8);
 /// Most bytes of weights that a page holds.
 constexpr std::int64_t most_page_weights = 64 << 20;
 
-/// {"config", "symbols", "bytes", "vocab_size", "tables", "stored", "tensors", "values"}; of a table of n-grams only
-/// the rows that are not zero. Error usage where the weights take more than most_page_weights.
+/// {"config", "symbols", "bytes", "vocab_size", "stored", "tensors", "values"}. Error usage where the weights take more
+/// than most_page_weights.
 nlohmann::ordered_json model_data(const InferenceModel& model, const Vocabulary& vocabulary, StoredAs stored);
 
 }  // namespace chargpt

@@ -1,7 +1,6 @@
 #include "parameters/arena.h"
 
 #include <torch/nn/module.h>
-#include <torch/nn/modules/embedding.h>
 
 #include <algorithm>
 #include <cmath>
@@ -10,10 +9,8 @@
 
 #include "base/error.h"
 #include "base/names.h"
-#include "checkpoint/sparse_rows.h"
 #include "inference/group_patterns.h"
 #include "inference/update_rule.h"
-#include "model/lazy_zeros.h"
 
 namespace chargpt {
 namespace {
@@ -68,27 +65,6 @@ void adopt(ParameterGroup& group, const std::vector<NamedParameter>& parameters,
   }
 }
 
-/// The embedding layer whose weight `parameter` is; null where there is none.
-torch::nn::EmbeddingImpl* embedding_of(const LanguageModel& model, const torch::Tensor& parameter) {
-  for (const auto& module : model.modules(/*include_self=*/false))
-    if (auto* embedding = module->as<torch::nn::EmbeddingImpl>())
-      if (embedding->weight.is_same(parameter)) return embedding;
-  return nullptr;
-}
-
-/// Turns a table into a group: its memory stays where it is, and its layer gives sparse gradients.
-void adopt_table(ParameterGroup& group, const NamedParameter& table, const LanguageModel& model) {
-  torch::nn::EmbeddingImpl* const embedding = embedding_of(model, table.tensor);
-  if (!embedding)
-    throw Error(ExitCode::usage, "train.groups: \"" + group.name + "\" has optimizer = " +
-                                     std::string(enum_name(group.rule)) + ", which is for tables looked up by row; " +
-                                     table.name + " is none; let the pattern match tables only");
-  embedding->options.sparse(true);
-  group.table.emplace(table.tensor);
-  group.values = table.tensor.detach().view({-1});
-  group.slots.push_back({table.name, table.tensor.sizes().vec(), 0, table.tensor.numel()});
-}
-
 /// "; left are a.weight, b.weight and 7 more"
 std::string listed(const std::vector<NamedParameter>& parameters) {
   constexpr std::size_t most = 3;
@@ -113,9 +89,6 @@ ParameterArena::ParameterArena(LanguageModel& model, const TrainConfig& train) :
     adopt(group, members, model);
     groups_.push_back(std::move(group));
   };
-  const auto add_tables = [&](const ParameterGroup& settings, const std::vector<NamedParameter>& tables) {
-    for (const NamedParameter& table : tables) adopt_table(groups_.emplace_back(settings), table, model);
-  };
   const GroupPatterns patterns(train);
   for (std::size_t i = 0; i < train.groups.size(); ++i) {
     const GroupConfig& group = train.groups[i];
@@ -125,15 +98,12 @@ ParameterArena::ParameterArena(LanguageModel& model, const TrainConfig& train) :
       throw Error(ExitCode::usage, GroupPatterns::option(i) + " = \"" + group.match + "\" matches no parameter for " +
                                        std::string(enum_name(group.optimizer)) + " that an earlier group has left" +
                                        listed(parameters));
-    const ParameterGroup settings{.name = group.match,
-                                  .learning_rate = peak_rate(train, group),
-                                  .weight_decay = weight_decay(train, group),
-                                  .rule = group.optimizer,
-                                  .momentum = group.momentum};
-    if (is_row_sparse(group.optimizer))
-      add_tables(settings, members);
-    else
-      add(settings, members);
+    add({.name = group.match,
+         .learning_rate = peak_rate(train, group),
+         .weight_decay = weight_decay(train, group),
+         .rule = group.optimizer,
+         .momentum = group.momentum},
+        members);
   }
   const bool all_decay = model.config().decay == Decay::all;
   const auto decayed = take_if(parameters, [&](const NamedParameter& p) { return all_decay || p.tensor.dim() >= 2; });
@@ -149,49 +119,14 @@ std::int64_t ParameterArena::numel() const {
 }
 
 void ParameterArena::zero_gradients() {
-  for (ParameterGroup& group : groups_)
-    if (group.table)
-      group.table->clear_gradient();
-    else
-      group.gradients.zero_();
+  for (ParameterGroup& group : groups_) group.gradients.zero_();
 }
-
-void ParameterArena::collect_row_gradients() {
-  for (ParameterGroup& group : groups_)
-    if (group.table && !group.table->take_gradient_of_autograd())
-      throw Error(ExitCode::usage, "train.groups: \"" + group.name + "\" has optimizer = " +
-                                       std::string(enum_name(group.rule)) + ", but " + group.slots.front().name +
-                                       " is more than a table: all its rows have gradients (the head uses it where "
-                                       "model.tie_weights = true)");
-}
-
-namespace {
-
-torch::Tensor norm_of_norms(std::vector<torch::Tensor> norms, const torch::Device& device) {
-  norms.push_back(torch::zeros({}, torch::TensorOptions().dtype(torch::kFloat32).device(device)));
-  return at::linalg_vector_norm(at::stack(norms));
-}
-
-}  // namespace
 
 torch::Tensor ParameterArena::gradient_norm() const {
   std::vector<torch::Tensor> norms;
-  for (const ParameterGroup& group : groups_)
-    if (!group.table) norms.push_back(at::linalg_vector_norm(group.gradients));
-  return norm_of_norms(std::move(norms), device_);
-}
-
-torch::Tensor ParameterArena::row_gradient_norm() const {
-  std::vector<torch::Tensor> norms;
-  const void* counted = nullptr;  // tables that are summed share one gradient
-  for (const ParameterGroup& group : groups_) {
-    if (!group.table) continue;
-    const torch::Tensor& values = group.table->gradient.values;
-    if (!values.defined() || values.const_data_ptr() == counted) continue;
-    norms.push_back(at::linalg_vector_norm(values));
-    counted = values.const_data_ptr();
-  }
-  return norm_of_norms(std::move(norms), device_);
+  for (const ParameterGroup& group : groups_) norms.push_back(at::linalg_vector_norm(group.gradients));
+  norms.push_back(torch::zeros({}, torch::TensorOptions().dtype(torch::kFloat32).device(device_)));
+  return at::linalg_vector_norm(at::stack(norms));
 }
 
 bool ParameterArena::is_finite() const {
@@ -210,12 +145,9 @@ torch::Tensor ParameterArena::parameter(const std::string& name) const {
 }
 
 void start_moments(ParameterGroup& group) {
-  const auto zeros = [&] {
-    return group.table ? lazy_zeros(group.values.sizes(), group.values.device()) : torch::zeros_like(group.values);
-  };
   const MomentsKept kept = moments_kept(group.rule);
-  if (kept.first && !group.moment1.defined()) group.moment1 = zeros();
-  if (kept.second && !group.moment2.defined()) group.moment2 = zeros();
+  if (kept.first && !group.moment1.defined()) group.moment1 = torch::zeros_like(group.values);
+  if (kept.second && !group.moment2.defined()) group.moment2 = torch::zeros_like(group.values);
 }
 
 }  // namespace chargpt

@@ -1,13 +1,11 @@
 // All parameters of a model in flat buffers, one per group: clipping is one norm, AdamW one call per group, a
-// checkpoint one walk. Modules keep views of the buffers, and autograd adds into views of the gradients. A table of
-// which a step touches few rows is a group of its own, which nothing walks in a step. Knows no model by name.
+// checkpoint one walk. Modules keep views of the buffers, and autograd adds into views of the gradients. Knows no model
+// by name.
 #pragma once
 
 #include <torch/types.h>
 
 #include <cstdint>
-#include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,7 +13,6 @@
 #include "checkpoint/safetensors.h"
 #include "config/config.h"
 #include "model/language_model.h"
-#include "parameters/sparse_table.h"
 
 namespace chargpt {
 
@@ -40,20 +37,16 @@ struct ParameterGroup {
   UpdateRule rule = UpdateRule::adamw;
   double momentum = 0.95;  ///< of muon
   std::vector<ParameterSlot> slots{};
-  torch::Tensor values{}, gradients{};  ///< (size,); no gradients where there is a table
+  torch::Tensor values{}, gradients{};  ///< (size,)
   torch::Tensor moment1{}, moment2{};   ///< (size,) where the rule keeps them; undefined until the first update
-  /// A group of a rule for touched rows is one table, in memory of its own, with the gradients of its rows.
-  std::optional<SparseTable> table{};
 };
 
 /// Makes the moments that the group's rule keeps, zero, where there are none yet.
 void start_moments(ParameterGroup& group);
 
-/// Values, moments and update count at one moment: what measuring steps needs to leave no trace. Of tables it keeps
-/// the rows that were changed since, so that taking one costs nothing and holding one a little in each update.
+/// Values, moments and update count at one moment: what measuring steps needs to leave no trace.
 struct ArenaSnapshot {
-  std::vector<torch::Tensor> values, moment1, moment2;  ///< one per group; undefined for tables
-  std::vector<std::shared_ptr<RowJournal>> journals;    ///< one per group; null for others
+  std::vector<torch::Tensor> values, moment1, moment2;  ///< one per group
   std::int64_t updates = 0;
 };
 
@@ -61,9 +54,8 @@ class ParameterArena {
  public:
   /// Moves the model's parameters into groups (train.groups first, the rest by model.decay) and makes them views of the
   /// buffers. The model must already be on its device. Every parameter is in exactly one group; groups without one are
-  /// left out; each parameter of a rule for rows is a group of its own. Error usage for a pattern that is not a
-  /// regular expression, or that matches no parameter left by those before it, and for a rule for rows on what is no
-  /// embedding's weight.
+  /// left out. Error usage for a pattern that is not a regular expression, or that matches no parameter left by those
+  /// before it.
   /// A group takes what its pattern matches and its rule can update: muon matrices, so that "\\.h\\." may match gains
   /// too.
   ParameterArena(LanguageModel& model, const TrainConfig& train);
@@ -78,33 +70,27 @@ class ParameterArena {
   void count_update() { ++updates_; }
 
   void zero_gradients();
-  /// After backward: hands autograd's sparse gradients to the tables. Error usage where a table was also used as a
-  /// matrix, so that its gradient has every row.
-  void collect_row_gradients();
-  /// L2 norm over all gradients but those of tables, a 0-d tensor on the device: what clipping goes by.
+  /// L2 norm over all gradients, a 0-d tensor on the device.
   torch::Tensor gradient_norm() const;
-  /// The same over the rows' gradients as they are listed, repeated rows apart: tells whether they are finite.
-  torch::Tensor row_gradient_norm() const;
   /// No weight is infinite or NaN.
   bool is_finite() const;
   /// The named parameter, a view of its group's buffer; Error internal where there is none.
   torch::Tensor parameter(const std::string& name) const;
 
-  ArenaSnapshot snapshot();
+  ArenaSnapshot snapshot() const;
   void restore(const ArenaSnapshot& snapshot);
 
   /// Tensors on the CPU under their state_dict names, for a checkpoint; `storage` owns the bytes, which on the CPU are
-  /// the live ones. Tables with many rows of zeros as checkpoint/sparse_rows.h says.
+  /// the live ones.
   std::vector<TensorView> model_tensors(std::vector<torch::Tensor>& storage) const;
   /// "moment1/NAME" and "moment2/NAME" of every parameter whose rule keeps them (zeros before the first update), and
-  /// "step", the number of updates. Those of tables as the tables themselves.
+  /// "step", the number of updates.
   std::vector<TensorView> optimizer_tensors(std::vector<torch::Tensor>& storage) const;
-  /// The same of other buffers laid out as the groups' values are, one per group; undefined ones are left out.
+  /// The same of other buffers laid out as the groups' values are, one per group.
   std::vector<TensorView> tensors_of(std::span<const torch::Tensor> buffers, std::vector<torch::Tensor>& storage) const;
   void load_into(std::span<torch::Tensor> buffers, const SafetensorsFile& file, const std::string& source) const;
   /// Error data, naming `source` and the tensor, unless names, shapes and dtypes are exactly those expected; diverged
-  /// where a weight is NaN or infinite. `source` as in messages. Any tensor may be stored as its rows that are not
-  /// zero.
+  /// where a weight is NaN or infinite. `source` as in messages.
   void load_model(const SafetensorsFile& file, const std::string& source);
   void load_optimizer(const SafetensorsFile& file, const std::string& source);
 

@@ -1,10 +1,9 @@
 // The arena in a checkpoint's files: written and read; see arena.h.
+#include <algorithm>
 #include <cstring>
 #include <set>
 
 #include "base/error.h"
-#include "checkpoint/sparse_rows.h"
-#include "model/lazy_zeros.h"
 #include "parameters/arena.h"
 
 namespace chargpt {
@@ -16,60 +15,27 @@ TensorView view_of(const std::string& name, const torch::Tensor& tensor) {
 }
 
 /// Views of every slot of `buffer` under prefix + name; `storage` keeps the copy on the CPU.
-void append_slots(const ParameterGroup& group, const torch::Tensor& buffer, const std::string& prefix,
-                  std::vector<torch::Tensor>& storage, std::vector<TensorView>& views) {
+void append(const ParameterGroup& group, const torch::Tensor& buffer, const std::string& prefix,
+            std::vector<torch::Tensor>& storage, std::vector<TensorView>& views) {
   storage.push_back(buffer.cpu());
   for (const ParameterSlot& slot : group.slots)
     views.push_back(view_of(prefix + slot.name, slot_of(storage.back(), slot)));
-}
-
-/// `buffer` of a table; only the rows that are not zero, where that is less.
-void append_table(const ParameterGroup& group, const torch::Tensor& buffer, const std::string& prefix,
-                  std::vector<torch::Tensor>& storage, std::vector<TensorView>& views) {
-  const std::string name = prefix + group.slots.front().name;
-  const torch::Tensor table = group.table->shaped(buffer).cpu();
-  const TensorView whole = view_of(name, table);
-  const auto row_bytes = static_cast<std::size_t>(group.table->width()) * sizeof(float);
-  const std::vector<std::int64_t> rows = nonzero_rows(whole.bytes, row_bytes);
-  if (!worth_packing(std::ssize(rows), table.size(0), table.size(1))) {
-    storage.push_back(table);
-    views.push_back(whole);
-    return;
-  }
-  storage.push_back(torch::tensor(rows, torch::kInt64));
-  views.push_back(view_of(rows_name(name), storage.back()));
-  storage.push_back(table.index_select(0, storage.back()));
-  views.push_back(view_of(values_name(name), storage.back()));
-}
-
-void append(const ParameterGroup& group, const torch::Tensor& buffer, const std::string& prefix,
-            std::vector<torch::Tensor>& storage, std::vector<TensorView>& views) {
-  if (group.table)
-    append_table(group, buffer, prefix, storage, views);
-  else
-    append_slots(group, buffer, prefix, storage, views);
-}
-
-/// Before all of a group's weights or moments change.
-void keep_all_for_snapshots(ParameterGroup& group) {
-  if (!group.table || !group.table->has_snapshot()) return;
-  start_moments(group);
-  const auto options = torch::TensorOptions().dtype(torch::kInt64).device(group.values.device());
-  group.table->keep_for_snapshots(torch::arange(group.table->rows(), options), group.values, group.moment2);
 }
 
 std::span<std::byte> bytes_of(const ParameterSlot& slot, torch::Tensor& buffer) {
   return std::as_writable_bytes(std::span(buffer.mutable_data_ptr<float>() + slot.offset, slot.numel));
 }
 
-/// Reads every slot of `buffer`; returns the names in the file. On the CPU in place, so that rows of tables that are
-/// zero stay untouched.
+/// Reads every slot of `buffer`; returns the names in the file.
 std::set<std::string> load_slots(const ParameterGroup& group, torch::Tensor& buffer, const std::string& prefix,
                                  const SafetensorsFile& file, const std::string& source) {
   std::set<std::string> names;
-  torch::Tensor host = buffer.is_cpu() ? buffer : lazy_zeros({buffer.numel()});
-  for (const ParameterSlot& slot : group.slots)
-    names.merge(read_tensor(file, source, prefix + slot.name, slot.shape, bytes_of(slot, host)));
+  torch::Tensor host = buffer.is_cpu() ? buffer : torch::zeros({buffer.numel()});
+  for (const ParameterSlot& slot : group.slots) {
+    const std::string name = prefix + slot.name;
+    std::ranges::copy(expect_tensor(file, source, name, "F32", slot.shape).bytes, bytes_of(slot, host).begin());
+    names.insert(name);
+  }
   if (!buffer.is_cpu()) buffer.copy_(host);
   return names;
 }
@@ -92,8 +58,7 @@ std::vector<TensorView> ParameterArena::model_tensors(std::vector<torch::Tensor>
 std::vector<TensorView> ParameterArena::tensors_of(std::span<const torch::Tensor> buffers,
                                                    std::vector<torch::Tensor>& storage) const {
   std::vector<TensorView> views;
-  for (std::size_t i = 0; i < groups_.size(); ++i)
-    if (buffers[i].defined()) append(groups_[i], buffers[i], "", storage, views);
+  for (std::size_t i = 0; i < groups_.size(); ++i) append(groups_[i], buffers[i], "", storage, views);
   return views;
 }
 
@@ -101,7 +66,6 @@ void ParameterArena::load_into(std::span<torch::Tensor> buffers, const Safetenso
                                const std::string& source) const {
   std::set<std::string> expected;
   for (std::size_t i = 0; i < groups_.size(); ++i) {
-    if (!buffers[i].defined()) continue;
     expected.merge(load_slots(groups_[i], buffers[i], "", file, source));
     expect_finite_slots(groups_[i], buffers[i], source);
   }
@@ -123,7 +87,6 @@ std::vector<TensorView> ParameterArena::optimizer_tensors(std::vector<torch::Ten
 void ParameterArena::load_model(const SafetensorsFile& file, const std::string& source) {
   std::set<std::string> expected;
   for (ParameterGroup& group : groups_) {
-    keep_all_for_snapshots(group);
     expected.merge(load_slots(group, group.values, "", file, source));
     expect_finite_slots(group, group.values, source);
   }
@@ -133,7 +96,6 @@ void ParameterArena::load_model(const SafetensorsFile& file, const std::string& 
 void ParameterArena::load_optimizer(const SafetensorsFile& file, const std::string& source) {
   std::set<std::string> expected{"step"};
   for (ParameterGroup& group : groups_) {
-    keep_all_for_snapshots(group);
     start_moments(group);
     if (group.moment1.defined()) expected.merge(load_slots(group, group.moment1, "moment1/", file, source));
     if (group.moment2.defined()) expected.merge(load_slots(group, group.moment2, "moment2/", file, source));

@@ -96,7 +96,7 @@ std::string run_meant(const std::string& given) {
 std::string config_or_run_meant(const std::string& given) {
   std::error_code ignored;
   const auto names_preset = [&](const Preset& preset) {
-    return preset.name == given || preset.name == "ladder/" + given;
+    return preset.name == present_name(given) || preset.name == "ladder/" + given;
   };
   return fs::exists(given, ignored) || std::ranges::any_of(presets(), names_preset) ? given : run_meant(given);
 }

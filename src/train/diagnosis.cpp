@@ -26,13 +26,9 @@ double norm_of(const torch::Tensor& gradient) {
 std::vector<GradientNorm> gradient_norms(const ParameterArena& arena) {
   const torch::NoGradGuard no_grad;
   std::vector<GradientNorm> norms;
-  for (const ParameterGroup& group : arena.groups()) {
-    if (group.table && group.table->gradient.values.defined())
-      norms.push_back({group.slots.front().name, norm_of(group.table->gradient.values)});
-    if (!group.gradients.defined()) continue;
+  for (const ParameterGroup& group : arena.groups())
     for (const ParameterSlot& slot : group.slots)
       norms.push_back({slot.name, norm_of(group.gradients.narrow(0, slot.offset, slot.numel))});
-  }
   std::stable_sort(norms.begin(), norms.end(), is_worse);
   return norms;
 }

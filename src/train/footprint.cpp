@@ -8,7 +8,6 @@
 #include "engine/cpu_engine.h"
 #include "inference/dimensions.h"
 #include "inference/group_patterns.h"
-#include "inference/ngram_rows.h"
 #include "inference/plan.h"
 #include "inference/update_rule.h"
 
@@ -27,7 +26,7 @@ std::int64_t whole_bytes(double bytes) {
 double floats_per_layer(const ModelConfig& model, bool on_device) {
   const auto width = static_cast<double>(model.n_embd);
   const double hidden = !model.feed_forward ? 0 : model.mlp_size > 0 ? static_cast<double>(model.mlp_size) : 4 * width;
-  const bool keeps_scores = model.attention == AttentionKind::manual || (model.dropout > 0 && !on_device);
+  const bool keeps_scores = model.dropout > 0 && !on_device;
   const double scores =
       keeps_scores ? 3.0 * static_cast<double>(model.n_head) * static_cast<double>(model.block_size) : 0;
   const auto convolutions = static_cast<double>(model.conv_places.size());
@@ -40,25 +39,12 @@ double of_autograd(const Config& config, const RunSize& run) {
   return bytes_per_float * tokens * (layers + 3 * static_cast<double>(run.vocab_size));
 }
 
-double of_cpu_engine(const Config& config, const RunSize& run, double dense_parameters) {
-  const CpuEngineMemory memory =
-      cpu_engine_memory(config, run.vocab_size, static_cast<std::int64_t>(dense_parameters), run.threads);
+double of_cpu_engine(const Config& config, const RunSize& run) {
+  const CpuEngineMemory memory = cpu_engine_memory(config, run.vocab_size, run.parameters, run.threads);
   return memory.training + memory.scoring + memory.packed;
 }
 
-/// Parameters in tables of which a step touches few rows.
-double row_sparse_parameters(const Config& config, std::int64_t vocab_size) {
-  double count = 0;
-  const GroupPatterns patterns(config.train);
-  for (const NgramTable& table : ngram_tables(config.model, vocab_size)) {
-    const auto group = patterns.group_of(table.parameter, /*dimensions=*/2);
-    if (group && is_row_sparse(config.train.groups[*group].optimizer))
-      count += static_cast<double>(table.rows) * static_cast<double>(ngram_width(config.model));
-  }
-  return count;
-}
-
-/// Parameters outside of such tables of which the optimizer keeps one moment.
+/// Parameters of which the optimizer keeps one moment.
 double one_moment_parameters(const Config& config, std::int64_t vocab_size) {
   double count = 0;
   const GroupPatterns patterns(config.train);
@@ -67,7 +53,7 @@ double one_moment_parameters(const Config& config, std::int64_t vocab_size) {
     const std::int64_t numel = shape[0] * shape[1];
     const auto group = patterns.group_of(name, /*dimensions=*/2);
     const UpdateRule rule = group ? config.train.groups[*group].optimizer : UpdateRule::adamw;
-    if (!is_row_sparse(rule) && !moments_kept(rule).second) count += static_cast<double>(numel);
+    if (!moments_kept(rule).second) count += static_cast<double>(numel);
     return {.group = 0, .offset = 0, .numel = numel};
   };
   cpu::plan_of(config.model, vocab_size, find, std::nullopt, cpu::Packing::forward, cpu::kernels());
@@ -87,19 +73,15 @@ std::int64_t memory_estimate(const Config& config, const RunSize& run) {
   const bool rolls_back = config.train.on_nonfinite == OnNonfinite::rollback, averages = config.train.ema > 0;
   // a rollback point is a copy; while the averages are evaluated, the trained weights are put aside
   const double rows = (rolls_back ? 7 : 4) + (averages ? 2 : 0) + (averages && rolls_back ? 1 : 0);
-  const double tables = row_sparse_parameters(config, run.vocab_size);
-  const double dense = static_cast<double>(run.parameters) - tables;
-  const double kept = bytes_per_float * (rows * dense + (rolls_back ? 4 : 2) * tables -
+  const double kept = bytes_per_float * (rows * static_cast<double>(run.parameters) -
                                          (rolls_back ? 2 : 1) * one_moment_parameters(config, run.vocab_size));
-  return whole_bytes(kept + (run.cpu_engine ? of_cpu_engine(config, run, dense) : of_autograd(config, run)));
+  return whole_bytes(kept + (run.cpu_engine ? of_cpu_engine(config, run) : of_autograd(config, run)));
 }
 
 std::int64_t disk_estimate(const Config& config, std::int64_t vocab_size, std::int64_t parameters) {
   const double beside = config.train.on_nonfinite == OnNonfinite::rollback ? 2 : 1;
-  const double tables = row_sparse_parameters(config, vocab_size);
   const double rows = config.train.ema > 0 ? 4 : 3;
-  const double kept =
-      rows * (static_cast<double>(parameters) - tables) + 2 * tables - one_moment_parameters(config, vocab_size);
+  const double kept = rows * static_cast<double>(parameters) - one_moment_parameters(config, vocab_size);
   return whole_bytes(bytes_per_float * kept * (static_cast<double>(config.train.keep) + beside));
 }
 

@@ -16,15 +16,13 @@ struct RunSize {
 };
 
 /// Bytes at the peak of training, beside what the process has before: weights, gradients and two moments in float32
-/// (Muon keeps one; of n-gram tables by touched rows: weights and one moment; weights and moments twice if a rollback
-/// may need them; with train.ema averaged weights, but of such tables), and what the engine computes in. Autograd keeps
-/// of one micro-batch, per token, some 18 rows of n_embd and the feed-forward's hidden row per layer, and three rows of
-/// logits.
+/// (Muon keeps one; weights and moments twice if a rollback may need them; with train.ema averaged weights), and what
+/// the engine computes in. Autograd keeps of one micro-batch, per token, some 18 rows of n_embd and the feed-forward's
+/// hidden row per layer, and three rows of logits.
 std::int64_t memory_estimate(const Config& config, const RunSize& run);
 
 /// Bytes of the checkpoints kept (train.keep of them, the best, and what a rollback returns to): weights, two moments
-/// (Muon: one) and averaged weights in float32 (of such tables weights and one moment, and less by the rows that no
-/// n-gram of the text has).
+/// (Muon: one) and averaged weights in float32.
 std::int64_t disk_estimate(const Config& config, std::int64_t vocab_size, std::int64_t parameters);
 
 /// Error memory, naming what would lower it, if the estimate is well above `available` bytes, where such a run would be

@@ -1,14 +1,13 @@
 #include "train/inherit.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <sstream>
 
 #include "base/error.h"
-#include "checkpoint/sparse_rows.h"
+#include "checkpoint/safetensors.h"
 #include "config/changed_options.h"
-#include "model/lazy_zeros.h"
-#include "model/ngram.h"
 #include "model/registry.h"
 
 namespace chargpt {
@@ -77,29 +76,17 @@ torch::Tensor merged(const torch::Tensor& target, const torch::Tensor& source, s
   return target.index_copy(d, symbols.here, merged(ours, theirs, dimensions.subspan(1), symbols));
 }
 
-/// Reads tensor `name` of the shape of `out`, contiguous and on the CPU, into it; returns its names in the file. Error
-/// data, with the options that differ, unless it is there.
-std::set<std::string> read_into(torch::Tensor out, const std::string& name, const Checkpoint& from,
-                                const Config& config) {
-  const bool packed = from.model->find(rows_name(name)) != nullptr;
+/// Reads tensor `name` of the shape of `out`, contiguous and on the CPU, into it. Error data, with the options that
+/// differ, unless it is there.
+void read_into(torch::Tensor out, const std::string& name, const Checkpoint& from, const Config& config) {
   const TensorView* found = from.model->find(name);
-  if (!packed && (!found || found->dtype != "F32" || found->shape != out.sizes().vec()))
+  if (!found || found->dtype != "F32" || found->shape != out.sizes().vec())
     throw Error(ExitCode::data, from.path.string() + ": tensor " + name +
                                     (found ? " has another shape or type" : " is missing") +
                                     "; --init_from needs the same model" + differences(from.config.config, config));
   const std::span values(out.mutable_data_ptr<float>(), static_cast<std::size_t>(out.numel()));
-  auto names = read_tensor(*from.model, from.path.string(), name, out.sizes().vec(), std::as_writable_bytes(values));
+  std::ranges::copy(found->bytes, std::as_writable_bytes(values).begin());
   expect_finite(values, from.path.string(), name);
-  return names;
-}
-
-/// The names that n-gram tables may have in a file. Another vocabulary has other ids, so every row would be that of
-/// another n-gram.
-std::set<std::string> ngram_names(const Config& config, std::int64_t vocab_size) {
-  std::set<std::string> names;
-  for (const NgramTable& table : ngram_tables(config.model, vocab_size))
-    names.insert({table.parameter, rows_name(table.parameter), values_name(table.parameter)});
-  return names;
 }
 
 }  // namespace
@@ -110,20 +97,18 @@ std::string inherit_weights(ParameterArena& arena, const Config& config, const V
   const std::string source = from.path.string();
   const SharedSymbols symbols = match_symbols(vocabulary, from.vocabulary, source);
   const std::map<std::string, Shape> grown = shapes_with_one_symbol_more(config, vocabulary.size());
-  std::set<std::string> left_out;
-  if (!(vocabulary == from.vocabulary)) left_out = ngram_names(config, vocabulary.size());
-  std::set<std::string> used = left_out;
+  std::set<std::string> used;
   for (const ParameterGroup& group : arena.groups()) {
     for (const ParameterSlot& slot : group.slots) {
-      if (left_out.contains(slot.name)) continue;
+      used.insert(slot.name);
       const std::vector<std::int64_t> dimensions = symbol_dimensions(slot.shape, grown.at(slot.name));
       torch::Tensor parameter = arena.parameter(slot.name);
       if (dimensions.empty() && parameter.is_cpu()) {
-        used.merge(read_into(parameter, slot.name, from, config));
+        read_into(parameter, slot.name, from, config);
         continue;
       }
-      const torch::Tensor there = lazy_zeros(shape_there(slot.shape, dimensions, symbols.size_there));
-      used.merge(read_into(there, slot.name, from, config));
+      const torch::Tensor there = torch::zeros(shape_there(slot.shape, dimensions, symbols.size_there));
+      read_into(there, slot.name, from, config);
       parameter.copy_(merged(parameter.cpu(), there, dimensions, symbols));
     }
   }
@@ -135,7 +120,6 @@ std::string inherit_weights(ParameterArena& arena, const Config& config, const V
   std::ostringstream line;
   line << "weights from " << source << ", which knows " << symbols.here.numel() << " of " << vocabulary.size()
        << " symbols";
-  if (!left_out.empty()) line << "; its n-gram tables belong to another vocabulary: they start empty";
   return line.str();
 }
 

@@ -171,6 +171,7 @@ void add_bench(Options& options) {
       .one_of({"train", "sample"});
   const Option& subject =
       options.add("SUBJECT", arguments->subject, "train: preset or path (default nanogpt-cpu); sample: run folder");
+  settle_preset(options, arguments->subject);
   options.add("--warmup", arguments->warmup, "train: steps before measuring").non_negative();
   options.add("--steps", arguments->steps, "train: steps measured").positive();
   options.add("--engine", arguments->engine, "train: auto, autograd or cpu");

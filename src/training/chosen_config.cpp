@@ -18,7 +18,7 @@ struct Row {
 };
 
 constexpr std::array table{Row{"half-hour", 4, 600'000, 11}, Row{"five-minutes", 0.75, 300'000, 7},
-                           Row{"default", 0.1, 0, 5}, Row{"quick-plain", 0, 0, 5}};
+                           Row{"default", 0.1, 0, 5}, Row{"quick", 0, 0, 5}};
 
 const Row& row_for(double minutes, std::int64_t train_tokens) {
   for (const Row& row : table)

@@ -325,6 +325,7 @@ void add_compare(Options& options) {
                "presets or paths; ladder: every preset of the ladder; or runs, which are compared as they are")
           .stands_for(config_or_run_meant)
           .required();
+  settle_presets(options, arguments->presets);
   arguments->given = [&options](const std::string& option) { return options.find(option).given(); };
   options
       .add("--vary", arguments->varied,

@@ -115,6 +115,7 @@ std::optional<Branch> branch_of(const Arguments& arguments, const std::filesyste
   std::vector<std::string> notices;
   Branch branch{
       .from = load_checkpoint(run, which, /*with_optimizer=*/true, notices), .config = {}, .folder = {}, .reason = {}};
+  refuse_gone(branch.from.config, run.string());
   refuse_incomplete_import(run, branch.from);
   branch.config = branch.from.config;
   apply_overrides(branch.config, arguments.config.overrides());
@@ -185,6 +186,7 @@ void resume(const Arguments& arguments, Together& together) {
   std::vector<std::string> notices;
   const Checkpoint checkpoint = load_checkpoint(run, which, /*with_optimizer=*/true, notices);
   log_loading(notices);
+  refuse_gone(checkpoint.config, run.string());
   refuse_incomplete_import(run, checkpoint);
   ResolvedConfig config = checkpoint.config;
   apply_overrides(config, arguments.config.overrides());

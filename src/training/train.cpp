@@ -56,6 +56,7 @@ std::optional<Checkpoint> starting_point(const Arguments& arguments) {
   std::vector<std::string> notices;
   Checkpoint checkpoint = load_checkpoint(arguments.init_from, "best", /*with_optimizer=*/false, notices);
   log_loading(notices);
+  refuse_gone(checkpoint.config, printable_path(checkpoint.path));
   return checkpoint;
 }
 
@@ -194,6 +195,7 @@ void add_train(Options& options) {
   const Option& config =
       options.add("CONFIG", arguments->preset, "a preset's name (chargpt configs lists them) or a path")
           .default_text(default_preset);
+  settle_preset(options, arguments->preset);
   options.add("--run", arguments->run, "run folder (default runs/<config>-<n>)");
   options.add("--init_from", arguments->init_from, "start from this run's weights with a fresh optimizer (fine-tuning)")
       .stands_for(run_meant);

@@ -129,6 +129,7 @@ void add_tune(Options& options) {
   const auto arguments = std::make_shared<Arguments>();
   const Option& config =
       options.add("CONFIG", arguments->preset, "a preset's name or a path: where the search starts").required();
+  settle_preset(options, arguments->preset);
   options.add("--minutes", arguments->minutes, "time for the whole search").positive();
   options.add("--memory", arguments->memory, "GB that a run may take; 0: half of the memory").non_negative();
   options.add("--out", arguments->out, "folder of tuned.json and tune.json (default runs/tune-<n>)");

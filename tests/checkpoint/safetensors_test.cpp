@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -296,4 +297,38 @@ TEST_CASE("a file that is not there is missing, a folder is no file") {
   const TestFolder folder;
   CHECK(failure_of([&] { SafetensorsFile(folder / "none"); }).code() == ExitCode::missing);
   CHECK(failure_of([&] { SafetensorsFile(folder.path()); }).code() == ExitCode::data);
+}
+
+TEST_CASE("a tensor that is missing or another is refused by name, with what is expected") {
+  const std::vector<float> values{1, 2, 3, 4};
+  std::vector<std::byte> bytes;
+  const std::vector<TensorView> tensors{{"x", "F32", {2, 2}, std::as_bytes(std::span(values))}};
+  write_safetensors([&](std::span<const std::byte> part) { bytes.insert(bytes.end(), part.begin(), part.end()); },
+                    tensors);
+  const SafetensorsFile file(bytes, "m");
+  CHECK(expect_tensor(file, "m", "x", "F32", {2, 2}).bytes.size() == 16);
+  const auto refusal = [&](const std::string& name, const std::string& dtype, const std::vector<std::int64_t>& shape) {
+    const Error error = failure_of([&] { expect_tensor(file, "m", name, dtype, shape); });
+    CHECK(error.code() == ExitCode::data);
+    return std::string(error.what());
+  };
+  CHECK(refusal("y", "F32", {2}) == "m has no tensor y (F32 (2)); it belongs to another model");
+  CHECK(refusal("x", "F32", {4, 1}) ==
+        "m: tensor x is F32 (2, 2) and should be F32 (4, 1); it belongs to another model");
+  CHECK(refusal("x", "I64", {2, 2}) ==
+        "m: tensor x is F32 (2, 2) and should be I64 (2, 2); it belongs to another model");
+}
+
+TEST_CASE("a weight that is NaN or infinite is named with its place") {
+  std::vector<float> weights(20, 1.0F);
+  weights[3] = std::numeric_limits<float>::max();
+  weights[4] = std::numeric_limits<float>::denorm_min();
+  expect_finite(weights, "m", "x");
+  expect_finite({}, "m", "x");
+  weights[19] = -std::numeric_limits<float>::infinity();
+  const auto refusal = [&] { return failure_of([&] { expect_finite(weights, "m", "x"); }); };
+  CHECK(refusal().code() == ExitCode::diverged);
+  CHECK(std::string(refusal().what()).starts_with("m: tensor x holds infinity at place 19, so "));
+  weights[7] = std::numeric_limits<float>::quiet_NaN();
+  CHECK(std::string(refusal().what()).starts_with("m: tensor x holds NaN at place 7, so "));
 }

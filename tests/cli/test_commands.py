@@ -176,10 +176,21 @@ class UsageTest(ProgramTest):
     def test_an_option_takes_one_value_and_the_next_word_is_an_argument(self):
         self.assertIn("Defaults below: those of quick", self.succeed("train", "--set", "max_iters=5", "quick", "--help").out)
         self.assertIn("Defaults below: those of quick", self.succeed("train", f"--text={SAMPLE_TEXT}", "quick", "--help").out)
-        plan = self.succeed("train", "--text", SAMPLE_TEXT, "--ngram_orders", "[2,3]", "--ngram_rows", "[64,64]", "--dry-run", "--", "quick")
+        plan = self.succeed("train", "--text", SAMPLE_TEXT, "--conv_places", "[\"attention\",\"mlp\"]", "--bias_places", "[\"mlp\"]", "--dry-run", "--", "quick")
         self.assertNotIn("given twice", plan.err)
         self.assertEqual(self.fail_with(2, "train", "--run=", "--overwrite", "quick"),
                          "--run: an empty value is not understood; it takes text; see chargpt train --help")
+
+    def test_presets_and_options_of_earlier_versions(self):
+        for command in (["train", "quick-plain", "--dry-run", "--text", SAMPLE_TEXT], ["inspect", "quick-plain"], ["configs", "--show", "quick-plain"]):
+            told = self.succeed(*command)
+            self.assertEqual(told.err.count("quick-plain is called quick now"), 1, command)
+        self.assertIn("runs/quick-1", self.succeed("train", "quick-plain", "--dry-run", "--text", SAMPLE_TEXT, "--json").out)
+        for preset, instead in (("second", "quick"), ("minute-tables", "default")):
+            self.assertEqual(self.fail_with(2, "train", preset), f"the preset {preset} is gone with the tables of n-grams; use {instead}, and eval --counts")
+        self.assertEqual(self.fail_with(2, "train", "quick", "--ngram-orders", "2"),
+                         "--ngram-orders is gone; use eval --counts and sample --counts, which mix counted n-grams into the predictions")
+        self.assertIn("--attention is gone; leave it out", self.fail_with(2, "train", "quick", "--attention", "manual"))
 
     def test_set_needs_key_and_value(self):
         self.assertIn("--set max_iters is not KEY=VALUE", self.fail_with(2, "train", "--set", "max_iters"))

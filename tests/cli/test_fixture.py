@@ -1,10 +1,12 @@
 """A run that an earlier program made, kept in tests/fixtures: it is scored, sampled and resumed to the same bits by this program and every later one.
 
-It was made by 0.1.0 (ddd9674) under ATEN_CPU_CAPABILITY=default, whose kernels have the same bits on every x86-64 processor:
+It was made by 0.1.0 (782fd67) under ATEN_CPU_CAPABILITY=default, whose kernels have the same bits on every x86-64 processor:
     chargpt train nanogpt-cpu --text text.txt --run run --max_iters 20 --eval_interval 10 --keep 1 --threads 1 --n_layer 2 --n_head 2 --n_embd 16
-        --block_size 24 --batch_size 4 --dropout 0.1 --position rope --ema 0.9 --sample_tokens 20 --set model.ngram_orders=[2,3]
-        --set model.ngram_rows=[300,200] --set 'train.groups=[{"match":"ngram","optimizer":"sparse_adam","learning_rate":0.01}]'
+        --block_size 24 --batch_size 4 --dropout 0.1 --position rope --ema 0.9 --sample_tokens 20 --set 'train.groups=[{"match":"wte","learning_rate":0.01}]'
 expected.json holds what that program made of it; samples are greedier and from other weights in turn, the resumed checkpoint is that of step 30.
+
+tables is a run of the same version whose model is gone: --set model.ngram_orders=[2] --set model.ngram_rows=[50]
+    --set 'train.groups=[{"match":"ngram","optimizer":"sparse_adam","learning_rate":0.01}]', on twenty symbols, one layer of 8.
 """
 
 import hashlib
@@ -13,7 +15,7 @@ import os
 import shutil
 import unittest
 
-from program import SOURCE, ProgramTest
+from program import SAMPLE_TEXT, SOURCE, ProgramTest
 
 FIXTURES = SOURCE / "tests/fixtures"
 
@@ -42,6 +44,34 @@ class FixtureTest(ProgramTest):
         checkpoint = self.folder / "run/checkpoints/step-00000030"
         found = {name: hashlib.sha256((checkpoint / name).read_bytes()).hexdigest() for name in self.expected["resumed"]}
         self.assertEqual(found, self.expected["resumed"])
+
+
+class TablesTest(ProgramTest):
+    """A model with tables of n-grams is refused by name; the record of its run is read."""
+
+    def setUp(self):
+        super().setUp()
+        shutil.copytree(FIXTURES / "tables", self.folder / "runs/tables")
+
+    def test_what_needs_the_model_is_refused_in_one_line(self):
+        gone = "was trained with tables of n-grams, which are gone; train again (chargpt train quick) and score with eval --counts"
+        for command in (["sample"], ["eval"], ["score", "-"], ["resume"], ["page"], ["export", "--format", "nanogpt", "--out", "x"],
+                        ["explain", "--prompt", "a"]):
+            with self.subTest(command[0]):
+                error = self.fail_with(65, command[0], "runs/tables", *command[1:])
+                self.assertTrue(error.endswith(gone), error)
+        self.assertIn(gone, self.fail_with(65, "train", "quick", "--init_from", "runs/tables", "--text", SAMPLE_TEXT, "--run", "x"))
+        self.assertIn(gone, self.fail_with(65, "train", "runs/tables/config.json"))
+
+    def test_its_record_is_read(self):
+        run = self.succeed("runs", "--json").json[0]
+        self.assertEqual((run["run"], run["step"], run["ended"]), ("tables", 4, "finished"))
+        self.assertIn("tables", self.succeed("runs").out)
+        self.assertIn("model.n_embd", self.succeed("inspect", "runs/tables", "--json").out)
+        self.succeed("page", "runs/tables", "--no-model", "-o", "page.html")
+        page = (self.folder / "page.html").read_text()
+        self.assertIn("val_loss", page)
+        self.assertIn((FIXTURES / "tables/samples/step-00000004.txt").read_text().splitlines()[0][:8], page)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ class ConfigTest(ProgramTest):
         self.assertIn("if its text has 65 symbols", self.succeed("inspect", "lost.json").out)
 
     def test_each_group_of_parameters_has_its_rate_and_decay(self):
-        shown = self.succeed("inspect", "quick-plain").out
+        shown = self.succeed("inspect", "quick").out
         self.assertRegex(shown, r"\nwte\|lm_head +8,320 +adamw +0\.02 +0\.1\n")
         told = self.succeed("inspect", "mine.json", "--json").json
         self.assertEqual([(group["group"][:8], group["learning_rate"], group["weight_decay"]) for group in told["parameter_groups"]],
@@ -51,7 +51,7 @@ class ConfigTest(ProgramTest):
         self.assertEqual(told["origin"]["model.n_head"], "default")
 
     def test_it_fits_its_terminal(self):
-        for what in (["mine.json"], ["mine.json", "--all"], ["minute-tables", "--all"], [SAMPLE_TEXT]):
+        for what in (["mine.json"], ["mine.json", "--all"], ["five-minutes", "--all"], [SAMPLE_TEXT]):
             for columns in (60, 80, 120):
                 lines = self.lines_at(columns, "inspect", *what)
                 self.assertLessEqual(max(map(len, lines)), columns, what)

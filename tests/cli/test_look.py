@@ -205,7 +205,7 @@ class ExplainTest(ProgramTest):
             self.assert_close(row, attention[0][head][-1])
 
     def test_the_parameters_of_all_operations_are_the_model_s(self):
-        for config in ("ladder/bigram", "ladder/masked", "ladder/post-norm", "default", "quick-plain"):
+        for config in ("ladder/bigram", "ladder/masked", "ladder/post-norm", "default", "quick"):
             with self.subTest(config):
                 self.train("run", config, 2, "--overwrite")
                 operations = self.succeed("explain", "run", "--prompt", "the", "--json").json["operations"]

@@ -91,12 +91,6 @@ class PageModelTest(ProgramTest):
             with self.subTest(options):
                 self.assert_agrees("nanogpt-cpu", *SMALL, "--overwrite", *options)
 
-    def test_tables_of_n_grams(self):
-        for options in (["--ngram_orders", "2,3", "--ngram_rows", "5000,997"],
-                        ["--ngram_orders", "2,4", "--ngram_rows", "5000,997", "--ngram_size", "4"]):
-            with self.subTest(options):
-                self.assert_agrees("nanogpt-cpu", *SMALL, *MODERN, "--overwrite", *options)
-
     def test_rounded_weights_are_near(self):
         for stored, limit in (("float16", 0.02), ("int8", 0.5)):
             with self.subTest(stored):

@@ -19,8 +19,7 @@ class RanksTest(RanksCase):
             self.assertAlmostEqual(loss, other[step], delta=limit)
 
     def test_several_ranks_train_what_one_process_does_and_repeat_their_bits(self):
-        tables = ["--ngram_orders", "[2,3]", "--ngram_rows", "[500,500]", "--groups", '[{"match": "ngram", "optimizer": "sparse_adam"}]']
-        for name, options in {"plain": [], "dropout": ["--dropout", "0.2", "--gradient_accumulation_steps", "2"], "tables": tables,
+        for name, options in {"plain": [], "dropout": ["--dropout", "0.2", "--gradient_accumulation_steps", "2"],
                               "autograd": ["--engine", "autograd", "--dropout", "0.2"], "averages": ["--ema", "0.9", "--batch_size", "5"]}.items():
             with self.subTest(name):
                 self.succeed(*self.training(f"{name}-1", *options))

@@ -163,6 +163,45 @@ TEST_CASE("keys of nanoGPT that mean nothing here are named with the replacement
     CHECK(set_complaint(key, "1").find("is not an option: ") != std::string::npos);
 }
 
+TEST_CASE("an option that is gone says what to use instead") {
+  CHECK(
+      complaint("{\n\"model\": {\"ngram_orders\": [2]}}") ==
+      "mine.json:2: model.ngram_orders is gone; use eval --counts and sample --counts, which mix counted n-grams into "
+      "the predictions");
+  CHECK(set_complaint("ngram_size", "0").starts_with("--set: model.ngram_size is gone; use eval --counts"));
+  CHECK(set_complaint("model.attention", "builtin") ==
+        "--set: model.attention is gone; leave it out: attention is fused wherever it can be");
+  CHECK(complaint(R"({"train": {"groups": [{"match": "wte", "optimizer": "sparse_adam"}]}})") ==
+        "mine.json:1: train.groups[0].optimizer = \"sparse_adam\" is gone; use adamw");
+  CHECK(complaint(R"({"extends": "minute-tables"})") ==
+        "the preset minute-tables is gone with the tables of n-grams; use default, and eval --counts");
+}
+
+TEST_CASE("the config of an earlier version's run may hold options that are gone") {
+  const auto run_with = [](const std::string& model, const std::string& groups) {
+    return parse(
+        R"({"model": {"n_layer": 2, "attention": "builtin", "ngram_rows": [], "ngram_size": 0, "ngram_orders": )" +
+        model + R"(}, "train": {"groups": )" + groups +
+        R"(}, "origin": {"model.ngram_orders": "default", "model.n_layer": "--n_layer"}})");
+  };
+  const ResolvedConfig plain = run_with("[]", R"([{"match": "wte", "optimizer": "adamw"}])");
+  CHECK(plain.gone.empty());
+  CHECK(plain.config.model.n_layer == 2);
+  CHECK(plain.config.train.groups.size() == 1);
+  CHECK(plain.origin.at("model.n_layer") == "--n_layer");
+  const std::string sparse = R"([{"match": "wte"}, {"match": "ngram", "optimizer": "sparse_adam"}])";
+  for (const ResolvedConfig& tables : {run_with("[2, 3]", "[]"), run_with("[]", sparse)}) {
+    CHECK(tables.gone == "tables of n-grams");
+    const Failure failure = failure_of([&] { refuse_gone(tables, "runs/old"); });
+    CHECK(failure.code == ExitCode::data);
+    CHECK(
+        failure.line ==
+        "runs/old was trained with tables of n-grams, which are gone; train again (chargpt train quick) and score with "
+        "eval --counts");
+  }
+  CHECK(run_with("[2]", sparse).config.train.groups.size() == 1);
+}
+
 TEST_CASE("a value of the wrong type is named with what the option takes") {
   CHECK(complaint(R"({"model": {"n_layer": "4"}})") ==
         "mine.json:1: model.n_layer = \"4\" is a string; it takes a whole number, 1 to 1000");

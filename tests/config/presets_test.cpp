@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "base/files.h"
 #include "config/expected.h"
@@ -36,6 +37,11 @@ TEST_CASE("a preset and its file give the same config") {
     const fs::path file = source_path("/configs/" + preset.name + ".json");
     CHECK(load_config(file.string()).config.model.n_embd == load_config(preset.name).config.model.n_embd);
   }
+}
+
+TEST_CASE("a preset that is called otherwise now is found by both names") {
+  CHECK(load_config("quick-plain").config.name == "quick");
+  CHECK(to_json(load_config("quick-plain")) == to_json(load_config("quick")));
 }
 
 TEST_CASE("nanogpt-cpu is nanoGPT's recipe for a CPU") {

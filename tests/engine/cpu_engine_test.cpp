@@ -43,18 +43,11 @@ struct Worst {
   std::string name;
 };
 
-/// Of a group as it lies in the buffer; of a table, the sums of its rows.
-torch::Tensor dense_gradients(const ParameterGroup& group) {
-  if (!group.table) return group.gradients;
-  const torch::Tensor table = torch::zeros_like(group.table->shaped(group.values));
-  return table.index_add(0, group.table->gradient.rows, group.table->gradient.values).view(-1);
-}
-
 Worst worst_gradient(const ParameterArena& expected, const ParameterArena& got) {
   Worst worst;
   const double floor = 1e-6 * expected.gradient_norm().item<double>();  // of tensors whose true gradient is zero
   for (std::size_t g = 0; g < expected.groups().size(); ++g) {
-    const torch::Tensor right = dense_gradients(expected.groups()[g]), found = dense_gradients(got.groups()[g]);
+    const torch::Tensor right = expected.groups()[g].gradients, found = got.groups()[g].gradients;
     for (const ParameterSlot& slot : expected.groups()[g].slots) {
       const auto of = [&](const torch::Tensor& buffer) { return buffer.narrow(0, slot.offset, slot.numel); };
       const double difference = (of(right) - of(found)).norm().item<double>();
@@ -125,15 +118,10 @@ TEST_CASE("gradients agree for odd batches, short windows, many heads and long w
 TEST_CASE("gradients agree with one thread, three, and more than there are windows") {
   ModelConfig config = small_config();
   config.dropout = 0.2;
-  config.ngram_orders = {2, 3};
-  config.ngram_rows = {182, 90};
-  TrainConfig sparse;
-  sparse.groups = {
-      {.match = "ngram\\.3", .learning_rate = 1e-2, .weight_decay = 0, .optimizer = UpdateRule::sparse_adam}};
   for (const int count : {1, 3, 7}) {
     INFO(count << " threads");
     const Threads threads(count);
-    check_agreement(config, {some_batch(2, 8), some_batch(5, 8, 3), some_batch(1, 3, 7)}, sparse);
+    check_agreement(config, {some_batch(2, 8), some_batch(5, 8, 3), some_batch(1, 3, 7)});
     Subject reference(config, "autograd"), fast(config, "cpu");
     const WindowBatch batch = some_batch(3, 8);
     CHECK(largest_difference(losses_of(*fast.engine, batch), losses_of(*reference.engine, batch)) < 1e-5);
@@ -156,24 +144,6 @@ TEST_CASE("losses of windows have the same bits with any number of threads") {
 TEST_CASE("micro-batches of different sizes agree") {
   const Threads threads(2);
   check_agreement(small_config(), {some_batch(4, 8), some_batch(1, 8, 3), some_batch(5, 3, 7)});
-}
-
-TEST_CASE("gradients of tables agree whichever rule updates them, over several micro-batches, added or projected") {
-  const Threads threads(2);
-  TrainConfig sparse, mixed;
-  sparse.groups = {
-      {.match = "ngram\\.", .learning_rate = 1e-2, .weight_decay = 0, .optimizer = UpdateRule::sparse_adam}};
-  mixed.groups = {
-      {.match = "ngram\\.3", .learning_rate = 1e-2, .weight_decay = 0, .optimizer = UpdateRule::sparse_adam}};
-  ModelConfig added = small_config();
-  added.dropout = 0.2;
-  added.ngram_orders = {2, 3, 4};
-  added.ngram_rows = {182, 90, 70};
-  ModelConfig projected = added;
-  projected.ngram_size = 5;
-  for (const ModelConfig& config : {added, projected})
-    for (const TrainConfig& train : {TrainConfig(), sparse, mixed})
-      check_agreement(config, {some_batch(4, 8), some_batch(1, 8, 3), some_batch(5, 3, 7)}, train);
 }
 
 TEST_CASE("dropout drops the same elements in both engines, at every place") {
@@ -233,18 +203,9 @@ TEST_CASE("evaluation is autograd's within 1e-5, dropout or not, for any number 
   }
 }
 
-TEST_CASE("two hundred steps of both engines give one curve, with tables and without") {
+TEST_CASE("two hundred steps of both engines give one curve") {
   const Threads threads(2);
-  const bool tables = GENERATE(false, true);
-  TrainConfig train;
-  ModelConfig config = small_config();
-  if (tables) {
-    config.ngram_orders = {2, 4};
-    config.ngram_rows = {182, 90};
-    train.groups = {
-        {.match = "ngram\\.", .learning_rate = 1e-3, .weight_decay = 0, .optimizer = UpdateRule::sparse_adam}};
-  }
-  Subject reference(config, "autograd", train), fast(config, "cpu", train);
+  Subject reference(small_config(), "autograd"), fast(small_config(), "cpu");
   double largest = 0, first = 0, last = 0;
   for (std::int64_t step = 0; step < 200; ++step) {
     const std::vector<WindowBatch> batches{some_batch(6, 8, step % 7)};
@@ -262,15 +223,12 @@ TEST_CASE("bfloat16 moves every gradient by no more than its rounding, and the c
   if (needed_bf16_kernels() == nullptr) return;
   TrainConfig rounded;
   rounded.dtype = Dtype::bfloat16;
-  ModelConfig odd = small_config(), tables = small_config();
+  ModelConfig odd = small_config();
   odd.bias = true;
   odd.head_size = 5;
   odd.mlp_size = 7;
   odd.activation = Activation::swiglu;
-  tables.ngram_orders = {2, 4};
-  tables.ngram_rows = {182, 90};
-  tables.ngram_size = 5;
-  for (const ModelConfig& config : {small_config(), odd, tables}) {
+  for (const ModelConfig& config : {small_config(), odd}) {
     Subject reference(config, "autograd"), fast(config, "cpu", rounded);
     disturb(*reference.model);
     disturb(*fast.model);
@@ -315,14 +273,7 @@ TEST_CASE("auto takes the cpu engine where it covers the model, and says why whe
   post.norm_place = NormPlace::post;
   TrainConfig rounded;
   rounded.dtype = Dtype::bfloat16;
-  ModelConfig untied = small_config();
-  untied.tie_weights = false;
-  TrainConfig table;
-  table.groups = {{.match = "wte", .learning_rate = 1e-3, .weight_decay = 0, .optimizer = UpdateRule::sparse_adam}};
   CHECK(chosen(small_config(), "auto") == "cpu: ");
-  CHECK(chosen(untied, "auto", table) ==
-        "autograd: the cpu engine does not compute train.groups: optimizer = sparse_adam of transformer.wte.weight: "
-        "autograd does, more slowly");
   CHECK(chosen(post, "auto") ==
         "autograd: the cpu engine does not compute model.norm_place = post: autograd does, more slowly");
   const bool limited = cpu::instruction_set() < cpu::processor_instruction_set();

@@ -131,8 +131,6 @@ TEST_CASE("logits are the model's with every instruction set, number of threads 
   ModelConfig config = small_config();
   config.n_head = 3;
   config.position = Position::rope;
-  config.ngram_orders = {2, 4};
-  config.ngram_rows = {182, 70};
   const auto model = disturbed_model(config);
   for (const Kernels* kernels : cpu::all_kernels())
     for (const int threads : {1, 2, 3}) {

@@ -91,7 +91,7 @@ TEST_CASE("attention weights are the module's, over all options and model types"
   int compared = 0;
   for (const Variant& variant : variants) {
     INFO(variant.name);
-    const auto model = make_spoken_model(variant.config, 3);
+    const auto model = make_model(variant.config, test_vocab, 3);
     disturb(*model);
     for (const std::int64_t T : {std::int64_t{1}, std::int64_t{5}, model->block_size()}) {
       const torch::NoGradGuard no_grad;

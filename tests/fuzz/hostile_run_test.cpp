@@ -250,7 +250,7 @@ TEST_CASE("the commands answer on the run as it is") {
     const std::set<int> fit = without_text             ? std::set<int>{65, 66}
                               : command[0] == "export" ? std::set<int>{2}
                                                        : std::set<int>{0};
-    CHECK(fit.contains(WEXITSTATUS(answer.status)));  // export: no format holds its tables
+    CHECK(fit.contains(WEXITSTATUS(answer.status)));  // export: no format has rotary positions with layer norms
   }
 }
 

@@ -7,7 +7,6 @@
 
 #include "checkpoint/manifest.h"
 #include "checkpoint/safetensors.h"
-#include "checkpoint/sparse_rows.h"
 #include "checkpoint/state_json.h"
 #include "checkpoint/strict_json.h"
 #include "config/load.h"
@@ -39,14 +38,6 @@ SafetensorsFile parsed(std::string_view bytes) {
   return {std::as_bytes(std::span(bytes)), "model.safetensors"};
 }
 
-/// As the tensor of a table whose rows may be stored apart.
-void read_as_table(const SafetensorsFile& file) {
-  attempt([&] {
-    std::vector<float> table(std::size_t{4} * 3);
-    read_tensor(file, "optimizer.safetensors", "t", {4, 3}, std::as_writable_bytes(std::span(table)));
-  });
-}
-
 void read_safetensors(std::string_view bytes) {
   const bool read = attempt([&] {
     const SafetensorsFile file = parsed(bytes);
@@ -56,7 +47,6 @@ void read_safetensors(std::string_view bytes) {
     }
     const std::string again = written(file);
     promise(written(parsed(again)) == again, "tensors come back from what is written");
-    read_as_table(file);
   });
   if (read)
     for (const char* name : {model_file, optimizer_file, averaged_file}) scratch_run().open_with(name, bytes);

@@ -155,9 +155,6 @@ TEST_CASE("greedy sampling takes the most probable id of each window, also past 
 TEST_CASE("every model type and every kind of position writes what its module's forward pass says") {
   const auto agree = [](const ModelConfig& config) {
     const auto model = make_model(config, 11, 3);
-    for (auto& parameter : model->named_parameters())  // zero at first, which would hide a wrong row
-      if (parameter.key().find(".ngram.") != std::string::npos)
-        parameter->set_data(torch::sin(torch::arange(parameter->numel())).view(parameter->sizes()));
     const SampleConfig greedy{.tokens = 25, .temperature = 0}, drawn{.tokens = 25, .num_samples = 3, .temperature = 1};
     INFO(config.type << ", position " << enum_name(config.position));
     CHECK(generated(*model, {1, 2, 3}, greedy)[0] == greedy_by_hand(*model, {1, 2, 3}, 25));
@@ -179,10 +176,6 @@ TEST_CASE("every model type and every kind of position writes what its module's 
     agree(config);
   }
   config.type = "gpt";
-  config.ngram_orders = {2, 4};
-  config.ngram_rows = {132, 500};
-  agree(config);
-  config.ngram_orders = config.ngram_rows = {};
   for (const Position position : {Position::learned, Position::sinusoidal, Position::rope, Position::none}) {
     config.position = position;
     agree(config);
@@ -242,26 +235,6 @@ TEST_CASE("a sample that ends leaves the batch and the others go on unchanged") 
   CHECK(texts.at(1) == Ids(whole.at(1).begin(), whole.at(1).begin() + 3));
   CHECK(texts.at(2) == whole.at(2));
   CHECK(model.batch_sizes == Ids{3, 3, 3, 2, 2, 2, 2, 2, 2, 2, 2, 2});
-}
-
-TEST_CASE("a sample that ends takes its n-grams with it") {
-  ModelConfig config = small_config(10);
-  config.type = "gpt";
-  config.ngram_orders = {4};
-  config.ngram_rows = {500};
-  const auto model = make_model(config, 11, 3);
-  torch::Tensor table = model->named_parameters()["transformer.ngram.4.weight"];
-  table.set_data(torch::sin(torch::arange(table.numel())).view(table.sizes()));
-  const SampleConfig sample{.tokens = 9, .num_samples = 3, .temperature = 1};
-  const Texts whole = generated(*model, {1, 4}, sample);
-  const InferenceModel inference = inference_of(*model);
-  Texts texts;
-  generate(*next_logits(inference, {}), 11, 10, {1, 4}, sample, 1337, [&](std::int64_t index, std::int64_t id) {
-    texts[index].push_back(id);
-    return index != 0 || texts[index].size() < 3;
-  });
-  CHECK(texts.at(1) == whole.at(1));
-  CHECK(texts.at(2) == whole.at(2));
 }
 
 TEST_CASE("a model with its norms behind the layers decodes as by hand") {

@@ -68,12 +68,6 @@ inline std::vector<Variant> single_changes() {
       variant("no scale", "gpt", [](auto& c) { c.attention_scale = AttentionScale::none; }),
       variant("no output projection", "gpt", [](auto& c) { c.output_projection = false; }),
       variant("narrow heads", "gpt", [](auto& c) { c.head_size = 5; }),
-      variant("n-gram tables, one numbered", "gpt",
-              [](auto& c) {
-                c.ngram_orders = {2, 3, 5}, c.ngram_rows = {182, 90, 70};
-              }),
-      variant("narrow n-gram tables", "gpt",
-              [](auto& c) { c.ngram_orders = {3}, c.ngram_rows = {90}, c.ngram_size = 5; }),
       variant("convolutions", "gpt",
               [](auto& c) {
                 c.conv_places = {Place::attention, Place::mlp}, c.position = Position::rope;
@@ -88,7 +82,6 @@ inline std::vector<Variant> single_changes() {
               [](auto& c) {
                 c.conv_places = {Place::mlp}, c.conv_width = 2, c.norm = Norm::none, c.activation = Activation::swiglu;
               }),
-      variant("manual attention", "gpt", [](auto& c) { c.attention = AttentionKind::manual; }),
   };
 }
 
@@ -108,7 +101,6 @@ inline std::vector<Variant> gpt_products() {
         config.tie_weights = turn % 3 != 0;
         config.bias = turn % 4 < 2;
         config.qk_norm = turn % 5 < 2;
-        config.attention = turn % 7 < 3 ? AttentionKind::manual : AttentionKind::builtin;
         all.push_back({"gpt product " + std::to_string(turn) + ": " + std::string(enum_name(position)) + ", " +
                            std::string(enum_name(norm)) + ", " + std::string(enum_name(activation)),
                        config});

@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/names.h"
-#include "model/ngram.h"
 #include "variants.h"
 //
 #include "source_path.h"
@@ -63,7 +62,7 @@ double excess(const Tensor& got, const json& expected) {
   return ((got.flatten().to(at::kDouble) - wanted).abs() - 1e-4 * wanted.abs() - 1e-6).max().item<double>();
 }
 
-void check_case(const json& figures) {
+void check_case(const json& figures, AttentionMaps* maps) {
   ModelConfig config;
   ModelConfig::visit(config, ReadOption{figures.at("model")});
   const auto model = make_model(config, figures.at("vocab_size"), 1);
@@ -77,11 +76,7 @@ void check_case(const json& figures) {
     fill(parameters[name].detach(), row);
   }
 
-  const auto tables = ngram_tables(config, model->vocab_size());
-  const auto rows = ngram_rows(tables, model->vocab_size(), ids_of(figures.at("ids")));
-  for (std::size_t i = 0; i < tables.size(); ++i) CHECK(rows[i].equal(ids_of(figures.at("ngram_rows").at(i))));
-
-  const Tensor logits = model->forward(ids_of(figures.at("ids")));
+  const Tensor logits = model->forward(ids_of(figures.at("ids")), {.attention = maps});
   CHECK(excess(logits.detach(), figures.at("logits")) <= 0);
   const Tensor loss = mean_loss(logits, ids_of(figures.at("targets")));
   CHECK(loss.item<double>() == Approx(figures.at("loss").get<double>()).epsilon(1e-5));
@@ -92,17 +87,19 @@ void check_case(const json& figures) {
   }
 }
 
-TEST_CASE("logits and every gradient are the reference's, for each type and each option, by both attentions") {
+TEST_CASE(
+    "logits and every gradient are the reference's, for each type and each option, with attention fused and written "
+    "out") {
   const OneThread one_thread;
   std::ifstream file(source_path("/tests/golden/models.json"));
   const json document = json::parse(file);
-  CHECK(document.at("cases").size() == 17);
-  for (auto figures : document.at("cases"))
-    for (const char* attention : {"builtin", "manual"}) {
-      INFO(figures.at("name") << ", " << attention);
-      figures["model"]["attention"] = attention;
-      check_case(figures);
-    }
+  CHECK(document.at("cases").size() == 15);
+  for (const auto& figures : document.at("cases")) {
+    INFO(figures.at("name"));
+    AttentionMaps maps;
+    check_case(figures, nullptr);
+    check_case(figures, &maps);
+  }
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ TEST_CASE("later tokens change no earlier logits, except in a model that says it
   int leaking = 0;
   for (const auto& [name, config] : all_variants()) {
     INFO(name);
-    const auto model = make_spoken_model(config, 2);
+    const auto model = make_model(config, test_vocab, 2);
     Tensor ids = some_ids(2, 8);
     const Tensor before = model->forward(ids);
     for (std::int64_t t = 1; t < 8; ++t) {
@@ -88,7 +88,7 @@ TEST_CASE("with gpt2 initialisation the first loss is near ln V") {
 TEST_CASE("every parameter gets a gradient") {
   const OneThread one_thread;
   for (const auto& [name, config] : all_variants()) {
-    const auto model = make_spoken_model(config, 4);
+    const auto model = make_model(config, test_vocab, 4);
     mean_loss(model->forward(some_ids(4, 8)), some_ids(4, 8, 1)).backward();
     for (const auto& parameter : model->named_parameters()) {
       INFO(name << ": " << parameter.key());
@@ -136,7 +136,7 @@ TEST_CASE("with one layer a sliding window is the window alone; with two a token
     ModelConfig config = small_config();
     config.n_layer = layers;
     config.position = Position::rope;
-    const auto model = make_spoken_model(config, 7);
+    const auto model = make_model(config, test_vocab, 7);
     const Tensor ids = some_ids(2, 40);
     const Tensor slid = model->forward(ids, {.window = 8}).select(1, -1),
                  alone = model->forward(ids.narrow(1, 32, 8)).select(1, -1);
@@ -162,7 +162,7 @@ TEST_CASE("recorded attention has a row for each token, which sums to 1 and look
   const torch::NoGradGuard no_grad;
   for (const auto& [name, config] : all_variants()) {
     INFO(name);
-    const auto model = make_spoken_model(config, 8);
+    const auto model = make_model(config, test_vocab, 8);
     AttentionMaps maps;
     const Tensor logits = model->forward(some_ids(3, 6), {.attention = &maps});
     CHECK(largest_difference(logits, model->forward(some_ids(3, 6))) <= 1e-5);
@@ -180,19 +180,17 @@ TEST_CASE("recorded attention has a row for each token, which sums to 1 and look
   }
 }
 
-TEST_CASE("manual and built-in attention give the same logits and gradients") {
+TEST_CASE("attention written out gives the logits and gradients of the fused one") {
   const OneThread one_thread;
   for (auto [name, config] : gpt_products()) {
     INFO(name);
-    config.attention = AttentionKind::manual;
-    const auto manual = make_model(config, test_vocab, 9);
-    config.attention = AttentionKind::builtin;
-    const auto builtin = make_model(config, test_vocab, 9);
-    const Tensor a = manual->forward(some_ids(3, 8)), b = builtin->forward(some_ids(3, 8));
+    const auto written = make_model(config, test_vocab, 9), fused = make_model(config, test_vocab, 9);
+    AttentionMaps maps;  // asked for, they are computed step by step
+    const Tensor a = written->forward(some_ids(3, 8), {.attention = &maps}), b = fused->forward(some_ids(3, 8));
     CHECK(largest_difference(a, b) <= 1e-5);
     mean_loss(a, some_ids(3, 8, 1)).backward();
     mean_loss(b, some_ids(3, 8, 1)).backward();
-    const auto left = manual->parameters(), right = builtin->parameters();
+    const auto left = written->parameters(), right = fused->parameters();
     for (std::size_t i = 0; i < left.size(); ++i) CHECK(largest_difference(left[i].grad(), right[i].grad()) <= 1e-5);
   }
 }
@@ -294,16 +292,6 @@ TEST_CASE("options that do not fit together are refused with what would") {
         "model.causal = false is for model.type = average alone, not for gpt; leave it out, or set it to true");
   CHECK(message([](auto& c) { c.dropout_places = {Place::head}; }) ==
         "model.dropout_places has head, which is not one of embedding, attention, attention_output, mlp");
-  CHECK(message([](auto& c) {
-          c.ngram_orders = {2, 3}, c.ngram_rows = {100};
-        }) == "model.ngram_orders has 2 tables and model.ngram_rows 1; give each table its rows");
-  CHECK(message([](auto& c) { c.ngram_rows = {100}; }) ==
-        "model.ngram_orders has 0 tables and model.ngram_rows 1; give each table its rows");
-  CHECK(message([](auto& c) {
-          c.ngram_orders = {2, 4, 4}, c.ngram_rows = {9, 9, 9};
-        }) == "model.ngram_orders must rise: 4 follows 4");
-  CHECK(message([](auto& c) { c.ngram_orders = {2}, c.ngram_rows = {9}, c.type = "attention"; }) ==
-        "model.ngram_orders is for model.type = gpt alone, not for attention; leave it out");
   CHECK(message([](auto& c) { c.conv_places = {Place::mlp}, c.type = "masked"; }) ==
         "model.conv_places is for model.type = gpt alone, not for masked; leave it out");
   CHECK(message([](auto& c) {

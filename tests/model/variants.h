@@ -37,16 +37,6 @@ inline void disturb(LanguageModel& model) {
   }
 }
 
-/// A model whose n-gram tables, zero at first, say something: without it they would hide what they do.
-inline std::shared_ptr<LanguageModel> make_spoken_model(const ModelConfig& config, std::uint64_t seed) {
-  const torch::NoGradGuard no_grad;
-  auto model = make_model(config, test_vocab, seed);
-  for (auto& parameter : model->named_parameters())
-    if (parameter.key().find(".ngram.") != std::string::npos)
-      parameter->copy_(at::arange(parameter->numel()).reshape(parameter->sizes()).mul(0.7).sin().mul(0.1));
-  return model;
-}
-
 /// (B, T) ids that follow no rule but never repeat the first column: a prefix tells its row.
 inline torch::Tensor some_ids(std::int64_t B, std::int64_t T, std::int64_t shift = 0) {
   const auto position = at::arange(B * T).reshape({B, T}) + shift;

@@ -106,9 +106,8 @@ void set_transformer_block(torch::nn::Module& model, const std::string& prefix, 
   set("mlp.c_proj.bias", v.input(block + "/ffn_b2"));
 }
 
-std::shared_ptr<LanguageModel> toy_transformer(const Vector& v, AttentionKind attention) {
-  ModelConfig config = resized("transformer", /*n_embd=*/8, /*block_size=*/4, /*n_layer=*/2);
-  config.attention = attention;
+std::shared_ptr<LanguageModel> toy_transformer(const Vector& v) {
+  const ModelConfig config = resized("transformer", /*n_embd=*/8, /*block_size=*/4, /*n_layer=*/2);
   auto model = make(v, config, /*vocab_size=*/7);
   set_parameter(*model, "transformer.wte.weight", v.input("token_embedding"));
   set_parameter(*model, "transformer.wpe.weight", v.input("position_embedding"));
@@ -176,15 +175,12 @@ VECTOR_CASE(L10_block_post_vs_pre_ln, "one block in both orders of norm and resi
 
 TEST_CASE("L04_mha_torch_two_heads: the models' attention layer gives a token that comes last the library's output",
           "[vector]") {
-  for (const auto& v : in_both_precisions("L04_mha_torch_two_heads"))
-    for (const auto kind : {AttentionKind::builtin, AttentionKind::manual}) {
-      auto config = lecture_block_config(NormPlace::pre, false);
-      config.attention = kind;
-      CausalSelfAttention attention(config);
-      attention->to(v.dtype());
-      set_attention(*attention, v);
-      v.check("output", each_token_last(v.input("X"), [&](const torch::Tensor& x) { return run(attention, x); }));
-    }
+  for (const auto& v : in_both_precisions("L04_mha_torch_two_heads")) {
+    CausalSelfAttention attention(lecture_block_config(NormPlace::pre, false));
+    attention->to(v.dtype());
+    set_attention(*attention, v);
+    v.check("output", each_token_last(v.input("X"), [&](const torch::Tensor& x) { return run(attention, x); }));
+  }
 }
 
 VECTOR_CASE(B04_softmaxlm_untrained_loss, "the untrained bigram model's logits and loss on the first batch") {
@@ -267,26 +263,25 @@ VECTOR_CASE(B13_masked_dot_lm_forward, "the masked dot-product model's weights, 
 
 VECTOR_CASE(B14_small_transformer_forward,
             "the notebook's transformer by options: maps, each block's output, logits and loss") {
-  for (const auto& v : in_both_precisions("B14_small_transformer_forward"))
-    for (const auto kind : {AttentionKind::builtin, AttentionKind::manual}) {
-      auto model = toy_transformer(v, kind);
-      AttentionMaps maps;
-      model->forward(v.ids("x"), {.attention = &maps});
-      v.check("block0_attention", maps.at(0).squeeze(1));
-      v.check("block1_attention", maps.at(1).squeeze(1));
+  for (const auto& v : in_both_precisions("B14_small_transformer_forward")) {
+    auto model = toy_transformer(v);
+    AttentionMaps maps;
+    model->forward(v.ids("x"), {.attention = &maps});
+    v.check("block0_attention", maps.at(0).squeeze(1));
+    v.check("block1_attention", maps.at(1).squeeze(1));
 
-      const auto parts = model->named_modules();
-      const auto first = std::dynamic_pointer_cast<BlockImpl>(parts["transformer.h.0"]);
-      const auto second = std::dynamic_pointer_cast<BlockImpl>(parts["transformer.h.1"]);
-      const auto h = v.input("token_embedding").index({v.ids("x")}) + v.input("position_embedding");
-      const auto block0 = run(first, h);
-      v.check("block0_output", block0);
-      v.check("block1_output", run(second, block0));
+    const auto parts = model->named_modules();
+    const auto first = std::dynamic_pointer_cast<BlockImpl>(parts["transformer.h.0"]);
+    const auto second = std::dynamic_pointer_cast<BlockImpl>(parts["transformer.h.1"]);
+    const auto h = v.input("token_embedding").index({v.ids("x")}) + v.input("position_embedding");
+    const auto block0 = run(first, h);
+    v.check("block0_output", block0);
+    v.check("block1_output", run(second, block0));
 
-      const auto logits = model->forward(v.ids("x"));
-      v.check("logits", logits);
-      check_loss(v, *model, logits);
-    }
+    const auto logits = model->forward(v.ids("x"));
+    v.check("logits", logits);
+    check_loss(v, *model, logits);
+  }
 }
 
 VECTOR_CASE(B15_adamw_three_steps, "three updates with the library's defaults, decay on everything") {

@@ -122,15 +122,6 @@ void repeats_and_resumes_bit_for_bit() {
     }
 }
 
-void tables_repeat_and_resume_bit_for_bit() {
-  ResolvedConfig config = wider_config(Dtype::float32);
-  config.config.model.ngram_orders = {2, 3};
-  config.config.model.ngram_rows = {210, 100};
-  config.config.train.groups = {
-      {.match = "ngram", .learning_rate = 1e-2, .weight_decay = 0, .optimizer = UpdateRule::sparse_adam}};
-  check_repeats_and_resumes(config);
-}
-
 void samples_are_drawn_on_the_cpu() {
   SmallRun run = gpu_run(wider_config(Dtype::float32));
   run.trainer.run();
@@ -166,7 +157,6 @@ bool register_cuda_tests() {
   REGISTER_TEST_CASE(a_gpu_run_goes_on_on_the_cpu, "a run begun on a GPU goes on on the CPU", "[cuda]");
   REGISTER_TEST_CASE(a_cpu_run_goes_on_on_a_gpu, "a run begun on the CPU goes on on a GPU", "[cuda]");
   REGISTER_TEST_CASE(repeats_and_resumes_bit_for_bit, "a GPU's runs repeat and resume bit for bit", "[cuda]");
-  REGISTER_TEST_CASE(tables_repeat_and_resume_bit_for_bit, "so do tables updated by row", "[cuda]");
   REGISTER_TEST_CASE(samples_are_drawn_on_the_cpu, "samples of a model on a GPU are drawn on the CPU", "[cuda]");
   REGISTER_TEST_CASE(a_rollback_returns_to_the_good_moment, "a GPU's run is rolled back", "[cuda]");
   return true;

@@ -28,20 +28,13 @@ TrainerOptions in_folder(const std::filesystem::path& run) {
   return options;
 }
 
-/// Of tables, dropout and several micro-batches, so that a dropped update has much to leave behind.
+/// Of two update rules and several micro-batches, so that a dropped update has much to leave behind.
 ResolvedConfig large_steps() {
   ResolvedConfig resolved = small_config();
   Config& config = resolved.config;
-  config.model.ngram_orders = {2, 3};
-  config.model.ngram_rows = {210, 300};
   config.train.gradient_accumulation_steps = 4;
   config.train.ema = 0.9;
-  config.train.groups = {{.match = "ngram",
-                          .learning_rate = 1e-2,
-                          .weight_decay = 0.1,
-                          .optimizer = UpdateRule::sparse_adam,
-                          .momentum = 0},
-                         {.match = "(attn|mlp).*weight",
+  config.train.groups = {{.match = "(attn|mlp).*weight",
                           .learning_rate = 1e-2,
                           .weight_decay = 0.1,
                           .optimizer = UpdateRule::muon,

@@ -72,37 +72,6 @@ TEST_CASE("the same vocabulary takes over every weight, and the optimizer starts
   }
 }
 
-ResolvedConfig config_with_tables() {
-  ResolvedConfig config = small_config();
-  config.config.model.ngram_orders = {2, 4};
-  config.config.model.ngram_rows = {210, 5000};
-  config.config.train.groups = {{.match = "ngram",
-                                 .learning_rate = 1e-2,
-                                 .weight_decay = 0,
-                                 .optimizer = UpdateRule::sparse_adam,
-                                 .momentum = 0}};
-  return config;
-}
-
-TEST_CASE("n-gram tables, of which few rows are stored, are taken over with the vocabulary they number") {
-  const TestFolder folder;
-  const ResolvedConfig config = config_with_tables();
-  SmallRun run(config, folder.path());
-  run.trainer.run();
-  const Checkpoint checkpoint = last_checkpoint(folder.path());
-  const std::string table = "transformer.ngram.4.weight";
-  REQUIRE(checkpoint.model->find(table + ".rows"));
-  SmallRun same(config), grown(config, {}, -1, small_corpus(formula_text(1500, grown_alphabet)));
-  same.trainer.init_from(checkpoint);
-  CHECK(torch::equal(same.trainer.arena().parameter(table), run.trainer.arena().parameter(table)));
-  CHECK(same.trainer.arena().parameter(table).abs().max().item<double>() > 0);
-  grown.trainer.init_from(checkpoint);
-  CHECK(grown.trainer.arena().parameter(table).abs().max().item<double>() == 0);
-  grown.trainer.run();
-  CHECK(grown.recorder->noticed(
-      "which knows 14 of 16 symbols; its n-gram tables belong to another vocabulary: they start empty"));
-}
-
 TEST_CASE("a model that is not the same is refused with the options that differ") {
   const TestFolder folder;
   const Checkpoint checkpoint = finished_run(small_config(), folder.path());

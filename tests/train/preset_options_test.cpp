@@ -23,8 +23,7 @@ using Words = std::vector<std::string>;
 /// Options that no training obeys, and what does.
 const std::map<std::string, std::string> obeyed_elsewhere{{"sample.tokens", "chargpt sample"},
                                                           {"sample.num_samples", "chargpt sample"},
-                                                          {"eval.log_interval", "the writer of metrics.jsonl"},
-                                                          {"model.attention", "LibTorch's engine"}};
+                                                          {"eval.log_interval", "the writer of metrics.jsonl"}};
 
 class Texts {
  public:
@@ -49,8 +48,6 @@ ResolvedConfig shrunk(const std::string& preset, const std::string& text) {
   config.model.n_embd = 8;
   config.model.block_size = 8;
   if (config.model.mlp_size > 0) config.model.mlp_size = 16;
-  for (std::int64_t& rows : config.model.ngram_rows) rows = 64;
-  if (config.model.ngram_size > 0) config.model.ngram_size = 4;
   config.train.batch_size = 2;
   config.train.max_iters = 4;
   config.train.max_epochs = config.train.max_seconds = 0;
@@ -94,8 +91,7 @@ std::string losses_of(const ResolvedConfig& resolved) {
 /// Other values of an option that are worth a try, as one would write them after a flag.
 Words other_values(const OptionInfo& option, const nlohmann::json& now, const Texts& texts) {
   static const std::map<std::string, Words> special{
-      {"model.type", {"bigram", "gpt"}}, {"model.ngram_orders", {"[2]"}},
-      {"model.ngram_rows", {"[32]"}},    {"data.max_symbols", {"2"}},
+      {"model.type", {"bigram", "gpt"}}, {"data.max_symbols", {"2"}},
       {"data.max_val_tokens", {"20"}},   {"train.groups", {R"([{"match": "wte", "lr_scale": 3}])"}},
       {"train.patience", {"1"}},         {"sample.top_k", {"1", "2"}},
       {"sample.min_p", {"0.999"}},       {"train.decay_steps", {"[1,3]"}}};

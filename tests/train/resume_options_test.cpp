@@ -24,7 +24,6 @@ struct Setting {
   std::vector<Override> beside{};
 };
 
-const std::vector<Override> with_tables{{"model.ngram_orders", "[2,3]", ""}, {"model.ngram_rows", "[210,40]", ""}};
 /// Activations overflow after the first update.
 const std::vector<Override> recklessly{{"model.norm", "none", ""},          {"model.final_norm", "false", ""},
                                        {"model.n_layer", "4", ""},          {"model.init_std", "1", ""},
@@ -32,7 +31,7 @@ const std::vector<Override> recklessly{{"model.norm", "none", ""},          {"mo
                                        {"train.warmup_iters", "0", ""},     {"eval.eval_interval", "3", ""}};
 
 const std::string muon_group = R"({"match": "attn|mlp", "learning_rate": 0.02, "optimizer": "muon", "momentum": 0.9})";
-const std::string table_group = R"({"match": "ngram.3", "learning_rate": 0.05, "optimizer": "sparse_adam"})";
+const std::string embedding_group = R"({"match": "wte", "learning_rate": 0.05})";
 
 /// Booleans and choices take each of their values without being listed.
 const std::vector<Setting> settings{
@@ -50,9 +49,6 @@ const std::vector<Setting> settings{
     {"model.bias_places", {"attention,head", "mlp,norm"}, {{"model.bias", "true", ""}}},
     {"model.norm_eps", {"1e-3"}},
     {"model.rope_base", {"100"}, {{"model.position", "rope", ""}}},
-    {"model.ngram_orders", {"[2,3]"}, with_tables},
-    {"model.ngram_rows", {"[30,210]"}, with_tables},
-    {"model.ngram_size", {"3"}, with_tables},
     {"model.conv_places", {"attention", "mlp,attention"}},
     {"model.conv_width", {"2", "9"}, {{"model.conv_places", "mlp", ""}}},
     {"model.causal", {"false"}, {{"model.type", "average", ""}}},
@@ -73,8 +69,7 @@ const std::vector<Setting> settings{
     {"train.adam_eps", {"1e-3"}},
     {"train.grad_clip", {"0", "0.1"}},
     {"train.ema", {"0.9"}},
-    {"train.groups", {"[" + muon_group + "]"}},
-    {"train.groups", {"[" + table_group + "]", "[" + table_group + ", " + muon_group + "]"}, with_tables},
+    {"train.groups", {"[" + muon_group + "]", "[" + embedding_group + ", " + muon_group + "]"}},
     {"train.seed", {"7"}},
     {"train.patience", {"2"}, {{"train.learning_rate", "3", ""}, {"eval.eval_interval", "1", ""}}},
     {"train.keep", {"2"}},
@@ -237,10 +232,9 @@ TEST_CASE("updates that are skipped or undone are so again in a resumed run, and
 }
 
 TEST_CASE("runs resume bit for bit with one thread, several, and more than there are windows") {
-  std::vector<Override> everything = with_tables;
-  everything.push_back({"train.groups", "[" + table_group + ", " + muon_group + "]", ""});
-  everything.push_back({"train.gradient_accumulation_steps", "2", ""});
-  everything.push_back({"train.ema", "0.9", ""});
+  const std::vector<Override> everything{{"train.groups", "[" + embedding_group + ", " + muon_group + "]", ""},
+                                         {"train.gradient_accumulation_steps", "2", ""},
+                                         {"train.ema", "0.9", ""}};
   std::vector<Override> rounded = everything;
   rounded.push_back({"train.dtype", "bfloat16", ""});
   for (const std::int64_t threads : {1, 2, 3, 5})  // of batches of two windows

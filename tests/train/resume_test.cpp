@@ -67,49 +67,29 @@ TEST_CASE("every model type resumes bit for bit, with dropout and accumulation, 
   }
 }
 
-TEST_CASE("every update rule resumes bit for bit, tables of which few rows are stored among them") {
+TEST_CASE("every update rule resumes bit for bit") {
   ResolvedConfig config = small_config();
-  config.config.model.ngram_orders = {2, 3, 5};
-  config.config.model.ngram_rows = {210, 4000, 300};
   config.config.train.groups = {
-      {.match = "ngram.5", .learning_rate = 1e-2, .weight_decay = 0.1, .optimizer = UpdateRule::adamw, .momentum = 0},
-      {.match = "ngram\\.",
-       .learning_rate = 1e-2,
-       .weight_decay = 0.1,
-       .optimizer = UpdateRule::sparse_adam,
-       .momentum = 0},
+      {.match = "wte", .learning_rate = 1e-2, .weight_decay = 0.1, .optimizer = UpdateRule::adamw, .momentum = 0},
       {.match = "(attn|mlp).*weight",
        .learning_rate = 1e-2,
        .weight_decay = 0.1,
        .optimizer = UpdateRule::muon,
        .momentum = 0.9}};
-  for (const std::int64_t ngram_size : {0, 6}) {
-    config.config.model.ngram_size = ngram_size;
-    check_resumes_exactly(config, 7);
-    check_resumes_exactly(config, 1);
-  }
+  check_resumes_exactly(config, 7);
+  check_resumes_exactly(config, 1);
 }
 
-TEST_CASE("a checkpoint holds the moments that the rules keep, and of tables the rows that are not zero") {
+TEST_CASE("a checkpoint holds the moments that the rules keep") {
   const TestFolder folder;
   ResolvedConfig config = small_config();
-  config.config.model.ngram_orders = {3};
-  config.config.model.ngram_rows = {4000};
   config.config.train.groups = {
-      {.match = "ngram", .learning_rate = 1e-2, .weight_decay = 0, .optimizer = UpdateRule::sparse_adam, .momentum = 0},
       {.match = "c_attn", .learning_rate = 1e-2, .weight_decay = 0, .optimizer = UpdateRule::muon, .momentum = 0.9}};
   SmallRun run(config, folder.path());
   run.trainer.run();
   const Checkpoint checkpoint = last_checkpoint(folder.path());
-  const std::string table = "transformer.ngram.3.weight", matrix = "transformer.h.0.attn.c_attn.weight";
-  CHECK_FALSE(checkpoint.model->find(table));
-  const std::int64_t stored = checkpoint.model->find(table + ".rows")->shape[0];
-  CHECK(stored > 10);
-  CHECK(stored < 200);  // a text of 14 symbols in a pattern has few trigrams
-  CHECK(checkpoint.model->find(table + ".values")->shape == std::vector<std::int64_t>{stored, 16});
+  const std::string matrix = "transformer.h.0.attn.c_attn.weight";
   const auto has = [&](const std::string& name) { return checkpoint.optimizer->find(name) != nullptr; };
-  CHECK(has("moment2/" + table + ".rows"));
-  CHECK_FALSE(has("moment1/" + table + ".rows"));
   CHECK(has("moment1/" + matrix));
   CHECK_FALSE(has("moment2/" + matrix));
   CHECK(has("moment2/transformer.wte.weight"));

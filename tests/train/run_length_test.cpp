@@ -172,24 +172,6 @@ TEST_CASE("disk is weights and two moments for each checkpoint kept and the best
   CHECK(disk_estimate(config, 65, 1000) == 4 * 16 * 1000);
 }
 
-TEST_CASE("n-gram tables by touched rows need one moment and no gradient, others what every parameter needs") {
-  Config config;
-  config.model.ngram_orders = {2, 3};
-  config.model.ngram_rows = {100, 50};
-  config.model.ngram_size = 10;
-  const std::int64_t all = 10'000;
-  const RunSize run{.vocab_size = 65, .parameters = all};
-  const std::int64_t dense = memory_estimate(config, run);
-  config.train.keep = 1;
-  config.train.groups = {
-      {.match = "ngram.3", .learning_rate = 1, .weight_decay = 0, .optimizer = UpdateRule::sparse_adam, .momentum = 0},
-      {.match = "ngram", .learning_rate = 1, .weight_decay = 0, .optimizer = UpdateRule::adamw, .momentum = 0}};
-  CHECK(dense - memory_estimate(config, run) == 4 * 2 * 500);
-  CHECK(disk_estimate(config, 65, all) == 4 * 2 * (3 * all - 500));
-  config.train.groups.erase(config.train.groups.begin());
-  CHECK(memory_estimate(config, run) == dense);
-}
-
 TEST_CASE("what is beyond the memory is refused with what to lower") {
   Config config;
   RunSize run{.vocab_size = 65, .parameters = 1'000'000'000};

@@ -174,6 +174,7 @@ void add_configs(Options& options) {
   const Option& schema = options.flag("--schema", arguments->schema, "print the JSON Schema of a config file");
   options.add("--show", arguments->show, "print a config, a preset's or a file, to start your own from")
       .excludes(schema);
+  settle_preset(options, arguments->show);
   on_parsed(options, arguments, run_configs);
 }
 

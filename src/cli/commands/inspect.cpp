@@ -593,6 +593,8 @@ void add_inspect(Options& options) {
   options.before_run([&path = arguments->path] {
     if (path.empty()) path = run_left_out();
   });
+  settle_preset(options, arguments->path);
+  settle_preset(options, arguments->other);
   options.add("--checkpoint", arguments->checkpoint, "of a run: best, last or step-N (default last)");
   options.flag("--verify", arguments->verify, "check every file of every checkpoint against its manifest");
   options.flag("--all", arguments->all, "also the options at their defaults; of a text, every symbol");

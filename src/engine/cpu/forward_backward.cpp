@@ -15,7 +15,6 @@ void ForwardBackward::allocate_buffers(BumpAllocator& memory) {
     x_vnni_ = memory.bf16((rows + 1) / 2 * vnni_stride(max_width()));
     dy_vnni_ = memory.bf16((rows + 1) / 2 * vnni_stride(max_width()));
   }
-  dngram_concat_ = memory.rows(rows, plan_.ngram_proj.in);
   dx_ = memory.rows(rows, C);
   dnormed_ = memory.rows(rows, C);
   dqkv_ = memory.rows(rows, 3 * A);
@@ -77,36 +76,9 @@ void ForwardBackward::normalise_backward(const NormPlan& norm, const float* x, c
     k_.add(rows_, plan_.n_embd, dy, ld, dx, ld);
 }
 
-/// Forward added rows of the n-gram tables to the token embedding, or a projection of those side by side: dx_ is the
-/// gradient of each, or of the projection.
-void ForwardBackward::ngram_backward(const BatchSlice& chunk) {
-  const long ld = row_stride(plan_.n_embd), ldn = row_stride(plan_.ngram_proj.in);
-  const bool projected = plan_.ngram_proj.out > 0;
-  if (projected) linear_backward(plan_.ngram_proj, ngram_concat_, ldn, dx_, ld, dngram_concat_, ldn, false);
-  for (std::size_t i = 0; i < plan_.tables.size(); ++i)
-    if (projected)
-      add_row_gradients(chunk, i, dngram_concat_ + static_cast<long>(i) * plan_.ngram_width, ldn);
-    else
-      add_row_gradients(chunk, i, dx_, ld);
-}
-
-/// dy (rows, width): for each token, the gradient of its row of one table. Added to that row, or, of a sparse
-/// table, left as it is for whoever sums the tokens of a row.
-void ForwardBackward::add_row_gradients(const BatchSlice& chunk, std::size_t table, const float* dy, long lddy) {
-  const long W = plan_.ngram_width;
-  const std::int64_t first = chunk.first * chunk.windows.T;
-  if (plan_.tables[table].sparse) {
-    float* const to = chunk.row_gradients[table];
-    return to != nullptr ? k_.copy(rows_, W, dy, lddy, to + first * W, W) : void();
-  }
-  float* const dense = gradient(plan_.tables[table].weight);
-  for (long r = 0; r < rows_; ++r) k_.add(1, W, dy + r * lddy, lddy, dense + chunk.rows[table][first + r] * W, W);
-}
-
 void ForwardBackward::embed_backward(const BatchSlice& chunk) {
   const long C = plan_.n_embd, ld = row_stride(C);
   dropout(plan_.dropout.embedding, 0, chunk, dx_);
-  if (!plan_.tables.empty()) ngram_backward(chunk);
   float* const tokens = gradient(plan_.wte);
   float* const positions = gradient(plan_.wpe);
   for (long r = 0; r < rows_; ++r) {
@@ -191,8 +163,6 @@ void ForwardBackward::begin(const WeightPointers& weights, std::span<float* cons
   };
   if (!plan_.tied) clear(plan_.wte);  // a tied one is written by the head's matmul, before the embedding adds to it
   clear(plan_.wpe);
-  for (const TablePlan& table : plan_.tables)
-    if (!table.sparse) clear(table.weight);
   for (const BlockPlan& block : plan_.blocks)
     for (const Parameter* p :
          {&block.ln_1.gain, &block.ln_1.bias, &block.conv_1, &block.ln_2.gain, &block.ln_2.bias, &block.conv_2})

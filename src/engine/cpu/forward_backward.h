@@ -32,8 +32,6 @@ class ForwardBackward : private Forward {
 
   void backward(const BatchSlice& chunk);
   void embed_backward(const BatchSlice& chunk);
-  void ngram_backward(const BatchSlice& chunk);
-  void add_row_gradients(const BatchSlice& chunk, std::size_t table, const float* dy, long lddy);
   void attention_block_backward(const BlockPlan& block, const BlockActivations& acts, long layer,
                                 const BatchSlice& chunk);
   void mlp_block_backward(const BlockPlan& block, const BlockActivations& acts, long layer, const BatchSlice& chunk);
@@ -53,7 +51,6 @@ class ForwardBackward : private Forward {
   std::vector<float*> gradients_;
   bool has_gradients_ = false;
   Bf16 *x_vnni_ = nullptr, *dy_vnni_ = nullptr;
-  float* dngram_concat_ = nullptr;  ///< (rows, tables * ngram_width)
   float *dx_ = nullptr, *dnormed_ = nullptr, *dqkv_ = nullptr, *do_ = nullptr, *dhidden_ = nullptr, *dgate_ = nullptr;
 };
 

@@ -20,11 +20,10 @@ function floatOfHalf(half) {
   return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
 }
 
-// The values of one tensor. int8: every row has a scale of its own. A tensor with `rows` holds those alone, all others
-// of it are zero: a table of n-grams, of which a text touches few.
+// The values of one tensor. int8: every row has a scale of its own.
 function readTensor(tensor, buffer) {
   const width = tensor.shape[tensor.shape.length - 1];
-  const numel = tensor.rows ? tensor.rows * width : tensor.shape.reduce((a, b) => a * b, 1);
+  const numel = tensor.shape.reduce((a, b) => a * b, 1);
   const read = {shape: tensor.shape, width};
   if (tensor.type === "float32") {
     read.values = new Float32Array(buffer, tensor.offset, numel);
@@ -34,10 +33,6 @@ function readTensor(tensor, buffer) {
     const scales = new Float32Array(buffer, tensor.scales, numel / width);
     const integers = new Int8Array(buffer, tensor.offset, numel);
     read.values = Float32Array.from(integers, (value, i) => value * scales[Math.floor(i / width)]);
-  }
-  if (tensor.rows) {
-    const numbers = new Uint32Array(buffer, tensor.row_numbers, tensor.rows);
-    read.places = new Map(Array.from(numbers, (row, place) => [row, place]));
   }
   return read;
 }
@@ -105,29 +100,6 @@ const activations = {
   swiglu: (x) => x * sigmoid(x),  // of the gate
 };
 
-// ---- n-grams: which row of a table belongs to the last n characters
-
-const BITS_64 = (1n << 64n) - 1n;
-
-// The finaliser of MurmurHash3.
-function mix(hash) {
-  hash = (hash ^ hash >> 33n) * 0xff51afd7ed558ccdn & BITS_64;
-  hash = (hash ^ hash >> 33n) * 0xc4ceb9fe1a85ec53n & BITS_64;
-  return hash ^ hash >> 33n;
-}
-
-// `ids` end with the current character; what is missing before them counts as id V.
-function ngramRow(table, V, ids) {
-  let hash = 0n, number = 0n, value = 1n;
-  for (let k = 0; k < table.order; ++k) {
-    const id = BigInt(k < ids.length ? ids[ids.length - 1 - k] : V);
-    hash = mix(hash ^ id + 1n);
-    number += id * value;
-    value *= BigInt(k === 0 ? V : V + 1);
-  }
-  return Number(table.numbered ? number : hash * BigInt(table.rows) >> 64n);
-}
-
 // ---- the model
 
 class Model {
@@ -148,16 +120,15 @@ class Model {
     this.layers = this.isTransformer ? config.n_layer : config.type === "bigram" ? 0 : 1;
     const divisor = {head: this.headSize, width: config.n_embd, none: 1}[config.attention_scale];
     this.scoreScale = this.projects ? 1 / Math.sqrt(divisor) : 1;
-    this.tables = data.tables;
   }
 
   tensor(name) {
     return this.tensors[name];
   }
 
-  // wte[id] + position + rows of n-grams: (C). `ids` end with the token at position t.
-  embed(ids, t) {
-    const x = Float32Array.from(row(this.tensor(this.prefix + "wte.weight"), ids[ids.length - 1]));
+  // wte[id] + position t: (C).
+  embed(id, t) {
+    const x = Float32Array.from(row(this.tensor(this.prefix + "wte.weight"), id));
     const learned = this.tensor(this.prefix + "wpe.weight");
     if (learned)
       add(x, row(learned, t));
@@ -166,20 +137,7 @@ class Model {
         const angle = t * 10000 ** (-2 * Math.floor(i / 2) / x.length);
         x[i] += i % 2 === 0 ? Math.sin(angle) : Math.cos(angle);
       }
-    if (this.tables.length > 0) this.addNgrams(x, ids);
     return x;
-  }
-
-  addNgrams(x, ids) {
-    const projection = this.tensor("transformer.ngram_proj.weight");
-    const found = this.tables.map((table) => {
-      const tensor = this.tensor(table.parameter), number = ngramRow(table, this.V, ids);
-      if (!tensor.places) return row(tensor, number);
-      return tensor.places.has(number) ? row(tensor, tensor.places.get(number)) : new Float32Array(tensor.width);
-    });
-    if (!projection) return found.forEach((values) => add(x, values));
-    const joined = Float32Array.from(found.flatMap((values) => Array.from(values)));
-    add(x, linear(projection, this.tensor("transformer.ngram_proj.bias"), joined));
   }
 
   // Normalised by the gain and bias of that name: a new vector.
@@ -298,10 +256,10 @@ class Model {
     return Array.from({length: this.layers}, () => ({keys: [], values: [], convolved_1: [], convolved_2: []}));
   }
 
-  // One token, the last of `ids`, at position t. Returns the logits of the next, (V), and attention[layer][head], the
+  // One token at position t. Returns the logits of the next, (V), and attention[layer][head], the
   // weights over the tokens whose keys the cache holds.
-  step(ids, t, caches) {
-    const x = this.embed(ids, t);
+  step(id, t, caches) {
+    const x = this.embed(id, t);
     const attention = caches.map((cache, layer) => this.block(layer, x, t, cache));
     const last = this.isTransformer && this.config.final_norm ? this.norm("transformer.ln_f", x) : x;
     const head = this.tensor("lm_head.weight") || this.tensor(this.prefix + "wte.weight");
@@ -326,7 +284,7 @@ class Reader {
   }
 
   clear() {
-    this.ids = [];     // of the window, and for a model that slides some before it
+    this.ids = [];     // of the window
     this.position = 0;
     this.caches = this.model.emptyCache();
   }
@@ -348,8 +306,8 @@ class Reader {
 
   take(id) {
     this.ids.push(id);
-    if (this.ids.length > Math.max(this.model.config.block_size, 16)) this.ids.shift();
-    return this.model.step(this.ids, this.position++, this.caches);
+    if (this.ids.length > this.model.config.block_size) this.ids.shift();
+    return this.model.step(id, this.position++, this.caches);
   }
 }
 
