@@ -60,8 +60,8 @@ Comparison compare(std::vector<ResolvedConfig> configs, const CompareOptions& op
 Corpus load_common_text(const std::vector<ResolvedConfig>& configs, const std::filesystem::path& out,
                         const ReadingProgress& reading);
 
-/// "configs differ in training tokens: a 1.20M, b 3.10M; …", or in steps or seconds, with what makes them equal; empty
-/// where they do not. `train_tokens`: of the train split, for lengths in epochs. Error usage as steps_of_epochs.
+/// "configs differ in length: a 1.20M tokens in 100 steps, b …", with what makes them equal; empty where they do not.
+/// `train_tokens`: of the train split, for lengths in epochs. Error usage as steps_of_epochs.
 std::string length_difference(const std::vector<ResolvedConfig>& configs, const std::vector<std::string>& names,
                               std::int64_t train_tokens);
 

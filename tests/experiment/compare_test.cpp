@@ -386,8 +386,8 @@ TEST_CASE("what configs differ in length is told once, before anything is traine
   Names lines;
   hooks.notice = [&](const std::string& line) { lines.push_back(std::to_string(record.begun.size()) + ": " + line); };
   compare({config_of("first", text), wide}, options_for(folder.path() / "out", 2), hooks);
-  CHECK(lines == Names{"0: configs differ in training tokens: first 640, wide 1.28k; they make equally many steps, and "
-                       "--max_seconds gives them equal time"});
+  CHECK(lines == Names{"0: configs differ in length: first 640 tokens in 20 steps, wide 1.28k tokens in 20 steps; "
+                       "--max_iters makes steps equal, --max_seconds time"});
 }
 
 TEST_CASE("within the train split, the validation split is neither trained on nor scored") {
