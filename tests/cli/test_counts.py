@@ -26,7 +26,7 @@ class CountsTest(ProgramTest):
         self.assertLess(weights["mixture_loss"], weights["network_loss"])
         out = self.succeed("eval", "run", "--counts").out
         self.assertRegex(out, rf"this model, val +{alone['loss']:.4f} .*\n  mixed with counts +{figures['loss']:.4f} ")
-        self.assertIn("The weights of the mixture were learned on the last", out)
+        self.assertIn(f"come from the last {weights['learned_on_tokens']:,} characters of the train split", out)
 
     def test_each_character_has_a_distribution_that_no_later_one_changes(self):
         self.write("text.txt", TEXT[5000:5100])
@@ -52,7 +52,7 @@ class CountsTest(ProgramTest):
         self.train("short", "nanogpt-cpu", 5, *SMALL, "--text", "short.txt", "--overwrite")
         outcome = self.succeed("eval", "short", "--counts", "--json")
         self.assertIn("too short to learn how much the counts should weigh", outcome.err)
-        self.assertEqual(outcome.json["counts"]["weights"], {"learned_on_tokens": 0})
+        self.assertEqual(outcome.json["counts"]["weights"], {"network": 0.5, "counts": 0.5, "learned_on_tokens": 0})
 
     def test_the_training_text_must_be_there(self):
         self.write("mine.txt", TEXT[:20000])

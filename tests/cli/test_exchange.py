@@ -33,7 +33,7 @@ class RoundTripTest(ExchangeTest):
         self.succeed("inspect", "back", "--verify")
         self.assertIn("--text FILE", self.fail_with(66, "eval", "back"))
         self.assertIn("without the state of an optimizer", self.fail_with(65, "resume", "back", "--text", SAMPLE_TEXT))
-        tuned = self.train("tuned", "back/config.json", 10, "--init_from", "back")
+        tuned = self.train("tuned", "back/config.json", 40, "--init_from", "back")
         self.assertEqual(tuned.code, 0)
         self.assertLess(self.loss("tuned"), self.loss("back"))
 
