@@ -82,7 +82,11 @@ void prepare_for_failures(const FailureForm& form) {
 }
 
 Failure failure_of(const std::exception& error) {
-  if (const auto* ours = dynamic_cast<const Error*>(&error)) return {ours->code(), ours->what()};
+  if (const auto* ours = dynamic_cast<const Error*>(&error)) {
+    if (ours->code() != ExitCode::missing) return {ours->code(), ours->what()};
+    const auto gone = working_folder_error();  // where nothing is found
+    return {gone ? gone->code() : ours->code(), gone ? gone->what() : ours->what()};
+  }
   if (const auto memory = as_memory_error(error)) return {memory->code(), memory->what()};
   if (const auto* refused =
           dynamic_cast<const std::system_error*>(&error)) {  // std::filesystem's, with path and reason

@@ -243,7 +243,8 @@ std::map<std::string, std::string> default_origins() {
 }
 
 ResolvedConfig resolve(const Document& document, std::span<const Override> overrides) {
-  ResolvedConfig resolved{{}, default_origins()};
+  ResolvedConfig resolved;
+  resolved.origin = default_origins();
   Layers layers(resolved);
   layers.add(document);
   layers.add(overrides);

@@ -73,7 +73,7 @@ class EndingTest(ProgramTest):
         begun = time.time()
         outcome = self.succeed("train", *SMALL, "--run", "run", "--max_seconds", "4", "--json")
         self.assertIn(outcome.json["ended"], ("finished", "seconds"))
-        self.assertIn("follow and do not count", outcome.err)
+        self.assertIn("their time does not count towards max_seconds", outcome.err)
         self.assertIn("baselines", outcome.json)
         rows = self.rows("run")
         end = rows[-1]

@@ -17,7 +17,7 @@ from harness import FaultTest, drawn, fingerprint, rows, state, tensors
 SWEEP = os.environ.get("CHARGPT_SWEEP") == "1"
 SELECTION = 2
 READS = ("open", "opendir", "read", "stat", "mmap")
-UNSTEADY = ["--learning_rate", "0.3", "--seed", "4"]  # validation losses 2.88, 3.00, 2.59, 2.70, 2.54, 2.61
+UNSTEADY = ["--learning_rate", "0.3", "--seed", "34"]  # validation losses 2.86, 2.99, 2.56, 2.73, 2.53, 2.72
 SAVES = ["--eval_interval", "2", "--keep", "1", *UNSTEADY]
 BEST = {2: 2, 4: 2, 6: 6, 8: 6, 10: 10, 12: 10}  # of the undisturbed run, at each step
 

@@ -80,9 +80,9 @@ class ResumeTruthTest(FaultTest):
         state.update(program_version="0.0.1", libtorch_version="1.0", cpu_capability="VSX", device="cuda:7", engine="abacus")
         rewrite(self.newest, "state.json", json.dumps(state).encode())
         err = self.succeed(*self.resuming("run", 6)).err
-        for what, then in (("chargpt", "0.0.1"), ("LibTorch", "1.0"), ("the CPU capability", "VSX"), ("the device", "cuda:7"),
-                           ("the engine", "abacus")):
+        for what, then in (("chargpt", "0.0.1"), ("the CPU capability", "VSX"), ("the device", "cuda:7"), ("the engine", "abacus")):
             self.assertIn(f"not bit-exact: {what} was {then} when the checkpoint was written and is ", err)
+        self.assertNotIn("LibTorch", err)  # the engine that goes on has none of it
 
     def test_another_text_is_refused(self):
         for text, how in ((TEXT[1] + TEXT[0] + TEXT[2:], "as long, but with other characters"), (TEXT * 2, "3000 tokens then, 6000 now")):
@@ -124,8 +124,8 @@ class ResumeTruthTest(FaultTest):
 
     def test_a_longer_run_from_an_earlier_step_is_a_new_one_with_the_same_bits(self):
         whole = self.whole_run("whole", 6, *SAVES)
-        self.succeed(*self.resuming("run/checkpoints/step-00000002", 6))
-        self.assert_same_training(whole, self.folder / "run-branch-2", 6)
+        self.succeed(*self.resuming("run/checkpoints/step-00000002", 6, "--run", "longer"))
+        self.assert_same_training(whole, self.folder / "longer", 6)
 
 
 class DamageTest(FaultTest):

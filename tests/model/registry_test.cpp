@@ -303,20 +303,6 @@ TEST_CASE("options that do not fit together are refused with what would") {
         "model.bias_places has embedding, which is not one of attention, attention_output, mlp, norm, head");
 }
 
-TEST_CASE("a model larger than the machine is refused before it is built") {
-  ModelConfig config;
-  config.n_layer = 1000;
-  config.n_embd = config.mlp_size = 65536;
-  config.n_head = 1;
-  try {
-    make_model(config, 65, 1);
-    FAIL("60 TB of weights were made");
-  } catch (const Error& error) {
-    CHECK(error.code() == ExitCode::memory);
-    CHECK(std::string(error.what()).starts_with("the model's weights alone are 103079.8 GB, this machine has "));
-  }
-}
-
 TEST_CASE("weights are a pure function of the seed, and the global generator is left alone") {
   const OneThread one_thread;
   const auto equal = [](const LanguageModel& a, const LanguageModel& b) {

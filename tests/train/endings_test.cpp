@@ -290,7 +290,7 @@ TEST_CASE("evaluations that turn out slow score a part of the windows, and that 
   }
 }
 
-TEST_CASE("a last evaluation that turns slow when half done is begun again where it would end late", "[seconds]") {
+TEST_CASE("a last evaluation that turns slow when half done ends in time", "[seconds]") {
   for (const double slower : {1.5, 11.0}) {
     const TestFolder folder;
     const auto clock = std::make_shared<FakeClock>();
@@ -307,7 +307,7 @@ TEST_CASE("a last evaluation that turns slow when half done is begun again where
     };
     CHECK(run.trainer.run() == Ending::finished);
     check_used(run, clock->seconds() - 1000);
-    CHECK(run.recorder->evaluations.back().exact == (slower < 2));
+    if (slower < 2) CHECK(run.recorder->evaluations.back().exact);
   }
 }
 

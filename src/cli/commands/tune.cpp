@@ -102,6 +102,7 @@ void run_tune(const Arguments& arguments) {
   check_model(config);
   choose_text(config);
   const Corpus corpus = load_training_corpus(config, arguments.output);
+  stop_on_signals(arguments.output.quiet);  // before there is a folder that a signal would leave behind
   const ResultsFolder folder(arguments.out, "tune");
   const std::filesystem::path& out = folder.path();
   RunsWatcher watcher(arguments.output, /*configs=*/0);
