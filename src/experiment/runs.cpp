@@ -264,6 +264,7 @@ class Runner {
     if (code == 0 && hooks_.take_over(run)) return done(run, /*reused=*/false);
     if (code == 0) throw Error(ExitCode::internal, run.folder.string() + " was trained but has no result");
     if (options_.shared && code == static_cast<int>(ExitCode::busy)) return waiting_.push_back(&run);  // taken just now
+    if (stopped()) return waiting_.push_back(&run);  // and it too: a terminal's Ctrl-C reaches all
     const Error error(code_to_pass_on(code), error_line(*child.process, code));
     if (!concerns_it_alone(code))
       throw Error(error.code(), run.config + " with seed " + std::to_string(run.seed()) + ": " + error.what());
