@@ -35,7 +35,8 @@ struct ResolvedConfig {
   /// Keys that overrides or the config file itself set, not what it extends: what needs.h holds to have an effect. Of a
   /// run's own config only overrides.
   std::set<std::string> given = {};
-  /// What a run's own config asks for that is gone: "tables of n-grams". The run's record can be read, its model cannot.
+  /// What a run's own config asks for that is gone: "tables of n-grams". The run's record can be read, its model
+  /// cannot.
   std::string gone = {};
 };
 

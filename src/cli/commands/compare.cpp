@@ -22,6 +22,12 @@
 #include "cli/process.h"
 #include "cli/run_text.h"
 #include "cli/signals.h"
+#include "cli/training/children.h"
+#include "cli/training/compare_output.h"
+#include "cli/training/compare_runs.h"
+#include "cli/training/listeners.h"
+#include "cli/training/together.h"
+#include "cli/training/training.h"
 #include "experiment/comparison_report.h"
 #include "experiment/ladder.h"
 #include "experiment/planned_run.h"
@@ -34,12 +40,6 @@
 #include "report/log.h"
 #include "run/run_folder.h"
 #include "run/run_name.h"
-#include "cli/training/children.h"
-#include "cli/training/compare_output.h"
-#include "cli/training/compare_runs.h"
-#include "cli/training/listeners.h"
-#include "cli/training/together.h"
-#include "cli/training/training.h"
 
 namespace chargpt {
 

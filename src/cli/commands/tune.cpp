@@ -19,13 +19,13 @@
 #include "cli/process.h"
 #include "cli/run_text.h"
 #include "cli/signals.h"
+#include "cli/training/children.h"
+#include "cli/training/together.h"
+#include "cli/training/training.h"
 #include "ranks/launch.h"
 #include "report/json_text.h"
 #include "report/log.h"
 #include "run/run_folder.h"
-#include "cli/training/children.h"
-#include "cli/training/together.h"
-#include "cli/training/training.h"
 
 namespace chargpt {
 

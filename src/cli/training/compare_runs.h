@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "experiment/ranking.h"
 #include "cli/training/training.h"
+#include "experiment/ranking.h"
 
 namespace chargpt {
 
