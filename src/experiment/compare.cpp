@@ -109,7 +109,7 @@ class Comparer {
     if (const auto line = length_difference(configs_, names_, corpus_.train().size()); !line.empty()) notice(line);
     std::vector<PlannedRun> runs = planned();
     const auto first = std::ssize(runs) * options_.rank / options_.ranks;  // so that ranks do not begin with the same
-    std::ranges::rotate(runs, runs.begin() + first);
+    std::rotate(runs.begin(), runs.begin() + first, runs.end());
     RunsHooks hooks = hooks_.runs;
     hooks.take_over = [this](const PlannedRun& run) { return take_over(run); };
     hooks.start = [this](const PlannedRun& run) { return hooks_.start(run, corpus_, replayed_by(run)); };
