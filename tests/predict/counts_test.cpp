@@ -42,7 +42,7 @@ std::vector<double> probabilities(const Counts& counts, const std::string& befor
 /// Modified Kneser-Ney, slow and plain: how often each string was counted, by its length.
 class Formula {
  public:
-  Formula(const std::string& train, int orders, std::int64_t symbols) : orders_(orders), symbols_(symbols) {
+  Formula(const std::string& train, int orders, std::int64_t symbols) : symbols_(symbols) {
     for (int n = 1; n <= orders; ++n) {
       std::map<std::string, int>& counts = counts_[n];
       if (n == orders) {
@@ -81,7 +81,6 @@ class Formula {
     const double y = number_of(1) / (number_of(1) + 2 * number_of(2));
     return std::clamp(k - (k + 1) * y * number_of(k + 1) / number_of(k), 0.1 * k, 1.0 * k);
   }
-  int orders_;
   std::int64_t symbols_;
   std::map<int, std::map<std::string, int>> counts_;
 };
