@@ -55,7 +55,7 @@ TEST_CASE("a run that goes on has all of its progress again, whatever that consi
   CHECK(to_json(second.trainer.state()) == then);
 }
 
-TEST_CASE("every model type resumes bit for bit, with dropout and accumulation, in both window modes") {
+TEST_CASE("every model type resumes bit for bit, with dropout and accumulation, in both window modes", "[libtorch]") {
   for (const ModelType& type : model_types()) {
     for (const Windows windows : {Windows::random, Windows::shuffled}) {
       INFO(type.name << ", " << enum_name(windows));
