@@ -271,6 +271,7 @@ void Forward::losses(const WeightPointers& weights, const BatchSlice& slice, flo
   weights_ = &weights;
   for_each_chunk(slice, [&](const BatchSlice& chunk, std::int64_t begin) {
     forward(chunk);
+    chunk.windows.copy_targets(targets_.data());
     k_.cross_entropy(rows_, plan_.vocab_size, logits_, row_stride(plan_.vocab_size), targets_.data(), 0,
                      losses + begin * slice.windows.T);
   });

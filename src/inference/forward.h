@@ -88,7 +88,6 @@ class Forward {
       BatchSlice chunk = slice;
       chunk.windows = slice.windows.part(begin, std::min(at_once, count - begin));
       chunk.first += begin;
-      chunk.windows.copy_targets(targets_.data());
       body(chunk, begin);
     }
   }

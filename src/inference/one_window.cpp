@@ -17,10 +17,9 @@ OneWindow::OneWindow(const InferenceModel& model, std::span<const std::int64_t> 
                 "a window of " + std::to_string(T) + " ids; the model takes 1 to " + std::to_string(plan.block_size));
   check_ids(ids, plan.vocab_size, "a window");
   ids_.assign(ids.begin(), ids.end());
-  ids_.push_back(0);  // the last one's target, read and not looked at
   pack_weights(plan, model.values(), PackedType::float32, kernels(), 0, 1, packed_.data());
   weights_ = {.values = model.values(), .packed = packed_.data()};
-  slice_.windows = {TokenView(ids_.data(), sizeof ids_[0], T + 1), {&start_, 1}, T};
+  slice_.windows = {TokenView(ids_.data(), sizeof ids_[0], T), {&start_, 1}, T};
 }
 
 }  // namespace chargpt::cpu

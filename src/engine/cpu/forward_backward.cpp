@@ -176,6 +176,7 @@ double ForwardBackward::run(const BatchSlice& slice) {
   double total = 0;
   for_each_chunk(slice, [&](const BatchSlice& chunk, std::int64_t) {
     forward(chunk);
+    chunk.windows.copy_targets(targets_.data());
     k_.cross_entropy(rows_, plan_.vocab_size, logits_, row_stride(plan_.vocab_size), targets_.data(), slice.scale,
                      losses_);
     for (long r = 0; r < rows_; ++r) total += static_cast<double>(losses_[r]);
