@@ -25,10 +25,6 @@ double dropout_rate(const ModelConfig& config, Place place) {
   return std::ranges::find(config.dropout_places, place) != config.dropout_places.end() ? config.dropout : 0.0;
 }
 
-std::int64_t stacked_projections(std::string_view parameter) {
-  return parameter.ends_with("attn.c_attn.weight") ? 3 : 1;
-}
-
 double score_scale(const ModelConfig& config) {
   switch (config.attention_scale) {
     case AttentionScale::head:

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 
 #include "config/config.h"
 
@@ -22,8 +21,5 @@ bool has_convolution(const ModelConfig& config, Place place);
 double dropout_rate(const ModelConfig& config, Place place);
 /// What attention's scores are multiplied by.
 double score_scale(const ModelConfig& config);
-
-/// 3 for the weight that holds an attention layer's queries, keys and values, 1 for any other name.
-std::int64_t stacked_projections(std::string_view parameter);
 
 }  // namespace chargpt

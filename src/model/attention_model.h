@@ -15,7 +15,6 @@ class AttentionModel : public LanguageModel {
  public:
   AttentionModel(const ModelConfig& config, std::int64_t vocab_size);
   torch::Tensor forward(const torch::Tensor& ids, const ForwardContext& context = {}) override;
-  std::int64_t stacked_matrices(const std::string& parameter) const override { return stacked_projections(parameter); }
 
  private:
   InputEmbedding embedding_;

@@ -26,7 +26,6 @@ class GptModel : public LanguageModel {
  public:
   GptModel(const ModelConfig& config, std::int64_t vocab_size);
   torch::Tensor forward(const torch::Tensor& ids, const ForwardContext& context = {}) override;
-  std::int64_t stacked_matrices(const std::string& parameter) const override { return stacked_projections(parameter); }
 
  private:
   Transformer transformer_{nullptr};

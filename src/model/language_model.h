@@ -44,9 +44,6 @@ class LanguageModel : public torch::nn::Module {
   /// Positions matter only by distance (rope, none), so that a token's keys and values stay valid while older tokens
   /// go: forward() honours ForwardContext::window.
   bool can_slide() const { return chargpt::can_slide(config_); }
-  /// How many matrices of equal shape are stacked in the parameter of that name: those that project queries, keys and
-  /// values share one, and a rule that treats a matrix as a whole must tell them apart.
-  virtual std::int64_t stacked_matrices(const std::string& /*parameter*/) const { return 1; }
   const ModelConfig& config() const { return config_; }
   std::int64_t vocab_size() const { return vocab_size_; }
   std::int64_t block_size() const { return config_.block_size; }
