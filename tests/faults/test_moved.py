@@ -58,7 +58,7 @@ class MovedTest(FaultTest):
         self.assertEqual(process.returncode, 128 + signal.SIGTERM, err)
         self.assertFalse(run.exists(), err)
         self.assertIn("the run folder run was renamed: the run goes on in moved", err)
-        self.assertIn("chargpt:   chargpt resume moved\n", err)
+        self.assertIn("chargpt: → chargpt resume moved\n", err)
         self.assertNotIn("no checkpoint of step", err)
         self.assertGreater(max(int(path.stem[5:]) for path in (moved / "samples").iterdir()), at)
         self.assert_one_whole_run(moved, "moved")
