@@ -55,15 +55,15 @@ ResolvedConfig config_in(const std::string& text, const fs::path& folder) {
 }  // namespace
 
 ResolvedConfig read_config(const OpenFolder& folder) {
-  return config_in(folder.read(config_file, max_small_file_bytes), folder.known_path());
+  return config_in(folder.read(config_file, max_small_file_bytes), folder.path());
 }
 
 RunState read_checked_state(const OpenFolder& folder) {
-  return state_in(read_checked(folder, state_file, read_manifest(folder).at(state_file)), folder.known_path());
+  return state_in(read_checked(folder, state_file, read_manifest(folder).at(state_file)), folder.path());
 }
 
 Checkpoint read_checkpoint(const OpenFolder& folder, bool with_optimizer) {
-  const fs::path& path = folder.known_path();
+  const fs::path& path = folder.path();
   std::map<std::string, std::string> files;
   for (const auto& [name, sum] : read_manifest(folder))
     if (with_optimizer || name != optimizer_file) files[name] = read_checked(folder, name, sum);
@@ -88,7 +88,7 @@ Checkpoint read_checkpoint(const OpenFolder& folder, bool with_optimizer) {
 }
 
 void check_contents(const OpenFolder& folder, const std::string& name, std::string bytes) {
-  const fs::path& path = folder.known_path();
+  const fs::path& path = folder.path();
   if (name == state_file) state_in(bytes, path);
   if (name == vocabulary_file) vocabulary_in(bytes, path);
   if (name == config_file) config_in(bytes, path);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/quote.h"
@@ -51,7 +52,7 @@ Manifest parse_manifest(std::string_view text, const std::string& source) {
 }
 
 Manifest read_manifest(const OpenFolder& folder) {
-  const std::string source = printable_path(folder.known_path() / manifest_file);
+  const std::string source = printable_path(folder.path() / manifest_file);
   try {
     return parse_manifest(folder.read(manifest_file, max_manifest_bytes), source);
   } catch (const Error& error) {
@@ -61,7 +62,7 @@ Manifest read_manifest(const OpenFolder& folder) {
 }
 
 std::string read_checked(const OpenFolder& folder, const std::string& name, const FileSum& sum) {
-  const std::filesystem::path path = folder.known_path() / name;
+  const std::filesystem::path path = folder.path() / name;
   const auto refuse_size = [&](std::uint64_t size) {
     throw Error(ExitCode::data, printable_path(path) + " is damaged: it has " + std::to_string(size) + " bytes, and " +
                                     manifest_file + " says " + std::to_string(sum.bytes));

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <fstream>
 
-#include "base/entry_names.h"
 #include "base/error.h"
 #include "base/file_kind.h"
+#include "base/file_names.h"
 #include "base/files.h"
 #include "base/quote.h"
 #include "config/decode.h"

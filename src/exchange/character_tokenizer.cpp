@@ -42,14 +42,6 @@ std::vector<char32_t> written_characters(const Vocabulary& vocabulary) {
 
 // ---- reading
 
-/// A token of the file as one character; none for any other token.
-std::optional<char32_t> character_of(const std::string& token) {
-  if (token.empty()) return std::nullopt;
-  const DecodedCharacter first = decode_character(token);
-  if (first.fault != Utf8Fault::none || static_cast<std::size_t>(first.length) != token.size()) return std::nullopt;
-  return first.code_point;
-}
-
 [[noreturn]] void refuse(const std::string& source, const std::string& why) {
   throw Error(ExitCode::data, source + ": " + why +
                                   "; chargpt reads text one character at a time, and imports models "
@@ -174,12 +166,12 @@ std::vector<char32_t> characters_of(const Tokens& tokens, const std::string& sou
   std::vector<char32_t> characters;
   std::set<char32_t> taken;
   for (const auto& token : tokens.by_id)
-    if (const auto one = token ? character_of(*token) : std::nullopt) taken.insert(*one);
+    if (const auto one = token ? single_character(*token) : std::nullopt) taken.insert(*one);
   char32_t next = private_use;
   std::vector<std::string> replaced;
   for (std::size_t id = 0; id < tokens.by_id.size(); ++id) {
     const auto& token = tokens.by_id[id];
-    const auto own = token ? character_of(*token) : std::nullopt;
+    const auto own = token ? single_character(*token) : std::nullopt;
     if (!own && token && !tokens.special.contains(*token))
       refuse(source, "token '" + printable(*token, 20) + "' (id " + std::to_string(id) + ") is no single character");
     while (!own && taken.contains(next)) ++next;

@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
-#include "base/entry_names.h"
 #include "base/error.h"
+#include "base/file_names.h"
 #include "base/files.h"
 #include "base/quote.h"
 #include "base/utf8.h"

@@ -7,8 +7,8 @@
 #include <set>
 #include <utility>
 
-#include "base/entry_names.h"
 #include "base/error.h"
+#include "base/file_names.h"
 #include "base/files.h"
 #include "base/quote.h"
 #include "base/utf8.h"
@@ -34,11 +34,10 @@ struct Symbols {
 };
 
 char32_t character_of(const Json& symbol, const std::string& source) {
-  const std::string text = symbol.is_string() ? symbol.get<std::string>() : "";
-  const DecodedCharacter first = decode_character(text);
-  if (text.empty() || first.fault != Utf8Fault::none || static_cast<std::size_t>(first.length) != text.size())
-    throw Error(ExitCode::data, source + ": symbols holds " + printable(symbol.dump(), 20) + ", no single character");
-  return first.code_point;
+  const auto character = single_character(symbol.is_string() ? symbol.get<std::string>() : "");
+  if (!character)
+    throw Error(ExitCode::data, source, ": symbols holds ", printable(symbol.dump(), 20), ", no single character");
+  return *character;
 }
 
 Symbols read_symbols(const StrictObject& about, std::int64_t vocab_size, const std::string& source) {

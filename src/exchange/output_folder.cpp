@@ -31,7 +31,7 @@ constexpr std::uint64_t max_mark_bytes = 1 << 16;
 }
 
 bool has_mark(const OpenFolder& folder) {
-  const std::string source = printable_path(folder.known_path() / export_mark);
+  const std::string source = printable_path(folder.path() / export_mark);
   try {
     const nlohmann::json json = parse_strict_json(folder.read(export_mark, max_mark_bytes), source);
     return StrictObject(json, source).text("format") == "chargpt export";

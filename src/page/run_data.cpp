@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "base/entry_names.h"
 #include "base/error.h"
+#include "base/file_names.h"
 #include "base/open_folder.h"
 #include "base/quote.h"
 #include "config/changed_options.h"

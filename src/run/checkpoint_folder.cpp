@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/file_names.h"
 #include "base/quote.h"
-#include "base/unfinished_files.h"
 #include "checkpoint/checkpoint_name.h"
 #include "checkpoint/manifest.h"
 
@@ -19,14 +19,6 @@ namespace fs = std::filesystem;
 constexpr std::string_view temporary_prefix = ".tmp-";
 constexpr std::string_view replaced_prefix = ".old-";  // only where the file system cannot exchange two names
 
-[[noreturn]] void fail(const std::string& action, const fs::path& path, const std::string& reason) {
-  throw Error(ExitCode::io, "cannot " + action + " " + printable_path(path) + ": " + reason);
-}
-
-std::string text_of(int reason) {
-  return std::generic_category().message(reason);
-}
-
 std::string replaced_name(const std::string& name) {
   return std::string(replaced_prefix).append(name);
 }
@@ -35,7 +27,7 @@ std::string replaced_name(const std::string& name) {
 bool exchange(const OpenFolder& folder, const std::string& a, const std::string& b) {
   const int reason = folder.exchange(a, b);
   if (reason == EINVAL || reason == ENOSYS || reason == ENOTSUP) return false;
-  if (reason != 0) fail("replace", folder.known_path() / b, text_of(reason));
+  if (reason != 0) fail_on("replace", folder.path() / b, reason);
   return true;
 }
 
@@ -106,7 +98,7 @@ bool CheckpointFolder::is_folder(const std::string& name) const {
 }
 
 void CheckpointFolder::rename(const std::string& from, const std::string& to) const {
-  if (const int reason = folder_->rename(from, to); reason != 0) fail("rename", path_ / from, text_of(reason));
+  if (const int reason = folder_->rename(from, to); reason != 0) fail_on("rename", path_ / from, reason);
 }
 
 std::vector<std::string> CheckpointFolder::names() const {
@@ -131,7 +123,8 @@ std::optional<OpenFolder> CheckpointFolder::find(const std::string& name) const 
 void CheckpointFolder::put(const std::string& name) const {
   const std::string temporary = temporary_name(name), replaced = replaced_name(name);
   const std::optional<OpenFolder> fresh = folder_->find(temporary);
-  if (folder_->type(name) == fs::file_type::symlink) fail("replace", path_ / name, "it is a symbolic link");
+  if (folder_->type(name) == fs::file_type::symlink)
+    throw Error(ExitCode::io, "cannot replace ", path_ / name, ": it is a symbolic link");
   const std::vector<std::string> came_along = foreign_entries(fresh);
   const std::optional<OpenFolder> old = folder_->find(name);
   if (!old) {
@@ -184,7 +177,7 @@ std::optional<std::string> CheckpointFolder::read_pointer(const std::string& poi
 
 void CheckpointFolder::remove_pointer(const std::string& pointer) const {
   const int reason = folder_ ? folder_->remove_file(pointer) : ENOENT;
-  if (reason != 0 && reason != ENOENT) fail("remove", path_ / pointer, text_of(reason));
+  if (reason != 0 && reason != ENOENT) fail_on("remove", path_ / pointer, reason);
 }
 
 void CheckpointFolder::write_pointer(const std::string& pointer, const std::string& name) const {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/file_names.h"
 #include "base/names.h"
 #include "base/quote.h"
 #include "checkpoint/checkpoint_name.h"
@@ -38,15 +39,8 @@ bool is_folder(const fs::path& path) {
 fs::file_type type_of(const fs::path& path) {
   std::error_code failure;
   const fs::file_type type = fs::status(path, failure).type();
-  if (type == fs::file_type::none)
-    throw Error(ExitCode::io, "cannot read " + printable_path(path) + ": " + failure.message());
+  if (type == fs::file_type::none) fail_on("read", path, failure.value());
   return type;
-}
-
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + printable(name);
-  return text.empty() ? "nothing" : text;
 }
 
 /// The step that `which` names; none for "best" and "last". Error usage for anything else.
@@ -115,7 +109,7 @@ std::vector<std::string> names_in_order(const CheckpointFolder& folder, const st
     return which == "best" ? in_order_for_best(folder, names, notices) : in_order_for_last(folder, names, notices);
   const std::string name = checkpoint_name(*step);
   if (!folder.find(name))
-    throw Error(ExitCode::missing, printable_path(run) + " has no checkpoint " + name + "; there is " + joined(names));
+    throw Error(ExitCode::missing, run, " has no checkpoint ", name, "; there is ", joined(names, ", "));
   return {name};
 }
 
@@ -172,12 +166,6 @@ bool is_checkpoint_folder(const fs::path& path) {
   return checkpoint_step(path.filename().string()).has_value() && !is_folder(path / "checkpoints");
 }
 
-/// Without a slash at its end, so that it has a name. What stands before ".." may be a link, so only the system
-/// resolves it.
-fs::path without_final_slash(const fs::path& path) {
-  return path.has_filename() || !path.has_relative_path() ? path : path.parent_path();
-}
-
 }  // namespace
 
 Checkpoint load_checkpoint(const fs::path& run_or_checkpoint, const std::string& which, bool with_optimizer,
@@ -208,7 +196,7 @@ std::vector<fs::path> list_checkpoints(const fs::path& run) {
   if (!opened) return paths;
   const CheckpointFolder folder(*opened);
   for (const std::string& name : folder.names())
-    if (const auto found = folder.find(name)) paths.push_back(found->known_path());
+    if (const auto found = folder.find(name)) paths.push_back(found->path());
   return paths;
 }
 

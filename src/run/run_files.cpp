@@ -5,16 +5,14 @@
 #include <span>
 #include <system_error>
 
-#include "base/digits.h"
 #include "base/error.h"
+#include "base/file_names.h"
 #include "base/files.h"
 #include "base/quote.h"
-#include "base/unfinished_files.h"
 #include "checkpoint/checkpoint_name.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/strict_json.h"
 #include "run/checkpoint_folder.h"
-#include "run/entries.h"
 #include "text/text_place.h"
 
 namespace chargpt {
@@ -26,20 +24,6 @@ constexpr int current_version = 1;
 constexpr const char* lock_name = ".lock";
 constexpr const char* mark_text = "{\"format\": \"chargpt run\", \"version\": 1}\n";
 constexpr std::uint64_t longest_mark = 4096;
-
-[[noreturn]] void fail(const std::string& action, const fs::path& path, const std::error_code& reason) {
-  throw Error(ExitCode::io, "cannot " + action + " " + printable_path(path) + ": " + reason.message());
-}
-
-/// Of the path itself: a link is a link.
-fs::file_type type_of(const fs::path& path) {
-  std::error_code ignored;
-  return fs::symlink_status(path, ignored).type();
-}
-
-bool is_file(const fs::path& path) {
-  return type_of(path) == fs::file_type::regular;
-}
 
 /// Takes a prefix and an end away; false where the name has not both.
 bool strip(std::string_view& name, std::string_view prefix, std::string_view end) {
@@ -73,6 +57,12 @@ bool is_own_id_cache(std::string_view name) {
   name = name.substr(0, end);
   return strip(name, "ids-", ".bin") && name.size() == 16 &&
          name.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+std::string shown(const std::vector<fs::path>& paths) {
+  std::vector<std::string> names;
+  for (const fs::path& path : paths) names.push_back(printable(path.native()));
+  return some_of(names);
 }
 
 bool is_sample(std::string_view name) {
@@ -123,9 +113,11 @@ std::optional<Part> own_folder(Part part, std::string_view name) {
   return std::nullopt;
 }
 
-/// Whether a file is the mark of a run. Error data where it is not JSON, NewerFormat where it is a newer program's.
-bool has_mark(const std::string& text, const std::string& source) {
-  const nlohmann::json json = parse_strict_json(text, source);
+/// Whether the file of that name is the mark of a run. Error data where it is not JSON, NewerFormat where it is a newer
+/// program's.
+bool has_mark(const OpenFolder& folder) {
+  const std::string source = printable_path(folder.path() / run_mark);
+  const nlohmann::json json = parse_strict_json(folder.read(run_mark, longest_mark), source);
   const StrictObject object(json, source);
   if (object.text("format") != "chargpt run") return false;
   object.version("run format", current_version);
@@ -146,22 +138,20 @@ bool is_ours(const Read& read) {
 }
 
 /// Whether the mark is there, and is one: run.json may be the name of another program's file too.
-bool is_marked(const fs::path& folder) {
-  return is_file(folder / run_mark) && is_ours([&folder] {
-           return has_mark(read_regular_file(folder / run_mark, longest_mark), printable_path(folder / run_mark));
-         });
+bool is_marked(const OpenFolder& folder) {
+  return folder.type(run_mark) == fs::file_type::regular && is_ours([&folder] { return has_mark(folder); });
 }
 
-void add_files(RunFiles& files, const fs::path& run, const fs::path& within, Part part) {
-  for (const std::string& name : entries_of(run / within)) {
-    const fs::path path = within / name;
-    const fs::file_type type = type_of(run / path);  // looked at once: who saves there may change it
+void add_files(RunFiles& files, const OpenFolder& within, const fs::path& path_within, Part part) {
+  for (const std::string& name : within.entries()) {
+    const fs::path path = path_within / name;
+    const fs::file_type type = within.type(name);    // looked at once: who saves there may change it
     if (type == fs::file_type::not_found) continue;  // gone since it was listed
     const std::optional<Part> folder = own_folder(part, name);
     const bool has_own_name = is_own_file(part, name);
-    const bool is_own = has_own_name && type == fs::file_type::regular && (path != run_mark || is_marked(run));
+    const bool is_own = has_own_name && type == fs::file_type::regular && (path != run_mark || is_marked(within));
     if (folder && type == fs::file_type::directory) {
-      add_files(files, run, path, *folder);
+      if (const auto found = within.find(name)) add_files(files, *found, path, *folder);
       files.own.push_back(path);
     } else if (is_own) {
       if (path != run_mark && path != lock_name) files.own.push_back(path);
@@ -179,39 +169,31 @@ bool has_manifest(const std::optional<OpenFolder>& checkpoint) {
          });
 }
 
-/// Nothing but a process's number, as RunLock writes it, or nothing yet.
-bool is_lock(const fs::path& path) {
-  constexpr std::uintmax_t longest_number = 16;
-  std::error_code failed;
-  const std::uintmax_t size = fs::file_size(path, failed);
-  return is_file(path) && !failed && size <= longest_number && (size == 0 || is_number(read_regular_file(path)));
-}
-
-/// What was written of a mark.
-bool is_unfinished_mark(const fs::path& path) {
-  const auto name = unfinished_file_of(path.filename().native());
-  if (!name || (!name->empty() && *name != run_mark) || !is_file(path)) return false;
-  std::error_code failed;
-  const std::string_view whole = mark_text;
-  return fs::file_size(path, failed) <= whole.size() && !failed &&
-         whole.starts_with(read_regular_file(path, whole.size()));
-}
-
-/// What a start that is under way, or was broken off, has in its folder before it is marked.
-bool is_of_a_start(const fs::path& path) {
+/// What a start that is under way, or was broken off, has in its folder before it is marked: a lock, which holds
+/// nothing but a process's number, or nothing yet, and what was written of a mark.
+bool is_of_a_start(const OpenFolder& folder, const std::string& name) {
+  constexpr std::uint64_t longest_number = 16;
+  constexpr std::string_view mark = mark_text;
+  const std::optional<std::string> unfinished = unfinished_file_of(name);
   try {
-    if ((path.filename() == lock_name && is_lock(path)) || is_unfinished_mark(path)) return true;
-  } catch (const Error&) {
-    if (type_of(path) != fs::file_type::not_found) throw;
+    if (name == lock_name) {
+      const std::string text = folder.read(name, longest_number);
+      return text.empty() || is_number(text);
+    }
+    if (unfinished && (unfinished->empty() || *unfinished == run_mark))
+      return mark.starts_with(folder.read(name, mark.size()));
+    return folder.type(name) == fs::file_type::not_found;
+  } catch (const Error& error) {
+    if (error.code() == ExitCode::io) throw;
+    return error.code() == ExitCode::missing;  // gone since it was listed; else larger, or no regular file
   }
-  return type_of(path) == fs::file_type::not_found;  // gone since it was listed
 }
 
 }  // namespace
 
 bool is_run(const fs::path& folder) {
-  if (is_marked(folder)) return true;
   const auto run = open_if_there(folder);
+  if (run && is_marked(*run)) return true;
   if (!run || run->type("checkpoints") != fs::file_type::directory) return false;
   const auto checkpoints = run->find("checkpoints");
   const std::vector<std::string> names = checkpoints->entries();
@@ -224,7 +206,7 @@ bool is_run(const fs::path& folder) {
 void refuse_newer_run(const OpenFolder& run) {
   if (run.type(run_mark) != fs::file_type::regular) return;
   try {
-    has_mark(run.read(run_mark, longest_mark), printable_path(run.known_path() / run_mark));
+    has_mark(run);
   } catch (const NewerFormat&) {
     throw;
   } catch (const Error& error) {
@@ -232,32 +214,33 @@ void refuse_newer_run(const OpenFolder& run) {
   }
 }
 
-void mark_run(const fs::path& run) {
-  if (!is_marked(run)) write_file_atomically(run / run_mark, mark_text);
+void mark_run(const OpenFolder& run) {
+  if (!is_marked(run)) run.write(run_mark, mark_text);
 }
 
 void refuse_strangers(const fs::path& folder, const std::string& option) {
-  if (is_file(folder)) fail("list", folder, std::make_error_code(std::errc::not_a_directory));
+  std::error_code ignored;
+  if (!fs::exists(folder, ignored)) return;
+  const OpenFolder open(folder);
   std::vector<fs::path> strangers;
-  for (const std::string& name : entries_of(folder))
-    if (!is_of_a_start(folder / name)) strangers.push_back(name);
+  for (const std::string& name : open.entries())
+    if (!is_of_a_start(open, name)) strangers.push_back(name);
   if (!strangers.empty() && !is_run(folder))
-    throw Error(ExitCode::busy, printable_path(folder) + " holds files that no run wrote (" + joined_names(strangers) +
-                                    "); choose another folder with " + option);
+    throw Error(ExitCode::busy, folder, " holds files that no run wrote (", shown(strangers),
+                "); choose another folder with ", option);
 }
 
 void refuse_replaced(const fs::path& run) {
   std::vector<fs::path> replaced = run_files(run).replaced;
   std::erase_if(replaced, [](const fs::path& path) { return is_checkpoint(path.parent_path().filename().native()); });
   if (!replaced.empty())
-    throw Error(ExitCode::busy, printable_path(run) + " holds something else where a run's own files go (" +
-                                    joined_names(replaced) +
-                                    "): a symbolic link, or another kind of file; move it elsewhere");
+    throw Error(ExitCode::busy, run, " holds something else where a run's own files go (", shown(replaced),
+                "): a symbolic link, or another kind of file; move it elsewhere");
 }
 
 RunFiles run_files(const fs::path& run) {
   RunFiles files;
-  add_files(files, run, "", Part::run);
+  if (const auto folder = open_if_there(run)) add_files(files, *folder, "", Part::run);
   return files;
 }
 
@@ -267,14 +250,6 @@ void remove_unfinished_files(const fs::path& run) {
     const bool of_run = path.parent_path().empty() || path.parent_path() == "samples";
     if (of_run && unfinished_file_of(path.filename().native())) fs::remove(run / path, ignored);
   }
-}
-
-std::string joined_names(const std::vector<fs::path>& paths) {
-  constexpr std::size_t most = 3;
-  std::string text;
-  for (const fs::path& path : std::span(paths).first(std::min(paths.size(), most)))
-    text += (text.empty() ? "" : ", ") + printable(path.native());
-  return paths.size() > most ? text + " and " + std::to_string(paths.size() - most) + " more" : text;
 }
 
 }  // namespace chargpt

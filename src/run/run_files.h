@@ -2,8 +2,8 @@
 // removed, only in a folder that is known as a run, and nothing is followed out of it. Whoever writes another file into
 // runs adds its name here.
 //   RUN/run.json                                  the mark of a run: written before all else, removed last
-//   RUN/{config.json, metrics.jsonl, figures.json, text.json, kept-text.txt, val_losses.json, val_losses.f32,
-//   ids-*.bin, .lock} RUN/page.html                                 see page/page.h
+//   RUN/{config.json, metrics.jsonl, figures.json, text.json, kept-text.txt, val_losses.json, val_losses.f32, .lock}
+//   RUN/page.html                                 see page/page.h
 //   RUN/events.out.tfevents.SECONDS.HOST…         see report/tensorboard.h
 //   RUN/samples/step-00000500.txt
 //   RUN/checkpoints/{LATEST, BEST, step-00002000/…}   see checkpoints.h
@@ -29,7 +29,7 @@ bool is_run(const std::filesystem::path& folder);
 void refuse_newer_run(const OpenFolder& run);
 
 /// Makes a folder a run where it has no mark yet. Errors: io.
-void mark_run(const std::filesystem::path& run);
+void mark_run(const OpenFolder& run);
 
 /// Error busy where a folder that is no run holds anything, naming it; `option` chooses another, as "--run DIR". What a
 /// start has there before it marks the folder is nothing, and so is all in a folder that another process has marked by
@@ -52,8 +52,5 @@ RunFiles run_files(const std::filesystem::path& run);
 /// Removes what a crash left of files that were being written. Only where no other process is writing there. What
 /// cannot be removed stays.
 void remove_unfinished_files(const std::filesystem::path& run);
-
-/// "a, b, c and 4 more"
-std::string joined_names(const std::vector<std::filesystem::path>& paths);
 
 }  // namespace chargpt

@@ -185,7 +185,7 @@ TEST_CASE("a file in the place of a run's folder is refused") {
   write_file_atomically(folder / "run", "hello");
   const Error error = failure_of([&] { refuse_strangers(folder / "run", "--run DIR"); });
   CHECK(error.code() == ExitCode::io);
-  CHECK(std::string(error.what()) == "cannot list " + (folder / "run").string() + ": Not a directory");
+  CHECK(std::string(error.what()) == "cannot open the folder " + (folder / "run").string() + ": Not a directory");
 }
 
 TEST_CASE("a save under way in another process is in nobody's way, at any moment") {
@@ -224,10 +224,4 @@ TEST_CASE("a start under way in another process is no stranger, at any moment") 
     other.join();
     REQUIRE(refusal == "");
   }
-}
-
-TEST_CASE("many files are told in a line") {
-  CHECK(joined_names({"a"}) == "a");
-  CHECK(joined_names({"a", "b", "c"}) == "a, b, c");
-  CHECK(joined_names({"a", "b\n", "c", "d", "e"}) == "a, b\\n, c and 2 more");
 }

@@ -1,5 +1,5 @@
-// What a path is called, and what may have been meant by one that leads nowhere.
-#include "base/entry_names.h"
+// What a path is called, what may have been meant by one that leads nowhere, and names that a crash leaves behind.
+#include "base/file_names.h"
 
 #include <filesystem>
 
@@ -34,4 +34,16 @@ TEST_CASE("a path is called by its last name, behind a link by what the system f
   CHECK(name_of_path(folder / "link/../") == "real");
   CHECK(name_of_path(folder / "link/.") == "sub");
   CHECK(name_of_path(".") == fs::current_path().filename());
+}
+
+TEST_CASE("names of unfinished files, and names that only look like them") {
+  CHECK(unfinished_file_of(".config.json.tmp-4711-0") == "config.json");
+  CHECK(unfinished_file_of(".a.tmp-b.tmp-1-2") == "a.tmp-b");
+  CHECK(unfinished_file_of(".chargpt-4711-0.tmp") == "");
+  for (const char* name : {"config.json", "config.json.tmp-4711-0", ".tmp-4711-0", ".config.json.tmp-4711", ".x.tmp--1",
+                           ".x.tmp-1-", ".x.tmp-1-2-3", ".chargpt-.tmp", ".chargpt-1-.tmp", ".chargpt-a-1.tmp",
+                           "chargpt-1-2.tmp", ".x.tmp-a-2", ".lock", ""}) {
+    CAPTURE(name);
+    CHECK(unfinished_file_of(name) == std::nullopt);
+  }
 }
