@@ -13,9 +13,8 @@
 #include "base/quote.h"
 #include "base/utf8.h"
 #include "checkpoint/strict_json.h"
-#include "exchange/foreign_tensors.h"
+#include "exchange/layout.h"
 #include "exchange/nanogpt.h"
-#include "inference/parameter_list.h"
 
 namespace chargpt {
 namespace {
@@ -98,7 +97,7 @@ Options eval_options(const Json& config) {
 }
 
 /// Step of AdamW, as our optimizer.safetensors has it.
-ImportedTensor read_step(const SafetensorsFile& file, const std::string& source) {
+OwnTensor read_step(const SafetensorsFile& file, const std::string& source) {
   const TensorView* const found = file.find("step");
   if (found == nullptr || found->dtype != "I64" || found->bytes.size() != sizeof(std::int64_t))
     throw Error(ExitCode::data, source + " has no step, one number of type I64");
@@ -108,46 +107,40 @@ ImportedTensor read_step(const SafetensorsFile& file, const std::string& source)
   return {"step", "I64", {}, {found->bytes.begin(), found->bytes.end()}};
 }
 
-/// Rows of the token embedding in the order of our ids, everything else as it is.
-class Reader {
- public:
-  Reader(const ModelConfig& model, const Symbols& symbols)
-      : list_(parameter_list(model, symbols.vocabulary.size())), rows_(symbols.rows) {}
-
-  std::vector<ImportedTensor> parameters(const fs::path& path) const {
-    const SafetensorsFile file(path);
-    ForeignTensors tensors(file, printable_path(path), "");
-    std::vector<ImportedTensor> all;
-    for (const ParameterInfo& parameter : list_) all.push_back(read(tensors, parameter, "", ""));
-    tensors.expect_no_more();
-    return all;
+/// The parameters, or with ".exp_avg" and the like the moments of each.
+std::vector<OwnTensor> read_tensors(ForeignTensors& tensors, const ModelConfig& model, const Symbols& symbols,
+                                    const std::string& theirs = "", const std::string& ours = "") {
+  std::vector<LayoutRow> rows = rows_of({}, model, symbols.vocabulary.size());
+  for (LayoutRow& row : rows) {
+    row.theirs += theirs;
+    row.ours.name.insert(0, ours);
   }
+  return tensors_as_ours(tensors, rows, {.symbols = symbols.rows});
+}
 
-  std::vector<ImportedTensor> moments(const fs::path& path) const {
-    const SafetensorsFile file(path);
-    ForeignTensors tensors(file, printable_path(path), "");
-    std::vector<ImportedTensor> all{read_step(file, tensors.source())};
-    tensors.ignore("step");
-    for (const ParameterInfo& parameter : list_) {
-      all.push_back(read(tensors, parameter, ".exp_avg", "moment1/"));
-      all.push_back(read(tensors, parameter, ".exp_avg_sq", "moment2/"));
-      if (std::ranges::any_of(floats(all.back()), [](float value) { return value < 0; }))
-        throw Error(ExitCode::data, tensors.source() + ": " + parameter.name + ".exp_avg_sq has negative numbers");
-    }
-    tensors.expect_no_more();
-    return all;
+std::vector<OwnTensor> read_parameters(const fs::path& path, const ModelConfig& model, const Symbols& symbols) {
+  const SafetensorsFile file(path);
+  ForeignTensors tensors(file, printable_path(path), "");
+  tensors.expect_at_least(model.n_layer);
+  std::vector<OwnTensor> all = read_tensors(tensors, model, symbols);
+  tensors.expect_no_more();
+  return all;
+}
+
+std::vector<OwnTensor> read_moments(const fs::path& path, const ModelConfig& model, const Symbols& symbols) {
+  const SafetensorsFile file(path);
+  ForeignTensors tensors(file, printable_path(path), "");
+  std::vector<OwnTensor> all = read_tensors(tensors, model, symbols, ".exp_avg", "moment1/");
+  for (OwnTensor& moment : read_tensors(tensors, model, symbols, ".exp_avg_sq", "moment2/")) {
+    if (std::ranges::any_of(floats(moment), [](float value) { return value < 0; }))
+      throw Error(ExitCode::data, tensors.source(), ": ", moment.name, " has negative numbers");
+    all.push_back(std::move(moment));
   }
-
- private:
-  ImportedTensor read(ForeignTensors& tensors, const ParameterInfo& parameter, const std::string& moment,
-                      const std::string& ours) const {
-    ImportedTensor tensor = tensors.read(parameter.name + moment, parameter.shape, ours + parameter.name);
-    return parameter.counts_symbols ? in_order(tensor, rows_) : tensor;
-  }
-
-  std::vector<ParameterInfo> list_;
-  const std::vector<std::int64_t>& rows_;
-};
+  all.push_back(read_step(file, tensors.source()));
+  tensors.ignore("step");
+  tensors.expect_no_more();
+  return all;
+}
 
 std::string name_of(const fs::path& folder) {
   const std::string name = name_of_path(folder);
@@ -178,11 +171,11 @@ ImportedModel read_nanogpt(const fs::path& path) {
                       .parameters = {},
                       .step = about.integer("iter_num", 0),
                       .what = "GPT of nanoGPT"};
-  const Reader reader(model.config.config.model, symbols);
-  model.parameters = reader.parameters(path / "model.safetensors");
+  const ModelConfig& shape = model.config.config.model;
+  model.parameters = read_parameters(path / "model.safetensors", shape, symbols);
   std::error_code ignored;
   const fs::path optimizer = path / "optimizer.safetensors";
-  if (fs::exists(optimizer, ignored)) model.optimizer = reader.moments(optimizer);
+  if (fs::exists(optimizer, ignored)) model.optimizer = read_moments(optimizer, shape, symbols);
   model.max_iters = model.config.config.train.max_iters;
   return model;
 }
