@@ -93,6 +93,7 @@ void leave_out_idle(std::vector<OwnTensor>& parameters, const ModelConfig& their
   for (const Place place : ModelConfig().bias_places)
     if (!leave_out(ParameterRole::bias, place, 0)) places.push_back(enum_name(place));
   options["bias"] = !places.empty();
+  options.erase("bias_places");
   if (!places.empty()) options["bias_places"] = places;
   options["norm_gain"] = !leave_out(ParameterRole::gain, Place::norm, 1);
 }
