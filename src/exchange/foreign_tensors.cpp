@@ -12,12 +12,6 @@
 namespace chargpt {
 namespace {
 
-std::string text_of(const std::vector<std::int64_t>& shape) {
-  std::string text;
-  for (const std::int64_t size : shape) text += (text.empty() ? "(" : ", ") + std::to_string(size);
-  return text.empty() ? "()" : text + ")";
-}
-
 /// IEEE 754 binary16: 5 bits of exponent, 10 of fraction.
 float from_half(std::uint16_t half) {
   const int exponent = half >> 10 & 31;
@@ -63,8 +57,8 @@ OwnTensor ForeignTensors::read(const std::string& name, const std::vector<std::i
   if (found == nullptr)
     throw Error(ExitCode::data, source_, " has no tensor ", name, ", which its config.json asks for");
   if (found->shape != shape)
-    throw Error(ExitCode::data, source_, ": tensor ", name, " has shape ", printable(text_of(found->shape)),
-                ", and its config.json asks for ", text_of(shape));
+    throw Error(ExitCode::data, source_, ": tensor ", name, " has shape ", printable(shape_text(found->shape)),
+                ", and its config.json asks for ", shape_text(shape));
   if (found->dtype != "F32" && found->dtype != "F16" && found->dtype != "BF16")
     throw Error(ExitCode::data, source_, ": tensor ", name, " is of type ", printable(found->dtype, 20),
                 "; chargpt reads F32, F16 and BF16");
