@@ -69,17 +69,16 @@ const std::vector<std::string>& section_names() {
 void reject_unknown(const std::string& place, const std::string& section, const std::string& key, const Value& value) {
   const std::string full = (section.empty() ? "" : section + ".") + key;
   if (const GoneOption* const option = find_gone(section, key))
-    throw Error(ExitCode::usage,
-                place + ": " + std::string(option->section) + "." + key + " is gone; " + std::string(option->instead));
-  throw Error(ExitCode::usage,
-              place + ": " + printable(full) + " = " + shown(value) + " is not an option" + suggestion(section, key));
+    throw Error(ExitCode::usage, place, ": ", option->section, ".", key, " is gone; ", option->instead);
+  throw Error(ExitCode::usage, place, ": ", printable(full), " = ", shown(value), " is not an option",
+              suggestion(section, key));
 }
 
 void reject_unknown_at_top(const std::string& place, const std::string& key, const Value& value) {
   if (value.kind != Value::Kind::object) reject_unknown(place, "", key, value);
   const std::string near = did_you_mean(key, section_names());
-  throw Error(ExitCode::usage, place + ": " + printable(key) + " = {...} is not a section" +
-                                   (near.empty() ? "; the sections are " + joined(section_names(), ", ") : near));
+  throw Error(ExitCode::usage, place, ": ", printable(key), " = {...} is not a section",
+              near.empty() ? "; the sections are " + joined(section_names(), ", ") : near);
 }
 
 }  // namespace chargpt

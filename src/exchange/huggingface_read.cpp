@@ -228,9 +228,9 @@ fs::path weights_of(const fs::path& folder) {
   const fs::path weights = folder / "model.safetensors";
   if (fs::exists(weights, ignored)) return weights;
   if (fs::exists(folder / "model.safetensors.index.json", ignored))
-    throw Error(ExitCode::data, folder,
-                " has its weights in several files; save them in one: save_pretrained(FOLDER, "
-                "max_shard_size=\"100GB\")");
+    throw Error(
+        ExitCode::data, folder,
+        " has its weights in several files; save them in one: save_pretrained(FOLDER, max_shard_size=\"100GB\")");
   const bool pickle = fs::exists(folder / "pytorch_model.bin", ignored);
   throw Error(ExitCode::missing, weights, " does not exist",
               pickle ? "; pytorch_model.bin is a pickle, which chargpt never reads: save the model anew with "

@@ -43,14 +43,13 @@ Symbols read_symbols(const StrictObject& about, std::int64_t vocab_size, const s
   std::vector<char32_t> characters;
   for (const Json& symbol : about.field("symbols")) characters.push_back(character_of(symbol, source));
   if (std::ssize(characters) != vocab_size)
-    throw Error(ExitCode::data, source + ": " + std::to_string(characters.size()) +
-                                    " symbols, and model_args.vocab_size is " + std::to_string(vocab_size));
+    throw Error(ExitCode::data, source, ": ", characters.size(), " symbols, and model_args.vocab_size is ", vocab_size);
   std::vector<std::int64_t> rows(characters.size());
   std::iota(rows.begin(), rows.end(), 0);
   std::ranges::sort(rows, {}, [&](std::int64_t id) { return characters[static_cast<std::size_t>(id)]; });
   std::ranges::sort(characters);
   if (const auto twice = std::ranges::adjacent_find(characters); twice != characters.end())
-    throw Error(ExitCode::data, source + ": symbols holds " + describe_character(*twice) + " twice");
+    throw Error(ExitCode::data, source, ": symbols holds ", describe_character(*twice), " twice");
   return {Vocabulary::of_characters(std::move(characters)), std::move(rows)};
 }
 
@@ -100,10 +99,10 @@ Options eval_options(const Json& config) {
 OwnTensor read_step(const SafetensorsFile& file, const std::string& source) {
   const TensorView* const found = file.find("step");
   if (found == nullptr || found->dtype != "I64" || found->bytes.size() != sizeof(std::int64_t))
-    throw Error(ExitCode::data, source + " has no step, one number of type I64");
+    throw Error(ExitCode::data, source, " has no step, one number of type I64");
   std::int64_t step = 0;
   std::memcpy(&step, found->bytes.data(), sizeof step);
-  if (step < 0) throw Error(ExitCode::data, source + ": step = " + std::to_string(step) + " is negative");
+  if (step < 0) throw Error(ExitCode::data, source, ": step = ", step, " is negative");
   return {"step", "I64", {}, {found->bytes.begin(), found->bytes.end()}};
 }
 
@@ -158,11 +157,11 @@ ImportedModel read_nanogpt(const fs::path& path) {
   const std::string source = printable_path(path / about_file);
   const Json json = parse_strict_json(read_regular_file(path / about_file, max_about_bytes, Links::follow), source);
   const StrictObject about(json, source);
-  if (about.text("format") != "nanogpt") throw Error(ExitCode::data, source + " is not of format \"nanogpt\"");
+  if (about.text("format") != "nanogpt") throw Error(ExitCode::data, source, " is not of format \"nanogpt\"");
   about.version("nanogpt.json", 1);
   const StrictObject args = about.object("model_args");
   const Json& config = about.field("config");
-  if (!config.is_object()) throw Error(ExitCode::data, source + ": config is no object");
+  if (!config.is_object()) throw Error(ExitCode::data, source, ": config is no object");
   const Options sections = {
       {"model", model_options(args)}, {"train", train_options(config)}, {"eval", eval_options(config)}};
   Symbols symbols = read_symbols(about, args.integer("vocab_size", 1), source);

@@ -131,9 +131,9 @@ std::vector<std::string> differences(const ExportedModel& model) {
 std::vector<std::string> write_nanogpt(const ExportedModel& model, OutputFolder& folder) {
   refuse_obstacle(model.options(), obstacle_to_nanogpt, "--format nanogpt");
   if (model.vocabulary().units() == Units::bytes)
-    throw Error(ExitCode::usage,
-                "--format nanogpt cannot hold this model: data.units = \"bytes\", and the symbols of "
-                "meta.pkl are characters");
+    throw Error(
+        ExitCode::usage,
+        "--format nanogpt cannot hold this model: data.units = \"bytes\", and the symbols of meta.pkl are characters");
   Json symbols = Json::array();
   for (const char32_t character : model.vocabulary().code_points()) symbols.push_back(utf8_of(character));
   const std::vector<OwnTensor> tensors =

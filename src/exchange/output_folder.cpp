@@ -23,11 +23,11 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t max_mark_bytes = 1 << 16;
 
 [[noreturn]] void fail(const std::string& action, const fs::path& path, const std::error_code& reason) {
-  throw Error(ExitCode::io, "cannot " + action + " " + printable_path(path) + ": " + reason.message());
+  throw Error(ExitCode::io, "cannot ", action, " ", printable_path(path), ": ", reason.message());
 }
 
 [[noreturn]] void refuse_occupied(const fs::path& out, const std::string& why) {
-  throw Error(ExitCode::busy, printable_path(out) + " " + why + "; choose another place with --out");
+  throw Error(ExitCode::busy, printable_path(out), " ", why, "; choose another place with --out");
 }
 
 bool has_mark(const OpenFolder& folder) {
@@ -112,7 +112,7 @@ void OutputFolder::write(const std::string& name, std::string_view text) {
 void OutputFolder::write(const std::string& name, const std::function<void(const ByteSink& sink)>& write_to) {
   if (!replaces_.names.empty() && name != export_mark &&
       std::ranges::find(replaces_.names, name) == replaces_.names.end())
-    throw Error(ExitCode::internal, name + " is missing from the names of the format");  // it could not be replaced
+    throw Error(ExitCode::internal, name, " is missing from the names of the format");  // it could not be replaced
   OutputFile file(temporary_ / name, OutputFile::Start::fresh);
   if (name != export_mark) files_.push_back(name);
   write_to([&](std::span<const std::byte> bytes) {
@@ -129,7 +129,7 @@ void OutputFolder::finish() {
 
 void OutputFolder::put_file() {
   std::error_code failed;
-  if (files_.size() != 1) throw Error(ExitCode::internal, "an export of one file has " + std::to_string(files_.size()));
+  if (files_.size() != 1) throw Error(ExitCode::internal, "an export of one file has ", files_.size());
   fs::rename(temporary_ / files_.front(), out_, failed);
   if (failed) fail("write", out_, failed);
 }

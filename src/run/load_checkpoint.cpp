@@ -52,7 +52,7 @@ std::optional<std::int64_t> asked_step(const std::string& which) {
     if (failure != std::errc() || end != which.data() + which.size()) step = -1;
   }
   if (step < 0)
-    throw Error(ExitCode::usage, "checkpoint '" + printable(which) + "' is not best, last or step-N (as in step-2000)");
+    throw Error(ExitCode::usage, "checkpoint '", printable(which), "' is not best, last or step-N (as in step-2000)");
   return step;
 }
 
@@ -103,8 +103,8 @@ std::vector<std::string> names_in_order(const CheckpointFolder& folder, const st
   const std::optional<std::int64_t> step = asked_step(which);
   const std::vector<std::string> names = folder.names();
   if (names.empty())
-    throw Error(ExitCode::missing,
-                printable_path(run) + " has no checkpoint yet: none was saved in " + printable_path(folder.path()));
+    throw Error(ExitCode::missing, printable_path(run), " has no checkpoint yet: none was saved in ",
+                printable_path(folder.path()));
   if (!step)
     return which == "best" ? in_order_for_best(folder, names, notices) : in_order_for_last(folder, names, notices);
   const std::string name = checkpoint_name(*step);
@@ -115,7 +115,7 @@ std::vector<std::string> names_in_order(const CheckpointFolder& folder, const st
 
 Checkpoint read_by_name(const CheckpointFolder& folder, const std::string& name, bool with_optimizer) {
   const auto found = folder.find(name);
-  if (!found) throw Error(ExitCode::missing, printable_path(folder.path() / name) + " does not exist");
+  if (!found) throw Error(ExitCode::missing, printable_path(folder.path() / name), " does not exist");
   return read_checkpoint(*found, with_optimizer);
 }
 
@@ -132,8 +132,8 @@ Checkpoint load_stand_in(const CheckpointFolder& folder, std::span<const std::st
       if (!is_damage(error)) throw;
     }
   }
-  throw Error(damage.code(), std::string(damage.what()) + "; no other checkpoint of " +
-                                 printable_path(folder.path().parent_path()) + " is whole");
+  throw Error(damage.code(), damage.what(), "; no other checkpoint of ", printable_path(folder.path().parent_path()),
+              " is whole");
 }
 
 Checkpoint load_from_run(const OpenFolder& run, const std::string& which, bool with_optimizer,
@@ -174,15 +174,15 @@ Checkpoint load_checkpoint(const fs::path& run_or_checkpoint, const std::string&
   asked_step(which);
   const fs::file_type type = type_of(path);
   if (type == fs::file_type::not_found)
-    throw Error(ExitCode::missing, "no run or checkpoint at " + printable_path(path) + runs_near(path));
+    throw Error(ExitCode::missing, "no run or checkpoint at ", printable_path(path), runs_near(path));
   if (type != fs::file_type::directory)
-    throw Error(ExitCode::data, printable_path(path) + " is a file, not a run or checkpoint folder");
+    throw Error(ExitCode::data, printable_path(path), " is a file, not a run or checkpoint folder");
   if (is_checkpoint_folder(path)) return read_checkpoint(path, with_optimizer);
   if (type_of(path / "checkpoints") == fs::file_type::directory)
     return load_from_run(path, which, with_optimizer, notices);
-  throw Error(ExitCode::missing, printable_path(path) +
-                                     " is neither a run (it has no folder checkpoints) nor a checkpoint (it has no " +
-                                     manifest_file + ")" + runs_near(path));
+  throw Error(ExitCode::missing, printable_path(path),
+              " is neither a run (it has no folder checkpoints) nor a checkpoint (it has no ", manifest_file, ")",
+              runs_near(path));
 }
 
 std::int64_t last_step(const fs::path& run) {

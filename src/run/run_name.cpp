@@ -28,17 +28,17 @@ void refuse_foreign_model(const fs::path& given) {
   const std::string extension = fs::is_directory(given, ignored) ? "" : given.extension().string();
   const std::string shown = printable_path(given);
   if (extension == ".pt" || extension == ".pth")
-    throw Error(ExitCode::usage, shown +
-                                     " is a checkpoint of PyTorch; nanoGPT's become runs by "
-                                     "scripts/nanogpt_to_chargpt.py and chargpt import");
+    throw Error(
+        ExitCode::usage, shown,
+        " is a checkpoint of PyTorch; nanoGPT's become runs by scripts/nanogpt_to_chargpt.py and chargpt import");
   if (extension == ".gguf" || extension == ".bin" || extension == ".onnx")
-    throw Error(ExitCode::usage, shown +
-                                     " is a model of another program; chargpt reads runs of its own, and chargpt "
-                                     "import makes runs of folders of transformers and nanoGPT");
+    throw Error(ExitCode::usage, shown,
+                " is a model of another program; chargpt reads runs of its own, and chargpt import makes runs of "
+                "folders of transformers and nanoGPT");
   const bool of_transformers = holds("config.json") && (holds("tokenizer.json") || holds("tokenizer_config.json"));
   if (!is_run(given) && (of_transformers || holds("nanogpt.json")))
-    throw Error(ExitCode::usage, shown + " is a model of another program; chargpt import " +
-                                     shell_quoted(given.native()) + " makes a run of it");
+    throw Error(ExitCode::usage, shown, " is a model of another program; chargpt import ", shell_quoted(given.native()),
+                " makes a run of it");
 }
 
 bool is_bare(const fs::path& name) {

@@ -213,7 +213,7 @@ Corpus in_vocabulary(const Corpus& corpus, const Vocabulary& vocabulary, Unknown
   if (!unknown.empty() && policy == UnknownPolicy::error)
     throw Error(ExitCode::data, unknown.message(what, "leave them out, or --unknown skip"));
   notice = unknown.empty() ? "" : unknown.message(what, outcome_of(policy, vocabulary));
-  if (bytes->empty()) throw Error(ExitCode::data, what + " has no character that the model knows");
+  if (bytes->empty()) throw Error(ExitCode::data, what, " has no character that the model knows");
   const TokenView tokens(bytes->data(), width, std::ssize(*bytes) / width);
   return {vocabulary,       tokens,           bytes,
           corpus.holdout(), corpus.notices(), std::make_shared<const TextListing>(corpus.listing())};

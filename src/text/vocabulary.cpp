@@ -20,7 +20,7 @@ constexpr std::size_t surrogates = 0x800;
 constexpr std::size_t most_symbols = code_point_limit - surrogates;
 
 [[noreturn]] void refuse(const std::string& source, const std::string& why) {
-  throw Error(ExitCode::data, source + " is not a vocabulary: " + why);
+  throw Error(ExitCode::data, source, " is not a vocabulary: ", why);
 }
 
 /// symbols[i] of a vocab.json, above the symbol before it.
