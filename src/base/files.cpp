@@ -52,7 +52,7 @@ struct stat status_of(const Descriptor& file, const std::filesystem::path& path)
 }
 
 /// A new empty file, and its name: short, whatever the file's own will be, and none that is there, nor a link.
-/// unfinished_file_of() knows such names.
+/// is_unfinished_file() knows such names.
 Descriptor open_temporary(int folder, std::string& name, const std::filesystem::path& shown) {
   static std::atomic<unsigned> count{0};
   while (true) {

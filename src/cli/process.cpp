@@ -21,7 +21,7 @@
 #include "base/child_process.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/file_names.h"
+#include "base/paths.h"
 #include "report/color.h"
 #include "report/log.h"
 

@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 #include "base/file_kind.h"
-#include "base/file_names.h"
 #include "base/files.h"
+#include "base/paths.h"
 #include "base/quote.h"
 #include "config/decode.h"
 
@@ -17,11 +17,6 @@ namespace fs = std::filesystem;
 
 std::string without_json(const std::string& path) {
   return path.ends_with(".json") ? path.substr(0, path.size() - 5) : path;
-}
-
-bool is_there(const fs::path& path) {
-  std::error_code ignored;
-  return fs::exists(path, ignored);
 }
 
 /// The first bytes of a file; empty if it cannot be read: reading it reports that.
@@ -56,8 +51,7 @@ bool begins_like_a_config(const fs::path& path, const std::string& bytes) {
 
 /// The same for a file whose first bytes are not those of a config.
 void refuse_other_file(const fs::path& path, const std::string& label) {
-  std::error_code ignored;
-  if (!fs::is_regular_file(path, ignored)) return;
+  if (!is_file(path)) return;
   const std::string bytes = first_bytes(path);
   if (begins_like_a_config(path, bytes)) return;
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
@@ -123,7 +117,7 @@ Document preset_document(const Preset& preset) {
 Document file_document(const fs::path& path) {
   const std::string label = printable_path(path);
   std::error_code ignored;
-  if (fs::is_directory(path, ignored)) refuse_folder(path, label);
+  if (is_folder(path)) refuse_folder(path, label);
   refuse_other_file(path, label);
   const fs::path canonical = fs::weakly_canonical(path, ignored);
   std::string text = read_file(path, max_config_bytes);
@@ -132,9 +126,8 @@ Document file_document(const fs::path& path) {
 
 Document named_document(const std::string& name_or_path) {
   if (const Preset* preset = find_preset(name_or_path)) return preset_document(*preset);
-  std::error_code ignored;
   refuse_foreign_file(name_or_path);
-  if (fs::exists(name_or_path, ignored)) return file_document(name_or_path);
+  if (is_there(name_or_path)) return file_document(name_or_path);
   if (const std::string near = nearest_entry(name_or_path); name_or_path.ends_with(".json") && !near.empty())
     throw Error(ExitCode::missing, printable_path(name_or_path), " does not exist", near);
   if (name_or_path.ends_with(".json")) return file_document(name_or_path);

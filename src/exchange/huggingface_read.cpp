@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/file_names.h"
 #include "base/files.h"
+#include "base/paths.h"
 #include "base/quote.h"
 #include "base/utf8.h"
 #include "checkpoint/strict_json.h"
@@ -224,14 +224,13 @@ const ModelType& type_of(const ForeignConfig& config) {
 
 /// Where the weights are. Pickles run code when they are read, so none is.
 fs::path weights_of(const fs::path& folder) {
-  std::error_code ignored;
   const fs::path weights = folder / "model.safetensors";
-  if (fs::exists(weights, ignored)) return weights;
-  if (fs::exists(folder / "model.safetensors.index.json", ignored))
+  if (is_there(weights)) return weights;
+  if (is_there(folder / "model.safetensors.index.json"))
     throw Error(
         ExitCode::data, folder,
         " has its weights in several files; save them in one: save_pretrained(FOLDER, max_shard_size=\"100GB\")");
-  const bool pickle = fs::exists(folder / "pytorch_model.bin", ignored);
+  const bool pickle = is_there(folder / "pytorch_model.bin");
   throw Error(ExitCode::missing, weights, " does not exist",
               pickle ? "; pytorch_model.bin is a pickle, which chargpt never reads: save the model anew with "
                        "save_pretrained"
@@ -262,9 +261,7 @@ std::vector<OwnTensor> read_parameters(const fs::path& path, const ForeignConfig
 }  // namespace
 
 bool is_huggingface(const fs::path& path) {
-  std::error_code ignored;
-  const auto has = [&](const char* name) { return fs::exists(path / name, ignored); };
-  return has("config.json") && has("tokenizer.json") && !is_run(path);
+  return is_there(path / "config.json") && is_there(path / "tokenizer.json") && !is_run(path);
 }
 
 ImportedModel read_huggingface(const fs::path& path) {

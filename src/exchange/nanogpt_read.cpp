@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/file_names.h"
 #include "base/files.h"
+#include "base/paths.h"
 #include "base/quote.h"
 #include "base/utf8.h"
 #include "checkpoint/strict_json.h"
@@ -149,8 +149,7 @@ std::string name_of(const fs::path& folder) {
 }  // namespace
 
 bool is_nanogpt(const fs::path& path) {
-  std::error_code ignored;
-  return fs::exists(path / about_file, ignored);
+  return is_there(path / about_file);
 }
 
 ImportedModel read_nanogpt(const fs::path& path) {
@@ -172,9 +171,8 @@ ImportedModel read_nanogpt(const fs::path& path) {
                       .what = "GPT of nanoGPT"};
   const ModelConfig& shape = model.config.config.model;
   model.parameters = read_parameters(path / "model.safetensors", shape, symbols);
-  std::error_code ignored;
   const fs::path optimizer = path / "optimizer.safetensors";
-  if (fs::exists(optimizer, ignored)) model.optimizer = read_moments(optimizer, shape, symbols);
+  if (is_there(optimizer)) model.optimizer = read_moments(optimizer, shape, symbols);
   model.max_iters = model.config.config.train.max_iters;
   return model;
 }

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "base/file_names.h"
+#include "base/paths.h"
 #include "base/open_folder.h"
 #include "base/quote.h"
 #include "config/changed_options.h"

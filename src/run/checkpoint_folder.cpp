@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/file_names.h"
+#include "base/paths.h"
 #include "base/quote.h"
 #include "checkpoint/checkpoint_name.h"
 #include "checkpoint/manifest.h"
@@ -34,12 +34,6 @@ bool exchange(const OpenFolder& folder, const std::string& a, const std::string&
 /// A checkpoint's folder while it is written or removed.
 bool is_temporary(std::string_view entry) {
   return entry.starts_with(temporary_prefix) && checkpoint_step(entry.substr(temporary_prefix.size()));
-}
-
-/// A pointer's file on its way.
-bool is_unfinished_pointer(std::string_view entry) {
-  const auto name = unfinished_file_of(entry);
-  return name && (name->empty() || *name == "LATEST" || *name == "BEST");
 }
 
 /// A file of a checkpoint; a link or a folder of that name is somebody else's.
@@ -85,7 +79,7 @@ CheckpointFolder CheckpointFolder::prepared(const OpenFolder& run) {
 void CheckpointFolder::end_unfinished() const {
   for (const std::string& entry : folder_->entries()) {
     if (is_temporary(entry)) discard(entry);
-    if (is_unfinished_pointer(entry)) folder_->remove_file(entry);
+    if (is_unfinished_file(entry)) folder_->remove_file(entry);
     if (!entry.starts_with(replaced_prefix)) continue;
     const std::string name = entry.substr(replaced_prefix.size());
     if (!checkpoint_step(name)) continue;

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/file_names.h"
 #include "base/names.h"
+#include "base/paths.h"
 #include "base/quote.h"
 #include "checkpoint/checkpoint_name.h"
 #include "checkpoint/contents.h"
@@ -28,11 +28,6 @@ namespace fs = std::filesystem;
 bool is_damage(const Error& error) {
   if (dynamic_cast<const NewerFormat*>(&error) != nullptr) return false;
   return error.code() == ExitCode::data || error.code() == ExitCode::missing || error.code() == ExitCode::io;
-}
-
-bool is_folder(const fs::path& path) {
-  std::error_code ignored;
-  return fs::is_directory(path, ignored);
 }
 
 /// Error io where that cannot be told: what cannot be looked at may well be there.
@@ -161,8 +156,7 @@ Checkpoint load_from_run(const OpenFolder& run, const std::string& which, bool w
 }
 
 bool is_checkpoint_folder(const fs::path& path) {
-  std::error_code ignored;
-  if (fs::exists(path / manifest_file, ignored)) return true;
+  if (is_there(path / manifest_file)) return true;
   return checkpoint_step(path.filename().string()).has_value() && !is_folder(path / "checkpoints");
 }
 

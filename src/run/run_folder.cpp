@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/file_names.h"
+#include "base/paths.h"
 #include "base/quote.h"
 #include "run/checkpoints.h"
 #include "run/run_files.h"
@@ -135,15 +135,13 @@ std::string folder_name(std::string config_name) {
 RunPlace run_place(const fs::path& run_or_checkpoint, const std::string& which) {
   const fs::path path = without_final_slash(run_or_checkpoint);
   const fs::path parent = path.parent_path();
-  std::error_code ignored;
-  if (parent.filename() != "checkpoints" || fs::is_directory(path / "checkpoints", ignored)) return {path, which};
+  if (parent.filename() != "checkpoints" || is_folder(path / "checkpoints")) return {path, which};
   const fs::path run = parent.parent_path();
   return {run.empty() ? fs::path(".") : run, path.filename().string()};
 }
 
 void refuse_occupied(const fs::path& folder, const Overwrite& overwrite) {
-  std::error_code ignored;
-  if (!fs::exists(folder, ignored)) return;
+  if (!is_there(folder)) return;
   make_folder(folder);  // makes none, as there is something; says so where that is a file
   refuse_what_is_there(folder, overwrite);
   if (is_locked(folder))
@@ -153,8 +151,7 @@ void refuse_occupied(const fs::path& folder, const Overwrite& overwrite) {
 
 MadeFolders::MadeFolders(const fs::path& path) : path_(path) {
   std::vector<fs::path> missing;
-  std::error_code failed;
-  for (fs::path at = path; !at.empty() && !fs::exists(at, failed); at = at.parent_path()) {
+  for (fs::path at = path; !at.empty() && !is_there(at); at = at.parent_path()) {
     if (at.has_filename()) missing.insert(missing.begin(), at);
     if (at == at.parent_path()) break;
   }
@@ -227,12 +224,11 @@ NewRun::NewRun(std::unique_ptr<RunMovedAside> old, const std::string& wanted, co
 NewRun::NewRun(const std::string& wanted, const std::string& config_name, const Overwrite& overwrite)
     : NewRun(moved_aside(wanted, overwrite), wanted, config_name) {
   refuse_what_is_there(path(), {});
-  std::error_code ignored;
-  const bool had_lock = fs::exists(path() / ".lock", ignored);
+  const bool had_lock = is_there(path() / ".lock");
   try {
     lock_.emplace(path());
   } catch (const Error& error) {
-    if (!had_lock && error.code() == ExitCode::io) fs::remove(path() / ".lock", ignored);  // nobody can lock there
+    if (!had_lock && error.code() == ExitCode::io) folder_.remove_file(".lock");  // nobody can lock there
     throw;
   }
   lock_is_new_ = !had_lock;
@@ -250,12 +246,8 @@ NewRun::~NewRun() {
 // The lock is held until its file is gone: who opened that file before finds that it is no longer the folder's.
 void NewRun::undo() {
   if (!folder_.is_at_path()) return;
-  std::error_code ignored;
-  if (begun_) {
-    for (const fs::path& file : run_files(path()).own) fs::remove(path() / file, ignored);
-    fs::remove(path() / run_mark, ignored);
-  }
-  if (lock_is_new_) fs::remove(path() / ".lock", ignored);
+  if (begun_) remove_beginning(folder_);
+  if (lock_is_new_) folder_.remove_file(".lock");
 }
 
 void NewRun::begin() {

@@ -11,7 +11,7 @@
 #include <system_error>
 
 #include "base/error.h"
-#include "base/file_names.h"
+#include "base/paths.h"
 
 namespace chargpt {
 namespace {

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/file_names.h"
 #include "base/files.h"
 #include "base/names.h"
+#include "base/paths.h"
 #include "base/quote.h"
 #include "text/sample_text.h"
 #include "text/text_source.h"

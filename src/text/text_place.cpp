@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/names.h"
+#include "base/paths.h"
 #include "base/quote.h"
 #include "base/utf8.h"
 #include "text/sample_text.h"
@@ -22,11 +23,6 @@ constexpr std::uint64_t most_bytes = std::uint64_t{64} << 20;
 constexpr int version = 2;
 constexpr std::uint64_t most_kept_bytes = std::uint64_t{64} << 20;  ///< of a text that cannot be read again
 
-bool is_regular(const fs::path& path) {
-  std::error_code ignored;
-  return fs::is_regular_file(path, ignored);
-}
-
 /// Where RUN/text.json says; none if one of the files is not there, or the file says nothing usable. Version 1 has for
 /// each text null, or the files below it as [[name, bytes], …].
 std::optional<TextListing> last_place(const fs::path& run) {
@@ -38,7 +34,7 @@ std::optional<TextListing> last_place(const fs::path& run) {
     const auto add = [&listing](const fs::path& path) {
       const bool is_sample = path == sample_text_name;
       listing.files.push_back(is_sample ? TextFile{path, TextKind::sample} : regular_file(path));
-      return is_sample || is_regular(path);
+      return is_sample || is_file(path);
     };
     if (written == version) {
       const auto files = json.at("files").get<TextNames>();
@@ -61,7 +57,7 @@ std::optional<TextListing> last_place(const fs::path& run) {
 std::vector<TextListing> places_of(const TextNames& names, Units units, const fs::path& run,
                                    std::optional<Error>& refusal) {
   std::vector<TextListing> places;
-  if (const fs::path text = run / kept_text_name; is_regular(text))
+  if (const fs::path text = run / kept_text_name; is_file(text))
     places.push_back({.names = {text}, .files = {regular_file(text)}});
   if (std::ranges::count(names, standard_input_name) > 0) return places;
   try {
@@ -105,11 +101,11 @@ std::optional<Corpus> text_at(const TextListing& listing, const KnownText& known
 /// Absolute; none where a file is not there any more, or JSON cannot hold a path.
 std::optional<TextNames> absolute(const std::vector<fs::path>& paths) {
   TextNames places;
-  std::error_code gone;
+  std::error_code failed;
   for (const fs::path& path : paths) {
     const bool is_name = path == sample_text_name || path == standard_input_name;
-    if (!is_name && !fs::exists(path, gone)) return std::nullopt;
-    places.push_back(is_name ? path.native() : fs::absolute(path, gone).native());
+    if (!is_name && !is_there(path)) return std::nullopt;
+    places.push_back(is_name ? path.native() : fs::absolute(path, failed).native());
     if (!is_utf8(places.back())) return std::nullopt;
   }
   return places;

@@ -1,4 +1,4 @@
-#include "base/file_names.h"
+#include "base/paths.h"
 
 #include <algorithm>
 #include <system_error>
@@ -8,17 +8,23 @@
 #include "base/quote.h"
 
 namespace chargpt {
-namespace {
 
 namespace fs = std::filesystem;
 
-/// "PROCESS-NUMBER"
-bool are_numbers(std::string_view text) {
-  const std::size_t dash = text.find('-');
-  return dash != std::string_view::npos && is_number(text.substr(0, dash)) && is_number(text.substr(dash + 1));
+bool is_there(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
 }
 
-}  // namespace
+bool is_file(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path, ignored);
+}
+
+bool is_folder(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_directory(path, ignored);
+}
 
 std::string nearest_entry(const fs::path& missing) {
   constexpr std::size_t most_entries = 10'000;
@@ -44,15 +50,12 @@ std::string name_of_path(const fs::path& path) {
   return fs::weakly_canonical(path.empty() ? "." : path, failed).filename().string();
 }
 
-std::optional<std::string> unfinished_file_of(std::string_view name) {
-  constexpr std::string_view prefix = ".chargpt-", end = ".tmp", infix = ".tmp-";
-  if (name.starts_with(prefix) && name.ends_with(end) && name.size() > prefix.size() + end.size() &&
-      are_numbers(name.substr(prefix.size(), name.size() - prefix.size() - end.size())))
-    return "";
-  const std::size_t at = name.rfind(infix);
-  if (!name.starts_with('.') || at == std::string_view::npos || at < 2) return std::nullopt;
-  if (!are_numbers(name.substr(at + infix.size()))) return std::nullopt;
-  return std::string(name.substr(1, at - 1));
+bool is_unfinished_file(std::string_view name) {
+  constexpr std::string_view prefix = ".chargpt-", end = ".tmp";
+  if (!name.starts_with(prefix) || !name.ends_with(end) || name.size() < prefix.size() + end.size()) return false;
+  name = name.substr(prefix.size(), name.size() - prefix.size() - end.size());
+  const std::size_t dash = name.find('-');
+  return dash != std::string_view::npos && is_number(name.substr(0, dash)) && is_number(name.substr(dash + 1));
 }
 
 }  // namespace chargpt

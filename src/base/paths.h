@@ -1,12 +1,16 @@
-// What the names of files and folders tell. Knows no kind of file.
+// What paths lead to, are called and may have been meant for. Knows no kind of file.
 #pragma once
 
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <string_view>
 
 namespace chargpt {
+
+// What is there, links followed; false where that cannot be told.
+bool is_there(const std::filesystem::path& path);
+bool is_file(const std::filesystem::path& path);  ///< a regular one
+bool is_folder(const std::filesystem::path& path);
 
 /// One decimal digit or more, and nothing else.
 inline bool is_number(std::string_view text) {
@@ -25,9 +29,7 @@ std::filesystem::path without_final_slash(const std::filesystem::path& path);
 /// there.
 std::string name_of_path(const std::filesystem::path& path);
 
-/// The file that was being written whole (base/files.h) under this name when a process ended. Of
-/// ".chargpt-PROCESS-NUMBER.tmp" an empty name; of ".NAME.tmp-PROCESS-NUMBER", as earlier versions called it, NAME.
-/// None for any other name.
-std::optional<std::string> unfinished_file_of(std::string_view name);
+/// ".chargpt-PROCESS-NUMBER.tmp": what was being written whole (base/files.h) when a process ended.
+bool is_unfinished_file(std::string_view name);
 
 }  // namespace chargpt
