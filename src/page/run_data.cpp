@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "base/paths.h"
 #include "base/open_folder.h"
+#include "base/paths.h"
 #include "base/quote.h"
 #include "config/changed_options.h"
 #include "config/load.h"
