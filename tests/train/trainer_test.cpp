@@ -4,6 +4,8 @@
 #include <fstream>
 
 #include "base/error.h"
+#include "base/files.h"
+#include "checkpoint/checkpoint_name.h"
 #include "small_run.h"
 #include "train/evaluator.h"
 
@@ -277,6 +279,30 @@ TEST_CASE("a checkpoint that cannot be written on the way is a notice, at the en
   CHECK(run.recorder->noticed("no checkpoint of step 5: "));
 }
 
+TEST_CASE("a BEST that could not be written with the last checkpoint is written when the run ends") {
+  const TestFolder folder;
+  const std::filesystem::path best = folder / "checkpoints/BEST";
+  /// A folder of that name in the way of the last save, gone as soon as it is noticed.
+  struct Obstacle : Listener {
+    explicit Obstacle(std::filesystem::path path) : path(std::move(path)) {}
+    using Listener::on;
+    void on(const StepEvent& event) override {
+      if (event.step != 12) return;
+      std::filesystem::remove(path);
+      std::filesystem::create_directories(path / "in the way");
+    }
+    void on(const NoticeEvent& event) override {
+      if (event.line.find("BEST") != std::string::npos) std::filesystem::remove_all(path);
+    }
+    std::filesystem::path path;
+  };
+  SmallRun run(small_config(), folder.path());
+  run.trainer.add_listener(std::make_shared<Obstacle>(best));
+  CHECK(run.trainer.run() == Ending::finished);
+  CHECK(run.recorder->noticed("BEST"));
+  CHECK(read_file(best) == checkpoint_name(run.trainer.state().best_step) + "\n");
+}
+
 TEST_CASE("a model that sees its targets is flagged wherever its loss is shown", "[libtorch]") {
   ResolvedConfig config = small_config("average");
   config.config.model.causal = false;
@@ -287,16 +313,21 @@ TEST_CASE("a model that sees its targets is flagged wherever its loss is shown",
   CHECK(run.recorder->noticed("its loss means nothing"));
 }
 
-TEST_CASE("eval_iters evaluates a sample, and says that it is not exact") {
-  ResolvedConfig config = small_config();
-  config.config.eval.eval_iters = 2;  // 2 batches of 3 windows, of 15
-  SmallRun run(config);
-  run.trainer.run();
-  CHECK_FALSE(run.recorder->evaluations.front().exact);
-  config.config.eval.eval_iters = 100;
-  SmallRun whole(config);
-  whole.trainer.run();
-  CHECK(whole.recorder->evaluations.front().exact);
+TEST_CASE("eval_iters evaluates so many batches, not all windows, and says so") {
+  const auto first_evaluation = [](std::int64_t eval_iters, std::int64_t batch_size) {
+    ResolvedConfig config = small_config();
+    config.config.train.max_iters = 0;
+    config.config.train.batch_size = batch_size;
+    config.config.eval.eval_iters = eval_iters;
+    SmallRun run(config);
+    run.trainer.run();
+    return run.recorder->evaluations.front();
+  };
+  const EvalEvent six = first_evaluation(2, 3);  // windows, of 15
+  CHECK_FALSE(six.exact);
+  CHECK(six.val_loss == first_evaluation(6, 1).val_loss);
+  CHECK(six.val_loss != first_evaluation(2, 1).val_loss);
+  CHECK(first_evaluation(100, 3).exact);
 }
 
 TEST_CASE("evaluations of a long split score what keeps them within a tenth of the run, unless asked for more") {
