@@ -224,29 +224,32 @@ TEST_CASE("cross-entropy and its gradient, where the largest logit is anywhere i
   const long ld = 80;
   for_all_kernels([&](const Kernels& k) {
     for (const long V : {1L, 5L, 16L, 65L})
-      for (const long largest : {0L, V / 2, V - 1}) {
-        INFO("V " << V << ", largest at " << largest);
-        Floats logits = numbers(3, ld), losses(3);
-        for (long r = 0; r < 3; ++r) entry(logits, r * ld + largest) = 200;
-        const std::array<std::int64_t, 3> targets{0, V / 3, V - 1};
-        const Floats before = logits;
-        Doubles gradient = zeros(3 * V);
-        k.cross_entropy(3, V, Floats(logits).data(), ld, targets.data(), 0, losses.data());
-        const Floats alone = losses;
-        k.cross_entropy(3, V, logits.data(), ld, targets.data(), 0.5F, losses.data());
-        CHECK(losses == alone);
-        for (long r = 0; r < 3; ++r) {
-          double total = 0;
-          for (long v = 0; v < V; ++v) total += std::exp(entry(before, r * ld + v) - 200);
-          for (long v = 0; v < V; ++v)
-            at(gradient, r * V + v) = 0.5 * (std::exp(entry(before, r * ld + v) - 200) / total -
-                                             (v == targets[static_cast<std::size_t>(r)] ? 1 : 0));
-          CHECK(entry(losses, r) ==
-                Approx(std::log(total) + 200 - entry(before, r * ld + targets[static_cast<std::size_t>(r)])));
-          CHECK(entry(logits, r * ld + V) == entry(before, r * ld + V));
+      for (const long place : {0L, V / 2, V - 1})
+        for (const float largest : {2.0F, 200.0F}) {
+          INFO("V " << V << ", " << largest << " at " << place);
+          Floats logits = numbers(3, ld), losses(3);
+          for (long r = 0; r < 3; ++r) entry(logits, r * ld + place) = largest;
+          const std::array<std::int64_t, 3> targets{0, V / 3, V - 1};
+          const Floats before = logits;
+          Doubles gradient = zeros(3 * V);
+          k.cross_entropy(3, V, Floats(logits).data(), ld, targets.data(), 0, losses.data());
+          const Floats alone = losses;
+          k.cross_entropy(3, V, logits.data(), ld, targets.data(), 0.5F, losses.data());
+          CHECK(losses == alone);
+          for (long r = 0; r < 3; ++r) {
+            const auto target = targets[static_cast<std::size_t>(r)];
+            const auto weight = [&](long v) {
+              return std::exp(entry(before, r * ld + v) - static_cast<double>(largest));
+            };
+            double total = 0;
+            for (long v = 0; v < V; ++v) total += weight(v);
+            for (long v = 0; v < V; ++v) at(gradient, r * V + v) = 0.5 * (weight(v) / total - (v == target ? 1 : 0));
+            CHECK(entry(losses, r) ==
+                  Approx(std::log(total) + static_cast<double>(largest) - entry(before, r * ld + target)));
+            CHECK(entry(logits, r * ld + V) == entry(before, r * ld + V));
+          }
+          CHECK(error_of(logits, 3, V, ld, gradient) < 1e-6);
         }
-        CHECK(error_of(logits, 3, V, ld, gradient) < 1e-6);
-      }
   });
 }
 
