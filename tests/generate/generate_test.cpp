@@ -101,10 +101,12 @@ class ConstantLogits : public WindowLogits {
   std::vector<float> constant_;
 };
 
-Texts generated(WindowLogits& logits, const Ids& prompt, const SampleConfig& sample, std::uint64_t seed = 1337) {
+Texts generated(WindowLogits& logits, const Ids& prompt, const SampleConfig& sample, std::uint64_t seed = 1337,
+                std::int64_t first_sample = 0) {
   Texts texts;
-  generate(logits, prompt, sample, seed,
-           [&](std::int64_t index, std::int64_t id) { return texts[index].push_back(id), true; });
+  generate(
+      logits, prompt, sample, seed,
+      [&](std::int64_t index, std::int64_t id) { return texts[index].push_back(id), true; }, {}, first_sample);
   return texts;
 }
 
@@ -210,7 +212,7 @@ TEST_CASE("of a prompt longer than block_size only the last block_size tokens co
   CHECK(generated(model, {3, 3, 3, 1, 2, 0, 4}, sample) == generated(model, {1, 2, 0, 4}, sample));
 }
 
-TEST_CASE("sample i is the same however many samples are drawn") {
+TEST_CASE("sample i is the same however many samples are drawn, and from whichever on") {
   HashLogits model(6, 7);
   SampleConfig sample{.tokens = 20, .num_samples = 4, .temperature = 1};
   const Texts four = generated(model, {2}, sample);
@@ -220,6 +222,7 @@ TEST_CASE("sample i is the same however many samples are drawn") {
   CHECK(generated(model, {2}, sample).at(0) == four.at(0));
   CHECK(two.at(0) == four.at(0));
   CHECK(two.at(1) == four.at(1));
+  CHECK(generated(model, {2}, sample, 1337, /*first_sample=*/3) == Texts{{3, four.at(3)}});
   CHECK(four.at(0) != four.at(1));
   CHECK(generated(model, {2}, sample, 1338).at(0) != four.at(0));
 }

@@ -121,7 +121,7 @@ TEST_CASE("groups follow the schedule as a part of the peak, and its shape alone
   train.max_iters = 110;
   for (const std::int64_t step : {0, 5, 10, 50, 109, 110})
     CHECK(learning_rate_factor(train, step) == learning_rate_at(train, step) / 1e-3);
-  train.learning_rate = train.min_lr = 0;
+  train.learning_rate = 0;
   CHECK(learning_rate_at(train, 10) == 0);
   CHECK(learning_rate_factor(train, 0) == Approx(1.0 / 11));
   CHECK(learning_rate_factor(train, 10) == 1);

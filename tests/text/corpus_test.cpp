@@ -258,6 +258,14 @@ TEST_CASE("an absurd vocabulary is refused at its first symbol too many") {
                    "text, or in the wrong encoding; check the file, use --units bytes, or raise data.max_symbols"));
 }
 
+TEST_CASE("a symbol too many is told by its place in its own file, also after a long one") {
+  const TestFolder folder;
+  DataConfig data = with_text({folder.write("long.txt", std::string(70'000, 'a')), folder.write("two.txt", "abc")});
+  data.max_symbols = 2;
+  CHECK_THAT(error_of([&] { load_corpus(data); }).second,
+             Catch::Contains("two.txt has more than 2 distinct characters (data.max_symbols) by character 2:"));
+}
+
 TEST_CASE("a text is encoded with a vocabulary that is given") {
   const Corpus taught = corpus_of("abc\n");
   const Corpus corpus = corpus_from_text("cab", {}, "new.txt", taught.vocabulary());

@@ -62,19 +62,6 @@ TEST_CASE("the averaged weights' loss is that of the weights saved, and the bett
   CHECK(run.trainer.state().best_val_loss == best);
 }
 
-TEST_CASE("averaged weights resume bit for bit") {
-  const TestFolder whole_folder, folder;
-  SmallRun whole(averaged_config(), whole_folder.path()), first(averaged_config(), folder.path(), 7);
-  whole.trainer.run();
-  REQUIRE(first.trainer.run() == Ending::stopped);
-  SmallRun second(averaged_config(), folder.path());
-  second.trainer.resume_from(last_checkpoint(folder.path()));
-  second.trainer.run();
-  CHECK(averaged_bytes(last_checkpoint(folder.path())) == averaged_bytes(last_checkpoint(whole_folder.path())));
-  CHECK(second.recorder->evaluations.back().averaged_val_loss == whole.recorder->evaluations.back().averaged_val_loss);
-  CHECK(second.recorder->notices == whole.recorder->notices);
-}
-
 TEST_CASE("a rollback takes the averages back too") {
   ResolvedConfig config = averaged_config();
   config.config.train.on_nonfinite = OnNonfinite::rollback;

@@ -86,6 +86,11 @@ class Recorder : public Listener {
     for (const StepEvent& step : steps) losses.push_back(step.loss);
     return losses;
   }
+  std::vector<std::int64_t> evaluated() const {
+    std::vector<std::int64_t> steps;
+    for (const EvalEvent& event : evaluations) steps.push_back(event.step);
+    return steps;
+  }
   bool noticed(const std::string& part) const {
     for (const std::string& line : notices)
       if (line.find(part) != std::string::npos) return true;
