@@ -75,6 +75,8 @@ TEST_CASE("of a large part held out the first max_val_tokens are scored, and a n
   CHECK(corpus.all().size() == 10);
   REQUIRE(corpus.notices().size() == 1);
   CHECK(corpus.notices()[0] == "validation scores the first 3 of the 5 tokens held out (data.max_val_tokens)");
+  data.max_val_tokens = 5;
+  CHECK(corpus_from_text("abcdefghij", data, "ten").notices().empty());
 }
 
 TEST_CASE("a text becomes ids in code-point order") {
