@@ -171,6 +171,17 @@ TEST_CASE("greedy takes the most probable symbol and draws no number") {
   CHECK(used.next() == untouched.next());
 }
 
+TEST_CASE("the best candidates come with their logarithms of probability, equals lowest id first") {
+  const std::vector<float> logits{5, 5 + std::log(2.0F), 5};
+  const std::vector<Candidate> best = best_candidates(logits, 2);
+  REQUIRE(best.size() == 2);
+  CHECK(best[0].id == 1);
+  CHECK(best[0].log_probability == Approx(std::log(0.5)));
+  CHECK(best[1].id == 0);
+  CHECK(best[1].log_probability == Approx(std::log(0.25)));
+  CHECK(best_candidates(logits, 9).size() == 3);
+}
+
 TEST_CASE("a draw takes exactly one uniform number") {
   RandomStream used(5, Purpose::sampling), reference(5, Purpose::sampling);
   const Row row = {0, 0};

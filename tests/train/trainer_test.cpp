@@ -352,7 +352,7 @@ TEST_CASE("the better of two losses is the best, and patience counts the evaluat
   RunProgress progress;
   const auto recorded = [&](std::int64_t step, double val, std::optional<double> averaged) {
     progress.step = step;
-    record_losses(progress, {.train = 0, .val = val, .averaged_val = averaged});
+    record_losses(progress, {.val = val, .train = 0, .averaged_val = averaged});
     return std::pair(progress.best_step, progress.evals_without_improvement);
   };
   using Row = std::pair<std::int64_t, std::int64_t>;
