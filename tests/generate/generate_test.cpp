@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "failure.h"
 #include "inference/drawn_weights.h"
 #include "inference/variants.h"
 #include "predict/network.h"
@@ -201,12 +202,9 @@ TEST_CASE("samples of a constant model follow its probabilities") {
 
 TEST_CASE("a model that has diverged is named as such") {
   ConstantLogits model({1, std::numeric_limits<float>::quiet_NaN(), 3});
-  for (const double temperature : {0.0, 1.0}) try {
-      generated(model, {0}, {.tokens = 1, .temperature = temperature});
-      FAIL("no error");
-    } catch (const Error& error) {
-      CHECK(error.code() == ExitCode::diverged);
-    }
+  for (const double temperature : {0.0, 1.0})
+    CHECK(failure_of([&] { generated(model, {0}, {.tokens = 1, .temperature = temperature}); }).code() ==
+          ExitCode::diverged);
 }
 
 TEST_CASE("an empty prompt and an unknown id are bugs of the caller") {

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "failure.h"
 #include "test.h"
 #include "test_folder.h"
 
@@ -152,11 +153,7 @@ TEST_CASE("resuming a run whose metrics are gone starts new ones") {
 
 TEST_CASE("a full disk is an error that names the file") {
   OutputFile full("/dev/full", OutputFile::Start::append);
-  try {
-    full.write(std::string_view("row\n"));
-    FAIL("written");
-  } catch (const Error& error) {
-    CHECK(error.code() == ExitCode::io);
-    CHECK(std::string(error.what()) == "cannot write /dev/full: No space left on device; free some space");
-  }
+  const Error error = failure_of([&] { full.write(std::string_view("row\n")); });
+  CHECK(error.code() == ExitCode::io);
+  CHECK(std::string(error.what()) == "cannot write /dev/full: No space left on device; free some space");
 }

@@ -7,6 +7,7 @@
 #include "base/files.h"
 #include "checkpoint/checkpoint_name.h"
 #include "evaluate/split_loss.h"
+#include "failure.h"
 #include "small_run.h"
 #include "train/evaluator.h"
 
@@ -203,17 +204,12 @@ TEST_CASE("a stop finishes the step, saves and evaluates nothing") {
 TEST_CASE("a run that diverges says so and leaves its last finite checkpoint") {
   const TestFolder folder;
   SmallRun run(diverging_config(), folder.path());
-  try {
-    run.trainer.run();
-    FAIL("it did not diverge");
-  } catch (const Error& error) {
-    CHECK(error.code() == ExitCode::diverged);
-    INFO(error.what());
-    const Checkpoint kept = last_checkpoint(folder.path());
-    CHECK(std::string(error.what()).find("the last good checkpoint is " + kept.path.string()) != std::string::npos);
-    CHECK(std::string(error.what()).find("lower train.learning_rate = 1000") != std::string::npos);
-    CHECK(all_finite(*kept.model));
-  }
+  const Error error = failure_of([&] { run.trainer.run(); });
+  CHECK(error.code() == ExitCode::diverged);
+  const Checkpoint kept = last_checkpoint(folder.path());
+  CHECK(contains(error, "the last good checkpoint is " + kept.path.string()));
+  CHECK(contains(error, "lower train.learning_rate = 1000"));
+  CHECK(all_finite(*kept.model));
 }
 
 TEST_CASE("skipped steps count, are announced, and end a run after a hundred in a row") {
@@ -278,12 +274,7 @@ TEST_CASE("a checkpoint that cannot be written on the way is a notice, at the en
   const TestFolder folder;
   std::ofstream(folder.path() / "checkpoints") << "a file where the checkpoints should be";
   SmallRun run(small_config(), folder.path());
-  try {
-    run.trainer.run();
-    FAIL("it was written");
-  } catch (const Error& error) {
-    CHECK(error.code() == ExitCode::io);
-  }
+  CHECK(failure_of([&] { run.trainer.run(); }).code() == ExitCode::io);
   CHECK(run.recorder->steps.size() == 12);
   CHECK(run.recorder->noticed("no checkpoint of step 5: "));
 }
