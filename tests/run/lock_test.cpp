@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "base/files.h"
 #include "checkpoint/checkpoint.h"
 #include "failure.h"
 #include "run/run_lock.h"
@@ -103,4 +104,14 @@ TEST_CASE("a lock file that went with its folder between opening and locking loc
   before_flock = [&] { std::filesystem::remove(run / ".lock"); };
   const RunLock lock(run.path());
   CHECK(failure_of([&] { RunLock second(run.path()); }).code() == ExitCode::busy);
+}
+
+TEST_CASE("a link in place of the lock is no lock, and what it leads to stays as it is") {
+  const TestFolder run;
+  const std::string outside = run.write("outside", "mine");
+  std::filesystem::create_symlink(outside, run / ".lock");
+  const Error error = failure_of([&] { RunLock lock(run.path()); });
+  CHECK(error.code() == ExitCode::data);
+  CHECK(contains(error, ".lock is not a regular file"));
+  CHECK(read_file(outside) == "mine");
 }
