@@ -69,9 +69,8 @@ Trainer::Trainer(ResolvedConfig config, Corpus corpus, const TrainerOptions& opt
       emitter_(clock_, state_, ranks_.alone() ? stop_ : nullptr),  // several ranks end a step together, or not at all
       learner_(settings(), corpus_, device_, options.engine, ranks_),
       evaluator_(settings(), corpus_, learner_, emitter_),
-      folder_(options.run, emitter_),
-      saver_(folder_, length_.config(), corpus_.vocabulary(), learner_, emitter_),
-      policy_(learner_, state_, folder_, saver_, emitter_) {
+      saver_(options.run, length_.config(), corpus_.vocabulary(), learner_, emitter_),
+      policy_(learner_, state_, saver_, emitter_) {
   state_ = {{.max_iters = length_.steps(), .initial_weights = initial_weights_scheme},
             conditions_here(learner_, corpus_, threads_, options.program_version)};
   clock_.start();
@@ -164,7 +163,7 @@ std::optional<double> Trainer::measured_seconds() {
 PlanEvent Trainer::plan(bool measure) {
   guess_pace();
   PlanEvent event = plan_of(length_.config(), corpus_, learner_, state_);
-  event.run = folder_.known_path().string();
+  event.run = saver_.run().string();
   event.memory_bytes = memory_bytes_;
   event.notices.insert(event.notices.begin(), notices_.begin(), notices_.end());
   if (measure) event.seconds = measured_seconds();
@@ -177,7 +176,7 @@ PlanEvent Trainer::plan(bool measure) {
 }
 
 void Trainer::announce() {
-  folder_.open();
+  saver_.open();
   const PlanEvent event = planned_ ? *planned_ : plan(/*measure=*/false);
   emitter_.emit(event);
   for (const std::string& line : event.notices) emitter_.notice(line);
@@ -242,7 +241,7 @@ std::optional<Ending> Trainer::reason_to_end() const {
 
 /// If called off on the way, it leaves nothing behind: a resumed run does it again.
 void Trainer::evaluate() {
-  folder_.check();  // without it there is no point in going on
+  saver_.check();  // without it there is no point in going on
   EvaluationLosses losses = scored();
   if (policy_.takes_back(losses.val)) losses = scored();
   const std::optional<SampleEvent> text = std::isfinite(losses.val) ? sample() : std::nullopt;

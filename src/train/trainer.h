@@ -125,7 +125,6 @@ class Trainer {
   EventEmitter emitter_;
   Learner learner_;
   Evaluator evaluator_;
-  TrainingFolder folder_;
   Saver saver_;
   NonfinitePolicy policy_;
   std::vector<std::string> notices_;  ///< for the plan

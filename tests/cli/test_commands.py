@@ -94,7 +94,7 @@ class UsageTest(ProgramTest):
             self.assertTrue(error.startswith(f"unknown option {flag.split('=')[0]}: "), error)
             self.assertIn(here, error)
         self.assertNotIn("--run DIR", self.fail_with(2, "score", "--run", "x"))
-        for word, here in (("resume", "chargpt resume RUN"), ("scratch", "left out"), ("gpt2-xl", "pieces of words")):
+        for word, here in (("resume", "chargpt resume RUN"), ("scratch", "leave --init_from out"), ("gpt2-xl", "word pieces")):
             self.assertIn(here, self.fail_with(2, "train", f"--init_from={word}", "--text", SAMPLE_TEXT, "--max_iters", "1"))
         self.assertIn("nanogpt-cpu", self.fail_with(2, "train", "config/train_shakespeare_char.py"))
         self.assertIn("--init_from RUN", self.fail_with(2, "train", "out/ckpt.pt"))

@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "base/open_folder.h"
 #include "base/quote.h"
 #include "cli/failure.h"
 #include "cli/figures.h"
@@ -196,7 +195,6 @@ void train_to_end(Trainer& trainer, const std::filesystem::path& run, const Trai
     if (ending == Ending::stopped) throw Stopped{stopping_signal()};
     return;
   }
-  OpenFolder folder(run);
   group.trains(run);
   if (const std::string line = group.notice(trainer.config().config); !line.empty()) log_note(line);
   const auto progress = add_listeners(trainer, run, arguments.output, resume_step);
@@ -208,12 +206,12 @@ void train_to_end(Trainer& trainer, const std::filesystem::path& run, const Trai
   group.ranks().finish();
   if (ending == Ending::stopped) {
     log_note("stopped at step " + std::to_string(trainer.state().step) + " and saved; to continue:");
-    log_hint(resume_command(trainer, folder.path()));
+    log_hint(resume_command(trainer, run));
     throw Stopped{stopping_signal()};
   }
   log_note(why_ended(trainer.ended()) + "; to continue:");
-  log_hint(resume_command(trainer, folder.path()));
-  print_result(trainer, folder.path(), arguments.output.json, *progress);
+  log_hint(resume_command(trainer, run));
+  print_result(trainer, run, arguments.output.json, *progress);
 }
 
 }  // namespace chargpt
