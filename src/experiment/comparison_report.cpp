@@ -127,14 +127,14 @@ nlohmann::ordered_json power_json(const SeedsDesign& design) {
 }
 
 std::string seeds_remark(std::size_t seeds) {
-  if (seeds == 1) return "no intervals: one seed does not tell how seeds differ";
-  return "intervals are over other seeds, on this text: Student's t over " + std::to_string(seeds) +
-         " seeds, paired; other texts have to be scored themselves (chargpt eval RUN --text FILE)";
+  if (seeds == 1) return "no intervals: one seed does not show how much seeds differ";
+  return "intervals are over seeds on this text: Student's t over " + std::to_string(seeds) +
+         " seeds, paired; to score another text: chargpt eval RUN --text FILE";
 }
 
 std::string pairs_remark(std::int64_t pairs) {
-  return "the best was chosen by these very losses: differences are at 95 % for all " + std::to_string(pairs) +
-         " pairs of configs together";
+  return "the best config was chosen by these losses, so intervals and p are corrected for all " +
+         std::to_string(pairs) + " pairs of configs";
 }
 
 void add_undecided(std::vector<std::string>& lines, const Comparison& comparison) {
@@ -161,9 +161,10 @@ void add_what_was_scored(std::vector<std::string>& lines, const ConfigRuns& runs
     if (!run.failure.empty()) continue;
     const std::string name = runs.config + " with seed " + std::to_string(run.seed);
     if (run.scored == ScoredAt::best && !trained_before)
-      lines.push_back(name +
-                      " was scored by an earlier program, at the lowest of its evaluations on this very split: "
-                      "that flatters it beside runs that are scored at their end; another --out trains it again");
+      lines.push_back(
+          name +
+          " was scored by an earlier version at its best evaluation on this split, which flatters it beside "
+          "runs that are scored at their end; give another --out to train it again");
     if (run.scored == ScoredAt::end && run.lowest_loss < run.loss - clearly)
       lines.push_back(name + " overfitted: " + format_fixed(run.lowest_loss, 4) + " after step " +
                       std::to_string(run.lowest_step) + ", " + format_fixed(run.loss, 4) +
@@ -180,8 +181,8 @@ std::string ended_early(const ConfigRuns& runs) {
     if (count == 0) continue;
     line += (line.empty() ? runs.config + ": " : ", ") + std::to_string(count) + " of " +
             std::to_string(runs.seeds.size()) + (runs.seeds.size() == 1 ? " seed" : " seeds") + " ended by " +
-            (ending == Ending::seconds ? "max_seconds" : "patience, which looked at this very split") +
-            ", before the schedule did";
+            (ending == Ending::seconds ? "max_seconds" : "patience, which was measured on this split") +
+            ", before the end of the schedule";
   }
   return line;
 }
@@ -323,10 +324,10 @@ std::vector<std::string> run_remarks(const Comparison& comparison) {
   std::vector<std::string> lines;
   lines.emplace_back(
       comparison.trained_before
-          ? "each run is scored at its best checkpoint, chosen by its evaluations on this very split: that flatters a "
-            "run the more, the more often it was evaluated"
-          : "each run is scored with the weights that it ended with (averaged ones with train.ema), not with its best "
-            "checkpoint, which this split would have chosen");
+          ? "each run is scored at its best checkpoint, chosen on this split, which flatters runs that were evaluated "
+            "often"
+          : "each run is scored with its final weights (averaged ones with train.ema), not with its best checkpoint, "
+            "which this split would have chosen");
   for (const ConfigResult& result : comparison.results) {
     add_what_was_scored(lines, result.runs, comparison.trained_before);
     if (const std::string early = ended_early(result.runs); !early.empty()) lines.push_back(early);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr Rung rungs_in_order[] = {
     {"ladder/bigram", "the last character alone: a table of pairs"},
-    {"ladder/average", "sees its own target: low, and worthless"},
+    {"ladder/average", "sees its own target: low, but meaningless"},
     {"ladder/average-causal", "the past without order: worse than pairs"},
     {"ladder/masked", "unscaled scores: attends to itself alone"},
     {"ladder/attention", "one head, which learns where to look"},
@@ -67,7 +67,7 @@ std::vector<ClimbedRung> climb(const Comparison& comparison) {
 }
 
 Table to_table(const std::vector<ClimbedRung>& rungs, const std::vector<Counted>& counted) {
-  Table table({"rung", "loss", "step", "what it shows"});
+  Table table({"model", "loss", "step", "what it shows"});
   for (const ClimbedRung& rung : rungs) {
     const ConfigResult& result = *rung.result;
     table.add({short_name(rung.rung.preset) + (result.runs.leaks ? " (leaks)" : ""),
@@ -79,7 +79,7 @@ Table to_table(const std::vector<ClimbedRung>& rungs, const std::vector<Counted>
 }
 
 std::vector<std::string> remarks(const std::vector<ClimbedRung>& rungs) {
-  std::vector<std::string> lines = {"step: loss minus that of the rung above that does not leak; nats per token"};
+  std::vector<std::string> lines = {"step: loss minus that of the model above that does not leak; nats per token"};
   std::vector<Undecided> undecided;
   const auto steps = std::ranges::count_if(rungs, [](const ClimbedRung& rung) { return rung.step.has_value(); });
   for (const ClimbedRung& rung : rungs)
@@ -89,7 +89,8 @@ std::vector<std::string> remarks(const std::vector<ClimbedRung>& rungs) {
   const bool one_seed =
       std::ranges::any_of(rungs, [](const ClimbedRung& rung) { return rung.step && !rung.step->ci95; });
   if (one_seed)
-    lines.emplace_back("one seed does not tell how seeds differ: --seeds 3 says which steps are more than chance");
+    lines.emplace_back(
+        "one seed does not show how much seeds differ; --seeds 3 shows which steps are more than chance");
   return lines;
 }
 

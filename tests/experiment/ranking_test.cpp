@@ -94,7 +94,7 @@ TEST_CASE("times of runs that shared the machine are marked in table, JSON and r
 
 TEST_CASE("one seed has no interval, and its table no columns for one") {
   const Comparison one = rank_configs({config_of("a", {1.0f}), config_of("b", {2.0f})});
-  CHECK(has(remarks(one), "no intervals: one seed does not tell how seeds differ"));
+  CHECK(has(remarks(one), "no intervals: one seed does not show how much seeds differ"));
   for (const std::size_t columns : {0, 80}) {
     const std::string table = to_table(one).text(columns);
     CHECK(table.find("    1.0000  10 of 10  ") != table.npos);  // above best, tenths
@@ -162,7 +162,7 @@ TEST_CASE("of three configs each difference is held to a third of the 5 %") {
   const ConfigRuns a = config_of("a", {1.0f, 1.0f, 1.0f}), b = config_of("b", {1.1f, 1.125f, 1.15f}),
                    far = config_of("far", {3.0f, 3.0f, 3.0f});
   CHECK(p_among({a, b, far}) == Approx(3 * p_among({a, b})).epsilon(1e-6));
-  CHECK(has(remarks(rank_configs({a, b, far})), "95 % for all 3 pairs of configs together"));
+  CHECK(has(remarks(rank_configs({a, b, far})), "corrected for all 3 pairs of configs"));
   CHECK_FALSE(has(remarks(rank_configs({a, b})), "pairs of configs"));
 }
 
@@ -177,8 +177,9 @@ TEST_CASE("a run is said to have overfitted, to have lost patience, or to be sco
   const std::vector<std::string> lines = remarks(comparison);
   CHECK(has(lines, "a with seed 1337 overfitted: 0.9000 after step 60, 1.0000 at its end"));
   CHECK_FALSE(has(lines, "seed 1338 overfitted"));
-  CHECK(has(lines, "a: 1 of 3 seeds ended by patience, which looked at this very split, before the schedule did"));
-  CHECK(has(lines, "a with seed 1339 was scored by an earlier program, at the lowest of its evaluations"));
+  CHECK(has(lines,
+            "a: 1 of 3 seeds ended by patience, which was measured on this split, before the end of the schedule"));
+  CHECK(has(lines, "a with seed 1339 was scored by an earlier version at its best evaluation"));
   const nlohmann::ordered_json seeds = to_json(comparison)["results"][0]["seeds"];
   CHECK(seeds[0]["lowest"]["step"] == 60);
   CHECK(seeds[1]["ended"] == "patience");
