@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds all rooms but those of LibTorch with AddressSanitizer and UndefinedBehaviorSanitizer in build/sanitize, and runs their quick tests; those of
-# what works in a team of threads with ThreadSanitizer too, in build/sanitize_threads. By clang++ where it is there: a second compiler
-# that the sources must please.
+# Builds all rooms but those of LibTorch with AddressSanitizer and UndefinedBehaviorSanitizer in build/sanitize, and runs their quick tests, the
+# trainer's among them; those of what works in a team of threads with ThreadSanitizer too, in build/sanitize_threads, of the trainer the cases
+# that train with several threads. By clang++ where it is there: a second compiler that the sources must please.
 set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")/../.."
 . scripts/setup.sh
@@ -30,4 +30,6 @@ check() {
 export ASAN_OPTIONS=strict_string_checks=1:detect_stack_use_after_return=1:check_initialization_order=1
 export UBSAN_OPTIONS=print_stacktrace=1
 check sanitize address,undefined .
-check sanitize_threads thread '^(kernels|inference|predict|library|optimizer)$' test_kernels test_inference test_predict test_library test_optimizer
+check sanitize_threads thread '^(kernels|inference|predict|library|optimizer)$' \
+  test_kernels test_inference test_predict test_library test_optimizer test_train
+build/sanitize_threads/tests/test_train '[threads]'

@@ -67,6 +67,14 @@ class GgufTest(ExchangeTest):
         self.assertEqual(file.tensors["blk.0.ffn_up.bias"], ([64], bytes(256)))
         self.assertNotIn("output.weight", file.tensors)
 
+    def test_rotary_models_keep_their_base_and_odd_tensors_their_place(self):
+        file = self.exported("model", *HELD["qwen3"], "--rope_base", "500")
+        self.assertEqual(file.values["qwen3.rope.freq_base"], 500)
+        self.assertEqual(file.tensors["blk.0.attn_q_norm.weight"], ([10], struct.pack("<10f", *[1] * 10)))  # 40 bytes, filled up to 64
+        saved = (self.folder / "model/checkpoints/step-00000003/model.safetensors").read_bytes()
+        self.assertIn(file.tensors["output_norm.weight"][1], saved)
+        self.assertIn(file.tensors["token_embd.weight"][1], saved)
+
     def test_bytes_are_spelled_as_bytes(self):
         tokens = self.exported("model", "nanogpt-cpu", "--units", "bytes").values["tokenizer.ggml.tokens"]
         self.assertEqual(len(tokens), 256)

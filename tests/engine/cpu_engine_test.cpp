@@ -285,6 +285,25 @@ TEST_CASE("a loss that is not finite changes nothing in the cpu engine either") 
   CHECK(subject.arena.updates() == before.updates);
 }
 
+TEST_CASE("a gradient too large for its norm changes nothing, though the loss is finite") {
+  ModelConfig config = small_config();
+  config.tie_weights = false;
+  for (const std::string engine : {"cpu", "libtorch"}) {
+    INFO(engine);
+    Subject subject(config, engine);
+    std::ranges::fill(subject.arena.values_of("transformer.ln_f.weight"), 0.0F);  // all logits are 0
+    std::ranges::fill(subject.arena.values_of("lm_head.weight"), 0.0F);
+    subject.arena.values_of("lm_head.weight")[0] = 3e38F;
+    const ArenaSnapshot before = subject.arena.snapshot();
+    const StepResult result = subject.step(0, {some_batch(3, 8)});
+    CHECK(result.loss == Approx(std::log(test_vocab)));
+    CHECK_FALSE(std::isfinite(result.grad_norm));
+    CHECK_FALSE(result.updated);
+    for (std::size_t g = 0; g < before.groups.size(); ++g)
+      CHECK(equal(subject.arena.groups()[g].values, before.groups[g].values));
+  }
+}
+
 TEST_CASE("an id outside the vocabulary and a window longer than block_size are refused") {
   Subject subject(small_config(), "cpu");
   torch::Tensor ids = some_ids(2, 9);

@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "engine/operations.h"
 #include "engine/torch_module.h"
+#include "failure.h"
 #include "kernels/kernels.h"
 #include "kernels/processor.h"
 #include "kernels/thread_team.h"
@@ -23,12 +24,7 @@ using namespace chargpt;
 namespace {
 
 ExitCode code_of(const std::string& device) {
-  try {
-    choose_device(device);
-  } catch (const Error& error) {
-    return error.code();
-  }
-  return ExitCode::ok;
+  return failure_of([&] { choose_device(device); }).code();
 }
 
 }  // namespace

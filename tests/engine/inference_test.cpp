@@ -14,7 +14,6 @@
 #include "inference/positions.h"
 #include "inference_of.h"
 #include "model/attention.h"
-#include "model/attention_steps.h"
 #include "model/registry.h"
 #include "model/variants.h"
 #include "predict/network.h"
@@ -106,20 +105,6 @@ TEST_CASE("attention weights are the module's, over all options and model types"
     }
   }
   CHECK(compared > 500);
-}
-
-TEST_CASE("attention weights of one head are those of attention step by step") {
-  const torch::NoGradGuard no_grad;
-  const auto model = make_model(variant("one head", "attention", [](auto& c) { c.n_head = 1; }).config, test_vocab, 3);
-  disturb(*model);
-  const auto parameters = model->named_parameters();
-  const std::vector<std::int64_t> ids = ids_of(8, test_vocab);
-  const torch::Tensor x = parameters["wte.weight"].index({torch::tensor(ids)}) + parameters["wpe.weight"];
-  const auto projections = parameters["attn.c_attn.weight"].chunk(3);
-  const SelfAttentionSteps steps =
-      self_attention_steps(x, {projections[0].t(), projections[1].t(), projections[2].t(), {}, {}, {}},
-                           causal_mask(8, 8, x.options()), score_scale(model->config()));
-  CHECK(largest_difference(inferred_weights(*model, ids)[0][0], steps.weights) < 1e-6);
 }
 
 TEST_CASE("positions are LibTorch's to the bit") {

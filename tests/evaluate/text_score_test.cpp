@@ -1,6 +1,8 @@
 // Losses of a text and what they are grouped by, with a scorer whose loss is the number of characters it saw.
 #include "evaluate/text_score.h"
 
+#include <numeric>
+
 #include "base/error.h"
 #include "test.h"
 
@@ -57,6 +59,13 @@ TEST_CASE("losses by kind of character and by line") {
   CHECK(kinds ==
         std::vector<std::string>{"small letters", "capital letters", "spaces", "line ends", "other characters"});
   CHECK(losses_by_class(ids, losses, vocabulary).front().loss == 3);
+  const Vocabulary edges = Vocabulary::of_characters(
+      {U'\t', U'\n', U'\r', U' ', U'/', U'0', U'9', U':', U'@', U'A', U'Z', U'[', U'`', U'a', U'z', U'{', U'\u007f'});
+  Ids all(17);
+  std::iota(all.begin(), all.end(), 0);
+  std::vector<std::int64_t> counts;
+  for (const MeanLoss& mean : losses_by_class(all, std::vector<float>(17), edges)) counts.push_back(mean.characters);
+  CHECK(counts == Ids{2, 2, 2, 1, 2, 8});
   const std::vector<LineLoss> lines = losses_by_line(ids, losses, 0);
   REQUIRE(lines.size() == 2);
   CHECK(lines[0].end == 4);

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/files.h"
+#include "failure.h"
 #include "report/symbols.h"
 #include "run/checkpoints.h"
 #include "run/run_files.h"
@@ -59,16 +60,6 @@ struct Log {
 
 std::string succeed(const PlannedRun&) {
   return "touch figures.json";
-}
-
-template <class Call>
-std::pair<ExitCode, std::string> failure_of(Call call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return {error.code(), error.what()};
-  }
-  return {ExitCode::ok, ""};
 }
 
 }  // namespace
@@ -126,9 +117,9 @@ TEST_CASE("what would meet every run ends all, under the name of the one that me
     if (run.config == "a") return "trap 'echo saved > state; exit 143' TERM; touch ready; while :; do sleep 0.01; done";
     return "while [ ! -e ../a/ready ]; do sleep 0.01; done; echo 'chargpt: error: the disk is full' >&2; exit 74";
   };
-  const auto [code, line] = failure_of([&] { run_all(planned(folder.path(), 3), {.jobs = 2}, log.hooks(script)); });
-  CHECK(code == ExitCode::io);
-  CHECK(line == "b with seed 51: the disk is full");
+  const Error error = failure_of([&] { run_all(planned(folder.path(), 3), {.jobs = 2}, log.hooks(script)); });
+  CHECK(error.code() == ExitCode::io);
+  CHECK(std::string(error.what()) == "b with seed 51: the disk is full");
   CHECK(log.started == Names{"a", "b"});
   CHECK(read_file(folder.path() / "a" / "state") == "saved\n");
 }
@@ -220,10 +211,10 @@ TEST_CASE("a folder that holds something else is refused before anything is star
   auto runs = planned(folder.path(), 2);
   Log log;
   const auto line_of = [&] {
-    const auto [code, line] = failure_of([&] { run_all(runs, {}, log.hooks(succeed)); });
-    CHECK(code == ExitCode::busy);
+    const Error error = failure_of([&] { run_all(runs, {}, log.hooks(succeed)); });
+    CHECK(error.code() == ExitCode::busy);
     CHECK(log.started.empty());
-    return line;
+    return std::string(error.what());
   };
   fs::create_directories(runs[1].folder);
   std::ofstream(runs[1].folder / "thesis.txt") << "mine";

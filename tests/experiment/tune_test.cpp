@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "experiment/planned_run.h"
+#include "failure.h"
 #include "inference/parameter_groups.h"
 #include "test.h"
 
@@ -70,12 +71,7 @@ Tuning tuned_by(const ResolvedConfig& config, TuneOptions options, const std::fu
 }
 
 ExitCode code_of(const ResolvedConfig& config, const TuneOptions& options) {
-  try {
-    tuned_by(config, options, [](const Config&) { return 1; });
-  } catch (const Error& error) {
-    return error.code();
-  }
-  return ExitCode::ok;
+  return failure_of([&] { tuned_by(config, options, [](const Config&) { return 1; }); }).code();
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "experiment/runs.h"
+#include "failure.h"
 #include "test.h"
 
 namespace chargpt {
@@ -25,13 +26,9 @@ Names names_of(const std::vector<ResolvedConfig>& configs) {
 
 std::string refusal_of(const Names& varied, const Names& configs = {"ladder/transformer"},
                        const std::vector<Override>& overrides = {}) {
-  try {
-    variants_of(varied, configs, overrides);
-  } catch (const Error& error) {
-    CHECK(error.code() == ExitCode::usage);
-    return error.what();
-  }
-  return "";
+  const Error error = failure_of([&] { variants_of(varied, configs, overrides); });
+  CHECK(error.code() == ExitCode::usage);
+  return error.what();
 }
 
 bool contains(const std::string& text, const std::string& part) {

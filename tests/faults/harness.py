@@ -69,12 +69,6 @@ def fingerprint(run):
     return digest.hexdigest()
 
 
-def left_by_a_save(run):
-    """Whether a save was under way when the process ended."""
-    folder = run / "checkpoints"
-    return folder.is_dir() and any(name.startswith(".") for name in os.listdir(folder))
-
-
 @functools.lru_cache(maxsize=1)
 def shelf():
     """A folder for what several tests use."""
@@ -175,4 +169,4 @@ class FaultTest(ProgramTest):
         self.assertEqual(rows(whole), rows(run))
 
 
-__all__ = ["PROGRAM", "Outcome", "FaultTest", "rows", "tensors", "state", "drawn", "fingerprint", "left_by_a_save", "shim", "SMALL", "TEXT"]
+__all__ = ["PROGRAM", "Outcome", "FaultTest", "rows", "tensors", "state", "drawn", "fingerprint", "shim", "SMALL", "TEXT"]

@@ -3,12 +3,13 @@
 A run of 4 steps, saved every 2, of which the newest and the best are kept, is resumed to 8 while operation k of that process on the run's
 folder is spoilt. Then what the program takes for last and best must be what they were in a run that nothing happened to when it stood there,
 and after a resume without faults to 12 all must be equal. The losses go down, up, down, up (see BEST), so that the best is now the last, now
-an older one that would be pruned if it were not the best. Quick: a selection of k, drawn anew each time. CHARGPT_SWEEP=1: every k.
+an older one that would be pruned if it were not the best. The same of a run that begins and is killed. Quick: a selection of k, drawn anew each time. CHARGPT_SWEEP=1: every k.
 """
 
 import errno
 import os
 import re
+import shutil
 import signal
 import unittest
 
@@ -61,10 +62,13 @@ class OperationsTest(FaultTest):
         self.verified[found] = says_so
         return says_so
 
+    def places(self, what, count):
+        """All of so many operations, or some of them."""
+        return range(1, count + 1) if SWEEP else sorted(drawn(what).sample(range(1, count + 1), SELECTION))
+
     def sweep(self, operations, how, reason, allowed):
         count = self.count(operations)
-        moments = drawn(f"{how} {reason} {operations}")
-        places = range(1, count + 1) if SWEEP else sorted(moments.sample(range(1, count + 1), SELECTION))
+        places = self.places(f"{how} {reason} {operations}", count)
         codes, behind, without_best, before = {}, 0, 0, len(self.verified)
         for at in places:
             with self.subTest(at=at, how=how, errno=reason):
@@ -106,6 +110,19 @@ class OperationsTest(FaultTest):
 
     def test_the_process_is_killed_after_any_operation(self):
         self.sweep("change", "kill-after", 0, {-signal.SIGKILL})
+
+
+    def test_a_start_is_killed_before_any_operation(self):
+        run, start = self.folder / "run", self.training("run", 4, *SAVES)
+        self.spoiled(start, run, "change")
+        count = max(operation.number for operation in self.operations())
+        for at in self.places("start", count):
+            with self.subTest(at=at):
+                shutil.rmtree(run, ignore_errors=True)
+                self.assertEqual(self.spoiled(start, run, "change", at, "kill").code, -signal.SIGKILL)
+                if not list(run.glob("checkpoints/step-*")):
+                    self.succeed(*start, "--overwrite")
+                self.assert_goes_on_exactly(run)
 
 
 class OrderTest(FaultTest):

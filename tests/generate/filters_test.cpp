@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "failure.h"
 #include "test.h"
 
 namespace chargpt {
@@ -34,16 +35,6 @@ template <class Filter, class... Arguments>
 Ids kept_by(Filter filter, Row row, Arguments... arguments) {
   filter(row, arguments...);
   return kept(row);
-}
-
-template <class Call>
-ExitCode code_of(Call call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.code();
-  }
-  return ExitCode::ok;
 }
 
 /// Pearson's statistic of `draws` draws against the exact probabilities; -1 where a symbol of probability 0 was drawn.
@@ -143,21 +134,21 @@ TEST_CASE("a row with every symbol removed is a bug, not a draw") {
   keep_min_p(row, 0.5);
   CHECK(kept(row).empty());
   RandomStream random(1, Purpose::sampling);
-  CHECK(code_of([&] { draw(row, random); }) == ExitCode::internal);
-  CHECK(code_of([&] { most_probable(row); }) == ExitCode::internal);
+  CHECK(failure_of([&] { draw(row, random); }).code() == ExitCode::internal);
+  CHECK(failure_of([&] { most_probable(row); }).code() == ExitCode::internal);
 }
 
 TEST_CASE("logits that are not numbers are reported as divergence by every filter") {
   RandomStream random(1, Purpose::sampling);
   for (const float bad : {nan, inf}) {
     Row row = {1, bad, 2};
-    CHECK(code_of([&] { apply_temperature(row, 0.5); }) == ExitCode::diverged);
-    CHECK(code_of([&] { keep_top_k(row, 1); }) == ExitCode::diverged);
-    CHECK(code_of([&] { keep_top_p(row, 0.5); }) == ExitCode::diverged);
-    CHECK(code_of([&] { keep_min_p(row, 0.5); }) == ExitCode::diverged);
-    CHECK(code_of([&] { most_probable(row); }) == ExitCode::diverged);
-    CHECK(code_of([&] { draw(row, random); }) == ExitCode::diverged);
-    CHECK(code_of([&] { Sampler({}, std::ssize(row)).choose(row, random); }) == ExitCode::diverged);
+    CHECK(failure_of([&] { apply_temperature(row, 0.5); }).code() == ExitCode::diverged);
+    CHECK(failure_of([&] { keep_top_k(row, 1); }).code() == ExitCode::diverged);
+    CHECK(failure_of([&] { keep_top_p(row, 0.5); }).code() == ExitCode::diverged);
+    CHECK(failure_of([&] { keep_min_p(row, 0.5); }).code() == ExitCode::diverged);
+    CHECK(failure_of([&] { most_probable(row); }).code() == ExitCode::diverged);
+    CHECK(failure_of([&] { draw(row, random); }).code() == ExitCode::diverged);
+    CHECK(failure_of([&] { Sampler({}, std::ssize(row)).choose(row, random); }).code() == ExitCode::diverged);
   }
   CHECK_THROWS_WITH(most_probable(Row{1, nan}),
                     "the model's output for symbol 1 is not a number; its weights have diverged: use an earlier "
@@ -169,6 +160,17 @@ TEST_CASE("greedy takes the most probable symbol and draws no number") {
   Row row = {0.5f, 2, 2, 1};
   CHECK(Sampler({.temperature = 0}, std::ssize(row)).choose(row, used) == 1);
   CHECK(used.next() == untouched.next());
+}
+
+TEST_CASE("the best candidates come with their logarithms of probability, equals lowest id first") {
+  const std::vector<float> logits{5, 5 + std::log(2.0F), 5};
+  const std::vector<Candidate> best = best_candidates(logits, 2);
+  REQUIRE(best.size() == 2);
+  CHECK(best[0].id == 1);
+  CHECK(best[0].log_probability == Approx(std::log(0.5)));
+  CHECK(best[1].id == 0);
+  CHECK(best[1].log_probability == Approx(std::log(0.25)));
+  CHECK(best_candidates(logits, 9).size() == 3);
 }
 
 TEST_CASE("a draw takes exactly one uniform number") {

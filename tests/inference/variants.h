@@ -2,6 +2,8 @@
 // leave no two dimensions alike. No torch.
 #pragma once
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -109,9 +111,17 @@ inline std::vector<Variant> gpt_products() {
   return all;
 }
 
-inline std::vector<Variant> all_variants() {
+/// For properties.
+inline std::vector<Variant> each_option() {
   std::vector<Variant> all = types();
-  for (auto&& list : {single_changes(), gpt_products()}) all.insert(all.end(), list.begin(), list.end());
+  std::ranges::move(single_changes(), std::back_inserter(all));
+  return all;
+}
+
+/// For what two implementations must agree on.
+inline std::vector<Variant> all_variants() {
+  std::vector<Variant> all = each_option();
+  std::ranges::move(gpt_products(), std::back_inserter(all));
   return all;
 }
 

@@ -70,15 +70,17 @@ TEST_CASE("random windows reach the first and the last place and no further") {
   CHECK(std::set(starts.begin(), starts.end()) == std::set<std::int64_t>{0, 1, 2, 3});  // 3 + 8 is the last token
 }
 
-TEST_CASE("shuffled windows: each epoch visits each window once") {
+TEST_CASE("shuffled windows: each epoch visits each window once, from an offset of its own") {
   const CountingSplit split(8 * 12 + 5);
   const BatchSource source(split.view(), 8, 3, 2, Windows::shuffled, 3);
   REQUIRE(source.windows_per_epoch() == 12);
   std::set<std::vector<std::int64_t>> orders;
+  std::set<std::int64_t> offsets;
   for (std::int64_t epoch = 0; epoch < 20; ++epoch) {
     std::vector<std::int64_t> starts = epoch_starts(source, epoch, 2);
     orders.insert(starts);
     std::sort(starts.begin(), starts.end());
+    offsets.insert(starts.front());
     INFO("epoch " << epoch << " from " << starts.front());
     CHECK(starts.front() >= 0);
     CHECK(starts.front() < 8);
@@ -88,6 +90,7 @@ TEST_CASE("shuffled windows: each epoch visits each window once") {
     CHECK(starts[11] - starts[10] <= 8);
   }
   CHECK(orders.size() == 20);
+  CHECK(offsets.size() > 4);  // of 8
 }
 
 TEST_CASE("a batch that an epoch cannot fill goes on with the next epoch") {

@@ -46,11 +46,14 @@ TEST_CASE("constant stays at the peak") {
   CHECK(learning_rate_at(schedule(LrSchedule::constant), 5000) == 1e-3);
 }
 
-TEST_CASE("wsd stays at the peak until its last part, then falls linearly") {
-  const TrainConfig train = schedule(LrSchedule::wsd);
+TEST_CASE("wsd stays at the peak until its last part, or the end of warm-up, then falls linearly") {
+  TrainConfig train = schedule(LrSchedule::wsd);
   CHECK(learning_rate_at(train, 1600) == Approx(1e-3));
   CHECK(learning_rate_at(train, 1800) == Approx(5.5e-4));
   CHECK(learning_rate_at(train, 2000) == 1e-4);
+  train.warmup_iters = 1900;
+  CHECK(learning_rate_at(train, 1900) == Approx(1e-3));
+  CHECK(learning_rate_at(train, 1950) == Approx(5.5e-4));
 }
 
 TEST_CASE("the decay ends at lr_decay_iters, or at max_iters where that is 0") {
@@ -118,7 +121,7 @@ TEST_CASE("groups follow the schedule as a part of the peak, and its shape alone
   train.max_iters = 110;
   for (const std::int64_t step : {0, 5, 10, 50, 109, 110})
     CHECK(learning_rate_factor(train, step) == learning_rate_at(train, step) / 1e-3);
-  train.learning_rate = train.min_lr = 0;
+  train.learning_rate = 0;
   CHECK(learning_rate_at(train, 10) == 0);
   CHECK(learning_rate_factor(train, 0) == Approx(1.0 / 11));
   CHECK(learning_rate_factor(train, 10) == 1);

@@ -5,6 +5,7 @@
 #include "base/names.h"
 #include "variants.h"
 //
+#include "golden_weights.h"
 #include "source_path.h"
 #include "test.h"
 
@@ -31,23 +32,6 @@ struct ReadOption {
   }
 };
 
-std::uint32_t mix(std::uint32_t x) {
-  x ^= x >> 16;
-  x *= 0x85ebca6bU;
-  x ^= x >> 13;
-  x *= 0xc2b2ae35U;
-  return x ^ (x >> 16);
-}
-
-/// The formula "weights" of the file.
-void fill(Tensor parameter, const json& row) {
-  const double offset = row.at("offset"), scale = row.at("scale");
-  const std::uint32_t first = 0x9e3779b9U * (row.at("k").get<std::uint32_t>() + 1);
-  float* const values = parameter.data_ptr<float>();
-  for (std::int64_t i = 0; i < parameter.numel(); ++i)
-    values[i] = static_cast<float>(offset + scale * (mix(static_cast<std::uint32_t>(i) + first) / 2147483648.0 - 1));
-}
-
 Tensor ids_of(const json& rows) {
   const auto T = static_cast<std::int64_t>(rows.at(0).size());
   Tensor ids = at::empty({static_cast<std::int64_t>(rows.size()), T}, at::kLong);
@@ -73,7 +57,8 @@ void check_case(const json& figures, AttentionMaps* maps) {
     const std::string name = row.at("name");
     REQUIRE(parameters.contains(name));
     REQUIRE(parameters[name].sizes().vec() == row.at("shape").get<std::vector<std::int64_t>>());
-    fill(parameters[name].detach(), row);
+    Tensor& parameter = parameters[name];
+    fill_by_formula({parameter.data_ptr<float>(), static_cast<std::size_t>(parameter.numel())}, row);
   }
 
   const Tensor logits = model->forward(ids_of(figures.at("ids")), {.attention = maps});

@@ -28,7 +28,7 @@ std::string refusal(Action&& action) {
 TEST_CASE("logits are (B, T, V) and finite, from one token to block_size") {
   const OneThread one_thread;
   const torch::NoGradGuard no_grad;
-  for (const auto& [name, config] : all_variants()) {
+  for (const auto& [name, config] : each_option()) {
     INFO(name);
     const auto model = make_model(config, test_vocab, 1);
     for (const std::int64_t T : {std::int64_t{1}, std::int64_t{5}, config.block_size}) {
@@ -55,7 +55,7 @@ TEST_CASE("later tokens change no earlier logits, except in a model that says it
   const OneThread one_thread;
   const torch::NoGradGuard no_grad;
   int leaking = 0;
-  for (const auto& [name, config] : all_variants()) {
+  for (const auto& [name, config] : each_option()) {
     INFO(name);
     const auto model = make_model(config, test_vocab, 2);
     Tensor ids = some_ids(2, 8);
@@ -77,7 +77,7 @@ TEST_CASE("later tokens change no earlier logits, except in a model that says it
 TEST_CASE("with gpt2 initialisation the first loss is near ln V") {
   const OneThread one_thread;
   const torch::NoGradGuard no_grad;
-  for (const auto& [name, config] : all_variants()) {
+  for (const auto& [name, config] : each_option()) {
     INFO(name);
     const auto model = make_model(config, test_vocab, 3);
     CHECK(mean_loss(model->forward(some_ids(8, 8)), some_ids(8, 8, 1)).item<double>() ==
@@ -87,7 +87,7 @@ TEST_CASE("with gpt2 initialisation the first loss is near ln V") {
 
 TEST_CASE("every parameter gets a gradient") {
   const OneThread one_thread;
-  for (const auto& [name, config] : all_variants()) {
+  for (const auto& [name, config] : each_option()) {
     const auto model = make_model(config, test_vocab, 4);
     mean_loss(model->forward(some_ids(4, 8)), some_ids(4, 8, 1)).backward();
     for (const auto& parameter : model->named_parameters()) {
@@ -160,7 +160,7 @@ TEST_CASE("models that number their positions refuse a sliding window") {
 TEST_CASE("recorded attention has a row for each token, which sums to 1 and looks back only") {
   const OneThread one_thread;
   const torch::NoGradGuard no_grad;
-  for (const auto& [name, config] : all_variants()) {
+  for (const auto& [name, config] : each_option()) {
     INFO(name);
     const auto model = make_model(config, test_vocab, 8);
     AttentionMaps maps;
@@ -178,49 +178,6 @@ TEST_CASE("recorded attention has a row for each token, which sums to 1 and look
       if (!model->leaks()) CHECK(map.triu(1).abs().max().item<double>() == 0);
     }
   }
-}
-
-TEST_CASE("attention written out gives the logits and gradients of the fused one") {
-  const OneThread one_thread;
-  for (auto [name, config] : gpt_products()) {
-    INFO(name);
-    const auto written = make_model(config, test_vocab, 9), fused = make_model(config, test_vocab, 9);
-    AttentionMaps maps;  // asked for, they are computed step by step
-    const Tensor a = written->forward(some_ids(3, 8), {.attention = &maps}), b = fused->forward(some_ids(3, 8));
-    CHECK(largest_difference(a, b) <= 1e-5);
-    mean_loss(a, some_ids(3, 8, 1)).backward();
-    mean_loss(b, some_ids(3, 8, 1)).backward();
-    const auto left = written->parameters(), right = fused->parameters();
-    for (std::size_t i = 0; i < left.size(); ++i) CHECK(largest_difference(left[i].grad(), right[i].grad()) <= 1e-5);
-  }
-}
-
-TEST_CASE("parameters are counted without building the model") {
-  for (const auto& [name, config] : all_variants()) {
-    INFO(name);
-    CHECK(count_parameters(config, test_vocab) == make_model(config, test_vocab, 1)->parameter_count());
-  }
-}
-
-TEST_CASE("the teaching models have the parameters of their documents") {
-  ModelConfig config;
-  config.n_embd = 64;
-  config.block_size = 8;
-  const auto count = [&](const std::string& type) {
-    config.type = type;
-    return make_model(config, 65, 1)->parameter_count();
-  };
-  CHECK(count("bigram") == 8385);
-  CHECK(count("average") == 8385);
-  CHECK(count("masked") == 8897);
-
-  config.n_layer = 3;
-  config.n_head = 1;
-  config.activation = Activation::relu;
-  config.final_norm = config.output_projection = config.tie_weights = false;
-  config.bias = true;
-  config.bias_places = {Place::mlp, Place::norm, Place::head};
-  CHECK(count("gpt") == 145793);
 }
 
 TEST_CASE("nanoGPT's CPU model has its parameters, by its names, a tied matrix once") {
@@ -301,25 +258,6 @@ TEST_CASE("options that do not fit together are refused with what would") {
         "model.conv_places has mlp, but model.feed_forward = false leaves that layer out; take mlp out");
   CHECK(message([](auto& c) { c.bias_places = {Place::embedding}; }) ==
         "model.bias_places has embedding, which is not one of attention, attention_output, mlp, norm, head");
-}
-
-TEST_CASE("weights are a pure function of the seed") {
-  const OneThread one_thread;
-  const auto equal = [](const LanguageModel& a, const LanguageModel& b) {
-    const auto left = a.parameters(), right = b.parameters();
-    for (std::size_t i = 0; i < left.size(); ++i)
-      if (!left[i].equal(right[i])) return false;
-    return true;
-  };
-  for (auto [name, config] : all_variants()) {
-    INFO(name);
-    for (const Init init : {Init::gpt2, Init::pytorch}) {
-      config.init = init;
-      const auto first = make_model(config, test_vocab, 10);
-      CHECK(equal(*first, *make_model(config, test_vocab, 10)));
-      CHECK_FALSE(equal(*first, *make_model(config, test_vocab, 11)));
-    }
-  }
 }
 
 }  // namespace

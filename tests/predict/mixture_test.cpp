@@ -137,11 +137,30 @@ TEST_CASE("weights that were learned lower the loss of both, with the same bits 
     const Floats losses = losses_of(mixture, text, starts, 8);
     if (threads == 1) {
       one = losses;
+      CHECK(mixture.learning().mixture_loss == Approx(mean_of(losses)).margin(0.1));
       CHECK(mean_of(losses) < mean_of(losses_of(alone, text, starts, 8)) - 0.5);
       CHECK(mean_of(losses) < mean_of(losses_of(only_counts, text, starts, 8)));
     }
     CHECK(losses == one);
   }
+}
+
+TEST_CASE("a network that knows what the weights are learned on has half of them all the same") {
+  ModelConfig config;
+  config.type = "bigram";
+  config.n_embd = 3;
+  config.block_size = 8;
+  const Floats identity{1, 0, 0, 0, 1, 0, 0, 0, 1}, two_on{0, 9, 0, 0, 0, 9, 9, 0, 0}, zeros(3);
+  const InferenceModel backwards(config, 3, [&](const std::string& name, const std::vector<std::int64_t>&) {
+    return name == "wte.weight" ? identity.data() : name == "lm_head.weight" ? two_on.data() : zeros.data();
+  });
+  std::vector<std::uint8_t> train(20'000);  // 0 1 2 0 1 2 …, and in the last twentieth backwards
+  for (std::size_t i = 0; i < train.size(); ++i) train[i] = static_cast<std::uint8_t>((i < 19'000 ? i : 2 * i) % 3);
+  NetworkPredictor network(backwards, 1);
+  const Mixture mixture(network, view_of(train));
+  CHECK(mixture.learning().network_loss < 0.01);
+  CHECK(mixture.weights().network == 0.5);
+  CHECK(mixture.weights().counts == 0.5);
 }
 
 TEST_CASE("sequences that grow are given what windows are") {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "base/error.h"
 #include "inference/drawn_weights.h"
 #include "inference/variants.h"
 #include "test.h"
@@ -93,6 +94,22 @@ TEST_CASE("of a prompt longer than block_size the last block_size ids count") {
   };
   CHECK(row({9, 9, 9, 1, 2, 3, 4, 5, 6, 7, 8}) == row({1, 2, 3, 4, 5, 6, 7, 8}));
   CHECK(row({9, 2, 3, 4, 5, 6, 7, 8}) != row({1, 2, 3, 4, 5, 6, 7, 8}));
+}
+
+TEST_CASE("a context slides where positions are told apart by distance, and that is said where they are not") {
+  for (const Position position : {Position::learned, Position::sinusoidal, Position::rope, Position::none}) {
+    ModelConfig config = small_config();
+    config.position = position;
+    const bool slides = position == Position::rope || position == Position::none;
+    CHECK(context_of(config, Context::automatic) == (slides ? Context::slide : Context::full));
+    CHECK(context_of(config, Context::half) == Context::half);
+    if (slides)
+      CHECK(context_of(config, Context::slide) == Context::slide);
+    else
+      CHECK_THROWS_AS(context_of(config, Context::slide), Error);
+    config.block_size = 32;
+    CHECK(context_of(config, Context::automatic) == (slides ? Context::slide : Context::half));
+  }
 }
 
 TEST_CASE("half of an odd context is rounded down") {

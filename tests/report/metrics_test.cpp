@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "failure.h"
 #include "test.h"
 #include "test_folder.h"
 
@@ -150,13 +151,19 @@ TEST_CASE("resuming a run whose metrics are gone starts new ones") {
   CHECK(steps_in(folder / "metrics.jsonl") == std::vector<std::int64_t>{4});
 }
 
+TEST_CASE("a file is not gone on with through a link") {
+  const TestFolder folder;
+  const std::string outside = folder.write("outside", "mine");
+  std::filesystem::create_symlink(outside, folder / "metrics.jsonl");
+  const Error error = failure_of(
+      [&] { OutputFile(folder / "metrics.jsonl", OutputFile::Start::append).write(std::string_view("row")); });
+  CHECK(error.code() == ExitCode::io);
+  CHECK(read_file(outside) == "mine");
+}
+
 TEST_CASE("a full disk is an error that names the file") {
   OutputFile full("/dev/full", OutputFile::Start::append);
-  try {
-    full.write(std::string_view("row\n"));
-    FAIL("written");
-  } catch (const Error& error) {
-    CHECK(error.code() == ExitCode::io);
-    CHECK(std::string(error.what()) == "cannot write /dev/full: No space left on device; free some space");
-  }
+  const Error error = failure_of([&] { full.write(std::string_view("row\n")); });
+  CHECK(error.code() == ExitCode::io);
+  CHECK(std::string(error.what()) == "cannot write /dev/full: No space left on device; free some space");
 }

@@ -312,6 +312,16 @@ TEST_CASE("a damaged checkpoint gives way to the newest earlier good one, loudly
   CHECK(contains(error, "; no other checkpoint of " + run.path().string() + " is whole"));
 }
 
+TEST_CASE("before a damaged last an earlier checkpoint stands in, and a later one where there is none") {
+  SavedRun run;
+  for (const std::int64_t step : {100, 200, 300}) run.save(step, false, 9);
+  write(run.checkpoints() / "LATEST", "step-00000200\n");  // resumed from there
+  damage(run.step(200) / "model.safetensors");
+  CHECK(first_weight(run.load("last")) == "100");
+  damage(run.step(100) / "model.safetensors");
+  CHECK(first_weight(run.load("last")) == "300");
+}
+
 TEST_CASE("a damaged best gives way to a later one where there is no earlier") {
   SavedRun run;
   run.save(100, true, 9);
@@ -505,6 +515,19 @@ TEST_CASE("the checkpoint that a rollback returns to outlives newer ones") {
   CHECK(run.names() == std::vector<std::string>{"step-00000010", "step-00000014"});
   run.save(20, false, 1, 20);
   CHECK(run.names() == std::vector<std::string>{"step-00000020"});
+}
+
+TEST_CASE("a run that branches off has the checkpoints that its last needs: the best, and what a rollback returns to") {
+  SavedRun run, branch("branch");
+  run.save(8, false, 9);
+  run.save(10, true, 9);
+  run.save(12, false, 9);
+  run.save(14, false, 9, 12);
+  const Checkpoint last = run.load();
+  CHECK(copy_checkpoints(OpenFolder(run.path()), last, last.config, OpenFolder(branch.path())).empty());
+  CHECK(branch.names() == std::vector<std::string>{"step-00000010", "step-00000012", "step-00000014"});
+  CHECK(contents(branch.load("best")) == contents(run.load("best")));
+  CHECK(contents(branch.load()) == contents(last));
 }
 
 TEST_CASE("averaged weights are a file of the checkpoint where there are any") {

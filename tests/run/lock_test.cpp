@@ -1,11 +1,16 @@
 // The lock of a run folder, across processes.
+#include <sys/file.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 
+#include "base/files.h"
 #include "checkpoint/checkpoint.h"
 #include "failure.h"
 #include "run/run_lock.h"
@@ -13,6 +18,19 @@
 #include "test_folder.h"
 
 using namespace chargpt;
+
+namespace {
+
+/// Done once before the next lock is asked for: what another process may do between opening and locking.
+std::function<void()> before_flock;
+
+}  // namespace
+
+/// In place of the C library's.
+int flock(int descriptor, int operation) noexcept {
+  if (before_flock) std::exchange(before_flock, {})();
+  return static_cast<int>(::syscall(SYS_flock, descriptor, operation));
+}
 
 namespace {
 
@@ -79,4 +97,21 @@ TEST_CASE("locking a run that is not there says so") {
   const TestFolder folder;
   const Error error = failure_of([&] { RunLock lock(folder / "none"); });
   CHECK(error.code() == ExitCode::missing);
+}
+
+TEST_CASE("a lock file that went with its folder between opening and locking locks nothing, and another is locked") {
+  const TestFolder run;
+  before_flock = [&] { std::filesystem::remove(run / ".lock"); };
+  const RunLock lock(run.path());
+  CHECK(failure_of([&] { RunLock second(run.path()); }).code() == ExitCode::busy);
+}
+
+TEST_CASE("a link in place of the lock is no lock, and what it leads to stays as it is") {
+  const TestFolder run;
+  const std::string outside = run.write("outside", "mine");
+  std::filesystem::create_symlink(outside, run / ".lock");
+  const Error error = failure_of([&] { RunLock lock(run.path()); });
+  CHECK(error.code() == ExitCode::data);
+  CHECK(contains(error, ".lock is not a regular file"));
+  CHECK(read_file(outside) == "mine");
 }

@@ -1,117 +1,258 @@
-// The worked examples of attention itself: functions on tensors, without a layer. Each runs in float64 and in float32.
+// The worked examples of attention itself, by the functions that the models' layers run. Each runs in float64 and in
+// float32, and causal ones through the forward pass of inference too.
 #include "vectors.h"
 
 #include <cmath>
+#include <map>
+#include <numeric>
 
+#include "inference/attention_weights.h"
 #include "model/attention.h"
-#include "model/attention_steps.h"
+#include "predict/network.h"
+#include "windows_of.h"
 
 namespace chargpt::seed {
 namespace {
 
-/// (out, in) as a library's linear layer stores it -> (in, out) as formulas write it.
-torch::Tensor transposed(const torch::Tensor& weight) {
-  return weight.t();
+/// Matrices as formulas write them, (in, out) and X W: a library's linear layer stores the transpose. No biases:
+/// undefined.
+struct Projections {
+  torch::Tensor x, query, key, value;
+  torch::Tensor query_bias{}, key_bias{}, value_bias{};
+};
+
+/// Queries, keys and values, tokens in rows.
+struct Head {
+  torch::Tensor q, k, v;
+};
+
+torch::Tensor projected(const torch::Tensor& x, const torch::Tensor& weight, const torch::Tensor& bias) {
+  return torch::linear(x, weight.t(), bias);
 }
 
-ProjectionMatrices lecture_projections(const Vector& v) {
-  return {v.input("W_Q"), v.input("W_K"), v.input("W_V"), {}, {}, {}};
+Head head_of(const Projections& p) {
+  return {projected(p.x, p.query, p.query_bias), projected(p.x, p.key, p.key_bias),
+          projected(p.x, p.value, p.value_bias)};
 }
 
-ProjectionMatrices linear_projections(const Vector& v) {
-  return {transposed(v.input("W_query_linear")),
-          transposed(v.input("W_key_linear")),
-          transposed(v.input("W_value_linear")),
-          {},
-          {},
-          {}};
+Projections lecture(const Vector& v) {
+  return {v.input("X"), v.input("W_Q"), v.input("W_K"), v.input("W_V")};
+}
+
+Projections biased(const Vector& v) {
+  return {v.input("inp"), v.input("W_q").t(), v.input("W_k").t(), v.input("W_v").t(),
+          v.input("b_q"), v.input("b_k"),     v.input("b_v")};
+}
+
+Projections linear_layers(const Vector& v) {
+  return {v.input("inputs"), v.input("W_query_linear").t(), v.input("W_key_linear").t(), v.input("W_value_linear").t()};
+}
+
+Projections explicit_matrices(const Vector& v) {
+  return {v.input("inputs"), v.input("W_query"), v.input("W_key"), v.input("W_value")};
+}
+
+/// Tokens are columns: Omega x + beta, with Omega (d, D) and beta (d, 1).
+Projections columns(const Vector& v, const std::string& number = "") {
+  const auto omega = [&](const char* name) { return v.input(name + number).t(); };
+  const auto beta = [&](const char* name) { return v.input(name + number).squeeze(1); };
+  return {v.input("X").t(), omega("omega_q"), omega("omega_k"), omega("omega_v"),
+          beta("beta_q"),   beta("beta_k"),   beta("beta_v")};
+}
+
+Projections one_column_head(const Vector& v) {
+  return columns(v);
+}
+
+/// Queries, keys and values themselves are given.
+Head given(const Vector& v) {
+  return {v.input("Q"), v.input("K"), v.input("V")};
+}
+
+Head inputs_alone(const Vector& v) {
+  const auto x = v.input("inputs");
+  return {x, x, x};
+}
+
+template <Projections (*projections)(const Vector&)>
+Head head_of(const Vector& v) {
+  return head_of(projections(v));
+}
+
+torch::Tensor scores_of(const Head& head, double scale) {
+  return torch::matmul(head.q, head.k.t()) * scale;  // (n, d) x (d, m) -> (n, m)
 }
 
 torch::Tensor causal_mask_for(const Vector& v, std::int64_t T) {
   return causal_mask(T, T, v.dtype());
 }
 
-/// (in, nh, hs) -> (nh hs, in): the second library's kernels in the layout of the first.
-torch::Tensor packed_rows(const torch::Tensor& kernel) {
-  return kernel.flatten(1).t();
+Attended attended(const Head& head, double scale, const torch::Tensor& mask = {}) {
+  return scaled_dot_product(head.q, head.k, head.v, mask, scale);
 }
 
-PackedMultiHead library_heads(const Vector& v) {
-  return {v.value("num_heads").get<std::int64_t>(), v.input("in_proj_weight"), v.input("in_proj_bias"),
-          v.input("out_proj_weight"), v.input("out_proj_bias")};
+struct Example {
+  const char* id;
+  Head (*head)(const Vector&);
+  double scale;
+  bool causal = false, columns = false;
+};
+
+const std::vector<Example> examples{
+    {"L02_sdpa_manual", head_of<lecture>, 1 / std::sqrt(4.0)},
+    {"L03_sdpa_builtin", given, 1 / std::sqrt(4.0)},
+    {"L11_cross_attention", given, 1 / std::sqrt(2.0)},
+    {"N01_single_head_loop", head_of<one_column_head>, 1, /*causal=*/false, /*columns=*/true},
+    {"N02_single_head_matrix", head_of<one_column_head>, 1, /*causal=*/false, /*columns=*/true},
+    {"N03_single_head_scaled", head_of<one_column_head>, 1 / std::sqrt(4.0), /*causal=*/false, /*columns=*/true},
+    {"B10_qkv_causal_4x2", head_of<biased>, 1, /*causal=*/true},
+    {"B11_by_hand_causal_2x2", head_of<lecture>, 1, /*causal=*/true},
+    {"C05_all_scores", inputs_alone, 1},
+    {"C06_all_weights_and_contexts", inputs_alone, 1},
+    {"C09_qkv_parameters_seed_123", head_of<explicit_matrices>, 1 / std::sqrt(2.0)},
+    {"C10_qkv_linear_seed_789", head_of<linear_layers>, 1 / std::sqrt(2.0)},
+};
+[[maybe_unused]] const bool listed = [] {
+  for (const Example& example : examples) covered_ids().insert(example.id);
+  return true;
+}();
+
+/// Everything that the example expects, whatever it is called there.
+void check_all(const Vector& v, const Example& example) {
+  const Head head = example.head(v);
+  const auto mask = example.causal ? causal_mask_for(v, head.q.size(0)) : torch::Tensor();
+  const auto [output, weights] = attended(head, example.scale, mask);
+  const auto token = [&](const torch::Tensor& rows) { return example.columns ? rows.t() : rows; };
+  const std::map<std::string, torch::Tensor> found{
+      {"Q", token(head.q)}, {"K", token(head.k)},   {"V", token(head.v)},
+      {"queries", head.q},  {"keys", head.k},       {"values", head.v},
+      {"weights", weights}, {"attention", weights}, {"X_prime", token(output)},
+      {"output", output},   {"contexts", output},   {"scores", scores_of(head, example.scale)},
+  };
+  for (const auto& [name, expected] : v.json()["expected"].items()) {
+    INFO(example.id << ": " << name);
+    REQUIRE(found.contains(name));
+    v.check(name, found.at(name));
+  }
 }
 
-ColumnProjections column_head(const Vector& v, const std::string& number = "") {
-  return {v.input("omega_q" + number), v.input("omega_k" + number), v.input("omega_v" + number),
-          v.input("beta_q" + number),  v.input("beta_k" + number),  v.input("beta_v" + number)};
+/// The same by the program's forward pass: a model that is this one head alone, whose token i is row i of x. What it
+/// gives lies in the first columns of its logits.
+Attended by_forward_pass(const Projections& p, AttentionScale scale) {
+  const std::int64_t T = p.x.size(0), C = p.x.size(1), hs = p.query.size(1);
+  ModelConfig config;
+  config.type = "attention";
+  config.block_size = T;
+  config.n_embd = C;
+  config.n_head = 1;
+  config.head_size = hs;
+  config.position = Position::none;
+  config.attention_scale = scale;
+  config.bias = p.query_bias.defined();
+  config.bias_places = {Place::attention};
+  std::map<std::string, torch::Tensor> weights{{"wte.weight", p.x},
+                                               {"attn.c_attn.weight", torch::cat({p.query, p.key, p.value}, 1).t()},
+                                               {"attn.c_proj.weight", torch::eye(C, hs)},
+                                               {"lm_head.weight", torch::eye(T, C)},
+                                               {"lm_head.bias", torch::zeros(T)}};
+  if (config.bias) weights["attn.c_attn.bias"] = torch::cat({p.query_bias, p.key_bias, p.value_bias});
+  for (auto& [name, weight] : weights) weight = weight.to(torch::kFloat32).contiguous();
+  const InferenceModel model(config, T, [&](const std::string& name, const std::vector<std::int64_t>& shape) {
+    INFO(name);
+    REQUIRE(weights.at(name).sizes() == shape);
+    return weights.at(name).const_data_ptr<float>();
+  });
+  std::vector<std::int64_t> ids(static_cast<std::size_t>(T));
+  std::iota(ids.begin(), ids.end(), 0);
+  std::vector<float> logits(static_cast<std::size_t>(T * T));
+  NetworkPredictor(model, 1).logits(windows_of(torch::arange(T + 1).remainder(T).view({1, T + 1})), logits);
+  return {torch::tensor(logits).view({T, T}).slice(1, 0, hs),
+          torch::tensor(attention_weights(model, ids).values).view({T, T})};
 }
 
-std::vector<ColumnProjections> two_column_heads(const Vector& v) {
-  return {column_head(v, "1"), column_head(v, "2")};
+torch::Tensor by_sum(const torch::Tensor& scores) {
+  return scores / scores.sum(-1, /*keepdim=*/true);
 }
 
-torch::Tensor second_token(const Vector& v) {
-  return v.input("inputs")[v.value("query_index").get<std::int64_t>()];
+/// The second token's likeness to all, (1, 6).
+Head second_token(const Vector& v) {
+  const auto x = v.input("inputs"), query = x[v.value("query_index").get<std::int64_t>()];
+  return {query.unsqueeze(0), x, x};
+}
+
+/// (T, 3 nh hs) -> queries, keys and values (nh, T, hs).
+Head heads_of(const torch::Tensor& packed, std::int64_t n_head) {
+  const auto parts = packed.view({packed.size(0), 3, n_head, -1}).permute({1, 2, 0, 3});
+  return {parts[0], parts[1], parts[2]};
+}
+
+torch::Tensor side_by_side(const torch::Tensor& heads) {
+  return heads.transpose(0, 1).flatten(1);  // (nh, T, hs) -> (T, nh hs)
+}
+
+/// (in, nh, hs) -> (in, nh hs)
+torch::Tensor packed_rows(const Vector& v, const std::string& part) {
+  return torch::cat({v.input("query_" + part), v.input("key_" + part), v.input("value_" + part)}, -2).flatten(-2);
 }
 
 }  // namespace
+
+TEST_CASE("attention has the worked examples' queries, keys, values, scores, weights and outputs", "[vector]") {
+  for (const Example& example : examples)
+    for (const auto& v : in_both_precisions(example.id)) check_all(v, example);
+}
+
+TEST_CASE("the forward pass has the causal examples' weights and outputs", "[vector]") {
+  const struct {
+    const char *id, *weights;
+    Projections (*projections)(const Vector&);
+    AttentionScale scale;
+  } causal[]{{"B10_qkv_causal_4x2", "weights", biased, AttentionScale::none},
+             {"B11_by_hand_causal_2x2", "weights", lecture, AttentionScale::none},
+             {"C12_causal_attention_seed_789", "weights_mask_then_softmax", linear_layers, AttentionScale::head}};
+  for (const auto& example : causal) {
+    const auto v = vector(example.id);
+    const auto [output, weights] = by_forward_pass(example.projections(v), example.scale);
+    v.check(example.weights, weights);
+    v.check("output", output);
+  }
+}
+
+TEST_CASE("the exercise done by hand gives 1 + 3/(1 + 1/e) = 3.1932, not the 3.912 of its solution", "[vector]") {
+  const auto v = vector("B11_by_hand_causal_2x2", torch::kFloat64);
+  CHECK(attended(head_of(lecture(v)), 1, causal_mask_for(v, 2)).output[1][1].item<double>() ==
+        Approx(1 + 3 / (1 + std::exp(-1.0))));
+}
 
 // Lecture: transformers and attention.
 
 VECTOR_CASE(L01_onehot_embedding, "one-hot rows times the table are a row look-up") {
   for (const auto& v : in_both_precisions("L01_onehot_embedding")) {
-    const auto ids = v.ids("token_ids");
-    const auto table = v.input("W_E");
-    CHECK(torch::equal(torch::one_hot(ids, table.size(0)).to(v.dtype()), v.input("one_hot")));
-    v.check("X", embed_by_one_hot(ids, table));
-    v.check("X_lookup", table.index_select(0, ids));
-  }
-}
-
-VECTOR_CASE(L02_sdpa_manual,
-            "queries, keys, values, scores, weights and output of one head divided by the root of its width") {
-  for (const auto& v : in_both_precisions("L02_sdpa_manual")) {
-    const auto steps = self_attention_steps(v.input("X"), lecture_projections(v), {}, 1 / std::sqrt(4.0));
-    v.check("Q", steps.queries);
-    v.check("K", steps.keys);
-    v.check("V", steps.values);
-    v.check("scores", steps.scores);
-    v.check("weights", steps.weights);
-    v.check("output", steps.output);
-  }
-}
-
-VECTOR_CASE(L03_sdpa_builtin, "the library's one call, our two products and query after query give one output") {
-  for (const auto& v : in_both_precisions("L03_sdpa_builtin")) {
-    const auto q = v.input("Q"), k = v.input("K"), values = v.input("V");
-    const double scale = 1 / std::sqrt(4.0);
-    v.check("output", scaled_dot_product(q, k, values, {}, scale).output);
-    v.check("output", context_by_loop(q, k, values, scale));
-    v.check("output", at::scaled_dot_product_attention(q.unsqueeze(0), k.unsqueeze(0), values.unsqueeze(0)).squeeze(0));
+    const auto table = v.input("W_E"), one_hot = torch::one_hot(v.ids("token_ids"), table.size(0)).to(v.dtype());
+    CHECK(torch::equal(one_hot, v.input("one_hot")));
+    v.check("X", torch::matmul(one_hot, table));
+    v.check("X_lookup", torch::embedding(table, v.ids("token_ids")));
   }
 }
 
 VECTOR_CASE(L04_mha_torch_two_heads,
-            "two heads from a library's packed weights, divided by the root of the head's width") {
+            "two heads from a library's packed weights, each divided by the root of its width") {
   for (const auto& v : in_both_precisions("L04_mha_torch_two_heads")) {
-    const auto steps = multi_head_steps(v.input("X"), library_heads(v));
-    v.check("weights_per_head", steps.weights);
-    v.check("weights_avg", steps.weights.mean(0));
-    v.check("concat", steps.joined);
-    v.check("output", steps.output);
+    const auto packed = torch::linear(v.input("X"), v.input("in_proj_weight"), v.input("in_proj_bias"));
+    const auto [output, weights] = attended(heads_of(packed, 2), 1 / std::sqrt(2.0));
+    v.check("weights_per_head", weights);
+    v.check("weights_avg", weights.mean(0));
+    v.check("concat", side_by_side(output));
+    v.check("output", torch::linear(side_by_side(output), v.input("out_proj_weight"), v.input("out_proj_bias")));
   }
 }
 
-VECTOR_CASE(L05_mha_nnx_two_heads,
-            "kernels of another library, (in, heads, head size), give its printed output once repacked") {
+VECTOR_CASE(L05_mha_nnx_two_heads, "kernels of another library, (in, heads, head size), give its printed output") {
   for (const auto& v : in_both_precisions("L05_mha_nnx_two_heads")) {
-    const auto in_weight = torch::cat({packed_rows(v.input("query_kernel")), packed_rows(v.input("key_kernel")),
-                                       packed_rows(v.input("value_kernel"))});
-    const auto in_bias = torch::cat({v.input("query_bias"), v.input("key_bias"), v.input("value_bias")}).flatten();
-    const auto out_weight = v.input("out_kernel").flatten(0, 1).t();  // (nh, hs, out) -> (out, nh hs)
-    const auto steps = multi_head_steps(v.input("X"), {2, in_weight, in_bias, out_weight, v.input("out_bias")});
-    v.check("weights_per_head", steps.weights);
-    v.check("output", steps.output);
+    const auto packed = projected(v.input("X"), packed_rows(v, "kernel"), packed_rows(v, "bias"));
+    const auto [output, weights] = attended(heads_of(packed, 2), 1 / std::sqrt(2.0));
+    v.check("weights_per_head", weights);
+    v.check("output", projected(side_by_side(output), v.input("out_kernel").flatten(0, 1), v.input("out_bias")));
   }
 }
 
@@ -120,7 +261,7 @@ VECTOR_CASE(L06_quadratic_cost, "four times the context is sixteen times the wei
   std::vector<std::int64_t> entries;
   for (const std::int64_t n : v.value("n")) {
     const auto x = torch::zeros({n, 4});
-    entries.push_back(scaled_dot_product(x, x, x, {}, 1).weights.numel());
+    entries.push_back(attended({x, x, x}, 1).weights.numel());
   }
   CHECK(entries == v.expected("entries").get<std::vector<std::int64_t>>());
   for (std::size_t i = 1; i < entries.size(); ++i)
@@ -139,30 +280,19 @@ VECTOR_CASE(L07_causal_mask_additive, "an added mask of -inf leaves exact zeros,
   }
 }
 
-VECTOR_CASE(L11_cross_attention, "queries of one sequence read keys and values of another, of another width") {
-  for (const auto& v : in_both_precisions("L11_cross_attention")) {
-    const auto q = v.input("Q"), k = v.input("K"), values = v.input("V");
-    const double scale = 1 / std::sqrt(2.0);
-    const auto attended = scaled_dot_product(q, k, values, {}, scale);
-    v.check("scores", torch::matmul(q, k.t()) * scale);
-    v.check("weights", attended.weights);
-    v.check("output", attended.output);
-    v.check("output", context_by_loop(q, k, values, scale));
-  }
-}
-
 VECTOR_CASE(L12_permutation_equivariance,
             "without mask and positions permuted tokens only permute the output; a causal mask breaks it") {
   for (const auto& v : in_both_precisions("L12_permutation_equivariance")) {
     const auto permutation = v.ids("permutation");
-    const auto x = v.input("X"), permuted = x.index_select(0, permutation);
-    const auto attend = [&](const torch::Tensor& tokens, const torch::Tensor& mask) {
-      return self_attention_steps(tokens, lecture_projections(v), mask, 0.5).output;
+    const auto output = [&](bool permuted, const torch::Tensor& mask) {
+      Projections p = lecture(v);
+      if (permuted) p.x = p.x.index_select(0, permutation);
+      return attended(head_of(p), 0.5, mask).output;
     };
-    v.check("output_permuted", attend(permuted, {}));
-    CHECK(largest_difference(attend(permuted, {}), attend(x, {}).index_select(0, permutation)) <= v.tolerance());
+    v.check("output_permuted", output(true, {}));
+    CHECK(largest_difference(output(true, {}), output(false, {}).index_select(0, permutation)) <= v.tolerance());
     const auto mask = causal_mask_for(v, 3);
-    CHECK(largest_difference(attend(permuted, mask), attend(x, mask).index_select(0, permutation)) > 0.1);
+    CHECK(largest_difference(output(true, mask), output(false, mask).index_select(0, permutation)) > 0.1);
   }
 }
 
@@ -173,41 +303,14 @@ VECTOR_CASE(L13_sinusoidal_positions, "sines and cosines interleaved, base 10000
 
 // Notebook in column convention.
 
-VECTOR_CASE(N01_single_head_loop, "tokens as columns, unscaled, token by token") {
-  for (const auto& v : in_both_precisions("N01_single_head_loop")) {
-    const auto steps = column_attention_steps(v.input("X"), column_head(v), 1);
-    v.check("Q", steps.queries);
-    v.check("K", steps.keys);
-    v.check("V", steps.values);
-    v.check("scores", steps.scores);
-    v.check("attention", steps.weights);
-    v.check("X_prime", context_by_loop(steps.queries.t(), steps.keys.t(), steps.values.t(), 1).t());
-  }
-}
-
-VECTOR_CASE(N02_single_head_matrix, "the matrix form equals the loop") {
-  for (const auto& v : in_both_precisions("N02_single_head_matrix"))
-    v.check("X_prime", column_attention_steps(v.input("X"), column_head(v), 1).output);
-}
-
-VECTOR_CASE(N03_single_head_scaled, "the same divided by the root of the width") {
-  for (const auto& v : in_both_precisions("N03_single_head_scaled")) {
-    const auto steps = column_attention_steps(v.input("X"), column_head(v), 1 / std::sqrt(4.0));
-    v.check("scores", steps.scores);
-    v.check("attention", steps.weights);
-    v.check("X_prime", steps.output);
-  }
-}
-
 VECTOR_CASE(N04_two_head_correct, "two heads in columns: V A^T each, stacked, then mixed") {
   for (const auto& v : in_both_precisions("N04_two_head_correct")) {
-    const auto x = v.input("X");
-    const auto heads = two_column_heads(v);
-    const auto first = column_attention_steps(x, heads[0], 0.5), second = column_attention_steps(x, heads[1], 0.5);
+    const auto first = attended(head_of(columns(v, "1")), 0.5), second = attended(head_of(columns(v, "2")), 0.5);
+    const auto stacked = torch::cat({first.output.t(), second.output.t()});
     v.check("attention1", first.weights);
     v.check("attention2", second.weights);
-    v.check("concat", torch::cat({first.output, second.output}));
-    v.check("X_prime", column_multi_head(x, heads, v.input("omega_c")));
+    v.check("concat", stacked);
+    v.check("X_prime", torch::matmul(v.input("omega_c"), stacked));
   }
 }
 
@@ -215,67 +318,34 @@ VECTOR_CASE(N05_two_head_seed_bug,
             "weights that are not transposed give the notebook's wrong answer, and ours is not that") {
   const auto wrong = vector("N05_two_head_seed_bug", torch::kFloat64);
   const auto v = vector(wrong.value("same_inputs_as").get<std::string>(), torch::kFloat64);
-  const auto x = v.input("X"), omega_c = v.input("omega_c");
   std::vector<torch::Tensor> untransposed;
-  for (const auto& head : two_column_heads(v)) {
-    const auto steps = column_attention_steps(x, head, 0.5);
-    untransposed.push_back(torch::matmul(steps.values, steps.weights));
+  for (const char* number : {"1", "2"}) {
+    const Head head = head_of(columns(v, number));
+    untransposed.push_back(torch::matmul(head.v.t(), attended(head, 0.5).weights));
   }
-  wrong.check("X_prime", torch::matmul(omega_c, torch::cat(untransposed)));
-  const auto right = column_multi_head(x, two_column_heads(v), omega_c);
-  CHECK(largest_difference(right, to_tensor(wrong.expected("X_prime"))) > 1);
+  wrong.check("X_prime", torch::matmul(v.input("omega_c"), torch::cat(untransposed)));
+  CHECK(largest_difference(to_tensor(v.expected("X_prime")), to_tensor(wrong.expected("X_prime"))) > 1);
 }
 
-// Self attention notes: averaging and small causal examples.
+// Self attention notes: averaging.
 
 VECTOR_CASE(B08_uniform_matmul_average, "equal weights in a matrix average all rows") {
   for (const auto& v : in_both_precisions("B08_uniform_matmul_average")) {
-    const auto w = averaging_matrix(3, /*causal=*/false, v.dtype());
-    v.check("w", w);
-    v.check("out", torch::matmul(w, v.input("x")));
+    const auto alike = torch::zeros({3, 3}, v.dtype());
+    const auto [output, weights] = attended({alike, alike, v.input("x")}, 1);
+    v.check("w", weights);
+    v.check("out", output);
   }
 }
 
 VECTOR_CASE(B09_tril_running_average,
             "a lower triangle averages without looking ahead, as attention with equal scores does") {
   for (const auto& v : in_both_precisions("B09_tril_running_average")) {
-    const auto w = averaging_matrix(3, /*causal=*/true, v.dtype());
-    const auto zeros = torch::zeros({3, 3}, v.dtype());
-    v.check("w", w);
-    v.check("out", torch::matmul(w, v.input("x")));
-    v.check("w_via_masked_softmax", attention_weights(zeros, zeros, causal_mask_for(v, 3), 1));
-  }
-}
-
-VECTOR_CASE(B10_qkv_causal_4x2, "projections with bias, unscaled, causal") {
-  for (const auto& v : in_both_precisions("B10_qkv_causal_4x2")) {
-    const ProjectionMatrices projections{transposed(v.input("W_q")),
-                                         transposed(v.input("W_k")),
-                                         transposed(v.input("W_v")),
-                                         v.input("b_q"),
-                                         v.input("b_k"),
-                                         v.input("b_v")};
-    const auto steps = self_attention_steps(v.input("inp"), projections, causal_mask_for(v, 4), 1);
-    v.check("queries", steps.queries);
-    v.check("keys", steps.keys);
-    v.check("values", steps.values);
-    v.check("scores", steps.scores);
-    v.check("weights", steps.weights);
-    v.check("output", steps.output);
-  }
-}
-
-VECTOR_CASE(B11_by_hand_causal_2x2,
-            "the exercise done by hand gives 1 + 3/(1 + 1/e) = 3.1932, not the 3.912 of its solution") {
-  for (const auto& v : in_both_precisions("B11_by_hand_causal_2x2")) {
-    const auto steps = self_attention_steps(v.input("X"), lecture_projections(v), causal_mask_for(v, 2), 1);
-    v.check("Q", steps.queries);
-    v.check("K", steps.keys);
-    v.check("V", steps.values);
-    v.check("scores", steps.scores);
-    v.check("weights", steps.weights);
-    v.check("output", steps.output);
-    CHECK(steps.output[1][1].item<double>() == Approx(1 + 3 / (1 + std::exp(-1.0))));
+    const auto alike = torch::zeros({3, 3}, v.dtype());
+    const auto [output, weights] = attended({alike, alike, v.input("x")}, 1, causal_mask_for(v, 3));
+    v.check("w", by_sum(torch::ones({3, 3}, v.dtype()).tril()));
+    v.check("w_via_masked_softmax", weights);
+    v.check("out", output);
   }
 }
 
@@ -283,24 +353,21 @@ VECTOR_CASE(B11_by_hand_causal_2x2,
 
 VECTOR_CASE(C01_dot_scores_query_2, "the second token's likeness to all six is a dot product each") {
   for (const auto& v : in_both_precisions("C01_dot_scores_query_2"))
-    v.check("scores", dot_similarity(second_token(v), v.input("inputs")));
+    v.check("scores", scores_of(second_token(v), 1)[0]);
 }
 
 VECTOR_CASE(C02_sum_normalisation, "scores over their sum are weights, unless signs are mixed") {
   for (const auto& v : in_both_precisions("C02_sum_normalisation")) {
-    const auto weights = normalise_by_sum(dot_similarity(second_token(v), v.input("inputs")));
+    const auto weights = by_sum(scores_of(second_token(v), 1)[0]);
     v.check("weights", weights);
     v.check("sum", weights.sum());
   }
-  const auto mixed = normalise_by_sum(torch::tensor({1.0, -1.0, 0.5}));
-  CHECK(torch::equal(mixed, torch::tensor({2.0, -2.0, 1.0})));
-  CHECK(normalise_by_sum(torch::tensor({1.0, -1.0})).isinf().all().item<bool>());
 }
 
 VECTOR_CASE(C03_softmax_naive_and_stable, "both forms of softmax agree on small scores") {
   for (const auto& v : in_both_precisions("C03_softmax_naive_and_stable")) {
-    const auto scores = dot_similarity(second_token(v), v.input("inputs"));
-    v.check("naive", naive_softmax(scores));
+    const auto scores = scores_of(second_token(v), 1)[0];
+    v.check("naive", by_sum(scores.exp()));
     v.check("stable", stable_softmax(scores));
     v.check("sum", stable_softmax(scores).sum());
   }
@@ -308,31 +375,7 @@ VECTOR_CASE(C03_softmax_naive_and_stable, "both forms of softmax agree on small 
 
 VECTOR_CASE(C04_context_vector_query_2, "the second token's context is the weighted sum of the inputs") {
   for (const auto& v : in_both_precisions("C04_context_vector_query_2"))
-    v.check("context", single_query_context(second_token(v), v.input("inputs"), v.input("inputs"), 1));
-}
-
-VECTOR_CASE(C05_all_scores, "all scores, query by query and as one symmetric product") {
-  for (const auto& v : in_both_precisions("C05_all_scores")) {
-    const auto x = v.input("inputs");
-    std::vector<torch::Tensor> rows;
-    for (std::int64_t i = 0; i < x.size(0); ++i) rows.push_back(dot_similarity(x[i], x));
-    const auto scores = torch::matmul(x, x.t());
-    v.check("scores", torch::stack(rows));
-    v.check("scores", scores);
-    CHECK(largest_difference(scores, scores.t()) == 0);
-  }
-}
-
-VECTOR_CASE(C06_all_weights_and_contexts,
-            "all six contexts, by loop and by matrix products; the weights are not symmetric") {
-  for (const auto& v : in_both_precisions("C06_all_weights_and_contexts")) {
-    const auto x = v.input("inputs");
-    const auto attended = scaled_dot_product(x, x, x, {}, 1);
-    v.check("weights", attended.weights);
-    v.check("contexts", attended.output);
-    v.check("contexts", context_by_loop(x, x, x, 1));
-    CHECK(largest_difference(attended.weights, attended.weights.t()) > 1e-3);
-  }
+    v.check("context", attended(second_token(v), 1).output[0]);
 }
 
 VECTOR_CASE(C07_softmax_overflow,
@@ -344,7 +387,7 @@ VECTOR_CASE(C07_softmax_overflow,
       INFO(cases[i]["name"] << " in " << torch::toString(v.dtype()));
       const auto x = to_tensor(cases[i]["x"]).to(v.dtype());
       CHECK(largest_difference(stable_softmax(x), to_tensor(v.expected("stable")[i])) <= v.tolerance());
-      CHECK(largest_difference(naive_softmax(x), to_tensor(v.expected(naive)[i])) <= v.tolerance());
+      CHECK(largest_difference(by_sum(x.exp()), to_tensor(v.expected(naive)[i])) <= v.tolerance());
     }
   }
 }
@@ -353,56 +396,28 @@ VECTOR_CASE(C08_linear_layout, "a linear layer from 3 to 2 stores (2, 3) and mul
   for (const auto& v : in_both_precisions("C08_linear_layout")) {
     v.check("weight", v.input("weight"));
     v.check("y", torch::linear(v.input("x"), v.input("weight")));
-    const ProjectionMatrices same{
-        transposed(v.input("weight")), transposed(v.input("weight")), transposed(v.input("weight")), {}, {}, {}};
-    v.check("y", self_attention_steps(v.input("x"), same, {}, 1).queries);
   }
 }
 
-VECTOR_CASE(C09_qkv_parameters_seed_123, "explicit matrices (in, out), divided by the root of the output width") {
-  for (const auto& v : in_both_precisions("C09_qkv_parameters_seed_123")) {
-    const ProjectionMatrices projections{v.input("W_query"), v.input("W_key"), v.input("W_value"), {}, {}, {}};
-    const auto steps = self_attention_steps(v.input("inputs"), projections, {}, 1 / std::sqrt(2.0));
-    v.check("scores", steps.scores);
-    v.check("weights", steps.weights);
-    v.check("output", steps.output);
-  }
-}
-
-VECTOR_CASE(C10_qkv_linear_seed_789, "linear layers (out, in) give the same attention of their transposes") {
-  for (const auto& v : in_both_precisions("C10_qkv_linear_seed_789")) {
-    const auto steps = self_attention_steps(v.input("inputs"), linear_projections(v), {}, 1 / std::sqrt(2.0));
-    v.check("scores", steps.scores);
-    v.check("weights", steps.weights);
-    v.check("output", steps.output);
-  }
-}
-
-VECTOR_CASE(C11_weight_transfer,
-            "weights move from linear layers to explicit matrices transposed; untransposed they are refused") {
+VECTOR_CASE(C11_weight_transfer, "weights move from linear layers to explicit matrices transposed") {
   for (const auto& v : in_both_precisions("C11_weight_transfer")) {
-    const auto projections = linear_projections(v);
-    v.check("W_query", projections.query);
-    v.check("W_key", projections.key);
-    v.check("W_value", projections.value);
-    v.check("output", self_attention_steps(v.input("inputs"), projections, {}, 1 / std::sqrt(2.0)).output);
-    const ProjectionMatrices untransposed{
-        v.input("W_query_linear"), v.input("W_key_linear"), v.input("W_value_linear"), {}, {}, {}};
-    CHECK_THROWS_AS(self_attention_steps(v.input("inputs"), untransposed, {}, 1), c10::Error);
+    const Projections p = linear_layers(v);
+    v.check("W_query", p.query);
+    v.check("W_key", p.key);
+    v.check("W_value", p.value);
+    v.check("output", attended(head_of(p), 1 / std::sqrt(2.0)).output);
   }
 }
 
 VECTOR_CASE(C12_causal_attention_seed_789, "masking scores equals zeroing weights and dividing rows by their sums") {
   for (const auto& v : in_both_precisions("C12_causal_attention_seed_789")) {
-    const double scale = 1 / std::sqrt(2.0);
-    const auto unmasked = self_attention_steps(v.input("inputs"), linear_projections(v), {}, scale);
-    const auto masked = self_attention_steps(v.input("inputs"), linear_projections(v), causal_mask_for(v, 6), scale);
-    const auto renormalised = normalise_by_sum(unmasked.weights.tril());
+    const Head head = head_of(linear_layers(v));
+    const auto unmasked = attended(head, 1 / std::sqrt(2.0)),
+               masked = attended(head, 1 / std::sqrt(2.0), causal_mask_for(v, 6));
     v.check("unmasked_weights", unmasked.weights);
     v.check("weights_mask_then_softmax", masked.weights);
-    v.check("weights_softmax_then_renormalise", renormalised);
+    v.check("weights_softmax_then_renormalise", by_sum(unmasked.weights.tril()));
     v.check("output", masked.output);
-    v.check("output", torch::matmul(renormalised, unmasked.values));
   }
 }
 
@@ -411,35 +426,12 @@ VECTOR_CASE(C13_softmax_saturation,
   for (const auto& v : in_both_precisions("C13_softmax_saturation")) {
     std::vector<torch::Tensor> probabilities, steepest;
     for (const double factor : v.value("factors")) {
-      probabilities.push_back(stable_softmax(v.input("scores") * factor));
-      steepest.push_back(softmax_jacobian(probabilities.back()).abs().max());
+      const auto p = stable_softmax(v.input("scores") * factor);
+      probabilities.push_back(p);
+      steepest.push_back((torch::diag(p) - torch::outer(p, p)).abs().max());  // the Jacobian
     }
     v.check("probabilities", torch::stack(probabilities));
     v.check("max_abs_jacobian", torch::stack(steepest));
-  }
-}
-
-// Steps without a worked example.
-
-TEST_CASE(
-    "kernel regression half way between two inputs predicts the mean of their outputs, and at one of them with a "
-    "narrow kernel its own") {
-  const auto inputs = torch::tensor({{0.0}, {2.0}}), outputs = torch::tensor({{10.0, 0.0}, {20.0, 4.0}});
-  CHECK(torch::equal(kernel_regression(torch::tensor({1.0}), inputs, outputs, 0.7), torch::tensor({15.0, 2.0})));
-  CHECK(torch::equal(kernel_regression(torch::tensor({2.0}), inputs, outputs, 0.01), outputs[1]));
-  // One bandwidth from the first input, none from the second: weights e^(-1/2) and 1.
-  const double far = std::exp(-0.5);
-  CHECK(kernel_regression(torch::tensor({2.0}), inputs, outputs, 2.0)[0].item<double>() ==
-        Approx((10 * far + 20) / (far + 1)));
-}
-
-TEST_CASE("dot products of unit normal vectors vary by their width, and by 1 after division by its root") {
-  auto generator = at::make_generator<at::CPUGeneratorImpl>(1337);
-  for (const std::int64_t d : {4, 64}) {
-    const auto q = torch::randn({20000, d}, generator), k = torch::randn({20000, d}, generator);
-    const auto products = (q * k).sum(-1);
-    CHECK(products.var().item<double>() / static_cast<double>(d) == Approx(1).epsilon(0.05));
-    CHECK((products / std::sqrt(static_cast<double>(d))).var().item<double>() == Approx(1).epsilon(0.05));
   }
 }
 

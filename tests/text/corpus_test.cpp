@@ -76,6 +76,8 @@ TEST_CASE("of a large part held out the first max_val_tokens are scored, and a n
   CHECK(corpus.all().size() == 10);
   REQUIRE(corpus.notices().size() == 1);
   CHECK(corpus.notices()[0] == "validation scores the first 3 of the 5 tokens held out (data.max_val_tokens)");
+  data.max_val_tokens = 5;
+  CHECK(corpus_from_text("abcdefghij", data, "ten").notices().empty());
 }
 
 TEST_CASE("a text becomes ids in code-point order") {
@@ -257,6 +259,14 @@ TEST_CASE("an absurd vocabulary is refused at its first symbol too many") {
         data_error("mine.txt has more than 100 distinct characters (data.max_symbols) by character 140: it is probably "
                    "not plain "
                    "text, or in the wrong encoding; check the file, use --units bytes, or raise data.max_symbols"));
+}
+
+TEST_CASE("a symbol too many is told by its place in its own file, also after a long one") {
+  const TestFolder folder;
+  DataConfig data = with_text({folder.write("long.txt", std::string(70'000, 'a')), folder.write("two.txt", "abc")});
+  data.max_symbols = 2;
+  CHECK_THAT(error_of([&] { load_corpus(data); }).second,
+             Catch::Contains("two.txt has more than 2 distinct characters (data.max_symbols) by character 2:"));
 }
 
 TEST_CASE("a text is encoded with a vocabulary that is given") {

@@ -10,6 +10,7 @@
 #include "learner/schedule.h"
 #include "small_run.h"
 
+#include "golden_weights.h"
 #include "kept_windows.h"
 #include "learner/step.h"
 #include "source_path.h"
@@ -18,14 +19,6 @@
 using namespace chargpt;
 
 namespace {
-
-std::uint32_t mix(std::uint32_t x) {
-  x ^= x >> 16;
-  x *= 0x85ebca6bU;
-  x ^= x >> 13;
-  x *= 0xc2b2ae35U;
-  return x ^ x >> 16;
-}
 
 std::int64_t token(std::uint32_t j) {
   return static_cast<std::int64_t>(mix(j / 5) % 13 * 5 + j % 5);
@@ -41,15 +34,12 @@ Config config_of(const nlohmann::json& run) {
   return parse_config(text.dump(), "training.json", {}).config;
 }
 
-void fill_by_formula(ParameterArena& arena, const nlohmann::json& parameter) {
+void fill(ParameterArena& arena, const nlohmann::json& parameter) {
   const std::span<float> values = arena.values_of(parameter.at("name").get<std::string>());
   std::size_t numel = 1;
   for (const auto& size : parameter.at("shape")) numel *= size.get<std::size_t>();
   REQUIRE(values.size() == numel);
-  const auto k = parameter.at("k").get<std::uint32_t>();
-  const auto offset = parameter.at("offset").get<double>(), scale = parameter.at("scale").get<double>();
-  for (std::uint32_t i = 0; i < values.size(); ++i)
-    values[i] = static_cast<float>(offset + scale * (mix(i + 0x9e3779b9U * (k + 1)) / 2147483648.0 - 1));
+  fill_by_formula(values, parameter);
 }
 
 std::vector<WindowBatch> windows_by_formula(const nlohmann::json& run, const Config& config, std::int64_t step) {
@@ -79,7 +69,7 @@ TEST_CASE("losses, gradient norms and rates of whole training steps are PyTorch'
     const Config config = config_of(run);
     const auto vocab_size = run.at("vocab_size").get<std::int64_t>();
     ParameterArena arena(parameter_list(config.model, vocab_size), config.model.decay, config.train);
-    for (const nlohmann::json& parameter : run.at("parameters")) fill_by_formula(arena, parameter);
+    for (const nlohmann::json& parameter : run.at("parameters")) fill(arena, parameter);
     const auto engine = make_engine(
         engine_name, {.model = config.model, .vocab_size = vocab_size, .train = config.train, .arena = arena});
     for (std::int64_t step = 0; step < run.at("steps").get<std::int64_t>(); ++step) {

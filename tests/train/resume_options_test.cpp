@@ -230,15 +230,29 @@ TEST_CASE("updates that are skipped or undone are so again in a resumed run, and
   CHECK(figures.losses.size() < 20);
 }
 
-TEST_CASE("runs resume bit for bit with one thread, several, and more than there are windows", "[libtorch]") {
-  const std::vector<Override> everything{{"train.groups", "[" + embedding_group + ", " + muon_group + "]", ""},
-                                         {"train.gradient_accumulation_steps", "2", ""},
-                                         {"train.ema", "0.9", ""}};
+namespace {
+
+/// With as many threads, of batches of two windows.
+void check_resumes_on_threads(const std::vector<Override>& overrides) {
+  for (const std::int64_t threads : {1, 2, 3, 5}) {
+    INFO(threads << " threads, " << overrides.size() << " options");
+    check_resumes(tiny_config(overrides), threads);
+  }
+}
+
+const std::vector<Override> everything{{"train.groups", "[" + embedding_group + ", " + muon_group + "]", ""},
+                                       {"train.gradient_accumulation_steps", "2", ""},
+                                       {"train.ema", "0.9", ""}};
+
+}  // namespace
+
+TEST_CASE("runs resume bit for bit with one thread, several, and more than there are windows", "[threads]") {
+  check_resumes_on_threads({});
+  check_resumes_on_threads(everything);
+}
+
+TEST_CASE("runs resume bit for bit in bfloat16 too, with any number of threads", "[libtorch]") {
   std::vector<Override> rounded = everything;
   rounded.push_back({"train.dtype", "bfloat16", ""});
-  for (const std::int64_t threads : {1, 2, 3, 5})  // of batches of two windows
-    for (const std::vector<Override>& overrides : {std::vector<Override>{}, everything, rounded}) {
-      INFO(threads << " threads, " << overrides.size() << " options");
-      check_resumes(tiny_config(overrides), threads);
-    }
+  check_resumes_on_threads(rounded);
 }

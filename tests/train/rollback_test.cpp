@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/error.h"
+#include "failure.h"
 #include "small_run.h"
 #include "train/diagnosis.h"
 
@@ -36,28 +38,10 @@ ResolvedConfig reckless_config() {
   return config;
 }
 
-void poison(Trainer& trainer) {
-  std::ranges::fill(trainer.arena().groups()[0].values.all(), std::nanf(""));
-}
-
 std::vector<float> weights(Trainer& trainer) {
   const std::span<float> values = trainer.arena().groups()[0].values.all();
   return {values.begin(), values.end()};
 }
-
-/// Raises weights to NaN after given steps, as a fault of the machine would.
-class Poisoner : public Listener {
- public:
-  Poisoner(Trainer& trainer, std::vector<std::int64_t> steps) : trainer_(trainer), steps_(std::move(steps)) {}
-  using Listener::on;
-  void on(const StepEvent& event) override {
-    if (std::count(steps_.begin(), steps_.end(), event.step) > 0) poison(trainer_);
-  }
-
- private:
-  Trainer& trainer_;
-  std::vector<std::int64_t> steps_;
-};
 
 struct PoisonedRun : SmallRun {
   PoisonedRun(const ResolvedConfig& config, const std::filesystem::path& folder, std::vector<std::int64_t> steps,
@@ -72,13 +56,16 @@ struct PoisonedRun : SmallRun {
 TEST_CASE("an update that is not finite goes back to the weights and moments of the last evaluation") {
   SmallRun run(careful_config());
   const std::vector<float> untrained = weights(run.trainer);
+  const LossTrend trend = run.trainer.state().trend;
   for (int i = 0; i < 3; ++i) run.trainer.step();
   CHECK(weights(run.trainer) != untrained);
+  CHECK(run.trainer.state().trend.count == trend.count + 3);
   poison(run.trainer);
   const StepEvent event = run.trainer.step();
   CHECK(std::isnan(event.loss));
   CHECK(event.step == 4);
   CHECK(weights(run.trainer) == untrained);
+  CHECK(run.trainer.state().trend.count == trend.count);
   CHECK(run.trainer.arena().updates() == 0);
   CHECK(run.trainer.state().rollbacks == 1);
   CHECK(run.trainer.state().rollback_step == 0);
@@ -113,20 +100,18 @@ TEST_CASE("weights that an evaluation finds not finite go back too, and are not 
   CHECK(last_checkpoint(folder.path()).state.step == 30);
 }
 
-TEST_CASE("ten returns to one moment are the end") {
-  ResolvedConfig config = careful_config();
-  config.config.eval.eval_interval = 100;
+TEST_CASE("ten returns in a row are the end, to one moment or with an evaluation after each") {
   std::vector<std::int64_t> steps(30);
-  for (std::size_t i = 0; i < steps.size(); ++i) steps[i] = static_cast<std::int64_t>(i) + 1;
-  PoisonedRun run(config, {}, steps);
-  try {
-    run.trainer.run();
-    FAIL("it went on");
-  } catch (const Error& error) {
+  std::iota(steps.begin(), steps.end(), 1);
+  for (const auto& [eval_interval, since] : {std::pair{100, "0"}, {1, "9"}}) {
+    ResolvedConfig config = careful_config();
+    config.config.eval.eval_interval = eval_interval;
+    PoisonedRun run(config, {}, steps);
+    const Error error = failure_of([&] { run.trainer.run(); });
     CHECK(error.code() == ExitCode::diverged);
-    CHECK(std::string(error.what()).find("the 10th time in a row since step 0") != std::string::npos);
+    CHECK_THAT(error.what(), Catch::Contains("the 10th time in a row since step " + std::string(since) + ";"));
+    CHECK(run.trainer.state().rollbacks == 9);
   }
-  CHECK(run.trainer.state().rollbacks == 9);
 }
 
 TEST_CASE("a loss spike is undone where rollback is the policy, and only told where it is not") {

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <set>
@@ -85,6 +86,11 @@ class Recorder : public Listener {
     for (const StepEvent& step : steps) losses.push_back(step.loss);
     return losses;
   }
+  std::vector<std::int64_t> evaluated() const {
+    std::vector<std::int64_t> steps;
+    for (const EvalEvent& event : evaluations) steps.push_back(event.step);
+    return steps;
+  }
   bool noticed(const std::string& part) const {
     for (const std::string& line : notices)
       if (line.find(part) != std::string::npos) return true;
@@ -135,6 +141,24 @@ struct SmallRun {
   }
   std::shared_ptr<Recorder> recorder;
   Trainer trainer;
+};
+
+inline void poison(Trainer& trainer) {
+  std::ranges::fill(trainer.arena().groups()[0].values.all(), std::nanf(""));
+}
+
+/// Makes weights NaN after given steps, as a fault of the machine would.
+class Poisoner : public Listener {
+ public:
+  Poisoner(Trainer& trainer, std::vector<std::int64_t> steps) : trainer_(trainer), steps_(std::move(steps)) {}
+  using Listener::on;
+  void on(const StepEvent& event) override {
+    if (std::ranges::count(steps_, event.step) > 0) poison(trainer_);
+  }
+
+ private:
+  Trainer& trainer_;
+  std::vector<std::int64_t> steps_;
 };
 
 /// Of two processes of a run.

@@ -4,6 +4,10 @@
 #include <fstream>
 
 #include "base/error.h"
+#include "base/files.h"
+#include "checkpoint/checkpoint_name.h"
+#include "evaluate/split_loss.h"
+#include "failure.h"
 #include "small_run.h"
 #include "train/evaluator.h"
 
@@ -12,12 +16,6 @@
 using namespace chargpt;
 
 namespace {
-
-std::vector<std::int64_t> steps_of(const std::vector<EvalEvent>& evaluations) {
-  std::vector<std::int64_t> steps;
-  for (const EvalEvent& event : evaluations) steps.push_back(event.step);
-  return steps;
-}
 
 std::vector<std::int64_t> steps_of(const std::vector<CheckpointEvent>& checkpoints) {
   std::vector<std::int64_t> steps;
@@ -59,7 +57,7 @@ TEST_CASE("a run: plan, every step, evaluations at 0, each interval and the end,
   REQUIRE(seen.plans.size() == 1);
   CHECK(seen.steps.size() == 12);
   CHECK(seen.steps.front().step == 1);
-  CHECK(steps_of(seen.evaluations) == std::vector<std::int64_t>{0, 5, 10, 12});
+  CHECK(seen.evaluated() == std::vector<std::int64_t>{0, 5, 10, 12});
   CHECK(steps_of(seen.checkpoints) == std::vector<std::int64_t>{5, 10, 12});
   CHECK(seen.samples.size() == 4);
   CHECK(seen.samples.back().text.size() == 6);
@@ -198,24 +196,20 @@ TEST_CASE("a stop finishes the step, saves and evaluates nothing") {
   SmallRun run(small_config(), folder.path(), 7);
   CHECK(run.trainer.run() == Ending::stopped);
   CHECK(run.trainer.state().step == 7);
-  CHECK(steps_of(run.recorder->evaluations) == std::vector<std::int64_t>{0, 5});
+  CHECK(run.recorder->evaluated() == std::vector<std::int64_t>{0, 5});
   CHECK(steps_of(run.recorder->checkpoints) == std::vector<std::int64_t>{5, 7});
+  CHECK(std::isinf(last_checkpoint(folder.path()).state.val_loss));  // that of step 5 is not of these weights
 }
 
 TEST_CASE("a run that diverges says so and leaves its last finite checkpoint") {
   const TestFolder folder;
   SmallRun run(diverging_config(), folder.path());
-  try {
-    run.trainer.run();
-    FAIL("it did not diverge");
-  } catch (const Error& error) {
-    CHECK(error.code() == ExitCode::diverged);
-    INFO(error.what());
-    const Checkpoint kept = last_checkpoint(folder.path());
-    CHECK(std::string(error.what()).find("the last good checkpoint is " + kept.path.string()) != std::string::npos);
-    CHECK(std::string(error.what()).find("lower train.learning_rate = 1000") != std::string::npos);
-    CHECK(all_finite(*kept.model));
-  }
+  const Error error = failure_of([&] { run.trainer.run(); });
+  CHECK(error.code() == ExitCode::diverged);
+  const Checkpoint kept = last_checkpoint(folder.path());
+  CHECK(contains(error, "the last good checkpoint is " + kept.path.string()));
+  CHECK(contains(error, "lower train.learning_rate = 1000"));
+  CHECK(all_finite(*kept.model));
 }
 
 TEST_CASE("skipped steps count, are announced, and end a run after a hundred in a row") {
@@ -230,6 +224,19 @@ TEST_CASE("skipped steps count, are announced, and end a run after a hundred in 
   CHECK_FALSE(run.recorder->noticed("-nan"));
   CHECK(run.recorder->noticed("(its windows start at "));
   CHECK(run.recorder->noticed(" of the train split; largest gradient norms: "));
+}
+
+TEST_CASE("a step that is not skipped ends the row of skips") {
+  ResolvedConfig config = small_config();
+  config.config.train.on_nonfinite = OnNonfinite::skip;
+  SmallRun run(config);
+  const ArenaSnapshot sound = run.trainer.arena().snapshot();
+  poison(run.trainer);
+  run.trainer.step();
+  CHECK(run.trainer.state().skips_in_a_row == 1);
+  run.trainer.arena().restore(sound);
+  run.trainer.step();
+  CHECK(run.trainer.state().skips_in_a_row == 0);
 }
 
 TEST_CASE("skips in a row are counted on over a stop and a resume") {
@@ -267,14 +274,33 @@ TEST_CASE("a checkpoint that cannot be written on the way is a notice, at the en
   const TestFolder folder;
   std::ofstream(folder.path() / "checkpoints") << "a file where the checkpoints should be";
   SmallRun run(small_config(), folder.path());
-  try {
-    run.trainer.run();
-    FAIL("it was written");
-  } catch (const Error& error) {
-    CHECK(error.code() == ExitCode::io);
-  }
+  CHECK(failure_of([&] { run.trainer.run(); }).code() == ExitCode::io);
   CHECK(run.recorder->steps.size() == 12);
   CHECK(run.recorder->noticed("no checkpoint of step 5: "));
+}
+
+TEST_CASE("a BEST that could not be written with the last checkpoint is written when the run ends") {
+  const TestFolder folder;
+  const std::filesystem::path best = folder / "checkpoints/BEST";
+  /// A folder of that name in the way of the last save, gone as soon as it is noticed.
+  struct Obstacle : Listener {
+    explicit Obstacle(std::filesystem::path path) : path(std::move(path)) {}
+    using Listener::on;
+    void on(const StepEvent& event) override {
+      if (event.step != 12) return;
+      std::filesystem::remove(path);
+      std::filesystem::create_directories(path / "in the way");
+    }
+    void on(const NoticeEvent& event) override {
+      if (event.line.find("BEST") != std::string::npos) std::filesystem::remove_all(path);
+    }
+    std::filesystem::path path;
+  };
+  SmallRun run(small_config(), folder.path());
+  run.trainer.add_listener(std::make_shared<Obstacle>(best));
+  CHECK(run.trainer.run() == Ending::finished);
+  CHECK(run.recorder->noticed("BEST"));
+  CHECK(read_file(best) == checkpoint_name(run.trainer.state().best_step) + "\n");
 }
 
 TEST_CASE("a model that sees its targets is flagged wherever its loss is shown", "[libtorch]") {
@@ -287,16 +313,47 @@ TEST_CASE("a model that sees its targets is flagged wherever its loss is shown",
   CHECK(run.recorder->noticed("its loss means nothing"));
 }
 
-TEST_CASE("eval_iters evaluates a sample, and says that it is not exact") {
+TEST_CASE("eval_iters evaluates so many batches, not all windows, and says so") {
+  const auto first_evaluation = [](std::int64_t eval_iters, std::int64_t batch_size) {
+    ResolvedConfig config = small_config();
+    config.config.train.max_iters = 0;
+    config.config.train.batch_size = batch_size;
+    config.config.eval.eval_iters = eval_iters;
+    SmallRun run(config);
+    run.trainer.run();
+    return run.recorder->evaluations.front();
+  };
+  const EvalEvent six = first_evaluation(2, 3);  // windows, of 15
+  CHECK_FALSE(six.exact);
+  CHECK(six.val_loss == first_evaluation(6, 1).val_loss);
+  CHECK(six.val_loss != first_evaluation(2, 1).val_loss);
+  CHECK(first_evaluation(100, 3).exact);
+}
+
+TEST_CASE("beside an exact validation loss a quarter as many windows of the train split are scored") {
   ResolvedConfig config = small_config();
-  config.config.eval.eval_iters = 2;  // 2 batches of 3 windows, of 15
+  config.config.train.max_iters = 0;
   SmallRun run(config);
   run.trainer.run();
-  CHECK_FALSE(run.recorder->evaluations.front().exact);
-  config.config.eval.eval_iters = 100;
-  SmallRun whole(config);
-  whole.trainer.run();
-  CHECK(whole.recorder->evaluations.front().exact);
+  CHECK(run.recorder->evaluations.front().train_loss ==
+        sampled_loss(run.trainer.engine(), run.trainer.corpus().train(), 8, 15 / 4));
+}
+
+TEST_CASE("the better of two losses is the best, and patience counts the evaluations since") {
+  RunProgress progress;
+  const auto recorded = [&](std::int64_t step, double val, std::optional<double> averaged) {
+    progress.step = step;
+    record_losses(progress, {.val = val, .train = 0, .averaged_val = averaged});
+    return std::pair(progress.best_step, progress.evals_without_improvement);
+  };
+  using Row = std::pair<std::int64_t, std::int64_t>;
+  CHECK(recorded(0, 1, std::nullopt).first <= 0);  // of weights that are not saved
+  CHECK(recorded(5, 3, std::nullopt) == Row{5, 0});
+  CHECK(recorded(10, 3, 4) == Row{5, 1});
+  CHECK(recorded(15, 4, 3.5) == Row{5, 2});
+  CHECK(recorded(20, 4, 2) == Row{20, 0});
+  CHECK(progress.best_val_loss == 2);
+  CHECK(recorded(25, 1, 3) == Row{25, 0});
 }
 
 TEST_CASE("evaluations of a long split score what keeps them within a tenth of the run, unless asked for more") {

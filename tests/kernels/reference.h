@@ -1,0 +1,66 @@
+// Numbers to try kernels on, and how far a kernel's result is from a formula's.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/random.h"
+#include "kernels/kernels.h"
+
+#include "test.h"
+
+namespace chargpt::cpu {
+
+using Floats = std::vector<float>;
+
+/// rows x ld numbers in [-1, 1] by a formula, with room behind.
+inline Floats numbers(long rows, long ld, double phase = 0) {
+  Floats values(static_cast<std::size_t>(rows * ld + 256));
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<float>(std::sin(1.7 * static_cast<double>(i + 1) + phase));
+  return values;
+}
+
+inline float& entry(Floats& values, long i) {
+  return values[static_cast<std::size_t>(i)];
+}
+inline double entry(const Floats& values, long i) {
+  return static_cast<double>(values[static_cast<std::size_t>(i)]);
+}
+
+/// Largest |got - expected(row, column)| over rows x columns.
+template <class Expected>
+double error_of(const Floats& got, long rows, long columns, long ld, const Expected& expected) {
+  double largest = 0;
+  for (long r = 0; r < rows; ++r)
+    for (long c = 0; c < columns; ++c) {
+      const double error = std::abs(entry(got, r * ld + c) - expected(r, c));
+      if (!(error <= largest)) largest = error;
+    }
+  return largest;
+}
+
+template <class Test>
+void for_all_kernels(const Test& test) {
+  for (const Kernels* kernels : all_kernels()) {
+    INFO(kernels->name);
+    test(*kernels);
+  }
+}
+
+inline DropoutMask some_mask(double rate) {
+  return {.key = {0x89abcdef, 0x1234567},
+          .layer = 5,
+          .threshold = static_cast<std::uint64_t>(std::ldexp(rate, 32)),
+          .scale = static_cast<float>(1 / (1 - rate))};
+}
+
+/// What an element of a tensor is multiplied by.
+inline float factor(const DropoutMask& mask, long element) {
+  const auto words = philox({static_cast<std::uint32_t>(element / 4), 0, mask.layer, 0}, {mask.key[0], mask.key[1]});
+  return words[static_cast<std::size_t>(element % 4)] >= mask.threshold ? mask.scale : 0.0F;
+}
+
+}  // namespace chargpt::cpu
