@@ -99,7 +99,7 @@ ChildProcess::ChildProcess(const std::vector<std::string>& arguments, const Chil
   if (failure == 0) return;
   if (output_ >= 0) close(output_);
   if (failure == EAGAIN) throw refused_thread();
-  throw Error(ExitCode::io, "cannot start another process (" + words.at(0) + "): " + std::strerror(failure));
+  throw Error(ExitCode::io, "cannot start another process (", words.at(0), "): ", std::strerror(failure));
 }
 
 ChildProcess::~ChildProcess() {
@@ -125,7 +125,7 @@ int ChildProcess::wait() {
     if (waitpid(id_, &status, 0) == id_)
       status_ = code_of(status);
     else if (errno != EINTR)
-      throw Error(ExitCode::internal, "waiting for a child process failed: " + std::string(std::strerror(errno)));
+      throw Error(ExitCode::internal, "waiting for a child process failed: ", std::strerror(errno));
   }
   return *status_;
 }

@@ -2,7 +2,8 @@
 #pragma once
 
 #include <stdexcept>
-#include <string>
+
+#include "base/line_of.h"
 
 namespace chargpt {
 
@@ -24,7 +25,9 @@ enum class ExitCode : int {
 /// One line for people: what, where, which value, which limit, what to do. No newline, no "error:" prefix.
 class Error : public std::runtime_error {
  public:
-  Error(ExitCode code, const std::string& line) : std::runtime_error(line), code_(code) {}
+  /// Error(ExitCode::data, path, " has ", count, " bytes"); see line_of().
+  template <class... Parts>
+  Error(ExitCode code, const Parts&... parts) : std::runtime_error(line_of(parts...)), code_(code) {}
   ExitCode code() const { return code_; }
 
  private:

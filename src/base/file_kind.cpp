@@ -1,7 +1,7 @@
 #include "base/file_kind.h"
 
 #include <array>
-#include "base/little_endian.h"
+#include "base/bytes.h"
 
 namespace chargpt {
 namespace {

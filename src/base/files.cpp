@@ -1,7 +1,6 @@
 #include "base/files.h"
 
 #include <fcntl.h>
-#include <lzma.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,26 +13,19 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/quote.h"
 
 namespace chargpt {
 namespace {
 
 /// What a person can do about it, where that is more than the system's reason says.
-std::string advice(int reason) {
+std::string advice_for(const std::string& action, int reason) {
   if (reason == ENOSPC || reason == EDQUOT) return "; free some space, or choose another folder";
   if (reason == EACCES || reason == EPERM || reason == EROFS)
-    return "; check its permissions, or choose another folder";
-  if (reason == ENOENT || reason == ENOTDIR) return "; make its folder first";
+    return action == "read" ? "; check its permissions" : "; check its permissions, or choose another folder";
+  if (action == "write" && (reason == ENOENT || reason == ENOTDIR)) return "; make its folder first";
   if (reason == ENOMEM) return "; free some memory, or raise the limit (ulimit -v)";
   if (reason == EMFILE || reason == ENFILE) return "; raise the limit of open files (ulimit -n)";
   return "";
-}
-
-[[noreturn]] void fail(const std::string& action, const std::filesystem::path& path, int reason) {
-  throw Error(reason == ENOMEM ? ExitCode::memory : ExitCode::io, "cannot " + action + " " + printable_path(path) +
-                                                                      ": " + std::generic_category().message(reason) +
-                                                                      advice(reason));
 }
 
 /// What stands where a regular file should.
@@ -45,47 +37,29 @@ std::string kind_of(mode_t mode) {
 }
 
 [[noreturn]] void refuse_kind(const std::filesystem::path& path, const std::string& kind) {
-  throw Error(ExitCode::data, printable_path(path) + " is " + kind + ", and should be a regular file");
+  throw Error(ExitCode::data, path, " is ", kind, ", and should be a regular file");
 }
 
-/// Error missing where nothing is there, io where it may not be read.
 [[noreturn]] void fail_to_open(const std::filesystem::path& path, int reason) {
   if (reason == ENXIO) refuse_kind(path, "a socket");  // or a device that nothing serves
-  if (reason == ENOENT || reason == ENOTDIR) throw Error(ExitCode::missing, printable_path(path) + " does not exist");
-  throw Error(ExitCode::io, "cannot read " + printable_path(path) + ": " + std::generic_category().message(reason));
-}
-
-void refuse_folder(const Descriptor& file, const std::filesystem::path& path) {
-  struct stat status {};
-  if (::fstat(file.number(), &status) != 0) fail("read", path, errno);
-  if (S_ISDIR(status.st_mode))
-    throw Error(ExitCode::io, "cannot read " + printable_path(path) + ": it is a folder; name a file");
+  fail_on("read", path, reason);
 }
 
 struct stat status_of(const Descriptor& file, const std::filesystem::path& path) {
   struct stat status {};
-  if (::fstat(file.number(), &status) != 0) fail("read", path, errno);
+  if (::fstat(file.number(), &status) != 0) fail_on("read", path, errno);
   return status;
 }
 
-/// Up to buffer's size of bytes; 0 at the end of the file.
-std::size_t read_some(const Descriptor& file, std::span<char> buffer, const std::filesystem::path& path) {
-  while (true) {
-    const ssize_t count = ::read(file.number(), buffer.data(), buffer.size());
-    if (count >= 0) return static_cast<std::size_t>(count);
-    if (errno != EINTR) fail("read", path, errno);
-  }
-}
-
 /// A new empty file, and its name: short, whatever the file's own will be, and none that is there, nor a link.
-/// base/unfinished_files.h knows such names.
+/// is_unfinished_file() knows such names.
 Descriptor open_temporary(int folder, std::string& name, const std::filesystem::path& shown) {
   static std::atomic<unsigned> count{0};
   while (true) {
     name = ".chargpt-" + std::to_string(::getpid()) + "-" + std::to_string(count++) + ".tmp";
     Descriptor file(::openat(folder, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
     if (file.number() >= 0) return file;
-    if (errno != EEXIST) fail("write", shown, errno);
+    if (errno != EEXIST) fail_on("write", shown, errno);
   }
 }
 
@@ -106,7 +80,8 @@ bool Descriptor::close() {
 std::string read_file(const std::filesystem::path& path, std::uint64_t max_bytes) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.number() < 0) fail_to_open(path, errno);
-  refuse_folder(file, path);
+  if (S_ISDIR(status_of(file, path).st_mode))
+    throw Error(ExitCode::io, "cannot read ", path, ": it is a folder; name a file");
   return read_open_file(file, max_bytes, path);
 }
 
@@ -128,12 +103,27 @@ std::uint64_t file_size(const Descriptor& file, const std::filesystem::path& sho
   return static_cast<std::uint64_t>(status_of(file, shown).st_size);
 }
 
+std::size_t read_some(const Descriptor& file, std::span<char> buffer, const std::filesystem::path& shown) {
+  while (true) {
+    const ssize_t count = ::read(file.number(), buffer.data(), buffer.size());
+    if (count >= 0) return static_cast<std::size_t>(count);
+    if (errno != EINTR) fail_on("read", shown, errno);
+  }
+}
+
+bool is_at(const std::filesystem::path& path, const Descriptor& opened) {
+  struct stat own {
+  }, named{};
+  if (::fstat(opened.number(), &own) != 0) return true;
+  if (::stat(path.c_str(), &named) != 0) return errno != ENOENT && errno != ENOTDIR;
+  return own.st_dev == named.st_dev && own.st_ino == named.st_ino;
+}
+
 // Read in pieces: a size that the system reports is no promise (pipes, growing files, /proc), nor a reason to
 // allocate more than a regular file of that size takes.
 std::string read_open_file(const Descriptor& file, std::uint64_t max_bytes, const std::filesystem::path& shown) {
   const auto refuse_size = [&] {
-    throw Error(ExitCode::data,
-                printable_path(shown) + " is larger than " + std::to_string(max_bytes) + " bytes, the limit here");
+    throw Error(ExitCode::data, shown, " is larger than ", max_bytes, " bytes, the limit here");
   };
   const std::uint64_t size = file_size(file, shown);
   if (size > max_bytes) refuse_size();
@@ -156,7 +146,7 @@ FileStretch read_stretch(const std::filesystem::path& path, std::uint64_t offset
   const struct stat status = status_of(file, path);
   FileStretch stretch{.identity = status.st_ino, .size = static_cast<std::uint64_t>(status.st_size), .bytes = {}};
   if (offset >= stretch.size) return stretch;
-  if (::lseek(file.number(), static_cast<off_t>(offset), SEEK_SET) < 0) fail("read", path, errno);
+  if (::lseek(file.number(), static_cast<off_t>(offset), SEEK_SET) < 0) fail_on("read", path, errno);
   stretch.bytes.resize(std::min(most, stretch.size - offset));
   std::size_t done = 0;
   while (const std::size_t count = read_some(file, std::span(stretch.bytes).subspan(done), path)) done += count;
@@ -166,7 +156,7 @@ FileStretch read_stretch(const std::filesystem::path& path, std::uint64_t offset
 
 void write_file_atomically(const std::filesystem::path& path, std::string_view bytes) {
   const Descriptor folder(::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (folder.number() < 0) fail("write", path, errno);
+  if (folder.number() < 0) fail_on("write", path, errno);
   write_file_atomically(folder.number(), path.filename().native(), bytes, path);
 }
 
@@ -175,9 +165,9 @@ void write_file_atomically(int folder, const std::string& name, std::string_view
   std::string temporary;
   Descriptor file = open_temporary(folder, temporary, shown);
   try {
-    if (write_all(file.number(), std::as_bytes(std::span(bytes))) < bytes.size()) fail("write", shown, errno);
-    if (::fsync(file.number()) != 0 || !file.close()) fail("write", shown, errno);
-    if (::renameat(folder, temporary.c_str(), folder, name.c_str()) != 0) fail("replace", shown, errno);
+    if (write_all(file.number(), std::as_bytes(std::span(bytes))) < bytes.size()) fail_on("write", shown, errno);
+    if (::fsync(file.number()) != 0 || !file.close()) fail_on("write", shown, errno);
+    if (::renameat(folder, temporary.c_str(), folder, name.c_str()) != 0) fail_on("replace", shown, errno);
   } catch (...) {
     ::unlinkat(folder, temporary.c_str(), 0);
     throw;
@@ -200,21 +190,20 @@ std::size_t write_all(int descriptor, std::span<const std::byte> bytes, std::opt
 
 void fsync_path(const std::filesystem::path& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.number() < 0) fail("save", path, errno);
+  if (file.number() < 0) fail_on("save", path, errno);
   fsync_folder(file.number(), path);
 }
 
 void fsync_folder(int descriptor, const std::filesystem::path& shown) {
   // EINVAL: a file system that cannot sync this kind of object (folders on some network mounts) has nothing to promise.
-  if (::fsync(descriptor) != 0 && errno != EINVAL) fail("save", shown, errno);
+  if (::fsync(descriptor) != 0 && errno != EINVAL) fail_on("save", shown, errno);
 }
 
-std::uint64_t crc64(std::span<const std::byte> bytes, std::uint64_t so_far) {
-  return lzma_crc64(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size(), so_far);
-}
-
-std::uint64_t crc64(std::string_view bytes, std::uint64_t so_far) {
-  return crc64(std::as_bytes(std::span(bytes)), so_far);
+void fail_on(const std::string& action, const std::filesystem::path& path, int reason) {
+  if (action == "read" && (reason == ENOENT || reason == ENOTDIR))
+    throw Error(ExitCode::missing, path, " does not exist");
+  throw Error(reason == ENOMEM ? ExitCode::memory : ExitCode::io, "cannot ", action, " ", path, ": ",
+              std::generic_category().message(reason), advice_for(action, reason));
 }
 
 }  // namespace chargpt

@@ -44,6 +44,11 @@ std::string read_regular_file(const std::filesystem::path& path, std::uint64_t m
 Descriptor open_regular_file(int folder, const std::string& name, const std::filesystem::path& shown,
                              Links links = Links::refuse);
 std::uint64_t file_size(const Descriptor& file, const std::filesystem::path& shown);
+/// Up to buffer's size of bytes; 0 at the end of the file. Errors: io.
+std::size_t read_some(const Descriptor& file, std::span<char> buffer, const std::filesystem::path& shown);
+/// Whether a path leads to a file or folder that was opened, which may have gone meanwhile. True where the disk does
+/// not answer.
+bool is_at(const std::filesystem::path& path, const Descriptor& opened);
 /// From where the descriptor stands to the end. Errors: io, data above max_bytes.
 std::string read_open_file(const Descriptor& file, std::uint64_t max_bytes, const std::filesystem::path& shown);
 
@@ -69,8 +74,8 @@ std::size_t write_all(int descriptor, std::span<const std::byte> bytes, std::opt
 void fsync_path(const std::filesystem::path& path);
 void fsync_folder(int descriptor, const std::filesystem::path& shown);
 
-/// CRC-64 (ECMA-182, reflected; xz's): catches accidental damage, not malice. `so_far` continues an earlier sum.
-std::uint64_t crc64(std::span<const std::byte> bytes, std::uint64_t so_far = 0);
-std::uint64_t crc64(std::string_view bytes, std::uint64_t so_far = 0);
+/// "cannot ACTION PATH: ", the system's reason, and what to do about it. Error io; memory where it is the lack of that;
+/// missing where what is to be read is not there.
+[[noreturn]] void fail_on(const std::string& action, const std::filesystem::path& path, int reason);
 
 }  // namespace chargpt

@@ -52,4 +52,10 @@ std::string joined(const std::vector<std::string>& names, const std::string& sep
   return out;
 }
 
+std::string some_of(const std::vector<std::string>& names, std::size_t most) {
+  if (names.size() <= most) return joined(names, ", ");
+  const std::vector<std::string> first(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(most));
+  return joined(first, ", ") + " and " + std::to_string(names.size() - most) + " more";
+}
+
 }  // namespace chargpt

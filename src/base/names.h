@@ -1,6 +1,7 @@
 // Names: enumerations that know their spelling, the nearest known name for a wrong one, and lists of names.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,6 +15,9 @@ namespace chargpt {
 std::optional<std::string> nearest_name(std::string_view name, std::span<const std::string> known);
 
 std::string joined(const std::vector<std::string>& names, const std::string& separator);
+
+/// "a, b, c and 4 more"
+std::string some_of(const std::vector<std::string>& names, std::size_t most = 3);
 
 /// Specialised by CHARGPT_ENUM: the spellings of E in the order of its values.
 template <class E>

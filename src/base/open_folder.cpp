@@ -19,36 +19,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-enum class Found { this_one, another, unknown };
-
-/// What is at `path` now, beside an open folder. A disk that does not answer says nothing.
-Found look(const fs::path& path, int descriptor) {
-  struct stat opened {
-  }, named{};
-  if (::fstat(descriptor, &opened) != 0) return Found::unknown;
-  if (::stat(path.c_str(), &named) != 0) return errno == ENOENT || errno == ENOTDIR ? Found::another : Found::unknown;
-  return opened.st_dev == named.st_dev && opened.st_ino == named.st_ino ? Found::this_one : Found::another;
-}
-
-/// As short as it was given: relative where it is below the working folder.
-fs::path as_people_write_it(const fs::path& path) {
-  std::error_code ignored;
-  const fs::path relative = path.lexically_relative(fs::current_path(ignored));
-  return relative.empty() || *relative.begin() == ".." ? path : relative;
-}
-
 constexpr int as_folder = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
-
-[[noreturn]] void fail(const std::string& action, const fs::path& path, int reason) {
-  throw Error(ExitCode::io,
-              "cannot " + action + " " + printable_path(path) + ": " + std::generic_category().message(reason));
-}
 
 /// For the system; names that come from a disk may say anything.
 const char* checked(const std::string& name) {
   if (name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos ||
       name.find('\0') != std::string::npos)
-    throw Error(ExitCode::data, "'" + printable(name) + "' is not the name of a file");
+    throw Error(ExitCode::data, "'", printable(name), "' is not the name of a file");
   return name.c_str();
 }
 
@@ -59,22 +36,14 @@ int reason_of(int result) {
 }  // namespace
 
 OpenFolder::OpenFolder(fs::path path) : path_(std::move(path)), folder_(::open(path_.c_str(), as_folder)) {
-  if (folder_.number() < 0) fail("open the folder", path_, errno);
+  if (folder_.number() < 0) fail_on("open the folder", path_, errno);
 }
 
-bool OpenFolder::is_at_known_path() const {
-  return look(path_, descriptor()) != Found::another;
-}
-
-const fs::path& OpenFolder::path() const {
-  if (is_at_known_path()) return path_;
-  std::error_code failed;
-  const fs::path now = fs::read_symlink("/proc/self/fd/" + std::to_string(descriptor()), failed);
-  if (failed || look(now, descriptor()) != Found::this_one)
-    throw Error(ExitCode::io, "the folder " + printable_path(path_) +
-                                  " was removed, or moved to another disk, while it was in use; nothing more can be "
-                                  "saved in it");
-  return path_ = as_people_write_it(now);
+void OpenFolder::check() const {
+  if (!is_at_path())
+    throw Error(ExitCode::io, "the folder ", path_,
+                " was renamed or removed while it was in use, so nothing more is saved in it; if it was renamed, "
+                "resume it under its new name");
 }
 
 std::optional<OpenFolder> OpenFolder::find(const std::string& name) const {
@@ -82,22 +51,20 @@ std::optional<OpenFolder> OpenFolder::find(const std::string& name) const {
   if (folder.number() >= 0) return OpenFolder(path_ / name, std::move(folder));
   const int reason = errno;
   if (reason == ENOENT) return std::nullopt;
-  if (reason != ENOTDIR && reason != ELOOP) fail("open the folder", path_ / name, reason);
+  if (reason != ENOTDIR && reason != ELOOP) fail_on("open the folder", path_ / name, reason);
   if (type(name) != fs::file_type::symlink) return std::nullopt;
-  throw Error(ExitCode::data, printable_path(path_ / name) +
-                                  " is a symbolic link, and links inside a run are not followed; put the folder itself "
-                                  "there");
+  throw Error(ExitCode::data, path_ / name,
+              " is a symbolic link, and links inside a run are not followed; put the folder itself there");
 }
 
 OpenFolder OpenFolder::make(const std::string& name) const {
   if (::mkdirat(descriptor(), checked(name), 0777) != 0 && errno != EEXIST)
-    fail("make the folder", path_ / name, errno);
+    fail_on("make the folder", path_ / name, errno);
   if (type(name) == fs::file_type::symlink)
-    throw Error(ExitCode::io,
-                "cannot make the folder " + printable_path(path_ / name) +
-                    ": a symbolic link has that name, and links inside a run are not followed; remove it");
+    throw Error(ExitCode::io, "cannot make the folder ", path_ / name,
+                ": a symbolic link has that name, and links inside a run are not followed; remove it");
   auto folder = find(name);
-  if (!folder) fail("make the folder", path_ / name, EEXIST);
+  if (!folder) fail_on("make the folder", path_ / name, EEXIST);
   return std::move(*folder);
 }
 
@@ -106,7 +73,7 @@ std::vector<std::string> OpenFolder::entries() const {
   DIR* const listing = number < 0 ? nullptr : ::fdopendir(number);
   if (listing == nullptr) {
     const Descriptor closed(number);
-    fail("list", path_, errno);
+    fail_on("list", path_, errno);
   }
   const std::unique_ptr<DIR, int (*)(DIR*)> closing(listing, ::closedir);
   std::vector<std::string> names;
@@ -116,7 +83,7 @@ std::vector<std::string> OpenFolder::entries() const {
     if (name != "." && name != "..") names.push_back(name);
     errno = 0;
   }
-  if (errno != 0) fail("list", path_, errno);
+  if (errno != 0) fail_on("list", path_, errno);
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -125,7 +92,7 @@ fs::file_type OpenFolder::type(const std::string& name) const {
   struct stat status {};
   if (::fstatat(descriptor(), checked(name), &status, AT_SYMLINK_NOFOLLOW) != 0) {
     if (errno == ENOENT) return fs::file_type::not_found;
-    fail("read", path_ / name, errno);
+    fail_on("read", path_ / name, errno);
   }
   if (S_ISREG(status.st_mode)) return fs::file_type::regular;
   if (S_ISDIR(status.st_mode)) return fs::file_type::directory;
@@ -171,6 +138,11 @@ void OpenFolder::sync() const {
 std::unique_ptr<OpenFolder> open_if_there(const fs::path& path) {
   std::error_code ignored;
   return fs::is_directory(path, ignored) ? std::make_unique<OpenFolder>(path) : nullptr;
+}
+
+std::vector<std::string> entries_of(const fs::path& path) {
+  const auto folder = open_if_there(path);
+  return folder ? folder->entries() : std::vector<std::string>();
 }
 
 }  // namespace chargpt

@@ -1,5 +1,5 @@
-// A folder held open: still found when it, or one above it, was renamed, and what is in it is reached from the
-// descriptor, through no link. The one place that opens a run's files. Knows nothing of what they hold.
+// A folder held open: what is in it is reached from the descriptor, through no link, whatever takes the folder's place.
+// The one place that opens a run's files. Knows nothing of what they hold.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +17,16 @@ namespace chargpt {
 /// Names are of entries of the folder itself: one with a slash, "." or ".." is Error data.
 class OpenFolder {
  public:
-  /// Follows links. Implicit: functions that take an OpenFolder also take its path. Error io
-  /// where there is no such folder, or it cannot be opened.
+  /// Follows links. Implicit: functions that take an OpenFolder also take its path. Error io where there is no such
+  /// folder, or it cannot be opened.
   OpenFolder(std::filesystem::path path);  // NOLINT(google-explicit-constructor)
 
-  /// Where it is now: the path that it was opened by, unless something else or nothing is there. Error io where it was
-  /// removed, or moved to another disk.
-  const std::filesystem::path& path() const;
-  /// The path that it was opened by, or found at last.
-  const std::filesystem::path& known_path() const { return path_; }
-  bool is_at_known_path() const;
+  /// The path that it was opened by.
+  const std::filesystem::path& path() const { return path_; }
+  /// Whether that still leads to it. True where the disk does not answer.
+  bool is_at_path() const { return is_at(path_, folder_); }
+  /// Error io where it does not: it was renamed or removed.
+  void check() const;
 
   /// A folder in it; none where nothing or a file has that name. Error data where it is a link, io where it cannot be
   /// opened.
@@ -60,11 +60,14 @@ class OpenFolder {
 
  private:
   OpenFolder(std::filesystem::path path, Descriptor folder) : path_(std::move(path)), folder_(std::move(folder)) {}
-  mutable std::filesystem::path path_;
+  std::filesystem::path path_;
   Descriptor folder_;
 };
 
 /// None where there is no such folder yet, and where `path` is empty.
 std::unique_ptr<OpenFolder> open_if_there(const std::filesystem::path& path);
+
+/// What is in a folder, in ascending order; none where there is no such folder. Errors: io.
+std::vector<std::string> entries_of(const std::filesystem::path& path);
 
 }  // namespace chargpt

@@ -7,7 +7,7 @@ namespace chargpt {
 
 std::regex compile_pattern(const std::string& pattern, const std::string& what) {
   const auto reject = [&](const std::string& why) {
-    return Error(ExitCode::usage, what + " = \"" + printable(pattern) + "\" " + why);
+    return Error(ExitCode::usage, what, " = \"", printable(pattern), "\" ", why);
   };
   if (pattern.empty()) throw reject("is empty; give a regular expression such as \"wte|lm_head\"");
   if (pattern.size() > max_pattern_bytes)  // the compiler recurses: length is depth

@@ -24,9 +24,9 @@ std::string printable(std::string_view text, std::size_t max_bytes) {
   std::string out;
   for (std::size_t i = 0; i < text.size();) {
     const DecodedCharacter character = decode_character(text.substr(i));
-    const bool valid = character.fault == Utf8Fault::none;
-    const std::string_view symbol = text.substr(i, valid ? static_cast<std::size_t>(character.length) : 1);
-    const std::string shown = !valid || is_control(character.code_point) ? escaped(symbol) : std::string(symbol);
+    const std::string_view symbol = text.substr(i, character.length);
+    const bool escape = !character.valid() || is_control(character.code_point);
+    const std::string shown = escape ? escaped(symbol) : std::string(symbol);
     if (out.size() + shown.size() > max_bytes) return out + "...";
     out += shown;
     i += symbol.size();
@@ -41,9 +41,8 @@ std::string shell_quoted(std::string_view word) {
   bool quoted = word.empty(), escapes = false;
   for (std::size_t i = 0; i < word.size();) {
     const DecodedCharacter character = decode_character(word.substr(i));
-    const bool valid = character.fault == Utf8Fault::none;
-    const std::string_view symbol = word.substr(i, valid ? static_cast<std::size_t>(character.length) : 1);
-    const bool escape = !valid || is_control(character.code_point);
+    const std::string_view symbol = word.substr(i, character.length);
+    const bool escape = !character.valid() || is_control(character.code_point);
     out += escape                            ? escaped(symbol)
            : symbol == "'" || symbol == "\\" ? "\\" + std::string(symbol)
                                              : std::string(symbol);

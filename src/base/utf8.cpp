@@ -13,49 +13,50 @@ bool is_continuation(unsigned char byte) {
 }
 
 /// Bytes that a character starting with `lead` (0xC0 or more) claims to have; 0 for a byte that starts none.
-int claimed_length(unsigned char lead) {
+std::size_t claimed_length(unsigned char lead) {
   return lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : lead < 0xF8 ? 4 : 0;
 }
 
-Utf8Fault fault_of_value(char32_t value, int length) {
+std::string_view fault_of_value(char32_t value, std::size_t length) {
   constexpr char32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
-  if (value < smallest[length]) return Utf8Fault::overlong;
-  if (value >= code_point_limit) return Utf8Fault::too_large;
-  return is_scalar_value(value) ? Utf8Fault::none : Utf8Fault::surrogate;
+  if (value < smallest[length]) return "starts an overlong form";
+  if (value >= code_point_limit) return "starts a value above U+10FFFF";
+  return is_scalar_value(value) ? "" : "starts a surrogate (U+D800 to U+DFFF)";
 }
 
 }  // namespace
 
 DecodedCharacter decode_character(std::string_view bytes) {
   const auto lead = static_cast<unsigned char>(bytes[0]);
-  if (lead < 0x80) return {lead, 1, Utf8Fault::none};
-  if (is_continuation(lead)) return {0, 1, Utf8Fault::stray_continuation};
-  const int length = claimed_length(lead);
-  if (length == 0) return {0, 1, Utf8Fault::invalid_byte};
-
+  if (lead < 0x80) return {lead};
+  if (is_continuation(lead)) return {lead, 1, "continues a character that never began"};
+  const std::size_t length = claimed_length(lead);
+  if (length == 0) return {lead, 1, "is never used in UTF-8"};
   char32_t value = lead & (0x7Fu >> length);
-  for (int i = 1; i < length; ++i) {
-    if (static_cast<std::size_t>(i) == bytes.size()) return {0, i, Utf8Fault::cut_off};
+  for (std::size_t i = 1; i < length; ++i) {
+    if (i == bytes.size()) return {lead, 1, cut_off};
     const auto byte = static_cast<unsigned char>(bytes[i]);
-    if (!is_continuation(byte)) return {0, i, Utf8Fault::broken};
+    if (!is_continuation(byte)) return {lead, 1, "starts a character that is not finished"};
     value = value << 6 | (byte & 0x3Fu);
   }
-  return {value, length, fault_of_value(value, length)};
+  const std::string_view fault = fault_of_value(value, length);
+  return fault.empty() ? DecodedCharacter{value, length} : DecodedCharacter{lead, 1, fault};
+}
+
+std::optional<char32_t> single_character(std::string_view text) {
+  if (text.empty()) return std::nullopt;
+  const DecodedCharacter first = decode_character(text);
+  return first.valid() && first.length == text.size() ? std::optional(first.code_point) : std::nullopt;
 }
 
 bool is_utf8(std::string_view text) {
-  while (!text.empty()) {
-    const DecodedCharacter character = decode_character(text);
-    if (character.fault != Utf8Fault::none) return false;
-    text.remove_prefix(static_cast<std::size_t>(character.length));
-  }
-  return true;
+  return decode_utf8(text, [](char32_t) {}) == text.size();
 }
 
 bool begins_character(std::string_view bytes) {
-  if (bytes.empty() || decode_character(bytes).fault != Utf8Fault::cut_off) return false;
+  if (bytes.empty() || decode_character(bytes).fault != cut_off) return false;
   const auto completed_by = [bytes](char continuation) {
-    return decode_character(std::string(bytes).append(3, continuation)).fault == Utf8Fault::none;
+    return decode_character(std::string(bytes).append(3, continuation)).valid();
   };
   return completed_by('\x80') || completed_by('\xBF');  // the lowest and the highest that it could become
 }
@@ -67,32 +68,16 @@ bool is_control(char32_t code_point) {
          (code_point >= 0x2066 && code_point <= 0x2069);
 }
 
-std::string_view describe_fault(Utf8Fault fault) {
-  switch (fault) {
-    case Utf8Fault::none:
-      return "starts a character";
-    case Utf8Fault::stray_continuation:
-      return "continues a character that never began";
-    case Utf8Fault::invalid_byte:
-      return "is never used in UTF-8";
-    case Utf8Fault::overlong:
-      return "starts an overlong form";
-    case Utf8Fault::surrogate:
-      return "starts a surrogate (U+D800 to U+DFFF)";
-    case Utf8Fault::too_large:
-      return "starts a value above U+10FFFF";
-    case Utf8Fault::broken:
-      return "starts a character that is not finished";
-    case Utf8Fault::cut_off:
-      return "starts a character that the end cuts off";
-  }
-  return "is no character";
+std::string describe_fault(std::string_view bytes, const std::string& place) {
+  std::array<char, 8> byte{};
+  std::snprintf(byte.data(), byte.size(), "0x%02X", static_cast<unsigned>(static_cast<unsigned char>(bytes[0])));
+  return line_of("byte ", byte.data(), " at ", place, " ", decode_character(bytes).fault);
 }
 
 void append_utf8(char32_t code_point, std::string& text) {
   if (!is_scalar_value(code_point))
-    throw Error(ExitCode::internal, "value " + std::to_string(static_cast<std::uint32_t>(code_point)) +
-                                        " is no Unicode character, so it cannot be written as UTF-8");
+    throw Error(ExitCode::internal, "value ", static_cast<std::uint32_t>(code_point),
+                " is no Unicode character, so it cannot be written as UTF-8");
   const auto put = [&text](char32_t byte) { text.push_back(static_cast<char>(byte)); };
   if (code_point < 0x80) {
     put(code_point);

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,17 +32,21 @@ constexpr char32_t code_point_of(char32_t code_point) {
   return code_point;
 }
 
-/// What is wrong with the first bytes of a text. cut_off: the text ends inside a character, more bytes could mend it.
-enum class Utf8Fault { none, stray_continuation, invalid_byte, overlong, surrogate, too_large, broken, cut_off };
-
 struct DecodedCharacter {
-  char32_t code_point = 0;
-  int length = 0;  ///< bytes, 1..4; meaningless with a fault
-  Utf8Fault fault = Utf8Fault::none;
+  char32_t code_point = 0;      ///< with a fault, the first byte
+  std::size_t length = 1;       ///< bytes, 1 to 4; 1 with a fault
+  std::string_view fault = {};  ///< what is wrong, after "byte 0xE9 at offset 12 "; empty: nothing
+  bool valid() const { return fault.empty(); }
 };
+
+/// The fault of a text that ends inside a character: more bytes could mend it.
+inline constexpr std::string_view cut_off = "starts a character that the end cuts off";
 
 /// The first character of `bytes`, which must not be empty.
 DecodedCharacter decode_character(std::string_view bytes);
+
+/// The only character of `text`; none where it is not just one.
+std::optional<char32_t> single_character(std::string_view text);
 
 /// Whether all of `text` is well-formed.
 bool is_utf8(std::string_view text);
@@ -54,8 +59,8 @@ bool begins_character(std::string_view bytes);
 /// separators, and marks, overrides and isolates of direction, which rewrite a line or disguise its order.
 bool is_control(char32_t code_point);
 
-/// The rest of a sentence that starts "byte 0xE9 at offset 12 ", for each fault.
-std::string_view describe_fault(Utf8Fault fault);
+/// "byte 0xE9 at PLACE starts a character that is not finished": why `bytes` do not begin a character.
+std::string describe_fault(std::string_view bytes, const std::string& place);
 
 void append_utf8(char32_t code_point, std::string& text);
 std::string utf8_of(char32_t code_point);
@@ -154,9 +159,9 @@ std::size_t decode_utf8(std::string_view bytes, Visit&& visit) {
     }
     if (!run.stopped || done == bytes.size()) continue;
     const DecodedCharacter character = decode_character(bytes.substr(done));
-    if (character.fault != Utf8Fault::none) break;
+    if (!character.valid()) break;
     visit(character.code_point);
-    done += static_cast<std::size_t>(character.length);
+    done += character.length;
   }
   return done;
 }

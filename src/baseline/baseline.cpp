@@ -76,15 +76,12 @@ std::int64_t size_of(const std::vector<TokenView>& texts) {
 void check_countable(const std::vector<TokenView>& train, TokenView split, std::int64_t vocab_size,
                      ScoredWindows windows) {
   if (split.size() < 2)
-    throw Error(ExitCode::data,
-                "a split of " + std::to_string(split.size()) + " tokens has nothing to predict; at least 2 are needed");
+    throw Error(ExitCode::data, "a split of ", split.size(), " tokens has nothing to predict; at least 2 are needed");
   const std::int64_t longest = std::max(size_of(train) + std::ssize(train), split.size());
   if (longest >= std::numeric_limits<std::int32_t>::max() || vocab_size < 1 || windows.length < 1 ||
       windows.stride < 0 || windows.stride > windows.length)
-    throw Error(ExitCode::internal, "n-grams of " + std::to_string(size_of(train)) + " tokens, " +
-                                        std::to_string(vocab_size) + " symbols and windows of " +
-                                        std::to_string(windows.length) + " every " + std::to_string(windows.stride) +
-                                        " cannot be counted");
+    throw Error(ExitCode::internal, "n-grams of ", size_of(train), " tokens, ", vocab_size, " symbols and windows of ",
+                windows.length, " every ", windows.stride, " cannot be counted");
 }
 
 }  // namespace

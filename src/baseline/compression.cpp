@@ -17,8 +17,7 @@ constexpr std::int64_t run_tokens = 1 << 16;
 using Output = std::array<unsigned char, 1 << 16>;
 
 [[noreturn]] void fail(const std::string& compressor) {
-  throw Error(ExitCode::memory,
-              compressor + " could not get the memory for the compression baseline; free some memory");
+  throw Error(ExitCode::memory, compressor, " could not get the memory for the compression baseline; free some memory");
 }
 
 /// Text of ids as bytes, a run at a time, from a table of all symbols.

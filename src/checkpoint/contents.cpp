@@ -20,9 +20,8 @@ constexpr std::uint64_t max_small_file_bytes = 64 << 20;
 
 void check_start_symbol(const Checkpoint& checkpoint) {
   if (checkpoint.state.start_symbol >= checkpoint.vocabulary.size())
-    throw Error(ExitCode::data, printable_path(checkpoint.path / state_file) + ": start_symbol " +
-                                    std::to_string(checkpoint.state.start_symbol) + " is none of the " +
-                                    std::to_string(checkpoint.vocabulary.size()) + " symbols");
+    throw Error(ExitCode::data, checkpoint.path / state_file, ": start_symbol ", checkpoint.state.start_symbol,
+                " is none of the ", checkpoint.vocabulary.size(), " symbols");
 }
 
 RunState state_in(const std::string& text, const fs::path& folder) {
@@ -30,8 +29,7 @@ RunState state_in(const std::string& text, const fs::path& folder) {
   const RunState state = run_state_from_json(parse_strict_json(text, source), source);
   const auto named = checkpoint_step(folder.filename().string());
   if (named && *named != state.step)
-    throw Error(ExitCode::data, source + " is of step " + std::to_string(state.step) + ", its folder of step " +
-                                    std::to_string(*named));
+    throw Error(ExitCode::data, source, " is of step ", state.step, ", its folder of step ", *named);
   return state;
 }
 
@@ -44,7 +42,7 @@ Vocabulary vocabulary_in(const std::string& text, const fs::path& folder) {
 ResolvedConfig config_in(const std::string& text, const fs::path& folder) {
   const std::string source = printable_path(folder / config_file);
   if (StrictObject(parse_strict_json(text, source), source).has("extends"))
-    throw Error(ExitCode::data, source + " extends another file; the config of a checkpoint stands alone");
+    throw Error(ExitCode::data, source, " extends another file; the config of a checkpoint stands alone");
   try {
     return parse_config(text, source, folder);
   } catch (const Error& error) {
@@ -55,15 +53,15 @@ ResolvedConfig config_in(const std::string& text, const fs::path& folder) {
 }  // namespace
 
 ResolvedConfig read_config(const OpenFolder& folder) {
-  return config_in(folder.read(config_file, max_small_file_bytes), folder.known_path());
+  return config_in(folder.read(config_file, max_small_file_bytes), folder.path());
 }
 
 RunState read_checked_state(const OpenFolder& folder) {
-  return state_in(read_checked(folder, state_file, read_manifest(folder).at(state_file)), folder.known_path());
+  return state_in(read_checked(folder, state_file, read_manifest(folder).at(state_file)), folder.path());
 }
 
 Checkpoint read_checkpoint(const OpenFolder& folder, bool with_optimizer) {
-  const fs::path& path = folder.known_path();
+  const fs::path& path = folder.path();
   std::map<std::string, std::string> files;
   for (const auto& [name, sum] : read_manifest(folder))
     if (with_optimizer || name != optimizer_file) files[name] = read_checked(folder, name, sum);
@@ -88,7 +86,7 @@ Checkpoint read_checkpoint(const OpenFolder& folder, bool with_optimizer) {
 }
 
 void check_contents(const OpenFolder& folder, const std::string& name, std::string bytes) {
-  const fs::path& path = folder.known_path();
+  const fs::path& path = folder.path();
   if (name == state_file) state_in(bytes, path);
   if (name == vocabulary_file) vocabulary_in(bytes, path);
   if (name == config_file) config_in(bytes, path);

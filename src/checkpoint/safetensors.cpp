@@ -4,11 +4,12 @@
 #include <bit>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <utility>
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "base/files.h"
+#include "base/names.h"
 #include "base/quote.h"
 #include "checkpoint/safetensors_header.h"
 
@@ -17,12 +18,6 @@ namespace {
 
 constexpr std::size_t size_field = 8;
 
-std::uint64_t read_size(std::span<const std::byte> bytes) {
-  std::uint64_t size = 0;
-  for (std::size_t i = 0; i < size_field; ++i) size |= std::to_integer<std::uint64_t>(bytes[i]) << (8 * i);
-  return size;
-}
-
 std::span<const std::byte> as_bytes(std::string_view text) {
   return std::as_bytes(std::span(text));
 }
@@ -30,15 +25,15 @@ std::span<const std::byte> as_bytes(std::string_view text) {
 /// The header's bytes; the sizes are compared by subtraction, as sums of hostile sizes may wrap.
 std::string_view header_text(std::span<const std::byte> bytes, const std::string& source) {
   const std::string no_file = source + " is no safetensors file: ";
-  if (bytes.size() < size_field) throw Error(ExitCode::data, no_file + "shorter than 8 bytes");
-  const std::uint64_t size = read_size(bytes);
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (text.size() < size_field) throw Error(ExitCode::data, no_file, "shorter than 8 bytes");
+  const std::uint64_t size = from_little_endian(text.substr(0, size_field));
   if (size > max_header_bytes)
-    throw Error(ExitCode::data, no_file + "a header of " + std::to_string(size) + " bytes; the limit is " +
-                                    std::to_string(max_header_bytes));
-  if (size > bytes.size() - size_field)
-    throw Error(ExitCode::data, no_file + "a header of " + std::to_string(size) + " bytes in a file of " +
-                                    std::to_string(bytes.size()) + "; it may have been cut short");
-  return {reinterpret_cast<const char*>(bytes.data()) + size_field, static_cast<std::size_t>(size)};
+    throw Error(ExitCode::data, no_file, "a header of ", size, " bytes; the limit is ", max_header_bytes);
+  if (size > text.size() - size_field)
+    throw Error(ExitCode::data, no_file, "a header of ", size, " bytes in a file of ", text.size(),
+                "; it may have been cut short");
+  return text.substr(size_field, size);
 }
 
 /// Error data unless the tensors, in order, fill [0, size) without gap or overlap and each is as long as its shape
@@ -48,18 +43,16 @@ void check_layout(const std::vector<TensorEntry>& tensors, std::uint64_t size, c
   for (const TensorEntry& tensor : tensors) {
     const std::string where = source + ": tensor '" + printable(tensor.name) + "' ";
     if (!bytes_per_element(tensor.dtype))
-      throw Error(ExitCode::data, where + "has the unknown dtype '" + printable(tensor.dtype, 20) + "'");
+      throw Error(ExitCode::data, where, "has the unknown dtype '", printable(tensor.dtype, 20), "'");
     if (tensor.begin != place || tensor.end < tensor.begin || tensor.end > size)
-      throw Error(ExitCode::data, where + "lies at bytes " + std::to_string(tensor.begin) + " to " +
-                                      std::to_string(tensor.end) + ", which leaves a gap, overlaps another or passes " +
-                                      std::to_string(size) + ", the end");
+      throw Error(ExitCode::data, where, "lies at bytes ", tensor.begin, " to ", tensor.end,
+                  ", which leaves a gap, overlaps another or passes ", size, ", the end");
     if (tensor_bytes(tensor.dtype, tensor.shape) != tensor.end - tensor.begin)
-      throw Error(ExitCode::data, where + "has " + std::to_string(tensor.end - tensor.begin) +
-                                      " bytes, which is not what its shape and dtype take");
+      throw Error(ExitCode::data, where, "has ", tensor.end - tensor.begin,
+                  " bytes, which is not what its shape and dtype take");
     place = tensor.end;
   }
-  if (place != size)
-    throw Error(ExitCode::data, source + ": " + std::to_string(size - place) + " bytes after the last tensor");
+  if (place != size) throw Error(ExitCode::data, source, ": ", size - place, " bytes after the last tensor");
 }
 
 std::vector<TensorView> sorted(std::span<const TensorView> tensors) {
@@ -78,8 +71,8 @@ std::string header_of(const std::vector<TensorView>& tensors, const std::map<std
   std::uint64_t place = 0;
   for (const TensorView& tensor : tensors) {
     if (tensor_bytes(tensor.dtype, tensor.shape) != tensor.bytes.size() || header.contains(tensor.name))
-      throw Error(ExitCode::internal, "tensor '" + tensor.name + "' of dtype " + tensor.dtype + " with " +
-                                          std::to_string(tensor.bytes.size()) + " bytes cannot be written");
+      throw Error(ExitCode::internal, "tensor '", tensor.name, "' of dtype ", tensor.dtype, " with ",
+                  tensor.bytes.size(), " bytes cannot be written");
     const std::uint64_t end = place + tensor.bytes.size();
     header[tensor.name] = {{"dtype", tensor.dtype}, {"shape", tensor.shape}, {"data_offsets", {place, end}}};
     place = end;
@@ -87,14 +80,6 @@ std::string header_of(const std::vector<TensorView>& tensors, const std::map<std
   std::string text = header.dump();
   text.resize((text.size() + 7) / 8 * 8, ' ');
   return text;
-}
-
-std::string shape_text(const std::vector<std::int64_t>& shape) {
-  std::ostringstream text;
-  text << '(';
-  for (std::size_t i = 0; i < shape.size(); ++i) text << (i ? ", " : "") << shape[i];
-  text << ')';
-  return text.str();
 }
 
 }  // namespace
@@ -116,15 +101,21 @@ const TensorView* SafetensorsFile::find(const std::string& name) const {
   return found == places_.end() ? nullptr : &tensors_[found->second];
 }
 
+std::string shape_text(const std::vector<std::int64_t>& shape) {
+  std::vector<std::string> sizes;
+  for (const std::int64_t size : shape) sizes.push_back(std::to_string(size));
+  return "(" + joined(sizes, ", ") + ")";
+}
+
 const TensorView& expect_tensor(const SafetensorsFile& file, const std::string& source, const std::string& name,
                                 const std::string& dtype, const std::vector<std::int64_t>& shape) {
   const TensorView* found = file.find(name);
   const std::string expected = dtype + " " + shape_text(shape);
   if (!found)
-    throw Error(ExitCode::data, source + " has no tensor " + name + " (" + expected + "); it belongs to another model");
+    throw Error(ExitCode::data, source, " has no tensor ", name, " (", expected, "); it belongs to another model");
   if (found->dtype != dtype || found->shape != shape)
-    throw Error(ExitCode::data, source + ": tensor " + name + " is " + found->dtype + " " + shape_text(found->shape) +
-                                    " and should be " + expected + "; it belongs to another model");
+    throw Error(ExitCode::data, source, ": tensor ", name, " is ", found->dtype, " ", shape_text(found->shape),
+                " and should be ", expected, "; it belongs to another model");
   return *found;
 }
 
@@ -136,16 +127,16 @@ void expect_finite(std::span<const float> weights, const std::string& source, co
   for (const float weight : weights) bad |= static_cast<std::uint32_t>(is_bad(weight));
   if (bad == 0) return;
   const auto first = std::ranges::find_if(weights, is_bad);
-  throw Error(ExitCode::diverged, source + ": tensor " + name + " holds " + (std::isnan(*first) ? "NaN" : "infinity") +
-                                      " at place " + std::to_string(first - weights.begin()) +
-                                      ", so the model gives no numbers; use another checkpoint (--checkpoint)");
+  throw Error(ExitCode::diverged, source, ": tensor ", name, " holds ", std::isnan(*first) ? "NaN" : "infinity",
+              " at place ", first - weights.begin(),
+              ", so the model gives no numbers; use another checkpoint (--checkpoint)");
 }
 
 void expect_no_more(const SafetensorsFile& file, const std::string& source, const std::set<std::string>& expected) {
   for (const TensorView& tensor : file.tensors())
     if (!expected.contains(tensor.name))
-      throw Error(ExitCode::data,
-                  source + " has a tensor that this model has not: " + tensor.name + "; it belongs to another model");
+      throw Error(ExitCode::data, source, " has a tensor that this model has not: ", tensor.name,
+                  "; it belongs to another model");
 }
 
 void SafetensorsFile::parse(std::span<const std::byte> bytes, const std::string& source) {

@@ -46,6 +46,9 @@ class SafetensorsFile {
   std::map<std::string, std::string> metadata_;
 };
 
+/// "(65, 128)"
+std::string shape_text(const std::vector<std::int64_t>& shape);
+
 /// The tensor of that name. Error data, naming `source`, what is expected and what is there.
 const TensorView& expect_tensor(const SafetensorsFile& file, const std::string& source, const std::string& name,
                                 const std::string& dtype, const std::vector<std::int64_t>& shape);

@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <nlohmann/json.hpp>
-#include <unordered_set>
-#include <utility>
 
 #include "base/error.h"
 #include "base/quote.h"
+#include "checkpoint/strict_json.h"
 
 namespace chargpt {
 namespace {
@@ -35,108 +33,36 @@ constexpr std::array<ElementType, 15> element_types = {{{"BOOL", 1},
                                                         {"I64", 8},
                                                         {"U64", 8}}};
 
-/// Handler of the JSON library's SAX interface. Levels: 1 inside the header, 2 inside a tensor or __metadata__, 3
-/// inside shape or data_offsets.
-class HeaderReader {
- public:
-  explicit HeaderReader(const std::string& source) : source_(source) {}
-  SafetensorsHeader take() { return std::move(header_); }
-
-  bool start_object(std::size_t) {
-    if (level_ > 1) refuse("an object where there should be none");
-    ++level_;
-    fields_.clear();
-    return true;
-  }
-  bool end_object() {
-    if (level_ == 2 && !in_metadata_ && fields_.size() != 3) refuse("no dtype, shape or data_offsets");
-    --level_;
-    return true;
-  }
-  bool key(std::string& name) {
-    if (level_ == 1) return start_entry(name);
-    if (!fields_.insert(name).second) refuse("key '" + printable(name) + "' twice");
-    if (!in_metadata_ && name != "dtype" && name != "shape" && name != "data_offsets")
-      refuse("an unknown key '" + printable(name) + "'");
-    field_ = name;
-    return true;
-  }
-  bool start_array(std::size_t) {
-    if (level_ != 2 || in_metadata_ || field_ == "dtype") refuse("an array where there should be none");
-    ++level_;
-    offsets_ = 0;
-    return true;
-  }
-  bool end_array() {
-    if (field_ == "data_offsets" && offsets_ != 2) refuse("data_offsets that are not two numbers");
-    --level_;
-    return true;
-  }
-  bool number_unsigned(std::uint64_t value) {
-    if (level_ != 3) refuse("a number where there should be none");
-    field_ == "shape" ? add_extent(value) : add_offset(value);
-    return true;
-  }
-  bool string(std::string& value) {
-    if (level_ == 2 && in_metadata_)
-      header_.metadata[field_] = value;
-    else if (level_ == 2 && field_ == "dtype")
-      header_.tensors.back().dtype = value;
-    else
-      refuse("a string where there should be none");
-    return true;
-  }
-  bool number_integer(std::int64_t) { refuse("a negative number"); }
-  bool number_float(double, const std::string&) { refuse("a number that is not whole, or above 64 bits"); }
-  bool null() { refuse("null"); }
-  bool boolean(bool) { refuse("a boolean"); }
-  bool binary(nlohmann::json::binary_t&) { refuse("binary data"); }
-  bool parse_error(std::size_t position, const std::string&, const nlohmann::json::exception&) {
-    throw Error(ExitCode::data, source_ + ": the header is not JSON at its byte " + std::to_string(position));
-  }
-
- private:
-  bool start_entry(const std::string& name) {
-    entry_ = name;
-    if (!names_.insert(name).second) refuse("its name twice");
-    in_metadata_ = name == metadata_key;
-    if (!in_metadata_) header_.tensors.push_back({.name = name, .dtype = {}, .shape = {}});
-    return true;
-  }
-  void add_extent(std::uint64_t value) {
-    std::vector<std::int64_t>& shape = header_.tensors.back().shape;
-    if (shape.size() == max_tensor_rank) refuse("more than " + std::to_string(max_tensor_rank) + " dimensions");
-    if (value > std::numeric_limits<std::int64_t>::max()) refuse("a dimension of " + std::to_string(value));
-    shape.push_back(static_cast<std::int64_t>(value));
-  }
-  void add_offset(std::uint64_t value) {
-    TensorEntry& tensor = header_.tensors.back();
-    if (offsets_ == 2) refuse("data_offsets that are not two numbers");
-    (offsets_++ == 0 ? tensor.begin : tensor.end) = value;
-  }
-  [[noreturn]] void refuse(const std::string& what) const {
-    const std::string where = level_ == 0 ? "the header" : "the header's '" + printable(entry_) + "'";
-    throw Error(ExitCode::data, source_ + ": " + where + " has " + what);
-  }
-
-  const std::string& source_;
-  SafetensorsHeader header_;
-  int level_ = 0;
-  bool in_metadata_ = false;
-  std::string entry_, field_;  ///< keys being read at levels 1 and 2
-  int offsets_ = 0;            ///< read so far
-  std::unordered_set<std::string> names_, fields_;
-};
+TensorEntry entry_of(const std::string& name, const StrictObject& fields) {
+  const std::vector<std::int64_t> offsets = fields.sizes("data_offsets", 2);
+  if (offsets.size() != 2) fields.refuse("data_offsets", "two numbers");
+  return {.name = name,
+          .dtype = fields.text("dtype"),
+          .shape = fields.sizes("shape", max_tensor_rank),
+          .begin = static_cast<std::uint64_t>(offsets[0]),
+          .end = static_cast<std::uint64_t>(offsets[1])};
+}
 
 }  // namespace
 
 SafetensorsHeader parse_safetensors_header(std::string_view json, const std::string& source) {
-  // The library takes NUL for the end of the text and blanks before it for none.
-  if (json.empty() || json.front() != '{' || json.find('\0') != std::string_view::npos)
-    throw Error(ExitCode::data, source + ": the header is not a JSON object");
-  HeaderReader reader(source);
-  nlohmann::json::sax_parse(json.begin(), json.end(), &reader);
-  return reader.take();
+  const std::string header = source + ": the header";
+  // The parser would pass over blanks.
+  if (json.empty() || json.front() != '{') throw Error(ExitCode::data, header, " is not a JSON object");
+  SafetensorsHeader read;
+  const nlohmann::json entries = parse_strict_json(json, header);
+  for (const auto& [name, entry] : entries.items()) {
+    const StrictObject fields(entry, header + "'s '" + printable(name) + "'");
+    if (name == metadata_key) {
+      for (const auto& [key, value] : entry.items()) read.metadata[key] = fields.text(key);
+    } else {
+      read.tensors.push_back(entry_of(name, fields));
+      if (entry.size() != 3)
+        throw Error(ExitCode::data, header, "'s '", printable(name),
+                    "' has other fields than dtype, shape and data_offsets");
+    }
+  }
+  return read;
 }
 
 std::optional<std::uint64_t> bytes_per_element(std::string_view dtype) {

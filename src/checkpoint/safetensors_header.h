@@ -1,5 +1,4 @@
-// The JSON header of a safetensors file: read event by event, so that nothing is allocated for what a header must not
-// hold. Knows no file.
+// The JSON header of a safetensors file. Knows no file.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +22,8 @@ struct SafetensorsHeader {
   std::map<std::string, std::string> metadata;
 };
 
-inline constexpr std::uint64_t max_header_bytes = 100'000'000;
+/// A tenth of what the format allows: 100,000 tensors, and no more memory than that for what is not a header.
+inline constexpr std::uint64_t max_header_bytes = 10'000'000;
 inline constexpr std::size_t max_tensor_rank = 16;
 inline constexpr const char* metadata_key = "__metadata__";
 

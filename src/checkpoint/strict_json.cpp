@@ -1,14 +1,17 @@
 #include "checkpoint/strict_json.h"
 
+#include <algorithm>
 #include <array>
 #include <cinttypes>
 #include <cmath>
 #include <cstdio>
+#include <functional>
 #include <limits>
+#include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include "base/quote.h"
-#include "config/source.h"
 
 namespace chargpt {
 namespace {
@@ -17,37 +20,51 @@ namespace {
 constexpr std::int64_t largest_integer = std::int64_t{1} << 53;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-nlohmann::json json_of(const Value& value) {
-  nlohmann::json json;
-  switch (value.kind) {
-    case Value::Kind::object:
-      json = nlohmann::json::object();
-      for (const Member& member : value.members) json[member.key] = json_of(member.value);
-      return json;
-    case Value::Kind::array:
-      json = nlohmann::json::array();
-      for (const Value& item : value.items) json.push_back(json_of(item));
-      return json;
-    case Value::Kind::string:
-      return value.text;
-    default:
-      return nlohmann::json::parse(value.text);
+constexpr int deepest = 16;
+
+/// Called by the parser as it reads. Refuses what it would take silently: a key given twice, endless brackets.
+class Strictness {
+ public:
+  explicit Strictness(const std::string& source) : source_(source) {}
+
+  bool operator()(int depth, nlohmann::json::parse_event_t event, const nlohmann::json& value) {
+    using Event = nlohmann::json::parse_event_t;
+    if (depth > deepest) throw Error(ExitCode::data, source_, " is nested deeper than ", deepest, " levels");
+    if (event == Event::object_start) keys_.emplace_back();
+    if (event == Event::object_end) keys_.pop_back();
+    if (event == Event::key && !keys_.back().insert(value.get_ref<const std::string&>()).second)
+      throw Error(ExitCode::data, source_, ": field '", printable(value.get<std::string>()), "' is given twice");
+    return true;
   }
-}
+
+ private:
+  const std::string& source_;
+  std::vector<std::unordered_set<std::string>> keys_;  ///< of the objects that are open
+};
 
 }  // namespace
 
 nlohmann::json parse_strict_json(std::string_view text, const std::string& source) {
-  return json_of(read_json(text, {source}, Author::program));
+  // The parser would take a NUL as the end of the text.
+  if (text.find('\0') != std::string_view::npos)
+    throw Error(ExitCode::data, source, " is not JSON: it holds a NUL byte");
+  Strictness strictness(source);
+  try {
+    return nlohmann::json::parse(text, std::ref(strictness));
+  } catch (const nlohmann::json::parse_error& error) {
+    throw Error(ExitCode::data, source, " is not JSON at its byte ", error.byte);
+  } catch (const nlohmann::json::exception&) {
+    throw Error(ExitCode::data, source, " holds a number that is too large");
+  }
 }
 
 StrictObject::StrictObject(const nlohmann::json& json, std::string source) : json_(json), source_(std::move(source)) {
-  if (!json_.is_object()) throw Error(ExitCode::data, source_ + " is not a JSON object");
+  if (!json_.is_object()) throw Error(ExitCode::data, source_, " is not a JSON object");
 }
 
 const nlohmann::json& StrictObject::field(const std::string& name) const {
   const auto found = json_.find(name);
-  if (found == json_.end()) throw Error(ExitCode::data, source_ + ": field '" + name + "' is missing");
+  if (found == json_.end()) throw Error(ExitCode::data, source_, ": field '", name, "' is missing");
   return *found;
 }
 
@@ -71,6 +88,16 @@ double StrictObject::real(const std::string& name) const {
   refuse(name, R"(a number, "inf", "-inf" or "nan")");
 }
 
+std::vector<std::int64_t> StrictObject::sizes(const std::string& name, std::size_t most) const {
+  const nlohmann::json& value = field(name);
+  const auto is_size = [](const nlohmann::json& one) {
+    return one.is_number_unsigned() && one.get<std::uint64_t>() <= INT64_MAX;
+  };
+  if (!value.is_array() || value.size() > most || !std::ranges::all_of(value, is_size))
+    refuse(name, line_of("a list of at most ", most, " whole numbers of at least 0"));
+  return value.get<std::vector<std::int64_t>>();
+}
+
 std::string StrictObject::text(const std::string& name) const {
   const nlohmann::json& value = field(name);
   if (!value.is_string()) refuse(name, "a string");
@@ -92,15 +119,14 @@ StrictObject StrictObject::object(const std::string& name) const {
 int StrictObject::version(const std::string& format, int current) const {
   const std::int64_t found = integer("version", 1);
   if (found > current)
-    throw NewerFormat(source_ + ": " + format + " of version " + std::to_string(found) +
-                      ", written by a newer chargpt; this one reads up to version " + std::to_string(current));
+    throw NewerFormat(ExitCode::data, source_, ": ", format, " of version ", found,
+                      ", written by a newer chargpt; this one reads up to version ", current);
   return static_cast<int>(found);
 }
 
 void StrictObject::refuse(const std::string& name, const std::string& wanted) const {
   const std::string found = field(name).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
-  throw Error(ExitCode::data,
-              source_ + ": field '" + printable(name) + "' is " + printable(found, 40) + ", not " + wanted);
+  throw Error(ExitCode::data, source_, ": field '", printable(name), "' is ", printable(found, 40), ", not ", wanted);
 }
 
 nlohmann::ordered_json json_real(double value) {

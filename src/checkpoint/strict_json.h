@@ -1,11 +1,11 @@
-// The small JSON files of a checkpoint, hostile until read: every field is there once, of its type and within its
-// range.
+// JSON that programs write, hostile until read: every field is there once, of its type and within its range.
 #pragma once
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 
@@ -14,10 +14,10 @@ namespace chargpt {
 /// What a later version of the program wrote; an older checkpoint may well be readable, but is not what was meant.
 class NewerFormat : public Error {
  public:
-  explicit NewerFormat(const std::string& line) : Error(ExitCode::data, line) {}
+  using Error::Error;
 };
 
-/// `text` as config/source.h reads what a program wrote. Error data naming `source` and the line where it refuses it.
+/// Error data naming `source` where `text` is not JSON, gives a key twice, nests deeper than 16 or holds a NUL.
 nlohmann::json parse_strict_json(std::string_view text, const std::string& source);
 
 /// An object whose fields must be there. Each reader is an Error data naming source and field, where the field is
@@ -32,14 +32,17 @@ class StrictObject {
   /// A number, or "inf", "-inf", "nan" as written by json_real.
   double real(const std::string& name) const;
   std::string text(const std::string& name) const;
+  /// At most `most` whole numbers, none below 0.
+  std::vector<std::int64_t> sizes(const std::string& name, std::size_t most) const;
   /// Sixteen hexadecimal digits, as written by json_hex.
   std::uint64_t hex(const std::string& name) const;
   StrictObject object(const std::string& name) const;
   /// "version" of `format`; NewerFormat above `current`, Error data below 1.
   int version(const std::string& format, int current) const;
+  /// Error data: "field NAME is …, not WANTED".
+  [[noreturn]] void refuse(const std::string& name, const std::string& wanted) const;
 
  private:
-  [[noreturn]] void refuse(const std::string& name, const std::string& wanted) const;
   const nlohmann::json& json_;
   std::string source_;
 };

@@ -1,4 +1,5 @@
 // Every file of one checkpoint, looked at closely; see checkpoint.h.
+#include "base/bytes.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "checkpoint/checkpoint.h"

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/names.h"
 #include "base/quote.h"
-#include "config/foreign_keys.h"
+#include "config/unknown_keys.h"
 
 namespace chargpt {
 
@@ -66,7 +66,7 @@ std::string folded(std::string name) {
 std::string said_here(const std::string& flag) {
   std::string key = flag.substr(std::min(flag.find_first_not_of('-'), flag.size()));
   std::ranges::replace(key, '-', '_');
-  std::string said = replacement_of(key).value_or("");
+  std::string said = replacement_of(key);
   if (said.find("--" + key) != std::string::npos) return "";  // of that name, but of another command
   for (const std::string section : {"data", "model", "train", "eval", "sample"})
     for (std::size_t at = said.find(section + "."); at != std::string::npos; at = said.find(section + ".", at))

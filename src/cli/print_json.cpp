@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "base/base64.h"
+#include "base/bytes.h"
 #include "base/utf8.h"
 #include "cli/print_text.h"
 #include "report/escape.h"

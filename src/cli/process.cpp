@@ -20,8 +20,8 @@
 
 #include "base/child_process.h"
 #include "base/clock.h"
-#include "base/digits.h"
 #include "base/error.h"
+#include "base/paths.h"
 #include "report/color.h"
 #include "report/log.h"
 

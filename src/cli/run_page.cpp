@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "base/entry_names.h"
+#include "base/paths.h"
 #include "cli/loaded_run.h"
 #include "cli/version.h"
 #include "config/changed_options.h"

@@ -26,7 +26,7 @@ struct Entry {
   const Source& source;
 
   [[noreturn]] void reject(const std::string& what) const {
-    throw Error(ExitCode::usage, place + ": " + key + " = " + shown(value) + " " + what);
+    throw Error(ExitCode::usage, place, ": ", key, " = ", shown(value), " ", what);
   }
   [[noreturn]] void reject_type(const std::string& takes) const {
     if (value.kind == Kind::null) reject("is not a value; leave it out, or give " + takes);

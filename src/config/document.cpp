@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <fstream>
 
-#include "base/entry_names.h"
 #include "base/error.h"
 #include "base/file_kind.h"
 #include "base/files.h"
+#include "base/paths.h"
 #include "base/quote.h"
 #include "config/decode.h"
 
@@ -17,11 +17,6 @@ namespace fs = std::filesystem;
 
 std::string without_json(const std::string& path) {
   return path.ends_with(".json") ? path.substr(0, path.size() - 5) : path;
-}
-
-bool is_there(const fs::path& path) {
-  std::error_code ignored;
-  return fs::exists(path, ignored);
 }
 
 /// The first bytes of a file; empty if it cannot be read: reading it reports that.
@@ -45,53 +40,50 @@ bool begins_like_a_config(const fs::path& path, const std::string& bytes) {
 [[noreturn]] void refuse_folder(const fs::path& path, const std::string& label) {
   const std::string quoted = shell_quoted(path.native());
   if (is_there(path / "MANIFEST.json"))
-    throw Error(ExitCode::usage, label + " is a checkpoint, not a config; chargpt resume " + quoted +
-                                     " goes on from it, --init_from " + quoted + " starts a new run from its weights");
+    throw Error(ExitCode::usage, label, " is a checkpoint, not a config; chargpt resume ", quoted,
+                " goes on from it, --init_from ", quoted, " starts a new run from its weights");
   if (is_there(path / "config.json"))
-    throw Error(ExitCode::usage, label + " is a run, not a config; chargpt resume " + quoted +
-                                     " goes on with it, and its config is " + printable_path(path / "config.json"));
-  throw Error(ExitCode::usage,
-              label + " is a folder, not a config; to train on the texts in it: chargpt train --text " + quoted);
+    throw Error(ExitCode::usage, label, " is a run, not a config; chargpt resume ", quoted,
+                " goes on with it, and its config is ", printable_path(path / "config.json"));
+  throw Error(ExitCode::usage, label, " is a folder, not a config; to train on the texts in it: chargpt train --text ",
+              quoted);
 }
 
 /// The same for a file whose first bytes are not those of a config.
 void refuse_other_file(const fs::path& path, const std::string& label) {
-  std::error_code ignored;
-  if (!fs::is_regular_file(path, ignored)) return;
+  if (!is_file(path)) return;
   const std::string bytes = first_bytes(path);
   if (begins_like_a_config(path, bytes)) return;
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   if (is_there(folder / "MANIFEST.json"))
-    throw Error(ExitCode::usage, label + " is a file of the checkpoint " + printable_path(folder) +
-                                     ", not a config; chargpt resume " + shell_quoted(folder.native()) +
-                                     " goes on from it");
+    throw Error(ExitCode::usage, label, " is a file of the checkpoint ", printable_path(folder),
+                ", not a config; chargpt resume ", shell_quoted(folder.native()), " goes on from it");
   if (const auto kind = kind_of_file(bytes))
-    throw Error(ExitCode::usage, label + " is " + std::string(kind->name) +
-                                     ", not a config: " + std::string(kind->advice) + "; --text FILE takes texts");
+    throw Error(ExitCode::usage, label, " is ", kind->name, ", not a config: ", kind->advice,
+                "; --text FILE takes texts");
   if (bytes.find('\0') == std::string::npos)
-    throw Error(ExitCode::usage,
-                label + " is a text, not a config (it does not begin with {); to train on it: chargpt train --text " +
-                    shell_quoted(path.native()));
+    throw Error(ExitCode::usage, label,
+                " is a text, not a config (it does not begin with {); to train on it: chargpt train --text ",
+                shell_quoted(path.native()));
 }
 
 /// Presets of earlier versions whose models had tables of n-grams.
 void refuse_gone_preset(const std::string& name) {
   if (name == "second" || name == "minute-tables")
-    throw Error(ExitCode::usage, "the preset " + name + " is gone with the tables of n-grams; use " +
-                                     (name == "second" ? "quick" : "default") + ", and eval --counts");
+    throw Error(ExitCode::usage, "the preset ", name, " is gone with the tables of n-grams; use ",
+                name == "second" ? "quick" : "default", ", and eval --counts");
 }
 
 /// What nanoGPT calls a config or a checkpoint.
 void refuse_foreign_file(const std::string& name) {
   if (name.ends_with(".py"))
-    throw Error(ExitCode::usage, printable(name) +
-                                     " is Python, and configs are JSON here: start from a preset "
-                                     "(chargpt configs lists them; nanogpt-cpu is nanoGPT's), and give "
-                                     "what differs as options, such as --n_layer 6");
+    throw Error(ExitCode::usage, printable(name),
+                " is Python, and configs are JSON here: start from a preset (chargpt configs lists them; nanogpt-cpu "
+                "is nanoGPT's), and give what differs as options, such as --n_layer 6");
   if (name.ends_with(".pt") || name.ends_with(".pth"))
-    throw Error(ExitCode::usage, printable(name) +
-                                     " is a checkpoint of PyTorch, not a config; chargpt goes on with "
-                                     "its own: chargpt resume RUN, or --init_from RUN");
+    throw Error(ExitCode::usage, printable(name),
+                " is a checkpoint of PyTorch, not a config; chargpt goes on with its own: chargpt resume RUN, or "
+                "--init_from RUN");
 }
 
 }  // namespace
@@ -125,7 +117,7 @@ Document preset_document(const Preset& preset) {
 Document file_document(const fs::path& path) {
   const std::string label = printable_path(path);
   std::error_code ignored;
-  if (fs::is_directory(path, ignored)) refuse_folder(path, label);
+  if (is_folder(path)) refuse_folder(path, label);
   refuse_other_file(path, label);
   const fs::path canonical = fs::weakly_canonical(path, ignored);
   std::string text = read_file(path, max_config_bytes);
@@ -134,25 +126,24 @@ Document file_document(const fs::path& path) {
 
 Document named_document(const std::string& name_or_path) {
   if (const Preset* preset = find_preset(name_or_path)) return preset_document(*preset);
-  std::error_code ignored;
   refuse_foreign_file(name_or_path);
-  if (fs::exists(name_or_path, ignored)) return file_document(name_or_path);
+  if (is_there(name_or_path)) return file_document(name_or_path);
   if (const std::string near = nearest_entry(name_or_path); name_or_path.ends_with(".json") && !near.empty())
-    throw Error(ExitCode::missing, printable_path(name_or_path) + " does not exist" + near);
+    throw Error(ExitCode::missing, printable_path(name_or_path), " does not exist", near);
   if (name_or_path.ends_with(".json")) return file_document(name_or_path);
   if (const Preset* preset = find_preset("ladder/" + name_or_path)) return preset_document(*preset);
   refuse_gone_preset(name_or_path);
   std::string near = nearest_preset(name_or_path);
   if (near.empty()) near = nearest_entry(name_or_path);
-  throw Error(ExitCode::missing, printable(name_or_path) + " is neither a preset nor a file" +
-                                     (near.empty() ? "; chargpt configs lists the presets" : near) +
-                                     (name_or_path.ends_with(".txt") ? "; give a text with --text FILE" : ""));
+  throw Error(ExitCode::missing, printable(name_or_path), " is neither a preset nor a file",
+              near.empty() ? "; chargpt configs lists the presets" : near,
+              name_or_path.ends_with(".txt") ? "; give a text with --text FILE" : "");
 }
 
 Document extended_document(const Document& from, const Value& extends) {
   const std::string place = from.source.place(extends.line), said = "extends = " + shown(extends);
   if (extends.kind != Value::Kind::string)
-    throw Error(ExitCode::usage, place + ": " + said + " is " + kind_name(extends) + "; it takes a file or a preset");
+    throw Error(ExitCode::usage, place, ": ", said, " is ", kind_name(extends), "; it takes a file or a preset");
   fs::path path = from.folder / extends.text;
   std::error_code elsewhere_or_absent;  // ".." behind a link leads where the system says
   if (fs::equivalent(path, path.lexically_normal(), elsewhere_or_absent)) path = path.lexically_normal();
@@ -164,8 +155,8 @@ Document extended_document(const Document& from, const Value& extends) {
   refuse_gone_preset(extends.text);
   const std::string near = nearest_preset(without_json(extends.text));
   const bool elsewhere = !from.is_preset && path.lexically_normal() != extends.text;
-  throw Error(ExitCode::missing, place + ": " + said + " is neither a file" +
-                                     (elsewhere ? " (" + printable_path(path) + ")" : "") + " nor a preset" + near);
+  throw Error(ExitCode::missing, place, ": ", said, " is neither a file",
+              elsewhere ? " (" + printable_path(path) + ")" : "", " nor a preset", near);
 }
 
 }  // namespace chargpt

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 using Kind = Value::Kind;
 
 [[noreturn]] void reject(const std::string& place, const std::string& what) {
-  throw Error(ExitCode::usage, place + ": " + what);
+  throw Error(ExitCode::usage, place, ": ", what);
 }
 
 /// Puts layers of settings over the defaults, later ones on top, and remembers where each value came from.
@@ -66,10 +66,9 @@ void Layers::add(const Document& document) {
     const Document base = extended_document(document, *extends);
     const std::string said = document.source.place(extends->line) + ": extends = " + shown(*extends);
     if (std::find(open_.begin(), open_.end(), base.identity) != open_.end())
-      throw Error(ExitCode::usage, said + " leads back to " + base.source.label + ", which is already being read");
+      throw Error(ExitCode::usage, said, " leads back to ", base.source.label, ", which is already being read");
     if (open_.size() == max_chain)
-      throw Error(ExitCode::usage,
-                  said + " makes a chain of more than " + std::to_string(max_chain) + " files, the limit");
+      throw Error(ExitCode::usage, said, " makes a chain of more than ", max_chain, " files, the limit");
     add(base);
   }
   given_.clear();
@@ -170,8 +169,7 @@ void Layers::say_once(const std::string& option, const Override& setting) {
   const bool names_key = flag == "--set" || flag == "--vary";  // others are the key's own
   const std::string said = printable(flag + " " + (names_key ? setting.key + "=" : "") + setting.value);
   if (const auto [first, fresh] = said_.emplace(option, said); !fresh)
-    throw Error(ExitCode::usage,
-                option + " is given twice, by " + first->second + " and by " + said + "; give it once");
+    throw Error(ExitCode::usage, option, " is given twice, by ", first->second, " and by ", said, "; give it once");
 }
 
 void Layers::set_name(const Value& value, const std::string& place) {
@@ -216,9 +214,8 @@ void check_decay_steps(const ResolvedConfig& resolved) {
   for (std::size_t i = 0; i < steps.size(); i += 2) {
     const bool whole = i + 1 < steps.size() && steps[i] <= steps[i + 1] && (i == 0 || steps[i - 2] <= steps[i]);
     if (!whole)
-      throw Error(ExitCode::usage,
-                  "train.decay_steps (" + resolved.origin.at("train.decay_steps") +
-                      ") takes pairs FROM,LAST of steps, FROM <= LAST, in order of FROM; such as 800,1000");
+      throw Error(ExitCode::usage, "train.decay_steps (", resolved.origin.at("train.decay_steps"),
+                  ") takes pairs FROM,LAST of steps, FROM <= LAST, in order of FROM; such as 800,1000");
   }
 }
 
@@ -230,9 +227,9 @@ void check(const ResolvedConfig& resolved) {
     return key + (" = " + spelled(value)) + " (" + (origin == resolved.origin.end() ? "default" : origin->second) + ")";
   };
   if (train.lr_schedule != LrSchedule::constant && train.min_lr > train.learning_rate)
-    throw Error(ExitCode::usage, said("train.min_lr", train.min_lr) + " is above " +
-                                     said("train.learning_rate", train.learning_rate) +
-                                     ", so the rate would rise; a tenth of train.learning_rate is usual");
+    throw Error(ExitCode::usage, said("train.min_lr", train.min_lr), " is above ",
+                said("train.learning_rate", train.learning_rate),
+                ", so the rate would rise; a tenth of train.learning_rate is usual");
   check_decay_steps(resolved);
 }
 
@@ -275,13 +272,13 @@ Error with_origin(const Error& error, const ResolvedConfig& resolved) {
     first = at;
     place = origin;
   }
-  return place.empty() || line.starts_with(place) ? error : Error(error.code(), place + ": " + line);
+  return place.empty() || line.starts_with(place) ? error : Error(error.code(), place, ": ", line);
 }
 
 void refuse_gone(const ResolvedConfig& resolved, const std::string& source) {
   if (!resolved.gone.empty())
-    throw Error(ExitCode::data, source + " was trained with " + resolved.gone +
-                                    ", which are gone; train again (chargpt train quick) and score with eval --counts");
+    throw Error(ExitCode::data, source, " was trained with ", resolved.gone,
+                ", which are gone; train again (chargpt train quick) and score with eval --counts");
 }
 
 ResolvedConfig load_config(const std::string& name_or_path, std::span<const Override> overrides) {

@@ -69,9 +69,8 @@ void refuse_unused_in_groups(const ResolvedConfig& resolved) {
       const auto unmet = unmet_need(groups[i], needs);
       if (!unmet) continue;
       const std::string place = resolved.origin.at("train.groups");
-      throw Error(ExitCode::usage, place + ": train.groups[" + std::to_string(i) + "]." + name + " = " +
-                                       text_of(groups[i].at(name)) + " has no effect: it needs " + std::string(needs) +
-                                       instead(resolved, groups[i], *unmet));
+      throw Error(ExitCode::usage, place, ": train.groups[", i, "].", name, " = ", text_of(groups[i].at(name)),
+                  " has no effect: it needs ", needs, instead(resolved, groups[i], *unmet));
     }
   });
 }

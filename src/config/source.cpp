@@ -56,7 +56,7 @@ class CountingIterator {
   Progress* progress_;
 };
 
-int line_of(std::string_view text, std::size_t position) {
+int line_at(std::string_view text, std::size_t position) {
   const std::string_view before = text.substr(0, std::min(position == 0 ? 0 : position - 1, text.size()));
   return 1 + static_cast<int>(std::count(before.begin(), before.end(), '\n'));
 }
@@ -111,12 +111,10 @@ std::string advice_on(const Culprit& culprit) {
   return "it does not belong here";
 }
 
-/// What is wrong at `position`, and for a person what to do; `token` is what the parser last read, up to there.
-std::string complaint(std::string_view text, std::size_t position, const std::string& token, Author author) {
-  const bool to_person = author == Author::person;
+/// What is wrong at `position`, and what to do; `token` is what the parser last read, up to there.
+std::string complaint(std::string_view text, std::size_t position, const std::string& token) {
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
-    return std::string(": it is empty") +
-           (to_person ? "; a config is an object such as {\"model\": {\"n_layer\": 4}}" : "");
+    return ": it is empty; a config is an object such as {\"model\": {\"n_layer\": 4}}";
   if (position == 0 || position > text.size()) return ": it ends before the last string, comment, ] or } is closed";
   const char last = text[position - 1];
   const bool in_string = token.starts_with('"') && (token.size() < 2 || token.back() != '"');
@@ -124,18 +122,14 @@ std::string complaint(std::string_view text, std::size_t position, const std::st
   if (in_string && static_cast<unsigned char>(last) >= 0x80) return ": a string is not UTF-8";
   if (in_string && token.size() > 1 && token[token.size() - 2] == '\\') return ": a \\ in a string is written \\\\";
   const Culprit culprit = culprit_at(text, position, token);
-  return " at " + printable(culprit.text, 40) + (to_person ? ": " + advice_on(culprit) : "");
-}
-
-ExitCode code_for(Author author) {
-  return author == Author::person ? ExitCode::usage : ExitCode::data;
+  return " at " + printable(culprit.text, 40) + ": " + advice_on(culprit);
 }
 
 /// Receives nlohmann's parse events and builds the tree of values.
 class TreeBuilder {
  public:
-  TreeBuilder(std::string_view text, const Source& source, Author author, const Progress& progress)
-      : text_(text), source_(source), author_(author), progress_(progress) {}
+  TreeBuilder(std::string_view text, const Source& source, const Progress& progress)
+      : text_(text), source_(source), progress_(progress) {}
 
   Value take_root() { return std::move(root_); }
 
@@ -159,12 +153,12 @@ class TreeBuilder {
     constexpr int number_overflow = 406;  // nlohmann's exception out_of_range.406
     if (error.id == number_overflow)
       fail(progress_.last_line, path() + " = " + printable(token, 40) + " is too large for a number");
-    fail(line_of(text_, position), "not JSON" + complaint(text_, position, token, author_));
+    fail(line_at(text_, position), "not JSON" + complaint(text_, position, token));
   }
 
  private:
   [[noreturn]] void fail(int line, const std::string& what) const {
-    throw Error(code_for(author_), source_.place(line) + ": " + what);
+    throw Error(ExitCode::usage, source_.place(line), ": ", what);
   }
 
   /// The keys that lead to the value being read: "train.groups[1].match".
@@ -186,8 +180,7 @@ class TreeBuilder {
     const auto [first, is_new] = parent.lines.emplace(parent.key, value.line);
     if (!is_new)
       fail(value.line, path() + " = " + (value.kind == Value::Kind::array ? "[...]" : shown(value)) +
-                           " is given twice, first on line " + std::to_string(first->second) +
-                           (author_ == Author::person ? "; keep one of them" : ""));
+                           " is given twice, first on line " + std::to_string(first->second) + "; keep one of them");
   }
 
   Value& append(Value value) {
@@ -224,7 +217,6 @@ class TreeBuilder {
   };
   std::string_view text_;
   const Source& source_;
-  const Author author_;
   const Progress& progress_;
   Value root_;
   std::vector<Frame> open_;
@@ -247,21 +239,19 @@ const Value* Value::find(std::string_view key) const {
   return found == members.end() ? nullptr : &found->value;
 }
 
-Value read_json(std::string_view text, const Source& source, Author author) {
-  const bool by_person = author == Author::person;
-  if (by_person && text.size() > max_config_bytes)
-    throw Error(ExitCode::usage, source.label + " has " + std::to_string(text.size()) +
-                                     " bytes; a config has at most " + std::to_string(max_config_bytes));
+Value read_json(std::string_view text, const Source& source) {
+  if (text.size() > max_config_bytes)
+    throw Error(ExitCode::usage, source.label, " has ", text.size(), " bytes; a config has at most ", max_config_bytes);
   // The parser would take a NUL as the end of the text.
   if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos)
-    throw Error(code_for(author), source.place(line_of(text, nul + 1)) + ": not JSON: it holds a NUL byte" +
-                                      (by_person ? "; is this a text file?" : ""));
+    throw Error(ExitCode::usage, source.place(line_at(text, nul + 1)),
+                ": not JSON: it holds a NUL byte; is this a text file?");
   Progress progress;
-  TreeBuilder builder(text, source, author, progress);
+  TreeBuilder builder(text, source, progress);
   constexpr bool strict = true;
   nlohmann::json::sax_parse(CountingIterator(text.data(), &progress),
                             CountingIterator(text.data() + text.size(), &progress), &builder,
-                            nlohmann::json::input_format_t::json, strict, /*ignore_comments=*/by_person);
+                            nlohmann::json::input_format_t::json, strict, /*ignore_comments=*/true);
   return builder.take_root();
 }
 

@@ -1,5 +1,5 @@
-// Strict JSON, the one reader of configs and of the files of checkpoints; every value knows its line. Knows no option:
-// what a value means is decided elsewhere.
+// Strict JSON that people write: every value knows its line, and what is wrong comes with how to mend it. What programs
+// write is read by checkpoint/strict_json.h. Knows no option: what a value means is decided elsewhere.
 #pragma once
 
 #include <string>
@@ -44,15 +44,11 @@ struct Member {
   Value value;
 };
 
-/// Who wrote a text. A person may comment it (// and /* */) in at most 1 MB, and is told by Error usage how to mend it;
-/// what a program wrote is damaged, Error data.
-enum class Author { person, program };
-
-/// The value that `text` holds. The error names source, line and path of keys if it is not JSON, gives a key twice,
-/// nests deeper than 16 or holds a NUL.
-Value read_json(std::string_view text, const Source& source, Author author = Author::person);
-
 constexpr std::size_t max_config_bytes = 1 << 20;
+
+/// The value that `text` holds, which may have comments (// and /* */). Error usage, which names source, line and path
+/// of keys, if it is longer than that, not JSON, gives a key twice, nests deeper than 16 or holds a NUL.
+Value read_json(std::string_view text, const Source& source);
 
 /// For messages: `5`, `"four"`, `["mlp", "norm"]`, `{...}`, cut if long.
 std::string shown(const Value& value);

@@ -7,7 +7,6 @@
 #include "base/names.h"
 #include "base/quote.h"
 #include "config/decode.h"
-#include "config/foreign_keys.h"
 #include "config/kinds.h"
 #include "config/load.h"
 
@@ -24,6 +23,48 @@ constexpr std::array gone{
     GoneOption{"model", "ngram_size", counts_instead},
 };
 
+/// Keys of nanoGPT and other trainers that have no meaning or another name here, and no near name.
+struct ForeignKey {
+  std::string_view key, instead;
+};
+
+constexpr ForeignKey foreign_keys[] = {
+    // nanoGPT's train.py, sample.py and GPTConfig
+    {"always_save_checkpoint", "every evaluation saves a checkpoint, train.keep says how many to keep"},
+    {"backend", "leave it out, training runs in one process"},
+    {"compile", "leave it out, there is nothing to compile"},
+    {"dataset", "use data.text, which takes the text itself"},
+    {"decay_lr", "use train.lr_schedule, \"constant\" for no decay"},
+    {"device", "use the flag --device"},
+    {"eval_only", "use the command chargpt eval RUN"},
+    {"flash", "leave it out, attention is fused wherever it can be"},
+    {"init_from", "use the flag --init_from RUN, or the command chargpt resume RUN"},
+    {"max_new_tokens", "use sample.tokens"},
+    {"out_dir", "use the flag --run DIR"},
+    {"start", "use the flag --prompt of chargpt sample"},
+    {"vocab_size", "leave it out, the vocabulary comes from the text"},
+    {"wandb_log", "leave it out, metrics.jsonl and TensorBoard events are always written"},
+    // names that others use
+    {"activation_function", "use model.activation"},
+    {"context_length", "use model.block_size"},
+    {"d_ff", "use model.mlp_size"},
+    {"d_model", "use model.n_embd"},
+    {"engine", "use the flag --engine"},
+    {"epochs", "use train.max_epochs"},
+    {"hidden_size", "use model.n_embd"},
+    {"iters", "use train.max_iters"},
+    {"lr", "use train.learning_rate"},
+    {"max_grad_norm", "use train.grad_clip"},
+    {"max_steps", "use train.max_iters"},
+    {"num_heads", "use model.n_head"},
+    {"num_layers", "use model.n_layer"},
+    {"run", "use the flag --run DIR"},
+    {"seq_len", "use model.block_size"},
+    {"steps", "use train.max_iters"},
+    {"threads", "use the flag --threads"},
+    {"warmup_steps", "use train.warmup_iters"},
+};
+
 /// What to say about an unknown key: the option that was probably meant, or where the options are listed.
 std::string suggestion(const std::string& section, const std::string& key) {
   std::vector<std::string> here, anywhere, full;
@@ -37,7 +78,7 @@ std::string suggestion(const std::string& section, const std::string& key) {
     return static_cast<std::size_t>(std::find(anywhere.begin(), anywhere.end(), name) - anywhere.begin());
   };
   if (const std::size_t row = row_of(key); row < full.size()) return meant(row);
-  if (const auto replacement = replacement_of(key)) return ": " + *replacement;
+  if (const std::string instead = replacement_of(key); !instead.empty()) return ": " + instead;
   if (const auto near = nearest_name(key, here)) return "; did you mean " + section + "." + *near + "?";
   if (const auto near = nearest_name(key, anywhere)) return meant(row_of(*near));
   return "; chargpt train --help lists the options";
@@ -56,6 +97,12 @@ const GoneOption* find_gone(std::string_view section, std::string_view key) {
   return found == gone.end() ? nullptr : &*found;
 }
 
+std::string replacement_of(std::string_view foreign_key) {
+  if (foreign_key.starts_with("wandb_")) foreign_key = "wandb_log";
+  const auto found = std::ranges::find(foreign_keys, foreign_key, &ForeignKey::key);
+  return found == std::end(foreign_keys) ? "" : std::string(found->instead);
+}
+
 const std::vector<std::string>& section_names() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> sections;
@@ -69,17 +116,16 @@ const std::vector<std::string>& section_names() {
 void reject_unknown(const std::string& place, const std::string& section, const std::string& key, const Value& value) {
   const std::string full = (section.empty() ? "" : section + ".") + key;
   if (const GoneOption* const option = find_gone(section, key))
-    throw Error(ExitCode::usage,
-                place + ": " + std::string(option->section) + "." + key + " is gone; " + std::string(option->instead));
-  throw Error(ExitCode::usage,
-              place + ": " + printable(full) + " = " + shown(value) + " is not an option" + suggestion(section, key));
+    throw Error(ExitCode::usage, place, ": ", option->section, ".", key, " is gone; ", option->instead);
+  throw Error(ExitCode::usage, place, ": ", printable(full), " = ", shown(value), " is not an option",
+              suggestion(section, key));
 }
 
 void reject_unknown_at_top(const std::string& place, const std::string& key, const Value& value) {
   if (value.kind != Value::Kind::object) reject_unknown(place, "", key, value);
   const std::string near = did_you_mean(key, section_names());
-  throw Error(ExitCode::usage, place + ": " + printable(key) + " = {...} is not a section" +
-                                   (near.empty() ? "; the sections are " + joined(section_names(), ", ") : near));
+  throw Error(ExitCode::usage, place, ": ", printable(key), " = {...} is not a section",
+              near.empty() ? "; the sections are " + joined(section_names(), ", ") : near);
 }
 
 }  // namespace chargpt

@@ -19,6 +19,9 @@ std::span<const GoneOption> gone_options();
 /// Null where `section`.`key` never was an option, or is one. Any section if `section` is empty.
 const GoneOption* find_gone(std::string_view section, std::string_view key);
 
+/// What to use instead of a key of nanoGPT or another trainer: "use the flag --run DIR"; empty for any other key.
+std::string replacement_of(std::string_view foreign_key);
+
 /// data, model, train, eval, sample.
 const std::vector<std::string>& section_names();
 

@@ -76,9 +76,9 @@ void refuse_obstacle(const ModelConfig& config, const FindObstacle& find, const 
   if (!obstacle) return;
   Config whole;
   whole.model = config;
-  throw Error(ExitCode::usage, into + " cannot hold this model: model." + obstacle->option + " = " +
-                                   to_json(whole)["model"][obstacle->option].dump() + ", and " + obstacle->reason +
-                                   "; presets whose models it holds: " + presets_without(find));
+  throw Error(ExitCode::usage, into, " cannot hold this model: model.", obstacle->option, " = ",
+              to_json(whole)["model"][obstacle->option].dump(), ", and ", obstacle->reason,
+              "; presets whose models it holds: ", presets_without(find));
 }
 
 }  // namespace chargpt

@@ -42,18 +42,10 @@ std::vector<char32_t> written_characters(const Vocabulary& vocabulary) {
 
 // ---- reading
 
-/// A token of the file as one character; none for any other token.
-std::optional<char32_t> character_of(const std::string& token) {
-  if (token.empty()) return std::nullopt;
-  const DecodedCharacter first = decode_character(token);
-  if (first.fault != Utf8Fault::none || static_cast<std::size_t>(first.length) != token.size()) return std::nullopt;
-  return first.code_point;
-}
-
 [[noreturn]] void refuse(const std::string& source, const std::string& why) {
-  throw Error(ExitCode::data, source + ": " + why +
-                                  "; chargpt reads text one character at a time, and imports models "
-                                  "whose tokens are single characters or bytes");
+  throw Error(
+      ExitCode::data, source, ": ", why,
+      "; chargpt reads text one character at a time, and imports models whose tokens are single characters or bytes");
 }
 
 /// "type" of a part of the pipeline; empty where there is no such part.
@@ -124,16 +116,16 @@ struct Tokens {
 void put_token(Tokens& tokens, const std::string& token, const Json& id, const std::string& source) {
   if (!id.is_number_integer() || id.get<std::int64_t>() < 0 ||
       id.get<std::int64_t>() >= static_cast<std::int64_t>(tokens.by_id.size()))
-    throw Error(ExitCode::data, source + ": token '" + printable(token, 20) + "' has id " + printable(id.dump(), 20) +
-                                    ", and the model's go from 0 to " + std::to_string(tokens.by_id.size() - 1));
+    throw Error(ExitCode::data, source, ": token '", printable(token, 20), "' has id ", printable(id.dump(), 20),
+                ", and the model's go from 0 to ", tokens.by_id.size() - 1);
   auto& place = tokens.by_id[id.get<std::size_t>()];
   if (place && *place != token)
-    throw Error(ExitCode::data, source + ": id " + id.dump() + " is that of '" + printable(*place, 20) + "' and of '" +
-                                    printable(token, 20) + "'");
+    throw Error(ExitCode::data, source, ": id ", id.dump(), " is that of '", printable(*place, 20), "' and of '",
+                printable(token, 20), "'");
   const auto [known, is_new] = tokens.ids.emplace(token, id.get<std::int64_t>());
   if (!is_new && known->second != id.get<std::int64_t>())
-    throw Error(ExitCode::data, source + ": token '" + printable(token, 20) + "' has two ids, " +
-                                    std::to_string(known->second) + " and " + id.dump());
+    throw Error(ExitCode::data, source, ": token '", printable(token, 20), "' has two ids, ", known->second, " and ",
+                id.dump());
   place = token;
 }
 
@@ -174,12 +166,12 @@ std::vector<char32_t> characters_of(const Tokens& tokens, const std::string& sou
   std::vector<char32_t> characters;
   std::set<char32_t> taken;
   for (const auto& token : tokens.by_id)
-    if (const auto one = token ? character_of(*token) : std::nullopt) taken.insert(*one);
+    if (const auto one = token ? single_character(*token) : std::nullopt) taken.insert(*one);
   char32_t next = private_use;
   std::vector<std::string> replaced;
   for (std::size_t id = 0; id < tokens.by_id.size(); ++id) {
     const auto& token = tokens.by_id[id];
-    const auto own = token ? character_of(*token) : std::nullopt;
+    const auto own = token ? single_character(*token) : std::nullopt;
     if (!own && token && !tokens.special.contains(*token))
       refuse(source, "token '" + printable(*token, 20) + "' (id " + std::to_string(id) + ") is no single character");
     while (!own && taken.contains(next)) ++next;
@@ -221,7 +213,7 @@ nlohmann::ordered_json tokenizer_json(const Vocabulary& vocabulary) {
 }
 
 ImportedTokenizer read_tokenizer(const Json& json, std::int64_t ids, const std::string& source) {
-  if (!json.is_object()) throw Error(ExitCode::data, source + " is not a JSON object");
+  if (!json.is_object()) throw Error(ExitCode::data, source, " is not a JSON object");
   const Cuts cuts = read_pipeline(json, source);
   const Tokens tokens = read_tokens(json, ids, source);
   if (cuts.bytes) {

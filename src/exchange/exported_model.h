@@ -21,9 +21,4 @@ struct ExportedModel {
   const RunState& state() const { return checkpoint.state; }
 };
 
-/// The parameter of that name ("transformer.h.0.ln_1.weight"); none where the model has none.
-std::optional<NamedParameter> find_parameter(const ExportedModel& exported, const std::string& name);
-/// The same of one that must be there: else Error internal.
-NamedParameter parameter(const ExportedModel& exported, const std::string& name);
-
 }  // namespace chargpt

@@ -12,12 +12,6 @@
 namespace chargpt {
 namespace {
 
-std::string text_of(const std::vector<std::int64_t>& shape) {
-  std::string text;
-  for (const std::int64_t size : shape) text += (text.empty() ? "(" : ", ") + std::to_string(size);
-  return text.empty() ? "()" : text + ")";
-}
-
 /// IEEE 754 binary16: 5 bits of exponent, 10 of fraction.
 float from_half(std::uint16_t half) {
   const int exponent = half >> 10 & 31;
@@ -45,32 +39,38 @@ void convert(std::span<const std::byte> bytes, std::span<float> to, Convert&& to
 ForeignTensors::ForeignTensors(const SafetensorsFile& file, std::string source, std::string prefix)
     : file_(file), source_(std::move(source)), prefix_(std::move(prefix)) {}
 
+void ForeignTensors::expect_at_least(std::int64_t count) const {
+  if (std::ssize(file_.tensors()) < count)
+    throw Error(ExitCode::data, source_, " has ", file_.tensors().size(), " tensors, too few for a model of ", count,
+                " layers");
+}
+
 const TensorView* ForeignTensors::find(const std::string& name) const {
   if (const TensorView* const found = file_.find(name)) return found;
   // A bare model, without its head, has names without the prefix.
   return name.starts_with(prefix_) ? file_.find(name.substr(prefix_.size())) : nullptr;
 }
 
-ImportedTensor ForeignTensors::read(const std::string& name, const std::vector<std::int64_t>& shape,
-                                    const std::string& ours) {
+OwnTensor ForeignTensors::read(const std::string& name, const std::vector<std::int64_t>& shape,
+                               const std::string& ours) {
   const TensorView* const found = find(name);
   if (found == nullptr)
-    throw Error(ExitCode::data, source_ + " has no tensor " + name + ", which its config.json asks for");
+    throw Error(ExitCode::data, source_, " has no tensor ", name, ", which its config.json asks for");
   if (found->shape != shape)
-    throw Error(ExitCode::data, source_ + ": tensor " + name + " has shape " + printable(text_of(found->shape)) +
-                                    ", and its config.json asks for " + text_of(shape));
+    throw Error(ExitCode::data, source_, ": tensor ", name, " has shape ", printable(shape_text(found->shape)),
+                ", and its config.json asks for ", shape_text(shape));
   if (found->dtype != "F32" && found->dtype != "F16" && found->dtype != "BF16")
-    throw Error(ExitCode::data, source_ + ": tensor " + name + " is of type " + printable(found->dtype, 20) +
-                                    "; chargpt reads F32, F16 and BF16");
+    throw Error(ExitCode::data, source_, ": tensor ", name, " is of type ", printable(found->dtype, 20),
+                "; chargpt reads F32, F16 and BF16");
   asked_.insert(found->name);
-  ImportedTensor tensor = float_tensor(ours, shape);
+  OwnTensor tensor = float_tensor(ours, shape);
   if (found->dtype == "F32") std::ranges::copy(found->bytes, tensor.bytes.begin());
   if (found->dtype == "F16") convert(found->bytes, floats(tensor), from_half);
   if (found->dtype == "BF16") convert(found->bytes, floats(tensor), from_bfloat16);
   if (const auto bad = std::ranges::find_if(floats(tensor), [](float value) { return !std::isfinite(value); });
       bad != floats(tensor).end())
-    throw Error(ExitCode::diverged, source_ + ": tensor " + name + " holds " + (std::isnan(*bad) ? "NaN" : "infinity") +
-                                        ", so the model gives no numbers");
+    throw Error(ExitCode::diverged, source_, ": tensor ", name, " holds ", std::isnan(*bad) ? "NaN" : "infinity",
+                ", so the model gives no numbers");
   return tensor;
 }
 
@@ -82,9 +82,9 @@ void ForeignTensors::expect_no_more() const {
   chargpt::expect_no_more(file_, source_, asked_);
 }
 
-ImportedTensor transposed(const ImportedTensor& matrix) {
+OwnTensor transposed(const OwnTensor& matrix) {
   const std::int64_t rows = matrix.shape.at(0), columns = matrix.shape.at(1);
-  ImportedTensor turned = float_tensor(matrix.name, {columns, rows});
+  OwnTensor turned = float_tensor(matrix.name, {columns, rows});
   const auto from = floats(matrix);
   const auto to = floats(turned);
   for (std::int64_t i = 0; i < rows; ++i)
@@ -93,18 +93,13 @@ ImportedTensor transposed(const ImportedTensor& matrix) {
   return turned;
 }
 
-ImportedTensor stacked(const std::vector<ImportedTensor>& parts, const std::string& name) {
-  ImportedTensor all{name, "F32", parts.front().shape, {}};
-  all.shape.front() = 0;
-  for (const ImportedTensor& part : parts) {
-    all.shape.front() += part.shape.front();
-    all.bytes.insert(all.bytes.end(), part.bytes.begin(), part.bytes.end());
-  }
-  return all;
+void append_rows(OwnTensor& tensor, const OwnTensor& more) {
+  tensor.shape.front() += more.shape.front();
+  tensor.bytes.insert(tensor.bytes.end(), more.bytes.begin(), more.bytes.end());
 }
 
-ImportedTensor in_order(const ImportedTensor& matrix, const std::vector<std::int64_t>& rows) {
-  ImportedTensor ordered{matrix.name, matrix.dtype, matrix.shape, {}};
+OwnTensor in_order(const OwnTensor& matrix, std::span<const std::int64_t> rows) {
+  OwnTensor ordered{matrix.name, matrix.dtype, matrix.shape, {}};
   const std::size_t width = matrix.bytes.size() / static_cast<std::size_t>(matrix.shape.front());
   ordered.shape.front() = std::ssize(rows);
   ordered.bytes.reserve(rows.size() * width);
@@ -115,7 +110,7 @@ ImportedTensor in_order(const ImportedTensor& matrix, const std::vector<std::int
   return ordered;
 }
 
-bool all_equal(const ImportedTensor& tensor, float value) {
+bool all_equal(const OwnTensor& tensor, float value) {
   return std::ranges::all_of(floats(tensor), [value](float one) { return one == value; });
 }
 

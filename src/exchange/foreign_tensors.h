@@ -17,10 +17,12 @@ class ForeignTensors {
   /// `source` names the file in messages. Every name that is asked for begins with `prefix`, where the file's do.
   ForeignTensors(const SafetensorsFile& file, std::string source, std::string prefix);
 
+  /// Error data where the file has fewer tensors: so many layers are not to be believed.
+  void expect_at_least(std::int64_t count) const;
   bool has(const std::string& name) const { return find(name) != nullptr; }
   /// Values of a tensor of F32, F16 or BF16, by the name `ours`. Error data unless it is there, of that shape and type,
   /// every number finite.
-  ImportedTensor read(const std::string& name, const std::vector<std::int64_t>& shape, const std::string& ours);
+  OwnTensor read(const std::string& name, const std::vector<std::int64_t>& shape, const std::string& ours);
   /// Named, but not used: buffers, and what is tied to another tensor.
   void ignore(const std::string& name);
   /// After the last. Error data where the file has another tensor.
@@ -35,12 +37,12 @@ class ForeignTensors {
 };
 
 /// A matrix (a, b) as (b, a).
-ImportedTensor transposed(const ImportedTensor& matrix);
-/// Tensors of equal width below one another.
-ImportedTensor stacked(const std::vector<ImportedTensor>& parts, const std::string& name);
+OwnTensor transposed(const OwnTensor& matrix);
+/// Puts `more`, of equal width, below a matrix or vector.
+void append_rows(OwnTensor& tensor, const OwnTensor& more);
 /// These rows of a matrix or vector, in this order.
-ImportedTensor in_order(const ImportedTensor& matrix, const std::vector<std::int64_t>& rows);
+OwnTensor in_order(const OwnTensor& matrix, std::span<const std::int64_t> rows);
 /// Whether every number is `value`.
-bool all_equal(const ImportedTensor& tensor, float value);
+bool all_equal(const OwnTensor& tensor, float value);
 
 }  // namespace chargpt

@@ -47,7 +47,7 @@ const Format& format_of(std::string_view name) {
   if (found != std::end(table)) return *found;
   std::string names;
   for (const Format& format : table) names += (names.empty() ? "" : ", ") + std::string(format.name);
-  throw Error(ExitCode::usage, "--format " + std::string(name) + " is not one of " + names);
+  throw Error(ExitCode::usage, "--format ", name, " is not one of ", names);
 }
 
 }  // namespace chargpt

@@ -9,7 +9,7 @@
 #include "base/files.h"
 #include "exchange/architecture.h"
 #include "exchange/gguf.h"
-#include "exchange/tensor_list.h"
+#include "exchange/layout.h"
 #include "inference/dimensions.h"
 
 namespace chargpt {
@@ -140,97 +140,31 @@ Metadata metadata_of(const ExportedModel& model) {
 
 // ---- tensors
 
-struct Writer {
-  const ExportedModel& from;
-  TensorList& to;
+constexpr LayerNames gpt2_layers[] = {{"wte", {"token_embd"}},          {"wpe", {"position_embd"}},
+                                      {"ln_1", {"attn_norm"}},          {"attn.c_attn", {"attn_qkv"}},
+                                      {"attn.c_proj", {"attn_output"}}, {"ln_2", {"ffn_norm"}},
+                                      {"mlp.c_fc", {"ffn_up"}},         {"mlp.c_proj", {"ffn_down"}},
+                                      {"ln_f", {"output_norm"}},        {"lm_head", {"output"}}};
+constexpr LayerNames llama_layers[] = {
+    {"wte", {"token_embd"}},          {"ln_1", {"attn_norm"}},      {"attn.c_attn", {"attn_q", "attn_k", "attn_v"}},
+    {"attn.c_proj", {"attn_output"}}, {"ln_2", {"ffn_norm"}},       {"mlp.c_fc", {"ffn_up"}},
+    {"mlp.c_gate", {"ffn_gate"}},     {"mlp.c_proj", {"ffn_down"}}, {"ln_f", {"output_norm"}},
+    {"lm_head", {"output"}}};
 
-  void matrix(const std::string& name, const std::string& ours) const { to.copy(name, parameter(from, ours)); }
-  /// A vector of the model, or where it has none the constant that does the same.
-  void vector_or(const std::string& name, const std::string& ours, std::int64_t size, float otherwise) const {
-    const auto found = find_parameter(from, ours);
-    found ? to.copy(name, *found) : to.constant(name, {size}, otherwise);
-  }
-  void vector_if_there(const std::string& name, const std::string& ours) const {
-    if (const auto found = find_parameter(from, ours)) to.copy(name, *found);
-  }
-};
-
-void put_norm(const Writer& w, const std::string& name, const std::string& ours) {
-  const std::int64_t C = w.from.options().n_embd;
-  w.vector_or(name + ".weight", ours + ".weight", C, 1);
-  if (w.from.options().norm == Norm::layernorm) w.vector_or(name + ".bias", ours + ".bias", C, 0);
-}
-
-/// A linear layer that has a bias in any case.
-void put_linear(const Writer& w, const std::string& name, const std::string& ours) {
-  w.matrix(name + ".weight", ours + ".weight");
-  w.vector_or(name + ".bias", ours + ".bias", parameter(w.from, ours + ".weight").shape.front(), 0);
-}
-
-void put_gpt2_block(const Writer& w, const std::string& name, const std::string& ours) {
-  put_linear(w, name + "attn_qkv", ours + "attn.c_attn");
-  put_linear(w, name + "attn_output", ours + "attn.c_proj");
-  put_linear(w, name + "ffn_up", ours + "mlp.c_fc");
-  put_linear(w, name + "ffn_down", ours + "mlp.c_proj");
-}
-
-/// Rows of a head in the order of llama's rotary pairs: first of the lower half, first of the upper half, second of …
-void put_interleaved(const Writer& w, const std::string& name, const NamedParameter& stacked, std::int64_t first) {
-  const std::int64_t hs = head_width(w.from.options()), rows = w.from.options().n_head * hs;
-  const std::int64_t width = stacked.numel() / stacked.shape.front();
-  std::vector<std::int64_t> shape = stacked.shape;
-  shape.front() = rows;
-  const std::span<float> to = w.to.own(name, shape);
-  for (std::int64_t row = 0; row < rows; ++row) {
-    const std::int64_t place = row % hs, source = first + row - place + place % 2 * (hs / 2) + place / 2;
-    std::copy_n(stacked.values + source * width, width, to.begin() + row * width);
-  }
-}
-
-void put_projections(const Writer& w, const std::string& name, const std::string& ours, const std::string& part) {
-  const auto stacked = find_parameter(w.from, ours + part);
-  if (!stacked) return;
-  const std::int64_t width = w.from.options().n_head * head_width(w.from.options());
-  std::int64_t first = 0;
-  for (const char* which : {"attn_q", "attn_k", "attn_v"}) {
-    const bool turned = first < 2 * width && nearest_architecture(w.from.options()) == Architecture::llama;
-    turned ? put_interleaved(w, name + which + part, *stacked, first)
-           : w.to.rows(name + which + part, *stacked, first, width);
-    first += width;
-  }
-}
-
-void put_llama_block(const Writer& w, const std::string& name, const std::string& ours) {
-  for (const char* part : {".weight", ".bias"}) put_projections(w, name, ours + "attn.c_attn", part);
-  const auto copy = [&](const char* theirs, const char* layer) {
-    w.matrix(name + theirs + ".weight", ours + layer + ".weight");
-    w.vector_if_there(name + theirs + ".bias", ours + layer + ".bias");
-  };
-  copy("attn_output", "attn.c_proj");
-  copy("ffn_gate", "mlp.c_gate");
-  copy("ffn_up", "mlp.c_fc");
-  copy("ffn_down", "mlp.c_proj");
-  if (!w.from.options().qk_norm) return;
-  for (const char* norm : {"attn_q_norm.weight", "attn_k_norm.weight"})
-    w.to.constant(name + norm, {head_width(w.from.options())}, 1);
-}
-
-TensorList tensors_of(const ExportedModel& model) {
-  TensorList tensors;
-  const Writer w{model, tensors};
-  const bool gpt2 = nearest_architecture(model.options()) == Architecture::gpt2;
-  w.matrix("token_embd.weight", "transformer.wte.weight");
-  if (gpt2) w.matrix("position_embd.weight", "transformer.wpe.weight");
-  for (std::int64_t layer = 0; layer < model.options().n_layer; ++layer) {
-    const std::string name = "blk." + std::to_string(layer) + ".";
-    const std::string ours = "transformer.h." + std::to_string(layer) + ".";
-    put_norm(w, name + "attn_norm", ours + "ln_1");
-    put_norm(w, name + "ffn_norm", ours + "ln_2");
-    gpt2 ? put_gpt2_block(w, name, ours) : put_llama_block(w, name, ours);
-  }
-  put_norm(w, "output_norm", "transformer.ln_f");
-  if (!model.options().tie_weights) w.matrix("output.weight", "lm_head.weight");
-  return tensors;
+std::vector<OwnTensor> tensors_of(const ExportedModel& model) {
+  const Architecture architecture = nearest_architecture(model.options());
+  const bool gpt2 = architecture == Architecture::gpt2;
+  ModelConfig theirs = model.options();
+  theirs.norm_gain = true;
+  if (gpt2) theirs.bias = true, theirs.bias_places = ModelConfig().bias_places;
+  const Layout layout{.block = "blk.",
+                      .layers = gpt2 ? std::span<const LayerNames>(gpt2_layers) : llama_layers,
+                      .paired = architecture == Architecture::llama};
+  std::vector<LayoutRow> rows = rows_of(layout, theirs, model.vocabulary().size());
+  for (std::int64_t layer = 0; architecture == Architecture::qwen3 && layer < theirs.n_layer; ++layer)
+    for (const char* norm : {".attn_q_norm.weight", ".attn_k_norm.weight"})
+      rows.push_back(constant_gain(line_of("blk.", layer, norm), head_width(theirs)));
+  return tensors_as_theirs(model, rows);
 }
 
 // ---- the file
@@ -295,9 +229,10 @@ bool is_own_gguf(const std::filesystem::path& path) {
 
 std::vector<std::string> write_gguf(const ExportedModel& model, OutputFolder& folder) {
   refuse_obstacle(model.options(), obstacle_to_llama_cpp, "--format gguf");
-  const TensorList tensors = tensors_of(model);
-  const Bytes header = header_of(metadata_of(model), tensors.views());
-  folder.write("model.gguf", [&](const ByteSink& sink) { write_file(sink, header, tensors.views()); });
+  const std::vector<OwnTensor> tensors = tensors_of(model);
+  const std::vector<TensorView> views = views_of(tensors);
+  const Bytes header = header_of(metadata_of(model), views);
+  folder.write("model.gguf", [&](const ByteSink& sink) { write_file(sink, header, views); });
   std::vector<std::string> notices;
   if (model.options().activation == Activation::gelu)
     notices.emplace_back("llama.cpp computes gelu by its tanh form, which changes log-probabilities by some 0.001");

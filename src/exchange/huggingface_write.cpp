@@ -1,6 +1,4 @@
-// Writing; see huggingface.h. What transformers computes is in its files models/{gpt2,llama,qwen3}/modeling_*.py: its
-// Conv1D has weights (in, out), its rotary pairs are halves as ours are, and Qwen3 normalises queries and keys before
-// it turns them, as we do.
+// Writing; see huggingface.h.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -9,55 +7,13 @@
 #include "exchange/architecture.h"
 #include "exchange/character_tokenizer.h"
 #include "exchange/huggingface.h"
-#include "exchange/tensor_list.h"
+#include "exchange/huggingface_layout.h"
 #include "inference/dimensions.h"
 
 namespace chargpt {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-/// One model's tensors on their way, with the widths that the names do not tell.
-struct Writer {
-  const ExportedModel& from;
-  TensorList& to;
-
-  /// A vector of the model, or where it has none the constant that does the same.
-  void vector_or(const std::string& name, const std::string& ours, std::int64_t size, float otherwise) const {
-    const auto found = find_parameter(from, ours);
-    found ? to.copy(name, *found) : to.constant(name, {size}, otherwise);
-  }
-  void norm(const std::string& name, const std::string& ours) const {
-    vector_or(name + ".weight", ours + ".weight", from.options().n_embd, 1);
-  }
-};
-
-// ---- GPT-2
-
-/// A linear layer with a bias: theirs has weights (in, out).
-void put_conv1d(const Writer& w, const std::string& name, const std::string& ours) {
-  const NamedParameter weight = parameter(w.from, ours + ".weight");
-  w.to.transposed(name + ".weight", weight);
-  w.vector_or(name + ".bias", ours + ".bias", weight.shape.front(), 0);
-}
-
-void put_layer_norm(const Writer& w, const std::string& name) {
-  w.norm(name, name);
-  w.vector_or(name + ".bias", name + ".bias", w.from.options().n_embd, 0);
-}
-
-void put_gpt2(const Writer& w) {
-  for (const char* name : {"transformer.wte.weight", "transformer.wpe.weight"})
-    w.to.copy(name, parameter(w.from, name));
-  for (std::int64_t layer = 0; layer < w.from.options().n_layer; ++layer) {
-    const std::string block = "transformer.h." + std::to_string(layer) + ".";
-    for (const char* name : {"ln_1", "ln_2"}) put_layer_norm(w, block + name);
-    for (const char* name : {"attn.c_attn", "attn.c_proj", "mlp.c_fc", "mlp.c_proj"})
-      put_conv1d(w, block + name, block + name);
-  }
-  put_layer_norm(w, "transformer.ln_f");
-  if (!w.from.options().tie_weights) w.to.copy("lm_head.weight", parameter(w.from, "lm_head.weight"));
-}
 
 const char* gpt2_activation(Activation activation) {
   switch (activation) {
@@ -89,64 +45,6 @@ Json gpt2_config(const ModelConfig& options) {
           {"resid_pdrop", residual}};
 }
 
-// ---- Llama and Qwen3
-
-/// Rows `part` of the three that queries, keys and values are stacked in.
-void put_projection(const Writer& w, const std::string& name, const std::string& ours, std::int64_t part) {
-  const std::int64_t width = w.from.options().n_head * head_width(w.from.options());
-  w.to.rows(name + ".weight", parameter(w.from, ours + ".weight"), part * width, width);
-  const auto bias = find_parameter(w.from, ours + ".bias");
-  if (bias) w.to.rows(name + ".bias", *bias, part * width, width);
-}
-
-bool attention_has_bias(const ModelConfig& options) {
-  return has_bias(options, Place::attention) || has_bias(options, Place::attention_output);
-}
-
-void put_attention(const Writer& w, const std::string& block, const std::string& ours) {
-  const ModelConfig& options = w.from.options();
-  std::int64_t part = 0;
-  const std::int64_t width = options.n_head * head_width(options);
-  for (const std::string name : {"q_proj", "k_proj", "v_proj"}) {
-    put_projection(w, block + "self_attn." + name, ours + "attn.c_attn", part++);
-    if (attention_has_bias(options) && !has_bias(options, Place::attention))
-      w.to.constant(block + "self_attn." + name + ".bias", {width}, 0);
-  }
-  w.to.copy(block + "self_attn.o_proj.weight", parameter(w.from, ours + "attn.c_proj.weight"));
-  if (attention_has_bias(options))
-    w.vector_or(block + "self_attn.o_proj.bias", ours + "attn.c_proj.bias", options.n_embd, 0);
-  if (!options.qk_norm) return;
-  for (const char* name : {"q_norm", "k_norm"})
-    w.to.constant(block + "self_attn." + name + ".weight", {head_width(options)}, 1);
-}
-
-/// Theirs is down(f(gate) up). swiglu: f is silu. relu2: with one matrix as both, relu(u) u is relu(u)^2.
-void put_feed_forward(const Writer& w, const std::string& block, const std::string& ours) {
-  const bool gated = w.from.options().activation == Activation::swiglu;
-  const auto copy = [&](const std::string& name, const std::string& our_name) {
-    w.to.copy(block + "mlp." + name + ".weight", parameter(w.from, ours + "mlp." + our_name + ".weight"));
-    if (const auto bias = find_parameter(w.from, ours + "mlp." + our_name + ".bias"))
-      w.to.copy(block + "mlp." + name + ".bias", *bias);
-  };
-  copy("gate_proj", gated ? "c_gate" : "c_fc");
-  copy("up_proj", "c_fc");
-  copy("down_proj", "c_proj");
-}
-
-void put_llama(const Writer& w) {
-  w.to.copy("model.embed_tokens.weight", parameter(w.from, "transformer.wte.weight"));
-  for (std::int64_t layer = 0; layer < w.from.options().n_layer; ++layer) {
-    const std::string block = "model.layers." + std::to_string(layer) + ".";
-    const std::string ours = "transformer.h." + std::to_string(layer) + ".";
-    w.norm(block + "input_layernorm", ours + "ln_1");
-    w.norm(block + "post_attention_layernorm", ours + "ln_2");
-    put_attention(w, block, ours);
-    put_feed_forward(w, block, ours);
-  }
-  w.norm("model.norm", "transformer.ln_f");
-  if (!w.from.options().tie_weights) w.to.copy("lm_head.weight", parameter(w.from, "lm_head.weight"));
-}
-
 Json llama_config(const ModelConfig& options) {
   const bool qwen3 = options.qk_norm;
   Json json = {{"architectures", {qwen3 ? "Qwen3ForCausalLM" : "LlamaForCausalLM"}},
@@ -162,7 +60,7 @@ Json llama_config(const ModelConfig& options) {
                {"rms_norm_eps", options.norm_eps},
                {"rope_theta", options.rope_base},  // for transformers 4; 5 reads the next
                {"rope_parameters", {{"rope_type", "default"}, {"rope_theta", options.rope_base}}},
-               {"attention_bias", attention_has_bias(options)},
+               {"attention_bias", has_bias(in_transformers(options), Place::attention)},
                {"attention_dropout", dropout_rate(options, Place::attention)}};
   qwen3 ? json["use_sliding_window"] = false : json["mlp_bias"] = has_bias(options, Place::mlp);
   return json;
@@ -236,15 +134,14 @@ std::string text_of(const Json& json) {
 
 std::vector<std::string> write_huggingface(const ExportedModel& model, OutputFolder& folder) {
   refuse_obstacle(model.options(), obstacle_to_architecture, "--format huggingface");
-  TensorList tensors;
-  const Writer writer{model, tensors};
-  nearest_architecture(model.options()) == Architecture::gpt2 ? put_gpt2(writer) : put_llama(writer);
+  const std::vector<OwnTensor> tensors =
+      tensors_as_theirs(model, rows_in_transformers(in_transformers(model.options()), model.vocabulary().size()));
   folder.write("config.json", text_of(config_json(model)));
   folder.write("generation_config.json", text_of(generation_json(model)));
   folder.write("tokenizer.json", text_of(tokenizer_json(model.vocabulary())));
   folder.write("tokenizer_config.json", text_of(tokenizer_config_json(model)));
   folder.write("README.md", card(model));
-  folder.write("model.safetensors", [&](const ByteSink& sink) { write_safetensors(sink, tensors.views()); });
+  folder.write("model.safetensors", [&](const ByteSink& sink) { write_safetensors(sink, views_of(tensors)); });
   return {};
 }
 

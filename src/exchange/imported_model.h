@@ -15,26 +15,28 @@
 
 namespace chargpt {
 
-struct ImportedTensor {
+/// A tensor and its values.
+struct OwnTensor {
   std::string name, dtype = "F32";
   std::vector<std::int64_t> shape;
   std::vector<std::byte> bytes;  ///< row-major, little-endian
   TensorView view() const { return {name, dtype, shape, bytes}; }
 };
 /// A tensor of zeros of that shape.
-ImportedTensor float_tensor(std::string name, std::vector<std::int64_t> shape);
-std::span<float> floats(ImportedTensor& tensor);
-std::span<const float> floats(const ImportedTensor& tensor);
+OwnTensor float_tensor(std::string name, std::vector<std::int64_t> shape);
+std::span<float> floats(OwnTensor& tensor);
+std::span<const float> floats(const OwnTensor& tensor);
+std::vector<TensorView> views_of(const std::vector<OwnTensor>& tensors);
 
 struct ImportedModel {
   ResolvedConfig config;
   Vocabulary vocabulary;
-  std::vector<ImportedTensor> parameters;   ///< by our names, in our shapes
-  std::vector<ImportedTensor> optimizer{};  ///< empty: none came along, so the run cannot be resumed
-  std::int64_t step = 0, max_iters = 0;     ///< as far as the file tells
-  Fingerprint text{};                       ///< of the text that it was trained on, where that is known
-  std::string what{};                       ///< "GPT-2 of transformers", for people
-  std::vector<std::string> notices{};       ///< lines for people: what is not as it was
+  std::vector<OwnTensor> parameters;     ///< by our names, in our shapes
+  std::vector<OwnTensor> optimizer{};    ///< empty: none came along, so the run cannot be resumed
+  std::int64_t step = 0, max_iters = 0;  ///< as far as the file tells
+  Fingerprint text{};                    ///< of the text that it was trained on, where that is known
+  std::string what{};                    ///< "GPT-2 of transformers", for people
+  std::vector<std::string> notices{};    ///< lines for people: what is not as it was
 };
 
 /// What data.text of an imported run says: no file, so that it is asked for where one is needed.

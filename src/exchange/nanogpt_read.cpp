@@ -7,15 +7,14 @@
 #include <set>
 #include <utility>
 
-#include "base/entry_names.h"
 #include "base/error.h"
 #include "base/files.h"
+#include "base/paths.h"
 #include "base/quote.h"
 #include "base/utf8.h"
 #include "checkpoint/strict_json.h"
-#include "exchange/foreign_tensors.h"
+#include "exchange/layout.h"
 #include "exchange/nanogpt.h"
-#include "inference/parameter_list.h"
 
 namespace chargpt {
 namespace {
@@ -34,25 +33,23 @@ struct Symbols {
 };
 
 char32_t character_of(const Json& symbol, const std::string& source) {
-  const std::string text = symbol.is_string() ? symbol.get<std::string>() : "";
-  const DecodedCharacter first = decode_character(text);
-  if (text.empty() || first.fault != Utf8Fault::none || static_cast<std::size_t>(first.length) != text.size())
-    throw Error(ExitCode::data, source + ": symbols holds " + printable(symbol.dump(), 20) + ", no single character");
-  return first.code_point;
+  const auto character = single_character(symbol.is_string() ? symbol.get<std::string>() : "");
+  if (!character)
+    throw Error(ExitCode::data, source, ": symbols holds ", printable(symbol.dump(), 20), ", no single character");
+  return *character;
 }
 
 Symbols read_symbols(const StrictObject& about, std::int64_t vocab_size, const std::string& source) {
   std::vector<char32_t> characters;
   for (const Json& symbol : about.field("symbols")) characters.push_back(character_of(symbol, source));
   if (std::ssize(characters) != vocab_size)
-    throw Error(ExitCode::data, source + ": " + std::to_string(characters.size()) +
-                                    " symbols, and model_args.vocab_size is " + std::to_string(vocab_size));
+    throw Error(ExitCode::data, source, ": ", characters.size(), " symbols, and model_args.vocab_size is ", vocab_size);
   std::vector<std::int64_t> rows(characters.size());
   std::iota(rows.begin(), rows.end(), 0);
   std::ranges::sort(rows, {}, [&](std::int64_t id) { return characters[static_cast<std::size_t>(id)]; });
   std::ranges::sort(characters);
   if (const auto twice = std::ranges::adjacent_find(characters); twice != characters.end())
-    throw Error(ExitCode::data, source + ": symbols holds " + describe_character(*twice) + " twice");
+    throw Error(ExitCode::data, source, ": symbols holds ", describe_character(*twice), " twice");
   return {Vocabulary::of_characters(std::move(characters)), std::move(rows)};
 }
 
@@ -99,56 +96,50 @@ Options eval_options(const Json& config) {
 }
 
 /// Step of AdamW, as our optimizer.safetensors has it.
-ImportedTensor read_step(const SafetensorsFile& file, const std::string& source) {
+OwnTensor read_step(const SafetensorsFile& file, const std::string& source) {
   const TensorView* const found = file.find("step");
   if (found == nullptr || found->dtype != "I64" || found->bytes.size() != sizeof(std::int64_t))
-    throw Error(ExitCode::data, source + " has no step, one number of type I64");
+    throw Error(ExitCode::data, source, " has no step, one number of type I64");
   std::int64_t step = 0;
   std::memcpy(&step, found->bytes.data(), sizeof step);
-  if (step < 0) throw Error(ExitCode::data, source + ": step = " + std::to_string(step) + " is negative");
+  if (step < 0) throw Error(ExitCode::data, source, ": step = ", step, " is negative");
   return {"step", "I64", {}, {found->bytes.begin(), found->bytes.end()}};
 }
 
-/// Rows of the token embedding in the order of our ids, everything else as it is.
-class Reader {
- public:
-  Reader(const ModelConfig& model, const Symbols& symbols)
-      : list_(parameter_list(model, symbols.vocabulary.size())), rows_(symbols.rows) {}
-
-  std::vector<ImportedTensor> parameters(const fs::path& path) const {
-    const SafetensorsFile file(path);
-    ForeignTensors tensors(file, printable_path(path), "");
-    std::vector<ImportedTensor> all;
-    for (const ParameterInfo& parameter : list_) all.push_back(read(tensors, parameter, "", ""));
-    tensors.expect_no_more();
-    return all;
+/// The parameters, or with ".exp_avg" and the like the moments of each.
+std::vector<OwnTensor> read_tensors(ForeignTensors& tensors, const ModelConfig& model, const Symbols& symbols,
+                                    const std::string& theirs = "", const std::string& ours = "") {
+  std::vector<LayoutRow> rows = rows_of({}, model, symbols.vocabulary.size());
+  for (LayoutRow& row : rows) {
+    row.theirs += theirs;
+    row.ours.name.insert(0, ours);
   }
+  return tensors_as_ours(tensors, rows, {.symbols = symbols.rows});
+}
 
-  std::vector<ImportedTensor> moments(const fs::path& path) const {
-    const SafetensorsFile file(path);
-    ForeignTensors tensors(file, printable_path(path), "");
-    std::vector<ImportedTensor> all{read_step(file, tensors.source())};
-    tensors.ignore("step");
-    for (const ParameterInfo& parameter : list_) {
-      all.push_back(read(tensors, parameter, ".exp_avg", "moment1/"));
-      all.push_back(read(tensors, parameter, ".exp_avg_sq", "moment2/"));
-      if (std::ranges::any_of(floats(all.back()), [](float value) { return value < 0; }))
-        throw Error(ExitCode::data, tensors.source() + ": " + parameter.name + ".exp_avg_sq has negative numbers");
-    }
-    tensors.expect_no_more();
-    return all;
+std::vector<OwnTensor> read_parameters(const fs::path& path, const ModelConfig& model, const Symbols& symbols) {
+  const SafetensorsFile file(path);
+  ForeignTensors tensors(file, printable_path(path), "");
+  tensors.expect_at_least(model.n_layer);
+  std::vector<OwnTensor> all = read_tensors(tensors, model, symbols);
+  tensors.expect_no_more();
+  return all;
+}
+
+std::vector<OwnTensor> read_moments(const fs::path& path, const ModelConfig& model, const Symbols& symbols) {
+  const SafetensorsFile file(path);
+  ForeignTensors tensors(file, printable_path(path), "");
+  std::vector<OwnTensor> all = read_tensors(tensors, model, symbols, ".exp_avg", "moment1/");
+  for (OwnTensor& moment : read_tensors(tensors, model, symbols, ".exp_avg_sq", "moment2/")) {
+    if (std::ranges::any_of(floats(moment), [](float value) { return value < 0; }))
+      throw Error(ExitCode::data, tensors.source(), ": ", moment.name, " has negative numbers");
+    all.push_back(std::move(moment));
   }
-
- private:
-  ImportedTensor read(ForeignTensors& tensors, const ParameterInfo& parameter, const std::string& moment,
-                      const std::string& ours) const {
-    ImportedTensor tensor = tensors.read(parameter.name + moment, parameter.shape, ours + parameter.name);
-    return parameter.counts_symbols ? in_order(tensor, rows_) : tensor;
-  }
-
-  std::vector<ParameterInfo> list_;
-  const std::vector<std::int64_t>& rows_;
-};
+  all.push_back(read_step(file, tensors.source()));
+  tensors.ignore("step");
+  tensors.expect_no_more();
+  return all;
+}
 
 std::string name_of(const fs::path& folder) {
   const std::string name = name_of_path(folder);
@@ -158,19 +149,18 @@ std::string name_of(const fs::path& folder) {
 }  // namespace
 
 bool is_nanogpt(const fs::path& path) {
-  std::error_code ignored;
-  return fs::exists(path / about_file, ignored);
+  return is_there(path / about_file);
 }
 
 ImportedModel read_nanogpt(const fs::path& path) {
   const std::string source = printable_path(path / about_file);
   const Json json = parse_strict_json(read_regular_file(path / about_file, max_about_bytes, Links::follow), source);
   const StrictObject about(json, source);
-  if (about.text("format") != "nanogpt") throw Error(ExitCode::data, source + " is not of format \"nanogpt\"");
+  if (about.text("format") != "nanogpt") throw Error(ExitCode::data, source, " is not of format \"nanogpt\"");
   about.version("nanogpt.json", 1);
   const StrictObject args = about.object("model_args");
   const Json& config = about.field("config");
-  if (!config.is_object()) throw Error(ExitCode::data, source + ": config is no object");
+  if (!config.is_object()) throw Error(ExitCode::data, source, ": config is no object");
   const Options sections = {
       {"model", model_options(args)}, {"train", train_options(config)}, {"eval", eval_options(config)}};
   Symbols symbols = read_symbols(about, args.integer("vocab_size", 1), source);
@@ -179,11 +169,10 @@ ImportedModel read_nanogpt(const fs::path& path) {
                       .parameters = {},
                       .step = about.integer("iter_num", 0),
                       .what = "GPT of nanoGPT"};
-  const Reader reader(model.config.config.model, symbols);
-  model.parameters = reader.parameters(path / "model.safetensors");
-  std::error_code ignored;
+  const ModelConfig& shape = model.config.config.model;
+  model.parameters = read_parameters(path / "model.safetensors", shape, symbols);
   const fs::path optimizer = path / "optimizer.safetensors";
-  if (fs::exists(optimizer, ignored)) model.optimizer = reader.moments(optimizer);
+  if (is_there(optimizer)) model.optimizer = read_moments(optimizer, shape, symbols);
   model.max_iters = model.config.config.train.max_iters;
   return model;
 }

@@ -5,8 +5,8 @@
 #include "base/error.h"
 #include "base/utf8.h"
 #include "exchange/architecture.h"
+#include "exchange/layout.h"
 #include "exchange/nanogpt.h"
-#include "exchange/tensor_list.h"
 #include "inference/dimensions.h"
 
 namespace chargpt {
@@ -51,7 +51,7 @@ std::string reason_without_moments(const ExportedModel& model) {
 
 const TensorView& moment_of(const SafetensorsFile& optimizer, const std::string& name) {
   if (const TensorView* const found = optimizer.find(name)) return *found;
-  throw Error(ExitCode::data, "the checkpoint's optimizer.safetensors has no " + name + "; the file is damaged");
+  throw Error(ExitCode::data, "the checkpoint's optimizer.safetensors has no ", name, "; the file is damaged");
 }
 
 std::vector<TensorView> moments_of(const ExportedModel& model) {
@@ -131,17 +131,17 @@ std::vector<std::string> differences(const ExportedModel& model) {
 std::vector<std::string> write_nanogpt(const ExportedModel& model, OutputFolder& folder) {
   refuse_obstacle(model.options(), obstacle_to_nanogpt, "--format nanogpt");
   if (model.vocabulary().units() == Units::bytes)
-    throw Error(ExitCode::usage,
-                "--format nanogpt cannot hold this model: data.units = \"bytes\", and the symbols of "
-                "meta.pkl are characters");
+    throw Error(
+        ExitCode::usage,
+        "--format nanogpt cannot hold this model: data.units = \"bytes\", and the symbols of meta.pkl are characters");
   Json symbols = Json::array();
   for (const char32_t character : model.vocabulary().code_points()) symbols.push_back(utf8_of(character));
-  TensorList tensors;
-  for (const NamedParameter& parameter : model.model.parameters()) tensors.copy(parameter.name, parameter);
+  const std::vector<OwnTensor> tensors =
+      tensors_as_theirs(model, rows_of({}, model.options(), model.vocabulary().size()));
   std::vector<std::string> notices = differences(model);
   const std::string without = reason_without_moments(model);
   if (!without.empty()) notices.push_back("no state of an optimizer, so train.py cannot go on: " + without);
-  folder.write("model.safetensors", [&](const ByteSink& sink) { write_safetensors(sink, tensors.views()); });
+  folder.write("model.safetensors", [&](const ByteSink& sink) { write_safetensors(sink, views_of(tensors)); });
   if (without.empty())
     folder.write("optimizer.safetensors", [&](const ByteSink& sink) { write_safetensors(sink, moments_of(model)); });
   folder.write("nanogpt.json",

@@ -14,16 +14,10 @@
 namespace chargpt {
 namespace {
 
-std::vector<TensorView> views_of(const std::vector<ImportedTensor>& tensors) {
-  std::vector<TensorView> views;
-  for (const ImportedTensor& tensor : tensors) views.push_back(tensor.view());
-  return views;
-}
-
 /// Error internal unless these are the parameters of the config, every one and no other.
 void check_parameters(const ImportedModel& model) {
-  std::map<std::string, const ImportedTensor*> tensors;
-  for (const ImportedTensor& tensor : model.parameters) tensors[tensor.name] = &tensor;
+  std::map<std::string, const OwnTensor*> tensors;
+  for (const OwnTensor& tensor : model.parameters) tensors[tensor.name] = &tensor;
   const auto find = [&](const std::string& name, const std::vector<std::int64_t>& shape) -> const float* {
     const auto found = tensors.find(name);
     if (found == tensors.end() || found->second->shape != shape) return nullptr;

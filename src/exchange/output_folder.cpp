@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/paths.h"
 #include "base/quote.h"
 #include "checkpoint/strict_json.h"
 #include "report/output_file.h"
@@ -22,16 +23,12 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t max_mark_bytes = 1 << 16;
 
-[[noreturn]] void fail(const std::string& action, const fs::path& path, const std::error_code& reason) {
-  throw Error(ExitCode::io, "cannot " + action + " " + printable_path(path) + ": " + reason.message());
-}
-
 [[noreturn]] void refuse_occupied(const fs::path& out, const std::string& why) {
-  throw Error(ExitCode::busy, printable_path(out) + " " + why + "; choose another place with --out");
+  throw Error(ExitCode::busy, out, " ", why, "; choose another place with --out");
 }
 
 bool has_mark(const OpenFolder& folder) {
-  const std::string source = printable_path(folder.known_path() / export_mark);
+  const std::string source = printable_path(folder.path() / export_mark);
   try {
     const nlohmann::json json = parse_strict_json(folder.read(export_mark, max_mark_bytes), source);
     return StrictObject(json, source).text("format") == "chargpt export";
@@ -44,8 +41,8 @@ bool has_mark(const OpenFolder& folder) {
 fs::path resolved(const fs::path& out) {
   std::error_code failed;
   fs::path path = fs::weakly_canonical(fs::absolute(out), failed);
-  if (failed) fail("use", out, failed);
-  return path.has_filename() ? path : path.parent_path();
+  if (failed) fail_on("use", out, failed.value());
+  return without_final_slash(path);
 }
 
 /// Files with these names, and the folder if that leaves it empty.
@@ -64,10 +61,10 @@ OutputFolder::OutputFolder(const fs::path& out, bool overwrite, const Replaces& 
   check_there(out);
   std::error_code failed;
   fs::create_directories(out_.parent_path(), failed);
-  if (failed) fail("make the folder", out_.parent_path(), failed);
+  if (failed) fail_on("make the folder", out_.parent_path(), failed.value());
   temporary_ = out_.parent_path() / (".chargpt-export-" + std::to_string(::getpid()));
   fs::create_directory(temporary_, failed);
-  if (failed) fail("make the folder", temporary_, failed);
+  if (failed) fail_on("make the folder", temporary_, failed.value());
 }
 
 /// Whether a folder holds what an export wrote, as regular files, and nothing else.
@@ -112,7 +109,7 @@ void OutputFolder::write(const std::string& name, std::string_view text) {
 void OutputFolder::write(const std::string& name, const std::function<void(const ByteSink& sink)>& write_to) {
   if (!replaces_.names.empty() && name != export_mark &&
       std::ranges::find(replaces_.names, name) == replaces_.names.end())
-    throw Error(ExitCode::internal, name + " is missing from the names of the format");  // it could not be replaced
+    throw Error(ExitCode::internal, name, " is missing from the names of the format");  // it could not be replaced
   OutputFile file(temporary_ / name, OutputFile::Start::fresh);
   if (name != export_mark) files_.push_back(name);
   write_to([&](std::span<const std::byte> bytes) {
@@ -129,9 +126,9 @@ void OutputFolder::finish() {
 
 void OutputFolder::put_file() {
   std::error_code failed;
-  if (files_.size() != 1) throw Error(ExitCode::internal, "an export of one file has " + std::to_string(files_.size()));
+  if (files_.size() != 1) throw Error(ExitCode::internal, "an export of one file has ", files_.size());
   fs::rename(temporary_ / files_.front(), out_, failed);
-  if (failed) fail("write", out_, failed);
+  if (failed) fail_on("write", out_, failed.value());
 }
 
 // A folder replaces an empty one in one step; what another export wrote is exchanged with it, and then removed.
@@ -142,9 +139,9 @@ void OutputFolder::put_folder() {
   if (::rename(temporary_.c_str(), out_.c_str()) == 0) return;
   const int reason = errno;
   if (!overwrite_ || (reason != ENOTEMPTY && reason != EEXIST) || !is_export(OpenFolder(out_)))
-    fail("write", out_, {reason, std::generic_category()});
+    fail_on("write", out_, reason);
   if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, out_.c_str(), RENAME_EXCHANGE) != 0)
-    fail("replace", out_, {errno, std::generic_category()});
+    fail_on("replace", out_, errno);
   remove_files(temporary_, replaces_.names);
 }
 

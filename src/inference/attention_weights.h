@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "inference/forward.h"
 #include "inference/model.h"
 
 namespace chargpt {
@@ -25,5 +26,12 @@ struct AttentionWeights {
 /// of `bigram`, which attends to nothing, no layer. Error internal for another number of ids, or an id that the model
 /// does not have.
 AttentionWeights attention_weights(const InferenceModel& model, std::span<const std::int64_t> ids);
+
+/// Scaled scores of one head from what a forward pass makes as Made::qkv: (T, T), a row for each query, later keys not
+/// yet masked.
+std::vector<float> attention_scores(const cpu::Plan& plan, const cpu::MadeValues& qkv, std::int64_t head);
+
+/// Of one row, in place.
+void softmax(std::span<float> row);
 
 }  // namespace chargpt

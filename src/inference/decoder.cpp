@@ -8,21 +8,17 @@
 
 namespace chargpt::cpu {
 
-Decoder::Decoder(Plan plan, std::vector<const float*> values, const Kernels& kernels, int threads)
-    : plan_(std::move(plan)),
-      values_(std::move(values)),
-      k_(kernels),
-      team_(threads),
-      cache_(plan_, kernels),
-      forward_(plan_, values_, kernels, team_, cache_),
-      logits_stride_(row_stride(plan_.vocab_size)) {}
+Decoder::Decoder(ForwardTeam& team)
+    : team_(team), plan_(team.plan()), cache_(plan_, team.kernels()), logits_stride_(row_stride(plan_.vocab_size)) {
+  for (Forward& pass : team.passes()) pass.prepare_chunks();
+}
 
 void Decoder::reserve(std::int64_t sequences) {
   slots_.resize(static_cast<std::size_t>(sequences));
   std::iota(slots_.begin(), slots_.end(), 0);
   if (sequences <= cache_.slots()) return;
   cache_.make_room(sequences);
-  logits_ = AlignedFloats(sequences * logits_stride_ + k_.slack);
+  logits_ = AlignedFloats(sequences * logits_stride_ + team_.kernels().slack);
 }
 
 // ---- sequences
@@ -86,52 +82,56 @@ template <class Body>
 void Decoder::share_out(const Body& body) {
   const auto count = static_cast<long>(slots_.size());
   if (count == 1) return body(0, 1, 0);
-  const long threads = team_.threads();
-  team_.run([&](int thread) { body(count * thread / threads, count * (thread + 1) / threads, thread); });
+  const long threads = team_.team().threads();
+  team_.team().run([&](int thread) { body(count * thread / threads, count * (thread + 1) / threads, thread); });
 }
 
 /// All positions from the first on.
 void Decoder::prefill(long T) {
   length_ = T;
   position_ = T - 1;
-  share_out([&](long begin, long end, int thread) { prefill_sequences(T, begin, end, thread); });
+  share_out([&](long begin, long end, int thread) { prefill_sequences(begin, end, thread); });
 }
 
-/// Sequences begin to end - 1 by one thread, as many positions at a time as fit its buffers.
-void Decoder::prefill_sequences(long T, long begin, long end, int thread) {
-  const long at_once = std::max(1L, CachedForward::max_rows / T);
+/// `count` positions from `first` on, of `sequences` sequences from `sequence` on.
+Chunk Decoder::chunk_of(long sequence, long sequences, long first, std::int64_t position, long count) {
+  return {.sequences = sequences,
+          .count = count,
+          .cache = &cache_,
+          .slots = slots_.data() + sequence,
+          .first = first,
+          .position = position,
+          .wanted = first + count == length_ ? Wanted::last : Wanted::none,
+          .logits = logits_.data() + sequence * logits_stride_};
+}
+
+/// Sequences begin to end - 1 by one thread, as many positions at a time as fit its buffers: of windows that have not
+/// slid.
+void Decoder::prefill_sequences(long begin, long end, int thread) {
+  const long at_once = std::max(1L, Forward::chunk_rows / length_);
   for (long sequence = begin; sequence < end; sequence += at_once)
-    for (long first = 0; first < T; first += CachedForward::max_rows) {
-      CachedForward::Chunk chunk{.slots = slots_.data() + sequence, .sequences = std::min(at_once, end - sequence)};
-      set_chunk_position(chunk, first);
-      chunk.count = std::min(T - first, CachedForward::max_rows);
-      if (first + chunk.count == T) chunk.logits = logits_.data() + sequence * logits_stride_;
-      forward_.run(chunk, thread);
+    for (long first = 0; first < length_; first += Forward::chunk_rows) {
+      Chunk chunk = chunk_of(sequence, std::min(at_once, end - sequence), first, first,
+                             std::min(length_ - first, Forward::chunk_rows));
+      if (plan_.rope) {
+        chunk.rope_cos = plan_.rope_cos.data() + first * (plan_.head_size / 2);
+        chunk.rope_sin = plan_.rope_sin.data() + first * (plan_.head_size / 2);
+      }
+      team_.pass(thread).run(team_.weights(), chunk);
     }
-}
-
-/// In a window that has not slid.
-void Decoder::set_chunk_position(CachedForward::Chunk& chunk, long first) const {
-  chunk.first = first;
-  chunk.position = first;
-  if (plan_.rope_cos.empty()) return;  // no rotary positions
-  chunk.rope_cos = plan_.rope_cos.data() + first * (plan_.head_size / 2);
-  chunk.rope_sin = plan_.rope_sin.data() + first * (plan_.head_size / 2);
 }
 
 /// The last position of every sequence.
 void Decoder::decode_token() {
   share_out([&](long begin, long end, int thread) {
-    for (long sequence = begin; sequence < end; sequence += CachedForward::max_rows)
-      forward_.run({.slots = slots_.data() + sequence,
-                    .sequences = std::min(CachedForward::max_rows, end - sequence),
-                    .first = length_ - 1,
-                    .count = 1,
-                    .position = position_,
-                    .rope_cos = rope_cos_.data(),
-                    .rope_sin = rope_sin_.data(),
-                    .logits = logits_.data() + sequence * logits_stride_},
-                   thread);
+    for (long sequence = begin; sequence < end; sequence += Forward::chunk_rows) {
+      Chunk chunk = chunk_of(sequence, std::min(Forward::chunk_rows, end - sequence), length_ - 1, position_, 1);
+      if (plan_.rope) {
+        chunk.rope_cos = rope_cos_.data();
+        chunk.rope_sin = rope_sin_.data();
+      }
+      team_.pass(thread).run(team_.weights(), chunk);
+    }
   });
 }
 

@@ -1,25 +1,21 @@
 // Continues sequences token by token, with a cache of keys and values: which positions are run, and by which thread.
-// What running them computes is in cached_forward.h. Nothing is allocated after start(). Knows no sampling and no text.
+// What running them computes is in forward.h. Nothing is allocated after start(). Knows no sampling and no text.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "inference/cached_forward.h"
-#include "inference/plan.h"
+#include "inference/forward_team.h"
 #include "inference/sequence_cache.h"
 #include "kernels/buffers.h"
-#include "kernels/kernels.h"
-#include "kernels/thread_team.h"
 
 namespace chargpt::cpu {
 
 class Decoder {
  public:
-  /// `values`: the parameters, by the groups of the plan; they must outlive the decoder and not change. Sequences are
-  /// shared out over the threads, each run by one.
-  Decoder(Plan plan, std::vector<const float*> values, const Kernels& kernels, int threads);
+  /// `team` must outlive it. Sequences are shared out over its threads, each run by one.
+  explicit Decoder(ForwardTeam& team);
 
   /// Makes `sequences` equal ones of the ids, 1 to block_size of them. Logits of what follows: (sequences, V), rows
   /// `stride()` apart, which the caller may use up.
@@ -34,24 +30,20 @@ class Decoder {
 
   std::int64_t sequences() const { return static_cast<std::int64_t>(slots_.size()); }
   std::int64_t stride() const { return logits_stride_; }
-  const Plan& plan() const { return plan_; }
 
  private:
   void reserve(std::int64_t sequences);
   template <class Body>
   void share_out(const Body& body);
   void prefill(long T);
-  void prefill_sequences(long T, long begin, long end, int thread);
+  void prefill_sequences(long begin, long end, int thread);
   void decode_token();
   void set_position(std::int64_t position);
-  void set_chunk_position(CachedForward::Chunk& chunk, long first) const;
+  Chunk chunk_of(long sequence, long sequences, long first, std::int64_t position, long count);
 
-  Plan plan_;
-  std::vector<const float*> values_;
-  const Kernels& k_;
-  ThreadTeam team_;
+  ForwardTeam& team_;
+  const Plan& plan_;
   SequenceCache cache_;
-  CachedForward forward_;
 
   long logits_stride_;
   std::vector<std::int64_t> slots_;         ///< of the cache, where each sequence lies

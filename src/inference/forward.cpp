@@ -2,17 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-
-#include "inference/layers.h"
+#include <utility>
 
 namespace chargpt::cpu {
 namespace {
 
-constexpr std::int64_t chunk_rows = 128;  ///< tokens of a chunk
-
 /// Of a chunk.
 std::int64_t max_sequences(std::int64_t T) {
-  return std::max<std::int64_t>(1, chunk_rows / T);
+  return std::max<std::int64_t>(1, Forward::chunk_rows / T);
 }
 
 }  // namespace
@@ -20,7 +17,7 @@ std::int64_t max_sequences(std::int64_t T) {
 // ---- memory
 
 void Forward::allocate_buffers(BumpAllocator& memory) {
-  const std::int64_t rows = sequences_ * T_;
+  const std::int64_t rows = max_rows_;
   const long C = plan_.n_embd, A = plan_.attention_width, H = plan_.mlp_width;
   const bool norm_first = plan_.norm && !plan_.post_norm;
   acts_.assign(static_cast<std::size_t>(plan_.n_layer), {});
@@ -39,7 +36,7 @@ void Forward::allocate_buffers(BumpAllocator& memory) {
     acts.qk_rstd = plan_.qk_norm_eps ? memory.allocate(2 * plan_.n_head * rows) : nullptr;
     acts.softmax_stats = memory.allocate(2 * plan_.n_head * rows);
     acts.o = memory.rows(rows, A);
-    acts.x_mid = memory.rows(rows, C);
+    acts.x_mid = for_backward_ ? memory.rows(rows, C) : acts.x;
     acts.ln_2 = norm_first ? memory.rows(rows, C) : acts.x_mid;
     acts.ln_2_stats = memory.allocate(2 * rows);
     acts.conv_2 = block.conv_2.exists() ? memory.rows(rows, C) : acts.ln_2;
@@ -55,7 +52,9 @@ void Forward::allocate_buffers(BumpAllocator& memory) {
   branch_ = memory.rows(rows, C);
   logits_ = memory.rows(rows, plan_.vocab_size);
   losses_ = memory.allocate(rows);
-  scratch_ = memory.allocate(k_.attention_scratch(T_, plan_.head_size));
+  keys_ = memory.rows(plan_.head_size, max_T_);
+  scratch_ = memory.allocate(k_.attention_scratch(max_T_, plan_.head_size));
+  conv_rows_ = plan_.conv_width > 0 && !for_backward_ ? memory.rows(plan_.conv_width - 1 + rows, C) : nullptr;
   if (uses_bf16()) x_bf16_ = memory.bf16(rows * bf16_stride(max_width()));
 }
 
@@ -65,22 +64,29 @@ std::int64_t Forward::sequences_at_once(std::int64_t count, std::int64_t T) {
 }
 
 std::int64_t Forward::count_buffers(std::int64_t sequences, std::int64_t T) {
-  sequences_ = std::min(sequences, max_sequences(T));
-  T_ = T;
+  max_rows_ = std::min(sequences, max_sequences(T)) * T;
+  max_T_ = T;
   BumpAllocator count{.base = nullptr, .slack = k_.slack};
   allocate_buffers(count);
   return count.used;
 }
 
 void Forward::prepare(std::int64_t sequences, std::int64_t T) {
-  if (std::min(sequences, max_sequences(T)) <= sequences_ && T == T_) return;
-  const std::int64_t floats = count_buffers(sequences, T);
-  inputs_.resize(static_cast<std::size_t>(sequences_ * T));
-  targets_.resize(inputs_.size());
+  prepare_rows(std::min(sequences, max_sequences(T)) * T, T);
+}
+
+void Forward::prepare_rows(std::int64_t rows, std::int64_t T) {
+  if (rows <= max_rows_ && T <= max_T_) return;
+  max_rows_ = std::max(rows, max_rows_);
+  max_T_ = std::max(T, max_T_);
+  BumpAllocator count{.base = nullptr, .slack = k_.slack};
+  allocate_buffers(count);
   memory_ = AlignedFloats();
-  memory_ = AlignedFloats(floats);
+  memory_ = AlignedFloats(count.used);
   BumpAllocator memory{.base = memory_.data(), .slack = k_.slack};
   allocate_buffers(memory);
+  inputs_.resize(static_cast<std::size_t>(max_rows_));
+  targets_.resize(inputs_.size());
 }
 
 // ---- dropout
@@ -95,7 +101,7 @@ std::uint32_t Forward::mask_index(long layer, DropoutPlace place) const {
   return static_cast<std::uint32_t>(before);
 }
 
-DropoutMask Forward::dropout_mask(double rate, std::uint32_t mask, const BatchSlice& chunk) const {
+DropoutMask Forward::dropout_mask(double rate, std::uint32_t mask, const Chunk& chunk) const {
   return {.key = {chunk.seed->words[0], chunk.seed->words[1]},
           .layer = mask,
           .threshold = static_cast<std::uint64_t>(std::ldexp(rate, 32)),
@@ -103,9 +109,9 @@ DropoutMask Forward::dropout_mask(double rate, std::uint32_t mask, const BatchSl
 }
 
 /// x (rows, C) *= mask.
-void Forward::dropout(double rate, std::uint32_t mask, const BatchSlice& chunk, float* x) {
+void Forward::dropout(double rate, std::uint32_t mask, const Chunk& chunk, float* x) {
   if (rate <= 0 || chunk.seed == nullptr) return;
-  const auto first = static_cast<std::uint64_t>((chunk.elsewhere + chunk.first) * chunk.windows.T * plan_.n_embd);
+  const auto first = static_cast<std::uint64_t>(chunk.first_sequence * chunk.count * plan_.n_embd);
   k_.dropout(dropout_mask(rate, mask, chunk), first, rows_, plan_.n_embd, x, row_stride(plan_.n_embd));
 }
 
@@ -119,63 +125,148 @@ long Forward::max_width() const {
 }
 
 /// y (rows, out) (+)= x (rows, in) times a packed matrix (in, out).
-void Forward::matmul(long out, long in, const float* x, long ldx, std::int64_t packed, float* y, long ldy,
+void Forward::matmul(long rows, long out, long in, const float* x, long ldx, std::int64_t packed, float* y, long ldy,
                      bool add) const {
-  if (!uses_bf16())
-    return k_.matmul(rows_, out, in, x, ldx, weights_->packed + packed, k_.panel_width, in * k_.panel_width, y, ldy,
-                     add);
-  const Bf16Kernels& bf16 = *plan_.bf16;
-  const long ld = bf16_stride(in), pairs = 2 * bf16.panel_width;
-  bf16.to_bf16(rows_, in, x, ldx, x_bf16_, ld);
-  bf16.matmul(rows_, out, in, x_bf16_, ld, packed_bf16(packed), pairs, (in + 1) / 2 * pairs, y, ldy, add);
+  if (uses_bf16()) {
+    const Bf16Kernels& bf16 = *plan_.bf16;
+    const long ld = bf16_stride(in), pairs = 2 * bf16.panel_width;
+    bf16.to_bf16(rows, in, x, ldx, x_bf16_, ld);
+    return bf16.matmul(rows, out, in, x_bf16_, ld, packed_bf16(packed), pairs, (in + 1) / 2 * pairs, y, ldy, add);
+  }
+  const float* const panels = weights_->packed + packed;
+  if (rows == 1) return k_.matvec(out, in, x, panels, k_.panel_width, in * k_.panel_width, y, add);
+  k_.matmul(rows, out, in, x, ldx, panels, k_.panel_width, in * k_.panel_width, y, ldy, add);
 }
 
-/// y (rows, out) (+)= x (rows, in) W^T + b
-void Forward::linear(const LinearPlan& layer, const float* x, long ldx, float* y, long ldy, bool add) const {
-  add = put_bias(k_, value(layer.bias), {0, layer.out}, rows_, y, ldy, add);
-  matmul(layer.out, layer.in, x, ldx, layer.packed_forward, y, ldy, add);
+/// y (rows, out) (+)= x (rows, in) W^T + b: of y only `columns`, which begin where a panel does.
+void Forward::linear(const LinearPlan& layer, Range columns, long rows, const float* x, long ldx, float* y, long ldy,
+                     bool add) const {
+  const long width = columns.end - columns.begin;
+  y += columns.begin;
+  if (const float* const bias = value(layer.bias)) {
+    if (add)
+      k_.add(rows, width, bias + columns.begin, 0, y, ldy);
+    else
+      k_.broadcast_row(rows, width, bias + columns.begin, y, ldy);
+    add = true;
+  }
+  matmul(rows, width, layer.in, x, ldx, layer.packed_forward + columns.begin * layer.in, y, ldy, add);
 }
 
-void Forward::normalise(const NormPlan& norm, const float* x, float* y, float* stats) const {
+/// Nothing where the model has no norms.
+void Forward::normalise(const NormPlan& norm, const Going& going, const float* x, float* y, float* stats) const {
   const long ld = row_stride(plan_.n_embd);
   if (plan_.norm)
-    k_.norm(*plan_.norm, rows_, plan_.n_embd, x, ld, value(norm.gain), value(norm.bias), plan_.norm_eps, y, ld, stats);
+    k_.norm(*plan_.norm, going.rows, plan_.n_embd, x + going.first * ld, going.step * ld, value(norm.gain),
+            value(norm.bias), plan_.norm_eps, y, ld, stats);
 }
 
-/// y = x + its convolution, window by window: (rows, C). Nothing where there is no weight: y is then x.
-void Forward::convolve(const Parameter& weight, const BatchSlice& chunk, const float* x, float* y) const {
+/// x = norm(x), of post-norm, which has no backward pass.
+void Forward::normalise_in_place(const NormPlan& norm, const Going& going, float* x, float* stats) {
+  if (!plan_.norm) return;
+  const long ld = row_stride(plan_.n_embd);
+  normalise(norm, going, x, branch_, stats);
+  k_.copy(going.rows, plan_.n_embd, branch_, ld, x + going.first * ld, going.step * ld);
+}
+
+/// y = x + its convolution, sequence by sequence: (rows, C). Nothing where there is no weight: y is then x. What the
+/// next chunk reads of these rows is kept: the last positions have a place each, and a new one takes the oldest's.
+void Forward::convolve(const Parameter& weight, long layer, ConvolutionPlace place, const Chunk& chunk, const float* x,
+                       float* y) {
   if (!weight.exists()) return;
-  const long T = chunk.windows.T, ld = row_stride(plan_.n_embd);
-  for (long first = 0; first < rows_; first += T)
-    k_.convolve(T, 0, plan_.n_embd, plan_.conv_width, x + first * ld, ld, value(weight), y + first * ld, ld);
+  const long C = plan_.n_embd, ld = row_stride(C), taps = plan_.conv_width, count = chunk.count;
+  const auto seen = static_cast<long>(std::min<std::int64_t>(chunk.position, taps - 1));
+  for (long s = 0; s < chunk.sequences; ++s, x += count * ld, y += count * ld) {
+    const auto kept = [&](std::int64_t position) {
+      return chunk.cache->conv_input(layer, place, chunk.slots[s], position);
+    };
+    const float* rows = x;
+    if (seen > 0) {  // those before the chunk, then its own
+      for (long i = 0; i < seen; ++i) k_.copy(1, C, kept(chunk.position - seen + i), C, conv_rows_ + i * ld, ld);
+      k_.copy(count, C, x, ld, conv_rows_ + seen * ld, ld);
+      rows = conv_rows_ + seen * ld;
+    }
+    k_.convolve(count, seen, C, taps, rows, ld, value(weight), y, ld);
+    if (chunk.cache != nullptr)
+      for (long i = std::max(0L, count - taps); i < count; ++i)
+        k_.copy(1, C, x + i * ld, ld, kept(chunk.position + i), C);
+  }
 }
 
 /// x = wte[id] + position, (rows, C)
-void Forward::embed(const BatchSlice& chunk) {
+void Forward::embed(const Chunk& chunk) {
   const long C = plan_.n_embd, ld = row_stride(C);
-  float* const x = x_first_;
   const float* const tokens = value(plan_.wte);
   const float* const positions = position_vectors(plan_, weights_->values);
   for (long r = 0; r < rows_; ++r) {
-    k_.copy(1, C, tokens + inputs_[static_cast<std::size_t>(r)] * C, C, x + r * ld, ld);
-    if (positions != nullptr) k_.add(1, C, positions + r % chunk.windows.T * C, C, x + r * ld, ld);
+    float* const x = x_first_ + r * ld;
+    k_.copy(1, C, tokens + inputs_[static_cast<std::size_t>(r)] * C, C, x, ld);
+    if (positions != nullptr) k_.add(1, C, positions + (chunk.first + r % chunk.count) * C, C, x, ld);
   }
-  dropout(plan_.dropout.embedding, 0, chunk, x);
+  dropout(plan_.dropout.embedding, 0, chunk, x_first_);
+  made(Made::embedding, 0, x_first_, rows_, C, ld);
+}
+
+// ---- attention
+
+/// qkv (rows, 3 A) from what attention reads. Queries that nobody wants keep what was there.
+void Forward::project_qkv(const BlockPlan& block, const BlockActivations& acts, const Chunk& chunk,
+                          long queries) const {
+  const long A = plan_.attention_width, ld = row_stride(plan_.n_embd), ldq = row_stride(3 * A);
+  const float* const h = acts.conv_1;
+  if (plan_.qkv_source != QkvSource::projected) {  // x as value, and as query and key, or zeros there
+    for (float* const to : {acts.qkv, acts.qkv + A})
+      if (plan_.qkv_source == QkvSource::uniform)
+        k_.broadcast_row(rows_, A, nullptr, to, ldq);
+      else
+        k_.copy(rows_, A, h, ld, to, ldq);
+    return k_.copy(rows_, A, h, ld, acts.qkv + 2 * A, ldq);
+  }
+  const bool all = queries == chunk.count || A % k_.panel_width != 0;  // else keys begin where a panel does
+  linear(block.c_attn, {all ? 0 : A, 3 * A}, rows_, h, ld, acts.qkv, ldq, false);
+  if (!all && queries > 0) {
+    const long skipped = chunk.count - 1;
+    linear(block.c_attn, {0, A}, chunk.sequences, h + skipped * ld, chunk.count * ld, acts.qkv + skipped * ldq,
+           chunk.count * ldq, false);
+  }
+  if (plan_.rope || plan_.qk_norm_eps)
+    k_.qk_norm_rope(rows_, chunk.count, 2 * plan_.n_head, plan_.head_size, acts.qkv, ldq, plan_.qk_norm_eps.value_or(0),
+                    acts.qk_rstd, chunk.rope_cos, chunk.rope_sin);
 }
 
 /// Softmax of scores times values, head by head: qkv (rows, 3 A) -> o (rows, A)
-void Forward::attention_heads(const BlockActivations& acts, long layer, const BatchSlice& chunk) {
-  const long A = plan_.attention_width;
+void Forward::attention_over_windows(const BlockActivations& acts, long layer, const Chunk& chunk) {
+  const long A = plan_.attention_width, ld = row_stride(3 * A);
+  const long stride = row_stride(chunk.count);
   for_each_head(acts, layer, chunk, [&](const Head& head) {
-    k_.attention(head.shape, head.q, head.q + A, head.q + 2 * A, acts.o + head.o, head.softmax_stats, head.mask,
-                 head.first, scratch_);
+    k_.transpose(chunk.count, plan_.head_size, head.q + A, ld, keys_, stride);
+    k_.attention(head.shape, head.q, {keys_, stride, k_.panel_width}, head.q + 2 * A, ld, acts.o + head.o,
+                 head.softmax_stats, head.mask, head.first, scratch_);
   });
 }
 
+/// The same over the cache, which takes the chunk's keys and values: o (sequences * queries, A)
+void Forward::attention_over_cache(const BlockActivations& acts, long layer, const Chunk& chunk, long queries) {
+  const long A = plan_.attention_width, hs = plan_.head_size, ld = row_stride(3 * A), ldo = row_stride(A);
+  const long end = chunk.first + chunk.count;
+  const HeadShape shape{.begin = end - queries, .end = end, .hs = hs, .ld = ld, .ldo = ldo, .scale = plan_.score_scale};
+  for (long s = 0; s < chunk.sequences; ++s)
+    for (long h = 0; h < plan_.n_head; ++h) {
+      const float* const q = acts.qkv + s * chunk.count * ld + h * hs;
+      chunk.cache->store(layer, chunk.slots[s], h, chunk.position % plan_.block_size, chunk.count, q + A, q + 2 * A,
+                         ld);
+      if (queries > 0)
+        k_.attention(shape, q + (chunk.count - queries) * ld,
+                     {chunk.cache->keys(layer, chunk.slots[s], h), k_.panel_width, hs * k_.panel_width},
+                     chunk.cache->values(layer, chunk.slots[s], h), hs, acts.o + s * queries * ldo + h * hs,
+                     acts.softmax_stats, nullptr, 0, scratch_);
+    }
+}
+
 /// o (rows, A) of a window in which every token sees all: their mean.
-void Forward::uniform_attention(const BlockActivations& acts, const BatchSlice& chunk) const {
-  const long A = plan_.attention_width, T = chunk.windows.T, ld = row_stride(3 * A), ldo = row_stride(A);
-  for (long s = 0; s < chunk.windows.B(); ++s) {
+void Forward::uniform_attention(const BlockActivations& acts, const Chunk& chunk) const {
+  const long A = plan_.attention_width, T = chunk.count, ld = row_stride(3 * A), ldo = row_stride(A);
+  for (long s = 0; s < chunk.sequences; ++s) {
     const float* const values = acts.qkv + s * T * ld + 2 * A;
     float* const o = acts.o + s * T * ldo;
     k_.broadcast_row(1, A, nullptr, o, ldo);
@@ -185,93 +276,144 @@ void Forward::uniform_attention(const BlockActivations& acts, const BatchSlice& 
   }
 }
 
-/// o (rows, A) = heads(conv(norm(x)))
-void Forward::attention(const BlockPlan& block, const BlockActivations& acts, long layer, const BatchSlice& chunk) {
-  const long C = plan_.n_embd, ldq = row_stride(3 * plan_.attention_width);
-  if (plan_.qkv_source != QkvSource::projected) {
-    copy_to_qkv(plan_, k_, rows_, acts.x, row_stride(C), acts.qkv);
-    return plan_.causal ? attention_heads(acts, layer, chunk) : uniform_attention(acts, chunk);
+/// o = heads(conv(norm(x))) for the last `queries` positions of each sequence.
+void Forward::attention(const BlockPlan& block, const BlockActivations& acts, long layer, const Chunk& chunk,
+                        long queries) {
+  const long C = plan_.n_embd, A = plan_.attention_width, ld = row_stride(C);
+  if (!plan_.post_norm) {
+    normalise(block.ln_1, all_rows(), acts.x, acts.ln_1, acts.ln_1_stats);
+    if (plan_.norm) made(Made::norm_1, layer, acts.ln_1, rows_, C, ld);
   }
-  if (!plan_.post_norm) normalise(block.ln_1, acts.x, acts.ln_1, acts.ln_1_stats);
-  convolve(block.conv_1, chunk, acts.ln_1, acts.conv_1);
-  linear(block.c_attn, acts.conv_1, row_stride(C), acts.qkv, ldq, false);
-  k_.qk_norm_rope(rows_, chunk.windows.T, 2 * plan_.n_head, plan_.head_size, acts.qkv, ldq,
-                  plan_.qk_norm_eps.value_or(0), acts.qk_rstd, plan_.rope ? plan_.rope_cos.data() : nullptr,
-                  plan_.rope_sin.data());
-  attention_heads(acts, layer, chunk);
-}
-
-/// x = norm(x), of post-norm, which has no backward pass.
-void Forward::normalise_in_place(const NormPlan& norm, float* x, float* stats) {
-  if (!plan_.norm) return;
-  const long ld = row_stride(plan_.n_embd);
-  normalise(norm, x, branch_, stats);
-  k_.copy(rows_, plan_.n_embd, branch_, ld, x, ld);
-}
-
-/// x_mid = x + dropout(c_proj(attention(x))); without a residual stream the latter alone.
-void Forward::attention_block(const BlockPlan& block, const BlockActivations& acts, long layer,
-                              const BatchSlice& chunk) {
-  const long C = plan_.n_embd, ldc = row_stride(C), ldo = row_stride(plan_.attention_width);
-  attention(block, acts, layer, chunk);
-  attended(acts, layer, chunk);
-  const bool drops = plan_.dropout.attention_output > 0 && chunk.seed != nullptr;
-  if (plan_.residual)
-    k_.copy(rows_, C, acts.x, ldc, acts.x_mid, ldc);
+  convolve(block.conv_1, layer, ConvolutionPlace::attention, chunk, acts.ln_1, acts.conv_1);
+  if (block.conv_1.exists()) made(Made::conv_1, layer, acts.conv_1, rows_, C, ld);
+  project_qkv(block, acts, chunk, queries);
+  made(Made::qkv, layer, acts.qkv, rows_, 3 * A, row_stride(3 * A));
+  if (chunk.cache != nullptr)
+    attention_over_cache(acts, layer, chunk, queries);
+  else if (plan_.causal)
+    attention_over_windows(acts, layer, chunk);
   else
-    k_.broadcast_row(rows_, C, nullptr, acts.x_mid, ldc);
-  if (block.c_proj.out > 0 && !drops) return linear(block.c_proj, acts.o, ldo, acts.x_mid, ldc, true);
-  if (block.c_proj.out > 0)
-    linear(block.c_proj, acts.o, ldo, branch_, ldc, false);
-  else
-    k_.copy(rows_, C, acts.o, ldo, branch_, ldc);
-  dropout(plan_.dropout.attention_output, mask_index(layer, DropoutPlace::attention_output), chunk, branch_);
-  k_.add(rows_, C, branch_, ldc, acts.x_mid, ldc);
+    uniform_attention(acts, chunk);
+  made(Made::attended, layer, acts.o, chunk.sequences * queries, A, row_stride(A));
 }
 
-/// next = x_mid + dropout(c_proj(f(c_fc(conv(norm(x_mid))))))
-void Forward::mlp_block(const BlockPlan& block, const BlockActivations& acts, long layer, const BatchSlice& chunk,
-                        float* next) {
-  const long C = plan_.n_embd, ldc = row_stride(C), ldh = row_stride(plan_.mlp_width);
-  if (!plan_.feed_forward) return k_.copy(rows_, C, acts.x_mid, ldc, next, ldc);
-  if (!plan_.post_norm) normalise(block.ln_2, acts.x_mid, acts.ln_2, acts.ln_2_stats);
-  convolve(block.conv_2, chunk, acts.ln_2, acts.conv_2);
-  linear(block.c_fc, acts.conv_2, ldc, acts.fc, ldh, false);
-  if (plan_.swiglu) linear(block.c_gate, acts.conv_2, ldc, acts.gate, ldh, false);
-  activate(plan_, k_, rows_, acts.fc, acts.gate, acts.hidden);
-  k_.copy(rows_, C, acts.x_mid, ldc, next, ldc);
-  if (plan_.dropout.mlp <= 0 || chunk.seed == nullptr) return linear(block.mlp_proj, acts.hidden, ldh, next, ldc, true);
-  linear(block.mlp_proj, acts.hidden, ldh, branch_, ldc, false);
-  dropout(plan_.dropout.mlp, mask_index(layer, DropoutPlace::mlp), chunk, branch_);
-  k_.add(rows_, C, branch_, ldc, next, ldc);
+/// x_mid = x + dropout(c_proj(o)), without a residual stream the latter alone; and the norm after it where that is its
+/// place.
+void Forward::attention_output(const BlockPlan& block, const BlockActivations& acts, long layer, const Chunk& chunk,
+                               const Going& going) {
+  const long C = plan_.n_embd, ld = row_stride(C), ldo = row_stride(plan_.attention_width);
+  const auto add_or_set = plan_.residual ? k_.add : k_.copy;
+  float* const to = acts.x_mid + going.first * ld;
+  if (plan_.residual && acts.x_mid != acts.x) k_.copy(rows_, C, acts.x, ld, acts.x_mid, ld);
+  if (plan_.dropout.attention_output > 0 && chunk.seed != nullptr) {
+    if (block.c_proj.out > 0)
+      linear(block.c_proj, rows_, acts.o, ldo, branch_, ld, false);
+    else
+      k_.copy(rows_, C, acts.o, ldo, branch_, ld);
+    dropout(plan_.dropout.attention_output, mask_index(layer, DropoutPlace::attention_output), chunk, branch_);
+    add_or_set(rows_, C, branch_, ld, to, ld);
+  } else if (block.c_proj.out > 0) {
+    linear(block.c_proj, going.rows, acts.o, ldo, to, going.step * ld, plan_.residual);
+  } else {
+    add_or_set(going.rows, C, acts.o, ldo, to, going.step * ld);
+  }
+  if (plan_.post_norm) normalise_in_place(block.ln_1, going, acts.x_mid, acts.ln_1_stats);
+  made(Made::after_attention, layer, to, going.rows, C, going.step * ld);
+}
+
+/// next = x_mid + dropout(c_proj(f(c_fc(conv(norm(x_mid)))))), and the norm after it where that is its place.
+void Forward::mlp(const BlockPlan& block, const BlockActivations& acts, long layer, const Chunk& chunk,
+                  const Going& going, float* next) {
+  const long C = plan_.n_embd, H = plan_.mlp_width, ldc = row_stride(C), ldh = row_stride(H), rows = going.rows;
+  const bool norm_first = plan_.norm && !plan_.post_norm;
+  if (next != acts.x_mid) k_.copy(rows_, C, acts.x_mid, ldc, next, ldc);
+  if (!plan_.feed_forward) return;
+  if (norm_first) {
+    normalise(block.ln_2, going, acts.x_mid, acts.ln_2, acts.ln_2_stats);
+    made(Made::norm_2, layer, acts.ln_2, rows, C, ldc);
+  }
+  convolve(block.conv_2, layer, ConvolutionPlace::mlp, chunk, acts.ln_2, acts.conv_2);
+  if (block.conv_2.exists()) made(Made::conv_2, layer, acts.conv_2, rows, C, ldc);
+  // Without a norm or a convolution x_mid itself is read, where the rows that go on may lie apart.
+  const bool in_place = acts.conv_2 == acts.x_mid;
+  const float* const h = in_place ? acts.x_mid + going.first * ldc : acts.conv_2;
+  const long ld = in_place ? going.step * ldc : ldc;
+  linear(block.c_fc, rows, h, ld, acts.fc, ldh, false);
+  if (plan_.swiglu) {
+    linear(block.c_gate, rows, h, ld, acts.gate, ldh, false);
+    k_.swiglu(rows, H, acts.fc, acts.gate, ldh, acts.hidden, ldh);
+  } else {
+    k_.activation(plan_.activation, rows, H, acts.fc, ldh, acts.hidden, ldh);
+  }
+  made(Made::hidden, layer, acts.hidden, rows, H, ldh);
+  float* const to = next + going.first * ldc;
+  if (plan_.dropout.mlp > 0 && chunk.seed != nullptr) {
+    linear(block.mlp_proj, rows, acts.hidden, ldh, branch_, ldc, false);
+    dropout(plan_.dropout.mlp, mask_index(layer, DropoutPlace::mlp), chunk, branch_);
+    k_.add(rows, C, branch_, ldc, to, ldc);
+  } else {
+    linear(block.mlp_proj, rows, acts.hidden, ldh, to, going.step * ldc, true);
+  }
+  if (plan_.post_norm) normalise_in_place(block.ln_2, going, next, acts.ln_2_stats);
+  made(Made::block, layer, to, rows, C, going.step * ldc);
 }
 
 // ---- the whole model
 
-/// The chunk's inputs -> logits_ (rows, V)
-void Forward::forward(const BatchSlice& chunk) {
-  rows_ = chunk.windows.numel();
-  chunk.windows.copy_inputs(inputs_.data());
+/// The rows of x_last_ that go on -> logits
+void Forward::head(const Chunk& chunk, const Going& going) {
+  const long C = plan_.n_embd, V = plan_.vocab_size, ld = row_stride(C);
+  const bool normed = plan_.final_norm && plan_.norm;
+  if (normed) {
+    normalise(plan_.ln_f, going, x_last_, ln_f_, ln_f_stats_);
+    made(Made::final_norm, 0, ln_f_, going.rows, C, ld);
+  }
+  const float* const h = normed ? ln_f_ : x_last_ + going.first * ld;
+  linear(plan_.head, going.rows, h, normed ? ld : going.step * ld, chunk.logits, row_stride(V), false);
+  made(Made::logits, 0, chunk.logits, going.rows, V, row_stride(V));
+}
+
+void Forward::forward(const Chunk& chunk) {
+  rows_ = chunk.sequences * chunk.count;
+  const Going last{chunk.sequences, chunk.count - 1, chunk.count};
+  Going going = all_rows();
   embed(chunk);
   for (long layer = 0; layer < plan_.n_layer; ++layer) {
     const auto at = static_cast<std::size_t>(layer);
     const BlockPlan& block = plan_.blocks[at];
     const BlockActivations& acts = acts_[at];
-    float* const next = at + 1 < acts_.size() ? acts_[at + 1].x : x_last_;
-    attention_block(block, acts, layer, chunk);
-    if (plan_.post_norm) normalise_in_place(block.ln_1, acts.x_mid, acts.ln_1_stats);
-    mlp_block(block, acts, layer, chunk, next);
-    if (plan_.post_norm && plan_.feed_forward) normalise_in_place(block.ln_2, next, acts.ln_2_stats);
+    // Of the last layer only what is wanted goes on, unless the convolution reads the positions before it too.
+    const bool all = chunk.wanted == Wanted::all || layer + 1 < plan_.n_layer || block.conv_2.exists();
+    const long queries = all ? chunk.count : chunk.wanted == Wanted::last ? 1 : 0;
+    attention(block, acts, layer, chunk, queries);
+    if (queries == 0) return;
+    if (!all) going = last;
+    attention_output(block, acts, layer, chunk, going);
+    mlp(block, acts, layer, chunk, going, at + 1 < acts_.size() ? acts_[at + 1].x : x_last_);
   }
-  if (plan_.final_norm) normalise(plan_.ln_f, x_last_, ln_f_, ln_f_stats_);
-  linear(plan_.head, ln_f_, row_stride(plan_.n_embd), logits_, row_stride(plan_.vocab_size), false);
+  if (chunk.wanted == Wanted::none) return;
+  head(chunk, chunk.wanted == Wanted::last ? last : going);
+}
+
+void Forward::run(const WeightPointers& weights, const Chunk& chunk) {
+  weights_ = &weights;
+  for (long s = 0; s < chunk.sequences; ++s)
+    std::copy_n(chunk.cache->tokens(chunk.slots[s]) + chunk.first, chunk.count, inputs_.data() + s * chunk.count);
+  forward(chunk);
+}
+
+void Forward::observe(const WeightPointers& weights, const WindowBatch& window, const Observer& observer) {
+  weights_ = &weights;
+  observer_ = &observer;
+  window.copy_inputs(inputs_.data());
+  forward(windows_chunk(1, window.T));
+  observer_ = nullptr;
 }
 
 void Forward::losses(const WeightPointers& weights, const BatchSlice& slice, float* losses) {
   weights_ = &weights;
-  for_each_chunk(slice, [&](const BatchSlice& chunk, std::int64_t begin) {
+  for_each_chunk(slice, [&](const Chunk& chunk, std::int64_t begin) {
     forward(chunk);
-    chunk.windows.copy_targets(targets_.data());
     k_.cross_entropy(rows_, plan_.vocab_size, logits_, row_stride(plan_.vocab_size), targets_.data(), 0,
                      losses + begin * slice.windows.T);
   });
@@ -280,7 +422,7 @@ void Forward::losses(const WeightPointers& weights, const BatchSlice& slice, flo
 void Forward::logits(const WeightPointers& weights, const BatchSlice& slice, float* logits) {
   const long V = plan_.vocab_size;
   weights_ = &weights;
-  for_each_chunk(slice, [&](const BatchSlice& chunk, std::int64_t begin) {
+  for_each_chunk(slice, [&](const Chunk& chunk, std::int64_t begin) {
     forward(chunk);
     k_.copy(rows_, V, logits_, row_stride(V), logits + begin * slice.windows.T * V, V);
   });

@@ -1,15 +1,24 @@
-// Windows through the whole model, a few sequences at a time so that what a layer makes is still in the cache when the
-// next one reads it: one thread's share of scoring, and the first half of one of training, which keeps what backward
-// needs (engine/cpu/forward_backward.h). Follows a Plan. Allocates in prepare() alone. Knows no other thread.
+// The forward pass of every model type, by one thread: windows that are scored or trained on, and sequences that go on
+// over a cache of keys and values. What differs is where the keys of earlier positions lie, which positions' outputs
+// are wanted, whether activations are kept for backward (engine/cpu/forward_backward.h), and who watches. Follows a
+// Plan. Allocates in prepare() alone. Knows no other thread and no sampling.
+//
+// Windows are run a few sequences at a time, so that what a layer makes is still in the cache when the next one reads
+// it.
+//
+// In shapes: C = n_embd, A = attention_width = nh hs (the heads side by side), H = mlp_width, V = vocab_size. Rows are
+// tokens, sequence after sequence. A row of qkv holds q, k and v, A each.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
 #include "base/heartbeat.h"
 #include "inference/plan.h"
+#include "inference/sequence_cache.h"
 #include "inference/window_scorer.h"
 #include "kernels/buffers.h"
 #include "kernels/kernels.h"
@@ -41,16 +50,60 @@ struct BatchSlice {
   const Heartbeat* heartbeat = nullptr;  ///< between one chunk of sequences and the next; null: none
 };
 
-/// What one block makes in its forward pass, and keeps for backward. Rows are tokens; A = nh hs. Without norms ln_1 is
-/// x, and ln_2 is x_mid; without convolutions conv_1 is ln_1, and conv_2 is ln_2.
+/// Positions whose output is wanted of each sequence. Of the others the last layer makes only keys and values.
+enum class Wanted { all, last, none };
+
+/// What one pass takes: `count` consecutive positions of each of `sequences` sequences.
+struct Chunk {
+  long sequences = 0, count = 0;
+  const DropoutSeed* seed = nullptr;  ///< null: no dropout
+  std::int64_t first_sequence = 0;    ///< of the micro-batch, which dropout counts
+
+  SequenceCache* cache = nullptr;       ///< holds the earlier positions' keys and values; null: there are none
+  const std::int64_t* slots = nullptr;  ///< (sequences) of the cache
+  long first = 0;                       ///< how many earlier positions there are
+  /// Of the first one since the sequence was last run anew: beyond `first` where its context slides. Its keys and
+  /// values lie at `position` mod block_size.
+  std::int64_t position = 0;
+  const float *rope_cos = nullptr, *rope_sin = nullptr;  ///< of these positions (count, hs/2); null: no rotation
+
+  Wanted wanted = Wanted::all;
+  float* logits = nullptr;  ///< (wanted rows, V), rows row_stride(V) apart
+};
+
+/// What one block makes in its forward pass, and keeps for backward. Where nothing is kept, x_mid is x. Without norms
+/// ln_1 is x, and ln_2 is x_mid; without convolutions conv_1 is ln_1, and conv_2 is ln_2.
 struct BlockActivations {
   float *x, *ln_1, *ln_1_stats;      ///< (rows, C), (rows, C), (rows, 2)
   float *conv_1, *conv_2;            ///< (rows, C): what attention and the feed-forward layer read
   float *qkv, *qk_rstd;              ///< (rows, 3 A) after norm and rotation, (rows, 2 nh)
   float *softmax_stats, *o;          ///< (sequences, nh, T, 2), (rows, A)
   float *x_mid, *ln_2, *ln_2_stats;  ///< (rows, C), (rows, C), (rows, 2)
-  float *fc, *gate, *hidden;         ///< (rows, mlp_width): derivatives, derivatives of the gate, values
+  float *fc, *gate, *hidden;         ///< (rows, H): derivatives, derivatives of the gate, values
 };
+
+/// What a pass makes, in this order; those from norm_1 to block once for each layer, where the model has them.
+enum class Made {
+  embedding,
+  norm_1,
+  conv_1,
+  qkv,
+  attended,
+  after_attention,
+  norm_2,
+  conv_2,
+  hidden,
+  block,
+  final_norm,
+  logits
+};
+/// (rows, width)
+struct MadeValues {
+  const float* values;
+  long rows, width, stride;
+};
+/// Told of each in turn, with its layer (0 outside the blocks). The values change afterwards.
+using Observer = std::function<void(Made made, long layer, const MadeValues& values)>;
 
 class Forward {
  public:
@@ -59,35 +112,53 @@ class Forward {
   Forward(Forward&&) = default;
   Forward& operator=(Forward&&) = delete;
 
+  static constexpr long chunk_rows = 128;  ///< of a chunk, where a window is not longer
+
   /// Makes room for slices of up to `sequences` sequences of T tokens.
   void prepare(std::int64_t sequences, std::int64_t T);
   /// How many floats that room would be.
   std::int64_t count_buffers(std::int64_t sequences, std::int64_t T);
+  /// Makes room for chunks.
+  void prepare_chunks() { prepare_rows(chunk_rows, plan_.block_size); }
   /// Losses of each token, nats: (count, T). In float32, without dropout.
   void losses(const WeightPointers& weights, const BatchSlice& slice, float* losses);
   /// Logits of each token: (count, T, V).
   void logits(const WeightPointers& weights, const BatchSlice& slice, float* logits);
+  /// Of a chunk of at most chunk_rows positions whose ids lie in its cache: keys and values into the cache, and the
+  /// logits that are wanted.
+  void run(const WeightPointers& weights, const Chunk& chunk);
+  /// One window, without its targets; tells the observer what is made.
+  void observe(const WeightPointers& weights, const WindowBatch& window, const Observer& observer);
 
  protected:
   /// `for_backward`: keeps what backward needs.
   Forward(const Plan& plan, const Kernels& kernels, bool for_backward)
       : plan_(plan), k_(kernels), for_backward_(for_backward) {}
   virtual void allocate_buffers(BumpAllocator& memory);
-  /// After the attention of each layer: what its weights can be computed from lies in `acts`.
-  virtual void attended(const BlockActivations& /*acts*/, long /*layer*/, const BatchSlice& /*chunk*/) {}
-  /// The chunk's inputs, read into inputs_ (rows) -> logits_ (rows, V)
-  void forward(const BatchSlice& chunk);
+  /// The chunk's inputs_ -> its logits
+  void forward(const Chunk& chunk);
   /// Sequences of a chunk; all chunks of a slice are of almost one size.
   static std::int64_t sequences_at_once(std::int64_t count, std::int64_t T);
-  /// body(chunk, first of its sequences within the slice)
+  /// `sequences` whole windows of T tokens.
+  Chunk windows_chunk(long sequences, long T) const {
+    return {.sequences = sequences,
+            .count = T,
+            .rope_cos = plan_.rope ? plan_.rope_cos.data() : nullptr,
+            .rope_sin = plan_.rope_sin.data(),
+            .logits = logits_};
+  }
+  /// body(chunk, first of its sequences within the slice), with its inputs_ and targets_ read.
   template <class Body>
   void for_each_chunk(const BatchSlice& slice, const Body& body) {
-    const std::int64_t count = slice.windows.B(), at_once = sequences_at_once(count, slice.windows.T);
+    const std::int64_t count = slice.windows.B(), T = slice.windows.T, at_once = sequences_at_once(count, T);
     for (std::int64_t begin = 0; begin < count; begin += at_once) {
       if (slice.heartbeat != nullptr) (*slice.heartbeat)(static_cast<double>(begin) / static_cast<double>(count));
-      BatchSlice chunk = slice;
-      chunk.windows = slice.windows.part(begin, std::min(at_once, count - begin));
-      chunk.first += begin;
+      const WindowBatch windows = slice.windows.part(begin, std::min(at_once, count - begin));
+      windows.copy_inputs(inputs_.data());
+      windows.copy_targets(targets_.data());
+      Chunk chunk = windows_chunk(windows.B(), T);
+      chunk.seed = slice.seed;
+      chunk.first_sequence = slice.elsewhere + slice.first + begin;
       body(chunk, begin);
     }
   }
@@ -101,23 +172,23 @@ class Forward {
     std::uint64_t first;      ///< element of the mask
     long qkv, o;              ///< where it begins in what is laid out like qkv, and like o
   };
-  /// body(head) for every sequence of a chunk.
+  /// body(head) for every sequence of a chunk of whole windows.
   template <class Body>
-  void for_each_head(const BlockActivations& acts, long layer, const BatchSlice& chunk, const Body& body) const {
-    const long hs = plan_.head_size, T = chunk.windows.T, ld = row_stride(3 * plan_.attention_width),
+  void for_each_head(const BlockActivations& acts, long layer, const Chunk& chunk, const Body& body) const {
+    const long hs = plan_.head_size, T = chunk.count, ld = row_stride(3 * plan_.attention_width),
                ldo = row_stride(plan_.attention_width);
     const bool drops = plan_.dropout.attention > 0 && chunk.seed != nullptr;
     const DropoutMask mask =
         drops ? dropout_mask(plan_.dropout.attention, mask_index(layer, DropoutPlace::attention), chunk)
               : DropoutMask{};
-    for (long s = 0; s < chunk.windows.B(); ++s)
+    for (long s = 0; s < chunk.sequences; ++s)
       for (long h = 0; h < plan_.n_head; ++h) {
         const long qkv = s * T * ld + h * hs;
-        body(Head{.shape = {.T = T, .hs = hs, .ld = ld, .ldo = ldo, .scale = plan_.score_scale},
+        body(Head{.shape = {.begin = 0, .end = T, .hs = hs, .ld = ld, .ldo = ldo, .scale = plan_.score_scale},
                   .q = acts.qkv + qkv,
                   .softmax_stats = acts.softmax_stats + (s * plan_.n_head + h) * 2 * T,
                   .mask = drops ? &mask : nullptr,
-                  .first = static_cast<std::uint64_t>(((chunk.elsewhere + chunk.first + s) * plan_.n_head + h) * T * T),
+                  .first = static_cast<std::uint64_t>(((chunk.first_sequence + s) * plan_.n_head + h) * T * T),
                   .qkv = qkv,
                   .o = s * T * ldo + h * hs});
       }
@@ -126,10 +197,10 @@ class Forward {
   bool uses_bf16() const { return plan_.bf16 != nullptr && for_backward_; }
   long max_width() const;
   const Bf16* packed_bf16(std::int64_t place) const { return reinterpret_cast<const Bf16*>(weights_->packed + place); }
-  void matmul(long out, long in, const float* x, long ldx, std::int64_t packed, float* y, long ldy, bool add) const;
-  void linear(const LinearPlan& layer, const float* x, long ldx, float* y, long ldy, bool add) const;
-  void dropout(double rate, std::uint32_t mask, const BatchSlice& chunk, float* x);
-  DropoutMask dropout_mask(double rate, std::uint32_t mask, const BatchSlice& chunk) const;
+  void matmul(long rows, long out, long in, const float* x, long ldx, std::int64_t packed, float* y, long ldy,
+              bool add) const;
+  void dropout(double rate, std::uint32_t mask, const Chunk& chunk, float* x);
+  DropoutMask dropout_mask(double rate, std::uint32_t mask, const Chunk& chunk) const;
   std::uint32_t mask_index(long layer, DropoutPlace place) const;
   const float* value(const Parameter& p) const { return p.in(weights_->values); }
 
@@ -137,7 +208,7 @@ class Forward {
   const Kernels& k_;
   const bool for_backward_;
   const WeightPointers* weights_ = nullptr;
-  std::int64_t sequences_ = 0, T_ = 0;            ///< of a chunk at most, as prepared
+  std::int64_t max_rows_ = 0, max_T_ = 0;         ///< of a chunk, as prepared
   long rows_ = 0;                                 ///< of the current chunk
   std::vector<std::int64_t> inputs_, targets_;    ///< (rows): its ids
   std::vector<BlockActivations> acts_;            ///< of each block
@@ -148,18 +219,45 @@ class Forward {
   float *logits_ = nullptr, *losses_ = nullptr, *scratch_ = nullptr;
 
  private:
-  void embed(const BatchSlice& chunk);
-  void attention_heads(const BlockActivations& acts, long layer, const BatchSlice& chunk);
-  void uniform_attention(const BlockActivations& acts, const BatchSlice& chunk) const;
-  void attention(const BlockPlan& block, const BlockActivations& acts, long layer, const BatchSlice& chunk);
-  void attention_block(const BlockPlan& block, const BlockActivations& acts, long layer, const BatchSlice& chunk);
-  void mlp_block(const BlockPlan& block, const BlockActivations& acts, long layer, const BatchSlice& chunk,
-                 float* next);
-  void convolve(const Parameter& weight, const BatchSlice& chunk, const float* x, float* y) const;
-  void normalise(const NormPlan& norm, const float* x, float* y, float* stats) const;
-  void normalise_in_place(const NormPlan& norm, float* x, float* stats);
+  /// begin to end - 1
+  struct Range {
+    long begin, end;
+  };
+  /// Rows of x that go on: all of a chunk, or the last of each sequence. Other buffers hold them without gaps.
+  struct Going {
+    long rows, first, step;
+  };
+
+  Going all_rows() const { return {rows_, 0, 1}; }
+  void prepare_rows(std::int64_t rows, std::int64_t T);
+  void embed(const Chunk& chunk);
+  void project_qkv(const BlockPlan& block, const BlockActivations& acts, const Chunk& chunk, long queries) const;
+  void attention_over_windows(const BlockActivations& acts, long layer, const Chunk& chunk);
+  void attention_over_cache(const BlockActivations& acts, long layer, const Chunk& chunk, long queries);
+  void uniform_attention(const BlockActivations& acts, const Chunk& chunk) const;
+  void attention(const BlockPlan& block, const BlockActivations& acts, long layer, const Chunk& chunk, long queries);
+  void attention_output(const BlockPlan& block, const BlockActivations& acts, long layer, const Chunk& chunk,
+                        const Going& going);
+  void mlp(const BlockPlan& block, const BlockActivations& acts, long layer, const Chunk& chunk, const Going& going,
+           float* next);
+  void head(const Chunk& chunk, const Going& going);
+  void convolve(const Parameter& weight, long layer, ConvolutionPlace place, const Chunk& chunk, const float* x,
+                float* y);
+  void normalise(const NormPlan& norm, const Going& going, const float* x, float* y, float* stats) const;
+  void normalise_in_place(const NormPlan& norm, const Going& going, float* x, float* stats);
+  void linear(const LinearPlan& layer, Range columns, long rows, const float* x, long ldx, float* y, long ldy,
+              bool add) const;
+  void linear(const LinearPlan& layer, long rows, const float* x, long ldx, float* y, long ldy, bool add) const {
+    linear(layer, {0, layer.out}, rows, x, ldx, y, ldy, add);
+  }
+  void made(Made what, long layer, const float* values, long rows, long width, long stride) const {
+    if (observer_ != nullptr) (*observer_)(what, layer, {values, rows, width, stride});
+  }
 
   AlignedFloats memory_;
+  float* keys_ = nullptr;       ///< (hs, T) of one head
+  float* conv_rows_ = nullptr;  ///< (taps - 1 + rows, C): tokens before a chunk, and its own
+  const Observer* observer_ = nullptr;
 };
 
 }  // namespace chargpt::cpu

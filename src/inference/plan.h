@@ -1,6 +1,6 @@
 // What a model computes, as numbers: sizes, options, the name and place of each parameter, where its packed form lies.
-// Made from the options alone, for every model type; one forward pass (forward.h) and one decoder (cached_forward.h)
-// follow it. Knows no thread, no batch and no file.
+// Made from the options alone, for every model type; the forward pass (forward.h) follows it. Knows no thread, no batch
+// and no file.
 #pragma once
 
 #include <cstdint>

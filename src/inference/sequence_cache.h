@@ -29,7 +29,7 @@ class SequenceCache {
 
   /// (block_size)
   std::int64_t* tokens(std::int64_t slot) { return tokens_.data() + slot * block_size_; }
-  /// In panels, as Kernels::attention_cached reads them: (positions / panel_width, hs, panel_width).
+  /// In panels, as Kernels::attention reads them: (positions / panel_width, hs, panel_width).
   float* keys(long layer, std::int64_t slot, long head) const;
   /// (block_size, hs)
   float* values(long layer, std::int64_t slot, long head) const;

@@ -1,43 +1,75 @@
 #include "inference/walk.h"
 
-#include <algorithm>
-#include <cmath>
 #include <initializer_list>
-#include <limits>
 #include <string_view>
 #include <utility>
 
+#include "inference/attention_weights.h"
 #include "inference/dimensions.h"
-#include "inference/forward.h"
+#include "inference/forward_team.h"
 #include "inference/model_types.h"
-#include "inference/one_window.h"
-#include "kernels/buffers.h"
-#include "kernels/kernels.h"
 
 namespace chargpt {
 namespace {
 
-/// A forward pass that keeps what each layer makes, as training does.
-class Walk : private cpu::Forward {
+/// Turns what a forward pass makes into operations with names and formulas.
+class Walk {
  public:
   Walk(const InferenceModel& model, std::span<const std::int64_t> ids)
-      : Forward(model.plan(), cpu::kernels(), /*for_backward=*/true),
+      : plan_(model.plan()),
+        values_(model.values()),
         config_(model.config()),
         parameters_(model.parameters()),
         ids_(ids),
-        T_of_window_(std::ssize(ids)) {
-    prepare(1, T_of_window_);
+        T_(std::ssize(ids)),
+        norm_first_(plan_.norm && !plan_.post_norm) {}
+
+  void made(cpu::Made what, long layer, const cpu::MadeValues& values) {
+    using enum cpu::Made;
+    const cpu::BlockPlan* const in = plan_.n_layer > 0 ? &plan_.blocks[static_cast<std::size_t>(layer)] : nullptr;
+    layer_ = what == embedding || what == final_norm || what == logits ? -1 : layer;
+    const std::string name = config_.type == "gpt" ? "transformer.h." + std::to_string(layer) + "." : "";
+    switch (what) {
+      case embedding:
+        return add_embedding(values);
+      case norm_1:
+        return add("norm", norm_formula(in->ln_1), values, parameters_of({name + "ln_1"}));
+      case conv_1:
+        return add("convolution", convolved(), values, parameters_of({name + "conv_1"}));
+      case qkv:
+        return add_qkv(values, name, in->conv_1.exists());
+      case attended:
+        return add("weighted sums", projected() ? "o = sum of weight_s v_s" : "o = sum of weight_s x_s", values);
+      case after_attention: {
+        const std::string sum = in->c_proj.out > 0 ? linear("W_o", "o", Place::attention_output) : "o";
+        return add("after attention",
+                   plan_.post_norm  ? "x = norm(x + " + sum + ")"
+                   : plan_.residual ? "x = x + " + sum
+                                    : "x = " + sum + ", in place of x",
+                   values,
+                   parameters_of({name + "attn.c_proj"}) + (plan_.post_norm ? parameters_of({name + "ln_1"}) : 0));
+      }
+      case norm_2:
+        return add("norm", norm_formula(in->ln_2), values, parameters_of({name + "ln_2"}));
+      case conv_2:
+        return add("convolution", convolved(), values, parameters_of({name + "conv_2"}));
+      case hidden:
+        return add("hidden layer", hidden_formula(in->conv_2.exists()), values,
+                   parameters_of({name + "mlp.c_fc", name + "mlp.c_gate"}));
+      case cpu::Made::block: {
+        const std::string out = linear("W_2", "h", Place::mlp);
+        return add("after the feed-forward layer", plan_.post_norm ? "x = norm(x + " + out + ")" : "x = x + " + out,
+                   values,
+                   parameters_of({name + "mlp.c_proj"}) + (plan_.post_norm ? parameters_of({name + "ln_2"}) : 0));
+      }
+      case final_norm:
+        return add("last norm", norm_formula(plan_.ln_f), values, parameters_of({"transformer.ln_f"}));
+      case logits:
+        return add_logits(values);
+    }
   }
 
-  std::vector<Operation> run(const cpu::WeightPointers& weights, const cpu::BatchSlice& window) {
-    weights_ = &weights;
-    forward(window);
-    add_embedding();
-    for (std::size_t layer = 0; layer < acts_.size(); ++layer) add_block(static_cast<std::int64_t>(layer));
-    layer_ = -1;
-    add_head();
-    return std::move(operations_);
-  }
+  std::vector<Operation> take() { return std::move(operations_); }
 
  private:
   std::string prefix() const { return config_.type == "gpt" ? "transformer." : ""; }
@@ -50,14 +82,14 @@ class Walk : private cpu::Forward {
     return numel;
   }
 
-  /// (T, width), from rows of `stride`.
-  std::vector<float> rows(const float* from, long width, long stride) const {
+  static std::vector<float> rows(const cpu::MadeValues& from, long first, long width) {
     std::vector<float> values;
-    for (std::int64_t t = 0; t < T_of_window_; ++t)
-      values.insert(values.end(), from + t * stride, from + t * stride + width);
+    for (std::int64_t t = 0; t < from.rows; ++t) {
+      const float* const row = from.values + t * from.stride + first;
+      values.insert(values.end(), row, row + width);
+    }
     return values;
   }
-  std::vector<float> rows(const float* from, long width) const { return rows(from, width, cpu::row_stride(width)); }
 
   void add(std::string name, std::string formula, std::vector<float> values, long width, std::int64_t parameters = 0) {
     operations_.push_back({.layer = layer_,
@@ -67,18 +99,24 @@ class Walk : private cpu::Forward {
                            .values = std::move(values),
                            .parameters = parameters});
   }
+  void add(std::string name, std::string formula, const cpu::MadeValues& values, std::int64_t parameters = 0) {
+    add(std::move(name), std::move(formula), rows(values, 0, values.width), values.width, parameters);
+  }
 
-  void add_embedding() {
+  bool projected() const { return plan_.qkv_source == cpu::QkvSource::projected; }
+  std::string normed() const { return norm_first_ ? "n" : "x"; }
+
+  void add_embedding(const cpu::MadeValues& x) {
     const long C = plan_.n_embd;
+    const float* const wte = plan_.wte.in(values_);
     std::vector<float> tokens;
-    for (const std::int64_t id : ids_)
-      tokens.insert(tokens.end(), value(plan_.wte) + id * C, value(plan_.wte) + (id + 1) * C);
+    for (const std::int64_t id : ids_) tokens.insert(tokens.end(), wte + id * C, wte + (id + 1) * C);
     add("token embedding", "x = wte[id]", std::move(tokens), C, parameters_of({prefix() + "wte"}));
-    const float* const positions = cpu::position_vectors(plan_, weights_->values);
-    if (positions != nullptr)
-      add("position embedding", plan_.wpe.exists() ? "wpe[t]" : "sines and cosines of t", rows(positions, C, C), C,
-          parameters_of({prefix() + "wpe"}));
-    if (positions != nullptr) add("input of the first block", "x = wte[id] + position", rows(x_first_, C), C);
+    const float* const positions = cpu::position_vectors(plan_, values_);
+    if (positions == nullptr) return;
+    add("position embedding", plan_.wpe.exists() ? "wpe[t]" : "sines and cosines of t",
+        std::vector<float>(positions, positions + T_ * C), C, parameters_of({prefix() + "wpe"}));
+    add("input of the first block", "x = wte[id] + position", x);
   }
 
   std::string norm_formula(const cpu::NormPlan& norm) const {
@@ -92,108 +130,59 @@ class Walk : private cpu::Forward {
     return matrix + " " + x + (has_bias(config_, place) ? " + b" : "");
   }
 
-  static std::string convolved(bool normalised) {
-    return normalised ? "c_t = n_t + sum of w_j n_(t-j)" : "c_t = x_t + sum of w_j x_(t-j)";
+  std::string convolved() const {
+    return norm_first_ ? "c_t = n_t + sum of w_j n_(t-j)" : "c_t = x_t + sum of w_j x_(t-j)";
   }
 
-  void add_block(std::int64_t layer) {
-    layer_ = layer;
-    const auto at = static_cast<std::size_t>(layer);
-    const cpu::BlockActivations& acts = acts_[at];
-    const cpu::BlockPlan& block = plan_.blocks[at];
-    const std::string name = config_.type == "gpt" ? "transformer.h." + std::to_string(layer) + "." : "";
-    const long C = plan_.n_embd;
-    const bool norm_first = plan_.norm && !plan_.post_norm;
-    if (norm_first) add("norm", norm_formula(block.ln_1), rows(acts.ln_1, C), C, parameters_of({name + "ln_1"}));
-    if (block.conv_1.exists())
-      add("convolution", convolved(norm_first), rows(acts.conv_1, C), C, parameters_of({name + "conv_1"}));
-    add_attention(acts, name, block.conv_1.exists() ? "c" : norm_first ? "n" : "x");
-    const float* const next = at + 1 < acts_.size() ? acts_[at + 1].x : x_last_;
-    const std::string sum = block.c_proj.out > 0 ? linear("W_o", "o", Place::attention_output) : "o";
-    const std::string after = plan_.post_norm  ? "norm(x + " + sum + ")"
-                              : plan_.residual ? "x + " + sum
-                                               : sum + ", in place of x";
-    const std::string into_mlp = block.conv_2.exists() ? "c" : norm_first ? "n" : "x";
-    add("after attention", "x = " + after, rows(acts.x_mid, C), C,
-        parameters_of({name + "attn.c_proj"}) + (plan_.post_norm ? parameters_of({name + "ln_1"}) : 0));
-    if (!plan_.feed_forward) return;
-    if (norm_first) add("norm", norm_formula(block.ln_2), rows(acts.ln_2, C), C, parameters_of({name + "ln_2"}));
-    if (block.conv_2.exists())
-      add("convolution", convolved(norm_first), rows(acts.conv_2, C), C, parameters_of({name + "conv_2"}));
-    const std::string f(enum_name(config_.activation));
-    add("hidden layer",
-        plan_.swiglu
-            ? "h = (" + linear("W_1", into_mlp, Place::mlp) + ") · silu(" + linear("W_g", into_mlp, Place::mlp) + ")"
-            : "h = " + f + "(" + linear("W_1", into_mlp, Place::mlp) + ")",
-        rows(acts.hidden, plan_.mlp_width), plan_.mlp_width, parameters_of({name + "mlp.c_fc", name + "mlp.c_gate"}));
-    const std::string out = linear("W_2", "h", Place::mlp);
-    add("after the feed-forward layer", plan_.post_norm ? "x = norm(x + " + out + ")" : "x = x + " + out, rows(next, C),
-        C, parameters_of({name + "mlp.c_proj"}) + (plan_.post_norm ? parameters_of({name + "ln_2"}) : 0));
+  std::string hidden_formula(bool convolution) const {
+    const std::string from = convolution ? "c" : normed();
+    const std::string inner = linear("W_1", from, Place::mlp);
+    if (plan_.swiglu) return "h = (" + inner + ") · silu(" + linear("W_g", from, Place::mlp) + ")";
+    return "h = " + std::string(enum_name(config_.activation)) + "(" + inner + ")";
   }
 
-  void add_attention(const cpu::BlockActivations& acts, const std::string& name, const std::string& from) {
-    const long A = plan_.attention_width, ld = cpu::row_stride(3 * A), hs = plan_.head_size;
-    const bool projected = plan_.qkv_source == cpu::QkvSource::projected;
+  void add_qkv(const cpu::MadeValues& qkv, const std::string& name, bool convolution) {
+    const long A = plan_.attention_width;
+    const std::string from = convolution ? "c" : normed();
     const std::string turned =
         std::string(plan_.qk_norm_eps ? ", normalised" : "") + (plan_.rope ? ", rotated by t" : "");
-    if (projected) {
+    if (projected()) {
       const std::int64_t each = parameters_of({name + "attn.c_attn"}) / 3;
-      add("queries", "q = " + linear("W_q", from, Place::attention) + turned, rows(acts.qkv, A, ld), A, each);
-      add("keys", "k = " + linear("W_k", from, Place::attention) + turned, rows(acts.qkv + A, A, ld), A, each);
-      add("values", "v = " + linear("W_v", from, Place::attention), rows(acts.qkv + 2 * A, A, ld), A, each);
+      add("queries", "q = " + linear("W_q", from, Place::attention) + turned, rows(qkv, 0, A), A, each);
+      add("keys", "k = " + linear("W_k", from, Place::attention) + turned, rows(qkv, A, A), A, each);
+      add("values", "v = " + linear("W_v", from, Place::attention), rows(qkv, 2 * A, A), A, each);
     }
-    const auto T = static_cast<std::size_t>(T_of_window_);
+    const auto T = static_cast<std::size_t>(T_);
     const bool uniform = plan_.qkv_source == cpu::QkvSource::uniform;
     std::vector<float> weights(T, 1.0F / static_cast<float>(T));
     if (!uniform) {
-      weights = last_scores(acts, ld, hs);
-      add("scores of the last token", score_formula(projected) + ", of s up to the row itself; later ones are masked",
-          weights, T_of_window_);
+      weights.clear();
+      for (std::int64_t head = 0; head < plan_.n_head; ++head) {  // the last token sees all: the mask hides nothing
+        const std::vector<float> scores = attention_scores(plan_, qkv, head);
+        weights.insert(weights.end(), scores.end() - T_, scores.end());
+      }
+      add("scores of the last token", score_formula() + ", of s up to the row itself; later ones are masked", weights,
+          T_);
       for (std::size_t begin = 0; begin < weights.size(); begin += T) softmax(std::span(weights).subspan(begin, T));
     }
     add("weights of the last token",
         !uniform       ? "softmax(scores)"
         : plan_.causal ? "1 / t each, of the t characters up to the row itself"
                        : "1 / T each, of the whole window",
-        std::move(weights), T_of_window_);
-    add("weighted sums", projected ? "o = sum of weight_s v_s" : "o = sum of weight_s x_s", rows(acts.o, A), A);
+        std::move(weights), T_);
   }
 
-  /// Of the last token with all before it and itself, (nh, T): none is later, so that the mask hides nothing.
-  std::vector<float> last_scores(const cpu::BlockActivations& acts, long ld, long hs) const {
-    const long A = plan_.attention_width;
-    const float* const q = acts.qkv + (T_of_window_ - 1) * ld;
-    std::vector<float> scores;
-    for (long head = 0; head < plan_.n_head; ++head)
-      for (std::int64_t t = 0; t < T_of_window_; ++t) {
-        const float* const k = acts.qkv + t * ld + A + head * hs;
-        double sum = 0;
-        for (long i = 0; i < hs; ++i) sum += double{q[head * hs + i]} * k[i];
-        scores.push_back(static_cast<float>(sum * plan_.score_scale));
-      }
-    return scores;
-  }
-
-  std::string score_formula(bool projected) const {
-    if (!projected) return "x · x_s";
+  std::string score_formula() const {
+    if (!projected()) return "x · x_s";
     return config_.attention_scale == AttentionScale::none   ? "q · k_s"
            : config_.attention_scale == AttentionScale::head ? "q · k_s / sqrt(hs)"
                                                              : "q · k_s / sqrt(C)";
   }
 
-  static void softmax(std::span<float> row) {
-    const float largest = *std::ranges::max_element(row);
-    double sum = 0;
-    for (const float score : row) sum += std::exp(double{score} - largest);
-    for (float& score : row) score = static_cast<float>(std::exp(double{score} - largest) / sum);
-  }
-
-  void add_head() {
-    const long C = plan_.n_embd, V = plan_.vocab_size;
-    if (plan_.final_norm && plan_.norm)
-      add("last norm", norm_formula(plan_.ln_f), rows(ln_f_, C), C, parameters_of({"transformer.ln_f"}));
+  void add_logits(const cpu::MadeValues& values) {
+    const long V = plan_.vocab_size;
     const std::string last = plan_.final_norm && plan_.norm ? "n" : "x";
-    std::vector<float> logits = rows(logits_, V);
+    std::vector<float> logits = rows(values, 0, V);
     std::vector<float> probabilities(logits.end() - V, logits.end());
     add("logits",
         plan_.tied ? "wte " + last + ", with the matrix of the token embedding" : linear("W", last, Place::head),
@@ -202,18 +191,23 @@ class Walk : private cpu::Forward {
     add("probabilities of the next character", "softmax(logits of the last token)", std::move(probabilities), V);
   }
 
+  const cpu::Plan& plan_;
+  const std::vector<const float*>& values_;
   const ModelConfig& config_;
   std::vector<NamedParameter> parameters_;
   std::span<const std::int64_t> ids_;
-  std::int64_t T_of_window_, layer_ = -1;
+  std::int64_t T_, layer_ = -1;
+  bool norm_first_;
   std::vector<Operation> operations_;
 };
 
 }  // namespace
 
 std::vector<Operation> walk(const InferenceModel& model, std::span<const std::int64_t> ids) {
-  const cpu::OneWindow window(model, ids);
-  return Walk(model, ids).run(window.weights(), window.slice());
+  Walk walk(model, ids);
+  cpu::observe(model, ids,
+               [&](cpu::Made made, long layer, const cpu::MadeValues& values) { walk.made(made, layer, values); });
+  return walk.take();
 }
 
 }  // namespace chargpt

@@ -1,4 +1,5 @@
-// Causal attention of one head, q, k, v, o (T, hs), forward and backward:
+// Causal attention of one head, q, k, v, o (T, hs), forward and backward; forward also of its last queries alone, over
+// keys and values in a cache:
 //
 //   S = scale q k^T,  P = softmax of each row over columns 0 to its own,  o = P v
 //
@@ -53,22 +54,41 @@ inline void softmax_row(float* row, long i, long end, float scale, float* stats)
   stats[1] = inverse_sum;
 }
 
-void attention(const HeadShape& shape, const float* q, const float* k, const float* v, float* o, float* stats,
-               const DropoutMask* mask, std::uint64_t first_element, float* scratch) {
-  const long T = shape.T, hs = shape.hs, stride = rounded_up(T, lanes) + lanes;
-  float* const k_transposed = scratch;                            // (hs, T)
-  float* const weights = k_transposed + hs * stride + 2 * lanes;  // (query_rows, T)
-  transpose(T, hs, k, shape.ld, k_transposed, stride);
-  for_each_tile(T, query_rows, [&](long begin, long end) {
-    matmul<false>(end - begin, end, hs, q + begin * shape.ld, shape.ld, k_transposed, stride, panel_width, weights,
-                  stride, false);
-    for (long i = begin; i < end; ++i) {
-      float* const row = weights + (i - begin) * stride;
-      softmax_row(row, i, end, shape.scale, stats + 2 * i);
-      if (mask != nullptr) dropout_row(*mask, first_element + static_cast<std::uint64_t>(i * T), i + 1, row);
+/// o (hs) = w (count) times values, rows `ld` apart, four rows at a time: one after the other each addition would wait
+/// for the one before.
+inline void weighted_sum(long count, long hs, const float* w, const float* values, long ld, float* o) {
+  for_each_vector(hs, [&](long c, auto get, auto put) {
+    Vector s0{}, s1{}, s2{}, s3{};
+    long j = 0;
+    for (const float* v = values + c; j + 4 <= count; j += 4, v += 4 * ld) {
+      s0 += w[j] * get(v);
+      s1 += w[j + 1] * get(v + ld);
+      s2 += w[j + 2] * get(v + 2 * ld);
+      s3 += w[j + 3] * get(v + 3 * ld);
     }
-    matmul<false>(end - begin, hs, end, weights, stride, v, shape.ld, panel_width, o + begin * shape.ldo, shape.ldo,
-                  false);
+    for (; j < count; ++j) s0 += w[j] * get(values + j * ld + c);
+    put(o + c, (s0 + s1) + (s2 + s3));
+  });
+}
+
+void attention(const HeadShape& shape, const float* q, const HeadKeys& keys, const float* v, long ldv, float* o,
+               float* stats, const DropoutMask* mask, std::uint64_t first_element, float* scratch) {
+  const long count = shape.end - shape.begin, hs = shape.hs, stride = rounded_up(shape.end, lanes) + lanes;
+  if (count == 1 && mask == nullptr) {  // whole panels: the softmax leaves out scores of what is not there
+    matvec(rounded_up(shape.end, panel_width), hs, q, keys.values, keys.ld, keys.panel_stride, scratch, false);
+    softmax_row(scratch, shape.begin, shape.end, shape.scale, stats);
+    return weighted_sum(shape.end, hs, scratch, v, ldv, o);
+  }
+  for_each_tile(count, query_rows, [&](long from, long to) {
+    const long end = shape.begin + to;
+    matmul<false>(to - from, end, hs, q + from * shape.ld, shape.ld, keys.values, keys.ld, keys.panel_stride, scratch,
+                  stride, false);
+    for (long i = from; i < to; ++i) {
+      float* const row = scratch + (i - from) * stride;
+      softmax_row(row, shape.begin + i, end, shape.scale, stats + 2 * i);
+      if (mask != nullptr) dropout_row(*mask, first_element + static_cast<std::uint64_t>(i * shape.end), i + 1, row);
+    }
+    matmul<false>(to - from, hs, end, scratch, stride, v, ldv, panel_width, o + from * shape.ldo, shape.ldo, false);
   });
 }
 
@@ -76,20 +96,20 @@ void attention(const HeadShape& shape, const float* q, const float* k, const flo
 /// ds = p (dp - do . o) scale.
 inline void weights_backward(const HeadShape& shape, long i, long end, const float* stats, float d_dot_o,
                              const DropoutMask* mask, std::uint64_t first_element, float* p, float* ds) {
-  if (mask != nullptr) dropout_row(*mask, first_element + static_cast<std::uint64_t>(i * shape.T), i + 1, ds);
+  if (mask != nullptr) dropout_row(*mask, first_element + static_cast<std::uint64_t>(i * shape.end), i + 1, ds);
   const float max_scaled = stats[0], inverse_sum = stats[1];
   for (long j = 0; j < end; j += lanes) {
     const Vector weight = keep_first(exp(load(p + j) * shape.scale - max_scaled) * inverse_sum, i + 1 - j);
     store(p + j, weight);
     store(ds + j, weight * keep_first(load(ds + j) - d_dot_o, i + 1 - j) * shape.scale);
   }
-  if (mask != nullptr) dropout_row(*mask, first_element + static_cast<std::uint64_t>(i * shape.T), i + 1, p);
+  if (mask != nullptr) dropout_row(*mask, first_element + static_cast<std::uint64_t>(i * shape.end), i + 1, p);
 }
 
 void attention_backward(const HeadShape& shape, const float* q, const float* k, const float* v, const float* o,
                         const float* stats, const float* d_o, float* dq, float* dk, float* dv, long ldd,
                         const DropoutMask* mask, std::uint64_t first_element, float* scratch) {
-  const long T = shape.T, hs = shape.hs, stride = rounded_up(T, lanes) + lanes;
+  const long T = shape.end, hs = shape.hs, stride = rounded_up(T, lanes) + lanes;
   float* const k_transposed = scratch;                                 // (hs, T)
   float* const v_transposed = k_transposed + hs * stride + 2 * lanes;  // (hs, T)
   float* const weights = v_transposed + hs * stride + 2 * lanes;       // (attention_rows, T)
@@ -129,43 +149,6 @@ void attention_backward(const HeadShape& shape, const float* q, const float* k, 
       });
     }
   }
-}
-
-/// o (hs) = w (count) times values (count, hs), four rows at a time: one after the other each addition would wait for
-/// the one before.
-inline void weighted_sum(long count, long hs, const float* w, const float* values, float* o) {
-  for_each_vector(hs, [&](long c, auto get, auto put) {
-    Vector s0{}, s1{}, s2{}, s3{};
-    long j = 0;
-    for (const float* v = values + c; j + 4 <= count; j += 4, v += 4 * hs) {
-      s0 += w[j] * get(v);
-      s1 += w[j + 1] * get(v + hs);
-      s2 += w[j + 2] * get(v + 2 * hs);
-      s3 += w[j + 3] * get(v + 3 * hs);
-    }
-    for (; j < count; ++j) s0 += w[j] * get(values + j * hs + c);
-    put(o + c, (s0 + s1) + (s2 + s3));
-  });
-}
-
-/// See Kernels::attention_cached.
-void attention_cached(const CachedHeadShape& shape, const float* q, const float* keys, const float* values, float* o,
-                      float* scratch) {
-  const long hs = shape.hs, stride = rounded_up(shape.end, lanes) + lanes;
-  float unused_stats[2];
-  if (shape.end - shape.begin == 1) {  // whole panels: scores of what is not there are left out by the softmax
-    matvec(rounded_up(shape.end, panel_width), hs, q, keys, panel_width, hs * panel_width, scratch, false);
-    softmax_row(scratch, shape.begin, shape.end, shape.scale, unused_stats);
-    return weighted_sum(shape.end, hs, scratch, values, o);
-  }
-  for_each_tile(shape.end - shape.begin, query_rows, [&](long from, long to) {
-    const long end = shape.begin + to;
-    matmul<false>(to - from, end, hs, q + from * shape.ld, shape.ld, keys, panel_width, hs * panel_width, scratch,
-                  stride, false);
-    for (long i = from; i < to; ++i)
-      softmax_row(scratch + (i - from) * stride, shape.begin + i, end, shape.scale, unused_stats);
-    matmul<false>(to - from, hs, end, scratch, stride, values, hs, panel_width, o + from * shape.ldo, shape.ldo, false);
-  });
 }
 
 }  // namespace

@@ -43,7 +43,6 @@ constexpr Kernels compiled_kernels(const char* name) {
           .qk_norm_rope_backward = qk_norm_rope_backward,
           .attention = attention,
           .attention_backward = attention_backward,
-          .attention_cached = attention_cached,
           .transpose = transpose,
           .cross_entropy = cross_entropy,
           .adamw = adamw,

@@ -24,17 +24,17 @@ struct DropoutMask {
   float scale;              ///< of what is kept, 1 / (1 - rate)
 };
 
-/// One head of one sequence: q, k, v (T, hs) with rows `ld` apart, o (T, hs) with rows `ldo` apart.
+/// One head of one sequence: queries of positions `begin` to `end` - 1 over keys and values of positions 0 to `end`
+/// - 1. q (end - begin, hs) has rows `ld` apart, o (end - begin, hs) rows `ldo` apart.
 struct HeadShape {
-  long T, hs, ld, ldo;
+  long begin, end, hs, ld, ldo;
   float scale;  ///< of the scores
 };
 
-/// Queries of positions `begin` to `end` of one head over its cache: q, o (end - begin, hs) with rows `ld` and `ldo`
-/// apart; keys (hs, end) in panels, as `pack` has them; values (end, hs).
-struct CachedHeadShape {
-  long begin, end, hs, ld, ldo;
-  float scale;  ///< of the scores
+/// Keys of a head (hs, positions), as the matrix B of a matmul.
+struct HeadKeys {
+  const float* values;
+  long ld, panel_stride;
 };
 
 enum class NormKind { layernorm, rmsnorm };
@@ -115,17 +115,15 @@ struct Kernels {
   void (*qk_norm_rope_backward)(long rows, long T, long heads, long hs, const float* x, long ldx, const float* rstd,
                                 const float* cosines, const float* sines, float* dx, long lddx);
 
-  /// softmax_stats (T, 2): the largest scaled score of each row, and the inverse of its sum. `mask` null: no dropout;
-  /// `first_element`: of the mask, at the first weight. scratch: attention_scratch floats.
-  void (*attention)(const HeadShape& shape, const float* q, const float* k, const float* v, float* o,
+  /// Causal attention: v (end, hs) with rows `ldv` apart. softmax_stats (end - begin, 2): the largest scaled score of
+  /// each row, and the inverse of its sum. `mask` null: no dropout; else `begin` is 0, and `first_element` is that of
+  /// the first weight. scratch: attention_scratch floats.
+  void (*attention)(const HeadShape& shape, const float* q, const HeadKeys& keys, const float* v, long ldv, float* o,
                     float* softmax_stats, const DropoutMask* mask, std::uint64_t first_element, float* scratch);
-  /// dq, dk, dv with rows `ldd` apart.
+  /// Of a whole window (`begin` 0), q, k and v with rows `ld` apart: dq, dk, dv with rows `ldd` apart.
   void (*attention_backward)(const HeadShape& shape, const float* q, const float* k, const float* v, const float* o,
                              const float* softmax_stats, const float* d_o, float* dq, float* dk, float* dv, long ldd,
                              const DropoutMask* mask, std::uint64_t first_element, float* scratch);
-  /// Causal attention over cached keys and values, which are read in place; scratch as for `attention` with T = end.
-  void (*attention_cached)(const CachedHeadShape& shape, const float* q, const float* keys, const float* values,
-                           float* o, float* scratch);
   /// x (rows, columns) -> y (columns, rows).
   void (*transpose)(long rows, long columns, const float* x, long ldx, float* y, long ldy);
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/base64.h"
+#include "base/bytes.h"
 #include "base/error.h"
 #include "config/load.h"
 #include "report/format.h"

@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "base/entry_names.h"
 #include "base/error.h"
 #include "base/open_folder.h"
+#include "base/paths.h"
 #include "base/quote.h"
 #include "config/changed_options.h"
 #include "config/load.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/base64.h"
+#include "base/bytes.h"
 #include "page/page.h"
 #include "report/escape.h"
 #include "report/format.h"

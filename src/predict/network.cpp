@@ -5,13 +5,10 @@
 
 #include "base/error.h"
 #include "inference/decoder.h"
-#include "inference/forward.h"
+#include "inference/forward_team.h"
 #include "inference/model_types.h"
-#include "inference/pack_weights.h"
 #include "inference/sequence_cache.h"
-#include "kernels/buffers.h"
 #include "kernels/kernels.h"
-#include "kernels/thread_team.h"
 
 namespace chargpt {
 
@@ -33,22 +30,6 @@ std::int64_t kept_tokens(Context context, std::int64_t block_size) {
   return context == Context::full ? block_size - 1 : block_size / 2;
 }
 
-/// What scores windows: a forward pass for each thread, on weights packed once.
-struct NetworkPredictor::Scoring {
-  Scoring(const InferenceModel& model, int threads)
-      : team(threads), packed(model.plan().packed_floats), weights{model.values(), packed.data()} {
-    for (int thread = 0; thread < threads; ++thread) forwards.emplace_back(model.plan(), cpu::kernels());
-    team.run([&](int thread) {
-      cpu::pack_weights(model.plan(), weights.values, cpu::PackedType::float32, cpu::kernels(), thread, threads,
-                        packed.data());
-    });
-  }
-  cpu::ThreadTeam team;
-  cpu::AlignedFloats packed;
-  cpu::WeightPointers weights;
-  std::vector<cpu::Forward> forwards;
-};
-
 NetworkPredictor::NetworkPredictor(const InferenceModel& model, int threads, Context context)
     : model_(model), threads_(threads), kept_(kept_tokens(context_of(model.config(), context), model.block_size())) {}
 
@@ -56,8 +37,13 @@ NetworkPredictor::~NetworkPredictor() = default;
 
 // ---- sequences
 
+cpu::ForwardTeam& NetworkPredictor::team() {
+  if (!team_) team_ = std::make_unique<cpu::ForwardTeam>(model_.plan(), model_.values(), cpu::kernels(), threads_);
+  return *team_;
+}
+
 cpu::Decoder& NetworkPredictor::decoder() {
-  if (!decoder_) decoder_ = std::make_unique<cpu::Decoder>(model_.plan(), model_.values(), cpu::kernels(), threads_);
+  if (!decoder_) decoder_ = std::make_unique<cpu::Decoder>(team());
   return *decoder_;
 }
 
@@ -83,15 +69,13 @@ std::int64_t NetworkPredictor::at_once() const {
 template <class Work>
 void NetworkPredictor::on_parts(const WindowBatch& windows, const Work& work) {
   check_windows(windows, vocab_size());
-  if (!scoring_) scoring_ = std::make_unique<Scoring>(model_, threads_);
-  Scoring& scoring = *scoring_;
   const std::int64_t B = windows.B();
-  for (cpu::Forward& forward : scoring.forwards) forward.prepare((B + threads_ - 1) / threads_, windows.T);
-  scoring.team.run([&](int thread) {
+  for (cpu::Forward& pass : team().passes()) pass.prepare((B + threads_ - 1) / threads_, windows.T);
+  team().team().run([&](int thread) {
     const std::int64_t begin = B * thread / threads_, end = B * (thread + 1) / threads_;
     if (begin == end) return;
     const cpu::BatchSlice slice{.windows = windows.part(begin, end - begin), .first = begin};
-    work(scoring.forwards[static_cast<std::size_t>(thread)], scoring.weights, slice, begin);
+    work(team_->pass(thread), team_->weights(), slice, begin);
   });
 }
 

@@ -10,7 +10,8 @@
 namespace chargpt {
 namespace cpu {
 class Decoder;
-}
+class ForwardTeam;
+}  // namespace cpu
 
 /// What a sequence of block_size tokens loses when it grows.
 /// full: its first token, as in nanoGPT; what is left is run again from position 0 for each character.
@@ -46,7 +47,7 @@ class NetworkPredictor : public Predictor {
   int threads() const { return threads_; }
 
  private:
-  struct Scoring;
+  cpu::ForwardTeam& team();
   cpu::Decoder& decoder();
   template <class Work>
   void on_parts(const WindowBatch& windows, const Work& work);
@@ -54,8 +55,8 @@ class NetworkPredictor : public Predictor {
   const InferenceModel& model_;
   int threads_;
   std::int64_t kept_;
-  std::unique_ptr<cpu::Decoder> decoder_;  ///< made when it is first asked for
-  std::unique_ptr<Scoring> scoring_;
+  std::unique_ptr<cpu::ForwardTeam> team_;  ///< made when it is first asked for, as the decoder is
+  std::unique_ptr<cpu::Decoder> decoder_;
 };
 
 }  // namespace chargpt

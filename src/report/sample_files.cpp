@@ -20,7 +20,6 @@ void SampleFileWriter::on(const SampleEvent& event) {
 void SampleFileWriter::write(const SampleEvent& event) {
   std::array<char, 48> name{};
   std::snprintf(name.data(), name.size(), "step-%08" PRId64 ".txt", event.step);
-  run_.path();  // an Error where it was removed
   run_.make("samples").write(name.data(), event.text);
 }
 

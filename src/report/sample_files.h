@@ -12,8 +12,8 @@ namespace chargpt {
 
 class SampleFileWriter : public Listener {
  public:
-  /// Makes samples/ in `run`, wherever that was moved, with the first sample. A sample that cannot be written is left
-  /// out and `complain` told (without it, Error io).
+  /// Makes samples/ in `run` with the first sample. A sample that cannot be written is left out and `complain` told
+  /// (without it, Error io).
   explicit SampleFileWriter(const std::filesystem::path& run, Complaint complain = {})
       : run_(run), complain_(std::move(complain)) {}
   /// A sample of the same step is replaced.

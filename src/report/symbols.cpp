@@ -54,8 +54,7 @@ std::size_t columns_of(const Symbol& symbol) {
 
 Symbol first_symbol(std::string_view text) {
   const DecodedCharacter character = decode_character(text);
-  if (character.fault != Utf8Fault::none) return {static_cast<unsigned char>(text[0]), 1, false};
-  return {character.code_point, static_cast<std::size_t>(character.length), true};
+  return {character.code_point, character.length, character.valid()};
 }
 
 std::size_t display_width(std::string_view text) {

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/paths.h"
 #include "base/quote.h"
-#include "base/unfinished_files.h"
 #include "checkpoint/checkpoint_name.h"
 #include "checkpoint/manifest.h"
 
@@ -19,14 +19,6 @@ namespace fs = std::filesystem;
 constexpr std::string_view temporary_prefix = ".tmp-";
 constexpr std::string_view replaced_prefix = ".old-";  // only where the file system cannot exchange two names
 
-[[noreturn]] void fail(const std::string& action, const fs::path& path, const std::string& reason) {
-  throw Error(ExitCode::io, "cannot " + action + " " + printable_path(path) + ": " + reason);
-}
-
-std::string text_of(int reason) {
-  return std::generic_category().message(reason);
-}
-
 std::string replaced_name(const std::string& name) {
   return std::string(replaced_prefix).append(name);
 }
@@ -35,19 +27,13 @@ std::string replaced_name(const std::string& name) {
 bool exchange(const OpenFolder& folder, const std::string& a, const std::string& b) {
   const int reason = folder.exchange(a, b);
   if (reason == EINVAL || reason == ENOSYS || reason == ENOTSUP) return false;
-  if (reason != 0) fail("replace", folder.known_path() / b, text_of(reason));
+  if (reason != 0) fail_on("replace", folder.path() / b, reason);
   return true;
 }
 
 /// A checkpoint's folder while it is written or removed.
 bool is_temporary(std::string_view entry) {
   return entry.starts_with(temporary_prefix) && checkpoint_step(entry.substr(temporary_prefix.size()));
-}
-
-/// A pointer's file on its way.
-bool is_unfinished_pointer(std::string_view entry) {
-  const auto name = unfinished_file_of(entry);
-  return name && (name->empty() || *name == "LATEST" || *name == "BEST");
 }
 
 /// A file of a checkpoint; a link or a folder of that name is somebody else's.
@@ -93,7 +79,7 @@ CheckpointFolder CheckpointFolder::prepared(const OpenFolder& run) {
 void CheckpointFolder::end_unfinished() const {
   for (const std::string& entry : folder_->entries()) {
     if (is_temporary(entry)) discard(entry);
-    if (is_unfinished_pointer(entry)) folder_->remove_file(entry);
+    if (is_unfinished_file(entry)) folder_->remove_file(entry);
     if (!entry.starts_with(replaced_prefix)) continue;
     const std::string name = entry.substr(replaced_prefix.size());
     if (!checkpoint_step(name)) continue;
@@ -106,7 +92,7 @@ bool CheckpointFolder::is_folder(const std::string& name) const {
 }
 
 void CheckpointFolder::rename(const std::string& from, const std::string& to) const {
-  if (const int reason = folder_->rename(from, to); reason != 0) fail("rename", path_ / from, text_of(reason));
+  if (const int reason = folder_->rename(from, to); reason != 0) fail_on("rename", path_ / from, reason);
 }
 
 std::vector<std::string> CheckpointFolder::names() const {
@@ -131,7 +117,8 @@ std::optional<OpenFolder> CheckpointFolder::find(const std::string& name) const 
 void CheckpointFolder::put(const std::string& name) const {
   const std::string temporary = temporary_name(name), replaced = replaced_name(name);
   const std::optional<OpenFolder> fresh = folder_->find(temporary);
-  if (folder_->type(name) == fs::file_type::symlink) fail("replace", path_ / name, "it is a symbolic link");
+  if (folder_->type(name) == fs::file_type::symlink)
+    throw Error(ExitCode::io, "cannot replace ", path_ / name, ": it is a symbolic link");
   const std::vector<std::string> came_along = foreign_entries(fresh);
   const std::optional<OpenFolder> old = folder_->find(name);
   if (!old) {
@@ -184,7 +171,7 @@ std::optional<std::string> CheckpointFolder::read_pointer(const std::string& poi
 
 void CheckpointFolder::remove_pointer(const std::string& pointer) const {
   const int reason = folder_ ? folder_->remove_file(pointer) : ENOENT;
-  if (reason != 0 && reason != ENOENT) fail("remove", path_ / pointer, text_of(reason));
+  if (reason != 0 && reason != ENOENT) fail_on("remove", path_ / pointer, reason);
 }
 
 void CheckpointFolder::write_pointer(const std::string& pointer, const std::string& name) const {

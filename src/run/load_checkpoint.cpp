@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/names.h"
+#include "base/paths.h"
 #include "base/quote.h"
 #include "checkpoint/checkpoint_name.h"
 #include "checkpoint/contents.h"
@@ -29,24 +30,12 @@ bool is_damage(const Error& error) {
   return error.code() == ExitCode::data || error.code() == ExitCode::missing || error.code() == ExitCode::io;
 }
 
-bool is_folder(const fs::path& path) {
-  std::error_code ignored;
-  return fs::is_directory(path, ignored);
-}
-
 /// Error io where that cannot be told: what cannot be looked at may well be there.
 fs::file_type type_of(const fs::path& path) {
   std::error_code failure;
   const fs::file_type type = fs::status(path, failure).type();
-  if (type == fs::file_type::none)
-    throw Error(ExitCode::io, "cannot read " + printable_path(path) + ": " + failure.message());
+  if (type == fs::file_type::none) fail_on("read", path, failure.value());
   return type;
-}
-
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + printable(name);
-  return text.empty() ? "nothing" : text;
 }
 
 /// The step that `which` names; none for "best" and "last". Error usage for anything else.
@@ -58,7 +47,7 @@ std::optional<std::int64_t> asked_step(const std::string& which) {
     if (failure != std::errc() || end != which.data() + which.size()) step = -1;
   }
   if (step < 0)
-    throw Error(ExitCode::usage, "checkpoint '" + printable(which) + "' is not best, last or step-N (as in step-2000)");
+    throw Error(ExitCode::usage, "checkpoint '", printable(which), "' is not best, last or step-N (as in step-2000)");
   return step;
 }
 
@@ -109,19 +98,19 @@ std::vector<std::string> names_in_order(const CheckpointFolder& folder, const st
   const std::optional<std::int64_t> step = asked_step(which);
   const std::vector<std::string> names = folder.names();
   if (names.empty())
-    throw Error(ExitCode::missing,
-                printable_path(run) + " has no checkpoint yet: none was saved in " + printable_path(folder.path()));
+    throw Error(ExitCode::missing, printable_path(run), " has no checkpoint yet: none was saved in ",
+                printable_path(folder.path()));
   if (!step)
     return which == "best" ? in_order_for_best(folder, names, notices) : in_order_for_last(folder, names, notices);
   const std::string name = checkpoint_name(*step);
   if (!folder.find(name))
-    throw Error(ExitCode::missing, printable_path(run) + " has no checkpoint " + name + "; there is " + joined(names));
+    throw Error(ExitCode::missing, run, " has no checkpoint ", name, "; there is ", joined(names, ", "));
   return {name};
 }
 
 Checkpoint read_by_name(const CheckpointFolder& folder, const std::string& name, bool with_optimizer) {
   const auto found = folder.find(name);
-  if (!found) throw Error(ExitCode::missing, printable_path(folder.path() / name) + " does not exist");
+  if (!found) throw Error(ExitCode::missing, printable_path(folder.path() / name), " does not exist");
   return read_checkpoint(*found, with_optimizer);
 }
 
@@ -138,8 +127,8 @@ Checkpoint load_stand_in(const CheckpointFolder& folder, std::span<const std::st
       if (!is_damage(error)) throw;
     }
   }
-  throw Error(damage.code(), std::string(damage.what()) + "; no other checkpoint of " +
-                                 printable_path(folder.path().parent_path()) + " is whole");
+  throw Error(damage.code(), damage.what(), "; no other checkpoint of ", printable_path(folder.path().parent_path()),
+              " is whole");
 }
 
 Checkpoint load_from_run(const OpenFolder& run, const std::string& which, bool with_optimizer,
@@ -167,15 +156,8 @@ Checkpoint load_from_run(const OpenFolder& run, const std::string& which, bool w
 }
 
 bool is_checkpoint_folder(const fs::path& path) {
-  std::error_code ignored;
-  if (fs::exists(path / manifest_file, ignored)) return true;
+  if (is_there(path / manifest_file)) return true;
   return checkpoint_step(path.filename().string()).has_value() && !is_folder(path / "checkpoints");
-}
-
-/// Without a slash at its end, so that it has a name. What stands before ".." may be a link, so only the system
-/// resolves it.
-fs::path without_final_slash(const fs::path& path) {
-  return path.has_filename() || !path.has_relative_path() ? path : path.parent_path();
 }
 
 }  // namespace
@@ -186,15 +168,15 @@ Checkpoint load_checkpoint(const fs::path& run_or_checkpoint, const std::string&
   asked_step(which);
   const fs::file_type type = type_of(path);
   if (type == fs::file_type::not_found)
-    throw Error(ExitCode::missing, "no run or checkpoint at " + printable_path(path) + runs_near(path));
+    throw Error(ExitCode::missing, "no run or checkpoint at ", printable_path(path), runs_near(path));
   if (type != fs::file_type::directory)
-    throw Error(ExitCode::data, printable_path(path) + " is a file, not a run or checkpoint folder");
+    throw Error(ExitCode::data, printable_path(path), " is a file, not a run or checkpoint folder");
   if (is_checkpoint_folder(path)) return read_checkpoint(path, with_optimizer);
   if (type_of(path / "checkpoints") == fs::file_type::directory)
     return load_from_run(path, which, with_optimizer, notices);
-  throw Error(ExitCode::missing, printable_path(path) +
-                                     " is neither a run (it has no folder checkpoints) nor a checkpoint (it has no " +
-                                     manifest_file + ")" + runs_near(path));
+  throw Error(ExitCode::missing, printable_path(path),
+              " is neither a run (it has no folder checkpoints) nor a checkpoint (it has no ", manifest_file, ")",
+              runs_near(path));
 }
 
 std::int64_t last_step(const fs::path& run) {
@@ -208,7 +190,7 @@ std::vector<fs::path> list_checkpoints(const fs::path& run) {
   if (!opened) return paths;
   const CheckpointFolder folder(*opened);
   for (const std::string& name : folder.names())
-    if (const auto found = folder.find(name)) paths.push_back(found->known_path());
+    if (const auto found = folder.find(name)) paths.push_back(found->path());
   return paths;
 }
 

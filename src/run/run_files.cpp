@@ -2,19 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <span>
 #include <system_error>
 
-#include "base/digits.h"
 #include "base/error.h"
-#include "base/files.h"
+#include "base/names.h"
+#include "base/paths.h"
 #include "base/quote.h"
-#include "base/unfinished_files.h"
 #include "checkpoint/checkpoint_name.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/strict_json.h"
-#include "run/checkpoint_folder.h"
-#include "run/entries.h"
 #include "text/text_place.h"
 
 namespace chargpt {
@@ -26,106 +22,18 @@ constexpr int current_version = 1;
 constexpr const char* lock_name = ".lock";
 constexpr const char* mark_text = "{\"format\": \"chargpt run\", \"version\": 1}\n";
 constexpr std::uint64_t longest_mark = 4096;
-
-[[noreturn]] void fail(const std::string& action, const fs::path& path, const std::error_code& reason) {
-  throw Error(ExitCode::io, "cannot " + action + " " + printable_path(path) + ": " + reason.message());
-}
-
-/// Of the path itself: a link is a link.
-fs::file_type type_of(const fs::path& path) {
-  std::error_code ignored;
-  return fs::symlink_status(path, ignored).type();
-}
-
-bool is_file(const fs::path& path) {
-  return type_of(path) == fs::file_type::regular;
-}
-
-/// Takes a prefix and an end away; false where the name has not both.
-bool strip(std::string_view& name, std::string_view prefix, std::string_view end) {
-  if (!name.starts_with(prefix) || !name.ends_with(end) || name.size() < prefix.size() + end.size()) return false;
-  name = name.substr(prefix.size(), name.size() - prefix.size() - end.size());
-  return true;
-}
-
-/// What follows the last dot; all of it where there is none.
-std::string_view last_part(std::string_view name) {
-  return name.substr(name.rfind('.') + 1);  // npos + 1 is 0
-}
-
-/// "events.out.tfevents.SECONDS.HOST.chargpt", and ".2", … where that was taken. Earlier versions left ".chargpt" out:
-/// of their names those are told apart that other writers end with ".PROCESS.NUMBER" or ".v2".
-bool is_event_file(std::string_view name) {
-  if (!strip(name, "events.out.tfevents.", "")) return false;
-  const std::size_t seconds = name.find('.');
-  if (seconds == std::string_view::npos || !is_number(name.substr(0, seconds))) return false;
-  name = name.substr(seconds + 1);
-  if (const std::string_view last = last_part(name); is_number(last) && last.size() < name.size())
-    name = name.substr(0, name.size() - last.size() - 1);
-  return !name.empty() && !is_number(last_part(name)) && last_part(name) != "v2";
-}
-
-/// The ids of a long text, finished or not, which earlier versions kept in the run.
-bool is_own_id_cache(std::string_view name) {
-  constexpr std::string_view infix = ".tmp-";
-  const std::size_t end = name.rfind(infix);
-  if (end != std::string_view::npos && !is_number(name.substr(end + infix.size()))) return false;
-  name = name.substr(0, end);
-  return strip(name, "ids-", ".bin") && name.size() == 16 &&
-         name.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-}
+constexpr std::array files{"config.json",     "metrics.jsonl",  "figures.json", "text.json",
+                           "val_losses.json", "val_losses.f32", "page.html",    kept_text_name};
 
 bool is_sample(std::string_view name) {
-  return strip(name, "", ".txt") && checkpoint_step(name);
+  return name.ends_with(".txt") && checkpoint_step(name.substr(0, name.size() - 4));
 }
 
-template <class Names>
-bool is_among(const Names& names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-/// Whether it is the name of a checkpoint's folder: finished, being written or removed, being replaced.
-bool is_checkpoint(std::string_view name) {
-  for (const std::string_view prefix : {"step-", ".tmp-step-", ".old-step-"})
-    if (std::string_view digits = name; strip(digits, prefix, ""))
-      return checkpoint_step("step-" + std::string(digits)).has_value();
-  return false;
-}
-
-/// Parts of a run, by what may be in them.
-enum class Part { run, samples, checkpoints, checkpoint };
-
-/// Whether files of that name are written there, under a temporary name first.
-bool is_written_whole(Part part, std::string_view name) {
-  constexpr std::array of_run{run_mark,          "config.json",    "metrics.jsonl", "figures.json", "text.json",
-                              "val_losses.json", "val_losses.f32", "page.html",     kept_text_name};
-  constexpr std::array pointers{"LATEST", "BEST"};
-  if (part == Part::run) return is_among(of_run, name);
-  if (part == Part::samples) return is_sample(name);
-  return part == Part::checkpoints && is_among(pointers, name);
-}
-
-bool is_own_file(Part part, std::string_view name) {
-  constexpr std::array of_checkpoint{model_file,      optimizer_file, averaged_file, state_file,
-                                     vocabulary_file, config_file,    manifest_file};
-  if (part == Part::checkpoint) return is_among(of_checkpoint, name);
-  if (part == Part::run && (name == lock_name || is_event_file(name) || is_own_id_cache(name))) return true;
-  const std::optional<std::string> unfinished = unfinished_file_of(name);
-  if (unfinished && unfinished->empty()) return true;
-  return is_written_whole(part, unfinished ? *unfinished : name);
-}
-
-/// A folder of ours, as the part it is.
-std::optional<Part> own_folder(Part part, std::string_view name) {
-  if (part == Part::run && name == "samples") return Part::samples;
-  if (part == Part::run && name == "checkpoints") return Part::checkpoints;
-  if (part == Part::checkpoints && is_checkpoint(name)) return Part::checkpoint;
-  return std::nullopt;
-}
-
-/// Whether a file is the mark of a run. Error data where it is not JSON, NewerFormat where it is a newer program's.
-bool has_mark(const std::string& text, const std::string& source) {
-  const nlohmann::json json = parse_strict_json(text, source);
+/// Whether the file of that name is the mark of a run. Error data where it is not JSON, NewerFormat where it is a newer
+/// program's.
+bool has_mark(const OpenFolder& folder) {
+  const std::string source = printable_path(folder.path() / run_mark);
+  const nlohmann::json json = parse_strict_json(folder.read(run_mark, longest_mark), source);
   const StrictObject object(json, source);
   if (object.text("format") != "chargpt run") return false;
   object.version("run format", current_version);
@@ -146,30 +54,8 @@ bool is_ours(const Read& read) {
 }
 
 /// Whether the mark is there, and is one: run.json may be the name of another program's file too.
-bool is_marked(const fs::path& folder) {
-  return is_file(folder / run_mark) && is_ours([&folder] {
-           return has_mark(read_regular_file(folder / run_mark, longest_mark), printable_path(folder / run_mark));
-         });
-}
-
-void add_files(RunFiles& files, const fs::path& run, const fs::path& within, Part part) {
-  for (const std::string& name : entries_of(run / within)) {
-    const fs::path path = within / name;
-    const fs::file_type type = type_of(run / path);  // looked at once: who saves there may change it
-    if (type == fs::file_type::not_found) continue;  // gone since it was listed
-    const std::optional<Part> folder = own_folder(part, name);
-    const bool has_own_name = is_own_file(part, name);
-    const bool is_own = has_own_name && type == fs::file_type::regular && (path != run_mark || is_marked(run));
-    if (folder && type == fs::file_type::directory) {
-      add_files(files, run, path, *folder);
-      files.own.push_back(path);
-    } else if (is_own) {
-      if (path != run_mark && path != lock_name) files.own.push_back(path);
-    } else {
-      files.foreign.push_back(path);
-      if (folder || has_own_name) files.replaced.push_back(path);
-    }
-  }
+bool is_marked(const OpenFolder& folder) {
+  return folder.type(run_mark) == fs::file_type::regular && is_ours([&folder] { return has_mark(folder); });
 }
 
 bool has_manifest(const std::optional<OpenFolder>& checkpoint) {
@@ -179,52 +65,74 @@ bool has_manifest(const std::optional<OpenFolder>& checkpoint) {
          });
 }
 
-/// Nothing but a process's number, as RunLock writes it, or nothing yet.
-bool is_lock(const fs::path& path) {
-  constexpr std::uintmax_t longest_number = 16;
-  std::error_code failed;
-  const std::uintmax_t size = fs::file_size(path, failed);
-  return is_file(path) && !failed && size <= longest_number && (size == 0 || is_number(read_regular_file(path)));
-}
-
-/// What was written of a mark.
-bool is_unfinished_mark(const fs::path& path) {
-  const auto name = unfinished_file_of(path.filename().native());
-  if (!name || (!name->empty() && *name != run_mark) || !is_file(path)) return false;
-  std::error_code failed;
-  const std::string_view whole = mark_text;
-  return fs::file_size(path, failed) <= whole.size() && !failed &&
-         whole.starts_with(read_regular_file(path, whole.size()));
-}
-
-/// What a start that is under way, or was broken off, has in its folder before it is marked.
-bool is_of_a_start(const fs::path& path) {
+/// What a start that is under way, or was broken off, has in its folder before it is marked: a lock, which holds
+/// nothing but a process's number, or nothing yet, and what was written of a mark.
+bool is_of_a_start(const OpenFolder& folder, const std::string& name) {
+  constexpr std::uint64_t longest_number = 16;
+  constexpr std::string_view mark = mark_text;
   try {
-    if ((path.filename() == lock_name && is_lock(path)) || is_unfinished_mark(path)) return true;
-  } catch (const Error&) {
-    if (type_of(path) != fs::file_type::not_found) throw;
+    if (name == lock_name) {
+      const std::string text = folder.read(name, longest_number);
+      return text.empty() || is_number(text);
+    }
+    if (is_unfinished_file(name)) return mark.starts_with(folder.read(name, mark.size()));
+    return folder.type(name) == fs::file_type::not_found;
+  } catch (const Error& error) {
+    if (error.code() == ExitCode::io) throw;
+    return error.code() == ExitCode::missing;  // gone since it was listed; else larger, or no regular file
   }
-  return type_of(path) == fs::file_type::not_found;  // gone since it was listed
+}
+
+using Type = fs::file_type;
+
+// What an entry of that name should be; none where a run has no such name.
+Type type_in_run(const std::string& name) {
+  if (name == "samples" || name == "checkpoints") return Type::directory;
+  const bool is_own = name == lock_name || name == run_mark || std::ranges::find(files, name) != files.end();
+  return is_own ? Type::regular : Type::none;
+}
+Type type_in_samples(const std::string& name) {
+  return is_sample(name) ? Type::regular : Type::none;
+}
+Type type_in_checkpoints(const std::string& name) {
+  if (name == "LATEST" || name == "BEST") return Type::regular;
+  return checkpoint_step(name) ? Type::directory : Type::none;
+}
+
+void add_replaced(const OpenFolder& folder, const fs::path& shown, Type (*type_of)(const std::string& name),
+                  std::vector<std::string>& replaced) {
+  for (const std::string& name : folder.entries()) {
+    const Type expected = type_of(name), found = folder.type(name);
+    if (expected != Type::none && found != expected && found != Type::not_found)
+      replaced.push_back(printable((shown / name).native()));
+  }
+}
+
+/// None where a link or something else has that name.
+std::optional<OpenFolder> folder_in(const OpenFolder& run, const std::string& name) {
+  return run.type(name) == Type::directory ? run.find(name) : std::nullopt;
+}
+
+void remove_files(const OpenFolder& folder, bool (*chosen)(std::string_view name)) {
+  for (const std::string& name : folder.entries())
+    if (chosen(name) && folder.type(name) == Type::regular) folder.remove_file(name);
 }
 
 }  // namespace
 
 bool is_run(const fs::path& folder) {
-  if (is_marked(folder)) return true;
   const auto run = open_if_there(folder);
-  if (!run || run->type("checkpoints") != fs::file_type::directory) return false;
-  const auto checkpoints = run->find("checkpoints");
-  const std::vector<std::string> names = checkpoints->entries();
-  return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
-    return is_checkpoint(name) && checkpoints->type(name) == fs::file_type::directory &&
-           has_manifest(checkpoints->find(name));
-  });
+  if (run && is_marked(*run)) return true;
+  const auto checkpoints = run ? folder_in(*run, "checkpoints") : std::nullopt;
+  return checkpoints && std::ranges::any_of(checkpoints->entries(), [&](const std::string& name) {
+           return checkpoint_step(name) && has_manifest(folder_in(*checkpoints, name));
+         });
 }
 
 void refuse_newer_run(const OpenFolder& run) {
   if (run.type(run_mark) != fs::file_type::regular) return;
   try {
-    has_mark(run.read(run_mark, longest_mark), printable_path(run.known_path() / run_mark));
+    has_mark(run);
   } catch (const NewerFormat&) {
     throw;
   } catch (const Error& error) {
@@ -232,49 +140,47 @@ void refuse_newer_run(const OpenFolder& run) {
   }
 }
 
-void mark_run(const fs::path& run) {
-  if (!is_marked(run)) write_file_atomically(run / run_mark, mark_text);
+void mark_run(const OpenFolder& run) {
+  if (!is_marked(run)) run.write(run_mark, mark_text);
 }
 
 void refuse_strangers(const fs::path& folder, const std::string& option) {
-  if (is_file(folder)) fail("list", folder, std::make_error_code(std::errc::not_a_directory));
-  std::vector<fs::path> strangers;
-  for (const std::string& name : entries_of(folder))
-    if (!is_of_a_start(folder / name)) strangers.push_back(name);
+  if (!is_there(folder)) return;
+  const OpenFolder open(folder);
+  std::vector<std::string> strangers;
+  for (const std::string& name : open.entries())
+    if (!is_of_a_start(open, name)) strangers.push_back(printable(name));
   if (!strangers.empty() && !is_run(folder))
-    throw Error(ExitCode::busy, printable_path(folder) + " holds files that no run wrote (" + joined_names(strangers) +
-                                    "); choose another folder with " + option);
+    throw Error(ExitCode::busy, folder, " holds files that no run wrote (", some_of(strangers),
+                "); choose another folder with ", option);
 }
 
 void refuse_replaced(const fs::path& run) {
-  std::vector<fs::path> replaced = run_files(run).replaced;
-  std::erase_if(replaced, [](const fs::path& path) { return is_checkpoint(path.parent_path().filename().native()); });
+  const OpenFolder folder(run);
+  std::vector<std::string> replaced;
+  add_replaced(folder, "", type_in_run, replaced);
+  if (folder.type(run_mark) == Type::regular && !is_marked(folder)) replaced.emplace_back(run_mark);
+  if (const auto samples = folder_in(folder, "samples")) add_replaced(*samples, "samples", type_in_samples, replaced);
+  if (const auto checkpoints = folder_in(folder, "checkpoints"))
+    add_replaced(*checkpoints, "checkpoints", type_in_checkpoints, replaced);
   if (!replaced.empty())
-    throw Error(ExitCode::busy, printable_path(run) + " holds something else where a run's own files go (" +
-                                    joined_names(replaced) +
-                                    "): a symbolic link, or another kind of file; move it elsewhere");
+    throw Error(ExitCode::busy, run, " holds something else where a run's own files go (", some_of(replaced),
+                "): a symbolic link, or another kind of file; move it elsewhere");
 }
 
-RunFiles run_files(const fs::path& run) {
-  RunFiles files;
-  add_files(files, run, "", Part::run);
-  return files;
+void remove_unfinished_files(const OpenFolder& run) {
+  remove_files(run, is_unfinished_file);
+  if (const auto samples = folder_in(run, "samples")) remove_files(*samples, is_unfinished_file);
 }
 
-void remove_unfinished_files(const fs::path& run) {
-  std::error_code ignored;
-  for (const fs::path& path : run_files(run).own) {
-    const bool of_run = path.parent_path().empty() || path.parent_path() == "samples";
-    if (of_run && unfinished_file_of(path.filename().native())) fs::remove(run / path, ignored);
-  }
-}
-
-std::string joined_names(const std::vector<fs::path>& paths) {
-  constexpr std::size_t most = 3;
-  std::string text;
-  for (const fs::path& path : std::span(paths).first(std::min(paths.size(), most)))
-    text += (text.empty() ? "" : ", ") + printable(path.native());
-  return paths.size() > most ? text + " and " + std::to_string(paths.size() - most) + " more" : text;
+void remove_beginning(const OpenFolder& run) {
+  remove_unfinished_files(run);
+  remove_files(run, [](std::string_view name) {
+    return std::ranges::find(files, name) != files.end() || name.starts_with("events.out.tfevents.");
+  });
+  if (const auto samples = folder_in(run, "samples")) remove_files(*samples, is_sample);
+  for (const char* folder : {"samples", "checkpoints"}) run.remove_folder(folder);
+  run.remove_file(run_mark);
 }
 
 }  // namespace chargpt

@@ -1,9 +1,8 @@
-// What a run folder consists of: every file that the program writes into one, by its exact name. Only these are ever
-// removed, only in a folder that is known as a run, and nothing is followed out of it. Whoever writes another file into
-// runs adds its name here.
+// What a run folder consists of: the files that the program writes into one, by name. Nothing is followed out of it,
+// and only a run that came to nothing is removed. Whoever writes another file into runs adds its name here.
 //   RUN/run.json                                  the mark of a run: written before all else, removed last
-//   RUN/{config.json, metrics.jsonl, figures.json, text.json, kept-text.txt, val_losses.json, val_losses.f32,
-//   ids-*.bin, .lock} RUN/page.html                                 see page/page.h
+//   RUN/{config.json, metrics.jsonl, figures.json, text.json, kept-text.txt, val_losses.json, val_losses.f32, .lock}
+//   RUN/page.html                                 see page/page.h
 //   RUN/events.out.tfevents.SECONDS.HOST…         see report/tensorboard.h
 //   RUN/samples/step-00000500.txt
 //   RUN/checkpoints/{LATEST, BEST, step-00002000/…}   see checkpoints.h
@@ -11,8 +10,6 @@
 
 #include <filesystem>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "base/open_folder.h"
 
@@ -29,7 +26,7 @@ bool is_run(const std::filesystem::path& folder);
 void refuse_newer_run(const OpenFolder& run);
 
 /// Makes a folder a run where it has no mark yet. Errors: io.
-void mark_run(const std::filesystem::path& run);
+void mark_run(const OpenFolder& run);
 
 /// Error busy where a folder that is no run holds anything, naming it; `option` chooses another, as "--run DIR". What a
 /// start has there before it marks the folder is nothing, and so is all in a folder that another process has marked by
@@ -37,23 +34,14 @@ void mark_run(const std::filesystem::path& run);
 void refuse_strangers(const std::filesystem::path& folder, const std::string& option);
 
 /// Error busy where a run holds something else under the name of what the program writes there: a symbolic link, or a
-/// folder for a file. It would be replaced, or followed out of the run. In a checkpoint nothing is written. Errors: io.
+/// folder for a file. Errors: io.
 void refuse_replaced(const std::filesystem::path& run);
-
-/// What is in a run; paths within it, in order.
-struct RunFiles {
-  std::vector<std::filesystem::path> own;       ///< but for mark and lock; a folder after what is in it
-  std::vector<std::filesystem::path> foreign;   ///< all that no run wrote; of a folder only its name
-  std::vector<std::filesystem::path> replaced;  ///< of these, what has the name of ours: a link, a folder for a file
-};
-/// Errors: io.
-RunFiles run_files(const std::filesystem::path& run);
 
 /// Removes what a crash left of files that were being written. Only where no other process is writing there. What
 /// cannot be removed stays.
-void remove_unfinished_files(const std::filesystem::path& run);
+void remove_unfinished_files(const OpenFolder& run);
 
-/// "a, b, c and 4 more"
-std::string joined_names(const std::vector<std::filesystem::path>& paths);
+/// Removes what a run that never made a step has written, but for its lock; its mark last.
+void remove_beginning(const OpenFolder& run);
 
 }  // namespace chargpt

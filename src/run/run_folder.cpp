@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/paths.h"
 #include "base/quote.h"
 #include "run/checkpoints.h"
 #include "run/run_files.h"
@@ -27,8 +28,8 @@ bool make_folder(const fs::path& path) {
   std::error_code failed;
   const bool made = fs::create_directory(path, failed);
   if (failed)
-    throw Error(ExitCode::io, "cannot make the folder " + path.string() + ": " + failed.message() +
-                                  "; choose another place with --run DIR");
+    throw Error(ExitCode::io, "cannot make the folder ", path, ": ", failed.message(),
+                "; choose another place with --run DIR");
   return made;
 }
 
@@ -47,10 +48,9 @@ bool has_checkpoint(const fs::path& run) {
 [[noreturn]] void refuse_run(const fs::path& run) {
   const std::string other = "choose another folder with --run DIR, or start over with --overwrite";
   if (!has_checkpoint(run))
-    throw Error(ExitCode::busy,
-                run.string() + " already holds a run, which ended before it saved a checkpoint: " + other);
-  throw Error(ExitCode::busy, run.string() + " already holds a run: go on with `chargpt resume " +
-                                  shell_quoted(run.native()) + "`, " + other);
+    throw Error(ExitCode::busy, run, " already holds a run, which ended before it saved a checkpoint: ", other);
+  throw Error(ExitCode::busy, run, " already holds a run: go on with `chargpt resume ", shell_quoted(run.native()),
+              "`, ", other);
 }
 
 struct FileId {
@@ -94,17 +94,12 @@ bool leads_through(const fs::path& file, const FileId& folder, int links_left = 
 void refuse_to_move(const fs::path& run, const std::vector<fs::path>& files) {
   const auto id = id_of(run);
   if (!run.has_filename() || run.filename() == "." || run.filename() == "..")
-    throw Error(ExitCode::usage, "--overwrite renames the run folder; give its name, not " + printable_path(run));
+    throw Error(ExitCode::usage, "--overwrite renames the run folder; give its name, not ", run);
   for (const fs::path& file : files)
     if (id && leads_through(file, *id))
-      throw Error(ExitCode::busy, printable_path(file) + " is in " + printable_path(run) +
-                                      ", which --overwrite renames, so it would move away while it is read; copy it "
-                                      "elsewhere, or choose another folder with --run DIR");
-}
-
-/// Without a slash at its end, so that it has a name.
-fs::path without_final_slash(const fs::path& path) {
-  return path.has_filename() || !path.has_relative_path() ? path : path.parent_path();
+      throw Error(ExitCode::busy, file, " is in ", run,
+                  ", which --overwrite renames, so it would move away while it is read; copy it elsewhere, or choose "
+                  "another folder with --run DIR");
 }
 
 void refuse_what_is_there(const fs::path& folder, const Overwrite& overwrite) {
@@ -138,36 +133,32 @@ std::string folder_name(std::string config_name) {
 }
 
 RunPlace run_place(const fs::path& run_or_checkpoint, const std::string& which) {
-  const bool slash = !run_or_checkpoint.has_filename();
-  const fs::path path = slash ? run_or_checkpoint.parent_path() : run_or_checkpoint;
+  const fs::path path = without_final_slash(run_or_checkpoint);
   const fs::path parent = path.parent_path();
-  std::error_code ignored;
-  if (parent.filename() != "checkpoints" || fs::is_directory(path / "checkpoints", ignored)) return {path, which};
+  if (parent.filename() != "checkpoints" || is_folder(path / "checkpoints")) return {path, which};
   const fs::path run = parent.parent_path();
   return {run.empty() ? fs::path(".") : run, path.filename().string()};
 }
 
 void refuse_occupied(const fs::path& folder, const Overwrite& overwrite) {
-  std::error_code ignored;
-  if (!fs::exists(folder, ignored)) return;
+  if (!is_there(folder)) return;
   make_folder(folder);  // makes none, as there is something; says so where that is a file
   refuse_what_is_there(folder, overwrite);
   if (is_locked(folder))
-    throw Error(ExitCode::busy, folder.string() + " is in use by another process; wait for it, stop it, or choose " +
-                                    "another folder with --run");
+    throw Error(ExitCode::busy, folder,
+                " is in use by another process; wait for it, stop it, or choose another folder with --run");
 }
 
 MadeFolders::MadeFolders(const fs::path& path) : path_(path) {
   std::vector<fs::path> missing;
-  std::error_code failed;
-  for (fs::path at = path; !at.empty() && !fs::exists(at, failed); at = at.parent_path()) {
+  for (fs::path at = path; !at.empty() && !is_there(at); at = at.parent_path()) {
     if (at.has_filename()) missing.insert(missing.begin(), at);
     if (at == at.parent_path()) break;
   }
   try {
     for (const fs::path& folder : missing)
       if (make_folder(folder)) made_.push_back(folder);
-    // What was there before: this says so where it is a file. What was made is not made again, should it be renamed.
+    // What was there before: this says so where it is a file.
     if (made_.empty() || made_.back() != path) make_folder(path);
   } catch (...) {
     remove_empty();
@@ -195,15 +186,14 @@ void MadeFolders::remove_empty() const {
 
 ResultsFolder::ResultsFolder(const std::string& wanted, const std::string& name, bool goes_on)
     : made_(made_folders(wanted, name)) {
-  if (is_run(path()))
-    throw Error(ExitCode::busy, path().string() + " holds a run; choose another folder with --out DIR");
+  if (is_run(path())) throw Error(ExitCode::busy, path(), " holds a run; choose another folder with --out DIR");
   if (!goes_on) refuse_strangers(path(), "--out DIR");
   try {
     lock_.emplace(path());
   } catch (const Error& error) {
     if (error.code() != ExitCode::busy) throw;
-    throw Error(ExitCode::busy, "another " + name + " is writing to " + printable_path(path()) +
-                                    "; wait for it, stop it, or choose another folder with --out DIR");
+    throw Error(ExitCode::busy, "another ", name, " is writing to ", path(),
+                "; wait for it, stop it, or choose another folder with --out DIR");
   }
 }
 
@@ -218,8 +208,8 @@ RunMovedAside::RunMovedAside(fs::path run) : run_(std::move(run)), lock_(run_) {
     moved_ = run_.native() + ".old-" + std::to_string(n);
     if (rename_to_free(run_, moved_)) return;
     if (errno != EEXIST)
-      throw Error(ExitCode::io, "cannot rename " + printable_path(run_) + " to " + printable_path(moved_) + ": " +
-                                    std::generic_category().message(errno) + "; choose another folder with --run DIR");
+      throw Error(ExitCode::io, "cannot rename ", run_, " to ", moved_, ": ", std::generic_category().message(errno),
+                  "; choose another folder with --run DIR");
   }
 }
 
@@ -234,12 +224,11 @@ NewRun::NewRun(std::unique_ptr<RunMovedAside> old, const std::string& wanted, co
 NewRun::NewRun(const std::string& wanted, const std::string& config_name, const Overwrite& overwrite)
     : NewRun(moved_aside(wanted, overwrite), wanted, config_name) {
   refuse_what_is_there(path(), {});
-  std::error_code ignored;
-  const bool had_lock = fs::exists(path() / ".lock", ignored);
+  const bool had_lock = is_there(path() / ".lock");
   try {
     lock_.emplace(path());
   } catch (const Error& error) {
-    if (!had_lock && error.code() == ExitCode::io) fs::remove(path() / ".lock", ignored);  // nobody can lock there
+    if (!had_lock && error.code() == ExitCode::io) folder_.remove_file(".lock");  // nobody can lock there
     throw;
   }
   lock_is_new_ = !had_lock;
@@ -256,12 +245,9 @@ NewRun::~NewRun() {
 
 // The lock is held until its file is gone: who opened that file before finds that it is no longer the folder's.
 void NewRun::undo() {
-  std::error_code ignored;
-  if (begun_) {
-    for (const fs::path& file : run_files(path()).own) fs::remove(path() / file, ignored);
-    fs::remove(path() / run_mark, ignored);
-  }
-  if (lock_is_new_) fs::remove(path() / ".lock", ignored);
+  if (!folder_.is_at_path()) return;
+  if (begun_) remove_beginning(folder_);
+  if (lock_is_new_) folder_.remove_file(".lock");
 }
 
 void NewRun::begin() {

@@ -98,8 +98,7 @@ class NewRun {
   NewRun(const NewRun&) = delete;
   NewRun& operator=(const NewRun&) = delete;
 
-  /// Where it is now. Error io where it is gone.
-  const std::filesystem::path& path() { return folder_.path(); }
+  const std::filesystem::path& path() const { return made_.path(); }
   /// Where the run that was overwritten is now; empty: there was none.
   std::filesystem::path old_run() const { return old_ ? old_->path() : std::filesystem::path(); }
   /// From here on the folder is this run's: it is marked as one.

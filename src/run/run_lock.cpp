@@ -10,10 +10,8 @@
 #include <string>
 #include <system_error>
 
-#include "base/digits.h"
 #include "base/error.h"
-#include "base/files.h"
-#include "base/quote.h"
+#include "base/paths.h"
 
 namespace chargpt {
 namespace {
@@ -26,21 +24,19 @@ std::string holder(int descriptor) {
   return is_number(digits) ? " (process " + digits + ")" : "";
 }
 
-[[noreturn]] void fail(int descriptor, const std::string& run, int reason) {
-  const std::string who = reason == EWOULDBLOCK ? holder(descriptor) : "";
-  if (descriptor >= 0) ::close(descriptor);
+[[noreturn]] void fail(const Descriptor& lock, const std::filesystem::path& run, int reason) {
   if (reason == EWOULDBLOCK)
-    throw Error(ExitCode::busy, run + " is in use by another process" + who +
-                                    "; wait for it, stop it, or choose another folder with --run");
+    throw Error(ExitCode::busy, run, " is in use by another process", holder(lock.number()),
+                "; wait for it, stop it, or choose another folder with --run");
   if (reason == EISDIR || reason == ENXIO || reason == EBADFD || reason == ELOOP)
-    throw Error(ExitCode::data, run + "/.lock is not a regular file, so it is no lock; remove it");
+    throw Error(ExitCode::data, run, "/.lock is not a regular file, so it is no lock; remove it");
   if (reason == ENOLCK || reason == ENOSYS || reason == EOPNOTSUPP || reason == EINVAL)
-    throw Error(ExitCode::io, "cannot lock " + run + "/.lock: the file system does not support locks (" +
-                                  std::generic_category().message(reason) +
-                                  "); choose a run folder on another one (--run DIR), or mount it with locks (NFS: "
-                                  "local_lock=flock, Lustre: flock)");
-  if (reason == ENOENT) throw Error(ExitCode::missing, run + " does not exist");
-  throw Error(ExitCode::io, "cannot lock " + run + "/.lock: " + std::generic_category().message(reason));
+    throw Error(ExitCode::io, "cannot lock ", run, "/.lock: the file system does not support locks (",
+                std::generic_category().message(reason),
+                "); choose a run folder on another one (--run DIR), or mount it with locks (NFS: local_lock=flock, "
+                "Lustre: flock)");
+  if (reason == ENOENT) throw Error(ExitCode::missing, run, " does not exist");
+  throw Error(ExitCode::io, "cannot lock ", run, "/.lock: ", std::generic_category().message(reason));
 }
 
 /// A full disk leaves the lock without a name, not without effect.
@@ -55,30 +51,23 @@ bool is_regular(int descriptor) {
   return ::fstat(descriptor, &opened) == 0 && S_ISREG(opened.st_mode);
 }
 
-/// Whether the open file is still the one of that name: it may have gone with a folder between opening and locking.
-bool has_name(int descriptor, const std::filesystem::path& path) {
-  struct stat opened {
-  }, named{};
-  if (::fstat(descriptor, &opened) != 0) return true;
-  if (::stat(path.c_str(), &named) != 0) return errno != ENOENT;
-  return opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+/// Opened and locked. It may have gone with its folder between the two.
+Descriptor locked(const std::filesystem::path& run) {
+  const std::filesystem::path path = run / ".lock";
+  while (true) {
+    Descriptor lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666));
+    if (lock.number() >= 0 && !is_regular(lock.number())) fail(lock, run, EBADFD);
+    if (lock.number() < 0 || ::flock(lock.number(), LOCK_EX | LOCK_NB) != 0) fail(lock, run, errno);
+    if (is_at(path, lock)) return lock;
+  }
 }
 
 }  // namespace
 
 // The file stays when the lock is given up: removing it would let two processes lock two files of one name. Who removes
 // it with its folder does so under the lock, and who waited for it looks again.
-RunLock::RunLock(const std::filesystem::path& run) {
-  const std::string shown = printable_path(run);
-  const std::filesystem::path path = run / ".lock";
-  while (true) {
-    fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
-    if (fd_ >= 0 && !is_regular(fd_)) fail(fd_, shown, EBADFD);
-    if (fd_ < 0 || ::flock(fd_, LOCK_EX | LOCK_NB) != 0) fail(fd_, shown, errno);
-    if (has_name(fd_, path)) break;
-    ::close(fd_);
-  }
-  write_holder(fd_);
+RunLock::RunLock(const std::filesystem::path& run) : lock_(locked(run)) {
+  write_holder(lock_.number());
 }
 
 bool is_locked(const std::filesystem::path& run) {
@@ -89,10 +78,6 @@ bool is_locked(const std::filesystem::path& run) {
   } catch (const Error&) {  // what cannot be opened, or is no file, is no lock
     return false;
   }
-}
-
-RunLock::~RunLock() {
-  if (fd_ >= 0) ::close(fd_);
 }
 
 }  // namespace chargpt

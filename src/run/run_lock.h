@@ -3,6 +3,8 @@
 
 #include <filesystem>
 
+#include "base/files.h"
+
 namespace chargpt {
 
 /// Whether a process holds the lock of a run folder.
@@ -13,12 +15,9 @@ bool is_locked(const std::filesystem::path& run);
 class RunLock {
  public:
   explicit RunLock(const std::filesystem::path& run);
-  ~RunLock();
-  RunLock(const RunLock&) = delete;
-  RunLock& operator=(const RunLock&) = delete;
 
  private:
-  int fd_ = -1;
+  Descriptor lock_;
 };
 
 }  // namespace chargpt

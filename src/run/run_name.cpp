@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/names.h"
+#include "base/paths.h"
 #include "base/quote.h"
 #include "checkpoint/manifest.h"
 #include "config/load.h"
@@ -23,22 +24,21 @@ constexpr const char* usual_folder = "runs";
 
 /// A model that another program wrote, given in the place of a run.
 void refuse_foreign_model(const fs::path& given) {
-  std::error_code ignored;
-  const auto holds = [&](const char* name) { return fs::exists(given / name, ignored); };
-  const std::string extension = fs::is_directory(given, ignored) ? "" : given.extension().string();
+  const auto holds = [&](const char* name) { return is_there(given / name); };
+  const std::string extension = is_folder(given) ? "" : given.extension().string();
   const std::string shown = printable_path(given);
   if (extension == ".pt" || extension == ".pth")
-    throw Error(ExitCode::usage, shown +
-                                     " is a checkpoint of PyTorch; nanoGPT's become runs by "
-                                     "scripts/nanogpt_to_chargpt.py and chargpt import");
+    throw Error(
+        ExitCode::usage, shown,
+        " is a checkpoint of PyTorch; nanoGPT's become runs by scripts/nanogpt_to_chargpt.py and chargpt import");
   if (extension == ".gguf" || extension == ".bin" || extension == ".onnx")
-    throw Error(ExitCode::usage, shown +
-                                     " is a model of another program; chargpt reads runs of its own, and chargpt "
-                                     "import makes runs of folders of transformers and nanoGPT");
+    throw Error(ExitCode::usage, shown,
+                " is a model of another program; chargpt reads runs of its own, and chargpt import makes runs of "
+                "folders of transformers and nanoGPT");
   const bool of_transformers = holds("config.json") && (holds("tokenizer.json") || holds("tokenizer_config.json"));
   if (!is_run(given) && (of_transformers || holds("nanogpt.json")))
-    throw Error(ExitCode::usage, shown + " is a model of another program; chargpt import " +
-                                     shell_quoted(given.native()) + " makes a run of it");
+    throw Error(ExitCode::usage, shown, " is a model of another program; chargpt import ", shell_quoted(given.native()),
+                " makes a run of it");
 }
 
 bool is_bare(const fs::path& name) {
@@ -66,41 +66,35 @@ std::optional<fs::file_time_type> beginning(const fs::path& folder) {
 }
 
 std::string list_of(std::vector<std::string> names) {
-  constexpr std::size_t most_names = 5;
-  const std::string more = names.size() > most_names ? ", …" : "";
-  names.resize(std::min(names.size(), most_names));
   for (std::string& name : names) name = printable(name);
-  return joined(names, ", ") + more;
+  return some_of(names, 5);
 }
 
 }  // namespace
 
 std::vector<std::string> names_of_runs(const fs::path& folder) {
   std::vector<std::string> names;
-  std::error_code failed, ignored;
+  std::error_code failed;
   for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed))
-    if (fs::is_directory(at->path() / "checkpoints", ignored)) names.push_back(at->path().filename().string());
+    if (is_folder(at->path() / "checkpoints")) names.push_back(at->path().filename().string());
   std::ranges::sort(names);
   return names;
 }
 
 std::string run_meant(const std::string& given) {
-  std::error_code ignored;
   const fs::path path = given, in_runs = usual_folder / path, folder = path.parent_path();
   fs::path meant = path;
-  if (!fs::exists(path, ignored) && is_bare(path) && fs::is_directory(in_runs, ignored)) meant = in_runs;
-  if (fs::is_regular_file(path, ignored) && (is_run(folder) || fs::exists(folder / manifest_file, ignored)))
-    meant = folder;
+  if (!is_there(path) && is_bare(path) && is_folder(in_runs)) meant = in_runs;
+  if (is_file(path) && (is_run(folder) || is_there(folder / manifest_file))) meant = folder;
   refuse_foreign_model(meant);
   return meant.string();
 }
 
 std::string config_or_run_meant(const std::string& given) {
-  std::error_code ignored;
   const auto names_preset = [&](const Preset& preset) {
     return preset.name == present_name(given) || preset.name == "ladder/" + given;
   };
-  return fs::exists(given, ignored) || std::ranges::any_of(presets(), names_preset) ? given : run_meant(given);
+  return is_there(given) || std::ranges::any_of(presets(), names_preset) ? given : run_meant(given);
 }
 
 std::string newest_run() {

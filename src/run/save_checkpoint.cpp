@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "checkpoint/checkpoint_name.h"
@@ -21,8 +22,7 @@ namespace {
 /// A file that sums what it is given, so that the manifest tells what was meant rather than what the disk gives back.
 class SummedFile {
  public:
-  SummedFile(const OpenFolder& folder, const std::string& name)
-      : SummedFile(folder, name, folder.known_path() / name) {}
+  SummedFile(const OpenFolder& folder, const std::string& name) : SummedFile(folder, name, folder.path() / name) {}
   void write(std::span<const std::byte> bytes) {
     file_.write(bytes);
     sum_.crc64 = crc64(bytes, sum_.crc64);
@@ -72,12 +72,11 @@ void write_files(const OpenFolder& folder, const CheckpointToSave& checkpoint) {
 }
 
 [[noreturn]] void fail_to_save(const CheckpointToSave& checkpoint, const Error& failure) {
-  throw Error(failure.code(), "no checkpoint of step " + std::to_string(checkpoint.state.step) + ": " + failure.what());
+  throw Error(failure.code(), "no checkpoint of step ", checkpoint.state.step, ": ", failure.what());
 }
 
-/// Where it now is.
 CheckpointFolder write(const OpenFolder& run, const CheckpointToSave& checkpoint, const std::string& name) {
-  run.path();  // an Error where the run was removed
+  run.check();
   std::optional<CheckpointFolder> folder;
   try {
     folder.emplace(CheckpointFolder::prepared(run));
@@ -118,8 +117,8 @@ void point_latest(const CheckpointFolder& folder, const std::string& name, bool 
     if (is_new) folder.settle(name);
     if (!points_at(folder, "LATEST", name)) folder.write_pointer("LATEST", name);
   } catch (const Error& failure) {
-    throw Error(failure.code(),
-                name + " is there, but LATEST does not name it, so the run stays at the one before: " + failure.what());
+    throw Error(failure.code(), name,
+                " is there, but LATEST does not name it, so the run stays at the one before: ", failure.what());
   }
 }
 

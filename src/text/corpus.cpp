@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/names.h"
@@ -33,8 +34,7 @@ Fingerprint fingerprint_of(const TokenView& tokens) {
 }
 
 /// What comes once and has no known size, held in memory.
-TextSource held_pipe(const std::function<TextSource(const std::function<void(std::uint64_t)>&)>& open,
-                     const ReadingProgress& progress) {
+TextSource held_pipe(const std::function<TextSource(const ByteNote&)>& open, const ReadingProgress& progress) {
   std::uint64_t read = 0;
   TextSource source = open([&](std::uint64_t bytes) {
     read = bytes;
@@ -51,22 +51,12 @@ TextSource standard_input(const ReadingProgress& progress) {
   return source;
 }
 
-/// `path` means nothing for the sample and standard input.
-TextSource source_of(TextKind kind, const std::filesystem::path& path, const ReadingProgress& progress) {
-  if (kind == TextKind::sample) return TextSource::in_memory(std::string(sample_text_name), std::string(sample_text()));
-  if (kind == TextKind::standard_input) return standard_input(progress);
-  if (kind == TextKind::file) return TextSource::file(path);
-  return held_pipe([&path](const auto& note) { return TextSource::pipe(path, most_piped_bytes, note); }, progress);
-}
-
-std::vector<TextSource> sources_of(const TextListing& listing, const ReadingProgress& progress) {
-  std::vector<TextSource> sources;
-  for (const ListedText& text : listing.texts) {
-    if (text.files.empty()) sources.push_back(source_of(text.kind, text.name, progress));
-    for (const ListedFile& file : text.files)
-      sources.push_back(source_of(text.is_folder() ? TextKind::file : text.kind, text.path_of(file), progress));
-  }
-  return sources;
+TextSource source_of(const TextFile& file, const ReadingProgress& progress) {
+  if (file.kind == TextKind::sample)
+    return TextSource::in_memory(std::string(sample_text_name), std::string(sample_text()));
+  if (file.kind == TextKind::standard_input) return standard_input(progress);
+  if (file.kind == TextKind::file) return TextSource::file(file.path);
+  return held_pipe([&](const auto& note) { return TextSource::pipe(file.path, most_piped_bytes, note); }, progress);
 }
 
 /// Tells `progress` of long files: one that takes long enough to be watched.
@@ -84,8 +74,8 @@ void watch(std::vector<TextSource>& sources, std::uint64_t bytes, const ReadingP
 [[noreturn]] void refuse_empty(const std::vector<TextSource>& sources) {
   std::vector<std::string> names;
   for (const TextSource& source : sources) names.push_back(source.name());
-  throw Error(ExitCode::data, some_of(names) + (sources.size() == 1 ? " is empty" : " are empty") +
-                                  "; a text needs characters to learn from");
+  throw Error(ExitCode::data, some_of(names), sources.size() == 1 ? " is empty" : " are empty",
+              "; a text needs characters to learn from");
 }
 
 /// Reads all sources, each once.
@@ -105,11 +95,6 @@ Corpus encoded(const std::vector<TextSource>& sources, const DataConfig& data,
   return Corpus(std::move(text.vocabulary), text.tokens, text.bytes, holdout_of(data), std::move(notices));
 }
 
-std::string lengths(const Corpus& corpus) {
-  return "the text has " + std::to_string(corpus.all().size()) + " tokens, " + std::to_string(corpus.train().size()) +
-         " to train on and " + std::to_string(corpus.val().size()) + " to validate on";
-}
-
 bool both_hold(std::int64_t needed, std::int64_t tokens, double val_fraction) {
   const std::int64_t train = train_size(tokens, val_fraction);
   return train >= needed && tokens - train >= needed;
@@ -117,13 +102,11 @@ bool both_hold(std::int64_t needed, std::int64_t tokens, double val_fraction) {
 
 /// The length from which both splits hold `needed` tokens; none if no length would do.
 std::optional<std::int64_t> sufficient_length(std::int64_t needed, double val_fraction) {
-  std::int64_t too_short = 0, enough = std::int64_t{1} << 50;
-  if (!both_hold(needed, enough, val_fraction)) return std::nullopt;
-  while (enough - too_short > 1) {
-    const std::int64_t middle = (too_short + enough) / 2;
-    (both_hold(needed, middle, val_fraction) ? enough : too_short) = middle;
-  }
-  return enough;
+  const double smaller = std::min(val_fraction, 1 - val_fraction);
+  if (smaller <= 0) return std::nullopt;
+  auto length = static_cast<std::int64_t>(static_cast<double>(needed - 1) / smaller);
+  while (!both_hold(needed, length, val_fraction)) ++length;
+  return length;
 }
 
 /// The smallest val_fraction, in hundredths, that gives both splits `needed` of `tokens` tokens, if there is one.
@@ -174,7 +157,7 @@ Corpus::Corpus(Vocabulary vocabulary, TokenView tokens, std::shared_ptr<const vo
 }
 
 std::int64_t Corpus::files() const {
-  return listing_->files();
+  return std::ssize(listing_->files);
 }
 
 Corpus Corpus::read_from(TextListing listing) && {
@@ -186,7 +169,8 @@ Corpus Corpus::read_from(TextListing listing) && {
 Corpus load_listed(TextListing listing, const DataConfig& data, const std::optional<Vocabulary>& vocabulary,
                    const ReadingProgress& progress) {
   const std::uint64_t bytes = listing.bytes();
-  std::vector<TextSource> sources = sources_of(listing, progress);
+  std::vector<TextSource> sources;
+  for (const TextFile& file : listing.files) sources.push_back(source_of(file, progress));
   watch(sources, bytes, progress);
   return encoded(sources, data, vocabulary, bytes).read_from(std::move(listing));
 }
@@ -199,8 +183,10 @@ Corpus load_corpus(const DataConfig& data, const std::optional<Vocabulary>& voca
 void check_splits(const Corpus& corpus, std::int64_t block_size) {
   const std::int64_t needed = block_size + 1;
   if (corpus.train().size() >= needed && corpus.val().size() >= needed) return;
-  throw Error(ExitCode::data, lengths(corpus) + ", but each needs at least model.block_size + 1 = " +
-                                  std::to_string(needed) + ": " + what_would_do(corpus, needed));
+  throw Error(ExitCode::data, "the text has ", corpus.all().size(), " tokens, ", corpus.train().size(),
+              " to train on and ", corpus.val().size(),
+              " to validate on, but each needs at least model.block_size + 1 = ", needed, ": ",
+              what_would_do(corpus, needed));
 }
 
 Corpus corpus_from_text(std::string_view utf8, const DataConfig& data, const std::string& source,
@@ -227,7 +213,7 @@ Corpus in_vocabulary(const Corpus& corpus, const Vocabulary& vocabulary, Unknown
   if (!unknown.empty() && policy == UnknownPolicy::error)
     throw Error(ExitCode::data, unknown.message(what, "leave them out, or --unknown skip"));
   notice = unknown.empty() ? "" : unknown.message(what, outcome_of(policy, vocabulary));
-  if (bytes->empty()) throw Error(ExitCode::data, what + " has no character that the model knows");
+  if (bytes->empty()) throw Error(ExitCode::data, what, " has no character that the model knows");
   const TokenView tokens(bytes->data(), width, std::ssize(*bytes) / width);
   return {vocabulary,       tokens,           bytes,
           corpus.holdout(), corpus.notices(), std::make_shared<const TextListing>(corpus.listing())};

@@ -82,10 +82,10 @@ std::int32_t Encoder::id_of_unseen(char32_t symbol, std::int64_t position) {
     return 0;
   }
   if (std::ssize(symbols_) == max_symbols_)
-    throw Error(ExitCode::data, name_ + " has more than " + std::to_string(max_symbols_) +
-                                    " distinct characters (data.max_symbols) by character " + std::to_string(position) +
-                                    ": it is probably not plain text, or in the wrong encoding; check the file, use "
-                                    "--units bytes, or raise data.max_symbols");
+    throw Error(ExitCode::data, name_, " has more than ", max_symbols_,
+                " distinct characters (data.max_symbols) by character ", position,
+                ": it is probably not plain text, or in the wrong encoding; check the file, use --units bytes, or "
+                "raise data.max_symbols");
   index_.add(symbol, static_cast<std::int32_t>(symbols_.size()));
   symbols_.push_back(symbol);
   return static_cast<std::int32_t>(symbols_.size()) - 1;

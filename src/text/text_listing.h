@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "base/names.h"
 #include "config/config.h"
 
 namespace chargpt {
@@ -15,55 +14,39 @@ namespace chargpt {
 /// Standard input in data.text; a file of that name is "./-".
 inline constexpr std::string_view standard_input_name = "-";
 
-/// What one name of data.text is. pipe: readable, but only once and of no known size.
-CHARGPT_ENUM(TextKind, sample, standard_input, file, pipe, folder);
+/// pipe: readable, but only once and of no known size.
+enum class TextKind { sample, standard_input, file, pipe };
 
-/// A regular file of a text. `name` is that below the folder it was found in, or its path where it was named itself.
-struct ListedFile {
-  std::filesystem::path name;
-  std::uint64_t bytes = 0;
-  bool operator==(const ListedFile&) const = default;
-};
-
-/// One name of data.text and what it stands for.
-struct ListedText {
-  std::filesystem::path name;  ///< as it was given, or where it was found
+/// What is read from front to back. `path` is the name in data.text where that is no path.
+struct TextFile {
+  std::filesystem::path path;
   TextKind kind = TextKind::file;
-  std::vector<ListedFile> files = {};  ///< of a folder by the bytes of their names, else one or none
-  bool is_folder() const { return kind == TextKind::folder; }
-  std::filesystem::path path_of(const ListedFile& file) const { return is_folder() ? name / file.name : file.name; }
+  std::uint64_t bytes = 0;  ///< of a regular file
 };
+
+TextFile regular_file(const std::filesystem::path& path);
 
 /// The whole of data.text.
 struct TextListing {
-  std::vector<ListedText> texts = {};
+  std::vector<std::string> names = {};    ///< as data.text gave them, or where they were found
+  std::vector<TextFile> files = {};       ///< in the order they are read; of a folder by the bytes of their names
   std::vector<std::string> notices = {};  ///< what was left out, what is there twice
-  /// Files, pipes and the like that are read.
-  std::int64_t files() const;
   /// Of all regular files together.
   std::uint64_t bytes() const;
   /// Whether all of it can be read again later.
   bool repeatable() const;
-  /// Names of the texts.
-  std::vector<std::string> names() const;
 };
 
-/// Most files of one folder, and most entries that are looked at to find them.
-struct ListingLimits {
-  std::int64_t files = 100'000, entries = 1'000'000;
-};
+constexpr std::int64_t most_listed_entries = 1'000'000;
 
 /// Looks up what `names` stand for: a file, pipe or device; a folder, which is all texts in it and in its folders; "-";
 /// the built-in sample. Of folders, hidden files and folders are left out, links to folders and folders of runs not
 /// followed, and files that do not begin as UTF-8 text (in units of characters), pipes and the like are left out with a
 /// notice. Errors: usage for no names, an empty one, or a run; missing for what is not there and a folder without
-/// files; data for one without texts, or more than `limits`; io for what cannot be read.
-TextListing list_texts(const Strings& names, Units units, const ListingLimits& limits = {});
+/// files; data for one without texts, or more than `most_entries` files and folders; io for what cannot be read.
+TextListing list_texts(const Strings& names, Units units, std::int64_t most_entries = most_listed_entries);
 
 /// "mine.txt", "book" (of "data/book/"), "standard input": one text's name where there is little room.
 std::string short_text_name(const std::string& name);
-
-/// "a, b, c and 4 more".
-std::string some_of(const std::vector<std::string>& names);
 
 }  // namespace chargpt

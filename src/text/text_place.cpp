@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/names.h"
+#include "base/paths.h"
 #include "base/quote.h"
 #include "base/utf8.h"
 #include "text/sample_text.h"
@@ -19,52 +20,31 @@ namespace fs = std::filesystem;
 
 constexpr const char* file_name = "text.json";
 constexpr std::uint64_t most_bytes = std::uint64_t{64} << 20;
-constexpr int version = 1;
+constexpr int version = 2;
 constexpr std::uint64_t most_kept_bytes = std::uint64_t{64} << 20;  ///< of a text that cannot be read again
 
-bool is_regular(const fs::path& path) {
-  std::error_code ignored;
-  return fs::is_regular_file(path, ignored);
-}
-
-/// Whether it is a name below a folder, and of nothing outside it.
-bool is_below(const fs::path& name) {
-  return !name.empty() && name.is_relative() && name.lexically_normal() == name && *name.begin() != "..";
-}
-
-std::optional<std::vector<ListedFile>> files_of(const nlohmann::json& json) {
-  if (!json.is_array()) return std::nullopt;
-  std::vector<ListedFile> files;
-  for (const nlohmann::json& file : json) {
-    files.push_back({file.at(0).get<std::string>(), file.at(1).get<std::uint64_t>()});
-    if (!is_below(files.back().name)) return std::nullopt;
-  }
-  return files;
-}
-
-/// A text as RUN/text.json has it; none if one of its files is not there, or not as long as it was.
-std::optional<ListedText> text_in_place(const fs::path& place, const std::optional<std::vector<ListedFile>>& files) {
-  if (place == sample_text_name) return ListedText{.name = place, .kind = TextKind::sample};
-  if (!files && is_regular(place)) return ListedText{.name = place, .files = {{place, fs::file_size(place)}}};
-  if (!files) return std::nullopt;
-  std::error_code failed;
-  for (const ListedFile& file : *files)
-    if (!is_regular(place / file.name) || fs::file_size(place / file.name, failed) != file.bytes) return std::nullopt;
-  return ListedText{.name = place, .kind = TextKind::folder, .files = *files};
-}
-
-/// Where RUN/text.json says; none if one of the texts is not there, or the file says nothing usable.
+/// Where RUN/text.json says; none if one of the files is not there, or the file says nothing usable. Version 1 has for
+/// each text null, or the files below it as [[name, bytes], …].
 std::optional<TextListing> last_place(const fs::path& run) {
-  if (!is_regular(run / file_name)) return std::nullopt;
   try {
     const auto json = nlohmann::json::parse(read_regular_file(run / file_name, most_bytes));
-    if (json.at("version") != version) return std::nullopt;
-    const auto names = json.at("text").get<TextNames>();
-    TextListing listing;
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      auto text = text_in_place(names[i], json.contains("files") ? files_of(json["files"].at(i)) : std::nullopt);
-      if (!text) return std::nullopt;
-      listing.texts.push_back(*std::move(text));
+    const auto written = json.at("version").get<int>();
+    if (written < 1 || written > version) return std::nullopt;
+    TextListing listing{.names = json.at("text").get<TextNames>()};
+    const auto add = [&listing](const fs::path& path) {
+      const bool is_sample = path == sample_text_name;
+      listing.files.push_back(is_sample ? TextFile{path, TextKind::sample} : regular_file(path));
+      return is_sample || is_file(path);
+    };
+    if (written == version) {
+      const auto files = json.at("files").get<TextNames>();
+      return std::ranges::all_of(files, add) ? std::optional(listing) : std::nullopt;
+    }
+    for (std::size_t i = 0; i < listing.names.size(); ++i) {
+      const nlohmann::json files = json.contains("files") ? json["files"].at(i) : nullptr;
+      if (files.is_null() && !add(listing.names[i])) return std::nullopt;
+      for (const nlohmann::json& file : files)
+        if (!add(listing.names[i] / fs::path(file.at(0).get<std::string>()))) return std::nullopt;
     }
     return listing;
   } catch (const nlohmann::json::exception&) {
@@ -77,8 +57,8 @@ std::optional<TextListing> last_place(const fs::path& run) {
 std::vector<TextListing> places_of(const TextNames& names, Units units, const fs::path& run,
                                    std::optional<Error>& refusal) {
   std::vector<TextListing> places;
-  if (const fs::path text = run / kept_text_name; is_regular(text))
-    places.push_back({.texts = {{.name = text, .files = {{text, fs::file_size(text)}}}}});
+  if (const fs::path text = run / kept_text_name; is_file(text))
+    places.push_back({.names = {text}, .files = {regular_file(text)}});
   if (std::ranges::count(names, standard_input_name) > 0) return places;
   try {
     places.push_back(list_texts(names, units));
@@ -97,18 +77,16 @@ std::string listed(const TextNames& names) {
 
 [[noreturn]] void refuse_missing(const KnownText& known) {
   if (std::ranges::count(known.data.text, standard_input_name) > 0)
-    throw Error(ExitCode::missing,
-                "the text of " + known.run.string() +
-                    " came from standard input and is not kept in the run; pass it with --text FILE");
-  throw Error(ExitCode::missing,
-              listed(known.data.text) + ", the text of " + known.run.string() +
-                  ", is neither there nor where it was last; pass it with --text FILE, wherever it is now " +
-                  "(relative paths start at the working folder)");
+    throw Error(ExitCode::missing, "the text of ", known.run,
+                " came from standard input and is not kept in the run; pass it with --text FILE");
+  throw Error(ExitCode::missing, listed(known.data.text), ", the text of ", known.run,
+              ", is neither there nor where it was last; pass it with --text FILE, wherever it is now (relative paths "
+              "start at the working folder)");
 }
 
 [[noreturn]] void refuse_another(const KnownText& known, const std::string& what, const std::string& how) {
-  throw Error(ExitCode::data, what + " is not the one that " + known.run.string() + " was trained on" + how + "; " +
-                                  advice_for_another_text(known.run));
+  throw Error(ExitCode::data, what, " is not the one that ", known.run, " was trained on", how, "; ",
+              advice_for_another_text(known.run));
 }
 
 /// Reads the text at one place; none if another text is there. What cannot be read at all is an Error.
@@ -120,28 +98,24 @@ std::optional<Corpus> text_at(const TextListing& listing, const KnownText& known
   return std::nullopt;
 }
 
-/// Of a folder; null if JSON cannot hold the names.
-nlohmann::ordered_json to_json(const std::vector<ListedFile>& files) {
-  nlohmann::ordered_json json = nlohmann::ordered_json::array();
-  for (const ListedFile& file : files) {
-    if (!is_utf8(file.name.native())) return nullptr;
-    json.push_back({file.name.native(), file.bytes});
+/// Absolute; none where a file is not there any more, or JSON cannot hold a path.
+std::optional<TextNames> absolute(const std::vector<fs::path>& paths) {
+  TextNames places;
+  std::error_code failed;
+  for (const fs::path& path : paths) {
+    const bool is_name = path == sample_text_name || path == standard_input_name;
+    if (!is_name && !is_there(path)) return std::nullopt;
+    places.push_back(is_name ? path.native() : fs::absolute(path, failed).native());
+    if (!is_utf8(places.back())) return std::nullopt;
   }
-  return json;
-}
-
-/// "" if it is not there any more.
-std::string place_of(const ListedText& text) {
-  if (text.kind == TextKind::sample || text.kind == TextKind::standard_input) return text.name;
-  std::error_code gone;
-  return fs::exists(text.name, gone) ? fs::absolute(text.name, gone).native() : "";
+  return places;
 }
 
 /// Whether the files of a text will not be there when the run needs them again.
 bool is_passing(const TextListing& listing, const fs::path& run) {
   if (!listing.repeatable()) return true;
   // A run that branches off another has a text of its own.
-  const fs::path path = listing.texts.empty() ? "" : listing.texts.front().name;
+  const fs::path path = listing.names.empty() ? "" : listing.names.front();
   std::error_code ignored;
   return path.filename() == kept_text_name && !fs::equivalent(path, run / kept_text_name, ignored);
 }
@@ -164,15 +138,12 @@ std::optional<std::string> text_of(const Corpus& corpus, std::uint64_t most) {
 }  // namespace
 
 void keep_text_place(const fs::path& run, const TextListing& listing) {
-  nlohmann::ordered_json json = {
-      {"version", version}, {"text", nlohmann::json::array()}, {"files", nlohmann::json::array()}};
-  for (const ListedText& text : listing.texts) {
-    const std::string place = place_of(text);
-    if (place.empty() || !is_utf8(place)) return;  // the place already kept is better, or JSON cannot hold it
-    json["text"].push_back(place);
-    json["files"].push_back(text.is_folder() ? to_json(text.files) : nlohmann::ordered_json());
-  }
-  if (!listing.texts.empty()) write_file_atomically(run / file_name, json.dump() + "\n");
+  std::vector<fs::path> paths;
+  for (const TextFile& file : listing.files) paths.push_back(file.path);
+  const auto names = absolute({listing.names.begin(), listing.names.end()}), files = absolute(paths);
+  if (paths.empty() || !names || !files) return;  // the place already kept is better
+  const nlohmann::ordered_json json = {{"version", version}, {"text", *names}, {"files", *files}};
+  write_file_atomically(run / file_name, json.dump() + "\n");
 }
 
 std::string keep_text(const fs::path& run, const Corpus& corpus) {
@@ -200,7 +171,7 @@ FoundText find_text(const KnownText& known, bool named, const ReadingProgress& p
   std::string difference;
   for (const TextListing& place : places) {
     try {
-      if (auto corpus = text_at(place, known, progress, difference)) return {*std::move(corpus), place.names()};
+      if (auto corpus = text_at(place, known, progress, difference)) return {*std::move(corpus), place.names};
     } catch (const Error& error) {
       if (!refusal) refusal = error;
     }
@@ -218,8 +189,7 @@ std::string difference_of(const Fingerprint& then, const Fingerprint& now) {
 
 std::string advice_for_another_text(const fs::path& run) {
   return "pass that one with --text FILE, wherever it is now; or train on this one with a fresh optimizer, as a new "
-         "run: "
-         "chargpt train --init_from " +
+         "run: chargpt train --init_from " +
          shell_quoted(run.native()) + " --text FILE";
 }
 

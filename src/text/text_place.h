@@ -1,8 +1,8 @@
 // Where the text of a run is: its files may have been moved or renamed since, or the program started in another
 // folder. Their contents decide, never their names. Knows no checkpoint.
-//   RUN/text.json: {"version":1,"text":["/absolute/path",…],"files":[[["name",bytes],…],…]}: true on this machine only,
-//     so no other file of a run has it. "files" is null for a text that is one file; of a folder it is the list of its
-//     files, in order, by their names below "text".
+//   RUN/text.json: {"version":2,"text":["/absolute/path",…],"files":["/absolute/path",…]}: what was named, and the
+//   files
+//     that were read, in order. True on this machine only, so no other file of a run has it.
 //   RUN/kept-text.txt: the whole text, where it came from a pipe or standard input and could not be read again
 #pragma once
 
@@ -28,7 +28,7 @@ void keep_text_place(const std::filesystem::path& run, const TextListing& listin
 std::string keep_text(const std::filesystem::path& run, const Corpus& corpus);
 
 /// Where these texts may be found, in the order in which they are tried: RUN/kept-text.txt; under the names given; the
-/// files that RUN/text.json lists, where they were last. Only what exists, and never standard input.
+/// files that RUN/text.json lists, where they were last. Only what is there, and never standard input.
 std::vector<TextListing> text_places(const TextNames& names, Units units, const std::filesystem::path& run);
 
 /// What a run knows about its text.

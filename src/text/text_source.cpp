@@ -2,13 +2,11 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
-#include <system_error>
+#include <span>
 #include <utility>
 
 #include "base/error.h"
@@ -20,60 +18,39 @@ namespace {
 constexpr std::size_t piece_bytes = std::size_t{1} << 20;
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
-[[noreturn]] void cannot_read(const std::filesystem::path& path, int reason) {
-  if (reason == ENOENT || reason == ENOTDIR) throw Error(ExitCode::missing, printable_path(path) + " does not exist");
-  throw Error(ExitCode::io, "cannot read " + printable_path(path) + ": " + std::generic_category().message(reason));
+Descriptor opened(const std::filesystem::path& path, int more = 0) {
+  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | more));
+  if (file.number() < 0) fail_on("read", path, errno);
+  return file;
 }
 
-/// A descriptor to read to its end, without waiting for a writer; closes itself.
-class Pipe {
- public:
-  Pipe(std::filesystem::path path, int number) : path_(std::move(path)), number_(number) {
-    if (number_ < 0) cannot_read(path_, errno);
-  }
-  ~Pipe() { ::close(number_); }
-  Pipe(const Pipe&) = delete;
-  Pipe& operator=(const Pipe&) = delete;
+/// The next bytes, into `piece`: none yet (nullopt, after a tenth of a second), or 0 at the end.
+std::optional<std::size_t> wait_for_some(const Descriptor& pipe, std::span<char> piece, const std::string& name) {
+  struct pollfd waiting = {.fd = pipe.number(), .events = POLLIN, .revents = 0};
+  const int ready = ::poll(&waiting, 1, /*milliseconds=*/100);
+  if (ready == 0 || (ready < 0 && errno == EINTR)) return std::nullopt;
+  const ssize_t count = ready < 0 ? -1 : ::read(pipe.number(), piece.data(), piece.size());
+  if (count >= 0) return static_cast<std::size_t>(count);
+  if (errno != EINTR && errno != EAGAIN) fail_on("read", name, errno);
+  return std::nullopt;
+}
 
-  /// The next bytes, into `piece`: none yet (nullopt, after a tenth of a second), or 0 at the end.
-  std::optional<std::size_t> read(std::string& piece) const {
-    struct pollfd waiting = {.fd = number_, .events = POLLIN, .revents = 0};
-    const int ready = ::poll(&waiting, 1, /*milliseconds=*/100);
-    if (ready == 0 || (ready < 0 && errno == EINTR)) return std::nullopt;
-    const ssize_t count = ready < 0 ? -1 : ::read(number_, piece.data(), piece.size());
-    if (count >= 0) return static_cast<std::size_t>(count);
-    if (errno != EINTR && errno != EAGAIN) cannot_read(path_, errno);
-    return std::nullopt;
-  }
-
- private:
-  const std::filesystem::path path_;
-  const int number_;
-};
-
-TextSource all_of(const Pipe& pipe, const std::string& name, std::uint64_t max_bytes,
-                  const std::function<void(std::uint64_t)>& note) {
+/// Read to its end, without waiting for a writer.
+TextSource all_of(const Descriptor& pipe, const std::string& name, std::uint64_t max_bytes, const ByteNote& note) {
   std::string bytes, piece(piece_bytes, '\0');
   while (true) {
     if (note) note(bytes.size());
-    const std::optional<std::size_t> count = pipe.read(piece);
+    const std::optional<std::size_t> count = wait_for_some(pipe, piece, name);
     if (count == 0U) return TextSource::in_memory(name, std::move(bytes));
     if (count.value_or(0) > max_bytes - bytes.size())
-      throw Error(ExitCode::data, name + " is larger than " + std::to_string(max_bytes) +
-                                      " bytes, the limit for what can be read only once; write it into a file and give "
-                                      "that");
+      throw Error(ExitCode::data, name, " is larger than ", max_bytes,
+                  " bytes, the limit for what can be read only once; write it into a file and give that");
     bytes.append(piece, 0, count.value_or(0));
   }
 }
 
-std::string hexadecimal(char byte) {
-  char text[8];
-  std::snprintf(text, sizeof text, "0x%02X", static_cast<unsigned>(static_cast<unsigned char>(byte)));
-  return text;
-}
-
 std::string shown(const TextPlace& place) {
-  return "offset " + std::to_string(place.offset) + " (line " + std::to_string(place.line) + ")";
+  return line_of("offset ", place.offset, " (line ", place.line, ")");
 }
 
 constexpr const char* as_bytes = ", or use --units bytes";
@@ -81,16 +58,8 @@ constexpr const char* as_bytes = ", or use --units bytes";
 /// A file of a known kind is called by that, not by the byte that gave it away.
 void refuse_kind(const TextSource& source) {
   if (const auto kind = kind_of(source))
-    throw Error(ExitCode::data, source.name() + " is " + std::string(kind->name) + ", not a plain UTF-8 text; " +
-                                    std::string(kind->advice) + as_bytes);
-}
-
-/// No more than a small file needs, as there may be thousands of them; one byte more tells where it ends.
-std::size_t piece_size_of(std::FILE* file) {
-  constexpr std::uint64_t least = 4096;  // a file may grow, and one of /proc has no size
-  struct stat status {};
-  if (::fstat(::fileno(file), &status) != 0) return piece_bytes;
-  return std::clamp<std::uint64_t>(static_cast<std::uint64_t>(status.st_size) + 1, least, piece_bytes);
+    throw Error(ExitCode::data, source.name(), " is ", kind->name, ", not a plain UTF-8 text; ", kind->advice,
+                as_bytes);
 }
 
 }  // namespace
@@ -102,15 +71,12 @@ TextSource TextSource::in_memory(std::string name, std::string bytes) {
   return source;
 }
 
-TextSource TextSource::pipe(const std::filesystem::path& path, std::uint64_t max_bytes,
-                            const std::function<void(std::uint64_t)>& note) {
-  const Pipe pipe(path, ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  return all_of(pipe, printable_path(path), max_bytes, note);
+TextSource TextSource::pipe(const std::filesystem::path& path, std::uint64_t max_bytes, const ByteNote& note) {
+  return all_of(opened(path, O_NONBLOCK), printable_path(path), max_bytes, note);
 }
 
-TextSource TextSource::standard_input(std::uint64_t max_bytes, const std::function<void(std::uint64_t)>& note) {
-  constexpr const char* name = "standard input";
-  return all_of(Pipe(name, ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)), name, max_bytes, note);
+TextSource TextSource::standard_input(std::uint64_t max_bytes, const ByteNote& note) {
+  return all_of(Descriptor(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)), "standard input", max_bytes, note);
 }
 
 TextSource TextSource::file(const std::filesystem::path& path) {
@@ -124,10 +90,10 @@ TextReader::TextReader(const TextSource& source) : source_(source) {
   if (source_.bytes_) {
     first_piece_ = *source_.bytes_;
   } else {
-    file_.reset(std::fopen(source_.path_.c_str(), "rb"));
-    if (!file_) cannot_read(source_.path_, errno);
-    std::setvbuf(file_.get(), nullptr, _IONBF, 0);
-    piece_.resize(piece_size_of(file_.get()));
+    file_ = opened(source_.path_);
+    // No more than a small file needs, as there may be thousands of them; one byte more tells where it ends. A file may
+    // grow, and one of /proc has no size.
+    piece_.resize(std::clamp<std::uint64_t>(file_size(*file_, source_.path_) + 1, 4096, piece_bytes));
     first_piece_ = read_piece(0);
   }
   if (!first_piece_.starts_with(byte_order_mark)) return;
@@ -142,8 +108,7 @@ std::string_view TextReader::next(std::size_t kept) {
 
 std::string_view TextReader::read_piece(std::size_t kept) {
   std::copy(piece_.data() + (piece_size_ - kept), piece_.data() + piece_size_, piece_.data());
-  const std::size_t count = std::fread(piece_.data() + kept, 1, piece_.size() - kept, file_.get());
-  if (std::ferror(file_.get())) cannot_read(source_.path_, errno);
+  const std::size_t count = read_some(*file_, std::span(piece_).subspan(kept), source_.path_);
   piece_size_ = kept + count;
   if (source_.note_) source_.note_(count);
   return {piece_.data(), piece_size_};
@@ -163,15 +128,14 @@ void refuse_binary(std::string_view piece, TextPlace place, const TextSource& so
   if (at == std::string_view::npos) return;
   refuse_kind(source);
   place.advance(piece.substr(0, at));
-  throw Error(ExitCode::data, source.name() + " is not a text: it has a NUL byte at " + shown(place) +
-                                  ", which no plain text has; give a plain text (UTF-8)" + as_bytes);
+  throw Error(ExitCode::data, source.name(), " is not a text: it has a NUL byte at ", shown(place),
+              ", which no plain text has; give a plain text (UTF-8)", as_bytes);
 }
 
 void refuse_encoding(std::string_view rest, const TextPlace& place, const TextSource& source) {
   refuse_kind(source);
-  throw Error(ExitCode::data, source.name() + " is not UTF-8: byte " + hexadecimal(rest[0]) + " at " + shown(place) +
-                                  " " + std::string(describe_fault(decode_character(rest).fault)) +
-                                  "; convert it (iconv -f WINDOWS-1252 -t UTF-8)" + as_bytes);
+  throw Error(ExitCode::data, source.name(), " is not UTF-8: ", describe_fault(rest, shown(place)),
+              "; convert it (iconv -f WINDOWS-1252 -t UTF-8)", as_bytes);
 }
 
 }  // namespace chargpt

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -12,10 +11,14 @@
 #include <string_view>
 
 #include "base/file_kind.h"
+#include "base/files.h"
 #include "base/utf8.h"
 #include "config/config.h"
 
 namespace chargpt {
+
+/// Told how many bytes are read.
+using ByteNote = std::function<void(std::uint64_t bytes)>;
 
 /// One text by name. Cheap to copy.
 class TextSource {
@@ -23,23 +26,22 @@ class TextSource {
   static TextSource in_memory(std::string name, std::string bytes);
   /// A pipe or device, which can be read only once, whole. `note` is told the bytes read so far, several times a
   /// second, even while none arrive. Errors as read_file.
-  static TextSource pipe(const std::filesystem::path& path, std::uint64_t max_bytes,
-                         const std::function<void(std::uint64_t bytes)>& note);
+  static TextSource pipe(const std::filesystem::path& path, std::uint64_t max_bytes, const ByteNote& note);
   /// The same of the process's standard input, whatever that is.
-  static TextSource standard_input(std::uint64_t max_bytes, const std::function<void(std::uint64_t bytes)>& note);
+  static TextSource standard_input(std::uint64_t max_bytes, const ByteNote& note);
   /// A file read in pieces, each time anew. Errors as read_file.
   static TextSource file(const std::filesystem::path& path);
 
   const std::string& name() const { return name_; }
   /// Of a file read in pieces: `note` is told the bytes of each piece as it is read.
-  void watch(std::function<void(std::uint64_t bytes)> note) { note_ = std::move(note); }
+  void watch(ByteNote note) { note_ = std::move(note); }
 
  private:
   friend class TextReader;
   std::string name_;
   std::filesystem::path path_;                ///< empty: in memory
   std::shared_ptr<const std::string> bytes_;  ///< null: streamed
-  std::function<void(std::uint64_t)> note_;
+  ByteNote note_;
 };
 
 /// Reads one source front to back, without its byte order mark.
@@ -52,14 +54,11 @@ class TextReader {
   std::uint64_t skipped() const { return skipped_; }
 
  private:
-  struct Close {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
   /// Fills piece_ from the file, after the last `kept` bytes of what it held.
   std::string_view read_piece(std::size_t kept);
 
   TextSource source_;
-  std::unique_ptr<std::FILE, Close> file_;
+  std::optional<Descriptor> file_;
   std::string piece_;
   std::size_t piece_size_ = 0;
   std::string_view first_piece_;
@@ -98,7 +97,7 @@ std::uint64_t read_characters(const TextSource& source, Visit&& visit) {
     place.advance(piece.substr(0, used));
     rest = piece.substr(used);
     // Only a cut-off character can be completed by the next piece.
-    if (!rest.empty() && decode_character(rest).fault != Utf8Fault::cut_off) break;
+    if (!rest.empty() && decode_character(rest).fault != cut_off) break;
   }
   if (!rest.empty()) refuse_encoding(rest, place, source);
   return reader.skipped();

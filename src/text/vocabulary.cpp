@@ -18,18 +18,9 @@ using nlohmann::json;
 constexpr std::int64_t byte_symbols = 256;
 constexpr std::size_t surrogates = 0x800;
 constexpr std::size_t most_symbols = code_point_limit - surrogates;
-constexpr char32_t no_character = code_point_limit;
 
 [[noreturn]] void refuse(const std::string& source, const std::string& why) {
-  throw Error(ExitCode::data, source + " is not a vocabulary: " + why);
-}
-
-/// The only character of `text`, or no_character.
-char32_t single_character(const std::string& text) {
-  if (text.empty()) return no_character;
-  const DecodedCharacter character = decode_character(text);
-  const bool alone = static_cast<std::size_t>(character.length) == text.size();
-  return alone && character.fault == Utf8Fault::none ? character.code_point : no_character;
+  throw Error(ExitCode::data, source, " is not a vocabulary: ", why);
 }
 
 /// symbols[i] of a vocab.json, above the symbol before it.
@@ -37,14 +28,14 @@ char32_t parse_symbol(const json& symbols, std::size_t i, char32_t previous, con
   const std::string place = "symbols[" + std::to_string(i) + "]";
   if (!symbols[i].is_string()) refuse(source, place + " is of type " + symbols[i].type_name() + ", not a string");
   const auto& text = symbols[i].get_ref<const std::string&>();
-  const char32_t code_point = single_character(text);
-  if (code_point == no_character) refuse(source, place + " is \"" + printable(text) + "\", not a single character");
-  if (i > 0 && code_point == previous)
-    refuse(source, place + " repeats " + describe_character(code_point) + "; each symbol may appear once");
-  if (i > 0 && code_point < previous)
-    refuse(source, place + " = " + describe_character(code_point) + " comes after " + describe_character(previous) +
+  const std::optional<char32_t> code_point = single_character(text);
+  if (!code_point) refuse(source, place + " is \"" + printable(text) + "\", not a single character");
+  if (i > 0 && *code_point == previous)
+    refuse(source, place + " repeats " + describe_character(*code_point) + "; each symbol may appear once");
+  if (i > 0 && *code_point < previous)
+    refuse(source, place + " = " + describe_character(*code_point) + " comes after " + describe_character(previous) +
                        "; symbols are in code-point order");
-  return code_point;
+  return *code_point;
 }
 
 std::vector<char32_t> parse_symbols(const json& symbols, const std::string& source) {
@@ -63,13 +54,6 @@ std::vector<char32_t> parse_symbols(const json& symbols, const std::string& sour
 
 std::string byte_string(std::int64_t value) {
   return std::string(1, static_cast<char>(value));
-}
-
-std::string bad_prompt(std::string_view text, std::size_t offset, const std::string& what) {
-  char byte[8];
-  std::snprintf(byte, sizeof byte, "0x%02X", static_cast<unsigned>(static_cast<unsigned char>(text[offset])));
-  return what + " is not UTF-8: byte " + byte + " at offset " + std::to_string(offset) + " " +
-         std::string(describe_fault(decode_character(text.substr(offset)).fault)) + "; convert it to UTF-8 (iconv)";
 }
 
 /// Format, bidirectional and private characters and marks that join what stands before them: not for a terminal.
@@ -147,8 +131,7 @@ Units Vocabulary::units() const {
 
 std::string Vocabulary::symbol(std::int64_t id) const {
   if (id < 0 || id >= size())
-    throw Error(ExitCode::data,
-                "id " + std::to_string(id) + " is outside the vocabulary of " + std::to_string(size()) + " symbols");
+    throw Error(ExitCode::data, "id ", id, " is outside the vocabulary of ", size(), " symbols");
   return units_ == Units::bytes ? byte_string(id) : utf8_of(code_points_[static_cast<std::size_t>(id)]);
 }
 
@@ -177,7 +160,9 @@ std::vector<std::int64_t> Vocabulary::encode(std::string_view text, const std::s
     if (id < 0 && policy == UnknownPolicy::replace) ids.push_back(replacement());
     ++position;
   });
-  if (used < text.size()) throw Error(ExitCode::data, bad_prompt(text, used, what));
+  if (used < text.size())
+    throw Error(ExitCode::data, what, " is not UTF-8: ", describe_fault(text.substr(used), line_of("offset ", used)),
+                "; convert it to UTF-8 (iconv)");
   if (unknown.empty()) return ids;
   if (!policy || policy == UnknownPolicy::error)
     throw Error(ExitCode::data, unknown.message(what, policy ? "leave them out, or --unknown skip" : "leave them out"));

@@ -21,14 +21,9 @@ std::string figures_of(const StepResult& result, const std::string& of_loss = ""
 
 }  // namespace
 
-NonfinitePolicy::NonfinitePolicy(Learner& learner, RunProgress& progress, TrainingFolder& folder, const Saver& saver,
+NonfinitePolicy::NonfinitePolicy(Learner& learner, RunProgress& progress, const Saver& saver,
                                  const EventEmitter& emitter)
-    : learner_(learner),
-      progress_(progress),
-      folder_(folder),
-      saver_(saver),
-      emitter_(emitter),
-      policy_(learner.config.on_nonfinite) {}
+    : learner_(learner), progress_(progress), saver_(saver), emitter_(emitter), policy_(learner.config.on_nonfinite) {}
 
 std::string NonfinitePolicy::resume(const Checkpoint& checkpoint) {
   std::string notice;
@@ -96,9 +91,9 @@ void NonfinitePolicy::check_weights() const {
 
 void NonfinitePolicy::return_to(const RollbackPoint& point) {
   if (point.snapshot) return learner_.restore(*point.snapshot);
-  folder_.check();
+  saver_.check();
   std::vector<std::string> ignored;
-  learner_.load(load_checkpoint(folder_.moved(point.checkpoint), "last", /*with_optimizer=*/true, ignored));
+  learner_.load(load_checkpoint(point.checkpoint, "last", /*with_optimizer=*/true, ignored));
 }
 
 void NonfinitePolicy::roll_back(const std::string& what) {

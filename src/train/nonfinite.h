@@ -20,9 +20,8 @@ namespace chargpt {
 /// point is a checkpoint, which progress.rollback_step names.
 class NonfinitePolicy {
  public:
-  /// All must outlive it. `saver` only says where the last good checkpoint is.
-  NonfinitePolicy(Learner& learner, RunProgress& progress, TrainingFolder& folder, const Saver& saver,
-                  const EventEmitter& emitter);
+  /// All must outlive it. `saver` only says where the last good checkpoint is, and whether it is there.
+  NonfinitePolicy(Learner& learner, RunProgress& progress, const Saver& saver, const EventEmitter& emitter);
 
   bool rolls_back() const { return policy_ == OnNonfinite::rollback; }
   /// Goes on with the progress of `checkpoint`, as far as the policy still needs it. Returns a notice, or nothing.
@@ -59,7 +58,6 @@ class NonfinitePolicy {
 
   Learner& learner_;
   RunProgress& progress_;
-  TrainingFolder& folder_;
   const Saver& saver_;
   const EventEmitter& emitter_;
   OnNonfinite policy_;

@@ -9,32 +9,22 @@
 
 namespace chargpt {
 
-TrainingFolder::TrainingFolder(std::filesystem::path path, const EventEmitter& emitter)
-    : path_(std::move(path)), folder_(open_if_there(path_)), emitter_(emitter) {}
-
-void TrainingFolder::open() {
-  if (!folder_ && saves()) folder_ = std::make_unique<OpenFolder>(path_);
-}
-
-const std::filesystem::path& TrainingFolder::path() {
-  const std::filesystem::path& now = folder_->path();
-  if (now == path_) return path_;
-  emitter_.notice(line_of("the run folder ", path_.string(), " was renamed: the run goes on in ", now.string()));
-  renamed_ = true;
-  return path_ = now;
-}
-
-void TrainingFolder::check() {
-  if (folder_) path();
-}
-
-std::filesystem::path TrainingFolder::moved(const std::filesystem::path& checkpoint) const {
-  return renamed_ && !checkpoint.empty() ? path_ / "checkpoints" / checkpoint.filename() : checkpoint;
-}
-
-Saver::Saver(TrainingFolder& folder, const ResolvedConfig& config, const Vocabulary& vocabulary, Learner& learner,
+Saver::Saver(std::filesystem::path run, const ResolvedConfig& config, const Vocabulary& vocabulary, Learner& learner,
              const EventEmitter& emitter)
-    : folder_(folder), config_(config), vocabulary_(vocabulary), learner_(learner), emitter_(emitter) {}
+    : run_(std::move(run)),
+      folder_(open_if_there(run_)),
+      config_(config),
+      vocabulary_(vocabulary),
+      learner_(learner),
+      emitter_(emitter) {}
+
+void Saver::open() {
+  if (!folder_ && !run_.empty()) folder_ = std::make_unique<OpenFolder>(run_);
+}
+
+void Saver::check() const {
+  if (folder_) folder_->check();
+}
 
 void Saver::go_on_from(const Checkpoint& checkpoint) {
   saved_step_ = checkpoint.state.step;
@@ -42,7 +32,7 @@ void Saver::go_on_from(const Checkpoint& checkpoint) {
 }
 
 void Saver::save(const RunState& state) {
-  if (folder_.saves()) {
+  if (!run_.empty()) {
     const SavedCheckpoint saved = write_tried_twice(state);
     last_checkpoint_ = saved.path;
     emitter_.emit(CheckpointEvent{state.step, saved.path, state.best_step == state.step});
@@ -56,7 +46,7 @@ SavedCheckpoint Saver::write(const RunState& state) {
   ParameterArena& arena = learner_.current();
   const std::vector<TensorView> weights = arena.model_tensors(), moments = arena.optimizer_tensors(),
                                 averaged = arena.averaged_tensors();
-  return save_checkpoint(folder_.folder(), {state, vocabulary_, config_, weights, moments, averaged},
+  return save_checkpoint(*folder_, {state, vocabulary_, config_, weights, moments, averaged},
                          config_.config.train.keep);
 }
 
@@ -73,7 +63,7 @@ SavedCheckpoint Saver::write_tried_twice(const RunState& state) {
 }
 
 void Saver::finish(const RunState& state) {
-  if (pointers_behind_) chargpt::go_on_from(folder_.folder(), state);
+  if (pointers_behind_) chargpt::go_on_from(*folder_, state);
 }
 
 }  // namespace chargpt

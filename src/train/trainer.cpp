@@ -98,7 +98,6 @@ struct Trainer::Impl {
   EventEmitter emitter;
   Learner learner;
   Evaluator evaluator;
-  TrainingFolder folder;
   Saver saver;
   NonfinitePolicy policy;
   std::vector<std::string> notices;  ///< for the plan
@@ -121,9 +120,8 @@ Trainer::Impl::Impl(ResolvedConfig config, Corpus corpus_in, const TrainerOption
       emitter(clock, state, ranks.alone() ? stop : nullptr),  // several ranks end a step together, or not at all
       learner(settings(), corpus, device, options.engine, ranks),
       evaluator(settings(), corpus, learner, emitter),
-      folder(options.run, emitter),
-      saver(folder, length.config(), corpus.vocabulary(), learner, emitter),
-      policy(learner, state, folder, saver, emitter) {
+      saver(options.run, length.config(), corpus.vocabulary(), learner, emitter),
+      policy(learner, state, saver, emitter) {
   state = {{.max_iters = length.steps(), .initial_weights = initial_weights_scheme},
            conditions_here(learner, corpus, threads, options.program_version)};
   clock.start();
@@ -216,7 +214,7 @@ std::optional<double> Trainer::Impl::measured_seconds() {
 PlanEvent Trainer::Impl::plan(bool measure) {
   guess_pace();
   PlanEvent event = plan_of(length.config(), corpus, learner, state);
-  event.run = folder.known_path().string();
+  event.run = saver.run().string();
   event.memory_bytes = memory_bytes;
   event.notices.insert(event.notices.begin(), notices.begin(), notices.end());
   if (measure) event.seconds = measured_seconds();
@@ -229,7 +227,7 @@ PlanEvent Trainer::Impl::plan(bool measure) {
 }
 
 void Trainer::Impl::announce() {
-  folder.open();
+  saver.open();
   const PlanEvent event = planned ? *planned : plan(/*measure=*/false);
   emitter.emit(event);
   for (const std::string& line : event.notices) emitter.notice(line);
@@ -293,7 +291,7 @@ std::optional<Ending> Trainer::Impl::reason_to_end() const {
 
 /// If called off on the way, it leaves nothing behind: a resumed run does it again.
 void Trainer::Impl::evaluate() {
-  folder.check();  // without it there is no point in going on
+  saver.check();  // without it there is no point in going on
   EvaluationLosses losses = scored();
   if (policy.takes_back(losses.val)) losses = scored();
   const std::optional<SampleEvent> text = std::isfinite(losses.val) ? sample() : std::nullopt;

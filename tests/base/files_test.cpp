@@ -1,4 +1,5 @@
 #include "base/files.h"
+#include "base/bytes.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>

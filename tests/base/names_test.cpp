@@ -1,5 +1,6 @@
 #include "base/names.h"
 
+#include "base/error.h"
 #include "test.h"
 
 namespace chargpt {
@@ -38,6 +39,21 @@ TEST_CASE("of several names the nearest wins, then the first") {
 TEST_CASE("a swap of neighbours counts once") {
   const std::vector<std::string> names{"ab"};
   CHECK(nearest_name("ba", names) == "ab");
+}
+
+TEST_CASE("many names are told by the first of them") {
+  CHECK(some_of({}) == "");
+  CHECK(some_of({"a", "b", "c"}) == "a, b, c");
+  CHECK(some_of({"a", "b", "c", "d", "e"}) == "a, b, c and 2 more");
+  CHECK(some_of({"a", "b", "c"}, 2) == "a, b and 1 more");
+}
+
+TEST_CASE("an error's line is made of texts, characters, numbers and printable paths") {
+  const std::filesystem::path path = "a\nb";
+  const Error error(ExitCode::data, path, " has ", std::size_t{3}, " of ", std::int8_t{-1}, ' ', std::string("x"),
+                    " in ", 1e-3, " s; ", 2.0);
+  CHECK(error.code() == ExitCode::data);
+  CHECK(std::string(error.what()) == "a\\nb has 3 of -1 x in 0.001 s; 2");
 }
 
 TEST_CASE("an enumeration knows its spellings") {

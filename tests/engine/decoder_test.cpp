@@ -30,16 +30,26 @@ std::shared_ptr<LanguageModel> disturbed_model(const ModelConfig& config) {
   return model;
 }
 
-Decoder decoder_of(const LanguageModel& model, int threads, const Kernels& kernels = cpu::kernels()) {
+/// A decoder of the model's weights, and what it computes with.
+struct Decoding {
+  Decoding(const LanguageModel& model, int threads, const Kernels& kernels = cpu::kernels())
+      : plan(plan_of(model, values, kernels)), team(plan, values, kernels, threads), decoder(team) {}
+
   std::vector<const float*> values;
-  std::vector<cpu::Parameter> places;
-  for (const auto& parameter : model.named_parameters()) {
-    places.push_back({.group = static_cast<int>(places.size()), .offset = 0, .numel = parameter.value().numel()});
-    values.push_back(parameter.value().const_data_ptr<float>());
+  cpu::Plan plan;
+  cpu::ForwardTeam team;
+  Decoder decoder;
+
+ private:
+  static cpu::Plan plan_of(const LanguageModel& model, std::vector<const float*>& values, const Kernels& kernels) {
+    std::vector<cpu::Parameter> places;
+    for (const auto& parameter : model.named_parameters()) {
+      places.push_back({.group = static_cast<int>(places.size()), .offset = 0, .numel = parameter.value().numel()});
+      values.push_back(parameter.value().const_data_ptr<float>());
+    }
+    return cpu::plan_of(model.config(), model.vocab_size(), places, cpu::Packing::forward, kernels);
   }
-  cpu::Plan plan = cpu::plan_of(model.config(), model.vocab_size(), places, cpu::Packing::forward, kernels);
-  return {std::move(plan), std::move(values), kernels, threads};
-}
+};
 
 /// Logits of the position behind `ids`, all of them through the model; of more than block_size each sees the last.
 torch::Tensor expected_logits(LanguageModel& model, const Ids& ids) {
@@ -103,7 +113,8 @@ TEST_CASE("logits are the model's within 1e-4, over all options and model types,
   for (const Variant& variant : all_variants()) {
     INFO(variant.name);
     const auto model = disturbed_model(variant.config);
-    Decoder decoder = decoder_of(*model, 2);
+    Decoding decoding(*model, 2);
+    Decoder& decoder = decoding.decoder;
     CHECK(worst_error(*model, decoder, 3, 3, model->block_size() - 1, 12) < 1e-4);
     ++compared;
   }
@@ -118,7 +129,8 @@ TEST_CASE("logits are the model's with every instruction set, number of threads 
   const auto model = disturbed_model(config);
   for (const Kernels* kernels : cpu::all_kernels())
     for (const int threads : {1, 2, 3}) {
-      Decoder decoder = decoder_of(*model, threads, *kernels);
+      Decoding decoding(*model, threads, *kernels);
+      Decoder& decoder = decoding.decoder;
       for (const std::size_t sequences : {1, 2, 5, 17})
         for (const std::int64_t kept : {7, 4, 0}) {
           INFO(kernels->name << ", " << threads << " threads, " << sequences << " sequences, " << kept << " kept");
@@ -137,7 +149,8 @@ TEST_CASE("behind a sliding window logits are those of the whole text, also afte
       if (!can_slide(config) || (position == Position::rope && head_width(config) % 2 != 0)) continue;
       INFO(variant.name << ", position " << enum_name(position));
       const auto model = disturbed_model(config);
-      Decoder decoder = decoder_of(*model, 2);
+      Decoding decoding(*model, 2);
+      Decoder& decoder = decoding.decoder;
       CHECK(worst_error(*model, decoder, 3, 3, model->block_size(), 30) < 1e-4);
       ++compared;
     }
@@ -150,7 +163,8 @@ TEST_CASE("a window that has slid can be run again, and slides again") {
   ModelConfig config = small_config();
   config.position = Position::rope;
   const auto model = disturbed_model(config);
-  Decoder decoder = decoder_of(*model, 2);
+  Decoding decoding(*model, 2);
+  Decoder& decoder = decoding.decoder;
   Sequences sequences{decoder, 8, 8, {}};
   sequences.start({1, 2, 3}, 2);
   for (std::int64_t round = 0; round < 40; ++round) {
@@ -170,7 +184,8 @@ TEST_CASE("windows longer than a thread takes at once") {
   config.n_embd = 32;
   const auto model = disturbed_model(config);
   for (const int threads : {1, 2, 3}) {
-    Decoder decoder = decoder_of(*model, threads);
+    Decoding decoding(*model, threads);
+    Decoder& decoder = decoding.decoder;
     for (const std::size_t sequences : {1, 2, 3}) {
       INFO(threads << " threads, " << sequences << " sequences");
       CHECK(worst_error(*model, decoder, 299, sequences, 299, 3) < 1e-4);
@@ -182,7 +197,8 @@ TEST_CASE("windows longer than a thread takes at once") {
 TEST_CASE("a sequence has the same bits alone and among others, and after those have gone") {
   const OneThread one;  // of LibTorch
   const auto model = disturbed_model(small_config());
-  Decoder decoder = decoder_of(*model, 2);
+  Decoding decoding(*model, 2);
+  Decoder& decoder = decoding.decoder;
   const auto grown = [&](std::size_t count, bool leave) {
     Sequences sequences{decoder, 8, 7, {}};
     sequences.start({1, 2, 3}, count);

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <vector>
 
+#include "base/bytes.h"
 #include "base/files.h"
 #include "checkpoint/checkpoint.h"
 #include "promise.h"

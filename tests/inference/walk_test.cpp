@@ -8,9 +8,8 @@
 
 #include "base/error.h"
 #include "inference/drawn_weights.h"
-#include "inference/forward.h"
-#include "inference/one_window.h"
 #include "inference/variants.h"
+#include "predict/network.h"
 #include "test.h"
 
 namespace chargpt {
@@ -28,11 +27,11 @@ TEST_CASE("a walk's logits are those of the window, and every parameter is count
     REQUIRE(operations.size() >= 3);
     const Operation &logits = operations[operations.size() - 2], &probabilities = operations.back();
     CHECK(logits.name == "logits");
-    const cpu::OneWindow window(model, ids);
-    cpu::Forward forward(model.plan(), cpu::kernels());
-    forward.prepare(1, std::ssize(ids));
+    std::vector<std::uint32_t> stored(ids.begin(), ids.end());
+    stored.push_back(0);  // a target
     std::vector<float> scored(logits.values.size());
-    forward.logits(window.weights(), window.slice(), scored.data());
+    const std::int64_t start = 0, T = std::ssize(ids);
+    NetworkPredictor(model, 1).logits({TokenView(stored.data(), sizeof stored[0], T + 1), {&start, 1}, T}, scored);
     CHECK(logits.values == scored);
     CHECK(std::accumulate(probabilities.values.begin(), probabilities.values.end(), 0.0) == Approx(1));
     std::int64_t parameters = 0;

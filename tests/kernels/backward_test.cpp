@@ -68,15 +68,15 @@ struct AttentionReference {
 /// `mask` null: no dropout.
 AttentionReference attention_reference(const HeadShape& s, const Floats& q, const Floats& k, const Floats& v,
                                        const Floats& d_o, const DropoutMask* mask, long first_element) {
-  AttentionReference result{zeros(s.T * s.hs), zeros(s.T * s.hs), zeros(s.T * s.hs), zeros(s.T * s.hs)};
-  for (long i = 0; i < s.T; ++i) {
+  AttentionReference result{zeros(s.end * s.hs), zeros(s.end * s.hs), zeros(s.end * s.hs), zeros(s.end * s.hs)};
+  for (long i = 0; i < s.end; ++i) {
     Doubles p = zeros(i + 1), dp = zeros(i + 1), kept = zeros(i + 1);
     double total = 0, mean_dp = 0;
     for (long j = 0; j <= i; ++j) {
       double score = 0;
       for (long c = 0; c < s.hs; ++c) score += entry(q, i * s.ld + c) * entry(k, j * s.ld + c);
       total += at(p, j) = std::exp(static_cast<double>(s.scale) * score);
-      at(kept, j) = mask != nullptr ? static_cast<double>(factor(*mask, first_element + i * s.T + j)) : 1;
+      at(kept, j) = mask != nullptr ? static_cast<double>(factor(*mask, first_element + i * s.end + j)) : 1;
       for (long c = 0; c < s.hs; ++c) at(dp, j) += at(kept, j) * entry(d_o, i * s.ldo + c) * entry(v, j * s.ld + c);
     }
     for (double& weight : p) weight /= total;
@@ -133,7 +133,7 @@ TEST_CASE("attention with and without dropout, and its gradients, in one tile of
       for (const long hs : {1L, 6L, 32L})
         for (const double rate : {0.0, 0.3}) {
           INFO("T " << T << ", hs " << hs << ", dropout " << rate);
-          const HeadShape shape{.T = T, .hs = hs, .ld = 40, .ldo = 36, .scale = 0.5F};
+          const HeadShape shape{.begin = 0, .end = T, .hs = hs, .ld = 40, .ldo = 36, .scale = 0.5F};
           const long first_element = 13, ldd = 44;
           const Floats q = numbers(T, shape.ld), keys = numbers(T, shape.ld, 1), v = numbers(T, shape.ld, 2),
                        d_o = numbers(T, shape.ldo, 3);
@@ -142,8 +142,8 @@ TEST_CASE("attention with and without dropout, and its gradients, in one tile of
           const auto expected = attention_reference(shape, q, keys, v, d_o, mask, first_element);
           Floats o(d_o.size()), stats(static_cast<std::size_t>(2 * T)),
               scratch(static_cast<std::size_t>(k.attention_scratch(T, hs) + k.slack));
-          k.attention(shape, q.data(), keys.data(), v.data(), o.data(), stats.data(), mask, first_element,
-                      scratch.data());
+          k.attention(shape, q.data(), TransposedKeys(k, T, hs, keys, shape.ld).keys(), v.data(), shape.ld, o.data(),
+                      stats.data(), mask, first_element, scratch.data());
           CHECK(error_of(o, T, hs, shape.ldo, expected.o) < 1e-5);
           Floats dq(static_cast<std::size_t>(T * ldd), 9), dk = dq, dv = dq;
           k.attention_backward(shape, q.data(), keys.data(), v.data(), o.data(), stats.data(), d_o.data(), dq.data(),

@@ -237,14 +237,16 @@ TEST_CASE("attention over cached keys and values is attention, for the last quer
               scratch(static_cast<std::size_t>(k.attention_scratch(T, hs) + k.slack));
           Floats values(static_cast<std::size_t>(T * ld + 256));
           k.copy(T, hs, v.data(), hs, values.data(), ld);
-          k.attention({.T = T, .hs = hs, .ld = ld, .ldo = ld, .scale = 0.5F}, q.data(), keys.data(), values.data(),
-                      expected.data(), stats.data(), nullptr, 0, scratch.data());
+          const TransposedKeys transposed(k, T, hs, keys, ld);
+          k.attention({.begin = 0, .end = T, .hs = hs, .ld = ld, .ldo = ld, .scale = 0.5F}, q.data(), transposed.keys(),
+                      values.data(), ld, expected.data(), stats.data(), nullptr, 0, scratch.data());
           Floats dense(static_cast<std::size_t>(T * hs));
           k.copy(T, hs, keys.data(), ld, dense.data(), hs);
           k.pack(0, panels, hs, T, dense.data(), true, packed.data());
           const long first = T - queries;
-          const CachedHeadShape shape{.begin = first, .end = T, .hs = hs, .ld = ld, .ldo = ld, .scale = 0.5F};
-          k.attention_cached(shape, q.data() + first * ld, packed.data(), v.data(), o.data(), scratch.data());
+          const HeadShape shape{.begin = first, .end = T, .hs = hs, .ld = ld, .ldo = ld, .scale = 0.5F};
+          k.attention(shape, q.data() + first * ld, {packed.data(), k.panel_width, hs * k.panel_width}, v.data(), hs,
+                      o.data(), stats.data(), nullptr, 0, scratch.data());
           CHECK(error_of(o, queries, hs, ld, [&](long i, long c) { return entry(expected, (first + i) * ld + c); }) <
                 1e-6);
         }
@@ -257,8 +259,9 @@ TEST_CASE("scores as large as 1e4 keep attention finite") {
     Floats q = numbers(T, hs);
     for (float& x : q) x *= 100;
     Floats o(q.size()), stats(2 * T), scratch(static_cast<std::size_t>(k.attention_scratch(T, hs) + k.slack));
-    k.attention({.T = T, .hs = hs, .ld = hs, .ldo = hs, .scale = 1}, q.data(), q.data(), q.data(), o.data(),
-                stats.data(), nullptr, 0, scratch.data());
+    k.attention({.begin = 0, .end = T, .hs = hs, .ld = hs, .ldo = hs, .scale = 1}, q.data(),
+                TransposedKeys(k, T, hs, q, hs).keys(), q.data(), hs, o.data(), stats.data(), nullptr, 0,
+                scratch.data());
     for (long i = 0; i < T * hs; ++i) CHECK(std::isfinite(entry(o, i)));
   });
 }

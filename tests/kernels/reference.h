@@ -23,6 +23,20 @@ inline Floats numbers(long rows, long ld, double phase = 0) {
   return values;
 }
 
+/// Keys (T, hs), rows `ld` apart, as attention reads them.
+class TransposedKeys {
+ public:
+  TransposedKeys(const cpu::Kernels& k, long T, long hs, const Floats& keys, long ld)
+      : stride_(T + 5), panel_width_(k.panel_width), values_(static_cast<std::size_t>(hs * stride_ + k.slack)) {
+    k.transpose(T, hs, keys.data(), ld, values_.data(), stride_);
+  }
+  cpu::HeadKeys keys() const { return {values_.data(), stride_, panel_width_}; }
+
+ private:
+  long stride_, panel_width_;
+  Floats values_;
+};
+
 inline float& entry(Floats& values, long i) {
   return values[static_cast<std::size_t>(i)];
 }

@@ -179,6 +179,18 @@ TEST_CASE("a BEST that cannot be written is a problem of that file alone") {
   CHECK(best_step(run) == 100);
 }
 
+TEST_CASE("a BEST that cannot be removed, where there is no best checkpoint, is a problem of that file alone") {
+  SavedRun run;
+  run.save_with_loss(100, 2.5);
+  fs::remove(run.checkpoints() / "BEST");
+  fs::create_directories(run.checkpoints() / "BEST" / "in the way");
+  RunState state = run.load().state;
+  state.best_step = RunState::no_step;
+  state.val_loss = state.best_val_loss = std::numeric_limits<double>::infinity();
+  const SavedCheckpoint saved = run.save_state(state, 1);
+  CHECK(saved.problem.starts_with("the file BEST is out of date: there is no best checkpoint (cannot remove "));
+}
+
 TEST_CASE("a LATEST that cannot be written leaves the run where it stood, and says what is there") {
   SavedRun run;
   run.save_with_loss(100, 2.5);

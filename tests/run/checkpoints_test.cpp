@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/bytes.h"
 #include "base/files.h"
 #include "checkpoint/checkpoint_name.h"
 #include "checkpoint/manifest.h"
@@ -547,21 +548,32 @@ TEST_CASE("averaged weights are a file of the checkpoint where there are any") {
   CHECK(failure_of([&] { load_checkpoint(folder, "last", false, notices); }).code() == ExitCode::data);
 }
 
-TEST_CASE("a run that is renamed, and a link put in its place, is saved to where it is") {
+TEST_CASE("a run that was renamed is not saved, neither there nor in what has its name") {
   SavedRun run;
   run.save(100);
   const OpenFolder held(run.path());
+  const Checkpoint last = run.load();
   const fs::path moved = run.path().parent_path() / "moved", other = run.path().parent_path() / "other";
   fs::copy(run.path(), other, fs::copy_options::recursive);
-  fs::rename(run.path(), moved);
-  fs::create_directory_symlink(other, run.path());
   const auto before = entries(other / "checkpoints");
-  const Checkpoint last = run.load();
-  const std::vector<TensorView> none;
-  RunState state = last.state;
-  state.step = 200;
-  save_checkpoint(held, {state, last.vocabulary, last.config, last.model->tensors(), none}, 1);
-  CHECK(entries(moved / "checkpoints") == Names{"LATEST", "step-00000200"});
+  fs::rename(run.path(), moved);
+  const auto save = [&] {
+    const std::vector<TensorView> none;
+    RunState state = last.state;
+    state.step = 200;
+    return failure_of([&] {
+      save_checkpoint(held, {state, last.vocabulary, last.config, last.model->tensors(), none}, 1);
+    });
+  };
+  for (const bool replaced : {false, true}) {
+    CAPTURE(replaced);
+    if (replaced) fs::create_directory_symlink(other, run.path());
+    const Error error = save();
+    CHECK(error.code() == ExitCode::io);
+    CHECK(contains(error, "was renamed or removed while it was in use"));
+    CHECK(fs::exists(run.path()) == replaced);
+  }
+  CHECK(entries(moved / "checkpoints") == before);
   CHECK(entries(other / "checkpoints") == before);
 }
 
@@ -594,21 +606,6 @@ TEST_CASE("what was loaded stays as it was, whatever becomes of its files") {
   fs::resize_file(saved / optimizer_file, 10);
   CHECK(contents(loaded) == before);
   CHECK_THAT(failure_of([&] { run.load(); }).what(), Catch::Contains("is damaged: it has 0 bytes"));
-}
-
-TEST_CASE("a run that was removed says so, and is not made again") {
-  SavedRun run;
-  run.save(100);
-  const OpenFolder held(run.path());
-  const Checkpoint last = run.load();
-  fs::remove_all(run.path());
-  const std::vector<TensorView> none;
-  const Error error = failure_of([&] {
-    save_checkpoint(held, {last.state, last.vocabulary, last.config, none, none}, 1);
-  });
-  CHECK(error.code() == ExitCode::io);
-  CHECK_THAT(error.what(), Catch::Contains("was removed, or moved to another disk, while it was in use"));
-  CHECK_FALSE(fs::exists(run.path()));
 }
 
 TEST_CASE("the parent of a link is the system's, not the name before it") {

@@ -22,14 +22,26 @@ void write(const fs::path& path, const std::string& content = "x") {
 
 using Names = std::vector<std::string>;
 
-Names as_names(const std::vector<fs::path>& paths) {
-  return {paths.begin(), paths.end()};
+/// What refuse_replaced() names; empty where it refuses nothing.
+std::string refused(const fs::path& run) {
+  try {
+    refuse_replaced(run);
+    return "";
+  } catch (const Error& error) {
+    CHECK(error.code() == ExitCode::busy);
+    const std::string line = error.what();
+    const std::size_t open = line.find('(') + 1;
+    return line.substr(open, line.find(')') - open);
+  }
 }
 
-bool is_own(const std::string& name) {
-  const TestFolder folder;
-  write(folder / name);
-  return run_files(folder.path()).foreign.empty();
+/// The files below a folder, in order.
+Names files_in(const fs::path& folder) {
+  Names names;
+  for (const auto& entry : fs::recursive_directory_iterator(folder))
+    if (!entry.is_directory()) names.push_back(entry.path().lexically_relative(folder));
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
 }  // namespace
@@ -77,105 +89,62 @@ TEST_CASE("the mark of another program is not replaced") {
   SavedRun saved;
   saved.save(100);
   write(saved.path() / "run.json", "{}");
-  CHECK(as_names(run_files(saved.path()).replaced) == Names{"run.json"});
-  CHECK(failure_of([&] { refuse_replaced(saved.path()); }).code() == ExitCode::busy);
+  CHECK(refused(saved.path()) == "run.json");
 }
 
-TEST_CASE("the names of a run's own files, and names that only look like them") {
-  for (const char* name : {"config.json",
-                           "metrics.jsonl",
-                           "figures.json",
-                           "val_losses.json",
-                           "val_losses.f32",
-                           ".lock",
-                           ".config.json.tmp-4711-0",
-                           ".chargpt-4711-0.tmp",
-                           "checkpoints/.chargpt-1-2.tmp",
-                           "events.out.tfevents.1795361460.host.chargpt",
-                           "events.out.tfevents.1795361460.10.0.0.7.chargpt.2",
-                           "events.out.tfevents.1795361460.vm",
-                           "events.out.tfevents.1795361460.vm.example.org.2",
-                           "ids-0123456789abcdef.bin",
-                           "ids-0123456789abcdef.bin.tmp-17",
-                           "samples/step-00000500.txt",
-                           "samples/.step-00000500.txt.tmp-1-2",
-                           "samples/step-123456789.txt",
-                           "checkpoints/LATEST",
-                           "checkpoints/BEST",
-                           "checkpoints/.BEST.tmp-1-2",
-                           "checkpoints/step-00000500/model.safetensors",
-                           "checkpoints/.tmp-step-00000500/MANIFEST.json",
-                           "checkpoints/.old-step-00000500/vocab.json"}) {
-    CAPTURE(name);
-    CHECK(is_own(name));
-  }
-  for (const char* name : {"report.html",
-                           "notes.txt",
-                           "config.json.bak",
-                           ".thesis.tex.tmp-17-3",
-                           "Config.json",
-                           "events.out.tfevents.1795361460.host.4711.0",
-                           "events.out.tfevents.1795361460.host.4711.0.v2",
-                           "events.out.tfevents.mine",
-                           "events.out.tfevents.1795361460",
-                           "ids-mine.bin",
-                           "ids-0123456789abcdef.bin.tmp-mine",
-                           "ids-0123456789ABCDEF.bin",
-                           "samples/recording.wav",
-                           "samples/step-500.txt",
-                           "samples/step-00000500.txt.bak",
-                           "samples/config.json",
-                           "checkpoints/mine.pt",
-                           "checkpoints/.my.tmp-backup",
-                           "checkpoints/.MINE.tmp-1-2",
-                           "checkpoints/step-500/model.safetensors",
-                           "checkpoints/step-00000500/notes.txt",
-                           "checkpoints/.tmp-.old-step-00000500/vocab.json",
-                           "checkpoints/config.json",
-                           "model.safetensors",
-                           "step-00000500.txt"}) {
-    CAPTURE(name);
-    CHECK_FALSE(is_own(name));
-  }
-}
-
-TEST_CASE("links and other kinds of files are nobody's, whatever their names") {
+TEST_CASE("links and other kinds of files in the place of a run's own are refused, and no others") {
   const TestFolder folder, elsewhere;
   write(elsewhere / "step-00000001.txt");
+  fs::create_symlink(elsewhere / "step-00000001.txt", folder / "notes");
+  fs::create_directories(folder / "checkpoints/mine.pt");
+  fs::create_directories(folder / "samples/step-1.txt");
+  write(folder / "config.json");
+  CHECK(refused(folder.path()).empty());
+  write(folder / "checkpoints/step-00000001");
+  fs::create_directories(folder / "checkpoints/BEST");
+  CHECK(refused(folder.path()) == "checkpoints/BEST, checkpoints/step-00000001");
+  fs::create_directories(folder / "samples/step-00000001.txt");
+  CHECK(refused(folder.path()) == "samples/step-00000001.txt, checkpoints/BEST, checkpoints/step-00000001");
+  fs::remove_all(folder / "samples");
   fs::create_directory_symlink(elsewhere.path(), folder / "samples");
   fs::create_directories(folder / "metrics.jsonl");
-  write(folder / "checkpoints/step-00000001");
-  fs::create_symlink(elsewhere / "step-00000001.txt", folder / "config.json");
-  const RunFiles files = run_files(folder.path());
-  CHECK(as_names(files.own) == Names{"checkpoints"});
-  CHECK(as_names(files.foreign) == Names{"checkpoints/step-00000001", "config.json", "metrics.jsonl", "samples"});
-  CHECK(files.replaced == files.foreign);
+  fs::create_symlink(elsewhere / "step-00000001.txt", folder / ".lock");
+  CHECK(refused(folder.path()) == ".lock, metrics.jsonl, samples and 2 more");
 }
 
 TEST_CASE("what a crash left of a run's files goes, and nothing else") {
   const TestFolder folder;
-  for (const char* name : {".metrics.jsonl.tmp-17-3", "samples/.step-00000001.txt.tmp-1-2", ".lock", "metrics.jsonl",
-                           "thesis.tmp-17-3", ".thesis.tmp-17-3", "samples/.letter.tmp-1-2"})
+  for (const char* name : {".chargpt-17-3.tmp", "samples/.chargpt-1-2.tmp", ".lock", "metrics.jsonl", "thesis.tmp-17-3",
+                           ".thesis.tmp-17-3", "samples/.letter.tmp-1-2", "notes/.chargpt-1-2.tmp"})
     write(folder / name);
   remove_unfinished_files(folder.path());
-  Names left;
-  for (const auto& entry : fs::recursive_directory_iterator(folder.path()))
-    if (!entry.is_directory()) left.push_back(entry.path().lexically_relative(folder.path()));
-  std::sort(left.begin(), left.end());
-  CHECK(left == Names{".lock", ".thesis.tmp-17-3", "metrics.jsonl", "samples/.letter.tmp-1-2", "thesis.tmp-17-3"});
+  CHECK(files_in(folder.path()) == Names{".lock", ".thesis.tmp-17-3", "metrics.jsonl", "notes/.chargpt-1-2.tmp",
+                                         "samples/.letter.tmp-1-2", "thesis.tmp-17-3"});
+}
+
+TEST_CASE("of a run that made no step all goes that it wrote, and nothing else") {
+  const TestFolder folder;
+  for (const char* name :
+       {"config.json", "metrics.jsonl", "text.json", "events.out.tfevents.1795361460.host.chargpt",
+        "samples/step-00000000.txt", ".chargpt-1-2.tmp", "checkpoints/notes.txt", ".lock", "mine.txt"})
+    write(folder / name);
+  mark_run(folder.path());
+  remove_beginning(folder.path());
+  CHECK(files_in(folder.path()) == Names{".lock", "checkpoints/notes.txt", "mine.txt"});
+  CHECK_FALSE(fs::exists(folder / "samples"));
 }
 
 TEST_CASE("a start that was broken off leaves nothing that is in the way of another") {
   const TestFolder folder;
   refuse_strangers(folder.path(), "--run DIR");
   write(folder / ".lock", "4711");
-  write(folder / ".run.json.tmp-4711-0", "{\"format\": \"char");
+  write(folder / ".chargpt-4711-0.tmp", "{\"format\": \"char");
   refuse_strangers(folder.path(), "--run DIR");
-  write(folder / ".run.json.tmp-4711-1", "mine");
+  write(folder / ".chargpt-4711-1.tmp", "mine");
   CHECK(std::string(failure_of([&] { refuse_strangers(folder.path(), "--run DIR"); }).what()) ==
         folder.path().string() +
-            " holds files that no run wrote (.run.json.tmp-4711-1); choose another folder with --run DIR");
-  fs::remove(folder / ".run.json.tmp-4711-1");
+            " holds files that no run wrote (.chargpt-4711-1.tmp); choose another folder with --run DIR");
+  fs::remove(folder / ".chargpt-4711-1.tmp");
   write(folder / ".lock", "mine, and no process's number");
   CHECK(failure_of([&] { refuse_strangers(folder.path(), "--run DIR"); }).code() == ExitCode::busy);
 }
@@ -185,7 +154,7 @@ TEST_CASE("a file in the place of a run's folder is refused") {
   write_file_atomically(folder / "run", "hello");
   const Error error = failure_of([&] { refuse_strangers(folder / "run", "--run DIR"); });
   CHECK(error.code() == ExitCode::io);
-  CHECK(std::string(error.what()) == "cannot list " + (folder / "run").string() + ": Not a directory");
+  CHECK(std::string(error.what()) == "cannot open the folder " + (folder / "run").string() + ": Not a directory");
 }
 
 TEST_CASE("a save under way in another process is in nobody's way, at any moment") {
@@ -224,10 +193,4 @@ TEST_CASE("a start under way in another process is no stranger, at any moment") 
     other.join();
     REQUIRE(refusal == "");
   }
-}
-
-TEST_CASE("many files are told in a line") {
-  CHECK(joined_names({"a"}) == "a");
-  CHECK(joined_names({"a", "b", "c"}) == "a, b, c");
-  CHECK(joined_names({"a", "b\n", "c", "d", "e"}) == "a, b\\n, c and 2 more");
 }

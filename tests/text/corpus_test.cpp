@@ -9,6 +9,7 @@
 #include <optional>
 #include <thread>
 
+#include "base/bytes.h"
 #include "base/files.h"
 #include "base/random.h"
 #include "base/utf8.h"

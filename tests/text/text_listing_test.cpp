@@ -26,14 +26,18 @@ class WorkingFolder : public TestFolder {
   const fs::path before_ = fs::current_path();
 };
 
-Names names_of(const ListedText& text) {
+/// Below its first text, or as that was named.
+Names names_of(const TextListing& listing) {
   Names names;
-  for (const ListedFile& file : text.files) names.push_back(file.name.native());
+  for (const TextFile& file : listing.files) {
+    const fs::path below = file.path.lexically_relative(listing.names.front());
+    names.push_back(below == "." ? file.path.native() : below.native());
+  }
   return names;
 }
 
 Names files_of(const std::string& name, Units units = Units::characters) {
-  return names_of(list_texts({name}, units).texts.front());
+  return names_of(list_texts({name}, units));
 }
 
 }  // namespace
@@ -47,7 +51,7 @@ TEST_CASE("a folder is its texts, by the bytes of their names, those in its fold
   CHECK(files_of("./book/../book") == files_of("book"));
   const TextListing listing = list_texts({"book"}, Units::characters);
   CHECK(listing.notices.empty());
-  CHECK(listing.files() == 7);
+  CHECK(listing.files.size() == 7);
   CHECK(listing.bytes() == 7);
   CHECK(listing.repeatable());
 }
@@ -70,7 +74,7 @@ TEST_CASE("what is no text is left out of a folder, and one line says so") {
   folder.write("book/cut", "caf\xC3"sv);
   folder.write("book/nul", "a\0b"sv);
   const TextListing listing = list_texts({"book"}, Units::characters);
-  CHECK(names_of(listing.texts.front()) == Names{"a.txt"});
+  CHECK(names_of(listing) == Names{"a.txt"});
   CHECK(listing.notices == Names{"book: left out as no text: cover.png (a PNG picture), cut (not UTF-8), "
                                  "d.gz (a gzip archive) and 2 more"});
   CHECK(files_of("book", Units::bytes).size() == 6);
@@ -87,7 +91,7 @@ TEST_CASE("pipes, sockets and links to folders are left out and never opened") {
   fs::create_symlink("self", "book/self");
   fs::create_symlink("../elsewhere/b", "book/to-file");
   const TextListing listing = list_texts({"book"}, Units::characters);
-  CHECK(names_of(listing.texts.front()) == Names{"a", "to-file"});
+  CHECK(names_of(listing) == Names{"a", "to-file"});
   CHECK(listing.notices == Names{"book: left out as no text: link (a link to a folder), loop (a link to a folder), "
                                  "lost (a link that leads nowhere) and 2 more"});
   fs::create_directory_symlink("book", "named");
@@ -100,7 +104,7 @@ TEST_CASE("runs in a folder are no part of its text") {
   folder.write("work/runs/mine/run.json", "{\"format\": \"chargpt run\", \"version\": 1}\n");
   folder.write("work/runs/mine/samples/step-00000010.txt", "x");
   const TextListing listing = list_texts({"work"}, Units::characters);
-  CHECK(names_of(listing.texts.front()) == Names{"text.txt"});
+  CHECK(names_of(listing) == Names{"text.txt"});
   CHECK(listing.notices == Names{"work: left out as no text: runs/mine (a run)"});
 }
 
@@ -137,13 +141,11 @@ TEST_CASE("a folder with nothing to read is refused by name") {
   CHECK(error_of([] { files_of(""); }).first == ExitCode::usage);
 }
 
-TEST_CASE("folders beyond the limits are refused") {
+TEST_CASE("folders beyond the limit are refused") {
   const WorkingFolder folder;
   for (int i = 0; i < 5; ++i) folder.write("many/" + std::to_string(i), "x");
-  CHECK(list_texts({"many"}, Units::characters, {.files = 5, .entries = 5}).files() == 5);
-  CHECK(error_of([] { list_texts({"many"}, Units::characters, {.files = 4}); }) ==
-        data_error("many has more than 4 files, the limit; name a smaller folder"));
-  CHECK(error_of([] { list_texts({"many"}, Units::characters, {.entries = 4}); }) ==
+  CHECK(list_texts({"many"}, Units::characters, 5).files.size() == 5);
+  CHECK(error_of([] { list_texts({"many"}, Units::characters, 4); }) ==
         data_error("many has more than 4 files and folders to look through; name a smaller folder"));
 }
 
@@ -161,7 +163,7 @@ TEST_CASE("a file that is there twice is said") {
   folder.write("book/a", "one");
   folder.write("book/b", "two");
   const TextListing listing = list_texts({"book", "book/a"}, Units::characters);
-  CHECK(listing.files() == 3);
+  CHECK(listing.files.size() == 3);
   CHECK(listing.notices == Names{"the text holds the same file more than once: book/a"});
 }
 
@@ -198,11 +200,11 @@ TEST_CASE("what cannot be read in a folder is not passed over") {
   folder.write("book/inner/b", "two");
   fs::permissions("book/a", fs::perms::none);
   CHECK(error_of([] { files_of("book"); }) ==
-        std::pair(ExitCode::io, std::string("cannot read book/a: Permission denied")));
+        std::pair(ExitCode::io, std::string("cannot read book/a: Permission denied; check its permissions")));
   fs::permissions("book/a", fs::perms::owner_all);
   fs::permissions("book/inner", fs::perms::none);
   CHECK(error_of([] { files_of("book"); }) ==
-        std::pair(ExitCode::io, std::string("cannot read the folder book/inner: Permission denied")));
+        std::pair(ExitCode::io, std::string("cannot read book/inner: Permission denied; check its permissions")));
   fs::permissions("book/inner", fs::perms::owner_all);
 }
 

@@ -113,7 +113,7 @@ Json describe_text_of(const Config& config) {
   if (std::ranges::count(names, standard_input_name) > 0) return nullptr;
   try {
     TextListing listing = list_texts(names, config.data.units);
-    Json json = {{"files", listing.files()}, {"bytes", listing.bytes()}};
+    Json json = {{"files", listing.files.size()}, {"bytes", listing.bytes()}};
     if (!listing.repeatable()) return nullptr;
     if (json["bytes"] > most_bytes_read) return json;
     const Corpus corpus = load_listed(std::move(listing), config.data);
@@ -180,7 +180,7 @@ bool verified(const fs::path& path) {
   const OpenFolder folder(path);
   for (const FileReport& file : verify_checkpoint(folder)) {
     if (file.problem.empty()) continue;
-    if (!folder.is_at_known_path()) return false;
+    if (!folder.is_at_path()) return false;
     throw Error(ExitCode::data, (path / file.name).string() + ": " + file.problem);
   }
   return true;

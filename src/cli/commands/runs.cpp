@@ -21,6 +21,7 @@
 
 #include "base/error.h"
 #include "base/names.h"
+#include "base/open_folder.h"
 #include "base/quote.h"
 #include "checkpoint/checkpoint.h"
 #include "cli/arguments.h"
@@ -34,7 +35,6 @@
 #include "report/symbols.h"
 #include "report/table.h"
 #include "run/checkpoints.h"
-#include "run/entries.h"
 #include "run/run_files.h"
 #include "run/run_name.h"
 #include "text/text_listing.h"

@@ -65,14 +65,13 @@ struct Score {
 
 /// Of a file, or of all the files of a folder, without their byte order marks.
 std::string text_of(const Arguments& arguments, const LoadedRun& run) {
-  const ListedText text = list_texts({arguments.file}, run.config().data.units).texts.front();
   std::string all;
-  for (const ListedFile& file : text.files) {
-    const std::filesystem::path path = text.path_of(file);
-    const TextSource source = TextSource::in_memory(path.native(), read_file(path, most_scored_bytes - all.size()));
-    all += TextReader(source).next();
+  for (const TextFile& file : list_texts({arguments.file}, run.config().data.units).files) {
+    if (file.kind == TextKind::sample) return std::string(sample_text());
+    const std::string bytes = read_file(file.path, most_scored_bytes - all.size());
+    all += TextReader(TextSource::in_memory(file.path.native(), bytes)).next();
   }
-  return text.kind == TextKind::sample ? std::string(sample_text()) : all;
+  return all;
 }
 
 Corpus training_text(const Arguments& arguments, const LoadedRun& run) {

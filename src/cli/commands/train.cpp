@@ -68,8 +68,8 @@ void start_from(Trainer& trainer, std::optional<Checkpoint> checkpoint) {
 Overwrite overwrite_of(const Arguments& arguments, const Config& config) {
   Overwrite overwrite{.allowed = arguments.overwrite};
   if (!arguments.overwrite) return overwrite;
-  for (const ListedText& text : list_texts(config.data.text, config.data.units).texts)
-    for (const ListedFile& file : text.files) overwrite.files.push_back(text.path_of(file));
+  for (const TextFile& file : list_texts(config.data.text, config.data.units).files)
+    overwrite.files.push_back(file.path);
   return overwrite;
 }
 

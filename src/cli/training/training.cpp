@@ -1,7 +1,6 @@
 #include "cli/training/training.h"
 
 #include "base/error.h"
-#include "base/open_folder.h"
 #include "base/quote.h"
 #include "cli/failure.h"
 #include "cli/process.h"
@@ -74,7 +73,6 @@ void train_to_end(Trainer& trainer, const std::filesystem::path& run, const Trai
     if (ending == Ending::stopped) throw Stopped{stopping_signal()};
     return;
   }
-  OpenFolder folder(run);
   together.trains(run);
   if (const std::string line = together.notice(trainer.config().config); !line.empty()) log_note(line);
   const auto progress = add_listeners(trainer, run, arguments.output, resume_step);
@@ -86,11 +84,11 @@ void train_to_end(Trainer& trainer, const std::filesystem::path& run, const Trai
   together.ranks().finish();
   if (ending == Ending::stopped) {
     log_note("stopped at step " + std::to_string(trainer.state().step) + " and saved; to go on:");
-    log_note("  " + resume_command(trainer.state(), folder.path()));
+    log_note("  " + resume_command(trainer.state(), run));
     throw Stopped{stopping_signal()};
   }
-  log_note(why_ended(trainer.ended(), folder.path().string()));
-  print_result(trainer, folder.path(), arguments, *progress);
+  log_note(why_ended(trainer.ended(), run.string()));
+  print_result(trainer, run, arguments, *progress);
 }
 
 }  // namespace chargpt

@@ -9,7 +9,7 @@ namespace chargpt::cpu {
 
 void ForwardBackward::allocate_buffers(BumpAllocator& memory) {
   Forward::allocate_buffers(memory);
-  const std::int64_t rows = sequences_ * T_;
+  const std::int64_t rows = max_rows_;
   const long C = plan_.n_embd, A = plan_.attention_width, H = plan_.mlp_width;
   if (uses_bf16()) {
     x_vnni_ = memory.bf16((rows + 1) / 2 * vnni_stride(max_width()));
@@ -26,7 +26,7 @@ void ForwardBackward::allocate_buffers(BumpAllocator& memory) {
 // ---- layers
 
 /// The gradient that reaches a branch whose output was dropped: dx times the mask.
-const float* ForwardBackward::branch_gradient(double rate, std::uint32_t mask, const BatchSlice& chunk) {
+const float* ForwardBackward::branch_gradient(double rate, std::uint32_t mask, const Chunk& chunk) {
   if (rate <= 0 || chunk.seed == nullptr) return dx_;
   const long ld = row_stride(plan_.n_embd);
   k_.copy(rows_, plan_.n_embd, dx_, ld, branch_, ld);
@@ -51,14 +51,14 @@ void ForwardBackward::linear_backward(const LinearPlan& layer, const float* x, l
                                       float* dx, long lddx, bool add) {
   weight_backward(layer.out, layer.in, dy, lddy, x, ldx, gradient(layer.weight));
   if (layer.bias.exists()) k_.add_column_sums(rows_, layer.out, dy, lddy, gradient(layer.bias));
-  matmul(layer.in, layer.out, dy, lddy, layer.packed_backward, dx, lddx, add);
+  matmul(rows_, layer.in, layer.out, dy, lddy, layer.packed_backward, dx, lddx, add);
 }
 
 /// The gradient of the convolution's input x, from its output's in dnormed_: in branch_, or in place where there is no
 /// convolution.
-const float* ForwardBackward::convolution_backward(const Parameter& weight, const BatchSlice& chunk, const float* x) {
+const float* ForwardBackward::convolution_backward(const Parameter& weight, const Chunk& chunk, const float* x) {
   if (!weight.exists()) return dnormed_;
-  const long T = chunk.windows.T, ld = row_stride(plan_.n_embd);
+  const long T = chunk.count, ld = row_stride(plan_.n_embd);
   for (long first = 0; first < rows_; first += T)
     k_.convolve_backward(T, plan_.n_embd, plan_.conv_width, x + first * ld, ld, value(weight), dnormed_ + first * ld,
                          ld, branch_ + first * ld, ld, gradient(weight));
@@ -76,18 +76,18 @@ void ForwardBackward::normalise_backward(const NormPlan& norm, const float* x, c
     k_.add(rows_, plan_.n_embd, dy, ld, dx, ld);
 }
 
-void ForwardBackward::embed_backward(const BatchSlice& chunk) {
+void ForwardBackward::embed_backward(const Chunk& chunk) {
   const long C = plan_.n_embd, ld = row_stride(C);
   dropout(plan_.dropout.embedding, 0, chunk, dx_);
   float* const tokens = gradient(plan_.wte);
   float* const positions = gradient(plan_.wpe);
   for (long r = 0; r < rows_; ++r) {
     k_.add(1, C, dx_ + r * ld, ld, tokens + inputs_[static_cast<std::size_t>(r)] * C, C);
-    if (positions != nullptr) k_.add(1, C, dx_ + r * ld, ld, positions + r % chunk.windows.T * C, C);
+    if (positions != nullptr) k_.add(1, C, dx_ + r * ld, ld, positions + r % chunk.count * C, C);
   }
 }
 
-void ForwardBackward::attention_heads_backward(const BlockActivations& acts, long layer, const BatchSlice& chunk) {
+void ForwardBackward::attention_heads_backward(const BlockActivations& acts, long layer, const Chunk& chunk) {
   const long A = plan_.attention_width;
   for_each_head(acts, layer, chunk, [&](const Head& head) {
     float* const dq = dqkv_ + head.qkv;
@@ -97,7 +97,7 @@ void ForwardBackward::attention_heads_backward(const BlockActivations& acts, lon
 }
 
 void ForwardBackward::attention_block_backward(const BlockPlan& block, const BlockActivations& acts, long layer,
-                                               const BatchSlice& chunk) {
+                                               const Chunk& chunk) {
   const long C = plan_.n_embd, A = plan_.attention_width, ldc = row_stride(C), ldo = row_stride(A),
              ldq = row_stride(3 * A);
   const float* const branch =
@@ -107,7 +107,7 @@ void ForwardBackward::attention_block_backward(const BlockPlan& block, const Blo
   else
     k_.copy(rows_, C, branch, ldc, do_, ldo);
   attention_heads_backward(acts, layer, chunk);
-  k_.qk_norm_rope_backward(rows_, chunk.windows.T, 2 * plan_.n_head, plan_.head_size, acts.qkv, ldq, acts.qk_rstd,
+  k_.qk_norm_rope_backward(rows_, chunk.count, 2 * plan_.n_head, plan_.head_size, acts.qkv, ldq, acts.qk_rstd,
                            plan_.rope ? plan_.rope_cos.data() : nullptr, plan_.rope_sin.data(), dqkv_, ldq);
   linear_backward(block.c_attn, acts.conv_1, ldc, dqkv_, ldq, dnormed_, ldc, false);
   const float* const dln_1 = convolution_backward(block.conv_1, chunk, acts.ln_1);
@@ -115,7 +115,7 @@ void ForwardBackward::attention_block_backward(const BlockPlan& block, const Blo
 }
 
 void ForwardBackward::mlp_block_backward(const BlockPlan& block, const BlockActivations& acts, long layer,
-                                         const BatchSlice& chunk) {
+                                         const Chunk& chunk) {
   if (!plan_.feed_forward) return;
   const long C = plan_.n_embd, H = plan_.mlp_width, ldc = row_stride(C), ldh = row_stride(H);
   const float* const branch = branch_gradient(plan_.dropout.mlp, mask_index(layer, DropoutPlace::mlp), chunk);
@@ -136,7 +136,7 @@ void ForwardBackward::mlp_block_backward(const BlockPlan& block, const BlockActi
 
 /// logits_ holds its own gradient, as cross_entropy leaves it. dx_ is the gradient of the residual stream: a block adds
 /// that of its branch to it.
-void ForwardBackward::backward(const BatchSlice& chunk) {
+void ForwardBackward::backward(const Chunk& chunk) {
   const long C = plan_.n_embd, ld = row_stride(C);
   const bool normed = plan_.final_norm && plan_.norm;
   linear_backward(plan_.head, ln_f_, ld, logits_, row_stride(plan_.vocab_size), normed ? dnormed_ : dx_, ld, false);
@@ -174,9 +174,8 @@ void ForwardBackward::begin(const WeightPointers& weights, std::span<float* cons
 
 double ForwardBackward::run(const BatchSlice& slice) {
   double total = 0;
-  for_each_chunk(slice, [&](const BatchSlice& chunk, std::int64_t) {
+  for_each_chunk(slice, [&](const Chunk& chunk, std::int64_t) {
     forward(chunk);
-    chunk.windows.copy_targets(targets_.data());
     k_.cross_entropy(rows_, plan_.vocab_size, logits_, row_stride(plan_.vocab_size), targets_.data(), slice.scale,
                      losses_);
     for (long r = 0; r < rows_; ++r) total += static_cast<double>(losses_[r]);

@@ -30,19 +30,18 @@ class ForwardBackward : private Forward {
  private:
   void allocate_buffers(BumpAllocator& memory) override;
 
-  void backward(const BatchSlice& chunk);
-  void embed_backward(const BatchSlice& chunk);
-  void attention_block_backward(const BlockPlan& block, const BlockActivations& acts, long layer,
-                                const BatchSlice& chunk);
-  void mlp_block_backward(const BlockPlan& block, const BlockActivations& acts, long layer, const BatchSlice& chunk);
-  void attention_heads_backward(const BlockActivations& acts, long layer, const BatchSlice& chunk);
+  void backward(const Chunk& chunk);
+  void embed_backward(const Chunk& chunk);
+  void attention_block_backward(const BlockPlan& block, const BlockActivations& acts, long layer, const Chunk& chunk);
+  void mlp_block_backward(const BlockPlan& block, const BlockActivations& acts, long layer, const Chunk& chunk);
+  void attention_heads_backward(const BlockActivations& acts, long layer, const Chunk& chunk);
 
-  const float* convolution_backward(const Parameter& weight, const BatchSlice& chunk, const float* x);
+  const float* convolution_backward(const Parameter& weight, const Chunk& chunk, const float* x);
   void normalise_backward(const NormPlan& norm, const float* x, const float* stats, const float* dy, float* dx);
   void weight_backward(long out, long in, const float* dy, long lddy, const float* x, long ldx, float* dw) const;
   void linear_backward(const LinearPlan& layer, const float* x, long ldx, const float* dy, long lddy, float* dx,
                        long lddx, bool add);
-  const float* branch_gradient(double rate, std::uint32_t mask, const BatchSlice& chunk);
+  const float* branch_gradient(double rate, std::uint32_t mask, const Chunk& chunk);
 
   float* gradient(const Parameter& p) const {
     return p.exists() ? gradients_[static_cast<std::size_t>(p.group)] + p.offset : nullptr;

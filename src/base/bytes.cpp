@@ -1,9 +1,14 @@
-#include "base/base64.h"
+#include "base/bytes.h"
 
-#include <cstddef>
-#include <cstdint>
+#include <lzma.h>
 
 namespace chargpt {
+
+std::uint64_t from_little_endian(std::string_view bytes) {
+  std::uint64_t value = 0;
+  for (std::size_t i = bytes.size(); i > 0; --i) value = value << 8 | static_cast<unsigned char>(bytes[i - 1]);
+  return value;
+}
 
 std::string base64(std::string_view bytes) {
   constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -16,6 +21,14 @@ std::string base64(std::string_view bytes) {
     for (std::size_t i = 0; i < 4; ++i) text += at + i > bytes.size() ? '=' : digits[group >> (18 - 6 * i) & 0x3F];
   }
   return text;
+}
+
+std::uint64_t crc64(std::span<const std::byte> bytes, std::uint64_t so_far) {
+  return lzma_crc64(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size(), so_far);
+}
+
+std::uint64_t crc64(std::string_view bytes, std::uint64_t so_far) {
+  return crc64(std::as_bytes(std::span(bytes)), so_far);
 }
 
 }  // namespace chargpt

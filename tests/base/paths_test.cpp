@@ -1,5 +1,5 @@
-// What a path is called, and what may have been meant by one that leads nowhere.
-#include "base/entry_names.h"
+// What a path is called, what may have been meant by one that leads nowhere, and names that a crash leaves behind.
+#include "base/paths.h"
 
 #include <filesystem>
 
@@ -34,4 +34,13 @@ TEST_CASE("a path is called by its last name, behind a link by what the system f
   CHECK(name_of_path(folder / "link/../") == "real");
   CHECK(name_of_path(folder / "link/.") == "sub");
   CHECK(name_of_path(".") == fs::current_path().filename());
+}
+
+TEST_CASE("names of unfinished files, and names that only look like them") {
+  CHECK(is_unfinished_file(".chargpt-4711-0.tmp"));
+  for (const char* name : {"config.json", ".config.json.tmp-4711-0", ".chargpt-.tmp", ".chargpt-1-.tmp",
+                           ".chargpt-a-1.tmp", ".chargpt-1-2-3.tmp", ".chargpt-.tm", "chargpt-1-2.tmp", ".lock", ""}) {
+    CAPTURE(name);
+    CHECK_FALSE(is_unfinished_file(name));
+  }
 }

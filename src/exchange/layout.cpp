@@ -1,0 +1,145 @@
+#include "exchange/layout.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "base/error.h"
+#include "inference/dimensions.h"
+
+namespace chargpt {
+namespace {
+
+/// "transformer.h.3.attn.c_attn.weight": the layer attn.c_attn of block 3, and what it is of that.
+struct ParameterName {
+  std::string_view block, layer, kind;
+};
+
+ParameterName parsed(std::string_view name) {
+  ParameterName parsed;
+  const std::size_t dot = name.rfind('.');
+  parsed.kind = name.substr(dot);
+  name = name.substr(0, dot);
+  constexpr std::string_view prefix = "transformer.", block = "h.";
+  if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
+  if (name.starts_with(block)) {
+    name.remove_prefix(block.size());
+    parsed.block = name.substr(0, name.find('.') + 1);
+    name.remove_prefix(parsed.block.size());
+  }
+  parsed.layer = name;
+  return parsed;
+}
+
+std::vector<std::string> their_names(const Layout& layout, const std::string& ours) {
+  if (layout.layers.empty()) return {ours};
+  const ParameterName name = parsed(ours);
+  const auto found = std::ranges::find(layout.layers, name.layer, &LayerNames::ours);
+  if (found == layout.layers.end()) throw Error(ExitCode::internal, "a layout has no place for ", ours);
+  std::vector<std::string> names;
+  for (const std::string_view theirs : found->theirs)
+    if (!theirs.empty())
+      names.push_back(line_of(name.block.empty() ? "" : layout.block, name.block, theirs, name.kind));
+  return names;
+}
+
+/// The rows of heads in the order of rotary pairs: first of the lower half, first of the upper half, second of …
+std::vector<std::int64_t> pairs(std::int64_t rows, std::int64_t head) {
+  std::vector<std::int64_t> order(static_cast<std::size_t>(rows));
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const std::int64_t place = row % head;
+    order[static_cast<std::size_t>(row)] = row - place + place % 2 * (head / 2) + place / 2;
+  }
+  return order;
+}
+
+/// As theirs, before it is turned.
+std::vector<std::int64_t> shape_of(const LayoutRow& row) {
+  std::vector<std::int64_t> shape = row.ours.shape;
+  shape[0] /= row.parts;
+  return shape;
+}
+
+OwnTensor as_theirs(const ExportedModel& model, const LayoutRow& row) {
+  const auto& parameters = model.model.parameters();
+  const auto found = std::ranges::find(parameters, row.ours.name, &NamedParameter::name);
+  OwnTensor tensor = float_tensor(row.theirs, shape_of(row));
+  const std::span<float> values = floats(tensor);
+  if (found != parameters.end()) {
+    std::copy_n(found->values + row.part * std::ssize(values), values.size(), values.begin());
+  } else if (row.ours.role == ParameterRole::gain || row.ours.role == ParameterRole::bias) {
+    std::ranges::fill(values, row.ours.role == ParameterRole::gain ? 1.F : 0.F);
+  } else {
+    throw Error(ExitCode::internal, "a model to export has no parameter ", row.ours.name);
+  }
+  if (row.paired) return in_order(tensor, pairs(tensor.shape[0], head_width(model.options())));
+  return row.turned ? transposed(tensor) : tensor;
+}
+
+OwnTensor as_ours(ForeignTensors& tensors, const LayoutRow& row, const ReadingOrder& order) {
+  std::vector<std::int64_t> shape = shape_of(row);
+  if (row.ours.counts_symbols) return in_order(tensors.read(row.theirs, shape, row.ours.name), order.symbols);
+  if (row.turned) return transposed(tensors.read(row.theirs, {shape[1], shape[0]}, row.ours.name));
+  if (row.part == 0 || order.shared_heads == order.heads) return tensors.read(row.theirs, shape, row.ours.name);
+  // Where several heads share keys and values, each gets a copy.
+  const std::int64_t rows = shape[0], head = rows / order.heads, sharing = order.heads / order.shared_heads;
+  std::vector<std::int64_t> copies;
+  for (std::int64_t row_of_ours = 0; row_of_ours < rows; ++row_of_ours)
+    copies.push_back(row_of_ours / head / sharing * head + row_of_ours % head);
+  shape[0] /= sharing;
+  return in_order(tensors.read(row.theirs, shape, row.ours.name), copies);
+}
+
+}  // namespace
+
+LayoutRow constant_gain(std::string theirs, std::int64_t size) {
+  return {.theirs = std::move(theirs), .ours = {.name = "", .shape = {size}, .role = ParameterRole::gain}};
+}
+
+std::vector<LayoutRow> rows_of(const Layout& layout, const ModelConfig& theirs, std::int64_t symbols) {
+  std::vector<LayoutRow> rows;
+  for (const ParameterInfo& info : parameter_list(theirs, symbols)) {
+    const std::vector<std::string> names = their_names(layout, info.name);
+    const auto parts = std::ssize(names);
+    const bool is_linear = info.role == ParameterRole::matrix && info.place != Place::head;
+    for (std::int64_t part = 0; part < parts; ++part)
+      rows.push_back({.theirs = names[static_cast<std::size_t>(part)],
+                      .ours = info,
+                      .part = part,
+                      .parts = parts,
+                      .turned = layout.turned && is_linear,
+                      .paired = layout.paired && parts > 1 && part < 2});
+  }
+  return rows;
+}
+
+std::vector<OwnTensor> tensors_as_theirs(const ExportedModel& model, const std::vector<LayoutRow>& rows) {
+  std::vector<OwnTensor> tensors;
+  for (const LayoutRow& row : rows) tensors.push_back(as_theirs(model, row));
+  return tensors;
+}
+
+std::vector<OwnTensor> tensors_as_ours(ForeignTensors& tensors, const std::vector<LayoutRow>& rows,
+                                       const ReadingOrder& order) {
+  std::vector<OwnTensor> all;
+  for (const LayoutRow& row : rows) {
+    OwnTensor tensor = as_ours(tensors, row, order);
+    const auto known = std::ranges::find(all, row.ours.name, &OwnTensor::name);
+    if (row.ours.name.empty()) {
+      if (!all_equal(tensor, 1))
+        throw Error(ExitCode::data, tensors.source(), ": ", row.theirs,
+                    " is not all ones; chargpt has no gain there, so it cannot hold this model");
+    } else if (row.part > 0) {
+      append_rows(*known, tensor);
+    } else if (known == all.end()) {
+      all.push_back(std::move(tensor));
+    } else if (known->bytes != tensor.bytes) {
+      throw Error(ExitCode::data, tensors.source(), ": ", row.theirs, " differs from ",
+                  std::ranges::find(rows, row.ours.name, [](const LayoutRow& one) { return one.ours.name; })->theirs,
+                  ", and config.json asks for a model that has one for both");
+    }
+  }
+  return all;
+}
+
+}  // namespace chargpt
