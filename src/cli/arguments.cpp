@@ -85,7 +85,7 @@ std::string group_of(const OptionInfo& option, const std::vector<std::string>& s
 std::string as_given(const nlohmann::ordered_json& value) {
   if (value.is_array() && value.size() == 1 && value[0].is_string()) return value[0].get<std::string>();
   if (value.is_array() && !value.empty() && value[0].is_object())
-    return std::to_string(value.size()) + ", which chargpt inspect shows";
+    return std::to_string(value.size()) + " (see chargpt inspect)";
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/names.h"
 #include "cli/options.h"
+#include "report/wrap.h"
 
 namespace chargpt {
 
@@ -13,21 +14,19 @@ namespace {
 constexpr Command table[] = {
     {"train", "Train", "train a model from a config or a preset",
      "chargpt train ladder/bigram --text data/sample.txt --max_iters 200", add_train},
-    {"resume", "Train", "go on exactly where a run stopped", "chargpt resume runs/default-1", add_resume},
+    {"resume", "Train", "continue a run exactly where it stopped", "chargpt resume runs/default-1", add_resume},
     {"compare", "Train", "train several configs with several seeds and rank them",
      "chargpt compare ladder/bigram ladder/masked --seeds 2 --max-iters 300", add_compare},
-    {"tune", "Train", "search for a better config within a time and a memory cap", "chargpt tune default --minutes 10",
+    {"tune", "Train", "search for a better config within time and memory limits", "chargpt tune default --minutes 10",
      add_tune},
     {"sample", "Use", "write text with a trained model", "chargpt sample runs/default-1 --prompt 'ROMEO:' --tokens 300",
      add_sample},
-    {"export", "Use", "write a trained model in another program's format",
+    {"export", "Use", "write a model in another program's format",
      "chargpt export runs/default-1 --format huggingface --out exported", add_export},
-    {"import", "Use", "make a run of a model that another program wrote", "chargpt import exported --run runs/imported",
+    {"import", "Use", "make a run from another program's model", "chargpt import exported --run runs/imported",
      add_import},
-    {"eval", "Measure", "measure the exact loss of a whole split, by tenths and beside baselines",
-     "chargpt eval runs/default-1", add_eval},
-    {"audit", "Measure", "tell whether a model writes or recites its training text", "chargpt audit runs/default-1",
-     add_audit},
+    {"eval", "Measure", "measure the exact loss of a split, beside baselines", "chargpt eval runs/default-1", add_eval},
+    {"audit", "Measure", "tell whether a model recites its training text", "chargpt audit runs/default-1", add_audit},
     {"bench", "Measure", "measure the speed of a training step or of sampling",
      "chargpt bench train nanogpt-cpu, or chargpt bench sample runs/default-1", add_bench},
     {"score", "Look", "colour a text by how much each character surprises a model",
@@ -40,12 +39,11 @@ constexpr Command table[] = {
     {"watch", "Look", "draw the curves of a run in the terminal while it trains", "chargpt watch runs/default-1",
      add_watch},
     {"runs", "Look", "list the runs of a folder", "chargpt runs", add_runs},
-    {"inspect", "Look", "describe a run, a checkpoint, a config or a text, or in what two differ",
+    {"inspect", "Look", "describe a run, checkpoint, config or text, or compare two",
      "chargpt inspect nanogpt-cpu, or chargpt inspect runs/default-1 runs/default-2", add_inspect},
     {"configs", "Look", "list the presets, or print the schema of a config", "chargpt configs --schema", add_configs},
-    {"doctor", "Look", "report what was found on this machine, what is wrong, and the fix", "chargpt doctor",
-     add_doctor},
-    {"completions", "Install", "print what bash, zsh or fish needs to complete commands and options",
+    {"doctor", "Look", "report what this machine offers, and how to fix problems", "chargpt doctor", add_doctor},
+    {"completions", "Install", "print completions for bash, zsh or fish",
      "chargpt completions bash > ~/.local/share/bash-completion/completions/chargpt", add_completions},
     {"manual", "Install", "print the manual page of a command, or of the program",
      "chargpt manual train > chargpt-train.1", add_manual},
@@ -61,21 +59,20 @@ HelpText help_of(const Command& command) {
   return {std::string(command.summary), std::string(command.example)};
 }
 
-std::string overview() {
-  std::string text =
-      "chargpt: train, sample and compare character-level language models\n\nUsage: chargpt COMMAND [ARGS]\n";
+std::string overview(std::size_t width) {
+  std::string text = "train, sample and compare character-level language models\n\nUsage: chargpt COMMAND [ARGS]\n";
   std::string_view group;
   for (const Command& command : commands()) {
     if (command.group != group) text += "\n" + std::string(command.group) + "\n";
     group = command.group;
-    std::string name(command.name);
-    name.resize(13, ' ');
-    text += "  " + name + std::string(command.summary) + "\n";
+    constexpr std::size_t indent = 15;
+    std::string name = "  " + std::string(command.name);
+    name.resize(indent, ' ');
+    text += name + wrapped(std::string(command.summary), indent, width);
   }
   return text +
-         "\nchargpt help COMMAND   every option of a command\nchargpt --version        version, and the LibTorch it "
-         "was built with\n\n"
-         "First steps: chargpt train, then chargpt sample runs/default-1\n";
+         "\nchargpt help COMMAND   every option of a command\nchargpt --version      version, and LibTorch's\n\n"
+         "First steps:\n→ chargpt train\n→ chargpt sample\n";
 }
 
 const Command& find_command(const std::string& name) {

@@ -24,7 +24,7 @@ struct Command {
 
 std::span<const Command> commands();
 /// Of `chargpt --help`.
-std::string overview();
+std::string overview(std::size_t width = help_width());
 HelpText help_of(const Command& command);
 /// Error usage, with the nearest name.
 const Command& find_command(const std::string& name);

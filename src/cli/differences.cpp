@@ -3,12 +3,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <vector>
 
 #include "base/names.h"
+#include "base/quote.h"
 #include "cli/loaded_run.h"
 #include "cli/print_text.h"
 #include "cli/process.h"
@@ -56,12 +56,6 @@ Json outcome_of(const std::string& path, const Checkpoint& checkpoint) {
           {"val_fraction", checkpoint.config.config.data.val_fraction}};
 }
 
-/// What an option is set to, in at most `width` columns: --json has it whole.
-std::string shown_value(const Json& value, std::size_t width) {
-  const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
-  return display_width(text) <= width ? text : std::string(first_columns(text, width - 3)) + "...";
-}
-
 /// Columns for each of two beside the names of the options.
 std::size_t value_width(const Json& differences) {
   constexpr std::size_t least = 10, most = 60, gap = 2;
@@ -73,13 +67,9 @@ std::size_t value_width(const Json& differences) {
   return std::clamp(room - std::min(gap, room), least, most);
 }
 
-std::string figure_text(const std::string& name, const Json& run) {
+std::string figure_of(const std::string& name, const Json& run) {
   if (run.is_null()) return "";
-  const Json& value = run[name];
-  if (name == "seconds") return format_duration(value);
-  if (name == "best_val_loss")
-    return (value.is_number() ? format_fixed(value, 4) : "none") + std::string(run["leaks"] == true ? " (leaks)" : "");
-  return value.is_number_integer() ? format_count(value) : value.get<std::string>();
+  return shown_figure(name, run[name]) + (name == "best_val_loss" && run["leaks"] == true ? " (leaks)" : "");
 }
 
 bool differ_in(const Json& runs, const char* name) {
@@ -87,6 +77,19 @@ bool differ_in(const Json& runs, const char* name) {
 }
 
 }  // namespace
+
+std::string shown_value(const Json& value, std::size_t width) {
+  constexpr auto replace = Json::error_handler_t::replace;
+  const std::string text =
+      printable(value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, replace), std::string::npos);
+  return width == 0 || display_width(text) <= width ? text : std::string(first_columns(text, width - 3)) + "...";
+}
+
+std::string shown_figure(const std::string& name, const Json& value) {
+  if (name == "seconds") return format_duration(value);
+  if (name.ends_with("loss")) return value.is_number() ? format_fixed(value, 4) : "none";
+  return value.is_number_integer() ? format_count(value) : shown_value(value);
+}
 
 // The last word is that of metrics.jsonl: a signal, or weights that are not finite, may have ended the run after its
 // last save.
@@ -131,11 +134,11 @@ void print_differences(const Json& json) {
   if (!runs[0].is_null() || !runs[1].is_null()) {
     table.add({});
     for (const char* name : {"best_val_loss", "best_step", "step", "max_iters", "ended", "parameters", "seconds"})
-      table.add({name, figure_text(name, runs[0]), figure_text(name, runs[1])});
+      table.add({name, figure_of(name, runs[0]), figure_of(name, runs[1])});
   }
-  std::fputs(table.text(terminal_columns(STDOUT_FILENO)).c_str(), stdout);
+  print_table(table);
   if (differ_in(runs, "text") || differ_in(runs, "val_fraction"))
-    std::printf("\nTheir texts or held-out parts differ:\ndo not compare the losses.\n");
+    print_lines("\nTheir texts or held-out parts differ: do not compare the losses.\n");
 }
 
 }  // namespace chargpt

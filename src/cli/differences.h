@@ -1,4 +1,4 @@
-// In what two runs or configs differ, and what came of the runs: for `inspect A B`.
+// How two runs or configs differ, and what came of the runs: for `inspect A B`. And how it shows values and figures.
 #pragma once
 
 #include <filesystem>
@@ -9,6 +9,11 @@
 #include "checkpoint/checkpoint.h"
 
 namespace chargpt {
+
+/// An option's value on one line, in at most `width` columns (0: whole), with nothing that a terminal would obey.
+std::string shown_value(const nlohmann::ordered_json& value, std::size_t width = 0);
+/// A figure of that name in JSON with the digits that people need.
+std::string shown_figure(const std::string& name, const nlohmann::ordered_json& value);
 
 /// "running", or why the run ended ("finished", …), "unknown" where nothing says it.
 std::string ending_of(const std::filesystem::path& run, const RunState& state);

@@ -6,12 +6,11 @@
 
 #include "base/error.h"
 #include "baseline/shared_text.h"
+#include "cli/print_text.h"
 #include "evaluate/tenths.h"
 #include "inference/model_types.h"
 #include "report/format.h"
 #include "report/sparkline.h"
-#include "report/table.h"
-#include "report/wrap.h"
 
 namespace chargpt {
 
@@ -20,7 +19,7 @@ namespace {
 /// The part from which shared text is worth mentioning: it moves a loss by a hundredth.
 constexpr double little = 0.005;
 
-/// The part of the scored text that also stands in the train split.
+/// The part of the scored text that also appears in the train split.
 double shared_part(const Figures& figures) {
   if (!figures.baselines) return 0;
   return static_cast<double>(figures.baselines->shared) / static_cast<double>(figures.baselines->measured);
@@ -34,30 +33,10 @@ std::string unit(const Figures& figures) {
   return unit_word(figures.units);
 }
 
-void add_row(Table& table, const std::string& name, double loss) {
-  table.add({name, format_fixed(loss, 4), format_fixed(loss / std::log(2.0), 4)});
-}
-
 std::string windows_text(const Figures& figures) {
   const std::string every =
       figures.scored.stride > 0 ? " that begin every " + std::to_string(figures.scored.stride) : "";
   return "in windows of " + std::to_string(figures.block_size) + every;
-}
-
-void add_baselines(Table& table, const Figures& figures) {
-  const Baselines& baselines = *figures.baselines;
-  add_row(table, "uniform", baselines.uniform);
-  if (baselines.counted > 0) {
-    add_row(table, "counted unigrams", baselines.unigram);
-    add_row(table, "counted bigrams", baselines.bigram);
-    add_row(table, "counted trigrams", baselines.trigram);
-    add_row(table, "counted " + std::to_string(baselines.ngram_order) + "-grams (best order)", baselines.ngram);
-    add_row(table, "  " + windows_text(figures), baselines.ngram_in_windows);
-  }
-  add_row(table, "gzip", baselines.gzip);
-  if (baselines.counted > 0)
-    add_row(table, baselines.left_out > 0 ? "xz, knowing what is counted" : "xz, knowing the train split",
-            baselines.xz);
 }
 
 std::string model_row(const Figures& figures) {
@@ -95,19 +74,18 @@ std::string baseline_lines(const Figures& figures) {
   return lines;
 }
 
-/// "90 % of this text also stands in …"
+/// "90 % of this text also appears in …"
 std::string shared_line(const Figures& figures) {
   const double part = shared_part(figures);
   if (part < little) return "";
   const std::string stretches =
-      ", in stretches of " + std::to_string(shared_stretch) + " " + unit(figures) + "s or more";
+      " (in stretches of " + std::to_string(shared_stretch) + " " + unit(figures) + "s or more)";
   const std::string percent = format_fixed(std::clamp(100 * part, 1.0, part < 1 ? 99.0 : 100.0), 0) + " % of ";
   if (figures.scored.validation)
-    return percent + "the validation split also stands in the train split" + stretches +
-           ": there the loss measures memory, and so do the counts.\n";
-  return percent + "this text also stands in the training text" + stretches +
-         ": the loss says how well the model knows the text, not how well it predicts; do not compare it with the "
-         "baselines.\n";
+    return percent + "the validation split also appears in the train split" + stretches +
+           ", so there the losses measure memorization, not prediction.\n";
+  return percent + "this text also appears in the training text" + stretches +
+         ", so the loss measures memorization, not prediction; do not compare it with the baselines.\n";
 }
 
 /// "by tenths of the split: ▂▁▃…, 1.41 to 1.78 nats per character": how much the loss varies along the text.
@@ -186,6 +164,24 @@ Figures measure(WindowScorer& scorer, const ModelConfig& model, Units units, con
   return figures;
 }
 
+void add_loss(Table& table, const std::string& name, double nats) {
+  table.add({name, format_fixed(nats, 4), format_fixed(nats / std::log(2.0), 4)});
+}
+
+void add_baselines(Table& table, const nlohmann::ordered_json& baselines, const std::string& windows) {
+  const auto add = [&](const std::string& name, const nlohmann::ordered_json& loss) { add_loss(table, name, loss); };
+  const bool counted = baselines.contains("ngram"), left_out = baselines["left_out_tokens"] > 0;
+  add("uniform", baselines["uniform"]);
+  if (counted) {
+    for (const std::string order : {"unigram", "bigram", "trigram"}) add("counted " + order + "s", baselines[order]);
+    const nlohmann::ordered_json& best = baselines["ngram"];
+    add("counted " + best["order"].dump() + "-grams (best order)", best["loss"]);
+    if (!windows.empty()) add("  " + windows, best["loss_in_windows"]);
+  }
+  add("gzip", baselines["gzip"]);
+  if (counted) add(left_out ? "xz, knowing what is counted" : "xz, knowing the train split", baselines["xz"]);
+}
+
 nlohmann::ordered_json to_json(const Figures& figures) {
   const Scored& scored = figures.scored;
   nlohmann::ordered_json json = {{"loss", figures.loss},
@@ -222,19 +218,20 @@ nlohmann::ordered_json to_json(const Figures& figures) {
   return json;
 }
 
-std::string to_text(const Figures& figures, std::size_t width) {
+void print_figures(const Figures& figures) {
   const std::string per = figures.units == Units::bytes ? "/byte" : "/char";
   Table table({"", "nats" + per, "bits" + per});
-  add_row(table, model_row(figures), figures.mixed ? figures.mixed->network_loss : figures.loss);
-  if (figures.mixed) add_row(table, "  mixed with counts", figures.loss);
+  add_loss(table, model_row(figures), figures.mixed ? figures.mixed->network_loss : figures.loss);
+  if (figures.mixed) add_loss(table, "  mixed with counts", figures.loss);
   if (figures.loss_windows_64)
-    add_row(table, figures.scored.stride > 0 ? "  in windows of 64, no overlap" : "  in windows of 64",
-            *figures.loss_windows_64);
-  if (figures.baselines) add_baselines(table, figures);
+    add_loss(table, figures.scored.stride > 0 ? "  in windows of 64, no overlap" : "  in windows of 64",
+             *figures.loss_windows_64);
+  if (figures.baselines) add_baselines(table, to_json(*figures.baselines), windows_text(figures));
   const std::string sentences = "perplexity " + format_fixed(std::exp(figures.loss), 2) + "; " + scored_line(figures) +
                                 tenths_line(figures) + baseline_lines(figures) + shared_line(figures) +
                                 verdict(figures) + counts_line(figures);
-  return table.text(width) + wrapped_lines(sentences, width);
+  print_table(table);
+  print_lines(sentences);
 }
 
 }  // namespace chargpt

@@ -11,6 +11,7 @@
 #include "evaluate/split_loss.h"
 #include "inference/model.h"
 #include "inference/window_scorer.h"
+#include "report/table.h"
 
 namespace chargpt {
 
@@ -52,10 +53,14 @@ struct Figures {
 Figures measure(WindowScorer& scorer, const ModelConfig& model, Units units, const Scored& scored,
                 const Heartbeat& heartbeat = {});
 
+/// A row of a table of losses: nats, and bits beside them.
+void add_loss(Table& table, const std::string& name, double nats);
+/// Rows of the baselines, as to_json() has them; `windows`: what those that the model is scored in are called.
+void add_baselines(Table& table, const nlohmann::ordered_json& baselines, const std::string& windows = "");
+
 /// interface of `eval --json`.
 nlohmann::ordered_json to_json(const Figures& figures);
-/// A few lines for people: the loss beside what counting and compressing reach. No wider than `width` columns (0: as
-/// wide as they are), as far as the table's numbers allow.
-std::string to_text(const Figures& figures, std::size_t width = 0);
+/// A few lines for people: the loss beside what counting and compressing reach.
+void print_figures(const Figures& figures);
 
 }  // namespace chargpt

@@ -80,13 +80,13 @@ std::string full_help(const Options& options, const HelpText& help, std::size_t 
     }
     if (!lines.empty()) text += "\n" + group + ":\n" + lines;
   }
-  return text + "\nExample: " + help.example + "\n";
+  return text + wrapped_lines("\nExample: " + help.example, width);
 }
 
 std::string short_help(const Options& options, const HelpText& help) {
   constexpr int most = 12;
   const std::size_t width = help_width();
-  std::string text = help.summary + "\n\n" + usage(options) + "Example: " + help.example + "\n\n";
+  std::string text = help.summary + "\n\n" + usage(options) + wrapped_lines("Example: " + help.example, width) + "\n";
   for (const auto& option : options.all())
     if (option->text().positional()) text += brief_text(option->text(), width);
   int shown = 0, all = 0;
@@ -96,8 +96,8 @@ std::string short_help(const Options& options, const HelpText& help) {
       if (one.positional() || one.hidden || one.group != group || one.name == "--help") continue;
       if (++all <= most && !group.starts_with(config_groups)) text += brief_text(one, width), ++shown;
     }
-  return text + "\nchargpt " + options.command() + " --help explains " +
-         (shown < all ? "all " + std::to_string(all) + " options" : "them") + ", with ranges and defaults.\n";
+  const std::string what = shown < all ? "all " + std::to_string(all) + " options" : "the options";
+  return text + "\n" + wrapped(what + " with ranges and defaults: chargpt " + options.command() + " --help", 0, width);
 }
 
 }  // namespace chargpt

@@ -11,6 +11,7 @@
 #include "report/format.h"
 #include "report/log.h"
 #include "run/checkpoints.h"
+#include "run/run_folder.h"
 #include "run/run_name.h"
 #include "run/standing.h"
 
@@ -81,11 +82,8 @@ ResolvedConfig config_of_run(const std::string& run) {
   return load_checkpoint(run_meant(run), "last", /*with_optimizer=*/false, ignored).config;
 }
 
-void add_checkpoint_option(Options& options, std::string& checkpoint) {
+void add_weights_options(Options& options, std::string& checkpoint, Weights& weights) {
   options.add("--checkpoint", checkpoint, "best, last or step-N (default best)");
-}
-
-void add_weights_option(Options& options, Weights& weights) {
   options.choice(
       "--weights", {"better", "trained", "averaged"}, "better",
       [&weights](const std::string& name) { weights = *enum_value<Weights>(name); },
@@ -101,8 +99,9 @@ void log_loading(const std::vector<std::string>& notices) {
   for (const std::string& notice : notices) notice.starts_with(damage_notice) ? log_warning(notice) : log_note(notice);
 }
 
-LoadedRun::LoadedRun(Checkpoint loaded, const ModelUse& use)
+LoadedRun::LoadedRun(Checkpoint loaded, std::filesystem::path folder_in, const ModelUse& use)
     : checkpoint(std::move(loaded)),
+      folder(std::move(folder_in)),
       model(std::make_unique<InferenceModel>(checkpoint, use.weights)),
       network_(std::make_unique<NetworkPredictor>(*model, thread_count(use.threads), use.context)) {
   announce(checkpoint, model->weights());
@@ -126,7 +125,11 @@ LoadedRun load_run(const std::string& run, const std::string& which, const Model
   Checkpoint checkpoint = load_checkpoint(run, which.empty() ? "best" : which, with_optimizer, notices);
   log_loading(notices);
   log_note("checkpoint: " + to_text(standing_of(checkpoint)));
-  return {std::move(checkpoint), use};
+  return {std::move(checkpoint), run_place(run, which).run, use};
+}
+
+LoadedRun load_run(const ModelArguments& arguments, bool with_optimizer) {
+  return load_run(arguments.run, arguments.checkpoint, arguments.use, with_optimizer);
 }
 
 }  // namespace chargpt

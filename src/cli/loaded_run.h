@@ -1,6 +1,7 @@
 // A run or checkpoint made ready for use: model with the trained weights, vocabulary, config.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -22,12 +23,20 @@ struct ModelUse {
   Context context = Context::automatic;
 };
 
+/// The options of commands that read a run's weights.
+struct ModelArguments {
+  OutputArguments output;
+  ModelUse use;
+  std::string run, checkpoint;  ///< checkpoint empty: the best
+};
+
 class LoadedRun {
  public:
-  /// A checkpoint that `use` is made of. Errors: as InferenceModel.
-  LoadedRun(Checkpoint loaded, const ModelUse& use);
+  /// A checkpoint of the run in `folder`, used as `use` says. Errors: as InferenceModel.
+  LoadedRun(Checkpoint loaded, std::filesystem::path folder, const ModelUse& use);
 
   Checkpoint checkpoint;
+  std::filesystem::path folder;
   std::unique_ptr<InferenceModel> model;
   const Config& config() const { return checkpoint.config.config; }
   /// What says which character comes next: the network, or what mix_with_counts() has made.
@@ -50,6 +59,7 @@ void log_loading(const std::vector<std::string>& notices);
 /// another checkpoint, the choice between trained and averaged weights) go there too.
 LoadedRun load_run(const std::string& run, const std::string& which, const ModelUse& use = {},
                    bool with_optimizer = false);
+LoadedRun load_run(const ModelArguments& arguments, bool with_optimizer = false);
 /// The "checkpoint" of --json: step, path, whether it is the best, the last step of its run (null: not known) and
 /// whether that was evaluated; the weights, if there are averaged ones too.
 nlohmann::ordered_json checkpoint_json(const LoadedRun& run);
@@ -64,10 +74,8 @@ Option& add_run_argument(Options& options, std::string& run, std::string& rest,
                          bool (*is_rest)(const std::string& word));
 /// The newest run in runs/, with the line that names it.
 std::string run_left_out();
-/// --checkpoint; empty if not given: then best.
-void add_checkpoint_option(Options& options, std::string& checkpoint);
-/// --weights
-void add_weights_option(Options& options, Weights& weights);
+/// --checkpoint and --weights.
+void add_weights_options(Options& options, std::string& checkpoint, Weights& weights);
 /// --device and --threads, of a command that reads weights.
 void add_device_arguments(Options& options, ModelUse& use);
 

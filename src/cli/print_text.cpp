@@ -9,6 +9,7 @@
 #include "cli/failure.h"
 #include "cli/process.h"
 #include "report/escape.h"
+#include "report/wrap.h"
 
 namespace chargpt {
 
@@ -27,8 +28,12 @@ void flush_text() {
     if (const auto error = output_error(errno)) throw Error(*error);
 }
 
+void print_lines(const std::string& text) {
+  print_text(wrapped_lines(text, terminal_columns(STDOUT_FILENO)));
+}
+
 void print_table(const Table& table) {
-  std::fputs(table.text(terminal_columns(STDOUT_FILENO)).c_str(), stdout);
+  print_text(table.text(terminal_columns(STDOUT_FILENO)));
 }
 
 }  // namespace chargpt

@@ -1,6 +1,7 @@
 // Text on standard output: every byte of it for a file or a pipe, nothing that a terminal would obey for a terminal.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "report/table.h"
@@ -14,6 +15,9 @@ void write_output(std::string_view bytes);
 void print_text(std::string_view text);
 /// What was printed so far, to where it goes. Errors as print_text.
 void flush_text();
+
+/// Sentences, each line of them broken between words where the terminal is narrower. Errors as print_text.
+void print_lines(const std::string& text);
 
 /// The table; on a terminal no wider than that, as far as its numbers allow.
 void print_table(const Table& table);

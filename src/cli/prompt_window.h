@@ -18,4 +18,7 @@ struct PromptWindow {
 /// data for a character that the model does not know.
 PromptWindow prompt_window(const LoadedRun& run, const std::string& prompt);
 
+/// A line on stderr where the prompt is longer than the context.
+void note_long_prompt(std::size_t characters, std::int64_t block_size);
+
 }  // namespace chargpt

@@ -65,7 +65,7 @@ std::string short_name(const Json& results, const std::string& config) {
   return all ? config.substr(base.size()) : config;
 }
 
-/// The comparison without the runs' folders, which are nobody else's business; `runs`, the data of `paths`, are named
+/// The comparison without the runs' folders, which are private; `runs`, the data of `paths`, are named
 /// by their configs.
 Json shown_comparison(Json comparison, const std::vector<fs::path>& paths, Json& runs) {
   for (Json& result : comparison["results"])

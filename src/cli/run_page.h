@@ -16,7 +16,7 @@ namespace chargpt {
 struct PageModel {
   std::string run;         ///< run folder, or one checkpoint folder in it
   std::string checkpoint;  ///< of a run: best, last or step-N; empty: best
-  std::string prompt;      ///< what stands in the prompt's place when the page is opened
+  std::string prompt;      ///< that the page opens with
   ModelUse use = {};
 };
 

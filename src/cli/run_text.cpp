@@ -87,4 +87,8 @@ FoundText text_of_run(const Checkpoint& checkpoint, const DataConfig& data, cons
   return found;
 }
 
+Corpus text_of_run(const LoadedRun& run, const DataConfig& data, const OutputArguments& output) {
+  return text_of_run(run.checkpoint, data, run.folder, output).corpus;
+}
+
 }  // namespace chargpt

@@ -7,6 +7,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "cli/arguments.h"
+#include "cli/loaded_run.h"
 #include "text/text_place.h"
 
 namespace chargpt {
@@ -34,5 +35,6 @@ void log_notices(const Corpus& corpus);
 /// at.
 FoundText text_of_run(const Checkpoint& checkpoint, const DataConfig& data, const std::filesystem::path& run,
                       const OutputArguments& output);
+Corpus text_of_run(const LoadedRun& run, const DataConfig& data, const OutputArguments& output);
 
 }  // namespace chargpt

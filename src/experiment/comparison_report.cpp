@@ -81,10 +81,6 @@ std::string p_cell(double p) {
   return p < 0.0001 ? "<0.0001" : format_fixed(p, 4);
 }
 
-std::string interval_cell(const std::optional<Interval>& ci95) {
-  return ci95 ? format_fixed(ci95->low, 4) + " to " + format_fixed(ci95->high, 4) : "";
-}
-
 std::int64_t most_jobs(const ConfigRuns& runs) {
   std::int64_t jobs = 1;
   for (const SeedRun& run : runs.seeds) jobs = std::max(jobs, run.jobs);
@@ -100,50 +96,6 @@ std::string difference_cell(const MeanEstimate& difference) {
 
 std::string tenths_cell(const MeanEstimate& difference) {
   return std::to_string(tenths_above_zero(difference)) + " of " + std::to_string(difference.tenths.size());
-}
-
-std::vector<std::string> narrow_row_of(const ConfigResult& result) {
-  const std::optional<MeanEstimate>& versus = result.versus_best;
-  return {rank_cell(result),
-          result.runs.config,
-          format_fixed(result.mean.mean, 4),
-          versus ? difference_cell(*versus) : "",
-          versus ? tenths_cell(*versus) : "",
-          format_short(static_cast<double>(result.runs.params)),
-          format_fixed(mean_over(result.runs, &SeedRun::seconds), 1) + (most_jobs(result.runs) > 1 ? "*" : "")};
-}
-
-Table narrow_table(const std::vector<ConfigResult>& results, std::size_t columns) {
-  constexpr std::size_t least_with_parameters = 70;
-  const auto shown = [columns](std::vector<std::string> cells) {
-    if (columns < least_with_parameters) cells.erase(cells.begin() + 5);
-    return cells;
-  };
-  const std::size_t beginning = common_beginning(results);
-  const std::string config = beginning > 0 ? results.front().runs.config.substr(0, beginning - 1) : "config";
-  Table table(shown({"rank", config, "loss", "above best", "tenths", "params", "seconds"}));
-  for (const ConfigResult& result : results) {
-    std::vector<std::string> row = narrow_row_of(result);
-    row[1].erase(0, beginning);
-    table.add(shown(std::move(row)));
-  }
-  return table;
-}
-
-std::vector<std::string> wide_row_of(const ConfigResult& result) {
-  const std::optional<MeanEstimate>& versus = result.versus_best;
-  const std::string mark = most_jobs(result.runs) > 1 ? "*" : "";
-  return {rank_cell(result),
-          result.runs.config,
-          format_fixed(result.mean.mean, 4),
-          result.mean.deviation ? format_fixed(*result.mean.deviation, 4) : "",
-          versus ? format_fixed(versus->mean, 4) : "",
-          versus ? interval_cell(versus->ci95) : "",
-          versus && versus->p ? p_cell(*versus->p) : "",
-          versus ? tenths_cell(*versus) : "",
-          format_count(result.runs.params),
-          format_short(mean_over(result.runs, &SeedRun::tokens_per_second)) + mark,
-          format_fixed(mean_over(result.runs, &SeedRun::seconds), 1) + mark};
 }
 
 /// The noisiest of the paired differences decides what these seeds would show everywhere in the table.
@@ -313,20 +265,22 @@ nlohmann::ordered_json to_json(const Comparison& comparison) {
   return json;
 }
 
-Table to_table(const Comparison& comparison, std::size_t columns) {
-  constexpr std::size_t least_for_all = 140;
-  if (columns > 0 && columns < least_for_all) return narrow_table(comparison.results, columns);
-  const bool seeds =
-      std::ranges::any_of(comparison.results, [](const ConfigResult& result) { return result.runs.seeds.size() > 1; });
-  const auto shown = [seeds](std::vector<std::string> cells) {
-    if (seeds) return cells;
-    cells.erase(cells.begin() + 5, cells.begin() + 7);  // no interval, no p
-    cells.erase(cells.begin() + 3);                     // no deviation
-    return cells;
-  };
-  Table table(shown({"rank", "config", "loss", "std", "above best", "95 % interval", "p", "tenths", "parameters",
-                     "tokens/s", "seconds"}));
-  for (const ConfigResult& result : comparison.results) table.add(shown(wide_row_of(result)));
+Table to_table(const Comparison& comparison) {
+  const std::vector<ConfigResult>& results = comparison.results;
+  const std::size_t beginning = common_beginning(results);
+  const std::string config = beginning > 0 ? results.front().runs.config.substr(0, beginning - 1) : "config";
+  Table table({"rank", config, "loss", "std", "above best", "p", "tenths", "params", "tokens/s", "seconds"});
+  table.may_leave_out({"std", "tokens/s", "p", "params", "seconds", "tenths"});
+  for (const ConfigResult& result : results) {
+    const std::optional<MeanEstimate>& versus = result.versus_best;
+    const std::string shared = most_jobs(result.runs) > 1 ? "*" : "";
+    table.add({rank_cell(result), result.runs.config.substr(beginning), format_fixed(result.mean.mean, 4),
+               result.mean.deviation ? format_fixed(*result.mean.deviation, 4) : "",
+               versus ? difference_cell(*versus) : "", versus && versus->p ? p_cell(*versus->p) : "",
+               versus ? tenths_cell(*versus) : "", format_short(static_cast<double>(result.runs.params)),
+               format_short(mean_over(result.runs, &SeedRun::tokens_per_second)) + shared,
+               format_fixed(mean_over(result.runs, &SeedRun::seconds), 1) + shared});
+  }
   return table;
 }
 

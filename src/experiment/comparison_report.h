@@ -18,8 +18,8 @@ namespace chargpt {
 /// the best is ahead.
 nlohmann::ordered_json to_json(const Comparison& comparison);
 
-/// One row per config. On a terminal of `columns`, what fits them: all from 140 on; 0: all.
-Table to_table(const Comparison& comparison, std::size_t columns = 0);
+/// One row per config; variants of one config stand under its name.
+Table to_table(const Comparison& comparison);
 
 /// Length of "quick " where every name begins with that word, as variants of one config do; else 0.
 std::size_t common_beginning(const std::vector<ConfigResult>& results);

@@ -36,25 +36,32 @@ std::string hexadecimal(std::uint64_t value) {
   return text;
 }
 
+/// The keys of val_losses.json that are plain numbers, and whether version 1 had them.
+template <class Kept, class Visit>
+void each_figure(Kept& kept, const Visit& visit) {
+  visit("seed", kept.seed.seed, true);
+  visit("loss", kept.seed.loss, true);
+  visit("seconds", kept.seed.seconds, true);
+  visit("tokens_per_second", kept.seed.tokens_per_second, true);
+  visit("step", kept.seed.step, true);
+  visit("updates", kept.seed.steps, false);
+  visit("jobs", kept.seed.jobs, false);
+  visit("lowest_loss", kept.seed.lowest_loss, false);  // null where it is not known
+  visit("lowest_step", kept.seed.lowest_step, false);
+  visit("params", kept.params, true);
+  visit("block_size", kept.block_size, true);
+  visit("leaks", kept.leaks, true);
+}
+
 nlohmann::ordered_json header_of(const KeptRun& kept) {
-  return {{"version", version},
-          {"count", kept.seed.losses.size()},
-          {"crc64", hexadecimal(crc64(bytes_of(kept.seed.losses)))},
-          {"seed", kept.seed.seed},
-          {"loss", kept.seed.loss},
-          {"seconds", kept.seed.seconds},
-          {"tokens_per_second", kept.seed.tokens_per_second},
-          {"step", kept.seed.step},
-          {"updates", kept.seed.steps},
-          {"ended", enum_name(kept.seed.ended)},
-          {"jobs", kept.seed.jobs},
-          {"scored", kept.seed.scored == ScoredAt::end ? "end" : "best"},
-          {"lowest_loss", kept.seed.lowest_loss},  // null where it is not known
-          {"lowest_step", kept.seed.lowest_step},
-          {"params", kept.params},
-          {"block_size", kept.block_size},
-          {"leaks", kept.leaks},
-          {"text", {{"tokens", kept.text.tokens}, {"crc64", hexadecimal(kept.text.crc64)}}}};
+  nlohmann::ordered_json header = {{"version", version},
+                                   {"count", kept.seed.losses.size()},
+                                   {"crc64", hexadecimal(crc64(bytes_of(kept.seed.losses)))}};
+  each_figure(kept, [&](const char* key, const auto& value, bool) { header[key] = value; });
+  header["ended"] = enum_name(kept.seed.ended);
+  header["scored"] = kept.seed.scored == ScoredAt::end ? "end" : "best";
+  header["text"] = {{"tokens", kept.text.tokens}, {"crc64", hexadecimal(kept.text.crc64)}};
+  return header;
 }
 
 std::uint64_t from_hexadecimal(const std::string& text) {
@@ -79,21 +86,12 @@ KeptRun parse(const std::filesystem::path& run, const nlohmann::json& header) {
   KeptRun kept;
   kept.seed.run = run;
   kept.seed.losses = read_losses(run, header);
-  header.at("seed").get_to(kept.seed.seed);
-  header.at("loss").get_to(kept.seed.loss);
-  header.at("seconds").get_to(kept.seed.seconds);
-  header.at("tokens_per_second").get_to(kept.seed.tokens_per_second);
-  header.at("step").get_to(kept.seed.step);
-  kept.seed.jobs = header.value("jobs", std::int64_t{1});  // absent where an earlier program wrote it
-  kept.seed.steps = header.value("updates", std::int64_t{0});
+  each_figure(kept, [&](const char* key, auto& value, bool always) {
+    const auto found = header.find(key);
+    if (found == header.end() ? always : !found->is_null()) header.at(key).get_to(value);
+  });
   kept.seed.ended = enum_value<Ending>(header.value("ended", std::string())).value_or(Ending::unknown);
   kept.seed.scored = header.value("scored", "best") == "end" ? ScoredAt::end : ScoredAt::best;
-  if (header.contains("lowest_loss") && header["lowest_loss"].is_number())
-    header["lowest_loss"].get_to(kept.seed.lowest_loss);
-  kept.seed.lowest_step = header.value("lowest_step", std::int64_t{0});
-  header.at("params").get_to(kept.params);
-  header.at("block_size").get_to(kept.block_size);
-  header.at("leaks").get_to(kept.leaks);
   header.at("text").at("tokens").get_to(kept.text.tokens);
   kept.text.crc64 = from_hexadecimal(header.at("text").at("crc64").get<std::string>());
   return kept;

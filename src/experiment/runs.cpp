@@ -19,6 +19,7 @@
 #include "report/format.h"
 #include "report/json_text.h"
 #include "report/metrics_reader.h"
+#include "report/progress.h"
 #include "report/symbols.h"
 #include "run/checkpoints.h"
 #include "run/run_files.h"
@@ -117,11 +118,6 @@ bool concerns_it_alone(int code) {
          code_to_pass_on(code) == ExitCode::internal;
 }
 
-double number_in(const Json& row, const char* key) {
-  const auto found = row.find(key);
-  return found != row.end() && found->is_number() ? found->get<double>() : std::numeric_limits<double>::quiet_NaN();
-}
-
 /// A child and what its metrics have told.
 class Child {
  public:
@@ -135,7 +131,7 @@ class Child {
   const RunningRun& shown() const { return shown_; }
   double seconds() const { return steady_seconds() - begun_; }
 
-  /// Each process of a run begins with a plan: what stands before this one's is no news.
+  /// Each process of a run begins with a plan: rows before this one's plan were read by an earlier process.
   void read_metrics(const std::function<void(const PlannedRun&, const Json&)>& row) {
     metrics_.read([this] { plans_ = 0; },
                   [&](const Json& one) {
@@ -169,21 +165,14 @@ class Child {
     if (const double most = number_in(row, "max_iters"); most > 0) shown_.max_iters = static_cast<std::int64_t>(most);
     if (kind == "eval") shown_.val_loss = number_in(row, "val_loss");
     if (kind != "train") return;
-    const Point now{shown_.step, number_in(row, "seconds")};
-    if (!first_) first_ = now;
-    const auto steps = static_cast<double>(now.step - first_->step);
-    if (steps > 0 && shown_.max_iters >= now.step)
-      shown_.seconds_left = (now.seconds - first_->seconds) / steps * static_cast<double>(shown_.max_iters - now.step);
+    remaining_.see(shown_.step, number_in(row, "seconds"));
+    shown_.seconds_left = remaining_.of(shown_.max_iters - shown_.step);
   }
 
-  struct Point {
-    std::int64_t step = 0;
-    double seconds = 0;
-  };
   RunningRun shown_;
   MetricsReader metrics_;
   std::int64_t plans_before_, plans_ = 0;
-  std::optional<Point> first_;  ///< of this process: where the rate is measured from
+  RemainingTime remaining_;
   std::size_t told_ = 0;
   double begun_ = steady_seconds();
 

@@ -4,31 +4,22 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 
 #include "base/error.h"
-#include "base/files.h"
-#include "base/quote.h"
 #include "report/format.h"
+#include "report/metrics_reader.h"
 
 namespace chargpt {
 namespace {
 
-constexpr std::uint64_t largest_metrics = std::uint64_t{1} << 30;
-
-double number_or_nan(const nlohmann::json& row, const char* key) {
-  const auto found = row.find(key);
-  return found != row.end() && found->is_number() ? found->get<double>() : std::numeric_limits<double>::quiet_NaN();
-}
-
 /// Nats per token of an evaluation, of trained or averaged weights, whichever is better. Error usage for an estimate.
-double whole_split_loss(const nlohmann::json& evaluation) {
+double whole_split_loss(const nlohmann::ordered_json& evaluation) {
   if (!evaluation.value("exact", true))
     throw Error(ExitCode::usage,
                 "an evaluation of a few windows cannot tell when the whole split's loss is reached; set "
                 "eval.eval_iters = 0, and train.max_seconds, where it is given, long enough for whole evaluations");
-  return std::fmin(number_or_nan(evaluation, "val_loss"), number_or_nan(evaluation, "averaged_val_loss"));
+  return std::fmin(number_in(evaluation, "val_loss"), number_in(evaluation, "averaged_val_loss"));
 }
 
 /// Over all seeds of a config.
@@ -63,14 +54,15 @@ std::vector<std::string> row_of(const ConfigRuns& runs) {
 }  // namespace
 
 std::optional<ReachedTarget> reached_by(const SeedRun& run, double target) {
-  std::istringstream lines(read_regular_file(run.run / "metrics.jsonl", largest_metrics));
-  for (std::string line; std::getline(lines, line) && !lines.eof();) {  // a last line without its end is being written
-    const auto row = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
-    if (!row.is_object()) throw Error(ExitCode::data, "a line of metrics.jsonl is no JSON object: " + printable(line));
-    if (row.value("kind", "") == "eval" && whole_split_loss(row) <= target)
-      return ReachedTarget{.step = row.value("step", std::int64_t{0}), .seconds = number_or_nan(row, "seconds")};
-  }
-  return std::nullopt;
+  std::optional<ReachedTarget> reached;
+  MetricsReader reader(run.run / "metrics.jsonl");
+  reader.read([&] { reached.reset(); },
+              [&](const nlohmann::ordered_json& row) {
+                if (!reached && row["kind"] == "eval" && whole_split_loss(row) <= target)
+                  reached = {.step = row.value("step", std::int64_t{0}), .seconds = number_in(row, "seconds")};
+              });
+  if (const std::string line = reader.complaint(); !line.empty()) throw Error(ExitCode::data, line);
+  return reached;
 }
 
 void find_target(Comparison& comparison, double target) {

@@ -11,7 +11,7 @@ namespace chargpt {
 
 /// Sets `target`, and `reached` of every run whose metrics.jsonl has such an evaluation. A loss is known only where it
 /// is evaluated: a finer eval.eval_interval finds it sooner. Errors: usage for evaluations that are estimates, data for
-/// a line that is no JSON object; io, missing for the file.
+/// malformed lines.
 void find_target(Comparison& comparison, double target);
 
 /// The first evaluation of a run at or under the target. Errors as above.

@@ -180,7 +180,7 @@ Json run_data(const fs::path& run, const Checkpoint& checkpoint, std::vector<std
   const Config& config = checkpoint.config.config;
   const Metrics metrics = read_metrics(run / "metrics.jsonl", notices);
   Json shown = to_json(config);
-  shown["data"].erase("text");  // names of folders are nobody else's business
+  shown["data"].erase("text");  // names of folders are private
   return {{"name", name_of_path(run)},
           {"parameters", state.parameters},
           {"val_loss", finite(state.val_loss)},

@@ -8,7 +8,7 @@ namespace chargpt {
 namespace {
 
 std::string steps_of(const EndEvent& end) {
-  return " after " + format_count(end.step) + " of " + format_count(end.max_iters) + " steps";
+  return " after " + format_count(end.step) + " of " + format_count(end.max_iters, "step");
 }
 
 }  // namespace
@@ -16,12 +16,12 @@ std::string steps_of(const EndEvent& end) {
 std::string why_ended(const EndEvent& end) {
   switch (end.ended) {
     case Ending::finished:
-      return "finished: all " + format_count(end.step) + " steps are done";
+      return "finished after " + format_count(end.step, "step");
     case Ending::patience:
       return "ended by patience" + steps_of(end) + ": no better validation loss in the last " +
-             format_count(end.patience) + (end.patience == 1 ? " evaluation" : " evaluations");
+             format_count(end.patience, "evaluation");
     case Ending::seconds:
-      return "ended by max_seconds" + steps_of(end) + ": the next one would not have been saved within " +
+      return "ended by max_seconds" + steps_of(end) + ": another step would not have been saved within " +
              line_of(end.max_seconds) + " s";
     case Ending::stopped:
       return "stopped" + steps_of(end);
@@ -33,18 +33,12 @@ std::string why_ended(const EndEvent& end) {
   return "ended for an unknown reason" + steps_of(end);
 }
 
-std::string why_ended(const EndEvent& end, const std::string& run) {
-  const std::string resume = why_ended(end) + "; chargpt resume " + shell_quoted(run);
-  switch (end.ended) {
-    case Ending::finished:
-      return resume + " --max_iters N goes on to step N";
-    case Ending::patience:
-      return resume + " --max_iters N goes on with fresh patience";
-    case Ending::seconds:
-      return resume + " --max_seconds S goes on to S seconds in total";
-    default:
-      return resume + " goes on";
-  }
+std::string command_to_go_on(const EndEvent& end, const std::string& run) {
+  const std::string resume = "chargpt resume " + shell_quoted(run);
+  if (end.ended == Ending::seconds) return resume + " --max_seconds " + line_of(2 * end.max_seconds);
+  if (end.ended == Ending::finished || end.ended == Ending::patience)
+    return resume + " --max_iters " + line_of(2 * end.max_iters);
+  return resume;
 }
 
 }  // namespace chargpt

@@ -25,7 +25,7 @@ struct EndEvent {
 /// Why, for people: "ended by patience after 440 of 600 steps: no better validation loss in the last 2 evaluations".
 std::string why_ended(const EndEvent& end);
 
-/// The same, and the command that makes `run` go on regardless.
-std::string why_ended(const EndEvent& end, const std::string& run);
+/// The command that continues `run`: for twice as many steps or seconds where it used up those that it had.
+std::string command_to_go_on(const EndEvent& end, const std::string& run);
 
 }  // namespace chargpt

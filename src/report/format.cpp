@@ -38,8 +38,8 @@ std::string format_bytes(std::int64_t bytes) {
   constexpr std::array units = {" B", " kB", " MB", " GB", " TB", " PB", " EB"};
   if (std::abs(static_cast<double>(bytes)) < 1000) return std::to_string(bytes) + units[0];
   auto value = static_cast<double>(bytes);
-  const std::size_t unit = scale_down(value, 1, units.size() - 1);
-  return format_fixed(value, 1) + units[unit];
+  const std::size_t unit = scale_down(value, 0, units.size() - 1);
+  return format_fixed(value, std::abs(value) < 9.95 ? 1 : 0) + units[unit];
 }
 
 std::string format_count(std::int64_t count) {
@@ -51,6 +51,10 @@ std::string format_count(std::int64_t count) {
     text += digits[i];
   }
   return text;
+}
+
+std::string format_count(std::int64_t count, std::string_view what) {
+  return format_count(count).append(" ").append(what).append(count == 1 ? "" : "s");
 }
 
 std::string format_short(double value) {

@@ -4,17 +4,21 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace chargpt {
 
 /// `digits` after the point; "nan", "inf" and "-inf" if the value is not finite.
 std::string format_fixed(double value, int digits);
 
-/// Decimal units, one digit after the point: "999 B", "1.5 kB", "45.1 MB".
+/// Decimal units, two or three digits: "999 B", "1.5 kB", "45 MB".
 std::string format_bytes(std::int64_t bytes);
 
 /// "1,234,567"
 std::string format_count(std::int64_t count);
+
+/// "1 step", "1,200 steps": `what` in the singular.
+std::string format_count(std::int64_t count, std::string_view what);
 
 /// Three leading digits and a decimal unit: "7.2", "812", "45.2k", "1.35M".
 std::string format_short(double value);

@@ -64,6 +64,9 @@ void log_warning(std::string_view line) {
 void log_note(std::string_view line) {
   log(spdlog::level::info, "", line);
 }
+void log_hint(std::string_view command) {
+  log(spdlog::level::info, "→ ", command);
+}
 void log_detail(std::string_view line) {
   log(spdlog::level::debug, "", line);
 }

@@ -27,6 +27,7 @@ void write_progress(std::string_view text);
 void log_error(std::string_view line);    ///< "chargpt: error: …"
 void log_warning(std::string_view line);  ///< "chargpt: warning: …"
 void log_note(std::string_view line);
+void log_hint(std::string_view command);  ///< "chargpt: → COMMAND": what to run next
 void log_detail(std::string_view line);
 
 }  // namespace chargpt

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "base/error.h"
@@ -21,6 +22,34 @@ Row figure(double value) {
 
 Row figure(const std::optional<double>& value) {
   return value ? figure(*value) : Row(nullptr);
+}
+
+/// The keys of a plan, and what they stand for.
+template <class Plan, class Visit>
+void each_figure(Plan& plan, const Visit& visit) {
+  visit("step", plan.start_step);
+  visit("config", plan.config);
+  visit("run", plan.run);
+  visit("device", plan.device);
+  visit("cpu_capability", plan.cpu_capability);
+  visit("engine", plan.engine);
+  visit("dtype", plan.dtype);
+  visit("model_type", plan.model_type);
+  visit("leaks", plan.leaks);
+  visit("threads", plan.threads);
+  visit("parameters", plan.parameters);
+  visit("vocab_size", plan.vocab_size);
+  visit("train_tokens", plan.train_tokens);
+  visit("val_tokens", plan.val_tokens);
+  visit("text_tokens", plan.text_tokens);
+  visit("text_files", plan.text_files);
+  visit("tokens_per_step", plan.tokens_per_step);
+  visit("max_iters", plan.max_iters);
+  visit("length_set_by", plan.length_set_by);
+  visit("epochs", plan.epochs);
+  visit("memory_bytes", plan.memory_bytes);
+  visit("disk_bytes", plan.disk_bytes);
+  visit("expected_seconds", plan.seconds);
 }
 
 /// Texts may hold bytes that are not UTF-8 (a path); they become U+FFFD.
@@ -43,6 +72,30 @@ std::filesystem::path cut_back(std::filesystem::path path, std::optional<std::in
 }
 
 }  // namespace
+
+Row to_json(const PlanEvent& plan) {
+  Row row;
+  each_figure(plan, [&row]<class Value>(const char* key, const Value& value) {
+    if constexpr (std::is_same_v<Value, double> || std::is_same_v<Value, std::optional<double>>)
+      row[key] = figure(value);
+    else
+      row[key] = value;
+  });
+  return row;
+}
+
+PlanEvent plan_of_row(const Row& row) {
+  PlanEvent plan;
+  each_figure(plan, [&row]<class Value>(const char* key, Value& value) {
+    const auto found = row.find(key);
+    if (found == row.end() || found->is_null()) return;
+    if constexpr (std::is_same_v<Value, std::optional<double>>)
+      value = found->template get<double>();
+    else
+      found->get_to(value);
+  });
+  return plan;
+}
 
 std::string rows_up_to(const std::string& metrics, std::int64_t step) {
   std::string kept;
@@ -80,28 +133,9 @@ MetricsWriter::MetricsWriter(std::filesystem::path path, std::optional<std::int6
 
 void MetricsWriter::on(const PlanEvent& event) {
   step_ = event.start_step;
-  file_.write(line({{"kind", "plan"},
-                    {"step", event.start_step},
-                    {"config", event.config},
-                    {"run", event.run},
-                    {"device", event.device},
-                    {"cpu_capability", event.cpu_capability},
-                    {"engine", event.engine},
-                    {"dtype", event.dtype},
-                    {"model_type", event.model_type},
-                    {"leaks", event.leaks},
-                    {"threads", event.threads},
-                    {"parameters", event.parameters},
-                    {"vocab_size", event.vocab_size},
-                    {"train_tokens", event.train_tokens},
-                    {"val_tokens", event.val_tokens},
-                    {"tokens_per_step", event.tokens_per_step},
-                    {"max_iters", event.max_iters},
-                    {"length_set_by", event.length_set_by},
-                    {"epochs", figure(event.epochs)},
-                    {"memory_bytes", event.memory_bytes},
-                    {"disk_bytes", event.disk_bytes},
-                    {"expected_seconds", figure(event.seconds)}}));
+  Row row = {{"kind", "plan"}};
+  row.update(to_json(event));
+  file_.write(line(row));
 }
 
 void MetricsWriter::on(const StepEvent& event) {

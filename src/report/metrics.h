@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 
@@ -33,6 +34,10 @@ class MetricsWriter : public Listener {
   std::int64_t step_ = 0;  ///< of the newest event; the step of rows that have none of their own
   PatientFile file_;
 };
+
+/// A plan with the keys of its row, and the plan of such a row: what is not in the row keeps its default.
+nlohmann::ordered_json to_json(const PlanEvent& plan);
+PlanEvent plan_of_row(const nlohmann::ordered_json& row);
 
 /// How the run in folder `run` ended, by the last row of its metrics.jsonl; unknown if that row is of another kind or
 /// there is none.

@@ -1,5 +1,6 @@
 #include "report/metrics_reader.h"
 
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -12,6 +13,11 @@ namespace {
 constexpr std::uint64_t most_at_once = 1 << 20, longest_line = 4 << 20;
 
 }  // namespace
+
+double number_in(const nlohmann::ordered_json& row, const char* key) {
+  const auto found = row.find(key);
+  return found != row.end() && found->is_number() ? found->get<double>() : std::numeric_limits<double>::quiet_NaN();
+}
 
 void MetricsReader::read(const std::function<void()>& begin, const Visit& visit) {
   while (true) {

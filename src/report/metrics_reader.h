@@ -9,6 +9,9 @@
 
 namespace chargpt {
 
+/// The number of that key; NaN where there is none.
+double number_in(const nlohmann::ordered_json& row, const char* key);
+
 class MetricsReader {
  public:
   using Visit = std::function<void(const nlohmann::ordered_json& row)>;

@@ -46,9 +46,8 @@ std::string aligned(std::string text, std::int64_t step, std::int64_t max_iters)
 
 std::string text_row(const PlanEvent& plan) {
   const std::string files =
-      plan.text_files > 1 ? "; " + format_count(plan.text_tokens) + " in " + format_count(plan.text_files) + " files"
-                          : "";
-  return format_count(plan.vocab_size) + " symbols; " + format_count(plan.train_tokens) + " tokens to train on, " +
+      plan.text_files > 1 ? "; " + format_count(plan.text_tokens) + " in " + format_count(plan.text_files, "file") : "";
+  return format_count(plan.vocab_size, "symbol") + "; " + format_count(plan.train_tokens, "token") + " to train on, " +
          format_count(plan.val_tokens) + " to validate" + files;
 }
 
@@ -57,14 +56,13 @@ std::string length_row(const PlanEvent& plan) {
   const std::string by = plan.longer_limits.empty()
                              ? ""
                              : "; " + plan.length_set_by + " ends it before " + joined(plan.longer_limits, " and ");
-  return format_count(plan.max_iters) + " steps of " + format_count(plan.tokens_per_step) + " tokens, " +
+  return format_count(plan.max_iters, "step") + " of " + format_count(plan.tokens_per_step, "token") + ", " +
          format_fixed(plan.epochs, 2) + " epochs" + resumed + by;
 }
 
 std::string device_row(const PlanEvent& plan) {
   return plan.device + (plan.device == "cpu" ? in_parentheses(plan.cpu_capability) : "") + ", " +
-         format_count(plan.threads) + (plan.threads == 1 ? " thread" : " threads") + ", engine " + plan.engine + ", " +
-         plan.dtype;
+         format_count(plan.threads, "thread") + ", engine " + plan.engine + ", " + plan.dtype;
 }
 
 }  // namespace
@@ -73,6 +71,18 @@ void SmoothedValue::add(double value) {
   if (!std::isfinite(value)) return;
   sum_ = (1 - rate_) * sum_ + rate_ * value;
   weight_ = (1 - rate_) * weight_ + rate_;
+}
+
+void RemainingTime::see(std::int64_t step, double seconds) {
+  last_ = {step, seconds};
+  if (!first_) first_ = last_;
+}
+
+std::optional<double> RemainingTime::of(std::int64_t steps) const {
+  if (!first_ || last_.step <= first_->step || steps < 0) return std::nullopt;
+  const double of_one = (last_.seconds - first_->seconds) / static_cast<double>(last_.step - first_->step);
+  if (!(of_one >= 0)) return std::nullopt;  // negative, or not a number
+  return of_one * static_cast<double>(steps);
 }
 
 std::string plan_text(const PlanEvent& plan, std::size_t width) {
@@ -103,7 +113,7 @@ void ProgressPrinter::on(const PlanEvent& event) {
 }
 
 void ProgressPrinter::on(const StepEvent& event) {
-  if (!first_) first_ = event;
+  remaining_.see(event.step, event.seconds);
   max_iters_ = event.max_iters;
   loss_.add(event.loss);
   tokens_per_second_.add(event.tokens_per_second);
@@ -165,7 +175,7 @@ void ProgressPrinter::finish() {
 
 std::string ProgressPrinter::step_line(const StepEvent& event) const {
   const std::string loss = "loss " + format_fixed(loss_.value(), 4), best = format_fixed(best_, 4);
-  const auto left = seconds_left(event);
+  const auto left = remaining_.of(event.max_iters - event.step);
   std::vector<LinePart> parts(5);
   parts[0].forms = {{step_of(event.step, event.max_iters) + percentage(event.step, event.max_iters), 1},
                     {short_step_of(event.step, event.max_iters)}};
@@ -205,14 +215,6 @@ std::string ProgressPrinter::eval_line(const EvalEvent& event) const {
   if (event.best && !texts[4].empty())
     texts[4].replace(0, std::string_view("new best").size(), colored(green, "new best"));
   return joined_parts(texts);
-}
-
-/// By the mean time of a step in this process, evaluations and saving included.
-std::optional<double> ProgressPrinter::seconds_left(const StepEvent& event) const {
-  const std::int64_t steps = event.step - first_->step;
-  if (steps <= 0 || event.max_iters < event.step) return std::nullopt;
-  const double seconds_per_step = (event.seconds - first_->seconds) / static_cast<double>(steps);
-  return seconds_per_step * static_cast<double>(event.max_iters - event.step);
 }
 
 void ProgressPrinter::print_line(std::string_view line) {

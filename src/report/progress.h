@@ -37,6 +37,25 @@ class SmoothedValue {
   double rate_, sum_ = 0, weight_ = 0;
 };
 
+/// How long the steps to come will take, by the mean time of a step since the first one seen, evaluations and saving
+/// included.
+class RemainingTime {
+ public:
+  void see(std::int64_t step, double seconds);
+  /// Forgets what it saw: another process goes on.
+  void begin_anew() { first_.reset(); }
+  /// None before the second step, and for less than none.
+  std::optional<double> of(std::int64_t steps) const;
+
+ private:
+  struct Point {
+    std::int64_t step = 0;
+    double seconds = 0;
+  };
+  std::optional<Point> first_;
+  Point last_;
+};
+
 class ProgressPrinter : public Listener {
  public:
   using Sink = std::function<void(std::string_view)>;
@@ -54,7 +73,6 @@ class ProgressPrinter : public Listener {
  private:
   std::string step_line(const StepEvent& event) const;
   std::string eval_line(const EvalEvent& event) const;
-  std::optional<double> seconds_left(const StepEvent& event) const;
   void print_line(std::string_view line);
   void repaint(const std::string& line);
   std::string colored(const char* code, const std::string& text) const;
@@ -65,7 +83,7 @@ class ProgressPrinter : public Listener {
   std::int64_t max_iters_ = 0;
   double best_ = std::numeric_limits<double>::infinity();
   SmoothedValue loss_{0.05}, tokens_per_second_{0.05};
-  std::optional<StepEvent> first_;    ///< of this process: where the rate is measured from
+  RemainingTime remaining_;
   std::optional<double> last_shown_;  ///< seconds of the newest line
   double work_begun_ = 0;             ///< seconds
   bool painted_ = false;              ///< a line without a newline is on the terminal

@@ -4,20 +4,17 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "report/metrics_reader.h"
+
 namespace chargpt {
 namespace {
 
 using Row = nlohmann::ordered_json;
 
-double number(const Row& row, const char* key) {
-  const auto found = row.find(key);
-  return found != row.end() && found->is_number() ? found->get<double>() : std::numeric_limits<double>::quiet_NaN();
-}
-
 /// -1 where there is none that a run could have.
 std::int64_t count(const Row& row, const char* key) {
   constexpr double most = 1e15;
-  const double value = number(row, key);
+  const double value = number_in(row, key);
   return value >= 0 && value <= most ? static_cast<std::int64_t>(value) : -1;
 }
 
@@ -52,20 +49,20 @@ void RunCurves::add(const Row& row) {
   if (kind == "plan") {
     leaks_ = row.value("leaks", Row()) == true;
     max_iters_ = std::max<std::int64_t>(0, count(row, "max_iters"));
-    first_.reset();
+    remaining_.begin_anew();
     go_to(step);
   } else if (kind == "train") {
     cut_back(steps_, step);
-    const Step now{step, number(row, "seconds"), number(row, "loss")};
+    const Step now{step, number_in(row, "seconds"), number_in(row, "loss")};
     steps_.add(now);
     loss_.add(now.loss);
-    tokens_per_second_.add(number(row, "tokens_per_second"));
-    if (!first_) first_ = now;
+    tokens_per_second_.add(number_in(row, "tokens_per_second"));
+    remaining_.see(step, now.seconds);
     go_to(step);
   } else if (kind == "eval") {
     cut_back(evaluations_, step);
-    const double averaged = number(row, "averaged_val_loss"), val_loss = number(row, "val_loss");
-    evaluations_.add({step, number(row, "seconds"), number(row, "train_loss"), val_loss});
+    const double averaged = number_in(row, "averaged_val_loss"), val_loss = number_in(row, "val_loss");
+    evaluations_.add({step, number_in(row, "seconds"), number_in(row, "train_loss"), val_loss});
     const double loss = averaged < val_loss ? averaged : val_loss;
     if (loss < best_val_loss_) {
       best_val_loss_ = loss;
@@ -79,20 +76,12 @@ void RunCurves::add(const Row& row) {
     end_.step = step;
     end_.max_iters = std::max<std::int64_t>(0, count(row, "max_iters"));
   }
-  if (const double seconds = number(row, "seconds"); std::isfinite(seconds)) seconds_ = seconds;
+  if (const double seconds = number_in(row, "seconds"); std::isfinite(seconds)) seconds_ = seconds;
 }
 
 void RunCurves::go_to(std::int64_t step) {
   step_ = step;
   end_ = EndEvent();
-}
-
-std::optional<double> RunCurves::seconds_left() const {
-  if (!first_ || steps().empty() || steps().back().step <= first_->step || max_iters_ < step_) return std::nullopt;
-  const Step& last = steps().back();
-  const double seconds_per_step = (last.seconds - first_->seconds) / static_cast<double>(last.step - first_->step);
-  if (!std::isfinite(seconds_per_step) || seconds_per_step < 0) return std::nullopt;
-  return seconds_per_step * static_cast<double>(max_iters_ - step_);
 }
 
 }  // namespace chargpt

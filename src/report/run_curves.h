@@ -42,7 +42,7 @@ class RunCurves {
   double best_val_loss() const { return best_val_loss_; }
   std::int64_t best_step() const { return best_step_; }
   /// By the mean time of a step of the last process.
-  std::optional<double> seconds_left() const;
+  std::optional<double> seconds_left() const { return remaining_.of(max_iters_ - step_); }
   /// The end that the last row tells; `ended` unknown if the run went on.
   const EndEvent& end() const { return end_; }
 
@@ -55,7 +55,7 @@ class RunCurves {
   std::int64_t step_ = 0, max_iters_ = 0, best_step_ = 0;
   double seconds_ = 0, best_val_loss_ = std::numeric_limits<double>::infinity();
   SmoothedValue loss_{0.2}, tokens_per_second_{0.2};
-  std::optional<Step> first_;  ///< of the last process
+  RemainingTime remaining_;  ///< of the last process
   EndEvent end_;
 };
 

@@ -6,19 +6,22 @@
 
 #include "base/quote.h"
 #include "report/symbols.h"
+#include "report/wrap.h"
 
 namespace chargpt {
+
+struct Table::Column {
+  std::size_t width = 0, least = 0;
+  bool figures = true;  ///< every cell is a number, or empty
+  bool used = false;
+  bool shown = true;
+};
+
 namespace {
 
 constexpr std::size_t widest_word = 24;  ///< longer ones are cut where there is no room
 
 constexpr std::size_t widest_figure = 15;  ///< "1.4961 ± 0.0051", "1 min 50 s"; what is longer has words to break at
-
-struct Column {
-  std::size_t width = 0, least = 0;
-  bool figures = true;  ///< every cell is a number, or empty
-  bool used = false;
-};
 
 /// Begins like a number: "-1.5", "45.2k", "99 %", "±0.01"; an empty cell and a lone "-" stand for a missing one.
 bool is_figure(const std::string& cell) {
@@ -71,31 +74,35 @@ std::vector<std::string> lines_of(const std::string& cell, std::size_t width) {
   return lines;
 }
 
-std::string line(const std::vector<std::string>& cells, const std::vector<Column>& columns) {
+template <class Columns>
+std::string line(const std::vector<std::string>& cells, const Columns& columns) {
   std::vector<std::vector<std::string>> wrapped;
   std::size_t height = 1;
   for (std::size_t i = 0; i < columns.size(); ++i) {
     wrapped.push_back(lines_of(i < cells.size() ? cells[i] : std::string(), columns[i].width));
-    height = std::max(height, wrapped.back().size());
+    if (columns[i].shown) height = std::max(height, wrapped.back().size());
   }
   std::string out;
   for (std::size_t row = 0; row < height; ++row) {
     std::string whole;
+    const char* gap = "";
     for (std::size_t i = 0; i < columns.size(); ++i) {
+      if (!columns[i].shown) continue;
       const std::string cell = row < wrapped[i].size() ? wrapped[i][row] : std::string();
       const std::size_t width = display_width(cell);
-      const std::string gap(columns[i].width - std::min(width, columns[i].width), ' ');
-      if (i > 0) whole += "  ";
-      whole += columns[i].figures ? gap + cell : cell + gap;
+      const std::string fill(columns[i].width - std::min(width, columns[i].width), ' ');
+      whole += std::exchange(gap, "  ") + (columns[i].figures ? fill + cell : cell + fill);
     }
     out += without_end_spaces(std::move(whole)) + "\n";
   }
   return out;
 }
 
-std::string markdown_line(const std::vector<std::string>& cells, std::size_t count) {
+template <class Columns>
+std::string markdown_line(const std::vector<std::string>& cells, const Columns& columns) {
   std::string line = "|";
-  for (std::size_t i = 0; i < count; ++i) {
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (!columns[i].shown) continue;
     std::string cell = i < cells.size() ? cells[i] : std::string();
     for (std::size_t bar = cell.find('|'); bar != std::string::npos; bar = cell.find('|', bar + 2))
       cell.insert(bar, 1, '\\');
@@ -104,19 +111,23 @@ std::string markdown_line(const std::vector<std::string>& cells, std::size_t cou
   return line + "\n";
 }
 
-std::size_t whole_width(const std::vector<Column>& columns) {
-  std::size_t width = columns.empty() ? 0 : 2 * (columns.size() - 1);
-  for (const Column& column : columns) width += column.width;
+template <class Columns>
+std::size_t whole_width(const Columns& columns) {
+  std::size_t width = 0;
+  for (const auto& column : columns)
+    if (column.shown) width += (width > 0 ? 2 : 0) + column.width;
   return width;
 }
 
 /// Takes from the widest column that may still give, until all fit or none may.
-void shrink(std::vector<Column>& columns, std::size_t limit) {
+template <class Columns>
+void shrink(Columns& columns, std::size_t limit) {
   while (whole_width(columns) > limit) {
-    Column* widest = nullptr;
-    for (Column& column : columns)
-      if (column.width > column.least && (widest == nullptr || column.width > widest->width)) widest = &column;
-    if (widest == nullptr) return;
+    auto widest = columns.end();
+    for (auto column = columns.begin(); column != columns.end(); ++column)
+      if (column->shown && column->width > column->least && (widest == columns.end() || column->width > widest->width))
+        widest = column;
+    if (widest == columns.end()) return;
     --widest->width;
   }
 }
@@ -127,12 +138,16 @@ Table::Table(std::vector<std::string> headings) : headings_(std::move(headings))
 
 void Table::add(std::vector<std::string> cells) {
   for (std::string& cell : cells) cell = printable(cell, std::string::npos);
-  rows_.push_back(std::move(cells));
+  rows_.push_back({std::move(cells)});
 }
 
-std::string Table::text(std::size_t limit) const {
+void Table::add_remark(std::string text) {
+  rows_.back().remark = std::move(text);
+}
+
+std::vector<Table::Column> Table::columns() const {
   std::size_t count = headings_.size();
-  for (const auto& row : rows_) count = std::max(count, row.size());
+  for (const Row& row : rows_) count = std::max(count, row.cells.size());
   std::vector<Column> columns(count);
   const auto measure = [&](std::size_t i, const std::string& cell, bool figure) {
     columns[i].width = std::max(columns[i].width, display_width(cell));
@@ -140,31 +155,43 @@ std::string Table::text(std::size_t limit) const {
         std::max(columns[i].least, figure ? display_width(cell) : std::min(longest_word(cell), widest_word));
   };
   for (std::size_t i = 0; i < headings_.size(); ++i) measure(i, headings_[i], false);
-  for (const auto& row : rows_) {
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      measure(i, row[i], is_figure(row[i]) && display_width(row[i]) <= widest_figure);
-      columns[i].figures = columns[i].figures && is_figure(row[i]);
-      columns[i].used = columns[i].used || !row[i].empty();
+  for (const Row& row : rows_) {
+    for (std::size_t i = 0; i < row.cells.size(); ++i) {
+      const std::string& cell = row.cells[i];
+      measure(i, cell, is_figure(cell) && display_width(cell) <= widest_figure);
+      columns[i].figures = columns[i].figures && is_figure(cell);
+      columns[i].used = columns[i].used || !cell.empty();
     }
   }
-  for (Column& column : columns) column.figures = column.figures && column.used;
+  for (std::size_t i = 0; i < count; ++i) {
+    columns[i].figures = columns[i].figures && columns[i].used;
+    columns[i].shown = columns[i].used || i >= headings_.size() || std::ranges::count(optional_, headings_[i]) == 0;
+  }
+  return columns;
+}
+
+std::string Table::text(std::size_t limit) const {
+  std::vector<Column> columns = this->columns();
+  for (const std::string& heading : optional_)
+    if (limit > 0 && whole_width(columns) > limit)
+      columns[static_cast<std::size_t>(std::ranges::find(headings_, heading) - headings_.begin())].shown = false;
   if (limit > 0) shrink(columns, limit);
+  constexpr std::size_t indent = 4;
   std::string out = headings_.empty() ? "" : line(headings_, columns);
-  for (const auto& row : rows_) out += line(row, columns);
+  for (const Row& row : rows_) {
+    out += line(row.cells, columns);
+    if (!row.remark.empty()) out += std::string(indent, ' ') + wrapped(row.remark, indent, limit);
+  }
   return out;
 }
 
 std::string Table::markdown() const {
-  std::size_t count = headings_.size();
-  for (const auto& row : rows_) count = std::max(count, row.size());
-  std::string out = markdown_line(headings_, count) + "|";
-  for (std::size_t i = 0; i < count; ++i) {
-    const bool figures =
-        std::ranges::all_of(rows_, [i](const auto& row) { return i >= row.size() || is_figure(row[i]); });
-    out += figures ? " ---: |" : " --- |";
-  }
+  const std::vector<Column> columns = this->columns();
+  std::string out = markdown_line(headings_, columns) + "|";
+  for (const Column& column : columns)
+    if (column.shown) out += column.figures ? " ---: |" : " --- |";
   out += "\n";
-  for (const auto& row : rows_) out += markdown_line(row, count);
+  for (const Row& row : rows_) out += markdown_line(row.cells, columns);
   return out;
 }
 

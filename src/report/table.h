@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace chargpt {
@@ -16,16 +17,28 @@ class Table {
   explicit Table(std::vector<std::string> headings = {});
   /// Missing cells at the end are empty.
   void add(std::vector<std::string> cells);
+  /// A paragraph below the last row, indented.
+  void add_remark(std::string text);
+  /// Columns of these headings are left out if they are empty, and, the first of them first, until a row fits on the
+  /// terminal.
+  void may_leave_out(std::vector<std::string> headings) { optional_ = std::move(headings); }
   /// Each line ends with a newline and has no spaces at its end. Wider than `limit` columns (0: none), headings and
   /// cells are broken at spaces, commas and slashes, words of more than 24 columns anywhere, the widest column first;
   /// figures of up to 15 columns stay whole.
   std::string text(std::size_t limit = 0) const;
-  /// As Markdown, numbers aligned to the right; a bar within a cell is escaped.
+  /// As Markdown, numbers aligned to the right; a bar within a cell is escaped. Remarks are left out.
   std::string markdown() const;
 
  private:
-  std::vector<std::string> headings_;
-  std::vector<std::vector<std::string>> rows_;
+  struct Row {
+    std::vector<std::string> cells;
+    std::string remark = {};
+  };
+  struct Column;
+  std::vector<Column> columns() const;
+
+  std::vector<std::string> headings_, optional_;
+  std::vector<Row> rows_;
 };
 
 }  // namespace chargpt

@@ -14,8 +14,6 @@
 namespace chargpt {
 namespace {
 
-using Points = std::vector<std::pair<double, double>>;
-
 constexpr double beginning = 0.05;       ///< of the x axis; higher points there may be cut off
 constexpr std::size_t enough = 20;       ///< points after it
 constexpr double worth_cutting = 0.7;    ///< if that leaves less than this part of the height
@@ -41,6 +39,15 @@ bool drawable(const std::pair<double, double>& point) {
   return std::isfinite(point.first) && std::isfinite(point.second);
 }
 
+/// About `count` round values (1, 2 or 5 times a power of ten apart) that lie in [low, high]. Needs low < high.
+std::vector<double> round_ticks(double low, double high, int count) {
+  const double rough = (high - low) / count, power = std::pow(10, std::floor(std::log10(rough)));
+  const double step = power * (rough <= power ? 1 : rough <= 2 * power ? 2 : rough <= 5 * power ? 5 : 10);
+  std::vector<double> ticks;
+  for (double i = std::ceil(low / step); i * step <= high; ++i) ticks.push_back(i == 0 ? 0 : i * step);
+  return ticks;
+}
+
 struct Ranges {
   Span x, y;
   bool cut = false;  ///< points above y are left out
@@ -52,8 +59,8 @@ Ranges ranges_of(const std::vector<DrawnCurve>& curves) {
   std::size_t count = 0;
   const auto each = [&](auto&& visit) {
     for (const DrawnCurve& drawn : curves)
-      if (drawn.as != DrawnCurve::As::level)
-        for (const auto& point : drawn.curve.points)
+      if (drawn.as == DrawnCurve::As::line || drawn.as == DrawnCurve::As::marks)
+        for (const auto& point : drawn.points)
           if (drawable(point)) visit(point.first, point.second);
   };
   each([&](double x, double) { ranges.x.take(x); });
@@ -68,8 +75,8 @@ Ranges ranges_of(const std::vector<DrawnCurve>& curves) {
   if (all.empty()) return ranges;
   const double reach = ranges.y.low - most_for_levels * ranges.y.size();
   for (const DrawnCurve& drawn : curves)
-    if (drawn.as == DrawnCurve::As::level && !drawn.curve.points.empty())
-      if (const double y = drawn.curve.points[0].second; y >= reach && y < ranges.y.low) ranges.y.low = y;
+    if (drawn.as == DrawnCurve::As::level && !drawn.points.empty())
+      if (const double y = drawn.points[0].second; y >= reach && y < ranges.y.low) ranges.y.low = y;
   ranges.y.widen(0.02);
   if (ranges.x.size() <= 0) ranges.x.widen(0);
   return ranges;
@@ -96,12 +103,15 @@ class Drawing {
 
   std::string text() {
     if (ranges_.y.empty()) return "";
-    for (const DrawnCurve& drawn : curves_)
-      if (drawn.as == DrawnCurve::As::line) draw_line(drawn);
-    for (const DrawnCurve& drawn : curves_)
-      if (drawn.as == DrawnCurve::As::marks) draw_marks(drawn);
-    for (const DrawnCurve& drawn : curves_)
-      if (drawn.as == DrawnCurve::As::level) draw_level(drawn);
+    const auto each = [this](DrawnCurve::As as, void (Drawing::*draw)(const DrawnCurve&)) {
+      for (const DrawnCurve& drawn : curves_)
+        if (drawn.as == as) (this->*draw)(drawn);
+    };
+    each(DrawnCurve::As::dots, &Drawing::draw_dots);
+    each(DrawnCurve::As::line, &Drawing::draw_line);
+    each(DrawnCurve::As::marks, &Drawing::draw_line);
+    each(DrawnCurve::As::marks, &Drawing::draw_marks);
+    each(DrawnCurve::As::level, &Drawing::draw_level);
     return body() + x_axis() + legend();
   }
 
@@ -183,8 +193,14 @@ class Drawing {
     return means;
   }
 
+  void draw_dots(const DrawnCurve& drawn) {
+    for (const auto& point : drawn.points)
+      if (const double down = height_of(point.second, rows_ * dots_down()); drawable(point) && std::abs(down) < 1e6)
+        dot(place_of(point.first, columns_ * dots_across()), std::lround(down), drawn.color);
+  }
+
   void draw_line(const DrawnCurve& drawn) {
-    const auto means = column_means(drawn.curve.points);
+    const auto means = column_means(drawn.points);
     const std::size_t dots = rows_ * dots_down();
     std::optional<std::ptrdiff_t> before;
     for (std::size_t i = 0; i < means.size(); ++i) {
@@ -200,15 +216,15 @@ class Drawing {
   }
 
   void draw_marks(const DrawnCurve& drawn) {
-    for (const auto& point : drawn.curve.points)
+    for (const auto& point : drawn.points)
       if (drawable(point))
         if (const auto row = row_of(point.second))
           cell(*row, place_of(point.first, columns_)) = {.symbol = mark(), .color = drawn.color};
   }
 
   void draw_level(const DrawnCurve& drawn) {
-    if (drawn.curve.points.empty() || !drawable(drawn.curve.points[0])) return;
-    const auto row = row_of(drawn.curve.points[0].second);
+    if (drawn.points.empty() || !drawable(drawn.points[0])) return;
+    const auto row = row_of(drawn.points[0].second);
     if (!row) return;
     write_name(*row, drawn);
     for (std::size_t i = 0; i < columns_; i += canvas_.utf8 ? 1 : 2)
@@ -217,7 +233,7 @@ class Drawing {
 
   /// In its row, where no curve passes: at the right, else at the left.
   void write_name(std::size_t row, const DrawnCurve& drawn) {
-    const std::string name = " " + drawn.curve.name + " ";
+    const std::string name = " " + drawn.name + " ";
     const std::size_t width = display_width(name);
     if (width + 2 > columns_) return;
     for (const std::size_t from : {columns_ - width - 1, std::size_t{1}, (columns_ - width) / 2}) {
@@ -281,9 +297,9 @@ class Drawing {
   std::string legend() const {
     std::string line(label_width_ + 2, ' ');
     for (const DrawnCurve& drawn : curves_) {
-      if (drawn.as == DrawnCurve::As::level || drawn.curve.points.empty()) continue;
+      if (drawn.as == DrawnCurve::As::level || drawn.name.empty() || drawn.points.empty()) continue;
       const std::string sign = drawn.as == DrawnCurve::As::marks ? mark() : canvas_.utf8 ? "⣀⡠⠤" : "...";
-      line += colored(sign + " " + drawn.curve.name, drawn.color) + "   ";
+      line += colored(sign + " " + drawn.name, drawn.color) + "   ";
     }
     if (ranges_.cut) line += "(higher at first)";
     line.erase(line.find_last_not_of(' ') + 1);
@@ -299,6 +315,18 @@ class Drawing {
 };
 
 }  // namespace
+
+Points smoothed(const Points& points) {
+  Points means;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const std::size_t reach = std::min({points.size() / 30, i, points.size() - 1 - i});
+    double sum = 0, count = 0;
+    for (std::size_t j = i - reach; j <= i + reach; ++j)
+      if (drawable(points[j])) sum += points[j].second, ++count;
+    means.emplace_back(points[i].first, sum / count);
+  }
+  return means;
+}
 
 std::string terminal_chart(const std::vector<DrawnCurve>& curves, const Canvas& canvas) {
   return Drawing(curves, canvas).text();

@@ -74,7 +74,12 @@ std::string wrapped_lines(const std::string& text, std::size_t width) {
   std::string out;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);)
-    out += width > 0 && display_width(line) > width ? wrapped(line, 0, width) : line + "\n";
+    if (width == 0 || display_width(line) <= width) {
+      out += line + "\n";
+    } else {
+      const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
+      out += std::string(indent, ' ') + wrapped(line, indent, width);
+    }
   return out;
 }
 

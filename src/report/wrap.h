@@ -15,7 +15,7 @@ std::string wrapped(const std::string& text, std::size_t indent, std::size_t wid
 /// newline at its end.
 std::string fitted(const std::string& text, std::size_t indent, std::size_t width);
 
-/// The same of every line of `text` by itself, which keeps its line ends.
+/// The same of every line of `text` by itself, which keeps its line end and its indentation.
 std::string wrapped_lines(const std::string& text, std::size_t width);
 
 }  // namespace chargpt

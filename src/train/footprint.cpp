@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <sstream>
 
 #include "base/error.h"
 #include "engine/cpu_engine.h"
@@ -10,6 +9,7 @@
 #include "inference/group_patterns.h"
 #include "inference/parameter_list.h"
 #include "inference/update_rule.h"
+#include "report/format.h"
 
 namespace chargpt {
 namespace {
@@ -56,13 +56,6 @@ double one_moment_parameters(const Config& config, std::int64_t vocab_size) {
   return count;
 }
 
-std::string gigabytes(std::int64_t bytes) {
-  std::ostringstream text;
-  text.precision(3);
-  text << static_cast<double>(bytes) / 1e9 << " GB";
-  return text.str();
-}
-
 }  // namespace
 
 std::int64_t memory_estimate(const Config& config, const RunSize& run) {
@@ -89,9 +82,10 @@ void check_memory(const Config& config, const RunSize& run, std::int64_t availab
   const std::string first = run.cpu_engine ? "--threads " + std::to_string(run.threads)
                                            : option("train.batch_size", config.train.batch_size) +
                                                  " (and raise train.gradient_accumulation_steps)";
-  throw Error(ExitCode::memory, "training needs about " + gigabytes(estimate) + " of memory and " +
-                                    (run.device.empty() ? "there are " : run.device + " has ") + gigabytes(available) +
-                                    "; lower " + first + ", " + option("model.block_size", config.model.block_size) +
+  throw Error(ExitCode::memory, "training needs about " + format_bytes(estimate) + " of memory but " +
+                                    (run.device.empty() ? "only " : run.device + " has only ") +
+                                    format_bytes(available) + (run.device.empty() ? " is available" : "") +
+                                    "; reduce " + first + ", " + option("model.block_size", config.model.block_size) +
                                     ", " + option("model.n_embd", config.model.n_embd) + " or " +
                                     option("model.n_layer", config.model.n_layer));
 }

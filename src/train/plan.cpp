@@ -4,6 +4,7 @@
 #include "engine/cpu_engine.h"
 #include "engine/device.h"
 #include "inference/model_types.h"
+#include "report/format.h"
 #include "train/evaluator.h"
 #include "train/footprint.h"
 #include "train/run_length.h"
@@ -29,31 +30,30 @@ std::vector<std::string> machine_notices(const TrainConfig& train, const Learner
   return lines;
 }
 
-/// A text that is read this often is learnt by heart before the run ends, by all that was measured
-/// (configs/README.md); a rung of the ladder, with few parameters for its text, is not.
+/// A text that is read this often is memorized before the run ends, by all that was measured (configs/README.md); by a
+/// model of the ladder, with few parameters for its text, it is not.
 std::string short_text_warning(const PlanEvent& plan) {
   constexpr double often = 20;
   if (plan.epochs < often || plan.parameters < plan.train_tokens) return "";
-  return line_of("this run reads its ", plan.train_tokens, " tokens ", static_cast<std::int64_t>(plan.epochs),
-                 " times and has ", plan.parameters,
-                 " parameters, enough to learn them by heart: the loss on other text will rise again long before the "
-                 "end; give a longer text, --max_epochs 5, or --patience 3");
+  return "this run reads its " + format_count(plan.train_tokens) + " tokens " +
+         format_count(static_cast<std::int64_t>(plan.epochs)) + " times and has " + format_count(plan.parameters) +
+         " parameters, so it will overfit: validation loss will rise well before the end; give a longer text, "
+         "--max_epochs 5, or --patience 3";
 }
 
 std::vector<std::string> notices_of(const ResolvedConfig& config, const Learner& learner, std::int64_t threads) {
   std::vector<std::string> lines;
   if (const std::string lacks = cpu_engine_lacks(learner.model, learner.config);
       learner.device == "cpu" && learner.model.type == "gpt" && !lacks.empty())
-    lines.push_back("the cpu engine does not compute " + lacks + ": libtorch does, more slowly");
+    lines.push_back("the cpu engine does not support " + lacks + ", so libtorch trains this model, more slowly");
   append(lines, schedule_warnings(config.config.train));
   if (scores_part_of_long_split(config))
-    lines.push_back(line_of("evaluations on the way score ",
+    lines.push_back(line_of("evaluations during training score ",
                             config.config.eval.eval_iters * config.config.train.batch_size,
-                            " windows of the long validation split, so that they take little of the run; all of it: "
-                            "--eval_iters 0"));
+                            " windows of the long validation split; --eval_iters 0 scores all of it"));
   append(lines, machine_notices(config.config.train, learner, threads));
   if (leaks(learner.model))
-    lines.emplace_back("this model sees the symbols it has to predict, so its loss means nothing");
+    lines.emplace_back("this model sees the symbols that it has to predict, so its loss means nothing");
   return lines;
 }
 

@@ -21,7 +21,7 @@ std::string origin_of(const ResolvedConfig& resolved, const std::string& option)
 std::int64_t tokens_per_step(const Config& config);
 
 /// The options that limit a run's length: "train.max_iters", "train.max_epochs", "train.max_seconds", those that are
-/// set. Together they serve a short text and a long one: epochs end the first before it is learnt by heart, steps or
+/// set. Together they serve a short text and a long one: epochs end the first before it is memorized, steps or
 /// seconds the second. A max_iters that an earlier run settled does not count.
 std::vector<std::string> length_limits(const ResolvedConfig& resolved);
 

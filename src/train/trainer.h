@@ -6,15 +6,21 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "checkpoint/checkpoint.h"
-#include "engine/engine.h"
-#include "learner/batches.h"
+#include "learner/learner.h"
 #include "ranks/communicator.h"
 #include "report/events.h"
 #include "text/corpus.h"
+#include "train/emitter.h"
+#include "train/evaluator.h"
+#include "train/nonfinite.h"
 #include "train/run_length.h"
+#include "train/saving.h"
 
 namespace chargpt {
 
@@ -40,8 +46,9 @@ class Trainer {
  public:
   /// A new run: weights from (config, seed). Errors: usage for options that do not fit together, data for a text too
   /// short, unavailable for the device, memory if a step does not fit.
-  Trainer(ResolvedConfig config, Corpus corpus, TrainerOptions options);
-  ~Trainer();
+  Trainer(ResolvedConfig config, Corpus corpus, const TrainerOptions& options);
+  Trainer(const Trainer&) = delete;
+  Trainer& operator=(const Trainer&) = delete;
 
   /// Goes on from a checkpoint (weights, moments, step, best). Differences that break bit-exactness become notices, as
   /// do changed options; another text is an Error data.
@@ -52,7 +59,7 @@ class Trainer {
   /// The checkpoint's weights, the averaged ones where it has some, to be scored: nothing can be trained after that.
   void use_weights(const Checkpoint& checkpoint);
 
-  void add_listener(std::shared_ptr<Listener> listener);
+  void add_listener(std::shared_ptr<Listener> listener) { emitter_.add_listener(std::move(listener)); }
 
   /// Sizes, epochs, memory, disk; under train.max_seconds steps and epochs are guessed from a few windows scored.
   /// `measure`: seconds too, from steps that are made and not undone: the trainer is of no use for a training then.
@@ -71,20 +78,61 @@ class Trainer {
   /// of the step, are others from there on. Error diverged after 100 skips in a row, or 10 returns to one point.
   StepEvent step();
 
-  const RunState& state() const;
+  const RunState& state() const { return state_; }
   /// Why run() ended.
   EndEvent ended() const;
   /// Since process start, over all processes.
-  double seconds() const;
-  const ResolvedConfig& config() const;
-  const Corpus& corpus() const;
-  Engine& engine();
+  double seconds() const { return clock_.seconds(); }
+  const ResolvedConfig& config() const { return length_.config(); }
+  const Corpus& corpus() const { return corpus_; }
+  Engine& engine() { return *learner_.engine; }
   /// With what the engine has made of it.
-  ParameterArena& arena();
+  ParameterArena& arena() { return learner_.current(); }
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  const Config& settings() const { return length_.config().config; }
+  bool stopped() const { return ranks_.alone() ? emitter_.stopped() : stop_agreed_; }
+  bool evaluation_due() const { return state_.step % settings().eval.eval_interval == 0; }
+  void begin_patience_anew();
+
+  void guess_pace();
+  double seconds_per_window();
+  std::optional<double> measured_seconds();
+  void announce();
+
+  Ending run_to_end();
+  StepEvent make_step();
+  std::optional<Ending> reason_to_end() const;
+  void evaluate();
+  EvaluationLosses scored();
+  std::optional<SampleEvent> sample();
+  void limit_evaluations(double part);
+  void evaluate_and_save();
+  void save();
+  void save_or_notice();
+
+  // In the order in which they need each other.
+  OneProcess alone_;
+  Communicator& ranks_;
+  const std::int64_t threads_;
+  const std::string device_;
+  const Corpus corpus_;
+  const std::int64_t memory_bytes_;  ///< estimated
+  RunClock clock_;
+  RunLength length_;
+  RunState state_;
+  const std::atomic<bool>* stop_;
+  EventEmitter emitter_;
+  Learner learner_;
+  Evaluator evaluator_;
+  Saver saver_;
+  NonfinitePolicy policy_;
+  std::vector<std::string> notices_;  ///< for the plan
+  std::optional<PlanEvent> planned_;
+  std::int64_t evaluated_step_ = RunProgress::no_step;
+  bool stop_agreed_ = false;  ///< of several ranks
+  bool pace_guessed_ = false;
+  double saving_seconds_ = 0;  ///< of the last save
 };
 
 }  // namespace chargpt

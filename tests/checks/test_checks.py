@@ -320,7 +320,7 @@ class GpuCheckTest(CheckTest):
         build = pathlib.Path(os.environ.get("CHARGPT", ROOT / "build/chargpt")).parent
         code, listed, err = self.check_gpu("--device", "cpu", "--build", build, "refused")
         self.assertEqual(code, 0, listed + err)
-        self.assertRegex(listed, r"memory too small: .*training needs about .* lower train.batch_size")
+        self.assertRegex(listed, r"memory too small: .*training needs about .* reduce train.batch_size")
         code, listed, err = self.check_gpu("--device", "cpu", "--build", build, "seeds", "gpu")
         self.assertEqual(code, 0, listed + err)
         self.assertRegex(listed, r"seeds gpu: ([0-9.]+, ){4}[0-9.]+; mean [0-9.]+")

@@ -1,6 +1,8 @@
 """Help, versions and the refusal of what is not understood."""
 
 import json
+import os
+import re
 import unittest
 
 from program import SAMPLE_TEXT, ProgramTest
@@ -92,7 +94,7 @@ class UsageTest(ProgramTest):
             self.assertTrue(error.startswith(f"unknown option {flag.split('=')[0]}: "), error)
             self.assertIn(here, error)
         self.assertNotIn("--run DIR", self.fail_with(2, "score", "--run", "x"))
-        for word, here in (("resume", "chargpt resume RUN"), ("scratch", "left out"), ("gpt2-xl", "pieces of words")):
+        for word, here in (("resume", "chargpt resume RUN"), ("scratch", "leave --init_from out"), ("gpt2-xl", "word pieces")):
             self.assertIn(here, self.fail_with(2, "train", f"--init_from={word}", "--text", SAMPLE_TEXT, "--max_iters", "1"))
         self.assertIn("nanogpt-cpu", self.fail_with(2, "train", "config/train_shakespeare_char.py"))
         self.assertIn("--init_from RUN", self.fail_with(2, "train", "out/ckpt.pt"))
@@ -119,6 +121,21 @@ class UsageTest(ProgramTest):
             self.assertLessEqual(sum(line.startswith("  -") for line in screen), 12)
             self.assertTrue(screen[3].startswith("Example: "), screen)
             self.assertIn(f"chargpt {command} --help", screen[-1])
+
+    def test_screens_break_between_words_and_never_within_a_command(self):
+        self.train("run", "ladder/bigram", 5)
+        commands = [["-h"], ["doctor"], ["runs", "."], ["attention", "-h"], ["train", "--help"], ["train", "default", "--dry-run", "--text", SAMPLE_TEXT],
+                    ["bench", "sample", "run", "--repeats", "1", "--tokens", "3"]]
+        for columns in (60, 80, 120):
+            for command in commands:
+                for line in self.lines_at(columns, *command):
+                    if "chargpt " not in line:
+                        self.assertLessEqual(len(line), columns, command)
+            shown = self.on_a_terminal("train", "ladder/bigram", "--run", f"r{columns}", "--text", SAMPLE_TEXT, "--max_iters", "30", "--sample_tokens", "0",
+                                       "--tokens", "9", columns=columns, environment={**os.environ, "TERM": "xterm"})
+            self.assertIn(f"\nchargpt: → chargpt resume r{columns} --max_iters 60\r", shown)
+            for line in re.split(r"\r\n|\r|\n", re.sub(r"\x1b\[[0-9;]*[mK]", "", shown)):
+                self.assertLessEqual(len(line), columns)
 
     def test_complete_offers_what_may_stand_for_the_last_word(self):
         (self.folder / "runs/mine/checkpoints").mkdir(parents=True)
@@ -235,7 +252,9 @@ class ConfigTest(ProgramTest):
             words = " ".join(" ".join(lines).split())
             for row in rows:
                 self.assertIn(" ".join(row["purpose"].split()), words)
-        self.assertEqual(self.succeed("configs", "--show", "bigram").out, self.succeed("configs", "--show", "ladder/bigram").out)
+        shown = self.succeed("configs", "--show", "bigram").out
+        self.assertIn('"type": "bigram"', shown)
+        self.assertEqual(shown, self.succeed("configs", "--show", "ladder/bigram").out)
 
     def test_configs_lists_every_preset(self):
         names = {row["name"] for row in self.succeed("configs", "--json").json}

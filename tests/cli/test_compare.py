@@ -203,7 +203,7 @@ class FormsTest(CompareTest):
     def test_markdown_is_the_table(self):
         command = ["ladder/bigram", "ladder/average", "--seeds", "2", "--out", "out", *TINY, "--markdown"]
         lines = self.succeed("compare", *command).out.splitlines()
-        self.assertEqual(lines[0], "| rank | config | loss | above best | tenths | params | seconds |")
+        self.assertEqual(lines[0], "| rank | config | loss | std | params | tokens/s | seconds |")
         self.assertEqual(len(lines), 4)
         self.assertTrue(lines[3].startswith("| leaks | ladder/average |"))
         self.assertEqual(self.fail_with(2, "compare", *command, "--json"), "--json and --markdown are both given; give one")

@@ -29,7 +29,7 @@ class EndingTest(ProgramTest):
         outcome = self.succeed("train", *PATIENCE, "--run", "run", "--json")
         self.assertEqual(outcome.json["ended"], "patience")
         self.assertIn("chargpt: ended by patience after 30 of 60 steps: no better validation loss in the last 2 evaluations; "
-                      "chargpt resume run --max_iters N goes on with fresh patience", outcome.err)
+                      "to continue:\nchargpt: → chargpt resume run --max_iters 120\n", outcome.err)
         self.assertEqual(self.ended("run"), "patience")
         self.assertEqual({key: self.rows("run")[-1][key] for key in ("kind", "step", "ended", "max_iters")},
                          {"kind": "end", "step": 30, "ended": "patience", "max_iters": 60})
@@ -45,7 +45,7 @@ class EndingTest(ProgramTest):
 
     def test_a_finished_run_says_so_and_how_to_go_on(self):
         outcome = self.succeed("train", *SMALL, "--max_iters", "20", "--run", "run")
-        self.assertIn("finished: all 20 steps are done; chargpt resume run --max_iters N goes on to step N", outcome.err)
+        self.assertIn("finished after 20 steps; to continue:\nchargpt: → chargpt resume run --max_iters 40\n", outcome.err)
         self.assertEqual(self.ended("run"), "finished")
 
     def test_a_run_that_diverged_is_listed_as_that(self):

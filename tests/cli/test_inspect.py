@@ -143,12 +143,12 @@ class TextTest(ProgramTest):
         part = pathlib.Path(SAMPLE_TEXT).read_text()[:2000]
         self.write("twice.txt", part + part[:222])
         self.assertGreater(self.succeed("inspect", "twice.txt", "--json").json["val_tokens_in_train"], 200)
-        self.assertRegex(self.succeed("inspect", "twice.txt").out.replace("\n", " "), r"\d+\.\d % of these also stand in the train split")
+        self.assertRegex(self.succeed("inspect", "twice.txt").out.replace("\n", " "), r"\d+\.\d % of these also appear in the train split")
 
     def test_a_text_too_short_to_split_is_described_without_baselines(self):
         self.write("text.txt", "abc\n")
         self.assertIsNone(self.succeed("inspect", "text.txt", "--json").json["baselines"])
-        self.assertIn("4, 4 different ones", self.succeed("inspect", "text.txt").out)
+        self.assertIn("4 (4 different)", self.succeed("inspect", "text.txt").out)
 
 
 if __name__ == "__main__":

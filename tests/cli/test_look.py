@@ -144,7 +144,7 @@ class AttentionTest(LookTest):
         self.assertIn("--prompt is empty", self.fail_with(2, "attention", "run", "--prompt="))
         self.train("pairs", "ladder/bigram", 1)
         self.assertIn("attends to nothing", self.fail_with(2, "attention", "pairs", "--prompt", "a"))
-        self.assertIn("only its last 8 count", self.succeed("attention", "run", "--prompt", "the sea and").err)
+        self.assertIn("the prompt has 11 characters but the context is 8; only the last 8 are used", self.succeed("attention", "run", "--prompt", "the sea and").err)
 
 
 def softmax(scores):
@@ -244,7 +244,7 @@ class EvalTest(LookTest):
 
 
 class AuditTest(ProgramTest):
-    def test_a_model_that_has_learnt_its_text_by_heart_is_told_from_one_that_has_not(self):
+    def test_a_model_that_has_memorized_its_text_is_told_from_one_that_has_not(self):
         self.write("short.txt", pathlib.Path(SAMPLE_TEXT).read_text()[:1500])
         shape = ["--n_layer", "2", "--n_embd", "64", "--block_size", "32", "--dropout", "0", "--eval_interval", "1000", "--sample_tokens", "0"]
         self.train("parrot", "default", 600, "--text", "short.txt", "--max_epochs", "0", *shape)
@@ -282,7 +282,7 @@ class AuditTest(ProgramTest):
         part = pathlib.Path(SAMPLE_TEXT).read_text()[:2000]
         self.write("twice.txt", part + part[:222])
         self.train("run", "ladder/bigram", 10, "--text", "twice.txt")
-        self.assertRegex(self.succeed("audit", "run").out, r"\d+\.\d % of the validation split stands in the train split too")
+        self.assertRegex(self.succeed("audit", "run").out, r"\d+\.\d % of the validation split also appears in the train split")
 
     def test_a_text_that_is_gone_is_named(self):
         self.write("text.txt", TEXT * 4)

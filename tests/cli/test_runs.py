@@ -66,8 +66,8 @@ class RunsTest(ProgramTest):
 
     def test_what_is_not_listed_is_named_with_the_command_that_shows_it(self):
         self.assertEqual(self.fail_with(2, "runs", "long", "my short"),
-                         "runs lists the runs of one folder; in what two differ, chargpt inspect long 'my short' shows")
-        self.assertEqual(self.fail_with(2, "runs", "long"), "long is one run, and holds none; chargpt inspect long describes it")
+                         "runs lists the runs of one folder; to compare two: chargpt inspect long 'my short'")
+        self.assertEqual(self.fail_with(2, "runs", "long"), "long is a run, not a folder of runs; to describe it: chargpt inspect long")
         self.fail_with(66, "runs", "nothing")
 
 
@@ -130,8 +130,8 @@ class NamesTest(ProgramTest):
         self.train(name, "nanogpt-cpu", 4, *SMALL)
         for command in (["train", "nanogpt-cpu", "--run", name, "--text", SAMPLE_TEXT], ["runs", name], ["train", name], ["train", name + "/checkpoints/step-00000004/model.safetensors"]):
             self.assertIn("'a; touch PWNED'", self.fail_with(75 if "--run" in command else 2, *command).replace("/checkpoints/step-00000004'", "'"), command)
-        self.assertIn("chargpt resume 'a; touch PWNED' --max_iters N goes on", self.succeed("resume", name, "--max_iters", "5", "--sample_tokens", "0").err)
-        self.assertIn("(chargpt sample 'a; touch PWNED' writes more)", self.succeed("resume", name, "--max_iters", "6").out)
+        self.assertIn("chargpt: → chargpt resume 'a; touch PWNED' --max_iters 10\n", self.succeed("resume", name, "--max_iters", "5", "--sample_tokens", "0").err)
+        self.assertIn("A sample; for more: chargpt sample 'a; touch PWNED'", self.succeed("resume", name, "--max_iters", "6").out)
 
     def test_an_empty_name_is_refused(self):
         self.train("runs/mine", "nanogpt-cpu", 4, *SMALL)

@@ -146,7 +146,7 @@ class TextOfManyFiles(ProgramTest):
         self.assertEqual([3, len(TEXT), 146], [plan["text_files"], plan["text_tokens"], int(plan["epochs"])])
         self.assertTrue(any("reads its 26144 tokens 146 times" in notice for notice in plan["notices"]), plan["notices"])
         self.write("mine.json", '{"extends": "nanogpt-cpu", "data": {"text": "book"}}')
-        self.assertRegex(self.succeed("inspect", "mine.json").out, r"text +29,049 characters in 3 files\nepochs +58\.75, as often a training reads it\n")
+        self.assertRegex(self.succeed("inspect", "mine.json").out, r"text +29,049 characters in 3 files\nepochs +58\.75\n")
 
     def test_a_run_goes_on_with_its_files_whatever_is_added(self):
         self.succeed("train", "ladder/bigram", "--run", "run", "--text", "book", *self.LENGTH)
@@ -349,7 +349,7 @@ class FilesThatAreNoTexts(ProgramTest):
 
 
 class TextOfBytes(ProgramTest):
-    """A model that has learnt one sequence by heart writes it, NUL and broken UTF-8 among it."""
+    """A model that has memorized one sequence writes it, NUL and broken UTF-8 among it."""
 
     UNIT = b"ab\0c\xff\n"
 

@@ -299,10 +299,10 @@ class NothingCountedOnWhatIsScoredTest(UsingTest):
 
     def test_the_train_split_and_the_whole_text_have_no_counted_baseline(self):
         out, figures = self.assert_nothing_counted("--split", "train")
-        self.assertIn("100 % of this text also stands in the training text", out)
+        self.assertIn("100 % of this text also appears in the training text", out)
         self.assertEqual(figures["part_in_training_text"], 1)
         out, figures = self.assert_nothing_counted("--split", "all")
-        self.assertIn("90 % of this text also stands in the training text", out)
+        self.assertIn("90 % of this text also appears in the training text", out)
         self.assertAlmostEqual(figures["part_in_training_text"], 0.9, delta=0.01)
 
     def test_the_training_text_under_another_name_is_the_same_text(self):
@@ -314,7 +314,7 @@ class NothingCountedOnWhatIsScoredTest(UsingTest):
         part = self.train_text[3000:8000]
         self.write("mixed.txt", self.text[-2500:] + part)
         out = self.succeed("eval", self.run_folder, "--text", "mixed.txt").out
-        self.assertIn("67 % of this text also stands in the training text, in stretches of 64 characters or more", out)
+        self.assertIn("67 % of this text also appears in the training text (in stretches of 64 characters or more)", out)
         self.assertIn("that are also scored.", out)
         self.assertIn("xz, knowing what is counted", out)
         self.assertNotIn("beat", out)
@@ -329,7 +329,7 @@ class NothingCountedOnWhatIsScoredTest(UsingTest):
     def test_the_validation_split_is_as_before(self):
         outcome = self.succeed("eval", self.run_folder)
         self.assertIn("xz, knowing the train split", outcome.out)
-        self.assertNotIn("stands in", outcome.out)
+        self.assertNotIn("appears in", outcome.out)
         self.assertEqual(self.succeed("eval", self.run_folder, "--json").json["part_in_training_text"], 0)
 
 

@@ -65,7 +65,7 @@ class WatchTest(ProgramTest):
 
     def test_an_ended_run_is_drawn_once_with_its_end_and_its_baselines(self):
         shown = self.succeed("watch", "run", env=UTF8).out
-        self.assertTrue(shown.startswith("run: finished: all 60 steps are done\nstep 60 of 60  loss "), shown)
+        self.assertTrue(shown.startswith("run: finished after 60 steps\nstep 60 of 60  loss "), shown)
         for part in ("best val ", "tokens/s", "after ", "⣀⡠⠤ train   ● val", "nats per token, by step"):
             self.assertIn(part, shown)
         self.assertLessEqual(max(map(len, shown.splitlines())), 80)
@@ -95,12 +95,12 @@ class WatchTest(ProgramTest):
 
     def test_a_run_without_metrics_says_so(self):
         (self.folder / "run/metrics.jsonl").unlink()
-        self.assertIn("run/metrics.jsonl tells of no step", self.succeed("watch", "run").out)
+        self.assertIn("run/metrics.jsonl has no steps", self.succeed("watch", "run").out)
 
     def test_resuming_is_advised_only_where_it_is_not_refused(self):
         path = self.folder / "run/metrics.jsonl"
         path.write_text("".join(line for line in path.read_text().splitlines(True) if '"end"' not in line))
-        self.assertIn("not running, and no reason for stopping was recorded; chargpt resume run goes on", self.succeed("watch", "run").out.replace("\n", " "))
+        self.assertIn("not running, and no reason for stopping was recorded; to continue: → chargpt resume run ", self.succeed("watch", "run").out.replace("\n", " "))
         self.succeed("resume", "run", "--max_iters", "61", "--quiet")
         shutil.rmtree(self.folder / "run/checkpoints")
         path.write_text("".join(line for line in path.read_text().splitlines(True) if '"end"' not in line))

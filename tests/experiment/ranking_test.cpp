@@ -96,7 +96,7 @@ TEST_CASE("one seed has no interval, and its table no columns for one") {
   const Comparison one = rank_configs({config_of("a", {1.0f}), config_of("b", {2.0f})});
   CHECK(has(remarks(one), "no intervals: one seed does not tell how seeds differ"));
   for (const std::size_t columns : {0, 80}) {
-    const std::string table = to_table(one, columns).text();
+    const std::string table = to_table(one).text(columns);
     CHECK(table.find("    1.0000  10 of 10  ") != table.npos);  // above best, tenths
     for (const char* heading : {"std", "95 %", " p "}) CHECK(table.find(heading) == table.npos);
   }
@@ -109,7 +109,7 @@ TEST_CASE("one seed has no interval, and its table no columns for one") {
 TEST_CASE("variants of one config stand under its name in a terminal's table") {
   const Comparison comparison =
       rank_configs({config_of("quick rate=1e-3", {1.0f, 1.1f}), config_of("quick rate=3e-3", {1.5f, 1.7f})});
-  CHECK(to_table(comparison, 80).text() ==
+  CHECK(to_table(comparison).text(70) ==
         "rank  quick        loss       above best    tenths  params  seconds\n"
         "   1  rate=1e-3  1.0500                              1.23k      2.0\n"
         "   2  rate=3e-3  1.6000  0.5500 ± 0.6353  10 of 10   1.23k      2.0\n");

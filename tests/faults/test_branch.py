@@ -40,7 +40,7 @@ class BranchTest(FaultTest):
         self.assertEqual(self.fail_with(2, *asked), "resuming from step 6, before the last, with other options (train.learning_rate 0.001 -> 1.0) is another "
                                                     "training; give it a folder: --run NEW")
         outcome = self.succeed(*asked, "--run", "branch")
-        self.assertIn("chargpt: a new run, branch, goes on from step 6 of run, which stays as it is: train.learning_rate 0.001 -> 1.0\n",
+        self.assertIn("chargpt: a new run, branch, continues from step 6 of run, which is not changed: train.learning_rate 0.001 -> 1.0\n",
                       outcome.err)
         self.assertEqual(files(self.run_folder), self.before)
         branch = self.folder / "branch"
@@ -64,7 +64,7 @@ class BranchTest(FaultTest):
     def test_a_branch_that_is_stopped_goes_on_by_itself(self):
         options = ["--learning_rate", "0.01", "--max_iters", "12", *REPLAY]
         whole = self.spoiled(["resume", "run/checkpoints/step-00000006", *options, "--run", "whole"], self.folder / "whole/checkpoints")
-        self.assertIn("a new run, whole, goes on from step 6", whole.err)
+        self.assertIn("a new run, whole, continues from step 6", whole.err)
         begun = next(operation.number for operation in self.operations() if operation.name == "rename" and (operation.other or "").endswith("/LATEST"))
         killed = self.spoiled(["resume", "run", "--checkpoint", "step-6", *options, "--run", "branch"], self.folder / "branch/checkpoints", "all",
                               begun + 3, "kill")

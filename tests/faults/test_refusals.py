@@ -169,7 +169,7 @@ class StartTest(FaultTest):
 
     def test_resuming_what_is_no_run_leaves_no_lock_in_it(self):
         (self.folder / "photos").mkdir()
-        self.assertEqual(self.fail_with(66, "resume", "photos"), "photos is not a run folder; chargpt runs lists those in runs/")
+        self.assertEqual(self.fail_with(66, "resume", "photos"), "photos is not a run folder; to list those in runs/: chargpt runs")
         self.assertEqual(list((self.folder / "photos").iterdir()), [])
 
     def test_a_disk_that_is_full_before_the_first_step_leaves_nothing(self):
@@ -190,7 +190,7 @@ class MemoryTest(FaultTest):
                              (r"train\.batch_size = 1048576 \(and raise train\.gradient_accumulation_steps\), model\.block_size = 8, ",
                               "--n_embd", "4096", "--batch_size", "1048576", "--engine", "libtorch")):
             error = self.fail_with(81, *self.training("run", 2, *more))
-            self.assertRegex(error, r"^training needs about \S+ GB of memory and there are \S+ GB; lower " + lower)
+            self.assertRegex(error, r"^training needs about \S+ GB of memory but only \S+ GB is available; reduce " + lower)
 
     def within(self, mebibytes, *arguments):
         """The program where no more than so much may be mapped (ulimit -v)."""

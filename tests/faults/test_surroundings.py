@@ -50,7 +50,7 @@ class SurroundingsTest(FaultTest):
         err = process.communicate(timeout=120)[1].decode()
         self.assertEqual(process.returncode, 128 + signal.SIGXCPU, err)
         self.assertIn("chargpt: stopping: the limit of CPU time (ulimit -t) is reached\n", err)
-        self.assertRegex(err, r"stopped at step \d+ and saved; to go on:\nchargpt:   chargpt resume long\n")
+        self.assertRegex(err, r"stopped at step \d+ and saved; to continue:\nchargpt: → chargpt resume long\n")
         step = int((self.folder / "long/checkpoints/LATEST").read_text()[5:])
         self.succeed(*self.resuming("long", step + 1))
 

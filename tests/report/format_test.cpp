@@ -20,14 +20,16 @@ TEST_CASE("a clock has minutes and seconds, and hours where there are any") {
   CHECK(format_clock(-1) == "unknown");
 }
 
-TEST_CASE("bytes are shown in decimal units with one digit") {
+TEST_CASE("bytes are shown in decimal units with two or three digits") {
   CHECK(format_bytes(0) == "0 B");
   CHECK(format_bytes(999) == "999 B");
   CHECK(format_bytes(1000) == "1.0 kB");
   CHECK(format_bytes(1500) == "1.5 kB");
-  CHECK(format_bytes(45'100'000) == "45.1 MB");
-  CHECK(format_bytes(999'949) == "999.9 kB");
-  CHECK(format_bytes(999'950) == "1.0 MB");
+  CHECK(format_bytes(45'100'000) == "45 MB");
+  CHECK(format_bytes(9'949) == "9.9 kB");
+  CHECK(format_bytes(9'950) == "10 kB");
+  CHECK(format_bytes(999'499) == "999 kB");
+  CHECK(format_bytes(999'500) == "1.0 MB");
   CHECK(format_bytes(std::numeric_limits<std::int64_t>::max()) == "9.2 EB");
 }
 

@@ -75,8 +75,8 @@ TEST_CASE("the plan says what is about to happen") {
         "text    65 symbols; 1,003,854 tokens to train on, 111,540 to validate\n"
         "length  2,000 steps of 768 tokens, 1.53 epochs\n"
         "device  cpu (AVX2), 2 threads, engine autograd, float32\n"
-        "memory  about 45.1 MB\n"
-        "disk    about 29.0 MB of checkpoints\n");
+        "memory  about 45 MB\n"
+        "disk    about 29 MB of checkpoints\n");
 }
 
 TEST_CASE("the plan names resumption, expected time and a leak where there are any") {
@@ -92,8 +92,8 @@ TEST_CASE("the plan names resumption, expected time and a leak where there are a
         "text    65 symbols; 1,003,854 tokens to train on, 111,540 to validate\n"
         "length  2,000 steps of 768 tokens, 1.53 epochs, continuing after step 500\n"
         "device  cpu (AVX2), 1 thread, engine autograd, float32\n"
-        "memory  about 45.1 MB\n"
-        "disk    about 29.0 MB of checkpoints\n"
+        "memory  about 45 MB\n"
+        "disk    about 29 MB of checkpoints\n"
         "time    about 1 min 20 s\n");
 }
 

@@ -14,7 +14,7 @@ namespace {
 using As = DrawnCurve::As;
 
 DrawnCurve falling() {
-  return {.curve = {"train", {{0, 4}, {10, 3}, {20, 2}}}, .as = As::line, .color = "36"};
+  return {.name = "train", .points = {{0, 4}, {10, 3}, {20, 2}}, .as = As::line, .color = "36"};
 }
 
 }  // namespace
@@ -39,17 +39,33 @@ TEST_CASE("braille has eight dots in a character") {
 }
 
 TEST_CASE("marks stand over the line, a level across with its name where it is free") {
-  const DrawnCurve marks{.curve = {"val", {{20, 3}}}, .as = As::marks};
-  const DrawnCurve level{.curve = {"xz 3.5", {{0, 3.5}}}, .as = As::level};
+  const DrawnCurve marks{.name = "val", .points = {{20, 3}}, .as = As::marks};
+  const DrawnCurve level{.name = "xz 3.5", .points = {{0, 3.5}}, .as = As::level};
   const std::string drawn = terminal_chart({falling(), marks, level}, {.columns = 40, .rows = 12, .utf8 = false});
   CHECK(drawn.find("o\n") != std::string::npos);
   CHECK(drawn.find(" xz 3.5 ") != std::string::npos);
   CHECK(drawn.find("... train   o val\n") != std::string::npos);
 }
 
+TEST_CASE("marks are joined, and dots lie faint around the line that smooths them") {
+  Points noisy, flat;
+  for (int i = 0; i < 300; ++i) noisy.emplace_back(i, i % 2 == 0 ? 3 : 1);
+  for (const auto& [x, y] : smoothed(noisy)) flat.emplace_back(x, x < 20 || x > 280 ? 2 : y);
+  CHECK(smoothed(noisy)[150].second == Approx(2).margin(0.1));
+  CHECK(smoothed(noisy).front() == noisy.front());
+  CHECK(smoothed({{0, 5}, {1, 7}}) == Points{{0, 5}, {1, 7}});
+  const DrawnCurve dots{.points = noisy, .as = As::dots}, line{.name = "train", .points = flat};
+  const DrawnCurve marks{.name = "val", .points = {{0, 3}, {150, 3}, {299, 1}}, .as = As::marks};
+  const std::string drawn = terminal_chart({dots, line, marks}, {.columns = 40, .rows = 12, .utf8 = false});
+  std::istringstream lines(drawn);
+  for (std::string row; std::getline(lines, row) && row.find("+-") == std::string::npos;)
+    CHECK(row.find_first_of(".o") != std::string::npos);  // from the first mark to the second
+  CHECK(drawn.find("... train   o val\n") != std::string::npos);
+}
+
 TEST_CASE("a level far from the curves is left out, one a little below them makes room for itself") {
   const auto with_level = [](double y) {
-    return terminal_chart({falling(), {.curve = {"here", {{0, y}}}, .as = As::level}}, {});
+    return terminal_chart({falling(), {.name = "here", .points = {{0, y}}, .as = As::level}}, {});
   };
   CHECK(with_level(1.5).find("here") != std::string::npos);
   CHECK(with_level(0.5).find("here") == std::string::npos);
@@ -57,8 +73,8 @@ TEST_CASE("a level far from the curves is left out, one a little below them make
 }
 
 TEST_CASE("a high beginning is cut off where the rest would have no height") {
-  DrawnCurve steep{.curve = {"train", {{0, 100}}}};
-  for (int i = 5; i <= 100; ++i) steep.curve.points.emplace_back(i, 3.0 - 0.01 * i);
+  DrawnCurve steep{.name = "train", .points = {{0, 100}}};
+  for (int i = 5; i <= 100; ++i) steep.points.emplace_back(i, 3.0 - 0.01 * i);
   const std::string drawn = terminal_chart({steep}, {});
   CHECK(drawn.find("(higher at first)") != std::string::npos);
   CHECK(drawn.substr(0, drawn.find("\n    └")).find("100") == std::string::npos);
@@ -76,7 +92,7 @@ TEST_CASE("colour is escapes around curves, and nothing else changes") {
 }
 
 TEST_CASE("no line is wider than the canvas, whatever its size, and there are as many as it has rows") {
-  const DrawnCurve level{.curve = {"counted 5-grams 2.5", {{0, 2.5}}}, .as = As::level};
+  const DrawnCurve level{.name = "counted 5-grams 2.5", .points = {{0, 2.5}}, .as = As::level};
   for (const std::size_t columns : {30, 60, 80, 120})
     for (const std::size_t rows : {6, 10, 24, 50}) {
       std::istringstream lines(terminal_chart({falling(), level}, {.columns = columns, .rows = rows}));
@@ -88,17 +104,17 @@ TEST_CASE("no line is wider than the canvas, whatever its size, and there are as
 
 TEST_CASE("points that are not finite are passed over; a single one has room; without any there is nothing") {
   constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
-  const DrawnCurve straight{.curve = {"train", {{0, 4}, {20, 2}}}},
-      gap{.curve = {"train", {{0, 4}, {5, not_a_number}, {20, 2}}}};
+  const DrawnCurve straight{.name = "train", .points = {{0, 4}, {20, 2}}},
+      gap{.name = "train", .points = {{0, 4}, {5, not_a_number}, {20, 2}}};
   CHECK(terminal_chart({gap}, {}) == terminal_chart({straight}, {}));
-  CHECK(terminal_chart({{.curve = {"val", {{5, 2}}}, .as = As::marks}}, {}).find("●") != std::string::npos);
-  CHECK(terminal_chart({{.curve = {"val", {{5, not_a_number}}}, .as = As::marks}}, {}).empty());
+  CHECK(terminal_chart({{.name = "val", .points = {{5, 2}}, .as = As::marks}}, {}).find("●") != std::string::npos);
+  CHECK(terminal_chart({{.name = "val", .points = {{5, not_a_number}}, .as = As::marks}}, {}).empty());
   CHECK(terminal_chart({}, {}).empty());
 }
 
 TEST_CASE("losses of any size leave room for the curve") {
   for (const double loss : {1e15, 1e30, 1e300}) {
-    const DrawnCurve steep{.curve = {"train", {{0, 2}, {20, loss}}}};
+    const DrawnCurve steep{.name = "train", .points = {{0, 2}, {20, loss}}};
     std::istringstream lines(terminal_chart({steep}, {.columns = 30, .rows = 10}));
     std::size_t count = 0;
     for (std::string line; std::getline(lines, line); ++count) CHECK(display_width(line) <= 30);

@@ -104,6 +104,18 @@ TEST_CASE("a table too wide for its place breaks headings and words, never numbe
   CHECK(long_word.text(40) == "digest  " + std::string(32, 'f') + "\n        " + std::string(28, 'f') + "\n");
 }
 
+TEST_CASE("columns that may be left out are where they are empty or leave a row no room") {
+  Table table({"run", "type", "note", "loss"});
+  table.may_leave_out({"type", "note"});
+  table.add({"a", "gpt", "", "1.5"});
+  CHECK(table.text() == "run  type  loss\na    gpt    1.5\n");
+  CHECK(table.text(15) == table.text());
+  CHECK(table.text(14) == "run  loss\na     1.5\n");
+  CHECK(table.markdown() == "| run | type | loss |\n| --- | --- | ---: |\n| a | gpt | 1.5 |\n");
+  table.add_remark("what the run is for");
+  CHECK(table.text(14) == "run  loss\na     1.5\n    what the\n    run is for\n");
+}
+
 TEST_CASE("in Markdown a bar within a cell does not end it") {
   Table table({"a|b", "loss"});
   table.add({"x|y|", "1.5"});

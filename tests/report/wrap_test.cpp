@@ -28,6 +28,11 @@ TEST_CASE("a command is never broken, nor what stands in backticks") {
   CHECK(wrapped("chargpt train; then chargpt runs", 0, 18) == "chargpt train;\nthen chargpt runs\n");
 }
 
+TEST_CASE("each line of a text is broken by itself, under its own indentation") {
+  CHECK(wrapped_lines("a b\n  c d e f\n", 7) == "a b\n  c d e\n  f\n");
+  CHECK(wrapped_lines("a b\n\n  c  d\n", 0) == "a b\n\n  c  d\n");
+}
+
 TEST_CASE("what fits keeps its spaces, and what does not goes on under its beginning") {
   CHECK(fitted("two  spaces", 9, 20) == "two  spaces");
   CHECK(fitted("two  spaces", 9, 18) == "two\n         spaces");

@@ -182,14 +182,14 @@ TEST_CASE("what is beyond the memory is refused with what to lower") {
   CHECK_NOTHROW(check(0.51));
   CHECK_THROWS_WITH(
       check(0.49),
-      "training needs about 16 GB of memory and there are 7.86 GB; lower train.batch_size = 12 (and raise "
+      "training needs about 16 GB of memory but only 7.9 GB is available; reduce train.batch_size = 12 (and raise "
       "train.gradient_accumulation_steps), model.block_size = 64, model.n_embd = 128 or model.n_layer = 4");
   run.threads = 4;
   run.cpu_engine = true;
   CHECK_NOTHROW(check(0.88));
   CHECK_THROWS_WITH(
       check(0.86),
-      "training needs about 28 GB of memory and there are 24.1 GB; lower --threads 4, model.block_size = 64, "
+      "training needs about 28 GB of memory but only 24 GB is available; reduce --threads 4, model.block_size = 64, "
       "model.n_embd = 128 or model.n_layer = 4");
 }
 

@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/loaded_run.h"
 #include "cli/print_json.h"
+#include "cli/print_text.h"
 #include "cli/process.h"
 #include "cli/prompt_window.h"
 #include "inference/attention_weights.h"
@@ -16,16 +17,13 @@
 #include "report/heat_map.h"
 #include "report/log.h"
 #include "report/symbols.h"
-#include "report/wrap.h"
 
 namespace chargpt {
 
 namespace {
 
-struct Arguments {
-  OutputArguments output;
-  ModelUse use;
-  std::string run, checkpoint, prompt;
+struct Arguments : ModelArguments {
+  std::string prompt;
   std::int64_t layer = 0, head = 0;
 };
 
@@ -35,16 +33,15 @@ std::string name_of(std::int64_t layer, std::int64_t head) {
 
 /// One line for each head: what it looks at from the last character.
 void print_last_rows(const AttentionWeights& weights, const PromptWindow& window) {
-  const std::size_t terminal = terminal_columns(STDOUT_FILENO), columns = std::max<std::size_t>(terminal, 40);
+  const std::size_t columns = std::max<std::size_t>(terminal_columns(STDOUT_FILENO), 40);
   const std::size_t indent = name_of(weights.layers - 1, weights.heads - 1).size() + 2;
   std::size_t first = 0, width = 0;  // the last characters that fit
   for (first = window.symbols.size(); first > 0; --first) {
     width += display_width(window.symbols[first - 1]);
     if (isatty(STDOUT_FILENO) != 0 && indent + width > columns) break;
   }
-  std::printf("%s\n%*s",
-              wrapped("what each head looks at from the last character, to say what follows it:", 0, terminal).c_str(),
-              static_cast<int>(indent), "");
+  print_lines("which characters each head looks at from the last one:\n\n");
+  std::printf("%*s", static_cast<int>(indent), "");
   for (std::size_t j = first; j < window.symbols.size(); ++j) std::fputs(window.symbols[j].c_str(), stdout);
   std::printf("\n");
   const auto T = static_cast<std::size_t>(weights.T);
@@ -54,10 +51,7 @@ void print_last_rows(const AttentionWeights& weights, const PromptWindow& window
       std::printf("%-*s%s\n", static_cast<int>(indent), name_of(layer, head).c_str(),
                   bars(row.subspan(first), std::span(window.symbols).subspan(first)).c_str());
     }
-  std::printf("\n%s",
-              wrapped("The higher the block, the more weight. --layer and --head show what every character looks at.",
-                      0, terminal)
-                  .c_str());
+  print_lines("\nThe higher the block, the more weight. --layer and --head show all rows of one head.\n");
 }
 
 void print_matrix(const AttentionWeights& weights, const PromptWindow& window, std::int64_t layer, std::int64_t head) {
@@ -97,7 +91,7 @@ void check_place(const char* option, std::int64_t value, std::int64_t count) {
 }
 
 void run_attention(const Arguments& arguments) {
-  const LoadedRun run = load_run(arguments.run, arguments.checkpoint, arguments.use);
+  const LoadedRun run = load_run(arguments);
   const PromptWindow window = prompt_window(run, arguments.prompt);
   const AttentionWeights weights = attention_weights(*run.model, window.ids);
   if (weights.layers == 0)
@@ -120,8 +114,7 @@ void add_attention(Options& options) {
   options.add("--layer", arguments->layer, "show one head whole: its layer, counted from 1").non_negative();
   options.add("--head", arguments->head, "show one head whole: its number, counted from 1").non_negative();
   options.gone("--svg", "explain --page FILE draws all heads; --json has every weight");
-  add_checkpoint_option(options, arguments->checkpoint);
-  add_weights_option(options, arguments->use.weights);
+  add_weights_options(options, arguments->checkpoint, arguments->use.weights);
   add_output_arguments(options, arguments->output);
   on_parsed(options, arguments, run_attention);
 }

@@ -26,17 +26,12 @@
 #include "report/log.h"
 #include "report/symbols.h"
 #include "report/table.h"
-#include "report/wrap.h"
-#include "run/run_folder.h"
 
 namespace chargpt {
 
 namespace {
 
-struct Arguments {
-  OutputArguments output;
-  ModelUse use;
-  std::string run, checkpoint;
+struct Arguments : ModelArguments {
   std::int64_t samples = 16, tokens = 1000, seed = 1337;
   double temperature = 0.8;
   bool counts = false;
@@ -51,7 +46,7 @@ struct Audit {
   CopiedText samples, held_out;
   std::vector<std::vector<std::int64_t>> texts;  ///< the samples
   double train_loss = 0, val_loss = 0;
-  std::int64_t shared = 0;  ///< tokens of the validation split that stand in the train split
+  std::int64_t shared = 0;  ///< tokens of the validation split that also appear in the train split
   double copied() const { return samples.copied_share(copied_stretch); }
   double held_out_copied() const { return held_out.copied_share(copied_stretch); }
 };
@@ -124,8 +119,8 @@ std::string gap_sentence(const Audit& audit) {
   const double gap = audit.val_loss - audit.train_loss;
   const std::string losses = "loss " + format_fixed(audit.train_loss, 3) + " on the train split, " +
                              format_fixed(audit.val_loss, 3) + " on the validation split";
-  if (gap > 0.3) return losses + ":\nit knows its training text far better than new text";
-  return losses + (gap > 0.1 ? ":\nit knows its training text better than new text" : "");
+  if (gap > 0.3) return losses + ":\nit predicts its training text far better than new text";
+  return losses + (gap > 0.1 ? ":\nit predicts its training text better than new text" : "");
 }
 
 /// The 1-based line of the text's token.
@@ -161,7 +156,7 @@ nlohmann::ordered_json to_json(const LoadedRun& run, const Audit& audit, const s
 void print_for_people(const Audit& audit, const std::string& unit, const std::string& longest, std::int64_t line,
                       std::int64_t val_tokens) {
   const std::size_t columns = terminal_columns(STDOUT_FILENO);
-  const auto print = [&](const std::string& text) { print_text(wrapped_lines(text + "\n", columns)); };
+  const auto print = [](const std::string& text) { print_lines(text + "\n"); };
   Table table({unit + "s in a row", "not in the training text: samples", "held-out text"});
   for (const std::int64_t length : lengths)
     table.add({std::to_string(length), format_fixed(100 * audit.samples.new_share(length), 1) + " %",
@@ -179,17 +174,15 @@ void print_for_people(const Audit& audit, const std::string& unit, const std::st
         "\n" + gap_sentence(audit));
   if (audit.shared > 0)
     print(format_fixed(100.0 * static_cast<double>(audit.shared) / static_cast<double>(val_tokens), 1) +
-          " % of the validation split stands in the train split too");
+          " % of the validation split also appears in the train split");
   print("\n" + verdict(audit));
 }
 
 void run_audit(const Arguments& arguments) {
-  LoadedRun run = load_run(arguments.run, arguments.checkpoint, arguments.use);
+  LoadedRun run = load_run(arguments);
   if (leaks(run.config().model))
     throw Error(ExitCode::usage, "this model leaks: it was trained to see what it had to predict, and cannot write");
-  const Corpus corpus = text_of_run(run.checkpoint, run.config().data,
-                                    run_place(arguments.run, arguments.checkpoint).run, arguments.output)
-                            .corpus;
+  const Corpus corpus = text_of_run(run, run.config().data, arguments.output);
   if (corpus.val().size() < 2)
     throw Error(ExitCode::data, "the run held nothing out (data.val_fraction), so there is nothing to compare with");
   const Audit result = audit(arguments, run, corpus);
@@ -212,9 +205,8 @@ void add_audit(Options& options) {
   options.add("--temperature", arguments->temperature, "of the samples").non_negative();
   options.add("--seed", arguments->seed, "seed of the samples").non_negative();
   add_counts_option(options, arguments->counts);
-  add_checkpoint_option(options, arguments->checkpoint);
-  add_weights_option(options, arguments->use.weights);
-  options.add("--threads", arguments->use.threads, "threads; 0: one per physical core").non_negative();
+  add_weights_options(options, arguments->checkpoint, arguments->use.weights);
+  add_device_arguments(options, arguments->use);
   add_output_arguments(options, arguments->output);
   on_parsed(options, arguments, run_audit);
 }

@@ -1,24 +1,30 @@
-// `chargpt bench train`: milliseconds of one training step, without logging and evaluation; and the entry to
-// `bench sample`.
-#include <array>
-#include <cstdio>
+// `chargpt bench train`: milliseconds of one training step, without logging and evaluation. `chargpt bench sample`:
+// characters a second of a trained model.
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/quantile.h"
 #include "base/quote.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
+#include "cli/decoding.h"
 #include "cli/loaded_run.h"
 #include "cli/print_json.h"
+#include "cli/print_text.h"
+#include "cli/process.h"
 #include "cli/run_text.h"
-#include "cli/training/bench_sample.h"
 #include "cli/training/training.h"
 #include "engine/operations.h"
+#include "generate/generate.h"
+#include "kernels/processor.h"
+#include "report/format.h"
 #include "run/run_name.h"
 #include "train/trainer.h"
 
@@ -30,10 +36,11 @@ struct Arguments {
   OutputArguments output;
   DeviceArguments device;
   ConfigArguments config;
-  SampleBenchArguments sample;
+  Context context = Context::automatic;
   std::string what, subject, engine = "auto";
-  const Options* options = nullptr;  ///< knows which options were given
-  std::int64_t warmup = 20, steps = 200;
+  const Options* options = nullptr;       ///< knows which options were given
+  std::int64_t warmup = 20, steps = 200;  ///< of bench train
+  std::int64_t batch = 0, repeats = 5;    ///< of bench sample; batch 0: the run's sample.num_samples
 };
 
 std::string config_of(const Arguments& arguments) {
@@ -67,11 +74,9 @@ void add_operations(nlohmann::ordered_json& json, const Trainer& trainer, double
 /// "; 3.84 GFLOP a step at 71 % of the measured peak of 233 GFLOP/s"
 std::string share_of_peak(const nlohmann::ordered_json& json) {
   if (!json.contains("fraction_of_peak")) return "";
-  std::array<char, 128> text{};
-  std::snprintf(text.data(), text.size(), "; %.2f GFLOP a step at %.0f %% of the measured peak of %.0f GFLOP/s",
-                json["gflop_per_step"].get<double>(), 100 * json["fraction_of_peak"].get<double>(),
-                json["peak_gflops"].get<double>());
-  return text.data();
+  return "; " + format_fixed(json["gflop_per_step"], 2) + " GFLOP a step at " +
+         format_fixed(100 * json["fraction_of_peak"].get<double>(), 0) + " % of the measured peak of " +
+         format_fixed(json["peak_gflops"], 0) + " GFLOP/s";
 }
 
 nlohmann::ordered_json bench_train(const Arguments& arguments) {
@@ -103,17 +108,77 @@ nlohmann::ordered_json bench_train(const Arguments& arguments) {
   return json;
 }
 
-void bench_sample(const Arguments& arguments) {
-  SampleBenchArguments sample = arguments.sample;
-  sample.output = arguments.output;
-  sample.use.device = arguments.device.device;
-  sample.use.threads = arguments.device.threads;
-  sample.overrides = arguments.config.overrides();
-  sample.run = run_meant(arguments.subject);
-  if (!std::filesystem::is_directory(sample.run))
+/// Seconds from the call to the first character; those spent on the later characters of each sample while they see all
+/// before them; those on characters that do not; and in all.
+struct Times {
+  double first = 0, within = 0, past = 0, all = 0;
+};
+
+Times measure_sample(LoadedRun& run, const SampleConfig& sample) {
+  const std::int64_t block_size = run.model->block_size();
+  std::vector<std::int64_t> tokens(static_cast<std::size_t>(sample.num_samples));
+  Times times;
+  const double begin = steady_seconds();
+  double before = begin;
+  const auto on_token = [&](std::int64_t index, std::int64_t) {
+    const double now = steady_seconds();
+    const std::int64_t token = ++tokens[static_cast<std::size_t>(index)];
+    if (token > 1) (token <= block_size ? times.within : times.past) += now - before;
+    if (times.first == 0) times.first = now - begin;
+    before = now;
+    return true;
+  };
+  generate(run.predictor(), {run.checkpoint.state.start_symbol}, sample, 1337, on_token);
+  times.all = steady_seconds() - begin;
+  return times;
+}
+
+template <class Value>
+double median_of(const std::vector<Times>& all, const Value& value) {
+  std::vector<double> values;
+  for (const Times& times : all) values.push_back(value(times));
+  return median(values);
+}
+
+nlohmann::ordered_json bench_sample(const Arguments& arguments) {
+  const std::string folder = run_meant(arguments.subject);
+  if (!std::filesystem::is_directory(folder))
     throw Error(ExitCode::usage, "bench sample measures a trained model; give a run's folder in place of '" +
                                      printable(arguments.subject) + "'");
-  run_bench_sample(sample);
+  const DeviceArguments& device = arguments.device;
+  LoadedRun run = load_run(folder, /*which=*/"",
+                           {.device = device.device, .threads = device.threads, .context = arguments.context});
+  ResolvedConfig config = run.checkpoint.config;
+  apply_overrides(config, arguments.config.overrides());
+  SampleConfig sample = config.config.sample;
+  if (arguments.batch > 0) sample.num_samples = arguments.batch;
+  sample.tokens = std::max<std::int64_t>(1, sample.tokens);
+
+  const double started = process_start_seconds(), begin = steady_seconds();
+  const double cold = begin - started + measure_sample(run, sample).first;
+  std::vector<Times> all;
+  for (std::int64_t i = 0; i < arguments.repeats; ++i) all.push_back(measure_sample(run, sample));
+
+  const std::int64_t tokens = sample.tokens, batch = sample.num_samples, block_size = run.model->block_size(),
+                     within = std::min(tokens, block_size);
+  const auto count = static_cast<double>(tokens * batch);
+  nlohmann::ordered_json json = {{"tokens_per_second", median_of(all, [&](const Times& t) { return count / t.all; })},
+                                 {"batch", batch},
+                                 {"tokens", tokens},
+                                 {"first_token_ms", 1e3 * median_of(all, [](const Times& t) { return t.first; })},
+                                 {"first_token_from_process_start_ms", 1e3 * cold}};
+  if (within > 1)
+    json["tokens_per_second_within_block"] =
+        median_of(all, [&](const Times& t) { return static_cast<double>((within - 1) * batch) / t.within; });
+  if (tokens > within)
+    json["tokens_per_second_past_block"] =
+        median_of(all, [&](const Times& t) { return static_cast<double>((tokens - within) * batch) / t.past; });
+  json["block_size"] = block_size;
+  json["context"] = context_name(context_of(run.config().model, arguments.context));
+  json["threads"] = thread_count(device.threads);
+  json["repeats"] = arguments.repeats;
+  json["config"] = folder;
+  return json;
 }
 
 /// The one measurement that an option belongs to, which its help names first ("train: steps measured"); empty: all.
@@ -132,22 +197,39 @@ void refuse_options_of_others(const Options& options, const std::string& what) {
   }
 }
 
+std::string whole(double value) {
+  return format_count(std::llround(value));
+}
+
+std::string train_text(const nlohmann::ordered_json& json) {
+  const auto& milliseconds = json["ms_per_step"];
+  return json["config"].get<std::string>() + ": " + format_fixed(milliseconds["median"], 2) + " ms a step (p10 " +
+         format_fixed(milliseconds["p10"], 2) + ", p90 " + format_fixed(milliseconds["p90"], 2) + "), " +
+         whole(json["tokens_per_second"]) + " characters a second; " + json["engine"].get<std::string>() + " engine, " +
+         format_count(json["threads"], "thread") + ", " + json["device"].get<std::string>() + share_of_peak(json) +
+         "\n";
+}
+
+std::string sample_text(const nlohmann::ordered_json& json) {
+  std::string text = json["config"].get<std::string>() + ": " + format_count(json["batch"], "sample") + " of " +
+                     format_count(json["tokens"], "character") + ", " + whole(json["tokens_per_second"]) +
+                     " characters a second";
+  if (json.contains("tokens_per_second_within_block"))
+    text += "; after the first " + whole(json["tokens_per_second_within_block"]) + " within the block of " +
+            format_count(json["block_size"]);
+  if (json.contains("tokens_per_second_past_block"))
+    text += ", " + whole(json["tokens_per_second_past_block"]) + " past it";
+  return text + "; the first after " + format_fixed(json["first_token_ms"], 2) + " ms, " +
+         whole(json["first_token_from_process_start_ms"]) + " ms after the process started; context " +
+         json["context"].get<std::string>() + ", " + format_count(json["threads"], "thread") + "\n";
+}
+
 void run_bench(const Arguments& arguments) {
   refuse_options_of_others(*arguments.options, arguments.what);
-  if (arguments.what == "sample") return bench_sample(arguments);
-  const nlohmann::ordered_json json = bench_train(arguments);
-  if (arguments.output.json) {
-    print_json(json);
-    return;
-  }
-  const auto& milliseconds = json["ms_per_step"];
-  std::printf(
-      "%s: %.2f ms a step (10 %% under %.2f, 90 %% under %.2f), %.0f characters a second; %s engine, %lld threads, "
-      "%s%s\n",
-      json["config"].get<std::string>().c_str(), milliseconds["median"].get<double>(),
-      milliseconds["p10"].get<double>(), milliseconds["p90"].get<double>(), json["tokens_per_second"].get<double>(),
-      json["engine"].get<std::string>().c_str(), json["threads"].get<long long>(),
-      json["device"].get<std::string>().c_str(), share_of_peak(json).c_str());
+  const bool samples = arguments.what == "sample";
+  const nlohmann::ordered_json json = samples ? bench_sample(arguments) : bench_train(arguments);
+  if (arguments.output.json) return print_json(json);
+  print_lines(samples ? sample_text(json) : train_text(json));
 }
 
 /// Error usage, with what to use instead, for a measurement that earlier versions made.
@@ -175,7 +257,11 @@ void add_bench(Options& options) {
   options.add("--warmup", arguments->warmup, "train: steps before measuring").non_negative();
   options.add("--steps", arguments->steps, "train: steps measured").positive();
   options.add("--engine", arguments->engine, "train: auto, cpu or libtorch");
-  add_sample_bench_options(options, arguments->sample);
+  options.add("--batch", arguments->batch, "sample: samples at once (default: sample.num_samples)").range(1, 65536);
+  options.add("--repeats", arguments->repeats, "sample: measurements to take the median of").positive();
+  add_context_option(options, arguments->context);
+  options.gone("--decoding", "bench sample decodes as sample does; leave it out");
+  options.gone("--storage", "weights are kept as float32; leave it out");
   for (const char* option : {"--target", "--seeds", "--out", "--to-the-end"})
     options.gone(option, "bench learn had it; use compare CONFIG… --target LOSS");
   options.gone("--rounds", "bench kernels had it; bench train measures the share of this machine's peak");

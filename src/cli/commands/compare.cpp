@@ -25,8 +25,7 @@
 #include "cli/training/children.h"
 #include "cli/training/compare_output.h"
 #include "cli/training/compare_runs.h"
-#include "cli/training/listeners.h"
-#include "cli/training/together.h"
+#include "cli/training/process_group.h"
 #include "cli/training/training.h"
 #include "experiment/comparison_report.h"
 #include "experiment/ladder.h"
@@ -136,10 +135,7 @@ CompareHooks hooks_for(const Arguments& arguments, const ChildOrder& order, std:
   CompareHooks hooks;
   const auto watcher = std::make_shared<RunsWatcher>(arguments.output, configs);
   hooks.start = starter(order);
-  hooks.text = [&corpus, watcher](const Corpus& text) {
-    corpus = text;
-    watcher->text_is(text);
-  };
+  hooks.text = [&corpus](const Corpus& text) { corpus = text; };
   hooks.runs = watcher->hooks();
   hooks.after_run = [watcher](const PlannedRun& run, const SeedRun& result, bool reused) {
     const bool early = result.ended == Ending::patience || result.ended == Ending::seconds;
@@ -154,8 +150,7 @@ CompareHooks hooks_for(const Arguments& arguments, const ChildOrder& order, std:
   return hooks;
 }
 
-/// An option that one of the configs obeys may be idle in the others: a line says so. Error usage where all would
-/// refuse.
+/// An option that has no effect in some of the configs is a notice; in all of them, an Error usage.
 void refuse_unused_by_all(const std::vector<ResolvedConfig>& configs) {
   std::vector<Error> refusals;
   for (const ResolvedConfig& config : configs) {
@@ -234,13 +229,13 @@ void compare_trained(const Arguments& arguments) {
 }
 
 [[noreturn]] void stop(const ResultsFolder& folder) {
-  log_note("stopped; the same command with --out " + shell_quoted(folder.path().native()) + " continues");
+  log_note("stopped; to continue, give the same command with --out " + shell_quoted(folder.path().native()));
   throw Stopped{stopping_signal()};
 }
 
 /// One of several processes that a launcher has started; rank 0 alone tells and writes.
 void compare_beside_first(const Arguments& arguments, const std::vector<ResolvedConfig>& configs,
-                          const Launch& launched, const Silence& silence) {
+                          const Launch& launched, const MuteOutput& mute) {
   constexpr double most_seconds = 60;  // until rank 0 has made it
   const double begun = steady_seconds();
   while (!std::filesystem::exists(arguments.out) && steady_seconds() - begun < most_seconds)
@@ -251,12 +246,12 @@ void compare_beside_first(const Arguments& arguments, const std::vector<Resolved
     if (!compare(configs, compare_options(arguments, arguments.out, launched), hooks).complete)
       throw Stopped{stopping_signal()};
   } catch (const std::exception& error) {
-    silence.tell("rank " + std::to_string(launched.rank) + ": " + failure_of(error).line);
+    mute.tell("rank " + std::to_string(launched.rank) + ": " + failure_of(error).line);
     throw;
   }
 }
 
-/// Error usage for options that do not go together.
+/// Error usage for options that do not go group.
 void check_arguments(const Arguments& arguments, const std::optional<Launch>& launched) {
   form_of(arguments);
   if (arguments.stop_at_target && arguments.target == 0)
@@ -268,7 +263,7 @@ void check_arguments(const Arguments& arguments, const std::optional<Launch>& la
     throw Error(ExitCode::usage, "a comparison of several processes needs --out DIR, a folder that all of them see");
 }
 
-/// A run that was killed has no result: after all others are told.
+/// Error after everything else is printed: a run that was killed has no result.
 void report_killed(const Comparison& comparison, const ResultsFolder& folder) {
   std::size_t killed = 0, total = 0;
   ExitCode code = ExitCode::ok;
@@ -281,8 +276,8 @@ void report_killed(const Comparison& comparison, const ResultsFolder& folder) {
     }
   if (killed > 0)
     throw Error(code, std::to_string(killed) + " of " + std::to_string(total) +
-                          " runs ended without a result; the same command with --out " +
-                          shell_quoted(folder.path().native()) + " trains them again");
+                          " runs ended without a result; to train them again, give the same command with --out " +
+                          shell_quoted(folder.path().native()));
 }
 
 void compare_configs(const Arguments& arguments, const std::optional<Launch>& launched) {
@@ -306,13 +301,13 @@ void compare_configs(const Arguments& arguments, const std::optional<Launch>& la
 void run_compare(const Arguments& arguments) {
   if (arguments.planned) return train_planned_run(arguments);
   const std::optional<Launch> launched = launch();
-  std::optional<Silence> silence;
-  if (launched && launched->rank > 0) silence.emplace();
+  std::optional<MuteOutput> mute;
+  if (launched && launched->rank > 0) mute.emplace();
   const bool trained = compares_runs(arguments);
   check_arguments(arguments, trained ? std::nullopt : launched);
-  if (!trained && silence) return compare_beside_first(arguments, configs_of(arguments), *launched, *silence);
+  if (!trained && mute) return compare_beside_first(arguments, configs_of(arguments), *launched, *mute);
   if (!trained) return compare_configs(arguments, launched);
-  if (!silence) compare_trained(arguments);
+  if (!mute) compare_trained(arguments);
 }
 
 }  // namespace
@@ -337,11 +332,10 @@ void add_compare(Options& options) {
            "train: train on the first part of the train split and score on its last, so that what you choose by the "
            "losses is not chosen by the validation split")
       .one_of({"val", "train"});
-  options
-      .add("--jobs", arguments->jobs,
-           "runs to train at once, sharing the threads; their times are marked, since they share the machine")
+  options.add("--jobs", arguments->jobs, "runs to train at once, sharing the threads; their times are marked")
       .range(1, 4096);
-  options.add("--target", arguments->target, "also print after how many steps and seconds each config had this loss")
+  options
+      .add("--target", arguments->target, "also print how many steps and seconds each config takes to reach this loss")
       .positive()
       .default_text("none");
   options.flag("--stop-at-target", arguments->stop_at_target,

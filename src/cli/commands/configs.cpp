@@ -1,8 +1,5 @@
 // `chargpt configs`: the presets with what to expect of them, and the schema of a config file.
-#include <unistd.h>
 
-#include <algorithm>
-#include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -14,15 +11,12 @@
 #include "cli/commands.h"
 #include "cli/print_json.h"
 #include "cli/print_text.h"
-#include "cli/process.h"
 #include "config/document.h"
 #include "config/expected.h"
 #include "config/load.h"
 #include "inference/model_types.h"
 #include "report/format.h"
-#include "report/symbols.h"
 #include "report/table.h"
-#include "report/wrap.h"
 
 namespace chargpt {
 
@@ -102,47 +96,20 @@ nlohmann::ordered_json describe_presets() {
   return rows;
 }
 
-/// A line of figures for each preset after one of headings; without columns from `columns` on, the least important.
-std::string figures_of_presets(const nlohmann::ordered_json& rows, std::size_t columns) {
-  const auto shown = [&](std::vector<std::string> cells) {
-    cells.resize(std::min(cells.size(), columns));
-    return cells;
-  };
-  Table table(shown({"preset", "expected loss", "time", "parameters", "block", "length", "type", "batch"}));
-  for (const auto& row : rows)
-    table.add(shown({row["name"].get<std::string>(), expected_loss(row["expected"]), expected_seconds(row["expected"]),
-                     format_count(row["parameters"]), row["block_size"].dump(), row["length"].get<std::string>(),
-                     row["model_type"].get<std::string>(), row["batch_size"].dump()}));
-  return table.text();
-}
-
-/// Figures in as many columns as fit, so that nothing in them is broken, each line above what the preset is for.
+/// Figures on one line, and below it what the preset is for.
 void print_presets(const nlohmann::ordered_json& rows) {
-  constexpr std::size_t most = 8, indent = 4;
-  const std::size_t width = terminal_columns(STDOUT_FILENO);
-  const auto is_too_wide = [&](const std::string& text) {
-    std::istringstream lines(text);
-    for (std::string line; std::getline(lines, line);)
-      if (width > 0 && display_width(line) > width) return true;
-    return false;
-  };
-  std::size_t columns = most;
-  while (columns > 1 && is_too_wide(figures_of_presets(rows, columns))) --columns;
-  std::istringstream lines(figures_of_presets(rows, columns));
-  std::string text, line;
-  std::getline(lines, line);
-  text += line + "\n";
+  Table table({"preset", "expected loss", "time", "parameters", "block", "length", "type", "batch"});
+  table.may_leave_out({"batch", "type", "length", "block", "parameters", "time"});
   for (const auto& row : rows) {
-    std::getline(lines, line);
-    text += line + "\n" + std::string(indent, ' ') + wrapped(row["purpose"].get<std::string>(), indent, width);
+    table.add({row["name"], expected_loss(row["expected"]), expected_seconds(row["expected"]),
+               format_count(row["parameters"]), row["block_size"].dump(), row["length"], row["model_type"],
+               row["batch_size"].dump()});
+    table.add_remark(row["purpose"]);
   }
-  text += "\n" +
-          wrapped(
-              "Expected on the validation split of tinyshakespeare, ± 95 % over seeds on that very text, on the "
-              "machine that configs/README.md names; parameters for 65 symbols.",
-              0, width) +
-          wrapped("`chargpt inspect NAME` shows every option of a preset.", 0, width);
-  std::fputs(text.c_str(), stdout);
+  print_table(table);
+  print_lines(
+      "\nExpected on the validation split of tinyshakespeare, ± 95 % over seeds on that text, on the machine that "
+      "configs/README.md names; parameters for 65 symbols.\n→ chargpt inspect NAME\n");
 }
 
 /// The text of a preset or file; its comments are not JSON.

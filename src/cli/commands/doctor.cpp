@@ -1,7 +1,6 @@
 // `chargpt doctor`: what this machine offers, what is wrong, and the fix.
 #include <sys/statvfs.h>
 
-#include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -12,6 +11,7 @@
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/print_json.h"
+#include "cli/print_text.h"
 #include "cli/version.h"
 #include "engine/device.h"
 #include "engine/torch_module.h"
@@ -84,16 +84,15 @@ void run_doctor(const Arguments& arguments) {
     print_json(json);
     return;
   }
-  std::printf("%skernels %s, %s bfloat16\n", version_text().c_str(), cpu::kernels().name,
-              cpu::bf16_kernels() != nullptr ? "with" : "without");
-  std::printf(
-      "device %s (auto takes a CUDA device where LibTorch finds one; GPU support is untested)\n%lld threads on %u "
-      "processors\n",
-      chosen.c_str(), static_cast<long long>(threads), std::thread::hardware_concurrency());
-  std::printf("memory %s, free %s; disk free here %s\n", format_bytes(physical_memory()).c_str(),
-              format_bytes(available_memory()).c_str(), format_bytes(free_disk_bytes()).c_str());
-  for (const auto& line : json["advice"]) std::printf("advice: %s\n", line.get<std::string>().c_str());
-  if (json["advice"].empty()) std::printf("no problems found\n");
+  std::string text = version_text() + "kernels " + cpu::kernels().name + ", " +
+                     (cpu::bf16_kernels() != nullptr ? "with" : "without") + " bfloat16\ndevice " + chosen +
+                     " (auto takes a CUDA device where LibTorch finds one; GPU support is untested)\n" +
+                     format_count(threads, "thread") + " on " +
+                     format_count(std::thread::hardware_concurrency(), "processor") + "\nmemory " +
+                     format_bytes(physical_memory()) + ", free " + format_bytes(available_memory()) +
+                     "; disk free here " + format_bytes(free_disk_bytes()) + "\n";
+  for (const auto& line : json["advice"]) text += "advice: " + line.get<std::string>() + "\n";
+  print_lines(text + (json["advice"].empty() ? "no problems found\n" : ""));
 }
 
 }  // namespace

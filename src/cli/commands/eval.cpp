@@ -1,7 +1,4 @@
 // `chargpt eval RUN`: the exact loss of a whole split.
-#include <unistd.h>
-
-#include <cstdio>
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -13,21 +10,17 @@
 #include "cli/figures.h"
 #include "cli/loaded_run.h"
 #include "cli/print_json.h"
-#include "cli/process.h"
 #include "cli/run_text.h"
 #include "cli/work_line.h"
 #include "report/log.h"
-#include "run/run_folder.h"
 
 namespace chargpt {
 
 namespace {
 
-struct Arguments {
-  OutputArguments output;
-  ModelUse use;
+struct Arguments : ModelArguments {
   UnknownPolicy unknown = UnknownPolicy::error;
-  std::string run, checkpoint, split;
+  std::string split;
   std::vector<std::string> text;
   std::int64_t stride = 0;
   bool counts = false;
@@ -42,9 +35,7 @@ DataConfig data_of(const LoadedRun& run, const std::string& split) {
 
 /// The text the run was trained on, wherever it is now.
 Corpus own_corpus(const Arguments& arguments, const LoadedRun& run, const std::string& split) {
-  return text_of_run(run.checkpoint, data_of(run, split), run_place(arguments.run, arguments.checkpoint).run,
-                     arguments.output)
-      .corpus;
+  return text_of_run(run, data_of(run, split), arguments.output);
 }
 
 /// The same, only for counts and baselines: null, with a notice, if it is gone or has changed and only baselines need
@@ -97,7 +88,7 @@ Scored scored_part(const Arguments& arguments, const LoadedRun& run, const Corpu
 }
 
 void run_eval(const Arguments& arguments) {
-  LoadedRun run = load_run(arguments.run, arguments.checkpoint, arguments.use);
+  LoadedRun run = load_run(arguments);
   const bool given = !arguments.text.empty();
   const std::string split = !arguments.split.empty() ? arguments.split : given ? "all" : "val";
   const Corpus corpus = given ? given_corpus(arguments, run, split) : own_corpus(arguments, run, split);
@@ -121,10 +112,7 @@ void run_eval(const Arguments& arguments) {
                          .mean,
                      run.mixture->weights(), run.mixture->learning()};
   line.clear();
-  if (!arguments.output.json) {
-    std::fputs(to_text(figures, terminal_columns(STDOUT_FILENO)).c_str(), stdout);
-    return;
-  }
+  if (!arguments.output.json) return print_figures(figures);
   nlohmann::ordered_json json = to_json(figures);
   json["checkpoint"] = checkpoint_json(run);
   json["text"] = given ? arguments.text : run.config().data.text;
@@ -150,8 +138,7 @@ void add_eval(Options& options) {
            "overlapping windows: score only the last STRIDE characters of each; 0: no overlap")
       .non_negative();
   add_counts_option(options, arguments->counts);
-  add_checkpoint_option(options, arguments->checkpoint);
-  add_weights_option(options, arguments->use.weights);
+  add_weights_options(options, arguments->checkpoint, arguments->use.weights);
   options.gone("--storage", "weights are kept as float32; leave it out");
   options.gone("--engine", "eval computes on the CPU, whatever engine trained the model; leave it out");
   add_device_arguments(options, arguments->use);

@@ -35,10 +35,8 @@ namespace {
 constexpr const char *scores_name = "scores of the last token", *weights_name = "weights of the last token",
                      *probabilities_name = "probabilities of the next character";
 
-struct Arguments {
-  OutputArguments output;
-  ModelUse use;
-  std::string run, checkpoint, prompt, page;
+struct Arguments : ModelArguments {
+  std::string prompt, page;
   bool all = false;
 };
 
@@ -309,7 +307,7 @@ void print_as_json(const PromptWindow& window, const std::vector<Operation>& ope
 }
 
 void run_explain(const Arguments& arguments) {
-  const LoadedRun run = load_run(arguments.run, arguments.checkpoint, arguments.use);
+  const LoadedRun run = load_run(arguments);
   const PromptWindow window = prompt_window(run, arguments.prompt);
   const std::vector<Operation> operations = walk(*run.model, window.ids);
   if (arguments.output.json && arguments.page.empty()) return print_as_json(window, operations);
@@ -330,8 +328,7 @@ void add_explain(Options& options) {
   options.add("--prompt", arguments->prompt, "the text to walk through the model").required().may_be_empty();
   options.add("--page", arguments->page, "a web page instead, each matrix as a picture").value_name("FILE");
   options.flag("--all", arguments->all, "every operation of every layer, not only of the first");
-  add_checkpoint_option(options, arguments->checkpoint);
-  add_weights_option(options, arguments->use.weights);
+  add_weights_options(options, arguments->checkpoint, arguments->use.weights);
   add_output_arguments(options, arguments->output);
   on_parsed(options, arguments, run_explain);
 }

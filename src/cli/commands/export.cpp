@@ -17,10 +17,8 @@ namespace chargpt {
 
 namespace {
 
-struct Arguments {
-  OutputArguments output;
-  ModelUse use;
-  std::string run, checkpoint, format = "huggingface", out;
+struct Arguments : ModelArguments {
+  std::string format = "huggingface", out;
   bool overwrite = false;
 };
 
@@ -33,7 +31,7 @@ void check_name(const Format& format, const std::string& out) {
 void run_export(const Arguments& arguments) {
   const Format& format = format_of(arguments.format);
   check_name(format, arguments.out);
-  const LoadedRun run = load_run(arguments.run, arguments.checkpoint, arguments.use, format.with_optimizer);
+  const LoadedRun run = load_run(arguments, format.with_optimizer);
   OutputFolder folder(arguments.out, arguments.overwrite, format.replaces);
   const auto notices = format.write({run.checkpoint, *run.model, arguments.run}, folder);
   folder.finish();
@@ -67,8 +65,7 @@ void add_export(Options& options) {
       .required()
       .value_name("PATH");
   options.flag("--overwrite", arguments->overwrite, "replace what an earlier export wrote there");
-  add_checkpoint_option(options, arguments->checkpoint);
-  add_weights_option(options, arguments->use.weights);
+  add_weights_options(options, arguments->checkpoint, arguments->use.weights);
   add_output_arguments(options, arguments->output);
   on_parsed(options, arguments, run_export);
 }

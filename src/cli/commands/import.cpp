@@ -1,5 +1,4 @@
 // `chargpt import PATH`: a model that another program wrote, as a run.
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -10,6 +9,7 @@
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/print_json.h"
+#include "cli/print_text.h"
 #include "cli/run_text.h"
 #include "cli/version.h"
 #include "exchange/formats.h"
@@ -98,12 +98,11 @@ void run_import(const Arguments& arguments) {
                        {"step", model.step},
                        {"resumable", is_resumable(model)},
                        {"notices", model.notices}});
-  std::printf("%s: %s, %s parameters, %s symbols\n", printable_path(folder).c_str(), model.what.c_str(),
-              format_count(parameters).c_str(), format_count(model.vocabulary.size()).c_str());
-  std::printf("write with it: chargpt sample %s\ntrain it on:   %s\n", printable_path(folder).c_str(),
-              printable(command_to_train_on(folder, model), 1000).c_str());
+  print_lines(printable_path(folder) + ": " + model.what + ", " + format_count(parameters, "parameter") + ", " +
+              format_count(model.vocabulary.size(), "symbol") + "\n→ chargpt sample " + shell_quoted(folder) + "\n→ " +
+              printable(command_to_train_on(folder, model), 1000) + "\n");
   if (!model.optimizer.empty() && !corpus)
-    log_note("the state of its optimizer came along: imported with --text FILE, its own text, it can be resumed");
+    log_note("the optimizer's state was imported too; import with --text FILE (its training text) to resume it");
 }
 
 }  // namespace

@@ -59,10 +59,8 @@ void add_page(Options& options) {
       .value_name("FILE");
   options.flag("--no-model", arguments->no_model, "leave the weights out: curves, samples and facts alone");
   options.gone("--stored-as", "a page keeps weights as float16");
-  options.add("--prompt", arguments->prompt, "what stands in the prompt's place when the page is opened")
-      .may_be_empty();
-  add_checkpoint_option(options, arguments->checkpoint);
-  add_weights_option(options, arguments->use.weights);
+  options.add("--prompt", arguments->prompt, "the prompt that the page opens with").may_be_empty();
+  add_weights_options(options, arguments->checkpoint, arguments->use.weights);
   add_output_arguments(options, arguments->output);
   on_parsed(options, arguments, run_page);
 }

@@ -1,5 +1,5 @@
-// `chargpt resume RUN`: goes on exactly where a run stopped, or from an earlier step to the same bits. With --run NEW,
-// which changed options from an earlier step need, it begins a new run and only reads RUN.
+// `chargpt resume RUN`: continues a run exactly where it stopped, or from an earlier step to the same bits. With --run
+// NEW, which changed options from an earlier step need, it begins a new run and only reads RUN.
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -13,7 +13,6 @@
 #include "cli/commands.h"
 #include "cli/loaded_run.h"
 #include "cli/run_text.h"
-#include "cli/training/result.h"
 #include "cli/training/training.h"
 #include "report/log.h"
 #include "report/metrics.h"
@@ -58,7 +57,7 @@ void refuse_what_is_no_run(const std::filesystem::path& run, const std::string& 
   if (!is_run(run) && !list_checkpoints(run).empty()) load_checkpoint(run, which, /*with_optimizer=*/true, notices);
   if (const std::string near = runs_near(run); !is_run(run))
     throw Error(ExitCode::missing, printable_path(run) + " is not a run folder" +
-                                       (near.empty() ? "; chargpt runs lists those in runs/" : near));
+                                       (near.empty() ? "; to list those in runs/: chargpt runs" : near));
   refuse_replaced(run);
 }
 
@@ -73,15 +72,15 @@ void refuse_incomplete_import(const std::filesystem::path& run, const Checkpoint
     throw Error(ExitCode::data, name +
                                     " was imported without its text; import it again with --text FILE, or train on " +
                                     "from its weights, as a new run: " + anew + " --text FILE");
-  throw Error(ExitCode::data, name + " was imported without the state of an optimizer, so it cannot go on as it was; " +
+  throw Error(ExitCode::data, name + " was imported without the state of an optimizer, so it cannot be resumed; " +
                                   "train on from its weights, as a new run: " + anew +
                                   (has_text ? "" : " --text FILE"));
 }
 
 std::string branch_reason(const Arguments& arguments, const std::filesystem::path& run, std::int64_t step,
                           const std::vector<std::string>& changes) {
-  return "a new run, " + arguments.new_run + ", goes on from step " + std::to_string(step) + " of " + run.string() +
-         ", which stays as it is" + (changes.empty() ? "" : ": " + joined(changes, ", "));
+  return "a new run, " + arguments.new_run + ", continues from step " + std::to_string(step) + " of " + run.string() +
+         ", which is not changed" + (changes.empty() ? "" : ": " + joined(changes, ", "));
 }
 
 /// Whether the run itself went on from `step` with these options, as its next checkpoint tells.
@@ -94,8 +93,8 @@ bool went_on_so(const std::filesystem::path& run, std::int64_t step, const Confi
   return false;
 }
 
-/// None if the run itself goes on: from its last checkpoint, or from an earlier one with nothing changed that training
-/// depends on.
+/// None if the run itself is continued: from its last checkpoint, or from an earlier one with nothing changed that
+/// training depends on.
 std::optional<Branch> branch_of(const Arguments& arguments, const std::filesystem::path& run,
                                 const std::string& which) {
   if (which == "last" && arguments.new_run.empty()) return std::nullopt;
@@ -112,7 +111,7 @@ std::optional<Branch> branch_of(const Arguments& arguments, const std::filesyste
   if (arguments.new_run.empty()) {
     if (changes.empty() || step == last_step(run) || went_on_so(run, step, branch.config.config)) return std::nullopt;
     throw Error(ExitCode::usage, "resuming from step " + std::to_string(step) +
-                                     ", before the last, with other options (" + joined(changes, ", ") +
+                                     ", which is not the last, with other options (" + joined(changes, ", ") +
                                      ") is another training; give it a folder: --run NEW");
   }
   log_loading(notices);
@@ -135,26 +134,26 @@ void copy_history(const std::filesystem::path& from, const std::filesystem::path
 
 /// A rank beside rank 0, which has the run folder.
 void resume_with_first(const Arguments& arguments, const Checkpoint& checkpoint, const ResolvedConfig& config,
-                       FoundText text, Together& together) {
-  TrainerOptions options = options_to_resume(trainer_options(arguments, {}, together), checkpoint.state);
-  options.memory_after_run = memory_of_result(config.config, text.corpus);
+                       FoundText text, ProcessGroup& group) {
+  const TrainerOptions options =
+      options_to_resume(trainer_options(arguments, {}, group, config.config, text.corpus), checkpoint.state);
   Trainer trainer(config, std::move(text.corpus), options);
   trainer.resume_from(checkpoint);
-  train_to_end(trainer, {}, arguments, checkpoint.state.step, together);
+  train_to_end(trainer, {}, arguments, checkpoint.state.step, group);
 }
 
 /// RUN is only read, so its lock is not needed.
 void train_branch(const Arguments& arguments, const std::filesystem::path& run, const Branch& branch,
-                  Together& together) {
+                  ProcessGroup& group) {
   const std::int64_t step = branch.from.state.step;
   FoundText text = text_of_run(branch.from, branch.config.config.data, run, arguments.output);
   log_notices(text.corpus);
-  together.check_same(branch.config, text.corpus);
-  together.check_windows(branch.config.config);
-  if (!together.first()) return resume_with_first(arguments, branch.from, branch.config, std::move(text), together);
+  group.check_same(branch.config, text.corpus);
+  group.check_windows(branch.config.config);
+  if (!group.first()) return resume_with_first(arguments, branch.from, branch.config, std::move(text), group);
   NewRun folder(arguments.new_run, branch.config.config.name, /*overwrite=*/{});
-  TrainerOptions options = options_to_resume(trainer_options(arguments, folder.path(), together), branch.from.state);
-  options.memory_after_run = memory_of_result(branch.config.config, text.corpus);
+  const TrainerOptions options = options_to_resume(
+      trainer_options(arguments, folder.path(), group, branch.config.config, text.corpus), branch.from.state);
   Trainer trainer(branch.config, std::move(text.corpus), options);
   trainer.resume_from(branch.from);
   folder.begin();
@@ -163,15 +162,15 @@ void train_branch(const Arguments& arguments, const std::filesystem::path& run, 
   for (const std::string& line : copy_checkpoints(run, branch.from, trainer.config(), folder.path())) log_warning(line);
   tell(keep_text(folder.path(), trainer.corpus()));
   folder.keep();
-  train_to_end(trainer, folder.path(), arguments, step, together);
+  train_to_end(trainer, folder.path(), arguments, step, group);
 }
 
-void resume(const Arguments& arguments, Together& together) {
+void resume(const Arguments& arguments, ProcessGroup& group) {
   const auto [run, which] = run_place(arguments.run, arguments.checkpoint);
   refuse_what_is_no_run(run, which);
-  if (const auto branch = branch_of(arguments, run, which)) return train_branch(arguments, run, *branch, together);
+  if (const auto branch = branch_of(arguments, run, which)) return train_branch(arguments, run, *branch, group);
   std::optional<RunLock> lock;
-  if (together.first()) lock.emplace(run);
+  if (group.first()) lock.emplace(run);
   std::vector<std::string> notices;
   const Checkpoint checkpoint = load_checkpoint(run, which, /*with_optimizer=*/true, notices);
   log_loading(notices);
@@ -183,24 +182,24 @@ void resume(const Arguments& arguments, Together& together) {
   check_model(config);
   FoundText text = text_of_run(checkpoint, config.config.data, run, arguments.output);
   log_notices(text.corpus);
-  together.check_same(config, text.corpus);
-  together.check_windows(config.config);
-  if (!together.first()) return resume_with_first(arguments, checkpoint, config, std::move(text), together);
+  group.check_same(config, text.corpus);
+  group.check_windows(config.config);
+  if (!group.first()) return resume_with_first(arguments, checkpoint, config, std::move(text), group);
   remove_unfinished_files(run);
   mark_run(run);
-  TrainerOptions options = options_to_resume(trainer_options(arguments, run, together), checkpoint.state);
-  options.memory_after_run = memory_of_result(config.config, text.corpus);
+  const TrainerOptions options =
+      options_to_resume(trainer_options(arguments, run, group, config.config, text.corpus), checkpoint.state);
   Trainer trainer(config, std::move(text.corpus), options);
   trainer.resume_from(checkpoint);
   tell(keep_text(run, trainer.corpus()));
   const std::string problem = go_on_from(run, checkpoint.state);
   if (!problem.empty()) log_warning(problem);
-  train_to_end(trainer, run, arguments, checkpoint.state.step, together);
+  train_to_end(trainer, run, arguments, checkpoint.state.step, group);
 }
 
 void run_resume(const Arguments& arguments) {
-  Together together(arguments);
-  together.run([&] { resume(arguments, together); });
+  ProcessGroup group(arguments);
+  group.run([&] { resume(arguments, group); });
 }
 
 }  // namespace
@@ -212,7 +211,7 @@ void add_resume(Options& options) {
       "--checkpoint", arguments->checkpoint,
       "last, best or step-N; one before the last with a changed option that training depends on (all but train.keep, "
       "eval.log_interval, eval.sample_tokens, sample.* and where the text is) needs --run");
-  options.add("--run", arguments->new_run, "begin a new run in this folder instead of going on in RUN");
+  options.add("--run", arguments->new_run, "begin a new run in this folder instead of continuing RUN");
   add_training_arguments(options, *arguments);
   options.find("--device").help("auto (the run's, if available), cpu, cuda or cuda:N (GPU support is untested)");
   options.find("--threads").help("CPU threads; 0: as many as the run had, if the machine has them");

@@ -1,20 +1,15 @@
 // `chargpt runs [DIR]`: the runs of a folder, by text, best loss first.
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <memory>
 #include <new>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -29,10 +24,8 @@
 #include "cli/differences.h"
 #include "cli/print_json.h"
 #include "cli/print_text.h"
-#include "cli/process.h"
 #include "inference/model_types.h"
 #include "report/format.h"
-#include "report/symbols.h"
 #include "report/table.h"
 #include "run/checkpoints.h"
 #include "run/run_files.h"
@@ -114,7 +107,7 @@ std::vector<Row> read_runs(const fs::path& folder) {
   std::vector<Row> rows;
   if (!fs::is_directory(folder, failed)) {
     const std::string reason = failed ? failed.message() : "not a folder";
-    throw Error(ExitCode::missing, folder.string() + ": " + reason + "; chargpt train makes the first run");
+    throw Error(ExitCode::missing, folder.string() + ": " + reason + "; to train a first run: chargpt train");
   }
   for (const std::string& name : entries_of(folder))
     if (auto row = row_of(folder / name)) rows.push_back(std::move(*row));
@@ -183,90 +176,48 @@ std::string steps_text(const Row& row) {
   return std::to_string(row.state.step) + "/" + std::to_string(row.state.max_iters);
 }
 
-struct Field {
-  std::string heading;
-  std::function<std::string(const Row& row)> value;
-  int worth = 0;  ///< those of the least are left out first
-};
-
-/// What a row tells, from left to right.
-std::vector<Field> fields() {
-  return {{"run", [](const Row& row) { return row.name; }, 9},
-          {"config", [](const Row& row) { return row.config.name; }, 4},
-          {"type", [](const Row& row) { return row.config.model.type; }, 1},
-          {"parameters", [](const Row& row) { return format_short(static_cast<double>(row.state.parameters)); }, 3},
-          {"step", steps_text, 6},
-          {"ended", [](const Row& row) { return row.ended; }, 8},
-          {"best val", loss_text, 9},
-          {"at step", [](const Row& row) { return std::to_string(row.state.best_step); }, 2},
-          {"time", [](const Row& row) { return format_duration(row.state.seconds); }, 5},
-          {"begun", [](const Row& row) { return time_text(row.begun, "%Y-%m-%d", /*local=*/true); }, 7}};
-}
-
-std::string table_of(const std::vector<const Row*>& rows, const std::vector<Field>& shown, std::size_t limit) {
-  std::vector<std::string> headings;
-  for (const Field& field : shown) headings.push_back(field.heading);
-  Table table(headings);
-  for (const Row* row : rows) {
-    std::vector<std::string> cells;
-    for (const Field& field : shown) cells.push_back(field.value(*row));
-    table.add(cells);
-  }
-  return table.text(limit);
-}
-
-bool fits(const std::string& text, std::size_t columns) {
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);)
-    if (display_width(line) > columns) return false;
-  return true;
-}
-
-/// On a terminal without the least important columns, if all together are wider.
 void print_group(const std::vector<const Row*>& rows) {
-  constexpr int indispensable = 6;
-  const std::size_t columns = terminal_columns(STDOUT_FILENO);
-  std::vector<Field> shown = fields();
-  while (columns > 0 && !fits(table_of(rows, shown, 0), columns)) {
-    const auto least = std::ranges::min_element(shown, {}, &Field::worth);
-    if (least->worth >= indispensable) break;
-    shown.erase(least);
-  }
-  std::fputs(table_of(rows, shown, columns).c_str(), stdout);
+  Table table({"run", "config", "type", "parameters", "step", "ended", "best val", "at step", "time", "begun"});
+  table.may_leave_out({"type", "at step", "parameters", "config", "time"});
+  for (const Row* row : rows)
+    table.add({row->name, row->config.name, row->config.model.type,
+               format_short(static_cast<double>(row->state.parameters)), steps_text(*row), row->ended, loss_text(*row),
+               std::to_string(row->state.best_step), format_duration(row->state.seconds),
+               time_text(row->begun, "%Y-%m-%d", /*local=*/true)});
+  print_table(table);
 }
 
 void print_list(const std::vector<Row>& rows) {
   std::map<std::string, std::vector<const Row*>> groups;
-  for (const Row& row : rows)
-    if (row.problem.empty()) groups[group_of(row)].push_back(&row);
-  const char* gap = "";
-  for (const auto& [name, group] : groups) {
-    std::printf("%s%s\n", std::exchange(gap, "\n"), printable(name, std::string::npos).c_str());
-    print_group(group);
-  }
   Table problems({"run", "problem"});
   bool any = false;
-  for (const Row& row : rows) {
-    if (row.problem.empty()) continue;
-    problems.add({row.name, row.problem});
-    any = true;
+  for (const Row& row : rows)
+    if (row.problem.empty()) {
+      groups[group_of(row)].push_back(&row);
+    } else {
+      problems.add({row.name, row.problem});
+      any = true;
+    }
+  const char* gap = "";
+  for (const auto& [name, group] : groups) {
+    print_lines(std::exchange(gap, "\n") + printable(name, std::string::npos) + "\n");
+    print_group(group);
   }
-  if (any) {
-    std::fputs(gap, stdout);
-    print_table(problems);
-  }
+  if (!any) return;
+  print_text(gap);
+  print_table(problems);
 }
 
 void run_runs(const Arguments& arguments) {
   if (arguments.folders.size() > 1)
-    throw Error(ExitCode::usage, "runs lists the runs of one folder; in what two differ, chargpt inspect " +
-                                     shell_quoted(arguments.folders[0]) + " " + shell_quoted(arguments.folders[1]) +
-                                     " shows");
+    throw Error(ExitCode::usage, "runs lists the runs of one folder; to compare two: chargpt inspect " +
+                                     shell_quoted(arguments.folders[0]) + " " + shell_quoted(arguments.folders[1]));
   const std::string folder = arguments.folders.empty() ? "runs" : arguments.folders[0];
   const std::vector<Row> rows = read_runs(folder);
   if (rows.empty() && is_run(folder))
-    throw Error(ExitCode::usage, printable_path(folder) + " is one run, and holds none; chargpt inspect " +
-                                     shell_quoted(folder) + " describes it");
+    throw Error(ExitCode::usage, printable_path(folder) +
+                                     " is a run, not a folder of runs; to describe it: chargpt inspect " +
+                                     shell_quoted(folder));
   arguments.output.json ? print_json(to_json(rows)) : print_list(rows);
 }
 

@@ -18,6 +18,7 @@
 #include "cli/loaded_run.h"
 #include "cli/print_json.h"
 #include "cli/print_text.h"
+#include "cli/prompt_window.h"
 #include "cli/run_text.h"
 #include "cli/standard_input.h"
 #include "cli/work_line.h"
@@ -28,7 +29,6 @@
 #include "report/format.h"
 #include "report/heat_map.h"
 #include "report/log.h"
-#include "run/run_folder.h"
 #include "text/text_source.h"
 
 namespace chargpt {
@@ -38,12 +38,10 @@ namespace {
 /// How --interactive makes prompts of lines.
 enum class Interactive { none, complete, answer };
 
-struct Arguments {
-  OutputArguments output;
-  ModelUse use;
+struct Arguments : ModelArguments {
   UnknownPolicy unknown = UnknownPolicy::error;
   ConfigArguments config;
-  std::string run, checkpoint, prompt, prompt_file, dash;
+  std::string prompt, prompt_file, dash;
   const Option *seed_option = nullptr, *prompt_option = nullptr, *file_option = nullptr;  ///< whether they were given
   std::vector<std::string> stop;
   std::int64_t seed = 1337, probabilities = 0;
@@ -106,10 +104,7 @@ std::vector<std::int64_t> prompt_ids(const Arguments& arguments, const LoadedRun
   tell(notice);
   shown = vocabulary.decode(ids);
   if (ids.empty()) ids.push_back(run.checkpoint.state.start_symbol);
-  const auto block_size = static_cast<std::size_t>(run.model->block_size());
-  if (ids.size() > block_size)
-    log_note("the prompt has " + std::to_string(ids.size()) + " characters and the model sees " +
-             std::to_string(block_size) + ": only its last " + std::to_string(block_size) + " count");
+  note_long_prompt(ids.size(), run.model->block_size());
   return ids;
 }
 
@@ -231,17 +226,17 @@ SampleConfig sample_options(const Arguments& arguments, const LoadedRun& run) {
   return sample;
 }
 
-/// A conversation: each line of standard input goes on from all that was said before, as far as the model sees. To
-/// answer, the model goes on after the line's end until a stop string, or as many characters as asked for; to complete,
-/// after its last character, and the whole line is written. Turn i draws from the stream of seed + i.
+/// A conversation: each line of standard input continues what was said before, as far as the context reaches. To
+/// answer, the model writes after the line's end until a stop string, or as many characters as asked for; to complete,
+/// it writes after the line's last character, and the whole line is printed. Turn i draws from the stream of seed + i.
 void converse(const Arguments& arguments, LoadedRun& run, const SampleConfig& sample,
               const std::vector<std::string>& stop) {
   const bool at_terminal = isatty(STDIN_FILENO) != 0, completes = arguments.interactive == Interactive::complete;
   const Vocabulary& vocabulary = run.checkpoint.vocabulary;
   std::vector<std::int64_t> said = {run.checkpoint.state.start_symbol};
   if (at_terminal)
-    log_note(std::string(completes ? "the model completes each line" : "the model answers each line") +
-             ", going on from those before; Ctrl-D ends");
+    log_note(std::string("the model ") + (completes ? "completes" : "answers") +
+             " each line and remembers those before; Ctrl-D ends");
   StandardInputLines lines;
   const auto add = [&](const std::string& text) {
     const std::vector<std::int64_t> ids = vocabulary.encode(text, "the line", arguments.unknown);
@@ -284,16 +279,14 @@ void check_interactive(const Arguments& arguments, const SampleConfig& sample) {
 
 void run_sample(const Arguments& arguments) {
   const std::vector<std::string> stop = stop_strings(arguments);
-  LoadedRun run = load_run(arguments.run, arguments.checkpoint, arguments.use);
+  LoadedRun run = load_run(arguments);
   const SampleConfig sample = sample_options(arguments, run);
   check_interactive(arguments, sample);
   if (arguments.counts)
-    run.mix_with_counts(text_of_run(run.checkpoint, run.config().data,
-                                    run_place(arguments.run, arguments.checkpoint).run, arguments.output)
-                            .corpus,
+    run.mix_with_counts(text_of_run(run, run.config().data, arguments.output),
                         WorkLine(arguments.output).heartbeat("counting the training text"));
   if (leaks(run.config().model))
-    log_note("this model leaks: it was trained to see the symbols it had to predict, and has not learnt to write");
+    log_note("this model leaks: it was trained to see the symbols that it had to predict, so it cannot write");
   if (arguments.interactive != Interactive::none) return converse(arguments, run, sample, stop);
   std::string prompt;
   const std::vector<std::int64_t> ids = prompt_ids(arguments, run, prompt);
@@ -334,8 +327,7 @@ void add_sample(Options& options) {
       &options.add("--prompt", arguments->prompt, "text to continue (default: a newline, not printed)").may_be_empty();
   arguments->file_option = &options.add("--prompt-file", arguments->prompt_file, "file with the text to continue");
   arguments->config.add(options, {"sample"});
-  add_checkpoint_option(options, arguments->checkpoint);
-  add_weights_option(options, arguments->use.weights);
+  add_weights_options(options, arguments->checkpoint, arguments->use.weights);
   options.add(
       "--stop", arguments->stop,
       "end a sample before this string, in which \\n is a newline, \\t a tab and \\\\ a backslash; may be repeated");
@@ -346,8 +338,8 @@ void add_sample(Options& options) {
            .non_negative();
   options
       .add("--probabilities", arguments->probabilities,
-           "after each sample: this many of the most probable characters in place of each one, as the model has them, "
-           "before temperature and filters")
+           "after each sample, list this many of the most probable characters at each place, before temperature and "
+           "filters")
       .non_negative();
   options
       .choice(
@@ -355,10 +347,9 @@ void add_sample(Options& options) {
           [&mode = arguments->interactive](const std::string& name) {
             mode = name == "complete" ? Interactive::complete : Interactive::answer;
           },
-          "a conversation: each line of standard input goes on from all that was said before. answer (which "
-          "--interactive alone means): the model writes after the line's end. complete: it writes the rest of the "
-          "line, "
-          "up to a newline unless --stop says otherwise")
+          "a conversation: each line of standard input continues what was said before. answer (the default): the model "
+          "writes after the line's end. complete: it writes the rest of the line, up to a newline unless --stop says "
+          "otherwise")
       .alone_means("answer");
   add_context_option(options, arguments->use.context);
   add_counts_option(options, arguments->counts);

@@ -32,8 +32,6 @@
 #include "report/surprise.h"
 #include "report/symbols.h"
 #include "report/table.h"
-#include "report/wrap.h"
-#include "run/run_folder.h"
 #include "text/sample_text.h"
 #include "text/text_listing.h"
 #include "text/text_source.h"
@@ -44,11 +42,9 @@ namespace {
 
 constexpr std::uint64_t most_scored_bytes = std::uint64_t{1} << 30;
 
-struct Arguments {
-  OutputArguments output;
-  ModelUse use;
+struct Arguments : ModelArguments {
   UnknownPolicy unknown = UnknownPolicy::error;
-  std::string run, checkpoint, file, html;
+  std::string file, html;
   std::int64_t show = 2000, candidates = 0;
   bool counts = false;
 };
@@ -74,16 +70,10 @@ std::string text_of(const Arguments& arguments, const LoadedRun& run) {
   return all;
 }
 
-Corpus training_text(const Arguments& arguments, const LoadedRun& run) {
-  return text_of_run(run.checkpoint, run.config().data, run_place(arguments.run, arguments.checkpoint).run,
-                     arguments.output)
-      .corpus;
-}
-
 /// Of the file, of standard input, or of the run's own validation split.
 void read_text(const Arguments& arguments, const LoadedRun& run, Score& score) {
   if (arguments.file.empty()) {
-    const Corpus corpus = training_text(arguments, run);
+    const Corpus corpus = text_of_run(run, run.config().data, arguments.output);
     score.name = "the validation split";
     score.ids.resize(static_cast<std::size_t>(corpus.val().size()));
     corpus.val().copy(0, corpus.val().size(), score.ids.data());
@@ -106,7 +96,8 @@ Score measure(const Arguments& arguments, LoadedRun& run) {
   const Vocabulary& vocabulary = run.checkpoint.vocabulary;
   WorkLine line(arguments.output);
   if (arguments.counts)
-    run.mix_with_counts(training_text(arguments, run), line.heartbeat("counting the training text"));
+    run.mix_with_counts(text_of_run(run, run.config().data, arguments.output),
+                        line.heartbeat("counting the training text"));
   score.losses = text_losses(run.predictor(), score.ids, run.checkpoint.state.start_symbol, block_size,
                              line.heartbeat("scoring the text"));
   score.mean =
@@ -204,7 +195,7 @@ std::vector<ScoredSymbol> symbols_of(const LoadedRun& run, const Score& score, s
 }
 
 /// The lines of the first `show` characters, each after its mean loss.
-void print_lines(const Arguments& arguments, const LoadedRun& run, const Score& score, bool color) {
+void print_text_lines(const Arguments& arguments, const LoadedRun& run, const Score& score, bool color) {
   for (const LineLoss& line : score.lines) {
     if (line.begin >= arguments.show) {
       std::printf("... %s more characters; --show takes another number\n\n",
@@ -253,19 +244,18 @@ void print_means(const char* heading, const std::vector<MeanLoss>& means) {
 void print_for_people(const Arguments& arguments, const LoadedRun& run, const Score& score) {
   const bool color = uses_color(arguments.output.color, STDOUT_FILENO);
   if (leaks(run.config().model)) std::printf("%s\n", leaks_label);
-  print_lines(arguments, run, score, color);
+  print_text_lines(arguments, run, score, color);
   print_worst_lines(run, score);
   print_means("characters seen before", score.by_context);
   print_means("kind", score.by_class);
-  const std::string summary = "loss " + format_loss(score.mean) + ": " + format_count(std::ssize(score.ids)) + " " +
-                              unit_word(run.config().data.units) + "s of " + score.name;
-  print_text(wrapped(summary, 0, terminal_columns(STDOUT_FILENO)));
+  print_lines("loss " + format_loss(score.mean) + ": " +
+              format_count(std::ssize(score.ids), unit_word(run.config().data.units)) + " of " + score.name + "\n");
 }
 
 void run_score(const Arguments& arguments) {
   if (arguments.candidates > 0 && !arguments.output.json)
     throw Error(ExitCode::usage, "--candidates needs --json, which holds them");
-  LoadedRun run = load_run(arguments.run, arguments.checkpoint, arguments.use);
+  LoadedRun run = load_run(arguments);
   const Score score = measure(arguments, run);
   if (!arguments.html.empty()) {
     write_page(arguments.html, text_page(score.name + ": " + format_fixed(score.mean, 4) + " nats per " +
@@ -299,9 +289,8 @@ void add_score(Options& options) {
       .non_negative();
   add_counts_option(options, arguments->counts);
   add_unknown_option(options, arguments->unknown, "characters");
-  add_checkpoint_option(options, arguments->checkpoint);
-  add_weights_option(options, arguments->use.weights);
-  options.add("--threads", arguments->use.threads, "threads; 0: one per physical core").non_negative();
+  add_weights_options(options, arguments->checkpoint, arguments->use.weights);
+  add_device_arguments(options, arguments->use);
   add_output_arguments(options, arguments->output);
   on_parsed(options, arguments, run_score);
 }

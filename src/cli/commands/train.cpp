@@ -1,6 +1,7 @@
 // `chargpt train [CONFIG]`: a new run, from a config to figures and a sample.
+#include <unistd.h>
+
 #include <algorithm>
-#include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -12,12 +13,14 @@
 #include "cli/commands.h"
 #include "cli/loaded_run.h"
 #include "cli/print_json.h"
+#include "cli/print_text.h"
+#include "cli/process.h"
 #include "cli/run_text.h"
 #include "cli/signals.h"
 #include "cli/training/chosen_config.h"
-#include "cli/training/result.h"
 #include "cli/training/training.h"
 #include "report/log.h"
+#include "report/metrics.h"
 #include "report/progress.h"
 #include "run/checkpoints.h"
 #include "run/run_folder.h"
@@ -39,13 +42,13 @@ struct Arguments : TrainingArguments {
 
 /// What nanoGPT's init_from takes.
 void refuse_words_of_nanogpt(const std::string& init_from) {
-  if (init_from == "resume") throw Error(ExitCode::usage, "--init_from resume: chargpt resume RUN goes on with a run");
+  if (init_from == "resume") throw Error(ExitCode::usage, "--init_from resume: to continue a run, chargpt resume RUN");
   if (init_from == "scratch")
-    throw Error(ExitCode::usage, "--init_from scratch: a run starts from scratch where --init_from is left out");
+    throw Error(ExitCode::usage, "--init_from scratch: leave --init_from out to start from scratch");
   if (init_from.starts_with("gpt2"))
     throw Error(ExitCode::usage, "--init_from " + init_from +
-                                     ": OpenAI's weights read no characters but pieces of words, which models here do "
-                                     "not; give a run of chargpt");
+                                     ": OpenAI's weights are for a vocabulary of word pieces, and models here read "
+                                     "characters; give a run of chargpt");
 }
 
 /// The vocabulary of a fine-tuned run is its own text's, grown by the symbols of the run it starts from.
@@ -73,46 +76,28 @@ Overwrite overwrite_of(const Arguments& arguments, const Config& config) {
   return overwrite;
 }
 
-nlohmann::ordered_json to_json(const PlanEvent& plan) {
-  nlohmann::ordered_json json = {{"config", plan.config},         {"model_type", plan.model_type},
-                                 {"device", plan.device},         {"cpu_capability", plan.cpu_capability},
-                                 {"engine", plan.engine},         {"dtype", plan.dtype},
-                                 {"threads", plan.threads},       {"parameters", plan.parameters},
-                                 {"vocab_size", plan.vocab_size}, {"train_tokens", plan.train_tokens},
-                                 {"val_tokens", plan.val_tokens}, {"text_tokens", plan.text_tokens},
-                                 {"text_files", plan.text_files}, {"tokens_per_step", plan.tokens_per_step},
-                                 {"max_iters", plan.max_iters},   {"length_set_by", plan.length_set_by},
-                                 {"epochs", plan.epochs},         {"memory_bytes", plan.memory_bytes},
-                                 {"disk_bytes", plan.disk_bytes}};
-  if (plan.seconds) json["expected_seconds"] = *plan.seconds;
-  if (!plan.notices.empty()) json["notices"] = plan.notices;
-  return json;
-}
-
-void print_plan(const Arguments& arguments, const ResolvedConfig& config, Corpus corpus, const Together& together) {
+void print_plan(const Arguments& arguments, const ResolvedConfig& config, Corpus corpus, const ProcessGroup& group) {
   const std::string split = split_notice(corpus, check_split(corpus));
-  TrainerOptions options = trainer_options(arguments, {}, together);
-  options.memory_after_run = memory_of_result(config.config, corpus);
+  const TrainerOptions options = trainer_options(arguments, {}, group, config.config, corpus);
   Trainer trainer(config, std::move(corpus), options);
   start_from(trainer, starting_point(arguments));
   PlanEvent plan = trainer.plan(/*measure=*/true);
   if (!split.empty()) plan.notices.push_back(split);
-  together.ranks().finish();
-  tell(together.notice(config.config));
+  group.ranks().finish();
+  tell(group.notice(config.config));
   for (const std::string& notice : plan.notices) log_note(notice);
-  if (arguments.output.json)
-    print_json(to_json(plan));
-  else
-    std::fputs(plan_text(plan).c_str(), stdout);
+  if (!arguments.output.json) return print_text(plan_text(plan, terminal_columns(STDOUT_FILENO)));
+  nlohmann::ordered_json json = to_json(plan);
+  if (!plan.notices.empty()) json["notices"] = plan.notices;
+  print_json(json);
 }
 
 /// A rank beside rank 0, which has the run folder.
-void train_with_first(const Arguments& arguments, const ResolvedConfig& config, Corpus corpus, Together& together) {
-  TrainerOptions options = trainer_options(arguments, {}, together);
-  options.memory_after_run = memory_of_result(config.config, corpus);
+void train_with_first(const Arguments& arguments, const ResolvedConfig& config, Corpus corpus, ProcessGroup& group) {
+  const TrainerOptions options = trainer_options(arguments, {}, group, config.config, corpus);
   Trainer trainer(config, std::move(corpus), options);
   start_from(trainer, starting_point(arguments));
-  train_to_end(trainer, {}, arguments, std::nullopt, together);
+  train_to_end(trainer, {}, arguments, std::nullopt, group);
 }
 
 /// The options that were given; --minutes is another word for --max_seconds.
@@ -141,7 +126,7 @@ void choose_shape(const Arguments& arguments, ResolvedConfig& config, std::int64
   log_note(chosen.why);
 }
 
-void train(const Arguments& arguments, Together& together) {
+void train(const Arguments& arguments, ProcessGroup& group) {
   if (arguments.overwrite && arguments.run.empty())
     throw Error(ExitCode::usage,
                 "--overwrite needs --run DIR, the folder to start over in; without one the run gets a "
@@ -151,23 +136,22 @@ void train(const Arguments& arguments, Together& together) {
       load_config(arguments.preset.empty() ? default_preset : arguments.preset, given_options(arguments));
   check_model(config);
   choose_text(config);
-  together.refuse_standard_input(config.config);
+  group.refuse_standard_input(config.config);
   Corpus corpus = load_training_corpus(config, arguments.output);
   if (chooses) choose_shape(arguments, config, corpus.train().size());
   check_splits(corpus, config.config.model.block_size);
   limit_evaluations_of_long_split(config, corpus.val().size());
-  together.check_same(config, corpus);
-  together.check_windows(config.config);
+  group.check_same(config, corpus);
+  group.check_windows(config.config);
   const Overwrite overwrite = overwrite_of(arguments, config.config);
   if (arguments.dry_run) refuse_occupied(arguments.run, overwrite);
-  if (arguments.dry_run) return print_plan(arguments, config, std::move(corpus), together);
-  if (!together.first()) return train_with_first(arguments, config, std::move(corpus), together);
+  if (arguments.dry_run) return print_plan(arguments, config, std::move(corpus), group);
+  if (!group.first()) return train_with_first(arguments, config, std::move(corpus), group);
 
   tell(split_notice(corpus, check_split(corpus)));
   auto start = starting_point(arguments);
   NewRun run(arguments.run, config.config.name, overwrite);
-  TrainerOptions options = trainer_options(arguments, run.path(), together);
-  options.memory_after_run = memory_of_result(config.config, corpus);
+  const TrainerOptions options = trainer_options(arguments, run.path(), group, config.config, corpus);
   Trainer trainer(config, std::move(corpus), options);
   start_from(trainer, std::move(start));
   run.begin();
@@ -175,7 +159,7 @@ void train(const Arguments& arguments, Together& together) {
     log_note("the run that was in " + printable_path(run.path()) + " is now " + printable_path(old));
   tell(keep_text(run.path(), trainer.corpus()));
   try {
-    train_to_end(trainer, run.path(), arguments, /*resume_step=*/std::nullopt, together);
+    train_to_end(trainer, run.path(), arguments, /*resume_step=*/std::nullopt, group);
   } catch (...) {
     if (trainer.state().step > 0 || !list_checkpoints(run.path()).empty()) run.keep();
     throw;
@@ -184,8 +168,8 @@ void train(const Arguments& arguments, Together& together) {
 }
 
 void run_train(const Arguments& arguments) {
-  Together together(arguments);
-  together.run([&] { train(arguments, together); });
+  ProcessGroup group(arguments);
+  group.run([&] { train(arguments, group); });
 }
 
 }  // namespace
@@ -204,7 +188,7 @@ void add_train(Options& options) {
   options.flag("--dry-run", arguments->dry_run, "print the plan (sizes, epochs, memory, disk, time) and stop");
   options
       .add("--minutes", arguments->minutes,
-           "train for so long, as --max_seconds does; without a CONFIG, what suits the time and the size of the text")
+           "train for this long, as --max_seconds; without CONFIG, chooses a preset for the time and the text's size")
       .positive();
   add_training_arguments(options, *arguments);
   arguments->config.help_shows(options, config, default_preset, config_by_name);

@@ -2,7 +2,6 @@
 #include "experiment/tune.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -20,7 +19,7 @@
 #include "cli/run_text.h"
 #include "cli/signals.h"
 #include "cli/training/children.h"
-#include "cli/training/together.h"
+#include "cli/training/process_group.h"
 #include "cli/training/training.h"
 #include "ranks/launch.h"
 #include "report/json_text.h"
@@ -88,14 +87,14 @@ void show(const Tuning& tuning, const Arguments& arguments) {
   const nlohmann::ordered_json json = to_json(tuning);
   if (arguments.output.json) return print_json(json);
   print_table(to_table(tuning));
-  std::printf("%s\nlosses are on a held-out part of the train split; the search did not look at the validation split\n",
-              json["verdict"].get<std::string>().c_str());
+  print_lines(json["verdict"].get<std::string>() +
+              "\nlosses are on a held-out part of the train split; the search did not use the validation split\n");
 }
 
 void run_tune(const Arguments& arguments) {
-  std::optional<Silence> silence;
+  std::optional<MuteOutput> mute;
   if (const auto launched = launch()) {
-    if (launched->rank > 0) silence.emplace();
+    if (launched->rank > 0) mute.emplace();
     throw Error(ExitCode::usage, "tune over processes is gone; start it without " + launched->by);
   }
   ResolvedConfig config = load_config(arguments.preset, arguments.config.overrides());
@@ -121,7 +120,8 @@ void run_tune(const Arguments& arguments) {
     throw Stopped{stopping_signal()};
   }
   show(tuning, arguments);
-  log_note("chargpt train " + shell_quoted((out / "tuned.json").native()) + " trains the config it found");
+  log_note("to train the config that was found:");
+  log_hint("chargpt train " + shell_quoted((out / "tuned.json").native()));
 }
 
 }  // namespace

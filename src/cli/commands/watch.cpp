@@ -99,7 +99,7 @@ std::string state_text(const Watched& watched) {
   const std::string unknown = "not running, and no reason for stopping was recorded";
   // Without a checkpoint resume would refuse it.
   if (list_checkpoints(watched.run).empty()) return unknown + "; it has no checkpoint, so it cannot be resumed";
-  return unknown + "; chargpt resume " + shell_quoted(watched.run.native()) + " goes on";
+  return unknown + "; to continue:\n→ chargpt resume " + shell_quoted(watched.run.native());
 }
 
 std::string figures_text(const Watched& watched, std::size_t columns) {
@@ -126,16 +126,18 @@ std::string figures_text(const Watched& watched, std::size_t columns) {
 }
 
 std::vector<DrawnCurve> drawn_curves(const Watched& watched) {
-  DrawnCurve train{.curve = {"train", {}}, .as = DrawnCurve::As::line, .color = "36"};
-  DrawnCurve val{.curve = {"val", {}}, .as = DrawnCurve::As::marks, .color = "33"};
+  DrawnCurve batches{.as = DrawnCurve::As::dots, .color = "2"}, train{.name = "train", .color = "36"};
+  DrawnCurve val{.name = "val", .as = DrawnCurve::As::marks, .color = "33"};
   for (const RunCurves::Step& step : watched.curves.steps())
-    train.curve.points.emplace_back(static_cast<double>(step.step), step.loss);
+    batches.points.emplace_back(static_cast<double>(step.step), step.loss);
+  train.points = smoothed(batches.points);
   for (const RunCurves::Evaluation& evaluation : watched.curves.evaluations())
-    val.curve.points.emplace_back(static_cast<double>(evaluation.step), evaluation.val_loss);
-  std::vector<DrawnCurve> curves{std::move(train), std::move(val)};
+    val.points.emplace_back(static_cast<double>(evaluation.step), evaluation.val_loss);
+  std::vector<DrawnCurve> curves{std::move(batches), std::move(train), std::move(val)};
   for (const Json& level : baseline_data(watched.run)) {
     const double y = level["y"].get<double>();
-    curves.push_back({.curve = {level["name"].get<std::string>() + " " + format_fixed(y, 3), {{0, y}}},
+    curves.push_back({.name = level["name"].get<std::string>() + " " + format_fixed(y, 3),
+                      .points = {{0, y}},
                       .as = DrawnCurve::As::level,
                       .color = "2"});
   }
@@ -144,7 +146,7 @@ std::vector<DrawnCurve> drawn_curves(const Watched& watched) {
 
 /// Lines of at most `canvas.columns`, as many as `canvas.rows` if there is a curve.
 std::string picture(const Watched& watched, const Canvas& canvas) {
-  std::string text = wrapped(printable_path(watched.run) + ": " + state_text(watched), 0, canvas.columns);
+  std::string text = wrapped_lines(printable_path(watched.run) + ": " + state_text(watched), canvas.columns);
   if (!watched.curves.steps().empty() || !watched.curves.evaluations().empty())
     text += figures_text(watched, canvas.columns) + "\n";
   std::string below = watched.complaint.empty() ? "" : wrapped(watched.complaint, 0, canvas.columns);
@@ -154,8 +156,7 @@ std::string picture(const Watched& watched, const Canvas& canvas) {
   const std::string chart = terminal_chart(drawn_curves(watched), drawing);
   if (chart.empty() && watched.running) return text + "no step is recorded yet\n" + below;
   if (chart.empty())
-    return text + wrapped(printable_path(watched.run / "metrics.jsonl") + " tells of no step", 0, canvas.columns) +
-           below;
+    return text + wrapped(printable_path(watched.run / "metrics.jsonl") + " has no steps", 0, canvas.columns) + below;
   return text + "\nnats per token, by step\n" + chart + below;
 }
 

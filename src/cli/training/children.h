@@ -39,8 +39,6 @@ class RunsWatcher {
   void tell(const std::string& line);
   /// Clears the line; to be called before anything else is printed.
   void clear() { line_.clear(); }
-  /// The text of the runs, which their plan names.
-  void text_is(const Corpus& corpus);
 
  private:
   void show_row(const nlohmann::ordered_json& row);
@@ -48,9 +46,8 @@ class RunsWatcher {
 
   OutputArguments output_;
   std::size_t configs_;
-  std::int64_t text_files_ = 0, text_tokens_ = 0;
   bool plan_shown_ = false;
-  std::set<std::string> told_;  ///< notices: many runs have the same
+  std::set<std::string> told_;  ///< notices, without their numbers: many runs have the same
   WorkLine line_{output_, /*after=*/1};
 };
 

@@ -38,9 +38,9 @@ ChosenConfig chosen_config(double minutes, std::int64_t train_tokens) {
   return {row.preset,
           {"train.max_epochs", std::to_string(row.passes), "--minutes"},
           line_of("chose ", row.preset, " (", shape.model.n_layer, " layers of width ", shape.model.n_embd,
-                  ", batches of ", shape.train.batch_size, " x ", shape.model.block_size,
-                  "): of the presets the best in ", format_duration(60 * minutes), " on two cores for ",
-                  format_count(train_tokens), " tokens, which it reads at most ", row.passes, " times")};
+                  ", batches of ", shape.train.batch_size, " x ", shape.model.block_size, "): the best preset for ",
+                  format_duration(60 * minutes), " on two cores and ", format_count(train_tokens),
+                  " training tokens, of which it makes at most ", row.passes, " epochs")};
 }
 
 }  // namespace chargpt

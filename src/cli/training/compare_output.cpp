@@ -86,9 +86,8 @@ void print_comparison(const Comparison& comparison, ComparisonForm form, const s
   else if (ladder)
     print(to_table(ladder->rungs, ladder->counted), markdown);
   else if (!comparison.ended_at_target)
-    print(to_table(comparison, markdown ? 80 : terminal_columns(STDOUT_FILENO)), markdown);
-  if (form != ComparisonForm::json && !ladder && !sentence.empty())
-    print_text(blank + wrapped(sentence, 0, terminal_columns(STDOUT_FILENO)));
+    print(to_table(comparison), markdown);
+  if (form != ComparisonForm::json && !ladder && !sentence.empty()) print_lines(blank + sentence + "\n");
   if (comparison.target && form != ComparisonForm::json) {
     if (!comparison.ended_at_target || !sentence.empty()) print_text("\n");
     print(target_table(comparison), markdown);

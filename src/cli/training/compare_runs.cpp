@@ -71,10 +71,9 @@ TrainedRun scored_run(const std::string& name, const TrainingArguments& argument
   use.device = arguments.device.device;
   use.threads = arguments.device.threads;
   LoadedRun run = load_run(name, "", use);
-  const fs::path folder = run_place(name, "").run;
   const Config& config = run.config();
   if (!common) {
-    common = {name, config, text_of_run(run.checkpoint, config.data, folder, arguments.output).corpus};
+    common = {name, config, text_of_run(run, config.data, arguments.output)};
     log_notices(common->corpus);
   }
   refuse_another_text(*common, name, run.checkpoint);
@@ -82,13 +81,13 @@ TrainedRun scored_run(const std::string& name, const TrainingArguments& argument
                      .config = run.checkpoint.config,
                      .params = run.checkpoint.state.parameters,
                      .leaks = leaks(config.model),
-                     .seed = told_by(run.checkpoint.state, last_state(folder), config)};
+                     .seed = told_by(run.checkpoint.state, last_state(run.folder), config)};
   SplitLoss loss = split_loss(run.predictor(), common->corpus.val(), config.model.block_size);
   if (!std::isfinite(loss.mean))
     throw Error(ExitCode::diverged, run.checkpoint.path.string() + " has no finite loss: its weights have diverged");
   trained.seed.loss = loss.mean;
   trained.seed.losses = std::move(loss.losses);
-  trained.seed.run = folder;
+  trained.seed.run = run.folder;
   log_note(name + ", step " + format_count(trained.seed.step) + ": " + format_loss(trained.seed.loss));
   return trained;
 }

@@ -1,31 +1,152 @@
 #include "cli/training/training.h"
 
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
 #include "base/error.h"
+#include "base/files.h"
 #include "base/quote.h"
 #include "cli/failure.h"
+#include "cli/figures.h"
+#include "cli/loaded_run.h"
+#include "cli/print_json.h"
+#include "cli/print_text.h"
 #include "cli/process.h"
 #include "cli/run_text.h"
 #include "cli/signals.h"
-#include "cli/training/listeners.h"
-#include "cli/training/result.h"
 #include "cli/version.h"
 #include "engine/device.h"
+#include "generate/generate.h"
 #include "inference/model_types.h"
 #include "report/format.h"
 #include "report/log.h"
-#include "report/progress.h"
+#include "report/metrics.h"
+#include "report/sample_files.h"
+#include "report/tensorboard.h"
 
 namespace chargpt {
 
 namespace {
 
+/// RUN/config.json as the run really goes: under train.max_seconds its length is decided on the way.
+class ConfigWriter : public Listener {
+ public:
+  ConfigWriter(const Trainer& trainer, std::filesystem::path path) : trainer_(trainer), path_(std::move(path)) {}
+  void on(const PlanEvent&) override { write(); }
+  void on(const CheckpointEvent&) override {
+    if (trainer_.config().config.train.max_seconds > 0) write();
+  }
+
+ private:
+  void write() const { write_file_atomically(path_, json_text(to_json(trainer_.config()))); }
+
+  const Trainer& trainer_;
+  std::filesystem::path path_;
+};
+
+std::shared_ptr<ProgressPrinter> progress_printer(const OutputArguments& output) {
+  ProgressOptions options;
+  options.is_terminal = repaints(STDERR_FILENO);
+  options.color = uses_color(output.color, STDERR_FILENO);
+  options.width = terminal_columns(STDERR_FILENO);
+  options.quiet = output.quiet;
+  options.verbose = output.verbose;
+  return std::make_shared<ProgressPrinter>(options, write_progress);
+}
+
+/// Shows `what` and looks for a signal.
+Heartbeat heartbeat_of(const Trainer& trainer, ProgressPrinter& progress, std::string_view what) {
+  return [&trainer, &progress, what](double part) {
+    if (stopping_signal() != 0) throw Interrupted{};
+    progress.on(WorkEvent{what, part, trainer.state().step, trainer.seconds()});
+  };
+}
+
+/// What the best checkpoint writes from the start symbol.
+std::string final_sample(LoadedRun& best) {
+  SampleConfig one = best.config().sample;
+  one.num_samples = 1;
+  std::string text;
+  generate(best.predictor(), {best.checkpoint.state.start_symbol}, one, 1337, [&](std::int64_t, std::int64_t id) {
+    if (stopping_signal() != 0) throw Interrupted{};
+    text += best.checkpoint.vocabulary.symbol(id);
+    return true;
+  });
+  return text;
+}
+
+Figures final_figures(const Trainer& trainer, LoadedRun& best, ProgressPrinter& progress) {
+  const Corpus& corpus = trainer.corpus();
+  const Heartbeat evaluating = heartbeat_of(trainer, progress, "evaluating");
+  const Heartbeat counting = heartbeat_of(trainer, progress, "measuring baselines");
+  evaluating(0);
+  Figures figures =
+      measure(best.predictor(), best.config().model, best.config().data.units, validation_of(corpus, best), evaluating);
+  counting(0);
+  figures.baselines =
+      compute_baselines(corpus, corpus.val(), {.length = figures.block_size}, /*validation=*/true, counting);
+  return figures;
+}
+
+/// Figures of the best checkpoint on the validation split and a sample of it, on stdout and in RUN/figures.json. Throws
+/// Stopped if a signal came meanwhile: the run itself is whole.
+void print_result(const Trainer& trainer, const std::filesystem::path& run, bool as_json, ProgressPrinter& progress) {
+  if (trainer.config().config.train.max_seconds > 0)
+    log_note("exact figures, baselines and a sample follow; their time does not count towards max_seconds");
+  try {
+    const RunState& state = trainer.state();
+    LoadedRun best = load_run(run.string(), "best", {.threads = state.threads});
+    const Figures figures = final_figures(trainer, best, progress);
+    nlohmann::ordered_json json = to_json(figures);
+    json["checkpoint"] = {{"step", best.checkpoint.state.step}, {"path", best.checkpoint.path.string()}};
+    json["run"] = run.string();
+    json["ended"] = enum_name(state.ended);
+    json["seconds"] = state.seconds;
+    write_file_atomically(run / "figures.json", json_text(json));
+    const std::string sample = final_sample(best);
+    progress.finish();
+    add_text(json, "sample", sample);
+    if (as_json) return print_json(json);
+    print_figures(figures);
+    print_lines("\nA sample; for more: chargpt sample " + shell_quoted(run.native()) + "\n");
+    print_text(sample + "\n");
+  } catch (const Interrupted&) {
+    progress.finish();
+    log_note("the run is saved; its figures:");
+    log_hint("chargpt eval " + shell_quoted(run.native()));
+    throw Stopped{stopping_signal()};
+  }
+}
+
 /// A run with more threads than this machine has does not get them unless asked for.
-std::string resume_command(const RunState& state, const std::filesystem::path& run) {
-  return "chargpt resume " + shell_quoted(run.native()) +
-         (state.threads > usable_processors() ? " --threads " + std::to_string(state.threads) : "");
+std::string resume_command(const Trainer& trainer, const std::filesystem::path& run) {
+  const std::int64_t threads = trainer.state().threads;
+  return command_to_go_on(trainer.ended(), run.native()) +
+         (threads > usable_processors() ? " --threads " + std::to_string(threads) : "");
+}
+
+/// Bytes of the best checkpoint, loaded anew, and the baselines: 21 to 37 for each token of four texts.
+std::int64_t memory_of_result(const Config& config, const Corpus& corpus) {
+  constexpr std::int64_t bytes_per_token = 28, most_tokens = 10'000'000, bytes_per_parameter = 4;
+  return bytes_per_parameter * count_parameters(config.model, corpus.vocabulary().size()) +
+         bytes_per_token * std::min(most_tokens, corpus.all().size());
 }
 
 }  // namespace
+
+std::shared_ptr<ProgressPrinter> add_listeners(Trainer& trainer, const std::filesystem::path& run,
+                                               const OutputArguments& output, std::optional<std::int64_t> resume_step) {
+  const std::int64_t log_interval = trainer.config().config.eval.log_interval;
+  const auto progress = progress_printer(output);
+  const auto complain = [progress](const std::string& line) { progress->on(NoticeEvent{line}); };
+  trainer.add_listener(progress);
+  trainer.add_listener(std::make_shared<ConfigWriter>(trainer, run / "config.json"));
+  trainer.add_listener(std::make_shared<MetricsWriter>(run / "metrics.jsonl", resume_step, log_interval, complain));
+  trainer.add_listener(
+      std::make_shared<TensorBoardWriter>(run, resume_step, log_interval, TensorBoardWriter::Clock(), complain));
+  trainer.add_listener(std::make_shared<SampleFileWriter>(run, complain));
+  return progress;
+}
 
 void add_training_arguments(Options& options, TrainingArguments& arguments) {
   arguments.config.add(options, {"data", "model", "train", "eval", "sample"});
@@ -58,37 +179,39 @@ TrainerOptions trainer_options(const TrainingArguments& arguments, const std::fi
 }
 
 TrainerOptions trainer_options(const TrainingArguments& arguments, const std::filesystem::path& run,
-                               const Together& together) {
+                               const ProcessGroup& group, const Config& config, const Corpus& corpus) {
   TrainerOptions options = trainer_options(arguments, run);
-  options.ranks = &together.ranks();
-  options.threads = together.threads();
+  options.memory_after_run = memory_of_result(config, corpus);
+  options.ranks = &group.ranks();
+  options.threads = group.threads();
   return options;
 }
 
 void train_to_end(Trainer& trainer, const std::filesystem::path& run, const TrainingArguments& arguments,
-                  std::optional<std::int64_t> resume_step, Together& together) {
-  if (!together.first()) {
+                  std::optional<std::int64_t> resume_step, ProcessGroup& group) {
+  if (!group.first()) {
     const Ending ending = trainer.run();
-    together.ranks().finish();
+    group.ranks().finish();
     if (ending == Ending::stopped) throw Stopped{stopping_signal()};
     return;
   }
-  together.trains(run);
-  if (const std::string line = together.notice(trainer.config().config); !line.empty()) log_note(line);
+  group.trains(run);
+  if (const std::string line = group.notice(trainer.config().config); !line.empty()) log_note(line);
   const auto progress = add_listeners(trainer, run, arguments.output, resume_step);
   const Ending ending = trainer.run();
   progress->finish();
-  if (!together.alone())
-    log_note("summing, and waiting for each other, took the ranks " + format_duration(together.ranks().seconds()) +
+  if (!group.alone())
+    log_note("summing, and waiting for each other, took the ranks " + format_duration(group.ranks().seconds()) +
              " of " + format_duration(trainer.state().training_seconds) + " of training");
-  together.ranks().finish();
+  group.ranks().finish();
   if (ending == Ending::stopped) {
-    log_note("stopped at step " + std::to_string(trainer.state().step) + " and saved; to go on:");
-    log_note("  " + resume_command(trainer.state(), run));
+    log_note("stopped at step " + std::to_string(trainer.state().step) + " and saved; to continue:");
+    log_hint(resume_command(trainer, run));
     throw Stopped{stopping_signal()};
   }
-  log_note(why_ended(trainer.ended(), run.string()));
-  print_result(trainer, run, arguments, *progress);
+  log_note(why_ended(trainer.ended()) + "; to continue:");
+  log_hint(resume_command(trainer, run));
+  print_result(trainer, run, arguments.output.json, *progress);
 }
 
 }  // namespace chargpt

@@ -6,7 +6,8 @@
 #include <string>
 
 #include "cli/arguments.h"
-#include "cli/training/together.h"
+#include "cli/training/process_group.h"
+#include "report/progress.h"
 #include "train/trainer.h"
 
 namespace chargpt {
@@ -25,16 +26,21 @@ void add_training_arguments(Options& options, TrainingArguments& arguments);
 /// The text that the config names; its notices (a byte order mark removed, say) go to stderr.
 Corpus load_training_corpus(const ResolvedConfig& config, const OutputArguments& output);
 
-/// Of a training in one process; and of one that several share, whose `run` is rank 0's.
 TrainerOptions trainer_options(const TrainingArguments& arguments, const std::filesystem::path& run);
+/// The same of a training that several processes may share, whose `run` is rank 0's, and that ends with figures and a
+/// sample.
 TrainerOptions trainer_options(const TrainingArguments& arguments, const std::filesystem::path& run,
-                               const Together& together);
+                               const ProcessGroup& group, const Config& config, const Corpus& corpus);
+
+/// config.json, metrics.jsonl, TensorBoard events, samples/ and the progress on stderr. `resume_step`: what the files
+/// say about later steps is dropped; none for a new run. Call finish() on the result before anything else is printed.
+std::shared_ptr<ProgressPrinter> add_listeners(Trainer& trainer, const std::filesystem::path& run,
+                                               const OutputArguments& output, std::optional<std::int64_t> resume_step);
 
 /// Runs to the end, says why that was, then prints loss, baselines and a sample of the best checkpoint. Throws Stopped
-/// if a signal ended the run (saved, with the line that resumes it on stderr). `resume_step`: metrics after it are
-/// dropped first; none for a new run.
+/// if a signal ended the run (saved, with the command that resumes it on stderr). `resume_step`: as add_listeners.
 /// On the other ranks, whose `run` is empty, it runs to the end alone; after it, rank 0 is by itself.
 void train_to_end(Trainer& trainer, const std::filesystem::path& run, const TrainingArguments& arguments,
-                  std::optional<std::int64_t> resume_step, Together& together);
+                  std::optional<std::int64_t> resume_step, ProcessGroup& group);
 
 }  // namespace chargpt

@@ -1,4 +1,4 @@
-#include "cli/training/together.h"
+#include "cli/training/process_group.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -15,6 +15,7 @@
 #include "cli/version.h"
 #include "config/changed_options.h"
 #include "ranks/launch.h"
+#include "report/format.h"
 #include "report/log.h"
 #include "run/checkpoints.h"
 #include "text/text_place.h"
@@ -48,23 +49,23 @@ void check_same_as_first(const nlohmann::json& first, const nlohmann::json& othe
 
 }  // namespace
 
-Silence::Silence() : stderr_(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)) {
+MuteOutput::MuteOutput() : stderr_(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)) {
   const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
   if (nowhere < 0) return;
   for (const int output : {STDOUT_FILENO, STDERR_FILENO}) ::dup2(nowhere, output);
   ::close(nowhere);
 }
 
-Silence::~Silence() {
+MuteOutput::~MuteOutput() {
   ::close(stderr_);
 }
 
-void Silence::tell(const std::string& line) const {
+void MuteOutput::tell(const std::string& line) const {
   const std::string whole = "chargpt: error: " + line + "\n";
   [[maybe_unused]] const ssize_t written = ::write(stderr_, whole.data(), whole.size());
 }
 
-Together::Together(const TrainingArguments& arguments) : json_(arguments.output.json) {
+ProcessGroup::ProcessGroup(const TrainingArguments& arguments) : json_(arguments.output.json) {
   threads_ = arguments.device.threads;
   const auto found = launch();
   if (!found) {
@@ -74,10 +75,9 @@ Together::Together(const TrainingArguments& arguments) : json_(arguments.output.
   WaitingOptions waiting{.seconds = arguments.rank_timeout, .stop = &stop_on_signals(arguments.output.quiet)};
   waiting.stuck = [run = run_, first = found->rank == 0] {
     const std::string line = go_on_from(*run);
-    if (first)
-      log_warning("another rank does not answer" + (line.empty() ? "" : "; should this job be killed: " + line));
+    if (first) log_warning("another rank does not answer" + (line.empty() ? "" : "; if this job is killed, " + line));
   };
-  if (found->rank > 0) silence_.emplace();
+  if (found->rank > 0) mute_.emplace();
   ranks_ = join(*found, waiting);
   if (threads_ > 0) return;
   const Placement place = placement(*ranks_);
@@ -85,12 +85,12 @@ Together::Together(const TrainingArguments& arguments) : json_(arguments.output.
   placement_ = place.reason;
 }
 
-void Together::refuse_standard_input(const Config& config) const {
+void ProcessGroup::refuse_standard_input(const Config& config) const {
   if (!alone() && std::ranges::count(config.data.text, standard_input_name) > 0)
     throw Error(ExitCode::usage, "--text -: standard input reaches one rank only; name a file that all can read");
 }
 
-void Together::check_same(const ResolvedConfig& config, const Corpus& corpus) const {
+void ProcessGroup::check_same(const ResolvedConfig& config, const Corpus& corpus) const {
   if (alone()) return;
   Config same = config.config;
   same.data.text = {"the same"};  // what they hold is compared
@@ -105,30 +105,29 @@ void Together::check_same(const ResolvedConfig& config, const Corpus& corpus) co
   for (std::size_t rank = 1; rank < all.size(); ++rank) check_same_as_first(all.front(), all[rank], rank);
 }
 
-void Together::check_windows(const Config& config) const {
+void ProcessGroup::check_windows(const Config& config) const {
   if (config.train.batch_size < ranks_->ranks())
     throw Error(ExitCode::usage, std::to_string(ranks_->ranks()) +
                                      " ranks share train.batch_size = " + std::to_string(config.train.batch_size) +
                                      " windows, and each needs one; start fewer, or set a larger batch_size");
 }
 
-std::string Together::notice(const Config& config) const {
+std::string ProcessGroup::notice(const Config& config) const {
   if (alone()) return "";
   const std::int64_t windows = config.train.batch_size, count = ranks_->ranks();
   const std::string each = windows % count == 0
                                ? std::to_string(windows / count)
                                : std::to_string(windows / count) + " or " + std::to_string(windows / count + 1);
   return std::to_string(count) + " ranks, each with " + each + " of the " + std::to_string(windows) + " windows and " +
-         std::to_string(threads_) + (threads_ == 1 ? " thread" : " threads") +
-         (placement_.empty() ? "" : " (" + placement_ + ")");
+         format_count(threads_, "thread") + (placement_.empty() ? "" : " (" + placement_ + ")");
 }
 
-std::string Together::go_on_from(const std::filesystem::path& run) {
+std::string ProcessGroup::go_on_from(const std::filesystem::path& run) {
   if (run.empty() || list_checkpoints(run).empty()) return "";
-  return "chargpt resume " + shell_quoted(run.native()) + " goes on from its last checkpoint, which is whole";
+  return "to continue from the last checkpoint: chargpt resume " + shell_quoted(run.native());
 }
 
-void Together::run(const std::function<void()>& work) const {
+void ProcessGroup::run(const std::function<void()>& work) const {
   if (alone()) return work();
   try {
     work();

@@ -1,4 +1,4 @@
-// A training that several processes share: how they come together, see that they mean the same run, and end as one.
+// A training that several processes share: they join, check that all were given the same run, and end together.
 #pragma once
 
 #include <filesystem>
@@ -16,13 +16,13 @@ namespace chargpt {
 
 struct TrainingArguments;
 
-/// What a rank beside rank 0 prints, nobody reads, but for what is told in spite of it.
-class Silence {
+/// Discards what ranks other than 0 print, except what tell() writes.
+class MuteOutput {
  public:
-  Silence();
-  ~Silence();
-  Silence(const Silence&) = delete;
-  Silence& operator=(const Silence&) = delete;
+  MuteOutput();
+  ~MuteOutput();
+  MuteOutput(const MuteOutput&) = delete;
+  MuteOutput& operator=(const MuteOutput&) = delete;
   /// A line to where stderr was.
   void tell(const std::string& line) const;
 
@@ -31,11 +31,11 @@ class Silence {
 };
 
 /// The processes of a training: this one, or those that mpirun or srun has started with it. All but rank 0 are silent.
-class Together {
+class ProcessGroup {
  public:
   /// Joins the others, if there are any; one that does not answer for the time that the arguments say hangs. Errors: as
   /// join().
-  explicit Together(const TrainingArguments& arguments);
+  explicit ProcessGroup(const TrainingArguments& arguments);
 
   Communicator& ranks() const { return *ranks_; }
   bool alone() const { return ranks_->alone(); }
@@ -48,11 +48,11 @@ class Together {
   void check_same(const ResolvedConfig& config, const Corpus& corpus) const;
   /// Error usage unless each has a window of every micro-batch.
   void check_windows(const Config& config) const;
-  /// From here on a failure or a hasty end says how this run goes on.
+  /// From here on a failure says how to continue this run.
   void trains(const std::filesystem::path& run) { *run_ = run; }
   /// "2 ranks of 4 windows each, 1 thread each (…)"; empty where there is one.
   std::string notice(const Config& config) const;
-  /// How to go on after a failure; empty where nothing was saved.
+  /// How to continue after a failure; empty where nothing was saved.
   std::string go_on() const { return go_on_from(*run_); }
 
   /// Runs `work` on every rank. A failure of one ends all, with its line and its exit code.
@@ -66,7 +66,7 @@ class Together {
   std::int64_t threads_ = 0;
   std::string placement_;
   bool json_ = false;
-  std::optional<Silence> silence_;
+  std::optional<MuteOutput> mute_;
 };
 
 }  // namespace chargpt
