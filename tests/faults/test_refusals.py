@@ -190,7 +190,7 @@ class MemoryTest(FaultTest):
                              (r"train\.batch_size = 1048576 \(and raise train\.gradient_accumulation_steps\), model\.block_size = 8, ",
                               "--n_embd", "4096", "--batch_size", "1048576", "--engine", "libtorch")):
             error = self.fail_with(81, *self.training("run", 2, *more))
-            self.assertRegex(error, r"^training needs about \S+ GB of memory but only \S+ GB is available; reduce " + lower)
+            self.assertRegex(error, r"^training needs about \S+ [GT]B of memory but only \S+ GB is available; reduce " + lower)
 
     def within(self, mebibytes, *arguments):
         """The program where no more than so much may be mapped (ulimit -v)."""
