@@ -14,9 +14,10 @@ declare -A files=(
   [vocabulary]="text/vocabulary.cpp checkpoint/strict_json.cpp"
   [config]="config/source.cpp config/decode.cpp config/document.cpp config/load.cpp config/unknown_keys.cpp"
   [metrics]="report/metrics.cpp"
+  [exchange]="exchange/huggingface_read.cpp exchange/nanogpt_read.cpp exchange/character_tokenizer.cpp exchange/layout.cpp exchange/foreign_tensors.cpp"
   [text]="text/corpus.cpp text/encoder.cpp text/text_source.cpp base/utf8.cpp text/symbol_index.cpp")
 targets=("$@")
-[ $# -gt 0 ] || targets=(safetensors manifest state vocabulary config metrics text)
+[ $# -gt 0 ] || targets=(safetensors manifest state vocabulary config metrics exchange text)
 
 for clang in clang++ clang++-{20..14}; do
   command -v "$clang" >/dev/null && break

@@ -44,21 +44,42 @@ std::vector<std::string> unbroken_words(const std::string& text) {
   return words;
 }
 
+/// "[relu|gelu]" as "[relu|" and "gelu]"; a command as it is.
+std::vector<std::string> alternatives(const std::string& word) {
+  if (word.find(' ') != std::string::npos) return {word};
+  std::vector<std::string> pieces{""};
+  for (const char c : word) {
+    pieces.back() += c;
+    if (c == '|' || c == ',') pieces.emplace_back();
+  }
+  if (pieces.back().empty()) pieces.pop_back();
+  return pieces;
+}
+
 }  // namespace
 
 std::string wrapped(const std::string& text, std::size_t indent, std::size_t width) {
   std::string lines;
   std::size_t used = indent;
   bool first_of_line = true;
-  for (const std::string& word : unbroken_words(text)) {
-    if (!first_of_line && width > 0 && used + 1 + display_width(word) > width) {
-      lines += "\n" + std::string(indent, ' ');
-      used = indent;
-      first_of_line = true;
+  const auto add = [&](const std::string& piece, bool after_space) {
+    const std::size_t space = after_space && !first_of_line ? 1 : 0;
+    if (!first_of_line && width > 0 && used + space + display_width(piece) > width) {
+      lines += "\n" + std::string(indent, ' ') + piece;
+      used = indent + display_width(piece);
+    } else {
+      lines += std::string(space, ' ') + piece;
+      used += space + display_width(piece);
     }
-    lines += (first_of_line ? "" : " ") + word;
-    used += display_width(word) + (first_of_line ? 0 : 1);
     first_of_line = false;
+  };
+  for (const std::string& word : unbroken_words(text)) {
+    const bool too_wide = width > 0 && indent + display_width(word) > width;
+    bool after_space = true;
+    for (const std::string& piece : too_wide ? alternatives(word) : std::vector{word}) {
+      add(piece, after_space);
+      after_space = false;
+    }
   }
   return lines + "\n";
 }

@@ -8,7 +8,7 @@ namespace chargpt {
 
 /// One paragraph in lines of at most `width` columns (0: one line), each after the first indented; the first begins at
 /// column `indent`, where something else stands before it. Ends with a newline. A command (chargpt resume RUN --threads
-/// 2, or what stands in `...`) is never broken. A word or command wider than a line stands alone.
+/// 2, or what stands in `...`) is never broken, another word wider than a line only behind '|' and ','.
 std::string wrapped(const std::string& text, std::size_t indent, std::size_t width);
 
 /// `text` as it is where it fits into `width` columns from column `indent` on (0: always), else wrapped(); without a

@@ -2,12 +2,10 @@
 
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <iterator>
 #include <system_error>
 #include <utility>
 
@@ -53,50 +51,23 @@ bool has_checkpoint(const fs::path& run) {
               "`, ", other);
 }
 
-struct FileId {
-  dev_t device;
-  ino_t inode;
-  bool operator==(const FileId&) const = default;
-};
-
-std::optional<FileId> id_of(const fs::path& path) {
-  struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) return std::nullopt;
-  return FileId{status.st_dev, status.st_ino};
-}
-
-/// What of an absolute path follows its first `count` parts.
-fs::path rest_of(const fs::path& path, std::ptrdiff_t count) {
-  fs::path rest;
-  for (auto part = std::next(path.begin(), count); part != path.end(); ++part) rest /= *part;
-  return rest;
-}
-
-/// Whether the system comes through a folder on its way to a file: the folder is one above it, or above a link that is
-/// followed.
-bool leads_through(const fs::path& file, const FileId& folder, int links_left = 40) {
-  fs::path way;
-  std::ptrdiff_t parts = 0;
-  const fs::path path = fs::absolute(file);
-  for (const fs::path& part : path) {
-    way /= part;
-    ++parts;
-    std::error_code no_link;
-    const fs::path target = fs::read_symlink(way, no_link);
-    if (!no_link && links_left > 0)
-      return leads_through(way.parent_path() / target / rest_of(path, parts), folder, links_left - 1);
-    if (id_of(way) == folder) return true;
-  }
-  return false;
+/// Whether a file, or the link that it is named by, lies in a folder or below it.
+bool is_within(const fs::path& file, const fs::path& folder) {
+  std::error_code failed;
+  const fs::path path = fs::absolute(file, failed), home = fs::weakly_canonical(folder, failed);
+  const auto is_below = [&home](const fs::path& place) {
+    return std::mismatch(home.begin(), home.end(), place.begin(), place.end()).first == home.end();
+  };
+  return is_below(fs::weakly_canonical(path, failed)) ||
+         is_below(fs::weakly_canonical(path.parent_path(), failed) / path.filename());
 }
 
 /// The working folder and what is named relative to it would move along.
 void refuse_to_move(const fs::path& run, const std::vector<fs::path>& files) {
-  const auto id = id_of(run);
   if (!run.has_filename() || run.filename() == "." || run.filename() == "..")
     throw Error(ExitCode::usage, "--overwrite renames the run folder; give its name, not ", run);
   for (const fs::path& file : files)
-    if (id && leads_through(file, *id))
+    if (is_within(file, run))
       throw Error(ExitCode::busy, file, " is in ", run,
                   ", which --overwrite renames, so it would move away while it is read; copy it elsewhere, or choose "
                   "another folder with --run DIR");

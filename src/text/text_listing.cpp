@@ -99,7 +99,7 @@ class Search {
     const fs::file_type type = itself == fs::file_type::symlink ? entry.status(failed).type() : itself;
     if (type == fs::file_type::directory) return leave_out(name, "a link to a folder");
     if (type == fs::file_type::not_found) return leave_out(name, "a link that leads nowhere");
-    if (type != fs::file_type::regular) return leave_out(name, "no regular file");
+    if (type != fs::file_type::regular) return leave_out(name, "not a regular file");
     if (units_ == Units::characters)
       if (const auto why = why_no_text(entry.path())) return leave_out(name, *why);
     found_.push_back(name.native());

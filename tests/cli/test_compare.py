@@ -87,7 +87,7 @@ class ChildrenTest(CompareTest):
             out, err = process.communicate(timeout=120)
         self.assertEqual(process.returncode, 81, err)
         self.assertIn(b"ladder/masked with seed 1337: it was killed (signal 9)", err)
-        self.assertIn(b"1 of 4 runs ended without a result; the same command with --out out trains them again", err)
+        self.assertIn(b"1 of 4 runs ended without a result; to train them again, give the same command with --out out", err)
         self.assertIn(b"failed  ladder/masked", out)
         whole, broken = self.losses("whole"), self.losses("out")
         self.assertIsNone(broken.pop("ladder-masked-seed1337"))
@@ -203,7 +203,7 @@ class FormsTest(CompareTest):
     def test_markdown_is_the_table(self):
         command = ["ladder/bigram", "ladder/average", "--seeds", "2", "--out", "out", *TINY, "--markdown"]
         lines = self.succeed("compare", *command).out.splitlines()
-        self.assertEqual(lines[0], "| rank | config | loss | std | params | tokens/s | seconds |")
+        self.assertEqual(lines[0], "| rank | config | loss | std | above best | params | tokens/s | seconds |")
         self.assertEqual(len(lines), 4)
         self.assertTrue(lines[3].startswith("| leaks | ladder/average |"))
         self.assertEqual(self.fail_with(2, "compare", *command, "--json"), "--json and --markdown are both given; give one")

@@ -144,7 +144,7 @@ class TextOfManyFiles(ProgramTest):
     def test_the_plan_tells_files_characters_and_passes(self):
         plan = self.succeed("train", "nanogpt-cpu", "--text", "book", "--dry-run", "--max_iters", "5000", "--json").json
         self.assertEqual([3, len(TEXT), 146], [plan["text_files"], plan["text_tokens"], int(plan["epochs"])])
-        self.assertTrue(any("reads its 26144 tokens 146 times" in notice for notice in plan["notices"]), plan["notices"])
+        self.assertTrue(any("reads its 26,144 tokens 146 times" in notice for notice in plan["notices"]), plan["notices"])
         self.write("mine.json", '{"extends": "nanogpt-cpu", "data": {"text": "book"}}')
         self.assertRegex(self.succeed("inspect", "mine.json").out, r"text +29,049 characters in 3 files\nepochs +58\.75\n")
 

@@ -207,7 +207,7 @@ class ResumeTest(ProgramTest):
                 with self.subTest(threads=threads, engine=engine):
                     options = ["--threads", threads, "--engine", engine]
                     _, err = self.stop_by(signal.SIGTERM, *options)
-                    self.assertIn(line, [part.strip() for part in err.replace("chargpt: ", "").splitlines()])
+                    self.assertIn(line, [part.strip() for part in re.sub("chargpt: (→ )?", "", err).splitlines()])
                     step = self.succeed("inspect", "parts", "--json").json["step"] + 5
                     # not by succeed(), which may add an --engine
                     resumed = subprocess.run([PROGRAM, *line.split()[1:], "--max_iters", str(step)], cwd=self.folder, stdout=subprocess.DEVNULL,

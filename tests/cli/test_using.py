@@ -165,7 +165,7 @@ class SampleTest(UsingTest):
 
     def test_a_prompt_longer_than_the_context_is_cropped_with_a_notice(self):
         outcome = self.succeed("sample", self.run_folder, "--prompt", "The " * 30, "--tokens", "5")
-        self.assertIn("its last 16 count", outcome.err)
+        self.assertIn("only the last 16 are used", outcome.err)
         self.assertTrue(outcome.out.startswith("The " * 30))
 
     def test_a_closed_pipe_ends_quietly(self):
@@ -479,7 +479,7 @@ class CompareTest(ProgramTest):
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 130, err)
-        self.assertIn(b"stopped; the same command with --out out continues", err)
+        self.assertIn(b"stopped; to continue, give the same command with --out out", err)
         for run in runs:
             with open(run / ".lock", "rb") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # its process has ended
@@ -497,7 +497,7 @@ class TuneTest(ProgramTest):
         outcome = self.succeed("tune", "slow.json", "--minutes", "0.1", "--out", "out", "--text", SAMPLE_TEXT, "--batch_size", "8",
                                "--threads", "1")
         self.assertIn("as it is", outcome.out)
-        self.assertIn("the search did not look at the validation split", outcome.out)
+        self.assertIn("the search did not use the validation split", outcome.out)
         found = json.loads((self.folder / "out/tune.json").read_text())
         self.assertIn("held out", found["scored_on"])
         tuned = self.succeed("inspect", "out/tuned.json", "--json").json["config"]

@@ -144,11 +144,6 @@ TEST_CASE("losses of windows have the same bits with any number of threads") {
   }
 }
 
-TEST_CASE("micro-batches of different sizes agree") {
-  const Threads threads(2);
-  check_agreement(small_config(), {some_batch(4, 8), some_batch(1, 8, 3), some_batch(5, 3, 7)});
-}
-
 TEST_CASE("dropout drops the same elements in both engines, at every place") {
   const Threads threads(2);
   ModelConfig config = small_config();
@@ -190,35 +185,6 @@ TEST_CASE("parts of every micro-batch, each computed as a rank would, sum up to 
   }
 }
 
-TEST_CASE("evaluation is autograd's within 1e-5, dropout or not, for any number of windows") {
-  const Threads threads(2);
-  ModelConfig config = small_config();
-  config.dropout = 0.3;
-  config.block_size = 40;
-  Subject reference(config, "libtorch"), fast(config, "cpu");
-  for (const auto& [B, T] : {std::pair<std::int64_t, std::int64_t>{1, 1}, {37, 40}, {1, 13}, {4, 40}}) {
-    const WindowBatch batch = some_batch(B, T);
-    const torch::Tensor losses = losses_of(*fast.engine, batch);
-    CHECK(losses.isfinite().all().item<bool>());
-    CHECK(largest_difference(losses, losses_of(*reference.engine, batch)) < 1e-5);
-  }
-}
-
-TEST_CASE("two hundred steps of both engines give one curve") {
-  const Threads threads(2);
-  Subject reference(small_config(), "libtorch"), fast(small_config(), "cpu");
-  double largest = 0, first = 0, last = 0;
-  for (std::int64_t step = 0; step < 200; ++step) {
-    const std::vector<WindowBatch> batches{some_batch(6, 8, step % 7)};
-    const double expected = reference.step(step, batches).loss, loss = fast.step(step, batches).loss;
-    largest = std::max(largest, std::abs(loss - expected));
-    (step == 0 ? first : last) = loss;
-  }
-  INFO("largest difference " << largest << ", loss " << first << " to " << last);
-  CHECK(largest < 1e-3);
-  CHECK(last < 0.7 * first);
-}
-
 TEST_CASE("bfloat16 moves every gradient by no more than its rounding, and the curve by little") {
   const Threads threads(2);
   if (needed_bf16_kernels() == nullptr) return;
@@ -247,19 +213,6 @@ TEST_CASE("bfloat16 moves every gradient by no more than its rounding, and the c
     }
     CHECK(sum == Approx(expected_sum).epsilon(0.02));
   }
-}
-
-TEST_CASE("steps repeat bit for bit with the same number of threads") {
-  const Threads threads(2);
-  ModelConfig config = small_config();
-  config.dropout = 0.1;
-  Subject one(config, "cpu"), other(config, "cpu");
-  for (std::int64_t step = 0; step < 3; ++step) {
-    const std::vector<WindowBatch> batches{some_batch(5, 8, step)};
-    CHECK(one.step(step, batches).loss == other.step(step, batches).loss);
-  }
-  for (std::size_t g = 0; g < one.arena.groups().size(); ++g)
-    CHECK(equal(one.arena.groups()[g].values, other.arena.groups()[g].values));
 }
 
 TEST_CASE("bfloat16 is covered where the processor has it and nothing limits it") {

@@ -591,7 +591,7 @@ TEST_CASE("a planned run gets its share of the threads, and removes what a crash
   CompareOptions options = options_for(folder.path() / "out");
   options.jobs = 2;
   fs::create_directories(options.out / "a-seed51");
-  std::ofstream(options.out / "a-seed51" / ".run.json.tmp-1-1") << "{";
+  std::ofstream(options.out / "a-seed51" / ".chargpt-1-1.tmp") << "{";
   Record record;
   record.here.training.jobs = 2;
   record.here.training.trainer.threads = 5;
@@ -602,7 +602,7 @@ TEST_CASE("a planned run gets its share of the threads, and removes what a crash
   const Comparison comparison = compare({config_of("a", text_file(folder.path(), "text"))}, options, record.hooks());
   CHECK(threads == std::vector<std::int64_t>{2, 2});
   for (const SeedRun& run : comparison.results.at(0).runs.seeds) CHECK(run.jobs == 2);
-  CHECK_FALSE(fs::exists(options.out / "a-seed51" / ".run.json.tmp-1-1"));
+  CHECK_FALSE(fs::exists(options.out / "a-seed51" / ".chargpt-1-1.tmp"));
 }
 
 }  // namespace chargpt

@@ -89,7 +89,8 @@ class PipesTest(FaultTest):
         arguments = self.training("of-folder", 2)
         arguments[arguments.index("text.txt")] = "texts"
         said = self.succeed(*arguments).err
-        self.assertIn("texts: left out as no text: pipe (a pipe), socket (a socket), zero (a device)", said)
+        self.assertIn("texts: left out as no text: pipe (not a regular file), socket (not a regular file), "
+                      "zero (not a regular file)", said)
 
     def test_a_text_and_a_config_may_be_pipes(self):
         for name, content in (("text-pipe", self.text.read_bytes()), ("config-pipe", b'{"extends": "nanogpt-cpu", "name": "mine"}')):

@@ -94,12 +94,6 @@ class SurroundingsTest(FaultTest):
             with self.subTest(words=words):
                 self.assertIn(81, codes)
 
-    def test_too_little_memory_for_libtorch_is_81(self):
-        least = self.least_memory()
-        for kilobytes in (least + 20000, *range(300000, 520000, 20000)):
-            outcome = self.run_in(limit(resource.RLIMIT_AS, kilobytes * 1024), *last_wins([*self.training("other", 2), "--threads", "4", "--overwrite"]))
-            self.assert_memory_line(outcome, f"train with {kilobytes} kB")
-
     def peak_memory(self, *arguments):
         """In bytes; stdout goes to the file `out`."""
         with open(self.folder / "out", "wb") as out:

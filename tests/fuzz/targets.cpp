@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -10,6 +11,8 @@
 #include "checkpoint/state_json.h"
 #include "checkpoint/strict_json.h"
 #include "config/load.h"
+#include "exchange/formats.h"
+#include "inference/parameter_list.h"
 #include "promise.h"
 #include "report/escape.h"
 #include "report/metrics.h"
@@ -166,14 +169,36 @@ void read_text(std::string_view bytes) {
   });
 }
 
+/// Every parameter that the options ask for, and no other, in its shape, of finite numbers.
+void promise_whole(const ImportedModel& model) {
+  const std::vector<ParameterInfo> list = parameter_list(model.config.config.model, model.vocabulary.size());
+  promise(list.size() == model.parameters.size(), "an imported model has the parameters of its options");
+  for (const ParameterInfo& info : list) {
+    const auto found = std::ranges::find(model.parameters, info.name, &OwnTensor::name);
+    promise(found != model.parameters.end() && found->shape == info.shape, "a parameter has its shape");
+    promise(std::ranges::all_of(floats(*found), [](float value) { return std::isfinite(value); }),
+            "numbers are finite");
+  }
+  for (const std::string& notice : model.notices) promise_fit_for_people(notice);
+}
+
+/// Three files, one after the other behind NUL bytes: config.json, tokenizer.json (where that is empty the first is
+/// nanogpt.json) and model.safetensors.
+void read_foreign_model(std::string_view bytes) {
+  const std::size_t first = bytes.find('\0'), second = bytes.find('\0', first + 1);
+  if (first == std::string_view::npos || second == std::string_view::npos) return;
+  const bool is_nanogpt = second == first + 1;
+  scratch_run().file(is_nanogpt ? "nanogpt.json" : "config.json", bytes.substr(0, first));
+  scratch_run().file("tokenizer.json", bytes.substr(first + 1, second - first - 1));
+  scratch_run().file("model.safetensors", bytes.substr(second + 1));
+  attempt([&] { promise_whole(format_of(is_nanogpt ? "nanogpt" : "huggingface").read(scratch_run().path())); });
+}
+
 constexpr std::array targets = {
-    FuzzTarget{"safetensors", read_safetensors},
-    FuzzTarget{"manifest", read_manifest_text},
-    FuzzTarget{"state", read_state_text},
-    FuzzTarget{"vocabulary", read_vocabulary_text},
-    FuzzTarget{"config", read_config_text},
-    FuzzTarget{"metrics", read_metrics_text},
-    FuzzTarget{"text", read_text},
+    FuzzTarget{"safetensors", read_safetensors}, FuzzTarget{"manifest", read_manifest_text},
+    FuzzTarget{"state", read_state_text},        FuzzTarget{"vocabulary", read_vocabulary_text},
+    FuzzTarget{"config", read_config_text},      FuzzTarget{"metrics", read_metrics_text},
+    FuzzTarget{"exchange", read_foreign_model},  FuzzTarget{"text", read_text},
 };
 
 }  // namespace

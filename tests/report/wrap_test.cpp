@@ -15,6 +15,11 @@ TEST_CASE("a word wider than the line stands alone") {
   CHECK(wrapped("a looooong b", 0, 4) == "a\nlooooong\nb\n");
 }
 
+TEST_CASE("a list wider than the line is broken between its items") {
+  CHECK(wrapped("one of [gelu|relu|silu] (relu)", 1, 11) == "one of\n [gelu|\n relu|silu]\n (relu)\n");
+  CHECK(wrapped("one of [gelu|relu]", 0, 18) == "one of [gelu|relu]\n");
+}
+
 TEST_CASE("each line is a paragraph of its own, and one that fits keeps its spaces") {
   CHECK(wrapped_lines("a  table\nfour words of text\n", 10) == "a  table\nfour words\nof text\n");
 }

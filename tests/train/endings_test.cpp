@@ -428,7 +428,7 @@ TEST_CASE("a text that the seconds read too often is named before training") {
   const PlanEvent plan = run->trainer.plan(false);
   CHECK(plan.epochs > 100);
   CHECK(std::ranges::any_of(plan.notices, [](const std::string& line) {
-    return line.find("this run reads its 1080 tokens ") != std::string::npos;
+    return line.find("this run reads its 1,080 tokens ") != std::string::npos;
   }));
 }
 
