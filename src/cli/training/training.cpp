@@ -127,8 +127,9 @@ std::string resume_command(const Trainer& trainer, const std::filesystem::path& 
 
 /// Bytes of the best checkpoint, loaded anew, and the baselines: 21 to 37 for each token of four texts.
 std::int64_t memory_of_result(const Config& config, const Corpus& corpus) {
-  constexpr std::int64_t bytes_per_token = 28, most_tokens = 10'000'000, bytes_per_parameter = 4;
-  return bytes_per_parameter * count_parameters(config.model, corpus.vocabulary().size()) +
+  constexpr std::int64_t bytes_per_token = 28, most_tokens = 10'000'000, bytes_per_float = 4;
+  const std::int64_t copies = config.train.ema > 0 ? 3 : 2;  // as loaded, averaged too, and packed for the sample
+  return bytes_per_float * copies * count_parameters(config.model, corpus.vocabulary().size()) +
          bytes_per_token * std::min(most_tokens, corpus.all().size());
 }
 
