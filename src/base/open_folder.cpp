@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/paths.h"
 #include "base/quote.h"
 
 namespace chargpt {
@@ -136,8 +137,7 @@ void OpenFolder::sync() const {
 }
 
 std::unique_ptr<OpenFolder> open_if_there(const fs::path& path) {
-  std::error_code ignored;
-  return fs::is_directory(path, ignored) ? std::make_unique<OpenFolder>(path) : nullptr;
+  return is_folder(path) ? std::make_unique<OpenFolder>(path) : nullptr;
 }
 
 std::vector<std::string> entries_of(const fs::path& path) {

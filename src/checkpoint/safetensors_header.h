@@ -22,7 +22,7 @@ struct SafetensorsHeader {
   std::map<std::string, std::string> metadata;
 };
 
-/// A tenth of what the format allows: 100,000 tensors, and no more memory than that for what is not a header.
+/// A tenth of the format's limit: enough for 100,000 tensors, and it bounds what a damaged length can allocate.
 inline constexpr std::uint64_t max_header_bytes = 10'000'000;
 inline constexpr std::size_t max_tensor_rank = 16;
 inline constexpr const char* metadata_key = "__metadata__";

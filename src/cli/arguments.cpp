@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/paths.h"
 #include "base/quote.h"
 #include "base/utf8.h"
 #include "cli/help_text.h"
@@ -157,8 +158,7 @@ bool is_config_file(const std::filesystem::path& path) {
 void refuse_config_among(const std::vector<std::string>& texts) {
   if (texts.size() < 2 || is_config_file(texts.front())) return;
   const std::string& last = texts.back();
-  std::error_code ignored;
-  const bool is_preset = !std::filesystem::exists(last, ignored) && find_preset(last) != nullptr;
+  const bool is_preset = !is_there(last) && find_preset(last) != nullptr;
   if (is_preset || is_config_file(last))
     throw Error(ExitCode::usage, printable(last) + " after --text is taken as a text, but it is a config; give it " +
                                      "before the options: " + shell_quoted(last) + " --text " +
@@ -167,9 +167,8 @@ void refuse_config_among(const std::vector<std::string>& texts) {
 
 /// The name of a preset, as it is now.
 void make_present(std::string& name_or_path) {
-  std::error_code ignored;
   const std::string name = present_name(name_or_path);
-  if (name == name_or_path || std::filesystem::exists(name_or_path, ignored)) return;
+  if (name == name_or_path || is_there(name_or_path)) return;
   log_note(name_or_path + " is called " + name + " now");
   name_or_path = name;
 }

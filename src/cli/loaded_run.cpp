@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/paths.h"
 #include "base/quote.h"
 #include "checkpoint/manifest.h"
 #include "kernels/processor.h"
@@ -30,8 +31,7 @@ void announce(const Checkpoint& checkpoint, Weights used) {
 
 /// The folder of one checkpoint already says which.
 void check_choice(const std::filesystem::path& run, const std::string& which) {
-  std::error_code ignored;
-  if (which.empty() || !std::filesystem::exists(run / manifest_file, ignored)) return;
+  if (which.empty() || !is_there(run / manifest_file)) return;
   throw Error(ExitCode::usage, run.string() + " is one checkpoint, and --checkpoint " + which +
                                    " is given too; leave that out, or give the run's folder");
 }

@@ -9,6 +9,7 @@
 
 #include "base/heartbeat.h"
 #include "base/names.h"
+#include "base/paths.h"
 #include "cli/signals.h"
 #include "cli/work_line.h"
 #include "report/format.h"
@@ -39,9 +40,8 @@ void choose_text(ResolvedConfig& config) {
   tell_terminal(config.config.data.text);
   Strings& text = config.config.data.text;
   std::string& origin = config.origin.at("data.text");
-  std::error_code ignored;
-  const auto is_there = [&](const std::string& name) { return std::filesystem::exists(name, ignored); };
-  if (!nobody_named(origin) || std::all_of(text.begin(), text.end(), is_there)) return;
+  const auto is_given = [](const std::string& name) { return is_there(name); };
+  if (!nobody_named(origin) || std::ranges::all_of(text, is_given)) return;
   const std::string note = "no text was named, and " + joined(text, ", ") +
                            " is not there: using the sample built into the program, " +
                            format_count(static_cast<std::int64_t>(sample_text().size())) +

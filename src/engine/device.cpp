@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "base/paths.h"
 #include "engine/torch_module.h"
 #include "kernels/thread_team.h"
 
@@ -22,8 +23,7 @@ std::int64_t cuda_index(const std::string& name) {
 
 /// Whether a driver has made a device, which costs no loading of LibTorch to know.
 bool may_have_gpu() {
-  std::error_code ignored;
-  return std::filesystem::exists("/dev/nvidiactl", ignored) || std::filesystem::exists("/dev/dxg", ignored);
+  return is_there("/dev/nvidiactl") || is_there("/dev/dxg");
 }
 
 Error no_such_device(const std::string& name) {

@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "base/paths.h"
 
 namespace chargpt {
 namespace {
@@ -43,8 +44,7 @@ const TorchModule& loaded(const std::string& what) {
     return Error(ExitCode::unavailable, what + " needs LibTorch, and " + path.string() +
                                             ", the part of chargpt that has it, " + reason + "; " + remedy);
   };
-  std::error_code ignored;
-  if (!fs::exists(path, ignored)) throw unavailable("is not there", "build it (scripts/build.sh) or put it there");
+  if (!is_there(path)) throw unavailable("is not there", "build it (scripts/build.sh) or put it there");
   set_environment();
   void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
@@ -66,8 +66,7 @@ const TorchModule& loaded(const std::string& what) {
 }  // namespace
 
 bool has_torch_module() {
-  std::error_code ignored;
-  return in_use != nullptr || fs::exists(module_path(), ignored);
+  return in_use != nullptr || is_there(module_path());
 }
 
 std::string libtorch_version() {

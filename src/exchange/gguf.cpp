@@ -157,14 +157,11 @@ std::vector<OwnTensor> tensors_of(const ExportedModel& model) {
   ModelConfig theirs = model.options();
   theirs.norm_gain = true;
   if (gpt2) theirs.bias = true, theirs.bias_places = ModelConfig().bias_places;
-  const Layout layout{.block = "blk.",
-                      .layers = gpt2 ? std::span<const LayerNames>(gpt2_layers) : llama_layers,
-                      .paired = architecture == Architecture::llama};
-  std::vector<LayoutRow> rows = rows_of(layout, theirs, model.vocabulary().size());
-  for (std::int64_t layer = 0; architecture == Architecture::qwen3 && layer < theirs.n_layer; ++layer)
-    for (const char* norm : {".attn_q_norm.weight", ".attn_k_norm.weight"})
-      rows.push_back(constant_gain(line_of("blk.", layer, norm), head_width(theirs)));
-  return tensors_as_theirs(model, rows);
+  Layout layout{.block = "blk.",
+                .layers = gpt2 ? std::span<const LayerNames>(gpt2_layers) : llama_layers,
+                .paired = architecture == Architecture::llama};
+  if (architecture == Architecture::qwen3) layout.head_gains = {"attn_q_norm", "attn_k_norm"};
+  return tensors_as_theirs(model, rows_of(layout, theirs, model.vocabulary().size()));
 }
 
 // ---- the file

@@ -47,11 +47,10 @@ ModelConfig in_transformers(const ModelConfig& options) {
 std::vector<LayoutRow> rows_in_transformers(const ModelConfig& theirs, std::int64_t symbols) {
   const Architecture architecture = nearest_architecture(theirs);
   if (architecture == Architecture::gpt2) return rows_of({.turned = true}, theirs, symbols);
-  std::vector<LayoutRow> rows = rows_of({.block = "model.layers.", .layers = llama_layers}, theirs, symbols);
+  Layout layout{.block = "model.layers.", .layers = llama_layers};
+  if (architecture == Architecture::qwen3) layout.head_gains = {"self_attn.q_norm", "self_attn.k_norm"};
+  std::vector<LayoutRow> rows = rows_of(layout, theirs, symbols);
   if (theirs.activation == Activation::relu2) add_equal_gates(rows);
-  for (std::int64_t layer = 0; architecture == Architecture::qwen3 && layer < theirs.n_layer; ++layer)
-    for (const char* norm : {".self_attn.q_norm.weight", ".self_attn.k_norm.weight"})
-      rows.push_back(constant_gain(line_of("model.layers.", layer, norm), head_width(theirs)));
   return rows;
 }
 

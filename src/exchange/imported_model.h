@@ -36,7 +36,7 @@ struct ImportedModel {
   std::int64_t step = 0, max_iters = 0;  ///< as far as the file tells
   Fingerprint text{};                    ///< of the text that it was trained on, where that is known
   std::string what{};                    ///< "GPT-2 of transformers", for people
-  std::vector<std::string> notices{};    ///< lines for people: what is not as it was
+  std::vector<std::string> notices{};    ///< for people: what was changed or left out
 };
 
 /// What data.text of an imported run says: no file, so that it is asked for where one is needed.

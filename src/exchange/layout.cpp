@@ -92,10 +92,6 @@ OwnTensor as_ours(ForeignTensors& tensors, const LayoutRow& row, const ReadingOr
 
 }  // namespace
 
-LayoutRow constant_gain(std::string theirs, std::int64_t size) {
-  return {.theirs = std::move(theirs), .ours = {.name = "", .shape = {size}, .role = ParameterRole::gain}};
-}
-
 std::vector<LayoutRow> rows_of(const Layout& layout, const ModelConfig& theirs, std::int64_t symbols) {
   std::vector<LayoutRow> rows;
   for (const ParameterInfo& info : parameter_list(theirs, symbols)) {
@@ -110,6 +106,11 @@ std::vector<LayoutRow> rows_of(const Layout& layout, const ModelConfig& theirs, 
                       .turned = layout.turned && is_linear,
                       .paired = layout.paired && parts > 1 && part < 2});
   }
+  for (std::int64_t block = 0; block < theirs.n_layer; ++block)
+    for (const std::string_view gain : layout.head_gains)
+      if (!gain.empty())
+        rows.push_back({.theirs = line_of(layout.block, block, ".", gain, ".weight"),
+                        .ours = {.name = "", .shape = {head_width(theirs)}, .role = ParameterRole::gain}});
   return rows;
 }
 

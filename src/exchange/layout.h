@@ -23,10 +23,11 @@ struct LayerNames {
 };
 
 struct Layout {
-  std::string_view block{};              ///< "model.layers.": what precedes the number of a block
-  std::span<const LayerNames> layers{};  ///< empty: all have the names they have here
-  bool turned = false;                   ///< linear layers have weights (in, out)
-  bool paired = false;                   ///< rotary pairs are neighbours, where ours are halves of a head
+  std::string_view block{};                      ///< "model.layers.": what precedes the number of a block
+  std::span<const LayerNames> layers{};          ///< empty: all have the names they have here
+  bool turned = false;                           ///< linear layers have weights (in, out)
+  bool paired = false;                           ///< rotary pairs are neighbours, where ours are halves of a head
+  std::array<std::string_view, 2> head_gains{};  ///< of each block, over the features of a head, where ours are 1
 };
 
 /// A tensor of theirs and the parameter of ours that it is, or is a part of.
@@ -36,9 +37,6 @@ struct LayoutRow {
   std::int64_t part = 0, parts = 1;
   bool turned = false, paired = false;
 };
-
-/// A gain of theirs that is 1.
-LayoutRow constant_gain(std::string theirs, std::int64_t size);
 
 /// `theirs`: the options of our model that has a parameter wherever theirs has one.
 std::vector<LayoutRow> rows_of(const Layout& layout, const ModelConfig& theirs, std::int64_t symbols);

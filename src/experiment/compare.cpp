@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/names.h"
+#include "base/paths.h"
 #include "config/changed_options.h"
 #include "experiment/comparison_report.h"
 #include "experiment/kept_losses.h"
@@ -163,9 +164,8 @@ class Comparer {
   fs::path replayed_by(const PlannedRun& run) const {
     const std::int64_t first = configs_.front().config.train.seed;
     const fs::path folder = options_.out / seed_folder_name(run.config, first);
-    std::error_code ignored;
     const bool replays = run.options.config.train.max_seconds > 0 && run.seed() != first;
-    return replays && fs::exists(folder / "config.json", ignored) ? folder : fs::path();
+    return replays && is_there(folder / "config.json") ? folder : fs::path();
   }
 
   /// One that ended at its target goes on where it shall not end there.

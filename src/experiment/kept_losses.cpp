@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/files.h"
+#include "base/paths.h"
 #include "report/json_text.h"
 
 namespace chargpt {
@@ -105,8 +106,7 @@ void keep_losses(const std::filesystem::path& run, const KeptRun& kept) {
 }
 
 std::optional<KeptRun> kept_losses(const std::filesystem::path& run, std::string& problem) {
-  std::error_code ignored;
-  if (!std::filesystem::exists(header_path(run), ignored)) return std::nullopt;
+  if (!is_there(header_path(run))) return std::nullopt;
   try {
     constexpr std::uint64_t largest_header = 1 << 20;
     return parse(run, nlohmann::json::parse(read_regular_file(header_path(run), largest_header)));

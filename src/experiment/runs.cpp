@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/paths.h"
 #include "config/changed_options.h"
 #include "report/fitted_line.h"
 #include "report/format.h"
@@ -60,9 +61,8 @@ std::vector<std::string> differences(const fs::path& run, const Config& wanted) 
 
 void refuse_another_run(const fs::path& run, const Config& wanted) {
   is_run(run) ? refuse_replaced(run) : refuse_strangers(run, "--out DIR");
-  std::error_code ignored;
-  if (!fs::exists(run / "config.json", ignored)) {
-    if (list_checkpoints(run).empty() && !fs::exists(run / "val_losses.json", ignored)) return;
+  if (!is_there(run / "config.json")) {
+    if (list_checkpoints(run).empty() && !is_there(run / "val_losses.json")) return;
     throw Error(ExitCode::busy, run.string() + " holds results but no config.json; choose another --out");
   }
   const std::vector<std::string> lines = differences(run, wanted);

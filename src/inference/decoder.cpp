@@ -82,8 +82,8 @@ template <class Body>
 void Decoder::share_out(const Body& body) {
   const auto count = static_cast<long>(slots_.size());
   if (count == 1) return body(0, 1, 0);
-  const long threads = team_.team().threads();
-  team_.team().run([&](int thread) { body(count * thread / threads, count * (thread + 1) / threads, thread); });
+  const long threads = team_.threads();
+  team_.run([&](int thread) { body(count * thread / threads, count * (thread + 1) / threads, thread); });
 }
 
 /// All positions from the first on.

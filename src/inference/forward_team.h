@@ -21,7 +21,12 @@ class ForwardTeam {
   const Plan& plan() const { return plan_; }
   const Kernels& kernels() const { return kernels_; }
   const WeightPointers& weights() const { return weights_; }
-  ThreadTeam& team() { return team_; }
+  int threads() const { return team_.threads(); }
+  /// body(thread) on all threads at the same time; it must not throw.
+  template <class Body>
+  void run(Body&& body) {
+    team_.run(body);
+  }
   Forward& pass(int thread) { return passes_[static_cast<std::size_t>(thread)]; }
   std::span<Forward> passes() { return passes_; }
 

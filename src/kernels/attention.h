@@ -74,7 +74,7 @@ inline void weighted_sum(long count, long hs, const float* w, const float* value
 void attention(const HeadShape& shape, const float* q, const HeadKeys& keys, const float* v, long ldv, float* o,
                float* stats, const DropoutMask* mask, std::uint64_t first_element, float* scratch) {
   const long count = shape.end - shape.begin, hs = shape.hs, stride = rounded_up(shape.end, lanes) + lanes;
-  if (count == 1 && mask == nullptr) {  // whole panels: the softmax leaves out scores of what is not there
+  if (count == 1 && mask == nullptr) {  // whole panels; the softmax ignores scores from `end` on
     matvec(rounded_up(shape.end, panel_width), hs, q, keys.values, keys.ld, keys.panel_stride, scratch, false);
     softmax_row(scratch, shape.begin, shape.end, shape.scale, stats);
     return weighted_sum(shape.end, hs, scratch, v, ldv, o);

@@ -71,7 +71,7 @@ void NetworkPredictor::on_parts(const WindowBatch& windows, const Work& work) {
   check_windows(windows, vocab_size());
   const std::int64_t B = windows.B();
   for (cpu::Forward& pass : team().passes()) pass.prepare((B + threads_ - 1) / threads_, windows.T);
-  team().team().run([&](int thread) {
+  team().run([&](int thread) {
     const std::int64_t begin = B * thread / threads_, end = B * (thread + 1) / threads_;
     if (begin == end) return;
     const cpu::BatchSlice slice{.windows = windows.part(begin, end - begin), .first = begin};

@@ -12,6 +12,7 @@
 
 #include "base/child_process.h"
 #include "base/error.h"
+#include "base/paths.h"
 #include "kernels/processor.h"
 #include "ranks/mpi_module.h"
 
@@ -88,9 +89,7 @@ std::optional<Launch> launch() {
 
 std::unique_ptr<Communicator> join(const Launch& launch, const WaitingOptions& waiting) {
   const fs::path path = module_path();
-  std::error_code ignored;
-  if (!fs::exists(path, ignored))
-    throw cannot_join(launch, "this build has no MPI; build it with scripts/build.sh --mpi");
+  if (!is_there(path)) throw cannot_join(launch, "this build has no MPI; build it with scripts/build.sh --mpi");
   // MPI's own modules look for its symbols among those that all can see.
   void* const module = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (module == nullptr) throw cannot_join(launch, ::dlerror());

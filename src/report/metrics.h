@@ -35,7 +35,7 @@ class MetricsWriter : public Listener {
   PatientFile file_;
 };
 
-/// A plan with the keys of its row, and the plan of such a row: what is not in the row keeps its default.
+/// A plan as its row of metrics, and back; keys that the row lacks keep their defaults.
 nlohmann::ordered_json to_json(const PlanEvent& plan);
 PlanEvent plan_of_row(const nlohmann::ordered_json& row);
 

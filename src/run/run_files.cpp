@@ -19,7 +19,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int current_version = 1;
-constexpr const char* lock_name = ".lock";
 constexpr const char* mark_text = "{\"format\": \"chargpt run\", \"version\": 1}\n";
 constexpr std::uint64_t longest_mark = 4096;
 constexpr std::array files{"config.json",     "metrics.jsonl",  "figures.json", "text.json",

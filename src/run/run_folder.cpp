@@ -171,7 +171,7 @@ ResultsFolder::ResultsFolder(const std::string& wanted, const std::string& name,
 // The lock's file goes with it: what is stopped before it has a result leaves an empty folder, which is removed.
 ResultsFolder::~ResultsFolder() {
   std::error_code ignored;
-  fs::remove(path() / ".lock", ignored);
+  fs::remove(path() / lock_name, ignored);
 }
 
 RunMovedAside::RunMovedAside(fs::path run) : run_(std::move(run)), lock_(run_) {
@@ -195,11 +195,11 @@ NewRun::NewRun(std::unique_ptr<RunMovedAside> old, const std::string& wanted, co
 NewRun::NewRun(const std::string& wanted, const std::string& config_name, const Overwrite& overwrite)
     : NewRun(moved_aside(wanted, overwrite), wanted, config_name) {
   refuse_what_is_there(path(), {});
-  const bool had_lock = is_there(path() / ".lock");
+  const bool had_lock = is_there(path() / lock_name);
   try {
     lock_.emplace(path());
   } catch (const Error& error) {
-    if (!had_lock && error.code() == ExitCode::io) folder_.remove_file(".lock");  // nobody can lock there
+    if (!had_lock && error.code() == ExitCode::io) folder_.remove_file(lock_name);  // nobody can lock there
     throw;
   }
   lock_is_new_ = !had_lock;
@@ -218,7 +218,7 @@ NewRun::~NewRun() {
 void NewRun::undo() {
   if (!folder_.is_at_path()) return;
   if (begun_) remove_beginning(folder_);
-  if (lock_is_new_) folder_.remove_file(".lock");
+  if (lock_is_new_) folder_.remove_file(lock_name);
 }
 
 void NewRun::begin() {

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/paths.h"
+#include "run/run_files.h"
 
 namespace chargpt {
 namespace {
@@ -53,7 +54,7 @@ bool is_regular(int descriptor) {
 
 /// Opened and locked. It may have gone with its folder between the two.
 Descriptor locked(const std::filesystem::path& run) {
-  const std::filesystem::path path = run / ".lock";
+  const std::filesystem::path path = run / lock_name;
   while (true) {
     Descriptor lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666));
     if (lock.number() >= 0 && !is_regular(lock.number())) fail(lock, run, EBADFD);
@@ -71,7 +72,7 @@ RunLock::RunLock(const std::filesystem::path& run) : lock_(locked(run)) {
 }
 
 bool is_locked(const std::filesystem::path& run) {
-  const std::filesystem::path path = run / ".lock";
+  const std::filesystem::path path = run / lock_name;
   try {
     const Descriptor file = open_regular_file(AT_FDCWD, path.native(), path);
     return ::flock(file.number(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;

@@ -34,6 +34,14 @@ void save_three(SavedRun& run) {
   run.save_with_loss(300, 2.25);
 }
 
+/// Saved at 100, with a folder in the place of BEST; the state that was saved.
+RunState save_and_block_best(SavedRun& run) {
+  run.save_with_loss(100, 2.5);
+  fs::remove(run.checkpoints() / "BEST");
+  fs::create_directories(run.checkpoints() / "BEST" / "in the way");
+  return run.load().state;
+}
+
 std::int64_t best_step(SavedRun& run) {
   return run.load("best").state.step;
 }
@@ -166,10 +174,7 @@ TEST_CASE("of a damaged last the state is still believed; of one without a state
 
 TEST_CASE("a BEST that cannot be written is a problem of that file alone") {
   SavedRun run;
-  run.save_with_loss(100, 2.5);
-  fs::remove(run.checkpoints() / "BEST");
-  fs::create_directories(run.checkpoints() / "BEST" / "in the way");
-  RunState state = run.load().state;
+  RunState state = save_and_block_best(run);
   state.step = 200;
   const SavedCheckpoint saved = run.save_state(state, 1);
   CHECK(saved.path == run.step(200));
@@ -181,10 +186,7 @@ TEST_CASE("a BEST that cannot be written is a problem of that file alone") {
 
 TEST_CASE("a BEST that cannot be removed, where there is no best checkpoint, is a problem of that file alone") {
   SavedRun run;
-  run.save_with_loss(100, 2.5);
-  fs::remove(run.checkpoints() / "BEST");
-  fs::create_directories(run.checkpoints() / "BEST" / "in the way");
-  RunState state = run.load().state;
+  RunState state = save_and_block_best(run);
   state.best_step = RunState::no_step;
   state.val_loss = state.best_val_loss = std::numeric_limits<double>::infinity();
   const SavedCheckpoint saved = run.save_state(state, 1);

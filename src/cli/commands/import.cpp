@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/paths.h"
 #include "base/quote.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
@@ -36,8 +37,7 @@ struct Arguments {
 
 /// The one that recognises `path`. Errors: missing where there is nothing, data where none does.
 const Format& format_at(const fs::path& path) {
-  std::error_code ignored;
-  if (!fs::exists(path, ignored)) throw Error(ExitCode::missing, printable_path(path) + " does not exist");
+  if (!is_there(path)) throw Error(ExitCode::missing, printable_path(path) + " does not exist");
   std::string readable;
   for (const Format& format : formats()) {
     if (format.recognises == nullptr) continue;

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/line_of.h"
+#include "base/paths.h"
 #include "base/quote.h"
 #include "checkpoint/checkpoint.h"
 #include "cli/arguments.h"
@@ -162,8 +163,7 @@ Json describe_checkpoint(const Arguments& arguments) {
 
 /// False where it was removed or replaced while it was read. Error data, naming the first file that is damaged.
 bool verified(const fs::path& path) {
-  std::error_code ignored;
-  if (!fs::is_directory(path, ignored)) return false;
+  if (!is_folder(path)) return false;
   const OpenFolder folder(path);
   for (const FileReport& file : verify_checkpoint(folder)) {
     if (file.problem.empty()) continue;
@@ -276,9 +276,8 @@ void print_description(const Json& json, bool all) {
 
 /// A run, a checkpoint, or what once was one.
 bool is_checkpoint_folder(const fs::path& path) {
-  std::error_code ignored;
-  return is_run(path) || !list_checkpoints(path).empty() || fs::exists(path / "MANIFEST.json", ignored) ||
-         fs::exists(path / "checkpoints", ignored);
+  return is_run(path) || !list_checkpoints(path).empty() || is_there(path / "MANIFEST.json") ||
+         is_there(path / "checkpoints");
 }
 
 /// Whether a folder that is none of these holds texts; one that holds none at all is no text either.
@@ -294,9 +293,8 @@ bool is_folder_of_texts(const std::string& path) {
 
 bool is_text(const Arguments& arguments) {
   const fs::path path = arguments.path;
-  std::error_code ignored;
   if (path == sample_text_name || path == standard_input_name) return true;
-  if (!fs::exists(path, ignored)) return false;
+  if (!is_there(path)) return false;
   if (fs::is_directory(path)) return !arguments.verify && arguments.checkpoint.empty() && is_folder_of_texts(path);
   return fs::is_regular_file(path) && path.extension() != ".json" && path.extension() != ".jsonc";
 }
@@ -311,8 +309,7 @@ void refuse_checkpoint_options(const Arguments& arguments) {
 
 /// Error missing, with what may have been meant, unless `path` is there in some form.
 void refuse_missing(const std::string& path) {
-  std::error_code ignored;
-  if (fs::exists(path, ignored)) return;
+  if (is_there(path)) return;
   const std::string runs = runs_near(path);
   const bool near = runs.find("did you mean") != std::string::npos;
   try {

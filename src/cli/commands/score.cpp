@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/paths.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/decoding.h"
@@ -269,8 +270,7 @@ void run_score(const Arguments& arguments) {
 
 /// What `score FILE` gives in the place of a run.
 bool is_text(const std::string& word) {
-  std::error_code ignored;
-  return word == standard_input_name || word == sample_text_name || std::filesystem::is_regular_file(word, ignored);
+  return word == standard_input_name || word == sample_text_name || is_file(word);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/files.h"
+#include "base/paths.h"
 #include "base/quote.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
@@ -52,10 +53,8 @@ std::string extended_by(const std::string& preset, const std::filesystem::path& 
   const auto is_preset = [](const std::string& name) {
     return std::ranges::any_of(presets(), [&name](const Preset& one) { return one.name == name; });
   };
-  std::error_code ignored;
   if (is_preset(preset)) return preset;
-  return std::filesystem::exists(preset, ignored) ? std::filesystem::proximate(preset, out).string()
-                                                  : "ladder/" + preset;
+  return is_there(preset) ? std::filesystem::proximate(preset, out).string() : "ladder/" + preset;
 }
 
 TuneOptions tune_options(const Arguments& arguments, const std::filesystem::path& out, const Corpus& corpus,

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/names.h"
+#include "base/paths.h"
 #include "cli/loaded_run.h"
 #include "cli/run_text.h"
 #include "config/changed_options.h"
@@ -103,8 +104,7 @@ void refuse_twice(const std::vector<std::string>& runs) {
 
 bool names_run(const std::string& word) {
   if (std::ranges::any_of(presets(), [&word](const Preset& preset) { return preset.name == word; })) return false;
-  std::error_code ignored;
-  return fs::is_directory(word, ignored) && is_run(run_place(word, "").run);
+  return is_folder(word) && is_run(run_place(word, "").run);
 }
 
 Comparison compare_runs(const std::vector<std::string>& runs, const TrainingArguments& arguments) {
