@@ -191,7 +191,7 @@ class RunsTest(CompareTest):
 class FormsTest(CompareTest):
     def test_the_plan_stands_once_and_each_run_leaves_one_line(self):
         outcome = self.succeed("compare", "ladder/attention", "--vary", "n_head=1,2", "--seeds", "2", *TINY[:-1])
-        for part, times in (("chargpt: 4 runs (2 configs × 2 seeds) in runs/compare-1", 1), ("config  ladder/attention n_head=1, one of 2", 1),
+        for part, times in (("chargpt: 4 runs (2 configs × 2 seeds) in runs/compare-1", 1), ("config  ladder/attention n_head=1, one of 2\nmodel ", 1),
                             ("length ", 1), (", seed 1337: val ", 2), (", seed 1338: val ", 2)):
             self.assertEqual(outcome.err.count(part), times, part + "\n" + outcome.err)
         table, sentence = outcome.out.rstrip("\n").split("\n\n")

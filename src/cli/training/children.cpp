@@ -84,6 +84,7 @@ void RunsWatcher::show_row(const Json& row) {
       log_note(line);
   if (kind != "plan" || configs_ == 0 || output_.quiet || output_.verbose || std::exchange(plan_shown_, true)) return;
   PlanEvent plan = plan_of_row(row);
+  plan.run.clear();  // one of many folders
   if (configs_ > 1) plan.config += ", one of " + std::to_string(configs_);
   line_.clear();
   write_progress(plan_text(plan, terminal_columns(STDERR_FILENO)));
