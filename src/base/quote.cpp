@@ -1,5 +1,6 @@
 #include "base/quote.h"
 
+#include "base/error.h"
 #include "base/utf8.h"
 
 namespace chargpt {
@@ -32,6 +33,22 @@ std::string printable(std::string_view text, std::size_t max_bytes) {
     i += symbol.size();
   }
   return out;
+}
+
+std::string unescaped(std::string_view text, std::string_view what) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '\\') {
+      plain += text[i];
+      continue;
+    }
+    const char escape = ++i < text.size() ? text[i] : ' ';
+    if (escape != 'n' && escape != 't' && escape != '\\')
+      throw Error(ExitCode::usage, what, printable(text),
+                  R"(: a backslash begins \n, \t or \\; write \\ for a backslash)");
+    plain += escape == 'n' ? '\n' : escape == 't' ? '\t' : '\\';
+  }
+  return plain;
 }
 
 std::string shell_quoted(std::string_view word) {

@@ -7,25 +7,32 @@
 
 namespace chargpt {
 
-/// A read-only run of ids of 1, 2 or 4 bytes each (the narrowest that holds the vocabulary); a view, cheap to copy.
+/// A read-only run of ids of 1, 2 or 4 bytes each (the narrowest that holds the vocabulary); a view, cheap to copy. One
+/// id may stand between documents: it ends the one before it and begins the one after it, and no document sees another.
 class TokenView {
  public:
   TokenView() = default;
-  TokenView(const void* data, int width, std::int64_t size)
-      : data_(static_cast<const std::byte*>(data)), width_(width), size_(size) {}
+  TokenView(const void* data, int width, std::int64_t size, std::int64_t document = no_document)
+      : data_(static_cast<const std::byte*>(data)), width_(width), size_(size), document_(document) {}
+  static constexpr std::int64_t no_document = -1;
   std::int64_t size() const { return size_; }
   int width() const { return width_; }
+  /// The id between documents; no_document: the text is one.
+  std::int64_t document() const { return document_; }
   std::int64_t operator[](std::int64_t i) const;
   /// [begin, begin + count) as int64 into out.
   void copy(std::int64_t begin, std::int64_t count, std::int64_t* out) const;
   /// The ids as they are stored.
   std::span<const std::byte> bytes() const { return {data_, static_cast<std::size_t>(size_ * width_)}; }
-  TokenView slice(std::int64_t begin, std::int64_t count) const { return {data_ + begin * width_, width_, count}; }
+  TokenView slice(std::int64_t begin, std::int64_t count) const {
+    return {data_ + begin * width_, width_, count, document_};
+  }
 
  private:
   const std::byte* data_ = nullptr;
   int width_ = 1;
   std::int64_t size_ = 0;
+  std::int64_t document_ = no_document;
 };
 
 }  // namespace chargpt

@@ -10,6 +10,7 @@
 #include "checkpoint/manifest.h"
 #include "checkpoint/state_json.h"
 #include "checkpoint/strict_json.h"
+#include "text/documents.h"
 
 namespace chargpt {
 namespace {
@@ -22,6 +23,13 @@ void check_start_symbol(const Checkpoint& checkpoint) {
   if (checkpoint.state.start_symbol >= checkpoint.vocabulary.size())
     throw Error(ExitCode::data, checkpoint.path / state_file, ": start_symbol ", checkpoint.state.start_symbol,
                 " is none of the ", checkpoint.vocabulary.size(), " symbols");
+}
+
+void check_documents(const Checkpoint& checkpoint) {
+  const bool here = checkpoint.vocabulary.document() >= 0, expected = has_documents(checkpoint.config.config.data);
+  if (here != expected)
+    throw Error(ExitCode::data, checkpoint.path / vocabulary_file, here ? " has an id" : " has no id",
+                " between documents, and the run's config says that its text has ", expected ? "some" : "none");
 }
 
 RunState state_in(const std::string& text, const fs::path& folder) {
@@ -79,6 +87,7 @@ Checkpoint read_checkpoint(const OpenFolder& folder, bool with_optimizer) {
                         nullptr,
                         nullptr};
   check_start_symbol(checkpoint);
+  check_documents(checkpoint);
   checkpoint.model = tensors(model_file);
   checkpoint.averaged = tensors(averaged_file);
   checkpoint.optimizer = tensors(optimizer_file);

@@ -17,6 +17,7 @@ using Integers = std::vector<std::int64_t>;
 using OptionalNumber = std::optional<double>;
 
 CHARGPT_ENUM(Units, characters, bytes);
+CHARGPT_ENUM(Documents, none, lines, paragraphs, files);
 CHARGPT_ENUM(Norm, layernorm, rmsnorm, none);
 CHARGPT_ENUM(NormPlace, pre, post);
 CHARGPT_ENUM(Position, learned, sinusoidal, rope, none);
@@ -39,8 +40,18 @@ using Places = std::vector<Place>;
          "texts, joined in this order: UTF-8 files, folders of them, or - for standard input")              \
   OPTION(Units, units, Units::characters, any(),                                                            \
          "what one token is: a Unicode code point, or a byte (256 symbols, none unknown)")                  \
+  OPTION(Documents, documents, Documents::none, any(),                                                      \
+         "what the model takes as a document of its own, which it learns to begin and to end: each line, "  \
+         "paragraph (blank lines are between them) or file; none: the text is one",                         \
+         "data.separator = \"\"")                                                                           \
+  OPTION(std::string, separator, "", any(),                                                                 \
+         "cut documents at this string, in which \\n is a newline, \\t a tab and \\\\ a backslash",         \
+         "data.documents = none")                                                                           \
+  OPTION(std::int64_t, split_seed, 1337, at_least(0.0),                                                     \
+         "seed that draws the documents held out for validation",                                           \
+         "data.documents != none or data.separator != \"\"")                                                \
   OPTION(double, val_fraction, 0.1, between(0.0, 0.9),                                                      \
-         "fraction of the tokens, at the end of the text, held out for validation")                         \
+         "fraction of the tokens held out for validation: the end of the text, or whole documents")         \
   OPTION(std::int64_t, max_val_tokens, 1000000, between(2, 1e12),                                           \
          "most held-out tokens to score, so that a text of gigabytes is not read whole at each evaluation") \
   OPTION(std::int64_t, max_symbols, 32768, between(2, 1114112),                                             \

@@ -45,7 +45,7 @@ struct Condition {
   bool holds(const Json& all) const {
     const Json& value = value_at(all, key);
     const bool is_one = std::ranges::any_of(values, [&](const std::string& wanted) {
-      return value.is_string() ? value == wanted : value == Json::parse(wanted);
+      return value.is_string() && wanted != R"("")" ? value == wanted : value == Json::parse(wanted);
     });
     return is_one == (sign == "=");
   }

@@ -108,7 +108,7 @@ class CpuEngine : public Engine {
     return {.windows = windows.part(range.begin, range.size), .first = range.begin};
   }
 
-  /// The gradient of the mean loss over all micro-batches, one part in each thread's buffers; returns that mean.
+  /// The gradient of the mean loss over all targets that count, one part in each thread's buffers; returns that mean.
   double accumulate_gradients(const GradientInput& input) {
     std::vector<cpu::DropoutSeed> seeds;
     for (const WindowBatch& windows : input.micro_batches) {
@@ -145,16 +145,15 @@ class CpuEngine : public Engine {
                    const Heartbeat& heartbeat) {
     const std::span<const WindowBatch> batches = input.micro_batches;
     const auto index = static_cast<std::size_t>(thread);
+    const double weight = token_weight(input);
     ForwardBackward& pass = training_passes_[index];
     losses_[index] = 0;
     bool begun = false;
     for (std::size_t i = 0; i < batches.size(); ++i) {
       BatchSlice slice = slice_of(batches[i], thread);
       if (slice.windows.B() == 0) continue;
-      const std::int64_t tokens = input.share.all > 0 ? input.share.all * batches[i].T : batches[i].numel();
-      const double token_weight = 1.0 / static_cast<double>(tokens) / static_cast<double>(batches.size());
-      slice.elsewhere = input.share.first;
-      slice.scale = static_cast<float>(token_weight);
+      slice.elsewhere = input.first_window;
+      slice.scale = static_cast<float>(weight);
       slice.seed = plan_.dropout.any() ? &seeds[i] : nullptr;
       const Heartbeat of_all = [&](double part) {
         heartbeat((static_cast<double>(i) + part) / static_cast<double>(batches.size()));
@@ -163,7 +162,7 @@ class CpuEngine : public Engine {
       pass.prepare(slice.windows.B(), slice.windows.T);
       if (!begun) pass.begin(weights_, gradient_buffers(index));
       begun = true;
-      losses_[index] += token_weight * pass.run(slice);
+      losses_[index] += weight * pass.run(slice);
     }
     if (!begun) pass.skip();
   }

@@ -44,6 +44,13 @@ std::string chosen_engine(const std::string& name, const ModelConfig& model, con
   return "libtorch";
 }
 
+double token_weight(const GradientInput& input) {
+  std::int64_t tokens = input.tokens;
+  if (tokens == 0)
+    for (const WindowBatch& windows : input.micro_batches) tokens += windows.counted();
+  return 1.0 / static_cast<double>(tokens);
+}
+
 std::unique_ptr<Engine> make_engine(const std::string& name, const EngineRequest& request) {
   const std::string chosen = chosen_engine(name, request.model, request.train, request.device);
   if (chosen == "cpu") return make_cpu_engine(request);

@@ -18,24 +18,24 @@
 
 namespace chargpt {
 
-/// Which windows of each micro-batch an engine is given, where other processes have the rest.
-struct WindowShare {
-  std::int64_t first = 0;  ///< windows before them
-  std::int64_t all = 0;    ///< of the whole micro-batch; 0: they are all there is
-};
-
 /// What the gradients of a step are a function of, beside the weights.
 struct GradientInput {
   std::int64_t step = 0;   ///< finished updates before this one (0 for the first)
   std::uint64_t seed = 0;  ///< of dropout
   std::span<const WindowBatch> micro_batches;
-  WindowShare share = {};    ///< loss and gradients are then this part's contribution to those of the whole step
+  /// Windows of each micro-batch before these, where other processes have some: loss and gradients are then this part's
+  /// contribution to those of the whole step.
+  std::int64_t first_window = 0;
+  std::int64_t tokens = 0;   ///< targets that count in the whole step, all processes together; 0: in the micro-batches
   Heartbeat heartbeat = {};  ///< between micro-batches, or more often; on the calling thread
 };
 
+/// 1 / the targets that count in the whole step.
+double token_weight(const GradientInput& input);
+
 /// What an engine says of the gradients that it has made.
 struct Gradients {
-  double loss = 0;     ///< mean over all micro-batches, nats per token, before the update
+  double loss = 0;     ///< mean over all targets that count, nats, before the update
   double norm = 0;     ///< L2, before clipping
   bool finite = true;  ///< loss and all gradients
 };
@@ -50,7 +50,7 @@ class Engine : public WindowScorer {
   virtual std::string_view name() const = 0;
   /// What has come up since; empty: nothing. Tells it once.
   virtual std::string take_notice() { return {}; }
-  /// The gradient of the mean loss over all micro-batches; weights and moments stay as they are. What the heartbeat
+  /// The gradient of the mean loss over all targets that count; weights and moments stay as they are. What the heartbeat
   /// throws drops it whole.
   virtual Gradients gradients(const GradientInput& input) = 0;
   /// Applies the gradients; the arena counts it.

@@ -5,20 +5,10 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "base/window_cut.h"
 
 namespace chargpt {
 namespace {
-
-/// Windows of `length` targets that begin every `stride` tokens, over `targets` predictable tokens.
-struct WindowCut {
-  std::int64_t targets, length, stride;
-
-  std::int64_t count() const { return targets <= length ? 1 : 1 + (targets - length + stride - 1) / stride; }
-  std::int64_t begin(std::int64_t window) const { return window * stride; }
-  std::int64_t length_of(std::int64_t window) const { return std::min(length, targets - begin(window)); }
-  /// First target that no earlier window held, counted within the window.
-  std::int64_t first_scored(std::int64_t window) const { return window == 0 ? 0 : length - stride; }
-};
 
 void check_split(TokenView split) {
   if (split.size() < 2)
@@ -68,6 +58,16 @@ void beat(const Heartbeat& heartbeat, std::int64_t done, std::int64_t all) {
   if (heartbeat) heartbeat(static_cast<double>(done) / static_cast<double>(all));
 }
 
+/// Where the windows of `length` begin that hold documents whole, without the last one, if it is short; none in a text
+/// without documents, where a window may begin anywhere.
+std::vector<std::int64_t> rows_of_documents(TokenView split, std::int64_t length) {
+  std::vector<std::int64_t> begins;
+  if (split.document() == TokenView::no_document) return begins;
+  const WindowCut cut(split, length);
+  for (std::int64_t i = 0; i < cut.count() && (i == 0 || cut[i].length == length); ++i) begins.push_back(cut[i].begin);
+  return begins;
+}
+
 double mean_of(const std::vector<float>& losses) {
   return std::accumulate(losses.begin(), losses.end(), 0.0) / static_cast<double>(losses.size());
 }
@@ -80,22 +80,25 @@ SplitLoss split_loss(WindowScorer& scorer, TokenView split, std::int64_t block_s
   if (stride < 0 || stride > block_size)
     throw Error(ExitCode::usage, "stride " + std::to_string(stride) + " is outside 1 to block_size " +
                                      std::to_string(block_size) + "; 0 means no overlap");
-  const WindowCut windows{split.size() - 1, block_size, stride == 0 ? block_size : stride};
+  const WindowCut windows(split, block_size, stride == 0 ? block_size : stride);
   const std::int64_t at_once = windows_at_once(split, block_size);
   Batches batches(scorer, split);
   SplitLoss result;
-  result.losses.reserve(static_cast<std::size_t>(windows.targets));
+  result.losses.reserve(static_cast<std::size_t>(split.size() - 1));
   for (std::int64_t first = 0; first < windows.count();) {
-    const std::int64_t length = windows.length_of(first);
+    const std::int64_t length = windows[first].length;
     std::vector<std::int64_t> begins;
-    std::int64_t window = first;
-    for (; window < windows.count() && window < first + at_once && windows.length_of(window) == length; ++window)
-      begins.push_back(windows.begin(window));
-    const std::vector<float>& losses = batches.losses(begins, length);  // (B, T)
-    for (; first < window; ++first) {
-      const float* row = losses.data() + (first - window + std::ssize(begins)) * length;
-      result.losses.insert(result.losses.end(), row + windows.first_scored(first), row + length);
+    std::vector<WindowCut::Window> cut;
+    for (std::int64_t i = first; i < std::min(windows.count(), first + at_once) && windows[i].length == length; ++i) {
+      cut.push_back(windows[i]);
+      begins.push_back(cut.back().begin);
     }
+    const float* row = batches.losses(begins, length).data();  // (B, T)
+    for (const WindowCut::Window& window : cut) {
+      result.losses.insert(result.losses.end(), row + window.from, row + window.to);
+      row += length;
+    }
+    first += std::ssize(cut);
     beat(heartbeat, first, windows.count());
   }
   result.mean = mean_of(result.losses);
@@ -109,20 +112,25 @@ double sampled_loss(WindowScorer& scorer, TokenView split, std::int64_t block_si
   if (count < 1)
     throw Error(ExitCode::usage, "a sampled loss of " + std::to_string(count) + " windows; 1 is the least");
   const std::int64_t length = std::min(block_size, split.size() - 1);
-  const std::int64_t places = split.size() - length;
+  const std::vector<std::int64_t> rows = rows_of_documents(split, length);
+  const std::int64_t places = rows.empty() ? split.size() - length : std::ssize(rows);
   count = std::min(count, places);
   const std::int64_t at_once = windows_at_once(split, length);
   Batches batches(scorer, split);
   double sum = 0;
+  std::int64_t counted = 0;
   for (std::int64_t first = 0; first < count; first += at_once) {
     std::vector<std::int64_t> begins;
-    for (std::int64_t i = first; i < std::min(count, first + at_once); ++i)
-      begins.push_back(i * (places / count) + i * (places % count) / count);  // i places / count without overflow
-    const std::vector<float>& losses = batches.losses(begins, length);
+    for (std::int64_t i = first; i < std::min(count, first + at_once); ++i) {
+      const std::int64_t place = i * (places / count) + i * (places % count) / count;  // i places / count, no overflow
+      begins.push_back(rows.empty() ? place : rows[static_cast<std::size_t>(place)]);
+      counted += counted_targets(split, begins.back(), length);
+    }
+    const std::vector<float>& losses = batches.losses(begins, length);  // 0 where a target does not count
     sum = std::accumulate(losses.begin(), losses.end(), sum);
     beat(heartbeat, std::min(count, first + at_once), count);
   }
-  return sum / static_cast<double>(count * length);
+  return sum / static_cast<double>(counted);
 }
 
 }  // namespace chargpt

@@ -87,6 +87,18 @@ void Forward::prepare_rows(std::int64_t rows, std::int64_t T) {
   allocate_buffers(memory);
   inputs_.resize(static_cast<std::size_t>(max_rows_));
   targets_.resize(inputs_.size());
+  stretches_.reserve(inputs_.size());
+}
+
+void Forward::read_inputs(const WindowBatch& windows) {
+  windows.copy_inputs(inputs_.data());
+  stretches_.clear();
+  for (long sequence = 0, row = 0; sequence < windows.B(); ++sequence)
+    for (long t = 0; t < windows.T; ++t, ++row)
+      if (t == 0 || inputs_[static_cast<std::size_t>(row)] == windows.tokens.document())
+        stretches_.push_back({sequence, row, 1});
+      else
+        ++stretches_.back().rows;
 }
 
 // ---- dropout
@@ -169,27 +181,28 @@ void Forward::normalise_in_place(const NormPlan& norm, const Going& going, float
   k_.copy(going.rows, plan_.n_embd, branch_, ld, x + going.first * ld, going.step * ld);
 }
 
-/// y = x + its convolution, sequence by sequence: (rows, C). Nothing where there is no weight: y is then x. What the
+/// y = x + its convolution, stretch by stretch: (rows, C). Nothing where there is no weight: y is then x. What the
 /// next chunk reads of these rows is kept: the last positions have a place each, and a new one takes the oldest's.
 void Forward::convolve(const Parameter& weight, long layer, ConvolutionPlace place, const Chunk& chunk, const float* x,
                        float* y) {
   if (!weight.exists()) return;
-  const long C = plan_.n_embd, ld = row_stride(C), taps = plan_.conv_width, count = chunk.count;
+  const long C = plan_.n_embd, ld = row_stride(C), taps = plan_.conv_width;
   const auto seen = static_cast<long>(std::min<std::int64_t>(chunk.position, taps - 1));
-  for (long s = 0; s < chunk.sequences; ++s, x += count * ld, y += count * ld) {
+  for (const Stretch& stretch : stretches_) {
+    const float* const own = x + stretch.row * ld;
     const auto kept = [&](std::int64_t position) {
-      return chunk.cache->conv_input(layer, place, chunk.slots[s], position);
+      return chunk.cache->conv_input(layer, place, chunk.slots[stretch.sequence], position);
     };
-    const float* rows = x;
+    const float* rows = own;
     if (seen > 0) {  // those before the chunk, then its own
       for (long i = 0; i < seen; ++i) k_.copy(1, C, kept(chunk.position - seen + i), C, conv_rows_ + i * ld, ld);
-      k_.copy(count, C, x, ld, conv_rows_ + seen * ld, ld);
+      k_.copy(stretch.rows, C, own, ld, conv_rows_ + seen * ld, ld);
       rows = conv_rows_ + seen * ld;
     }
-    k_.convolve(count, seen, C, taps, rows, ld, value(weight), y, ld);
+    k_.convolve(stretch.rows, seen, C, taps, rows, ld, value(weight), y + stretch.row * ld, ld);
     if (chunk.cache != nullptr)
-      for (long i = std::max(0L, count - taps); i < count; ++i)
-        k_.copy(1, C, x + i * ld, ld, kept(chunk.position + i), C);
+      for (long i = std::max(0L, stretch.rows - taps); i < stretch.rows; ++i)
+        k_.copy(1, C, own + i * ld, ld, kept(chunk.position + i), C);
   }
 }
 
@@ -198,11 +211,11 @@ void Forward::embed(const Chunk& chunk) {
   const long C = plan_.n_embd, ld = row_stride(C);
   const float* const tokens = value(plan_.wte);
   const float* const positions = position_vectors(plan_, weights_->values);
-  for (long r = 0; r < rows_; ++r) {
-    float* const x = x_first_ + r * ld;
-    k_.copy(1, C, tokens + inputs_[static_cast<std::size_t>(r)] * C, C, x, ld);
-    if (positions != nullptr) k_.add(1, C, positions + (chunk.first + r % chunk.count) * C, C, x, ld);
-  }
+  for (long r = 0; r < rows_; ++r)
+    k_.copy(1, C, tokens + inputs_[static_cast<std::size_t>(r)] * C, C, x_first_ + r * ld, ld);
+  if (positions != nullptr)
+    for (const Stretch& stretch : stretches_)
+      k_.add(stretch.rows, C, positions + chunk.first * C, C, x_first_ + stretch.row * ld, ld);
   dropout(plan_.dropout.embedding, 0, chunk, x_first_);
   made(Made::embedding, 0, x_first_, rows_, C, ld);
 }
@@ -237,9 +250,9 @@ void Forward::project_qkv(const BlockPlan& block, const BlockActivations& acts, 
 /// Softmax of scores times values, head by head: qkv (rows, 3 A) -> o (rows, A)
 void Forward::attention_over_windows(const BlockActivations& acts, long layer, const Chunk& chunk) {
   const long A = plan_.attention_width, ld = row_stride(3 * A);
-  const long stride = row_stride(chunk.count);
   for_each_head(acts, layer, chunk, [&](const Head& head) {
-    k_.transpose(chunk.count, plan_.head_size, head.q + A, ld, keys_, stride);
+    const long stride = row_stride(head.shape.end);
+    k_.transpose(head.shape.end, plan_.head_size, head.q + A, ld, keys_, stride);
     k_.attention(head.shape, head.q, {keys_, stride, k_.panel_width}, head.q + 2 * A, ld, acts.o + head.o,
                  head.softmax_stats, head.mask, head.first, scratch_);
   });
@@ -399,13 +412,15 @@ void Forward::run(const WeightPointers& weights, const Chunk& chunk) {
   weights_ = &weights;
   for (long s = 0; s < chunk.sequences; ++s)
     std::copy_n(chunk.cache->tokens(chunk.slots[s]) + chunk.first, chunk.count, inputs_.data() + s * chunk.count);
+  stretches_.clear();
+  for (long s = 0; s < chunk.sequences; ++s) stretches_.push_back({s, s * chunk.count, chunk.count});
   forward(chunk);
 }
 
 void Forward::observe(const WeightPointers& weights, const WindowBatch& window, const Observer& observer) {
   weights_ = &weights;
   observer_ = &observer;
-  window.copy_inputs(inputs_.data());
+  read_inputs(window);
   forward(windows_chunk(1, window.T));
   observer_ = nullptr;
 }

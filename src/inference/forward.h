@@ -71,6 +71,12 @@ struct Chunk {
   float* logits = nullptr;  ///< (wanted rows, V), rows row_stride(V) apart
 };
 
+/// Consecutive rows of one sequence of a chunk that see no others: a document, or the part of one that is there; where a
+/// text has no documents, the sequence.
+struct Stretch {
+  long sequence, row, rows;
+};
+
 /// What one block makes in its forward pass, and keeps for backward. Where nothing is kept, x_mid is x. Without norms
 /// ln_1 is x, and ln_2 is x_mid; without convolutions conv_1 is ln_1, and conv_2 is ln_2.
 struct BlockActivations {
@@ -139,6 +145,8 @@ class Forward {
   void forward(const Chunk& chunk);
   /// Sequences of a chunk; all chunks of a slice are of almost one size.
   static std::int64_t sequences_at_once(std::int64_t count, std::int64_t T);
+  /// Reads inputs_ off the windows, and where their documents begin.
+  void read_inputs(const WindowBatch& windows);
   /// `sequences` whole windows of T tokens.
   Chunk windows_chunk(long sequences, long T) const {
     return {.sequences = sequences,
@@ -154,7 +162,7 @@ class Forward {
     for (std::int64_t begin = 0; begin < count; begin += at_once) {
       if (slice.heartbeat != nullptr) (*slice.heartbeat)(static_cast<double>(begin) / static_cast<double>(count));
       const WindowBatch windows = slice.windows.part(begin, std::min(at_once, count - begin));
-      windows.copy_inputs(inputs_.data());
+      read_inputs(windows);
       windows.copy_targets(targets_.data());
       Chunk chunk = windows_chunk(windows.B(), T);
       chunk.seed = slice.seed;
@@ -163,16 +171,16 @@ class Forward {
     }
   }
 
-  /// One head of one sequence.
+  /// One head of one stretch.
   struct Head {
     HeadShape shape;
     const float* q;           ///< keys and values lie A and 2 A behind it
-    float* softmax_stats;     ///< (T, 2)
+    float* softmax_stats;     ///< (rows, 2)
     const DropoutMask* mask;  ///< null: no dropout
     std::uint64_t first;      ///< element of the mask
     long qkv, o;              ///< where it begins in what is laid out like qkv, and like o
   };
-  /// body(head) for every sequence of a chunk of whole windows.
+  /// body(head) for every stretch of a chunk of whole windows.
   template <class Body>
   void for_each_head(const BlockActivations& acts, long layer, const Chunk& chunk, const Body& body) const {
     const long hs = plan_.head_size, T = chunk.count, ld = row_stride(3 * plan_.attention_width),
@@ -181,16 +189,24 @@ class Forward {
     const DropoutMask mask =
         drops ? dropout_mask(plan_.dropout.attention, mask_index(layer, DropoutPlace::attention), chunk)
               : DropoutMask{};
-    for (long s = 0; s < chunk.sequences; ++s)
+    for (const Stretch& stretch : stretches_)
       for (long h = 0; h < plan_.n_head; ++h) {
-        const long qkv = s * T * ld + h * hs;
-        body(Head{.shape = {.begin = 0, .end = T, .hs = hs, .ld = ld, .ldo = ldo, .scale = plan_.score_scale},
-                  .q = acts.qkv + qkv,
-                  .softmax_stats = acts.softmax_stats + (s * plan_.n_head + h) * 2 * T,
-                  .mask = drops ? &mask : nullptr,
-                  .first = static_cast<std::uint64_t>(((chunk.first_sequence + s) * plan_.n_head + h) * T * T),
-                  .qkv = qkv,
-                  .o = s * T * ldo + h * hs});
+        const long qkv = stretch.row * ld + h * hs, before = stretch.row - stretch.sequence * T;
+        const std::int64_t head = (chunk.first_sequence + stretch.sequence) * plan_.n_head + h;
+        body(Head{
+            .shape = {.begin = 0,
+                      .end = stretch.rows,
+                      .hs = hs,
+                      .ld = ld,
+                      .ldo = ldo,
+                      .mask_ld = T,
+                      .scale = plan_.score_scale},
+            .q = acts.qkv + qkv,
+            .softmax_stats = acts.softmax_stats + ((stretch.sequence * plan_.n_head + h) * T + before) * 2,
+            .mask = drops ? &mask : nullptr,
+            .first = static_cast<std::uint64_t>(head * T * T + before * (T + 1)),
+            .qkv = qkv,
+            .o = stretch.row * ldo + h * hs});
       }
   }
 
@@ -211,6 +227,7 @@ class Forward {
   std::int64_t max_rows_ = 0, max_T_ = 0;         ///< of a chunk, as prepared
   long rows_ = 0;                                 ///< of the current chunk
   std::vector<std::int64_t> inputs_, targets_;    ///< (rows): its ids
+  std::vector<Stretch> stretches_;                ///< of its rows
   std::vector<BlockActivations> acts_;            ///< of each block
   Bf16* x_bf16_ = nullptr;                        ///< a linear layer's input, rounded
   float *x_first_ = nullptr, *x_last_ = nullptr;  ///< (rows, C): input of the first block, output of the last

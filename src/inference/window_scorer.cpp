@@ -1,9 +1,11 @@
 #include "inference/window_scorer.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
+#include "base/window_cut.h"
 #include "inference/model.h"
 
 namespace chargpt {
@@ -28,6 +30,16 @@ void WindowBatch::copy_inputs(std::int64_t* to) const {
 
 void WindowBatch::copy_targets(std::int64_t* to) const {
   copy(*this, 1, to);
+  for (const std::int64_t start : starts) {
+    std::fill(to + counted_targets(tokens, start, T), to + T, no_target);
+    to += T;
+  }
+}
+
+std::int64_t WindowBatch::counted() const {
+  std::int64_t count = 0;
+  for (const std::int64_t start : starts) count += counted_targets(tokens, start, T);
+  return count;
 }
 
 void check_windows(const WindowBatch& windows, std::int64_t vocab_size) {

@@ -9,7 +9,8 @@
 namespace chargpt {
 
 /// B windows of T ids each: the one that starts at s has inputs tokens[s] to tokens[s + T - 1], and as targets the ids
-/// one place on. A view: of the ids where they are stored, and of the starts.
+/// one place on; targets that do not count (see base/window_cut.h) are no_target. A view: of the ids where they are
+/// stored, and of the starts.
 struct WindowBatch {
   TokenView tokens;
   std::span<const std::int64_t> starts;
@@ -17,6 +18,8 @@ struct WindowBatch {
 
   std::int64_t B() const { return std::ssize(starts); }
   std::int64_t numel() const { return B() * T; }
+  /// How many of the targets count.
+  std::int64_t counted() const;
   /// `count` of the windows, from `first` on.
   WindowBatch part(std::int64_t first, std::int64_t count) const;
   /// As int64 into (B, T).
@@ -27,6 +30,8 @@ struct WindowBatch {
 /// Error internal for a window that the tokens do not hold whole, or an id that is no symbol's.
 void check_windows(const WindowBatch& windows, std::int64_t vocab_size);
 
+inline constexpr std::int64_t no_target = -1;
+
 class WindowScorer {
  public:
   WindowScorer() = default;
@@ -34,7 +39,7 @@ class WindowScorer {
   WindowScorer(const WindowScorer&) = delete;
   WindowScorer& operator=(const WindowScorer&) = delete;
   /// Loss of each position, nats, without dropout, always in float32, so that a checkpoint has one loss on every engine
-  /// and device: into (B, T). 1 <= T <= block_size.
+  /// and device: into (B, T), 0 where a target does not count. 1 <= T <= block_size.
   virtual void score(const WindowBatch& windows, std::span<float> losses) = 0;
 };
 

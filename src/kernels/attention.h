@@ -86,7 +86,7 @@ void attention(const HeadShape& shape, const float* q, const HeadKeys& keys, con
     for (long i = from; i < to; ++i) {
       float* const row = scratch + (i - from) * stride;
       softmax_row(row, shape.begin + i, end, shape.scale, stats + 2 * i);
-      if (mask != nullptr) dropout_row(*mask, first_element + static_cast<std::uint64_t>(i * shape.end), i + 1, row);
+      if (mask != nullptr) dropout_row(*mask, first_element + static_cast<std::uint64_t>(i * shape.mask_ld), i + 1, row);
     }
     matmul<false>(to - from, hs, end, scratch, stride, v, ldv, panel_width, o + from * shape.ldo, shape.ldo, false);
   });
@@ -96,14 +96,14 @@ void attention(const HeadShape& shape, const float* q, const HeadKeys& keys, con
 /// ds = p (dp - do . o) scale.
 inline void weights_backward(const HeadShape& shape, long i, long end, const float* stats, float d_dot_o,
                              const DropoutMask* mask, std::uint64_t first_element, float* p, float* ds) {
-  if (mask != nullptr) dropout_row(*mask, first_element + static_cast<std::uint64_t>(i * shape.end), i + 1, ds);
+  if (mask != nullptr) dropout_row(*mask, first_element + static_cast<std::uint64_t>(i * shape.mask_ld), i + 1, ds);
   const float max_scaled = stats[0], inverse_sum = stats[1];
   for (long j = 0; j < end; j += lanes) {
     const Vector weight = keep_first(exp(load(p + j) * shape.scale - max_scaled) * inverse_sum, i + 1 - j);
     store(p + j, weight);
     store(ds + j, weight * keep_first(load(ds + j) - d_dot_o, i + 1 - j) * shape.scale);
   }
-  if (mask != nullptr) dropout_row(*mask, first_element + static_cast<std::uint64_t>(i * shape.end), i + 1, p);
+  if (mask != nullptr) dropout_row(*mask, first_element + static_cast<std::uint64_t>(i * shape.mask_ld), i + 1, p);
 }
 
 void attention_backward(const HeadShape& shape, const float* q, const float* k, const float* v, const float* o,

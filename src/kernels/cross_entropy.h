@@ -3,6 +3,8 @@
 //   loss = log(sum_j e^(logits_j - max)) + max - logits_target
 //   dlogits = scale (softmax(logits) - onehot(target))
 //
+// A row whose target is negative counts for nothing: its loss is 0, and so is its gradient.
+//
 // Compiled once per instruction set.
 #pragma once
 
@@ -39,6 +41,11 @@ inline float exp_and_sum(float* x, long width, float shift) {
 
 void cross_entropy(long rows, long V, float* logits, long ld, const std::int64_t* targets, float scale, float* losses) {
   for (long r = 0; r < rows; ++r, logits += ld) {
+    if (targets[r] < 0) {
+      losses[r] = 0;
+      for_each_vector(V, [&](long i, auto, auto put) { put(logits + i, splat(0)); });
+      continue;
+    }
     const float target_logit = logits[targets[r]], max_logit = row_max(logits, V);
     const float total = exp_and_sum(logits, V, max_logit);
     losses[r] = __builtin_logf(total) + max_logit - target_logit;

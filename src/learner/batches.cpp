@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "base/window_cut.h"
 
 namespace chargpt {
 namespace {
@@ -40,6 +41,25 @@ std::int64_t permuted(std::int64_t index, std::int64_t count, std::uint64_t key)
   return static_cast<std::int64_t>(place);
 }
 
+namespace {
+
+/// Where windows of `length` begin that hold documents whole; the last one, which must be as long as the others, goes
+/// back to the first document that leaves room, or, within a long one, as far as it takes.
+std::vector<std::int64_t> rows_of_documents(const TokenView& split, std::int64_t length) {
+  std::vector<std::int64_t> rows;
+  if (split.document() == TokenView::no_document) return rows;
+  const WindowCut cut(split, length);
+  for (std::int64_t i = 0; i < cut.count(); ++i) rows.push_back(cut[i].begin);
+  const std::int64_t last = split.size() - length - 1, before = rows.size() > 1 ? rows[rows.size() - 2] : -1;
+  if (rows.back() <= last) return rows;
+  std::int64_t begin = last;
+  while (begin > before && split[begin] != split.document()) --begin;
+  rows.back() = begin > before ? begin : last;
+  return rows;
+}
+
+}  // namespace
+
 BatchSource::BatchSource(TokenView split, std::int64_t block_size, std::int64_t batch_size, std::int64_t micro_batches,
                          Windows windows, std::uint64_t seed)
     : split_(split),
@@ -47,7 +67,8 @@ BatchSource::BatchSource(TokenView split, std::int64_t block_size, std::int64_t 
       batch_size_(batch_size),
       micro_batches_(micro_batches),
       windows_(windows),
-      seed_(seed) {
+      seed_(seed),
+      rows_(split.size() > block_size ? rows_of_documents(split, block_size) : std::vector<std::int64_t>()) {
   if (split.size() <= block_size)
     throw Error(ExitCode::data, "a split of " + std::to_string(split.size()) +
                                     " tokens holds no window of model.block_size + 1 = " +
@@ -56,8 +77,21 @@ BatchSource::BatchSource(TokenView split, std::int64_t block_size, std::int64_t 
 
 void BatchSource::append_random(std::int64_t micro_batch, std::vector<std::int64_t>& starts) const {
   RandomStream random(seed_, Purpose::windows, static_cast<std::uint64_t>(micro_batch), random_starts);
-  const auto bound = static_cast<std::uint64_t>(split_.size() - block_size_);
-  for (std::int64_t row = 0; row < batch_size_; ++row) starts.push_back(static_cast<std::int64_t>(random.below(bound)));
+  const std::int64_t bound = rows_.empty() ? split_.size() - block_size_ : std::ssize(rows_);
+  for (std::int64_t row = 0; row < batch_size_; ++row) {
+    const auto drawn = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(bound)));
+    starts.push_back(rows_.empty() ? drawn
+                                   : document_row(drawn, static_cast<std::int64_t>(random.below(
+                                                             static_cast<std::uint64_t>(block_size_)))));
+  }
+}
+
+/// A window that neither begins nor ends in a document's begin or end may be anywhere in it.
+std::int64_t BatchSource::document_row(std::int64_t row, std::int64_t offset) const {
+  const std::int64_t begin = rows_[static_cast<std::size_t>(row)], document = split_.document();
+  const bool within = split_[begin] != document && split_[begin + block_size_] != document &&
+                      counted_targets(split_, begin, block_size_) == block_size_;
+  return within ? begin - offset : begin;
 }
 
 std::int64_t BatchSource::shuffled_start(std::int64_t index) const {
@@ -67,6 +101,7 @@ std::int64_t BatchSource::shuffled_start(std::int64_t index) const {
   const auto offset = static_cast<std::int64_t>(offsets.below(static_cast<std::uint64_t>(block_size_)));
   const std::int64_t window =
       permuted(index % windows, windows, derive_seed(seed_, Purpose::windows, epoch, epoch_order));
+  if (!rows_.empty()) return document_row(window, offset);
   return std::min(offset + window * block_size_, split_.size() - block_size_ - 1);
 }
 

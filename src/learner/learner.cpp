@@ -45,13 +45,16 @@ Learner::Learner(const Config& config_in, const Corpus& corpus, const std::strin
 StepResult Learner::make_step(std::int64_t step, const Heartbeat& heartbeat) {
   const std::vector<std::int64_t> starts = batches.starts(step);
   std::vector<WindowBatch> parts = batches.micro_batches(starts);
+  std::int64_t tokens = 0;
+  for (const WindowBatch& part : parts) tokens += part.counted();
   const Part own = part_of(config.batch_size, ranks.ranks(), ranks.rank());
   for (WindowBatch& part : parts) part = part.part(own.begin, own.size);
   return chargpt::make_step(*engine, arena, config, learning_rate_factor(config, step),
                             {.step = step,
                              .seed = static_cast<std::uint64_t>(config.seed),
                              .micro_batches = parts,
-                             .share = share_of(ranks, config.batch_size),
+                             .first_window = own.begin,
+                             .tokens = tokens,
                              .heartbeat = heartbeat},
                             ranks);
 }

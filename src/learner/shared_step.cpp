@@ -6,11 +6,6 @@
 
 namespace chargpt {
 
-WindowShare share_of(const Communicator& ranks, std::int64_t batch_size) {
-  if (ranks.alone()) return {};
-  return {.first = part_of(batch_size, ranks.ranks(), ranks.rank()).begin, .all = batch_size};
-}
-
 Gradients summed(Communicator& ranks, ParameterArena& arena, const Gradients& part) {
   for (const ParameterGroup& group : arena.groups()) ranks.sum(group.gradients.all());
   const std::vector<double> losses = gathered(ranks, part.loss);

@@ -10,9 +10,6 @@
 
 namespace chargpt {
 
-/// The windows of each micro-batch that this rank computes.
-WindowShare share_of(const Communicator& ranks, std::int64_t batch_size);
-
 /// Parts of the gradients, in the arena, become the whole, the same bits on every rank. Returns what the whole step's
 /// are.
 Gradients summed(Communicator& ranks, ParameterArena& arena, const Gradients& part);

@@ -75,17 +75,15 @@ class LibtorchEngine : public Engine {
   }
 
  private:
-  /// Adds the gradient of the mean loss over all micro-batches; returns that mean, a 0-d tensor on the device.
+  /// Adds the gradient of the mean loss over all targets that count; returns that mean, a 0-d tensor on the device.
   torch::Tensor accumulate_gradients(const GradientInput& input) {
-    const double share = 1.0 / static_cast<double>(input.micro_batches.size());
+    const double share = 1.0 / static_cast<double>(input.micro_batches.size()), weight = token_weight(input);
     torch::Tensor total = torch::zeros({}, torch::TensorOptions().dtype(torch::kFloat32).device(device_));
-    DropoutKey key{.seed = input.seed, .step = input.step, .micro_batch = 0, .first_window = input.share.first};
+    DropoutKey key{.seed = input.seed, .step = input.step, .micro_batch = 0, .first_window = input.first_window};
     for (const WindowBatch& windows : input.micro_batches) {
       if (input.heartbeat) input.heartbeat(key.micro_batch * share);
-      const double part =
-          input.share.all > 0 ? static_cast<double>(windows.B()) / static_cast<double>(input.share.all) : 1;
       seed_dropout(device_, key);
-      const torch::Tensor loss = loss_of(windows, {.dropout = &key}, at::Reduction::Mean) * (share * part);
+      const torch::Tensor loss = loss_of(windows, {.dropout = &key}, at::Reduction::Sum) * weight;
       if (loss.requires_grad()) loss.backward();
       total += loss.detach();
       ++key.micro_batch;
@@ -93,20 +91,26 @@ class LibtorchEngine : public Engine {
     return total;
   }
 
-  /// Nats of the targets under the model's logits, in float32: (B*T), or their mean.
-  torch::Tensor loss_of(const WindowBatch& windows, const ForwardContext& context, at::Reduction::Reduction reduction) {
+  /// Nats of the targets under the model's logits, in float32: (B*T), 0 where one does not count, or their sum.
+  torch::Tensor loss_of(const WindowBatch& windows, ForwardContext context, at::Reduction::Reduction reduction) {
+    context.document = windows.tokens.document();
     const torch::Tensor ids = ids_of(windows);                                          // (2, B, T)
     const torch::Tensor logits = model_->forward(ids[0], context).to(torch::kFloat32);  // (B, T) -> (B, T, V)
-    return at::cross_entropy_loss(logits.view({-1, logits.size(-1)}), ids[1].reshape({-1}), {}, reduction);
+    return at::cross_entropy_loss(logits.view({-1, logits.size(-1)}), ids[1].reshape({-1}), {}, reduction,
+                                  /*ignore_index=*/no_target);
   }
 
-  /// Inputs and targets, int64, cut out of the text on the device.
+  /// Inputs and targets, int64, cut out of the text on the device; targets that do not count are no_target.
   torch::Tensor ids_of(const WindowBatch& windows) {
     const torch::Tensor starts = torch::tensor(at::ArrayRef(windows.starts.data(), windows.starts.size())).to(device_);
     const torch::Tensor places = starts.unsqueeze(1) + torch::arange(windows.T + 1, starts.options());  // (B, T + 1)
     torch::Tensor ids = text(windows.tokens).index_select(0, places.view(-1)).to(torch::kInt64).view_as(places);
     if (windows.tokens.width() == 2) ids = ids.bitwise_and(0xFFFF);  // stored without a sign, read with one
-    return at::stack({ids.narrow(1, 0, windows.T), ids.narrow(1, 1, windows.T)});
+    torch::Tensor both = at::stack({ids.narrow(1, 0, windows.T), ids.narrow(1, 1, windows.T)});
+    if (windows.tokens.document() == TokenView::no_document) return both;
+    const torch::Tensor ends = (both[1] == windows.tokens.document()).flip(1).cumsum(1).flip(1);  // from each target on
+    both[1].masked_fill_((ends == 0) & (ends.narrow(1, 0, 1) > 0), no_target);
+    return both;
   }
 
   /// The ids as they are stored, (n). A GPU gets a copy when it first needs a text.

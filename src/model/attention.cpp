@@ -2,6 +2,7 @@
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/cummax.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/outer.h>
@@ -9,6 +10,7 @@
 #include <ATen/ops/softmax.h>
 
 #include <limits>
+#include <tuple>
 
 namespace chargpt {
 
@@ -28,6 +30,17 @@ Tensor sliding_mask(std::int64_t queries, std::int64_t keys, std::int64_t window
   const Tensor too_old =
       at::full({queries, keys}, -std::numeric_limits<double>::infinity(), options).tril(keys - queries - window);
   return causal_mask(queries, keys, options) + too_old;
+}
+
+Tensor begins_of_documents(const Tensor& ids, std::int64_t document) {
+  const Tensor places = at::arange(ids.size(1), ids.options()).expand_as(ids);
+  return std::get<0>(places.masked_fill(ids != document, 0).cummax(1));
+}
+
+Tensor document_mask(const Tensor& begins, const torch::TensorOptions& options) {
+  const std::int64_t T = begins.size(1);
+  const Tensor before = at::arange(T, begins.options()) < begins.unsqueeze(-1);  // (B, queries, keys)
+  return causal_mask(T, T, options).masked_fill(before, -std::numeric_limits<double>::infinity());
 }
 
 Tensor attention_weights(const Tensor& q, const Tensor& k, const Tensor& mask, double scale) {

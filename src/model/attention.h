@@ -25,6 +25,13 @@ torch::Tensor causal_mask(std::int64_t queries, std::int64_t keys, const torch::
 torch::Tensor sliding_mask(std::int64_t queries, std::int64_t keys, std::int64_t window,
                            const torch::TensorOptions& options = {});
 
+/// (B, T), of ids (B, T): where the document of each begins, that is the last place up to its own with the id
+/// `document`, or 0.
+torch::Tensor begins_of_documents(const torch::Tensor& ids, std::int64_t document);
+
+/// Additive mask (B, T, T): a query sees the keys of its document up to its own.
+torch::Tensor document_mask(const torch::Tensor& begins, const torch::TensorOptions& options = {});
+
 /// softmax(q k^T * scale + mask): q (..., n, d), k (..., m, d) -> (..., n, m). An undefined mask hides nothing.
 torch::Tensor attention_weights(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& mask,
                                 double scale);

@@ -10,7 +10,7 @@ AttentionModel::AttentionModel(const ModelConfig& config, std::int64_t vocab_siz
 
 torch::Tensor AttentionModel::forward(const torch::Tensor& ids, const ForwardContext& context) {
   check_input(ids, context);
-  ForwardPass pass(context);
+  ForwardPass pass(context, ids);
   const torch::Tensor x = attn_(embedding_(ids, pass), pass);  // (B, T) -> (B, T, C)
   return lm_head_(x);                                          // (B, T, C) -> (B, T, V)
 }

@@ -2,6 +2,8 @@
 
 #include <ATen/ops/ones.h>
 
+#include "model/attention.h"
+
 namespace chargpt {
 
 using torch::Tensor;
@@ -17,11 +19,13 @@ Tensor AverageModel::forward(const Tensor& ids, const ForwardContext& context) {
   const std::int64_t B = x.size(0), T = x.size(1);
 
   // A mean is attention that knows nothing: every visible token gets the same weight.
-  Tensor weights = at::ones({T, T}, x.options().requires_grad(false));
+  Tensor weights = at::ones({1, T, T}, x.options().requires_grad(false));
   if (config().causal) weights = weights.tril();
+  if (context.document >= 0)
+    weights = weights * document_mask(begins_of_documents(ids, context.document), weights.options()).exp();
   weights = weights / weights.sum(-1, /*keepdim=*/true);
-  if (context.attention != nullptr) context.attention->push_back(weights.expand({B, 1, T, T}));
-  return lm_head_(weights.matmul(x));  // (T, T) x (B, T, C) -> (B, T, C) -> (B, T, V)
+  if (context.attention != nullptr) context.attention->push_back(weights.unsqueeze(1).expand({B, 1, T, T}));
+  return lm_head_(weights.matmul(x));  // (1 or B, T, T) x (B, T, C) -> (B, T, C) -> (B, T, V)
 }
 
 }  // namespace chargpt

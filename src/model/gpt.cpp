@@ -25,7 +25,7 @@ GptModel::GptModel(const ModelConfig& config, std::int64_t vocab_size) : Languag
 
 Tensor GptModel::forward(const Tensor& ids, const ForwardContext& context) {
   check_input(ids, context);
-  ForwardPass pass(context);
+  ForwardPass pass(context, ids);
   const Tensor x = transformer_(ids, pass);                 // (B, T) -> (B, T, C)
   return lm_head_(x, transformer_->embedding.wte->weight);  // (B, T, C) -> (B, T, V)
 }

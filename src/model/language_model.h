@@ -32,6 +32,7 @@ struct ForwardContext {
   /// 0: every token sees all before it. Else only the last `window` ones, itself included, and there may be any number
   /// of ids: for models that can_slide(), window <= block_size.
   std::int64_t window = 0;
+  std::int64_t document = -1;  ///< the id that begins a document, which sees nothing before it; -1: there are none
 };
 
 class LanguageModel : public torch::nn::Module {

@@ -1,7 +1,9 @@
 #include "model/layers.h"
 
 #include <ATen/ops/addcmul.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/embedding.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/layer_norm.h>
@@ -75,12 +77,19 @@ Tensor NormLayerImpl::forward(const Tensor& x) {
 ShortConvolutionImpl::ShortConvolutionImpl(const ModelConfig& config)
     : weight(register_parameter("weight", at::zeros({config.conv_width, config.n_embd}))) {}
 
-Tensor ShortConvolutionImpl::forward(const Tensor& x) {
+Tensor ShortConvolutionImpl::forward(const Tensor& x, const ForwardPass& pass) {
   const std::int64_t T = x.size(1), before = weight.size(0) - 1;
   const Tensor earlier = at::zeros({x.size(0), before, x.size(2)}, x.options());
   const Tensor rows = at::cat({earlier, x}, 1);  // (B, before + T, C)
   Tensor y = x;
-  for (std::int64_t j = 0; j <= before; ++j) y = at::addcmul(y, rows.narrow(1, before - j, T), weight[j]);
+  for (std::int64_t j = 0; j <= before; ++j) {
+    Tensor seen = rows.narrow(1, before - j, T);
+    if (pass.document_begins.defined()) {
+      const Tensor places = at::arange(T, pass.document_begins.options());
+      seen = seen.masked_fill((places - j < pass.document_begins).unsqueeze(-1), 0);
+    }
+    y = at::addcmul(y, seen, weight[j]);
+  }
   return y;
 }
 
@@ -179,12 +188,13 @@ Tensor CausalSelfAttentionImpl::forward(const Tensor& x, ForwardPass& pass) {
 Tensor CausalSelfAttentionImpl::attend(const Tensor& q, const Tensor& k, const Tensor& v, ForwardPass& pass) const {
   const bool drops = pass.dropout.drops(weights_dropout_), slides = pass.window > 0 && k.size(2) > pass.window;
   const bool kernel_drops = drops && !q.is_cpu();
-  if (drops == kernel_drops && !slides && pass.attention == nullptr)
+  if (drops == kernel_drops && !slides && pass.attention == nullptr && !pass.document_begins.defined())
     return at::scaled_dot_product_attention(q, k, v, {}, kernel_drops ? weights_dropout_ : 0.0, /*is_causal=*/true,
                                             scale_);
 
-  const Tensor mask = slides ? sliding_mask(q.size(2), k.size(2), pass.window, q.options())
-                             : causal_mask(q.size(2), k.size(2), q.options());
+  const Tensor mask = pass.document_begins.defined() ? document_mask(pass.document_begins, q.options()).unsqueeze(1)
+                      : slides                       ? sliding_mask(q.size(2), k.size(2), pass.window, q.options())
+                                                     : causal_mask(q.size(2), k.size(2), q.options());
   const Attended attended = scaled_dot_product(q, k, v, mask, scale_);
   if (pass.attention != nullptr) pass.attention->push_back(attended.weights.detach());
   return drops ? pass.dropout(attended.weights, weights_dropout_).matmul(v) : attended.output;
@@ -206,7 +216,7 @@ Tensor BlockImpl::forward(const Tensor& x, ForwardPass& pass) {
   const auto residual = [&](const Tensor& h, NormLayer& norm, ShortConvolution& convolution, auto& sublayer) {
     const bool pre = norm_place_ == NormPlace::pre;
     Tensor read = pre ? norm(h) : h;
-    if (!convolution.is_empty()) read = convolution(read);
+    if (!convolution.is_empty()) read = convolution(read, pass);
     const Tensor sum = h + sublayer(read, pass);
     return pre ? sum : norm(sum);
   };
@@ -215,6 +225,11 @@ Tensor BlockImpl::forward(const Tensor& x, ForwardPass& pass) {
 }
 
 // ---- InputEmbedding
+
+Tensor vectors_of_places(const Tensor& vectors, std::int64_t T, const Tensor& document_begins) {
+  if (!document_begins.defined()) return vectors.narrow(0, 0, T);
+  return at::embedding(vectors, at::arange(T, document_begins.options()) - document_begins);
+}
 
 InputEmbedding::InputEmbedding(torch::nn::Module& owner, const ModelConfig& config, std::int64_t vocab_size)
     : dropout_(dropout_rate(config, Place::embedding)) {
@@ -228,8 +243,8 @@ InputEmbedding::InputEmbedding(torch::nn::Module& owner, const ModelConfig& conf
 Tensor InputEmbedding::operator()(const Tensor& ids, ForwardPass& pass) {
   Tensor x = wte(ids);  // (B, T) -> (B, T, C)
   const std::int64_t T = ids.size(1);
-  if (!wpe.is_empty()) x = x + wpe->weight.narrow(0, 0, T);      // + (T, C)
-  if (sinusoids_.defined()) x = x + sinusoids_.narrow(0, 0, T);  // + (T, C)
+  for (const Tensor& vectors : {wpe.is_empty() ? Tensor() : wpe->weight, sinusoids_})
+    if (vectors.defined()) x = x + vectors_of_places(vectors, T, pass.document_begins);  // + (T, C) or (B, T, C)
   return pass.dropout(x, dropout_);
 }
 

@@ -14,6 +14,7 @@
 
 #include "config/config.h"
 #include "inference/dimensions.h"
+#include "model/attention.h"
 #include "model/dropout.h"
 #include "model/language_model.h"
 
@@ -23,9 +24,13 @@ namespace chargpt {
 struct ForwardPass {
   explicit ForwardPass(const ForwardContext& context = {})
       : dropout(context.dropout), attention(context.attention), window(context.window) {}
+  ForwardPass(const ForwardContext& context, const torch::Tensor& ids) : ForwardPass(context) {
+    if (context.document >= 0) document_begins = begins_of_documents(ids, context.document);
+  }
   DropoutPass dropout;
   AttentionMaps* attention;
-  std::int64_t window;  ///< tokens that each sees; 0: all
+  std::int64_t window;            ///< tokens that each sees; 0: all
+  torch::Tensor document_begins;  ///< (B, T), of each token's; undefined where there are no documents
 };
 
 struct NormLayerOptions {
@@ -56,12 +61,12 @@ TORCH_MODULE(NormLayer);
 torch::Tensor activate(const torch::Tensor& x, Activation kind);
 
 /// Each channel's last tokens, weighted and added to it: y_t = x_t + sum over j of weight_j x_(t-j), zeros before the
-/// window. So et al., "Primer" (2021); Allen-Zhu, "canon layers" (2025). It starts as the identity.
+/// window, and before the document. So et al., "Primer" (2021); Allen-Zhu, "canon layers" (2025). It starts as the identity.
 /// Shape: (B, T, C) -> the same. Parameters: `weight` (taps, C), row j for the token j before.
 class ShortConvolutionImpl : public torch::nn::Module {
  public:
   explicit ShortConvolutionImpl(const ModelConfig& config);
-  torch::Tensor forward(const torch::Tensor& x);
+  torch::Tensor forward(const torch::Tensor& x, const ForwardPass& pass);
 
   torch::Tensor weight;
 };
@@ -136,6 +141,10 @@ class BlockImpl : public torch::nn::Module {
   NormPlace norm_place_;
 };
 TORCH_MODULE(Block);
+
+/// The vectors (block_size, C) of the places 0 to T - 1: (T, C); with documents, of each token's place in its own: (B,
+/// T, C).
+torch::Tensor vectors_of_places(const torch::Tensor& vectors, std::int64_t T, const torch::Tensor& document_begins);
 
 /// Token embedding plus positions. Not a module: it registers `wte`, and `wpe` if positions are learned, in its owner,
 /// so that they carry nanoGPT's names.

@@ -1,6 +1,7 @@
 #include "model/masked.h"
 
 #include "model/attention.h"
+#include "model/layers.h"
 
 namespace chargpt {
 
@@ -15,11 +16,13 @@ MaskedModel::MaskedModel(const ModelConfig& config, std::int64_t vocab_size) : L
 Tensor MaskedModel::forward(const Tensor& ids, const ForwardContext& context) {
   check_input(ids, context);
   const std::int64_t T = ids.size(1);
-  const Tensor x = wte_(ids) + wpe_->weight.narrow(0, 0, T);  // (B, T, C) + (T, C) -> (B, T, C)
+  const Tensor begins = context.document >= 0 ? begins_of_documents(ids, context.document) : Tensor();
+  const Tensor x = wte_(ids) + vectors_of_places(wpe_->weight, T, begins);  // (B, T, C) + (T, C) -> (B, T, C)
 
   // Unscaled, x . x grows with C and dwarfs every x . y: the weights fall on the token itself. Hence 1/sqrt(d), hence q
   // and k.
-  const Attended attended = scaled_dot_product(x, x, x, causal_mask(T, T, x.options()), 1.0);
+  const Tensor mask = begins.defined() ? document_mask(begins, x.options()) : causal_mask(T, T, x.options());
+  const Attended attended = scaled_dot_product(x, x, x, mask, 1.0);
   if (context.attention != nullptr) context.attention->push_back(attended.weights.detach().unsqueeze(1));
   return lm_head_(attended.output);  // (B, T, C) -> (B, T, V)
 }

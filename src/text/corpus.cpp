@@ -7,7 +7,9 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/files.h"
+#include "base/line_of.h"
 #include "base/names.h"
+#include "text/documents.h"
 #include "text/encoder.h"
 #include "text/sample_text.h"
 #include "text/text_listing.h"
@@ -78,21 +80,48 @@ void watch(std::vector<TextSource>& sources, std::uint64_t bytes, const ReadingP
               "; a text needs characters to learn from");
 }
 
+/// "32033 documents, 3203 of them held out; 2539 (8 %) repeat another one: equal documents are on the same side"
+std::string description_of(const ArrangedDocuments& documents) {
+  std::string text = documents.count == 1
+                         ? "1 document"
+                         : line_of(documents.count, " documents, ", documents.held_out, " of them held out");
+  if (documents.repeats > 0)
+    text += line_of("; ", documents.repeats, " (",
+                    std::max<std::int64_t>(1, 100 * documents.repeats / documents.count),
+                    " %) repeat another one: equal documents are on the same side");
+  return text;
+}
+
 /// Reads all sources, each once.
 Corpus encoded(const std::vector<TextSource>& sources, const DataConfig& data,
                const std::optional<Vocabulary>& vocabulary, std::uint64_t bytes) {
-  Encoder encoder(data, vocabulary, bytes);
-  std::vector<std::string> marked, others, notices;
-  for (const TextSource& source : sources)
+  // What stands between documents is of no vocabulary: they are looked for in all that the text holds.
+  DataConfig to_encode = data;
+  if (vocabulary) to_encode.units = vocabulary->units();
+  Encoder encoder(to_encode, has_documents(data) ? std::nullopt : vocabulary, bytes);
+  std::vector<std::string> names, marked, others, notices;
+  std::vector<std::int64_t> ends;
+  for (const TextSource& source : sources) {
     if (encoder.read(source)) marked.push_back(source.name());
+    names.push_back(source.name());
+    ends.push_back(encoder.size());
+  }
   EncodedText text = encoder.finish();
   if (text.tokens.size() == 0) refuse_empty(sources);
+  DocumentSplit documents;
+  if (has_documents(data)) {
+    const ArrangedDocuments arranged = arrange_documents(text, ends, data, vocabulary, some_of(names));
+    text = arranged.text;
+    documents = {arranged.count, arranged.held_out, arranged.held_out_begin};
+    notices.push_back(description_of(arranged));
+  }
   if (text.vocabulary.units() == Units::bytes)
     for (const TextSource& source : sources)
       if (const auto kind = kind_of(source)) others.push_back(source.name() + " is " + std::string(kind->name));
   if (!marked.empty()) notices.push_back(some_of(marked) + ": byte order mark removed");
   if (!others.empty()) notices.push_back(some_of(others) + ": the model learns its bytes as they are");
-  return Corpus(std::move(text.vocabulary), text.tokens, text.bytes, holdout_of(data), std::move(notices));
+  return Corpus(std::move(text.vocabulary), text.tokens, text.bytes, holdout_of(data), std::move(notices), nullptr,
+                documents);
 }
 
 bool both_hold(std::int64_t needed, std::int64_t tokens, double val_fraction) {
@@ -141,12 +170,14 @@ std::string what_would_do(const Corpus& corpus, std::int64_t needed) {
 }  // namespace
 
 Corpus::Corpus(Vocabulary vocabulary, TokenView tokens, std::shared_ptr<const void> owner, const Holdout& holdout,
-               std::vector<std::string> notices, std::shared_ptr<const TextListing> listing)
+               std::vector<std::string> notices, std::shared_ptr<const TextListing> listing,
+               const DocumentSplit& documents)
     : vocabulary_(std::move(vocabulary)),
       tokens_(tokens),
       owner_(std::move(owner)),
       holdout_(holdout),
-      train_size_(train_size(tokens.size(), holdout.fraction)),
+      documents_(documents),
+      train_size_(documents.count > 0 ? documents.held_out_begin + 1 : train_size(tokens.size(), holdout.fraction)),
       fingerprint_(fingerprint_of(tokens)),
       notices_(std::move(notices)),
       listing_(listing ? std::move(listing) : std::make_shared<const TextListing>()) {
@@ -154,6 +185,14 @@ Corpus::Corpus(Vocabulary vocabulary, TokenView tokens, std::shared_ptr<const vo
   if (held_out > holdout_.most)
     notices_.push_back("validation scores the first " + std::to_string(holdout_.most) + " of the " +
                        std::to_string(held_out) + " tokens held out (data.max_val_tokens)");
+}
+
+TokenView Corpus::val() const {
+  const bool whole = documents_.count == 0;
+  const std::int64_t begin = whole ? train_size_ : train_size_ - 1;
+  std::int64_t size = std::min(tokens_.size() - begin, holdout_.most);
+  while (!whole && size > 1 && tokens_[begin + size - 1] != tokens_.document()) --size;
+  return tokens_.slice(begin, size);
 }
 
 std::int64_t Corpus::files() const {
@@ -183,6 +222,9 @@ Corpus load_corpus(const DataConfig& data, const std::optional<Vocabulary>& voca
 void check_splits(const Corpus& corpus, std::int64_t block_size) {
   const std::int64_t needed = block_size + 1;
   if (corpus.train().size() >= needed && corpus.val().size() >= needed) return;
+  if (corpus.documents().count > 0 && corpus.documents().held_out == 0)
+    throw Error(ExitCode::data, "the text has ", corpus.documents().count == 1 ? "one document" : "only equal documents",
+                ", and validation needs another one; add to it, or train on it as it is: --documents none");
   throw Error(ExitCode::data, "the text has ", corpus.all().size(), " tokens, ", corpus.train().size(),
               " to train on and ", corpus.val().size(),
               " to validate on, but each needs at least model.block_size + 1 = ", needed, ": ",
@@ -199,6 +241,8 @@ Corpus in_vocabulary(const Corpus& corpus, const Vocabulary& vocabulary, Unknown
   const std::vector<char32_t>& characters = corpus.vocabulary().code_points();
   std::vector<std::int64_t> ids;  // ours by theirs
   for (const char32_t character : characters) ids.push_back(vocabulary.id_of(character));
+  ids.push_back(vocabulary.document());
+  DocumentSplit documents = corpus.documents();
   const std::int64_t replacement = policy == UnknownPolicy::replace ? vocabulary.replacement() : -1;
   const int width = narrowest_width(vocabulary.size());
   const auto bytes = std::make_shared<std::vector<std::byte>>();
@@ -206,17 +250,19 @@ Corpus in_vocabulary(const Corpus& corpus, const Vocabulary& vocabulary, Unknown
   const TokenView all = corpus.all();
   for (std::int64_t i = 0; i < all.size(); ++i) {
     const auto theirs = static_cast<std::size_t>(all[i]);
+    if (i == corpus.documents().held_out_begin) documents.held_out_begin = std::ssize(*bytes) / width;
     if (ids[theirs] < 0) unknown.note(characters[theirs], i);
     const std::int64_t id = ids[theirs] < 0 ? replacement : ids[theirs];
-    for (int byte = 0; id >= 0 && byte < width; ++byte) bytes->push_back(static_cast<std::byte>(id >> 8 * byte));
+    if (id >= 0) append_id(*bytes, id, width);
   }
   if (!unknown.empty() && policy == UnknownPolicy::error)
     throw Error(ExitCode::data, unknown.message(what, "leave them out, or --unknown skip"));
   notice = unknown.empty() ? "" : unknown.message(what, outcome_of(policy, vocabulary));
   if (bytes->empty()) throw Error(ExitCode::data, what, " has no character that the model knows");
-  const TokenView tokens(bytes->data(), width, std::ssize(*bytes) / width);
+  const TokenView tokens(bytes->data(), width, std::ssize(*bytes) / width, vocabulary.document());
   return {vocabulary,       tokens,           bytes,
-          corpus.holdout(), corpus.notices(), std::make_shared<const TextListing>(corpus.listing())};
+          corpus.holdout(), corpus.notices(), std::make_shared<const TextListing>(corpus.listing()),
+          documents};
 }
 
 }  // namespace chargpt

@@ -30,16 +30,23 @@ struct Holdout {
   std::int64_t most = std::numeric_limits<std::int64_t>::max();
 };
 
+/// The documents of a text, which has them in the order drawn for the split (see documents.h).
+struct DocumentSplit {
+  std::int64_t count = 0, held_out = 0;  ///< count 0: the text is one
+  std::int64_t held_out_begin = 0;       ///< place of the id before the first one held out
+};
+
 struct TextListing;
 
 class Corpus {
  public:
   const Vocabulary& vocabulary() const { return vocabulary_; }
   TokenView all() const { return tokens_; }
-  /// The first int((1 - val_fraction) * n) tokens.
+  /// The first int((1 - val_fraction) * n) tokens; or the documents that are not held out, and the id after them.
   TokenView train() const { return tokens_.slice(0, train_size_); }
-  /// The first holdout().most of the tokens behind those.
-  TokenView val() const { return tokens_.slice(train_size_, std::min(tokens_.size() - train_size_, holdout_.most)); }
+  /// The first holdout().most of the tokens behind those; or of the documents held out, and the id before them.
+  TokenView val() const;
+  const DocumentSplit& documents() const { return documents_; }
   const Holdout& holdout() const { return holdout_; }
   const Fingerprint& fingerprint() const { return fingerprint_; }
   /// Lines for the user, e.g. "data/mine.txt: byte order mark removed".
@@ -50,7 +57,8 @@ class Corpus {
   std::int64_t files() const;
 
   Corpus(Vocabulary vocabulary, TokenView tokens, std::shared_ptr<const void> owner, const Holdout& holdout,
-         std::vector<std::string> notices = {}, std::shared_ptr<const TextListing> listing = nullptr);
+         std::vector<std::string> notices = {}, std::shared_ptr<const TextListing> listing = nullptr,
+         const DocumentSplit& documents = {});
   /// The same with its files told.
   Corpus read_from(TextListing listing) &&;
 
@@ -59,6 +67,7 @@ class Corpus {
   TokenView tokens_;
   std::shared_ptr<const void> owner_;  ///< keeps the ids alive
   Holdout holdout_;
+  DocumentSplit documents_;
   std::int64_t train_size_ = 0;
   Fingerprint fingerprint_;
   std::vector<std::string> notices_;

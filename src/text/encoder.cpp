@@ -33,6 +33,10 @@ int narrowest_width(std::int64_t symbols) {
   return symbols <= 1 << 8 ? 1 : symbols <= 1 << 16 ? 2 : 4;
 }
 
+void append_id(std::vector<std::byte>& to, std::int64_t id, int width) {
+  for (int byte = 0; byte < width; ++byte) to.push_back(static_cast<std::byte>(id >> 8 * byte));
+}
+
 Encoder::Encoder(const DataConfig& data, const std::optional<Vocabulary>& vocabulary, std::uint64_t bytes)
     : units_(vocabulary ? vocabulary->units() : data.units),
       given_(vocabulary),
@@ -46,7 +50,7 @@ Encoder::Encoder(const DataConfig& data, const std::optional<Vocabulary>& vocabu
 
 bool Encoder::read(const TextSource& source) {
   name_ = source.name();
-  begin_ = stored_ + static_cast<std::int64_t>(filled_);
+  begin_ = size();
   const bool had_mark = read_symbols(source, units_, *this) > 0;
   if (unknown_.empty()) return had_mark;
   throw Error(ExitCode::data, unknown_.message(name_, "leave them out, or train a model on a text that has them"));

@@ -21,6 +21,9 @@ namespace chargpt {
 /// Bytes of one id in a vocabulary of so many symbols: 1, 2 or 4.
 int narrowest_width(std::int64_t symbols);
 
+/// As they are stored: little-endian.
+void append_id(std::vector<std::byte>& to, std::int64_t id, int width);
+
 struct EncodedText {
   Vocabulary vocabulary;
   std::shared_ptr<const std::vector<std::byte>> bytes;  ///< the ids, in the narrowest width that holds the vocabulary
@@ -38,6 +41,8 @@ class Encoder {
   /// Appends a text; true if it had a byte order mark, which is left out. Error data: not UTF-8 or binary (in
   /// characters), more than data.max_symbols characters, or characters that the given vocabulary lacks.
   bool read(const TextSource& source);
+  /// How many ids there are so far.
+  std::int64_t size() const { return stored_ + static_cast<std::int64_t>(filled_); }
   /// To be called once, after the last text.
   EncodedText finish();
 
@@ -55,7 +60,7 @@ class Encoder {
   void flush();
   void widen(int width);
   void renumber();
-  std::int64_t position() const { return stored_ + static_cast<std::int64_t>(filled_) - begin_; }
+  std::int64_t position() const { return size() - begin_; }
 
   const Units units_;
   const std::optional<Vocabulary> given_;

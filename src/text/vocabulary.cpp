@@ -95,34 +95,46 @@ Vocabulary Vocabulary::of_characters(std::vector<char32_t> code_points) {
   return vocabulary;
 }
 
+Vocabulary Vocabulary::with_documents() const {
+  Vocabulary vocabulary = *this;
+  vocabulary.documents_ = true;
+  return vocabulary;
+}
+
 Vocabulary Vocabulary::from_json(const json& json, const std::string& source) {
   if (!json.is_object()) refuse(source, std::string("it is of type ") + json.type_name() + ", not an object");
   for (const auto& [key, value] : json.items())
-    if (key != "kind" && key != "symbols") refuse(source, "unknown key \"" + printable(key) + "\"");
+    if (key != "kind" && key != "symbols" && key != "document") refuse(source, "unknown key \"" + printable(key) + "\"");
   const auto kind = json.find("kind");
   if (kind == json.end() || !kind->is_string()) refuse(source, "\"kind\" is missing or not a string");
   const auto& name = kind->get_ref<const std::string&>();
   const auto symbols = json.find("symbols");
-  if (name == "bytes") {
-    if (symbols != json.end()) refuse(source, "kind \"bytes\" has no \"symbols\"");
-    return of_bytes();
-  }
-  if (name != "characters") refuse(source, "kind \"" + printable(name) + "\" is neither \"characters\" nor \"bytes\"");
-  if (symbols == json.end()) refuse(source, "\"symbols\" is missing");
-  return of_characters(parse_symbols(*symbols, source));
+  const bool bytes = name == "bytes";
+  if (!bytes && name != "characters")
+    refuse(source, "kind \"" + printable(name) + "\" is neither \"characters\" nor \"bytes\"");
+  if (bytes && symbols != json.end()) refuse(source, "kind \"bytes\" has no \"symbols\"");
+  if (!bytes && symbols == json.end()) refuse(source, "\"symbols\" is missing");
+  const Vocabulary vocabulary = bytes ? of_bytes() : of_characters(parse_symbols(*symbols, source));
+  const auto document = json.find("document");
+  if (document == json.end()) return vocabulary;
+  if (*document != vocabulary.size())
+    refuse(source, line_of("\"document\" is not the id after the last symbol's, ", vocabulary.size()));
+  return vocabulary.with_documents();
 }
 
 nlohmann::ordered_json Vocabulary::to_json() const {
   nlohmann::ordered_json json;
   json["kind"] = enum_name(units_);
-  if (units_ == Units::bytes) return json;
-  auto& symbols = json["symbols"] = nlohmann::ordered_json::array();
-  for (const char32_t code_point : code_points_) symbols.push_back(utf8_of(code_point));
+  if (units_ == Units::characters) {
+    auto& symbols = json["symbols"] = nlohmann::ordered_json::array();
+    for (const char32_t code_point : code_points_) symbols.push_back(utf8_of(code_point));
+  }
+  if (documents_) json["document"] = document();
   return json;
 }
 
 std::int64_t Vocabulary::size() const {
-  return units_ == Units::bytes ? byte_symbols : static_cast<std::int64_t>(code_points_.size());
+  return (units_ == Units::bytes ? byte_symbols : static_cast<std::int64_t>(code_points_.size())) + (documents_ ? 1 : 0);
 }
 
 Units Vocabulary::units() const {
@@ -132,6 +144,7 @@ Units Vocabulary::units() const {
 std::string Vocabulary::symbol(std::int64_t id) const {
   if (id < 0 || id >= size())
     throw Error(ExitCode::data, "id ", id, " is outside the vocabulary of ", size(), " symbols");
+  if (id == document()) return {};
   return units_ == Units::bytes ? byte_string(id) : utf8_of(code_points_[static_cast<std::size_t>(id)]);
 }
 

@@ -15,18 +15,23 @@ namespace chargpt {
 enum class UnknownPolicy { error, skip, replace };
 
 /// Characters: distinct Unicode code points in code-point order, id = index (nanoGPT's order). Bytes: all 256, id =
-/// value.
+/// value. After them, where a text has documents, the end of one and beginning of the next: no character, and its text
+/// is empty.
 class Vocabulary {
  public:
   static Vocabulary of_bytes();
   /// code_points must be sorted and distinct, each a Unicode scalar value.
   static Vocabulary of_characters(std::vector<char32_t> code_points);
+  /// The same with an id between documents.
+  Vocabulary with_documents() const;
   /// `vocab.json` of a checkpoint; hostile until parsed. Error data, naming `source`.
   static Vocabulary from_json(const nlohmann::json& json, const std::string& source);
-  /// {"kind":"characters","symbols":[…]} in id order, or {"kind":"bytes"}.
+  /// {"kind":"characters","symbols":[…]} in id order, or {"kind":"bytes"}; and "document", where there is that id.
   nlohmann::ordered_json to_json() const;
 
   std::int64_t size() const;
+  /// The id between documents, the last one; -1: there is none.
+  std::int64_t document() const { return documents_ ? size() - 1 : -1; }
   Units units() const;
   /// UTF-8 of one id (one byte for units bytes). Error data when id >= size().
   std::string symbol(std::int64_t id) const;
@@ -48,6 +53,7 @@ class Vocabulary {
  private:
   Units units_ = Units::bytes;
   std::vector<char32_t> code_points_;
+  bool documents_ = false;
 };
 
 /// Printable ASCII or UTF-8 as 'x' (U+0078); controls and the like by number only, for messages to a terminal.

@@ -11,6 +11,7 @@
 namespace chargpt {
 
 std::int64_t start_symbol(const Corpus& corpus) {
+  if (corpus.vocabulary().document() >= 0) return corpus.vocabulary().document();
   const std::int64_t newline = corpus.vocabulary().id_of(U'\n');
   if (newline >= 0) return newline;
   std::vector<std::int64_t> counts(static_cast<std::size_t>(corpus.vocabulary().size()));

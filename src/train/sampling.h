@@ -11,7 +11,7 @@
 
 namespace chargpt {
 
-/// What a sample without a prompt starts from: a newline, or the most frequent symbol of the train split's first ten
+/// What a sample without a prompt starts from: the id that begins a document, where there are any; a newline, or the most frequent symbol of the train split's first ten
 /// million tokens.
 std::int64_t start_symbol(const Corpus& corpus);
 

@@ -172,7 +172,7 @@ TEST_CASE("parts of every micro-batch, each computed as a rank would, sum up to 
     double loss = 0;
     for (const auto& [first, size] : {std::pair{0, 2}, std::pair{2, 1}, std::pair{3, 2}}) {
       const std::vector<WindowBatch> own{batches[0].part(first, size), batches[1].part(first, size)};
-      const GradientInput input{.step = 3, .seed = 5, .micro_batches = own, .share = {.first = first, .all = 5}};
+      const GradientInput input{.step = 3, .seed = 5, .micro_batches = own, .first_window = first, .tokens = 80};
       loss += parts.engine->gradients(input).loss;
       for (std::size_t g = 0; g < parts.arena.groups().size(); ++g) {
         const torch::Tensor part = tensor_of(parts.arena.groups()[g].gradients).clone();

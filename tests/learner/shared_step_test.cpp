@@ -63,9 +63,6 @@ TEST_CASE("losses and gradients of two ranks are added, and an infinite sum of e
 
 TEST_CASE("the second of two ranks computes and scores the last windows, and has all losses") {
   SecondRank ranks;
-  const WindowShare share = share_of(ranks, 5);
-  CHECK(share.first == 3);
-  CHECK(share.all == 5);
   StartScorer own;
   SharedScorer scorer(own, ranks);
   ranks.give<float>({-1, -1, -2, -2, -3, -3});  // of the windows that it has

@@ -53,22 +53,11 @@ bool is_dash(const std::string& word) {
   return word == "-";
 }
 
-/// With \n, \t and \\ as what they stand for. Error usage for another escape, and for nothing at all.
+/// Error usage for another escape than unescaped() knows, and for nothing at all.
 std::string stop_string(const std::string& given) {
-  const auto refuse = [&](const std::string& why) { throw Error(ExitCode::usage, "--stop " + printable(given) + why); };
-  if (given.empty()) refuse("'': an empty string would end every sample at once; leave it out");
-  std::string text;
-  for (std::size_t i = 0; i < given.size(); ++i) {
-    if (given[i] != '\\') {
-      text += given[i];
-      continue;
-    }
-    const char escape = ++i < given.size() ? given[i] : ' ';
-    if (escape != 'n' && escape != 't' && escape != '\\')
-      refuse(R"(: a backslash begins \n, \t or \\; write \\ for a backslash)");
-    text += escape == 'n' ? '\n' : escape == 't' ? '\t' : '\\';
-  }
-  return text;
+  if (given.empty())
+    throw Error(ExitCode::usage, "--stop '': an empty string would end every sample at once; leave it out");
+  return unescaped(given, "--stop ");
 }
 
 std::vector<std::string> stop_strings(const Arguments& arguments) {

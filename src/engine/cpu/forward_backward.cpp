@@ -56,12 +56,14 @@ void ForwardBackward::linear_backward(const LinearPlan& layer, const float* x, l
 
 /// The gradient of the convolution's input x, from its output's in dnormed_: in branch_, or in place where there is no
 /// convolution.
-const float* ForwardBackward::convolution_backward(const Parameter& weight, const Chunk& chunk, const float* x) {
+const float* ForwardBackward::convolution_backward(const Parameter& weight, const float* x) {
   if (!weight.exists()) return dnormed_;
-  const long T = chunk.count, ld = row_stride(plan_.n_embd);
-  for (long first = 0; first < rows_; first += T)
-    k_.convolve_backward(T, plan_.n_embd, plan_.conv_width, x + first * ld, ld, value(weight), dnormed_ + first * ld,
-                         ld, branch_ + first * ld, ld, gradient(weight));
+  const long ld = row_stride(plan_.n_embd);
+  for (const Stretch& stretch : stretches_) {
+    const long first = stretch.row * ld;
+    k_.convolve_backward(stretch.rows, plan_.n_embd, plan_.conv_width, x + first, ld, value(weight), dnormed_ + first,
+                         ld, branch_ + first, ld, gradient(weight));
+  }
   return branch_;
 }
 
@@ -81,10 +83,11 @@ void ForwardBackward::embed_backward(const Chunk& chunk) {
   dropout(plan_.dropout.embedding, 0, chunk, dx_);
   float* const tokens = gradient(plan_.wte);
   float* const positions = gradient(plan_.wpe);
-  for (long r = 0; r < rows_; ++r) {
+  for (long r = 0; r < rows_; ++r)
     k_.add(1, C, dx_ + r * ld, ld, tokens + inputs_[static_cast<std::size_t>(r)] * C, C);
-    if (positions != nullptr) k_.add(1, C, dx_ + r * ld, ld, positions + r % chunk.count * C, C);
-  }
+  if (positions != nullptr)
+    for (const Stretch& stretch : stretches_)
+      k_.add(stretch.rows, C, dx_ + stretch.row * ld, ld, positions, C);
 }
 
 void ForwardBackward::attention_heads_backward(const BlockActivations& acts, long layer, const Chunk& chunk) {
@@ -110,7 +113,7 @@ void ForwardBackward::attention_block_backward(const BlockPlan& block, const Blo
   k_.qk_norm_rope_backward(rows_, chunk.count, 2 * plan_.n_head, plan_.head_size, acts.qkv, ldq, acts.qk_rstd,
                            plan_.rope ? plan_.rope_cos.data() : nullptr, plan_.rope_sin.data(), dqkv_, ldq);
   linear_backward(block.c_attn, acts.conv_1, ldc, dqkv_, ldq, dnormed_, ldc, false);
-  const float* const dln_1 = convolution_backward(block.conv_1, chunk, acts.ln_1);
+  const float* const dln_1 = convolution_backward(block.conv_1, acts.ln_1);
   normalise_backward(block.ln_1, acts.x, acts.ln_1_stats, dln_1, dx_);
 }
 
@@ -128,7 +131,7 @@ void ForwardBackward::mlp_block_backward(const BlockPlan& block, const BlockActi
   k_.multiply(rows_, H, acts.fc, ldh, dhidden_, ldh);
   linear_backward(block.c_fc, acts.conv_2, ldc, dhidden_, ldh, dnormed_, ldc, false);
   if (plan_.swiglu) linear_backward(block.c_gate, acts.conv_2, ldc, dgate_, ldh, dnormed_, ldc, true);
-  const float* const dln_2 = convolution_backward(block.conv_2, chunk, acts.ln_2);
+  const float* const dln_2 = convolution_backward(block.conv_2, acts.ln_2);
   normalise_backward(block.ln_2, acts.x_mid, acts.ln_2_stats, dln_2, dx_);
 }
 

@@ -1,0 +1,43 @@
+// A text of many documents: where they are cut, which are held out, and in which order they become ids. Knows no file and
+// no model.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/config.h"
+#include "text/encoder.h"
+#include "text/vocabulary.h"
+
+namespace chargpt {
+
+/// Whether data.documents or data.separator cuts the text.
+bool has_documents(const DataConfig& data);
+/// What stands between two documents in a text: "\n", "\n\n", the separator; nothing between files.
+std::string between_documents(const DataConfig& data);
+/// The documents of a text, in its order. Empty ones are left out; a line is without its end, a paragraph without blank
+/// lines.
+std::vector<std::string_view> documents_of(std::string_view text, const DataConfig& data);
+
+/// A text in ids: the one between documents, a document, the one between documents, ...
+struct ArrangedDocuments {
+  EncodedText text;
+  std::int64_t count = 0, held_out = 0;  ///< documents
+  std::int64_t repeats = 0;              ///< of them, those that another one is equal to
+  std::int64_t held_out_begin = 0;       ///< place of the id before the first one held out; of the last id: none are
+};
+
+/// Puts the documents into an order drawn by data.split_seed and what they hold: it is the same however the text is
+/// sorted, equal ones follow one another, and the last data.val_fraction of the tokens are held out, to the nearest
+/// document of which the rest has no copy. `file_ends`: how many ids come before the end of each file, which ends a
+/// document too. `vocabulary`: theirs instead of one made of what the documents hold; what it lacks is an Error data
+/// that names `source`, as is a separator that does not occur.
+ArrangedDocuments arrange_documents(const EncodedText& text, std::span<const std::int64_t> file_ends,
+                                    const DataConfig& data, const std::optional<Vocabulary>& vocabulary,
+                                    const std::string& source);
+
+}  // namespace chargpt
