@@ -32,7 +32,13 @@ foreach(module chargpt-torch chargpt-mpi)
     install(TARGETS ${module} LIBRARY DESTINATION ${CMAKE_INSTALL_BINDIR})  # where chargpt looks for it
   endif()
 endforeach()
-install(TARGETS libchargpt libchargpt_static EXPORT chargptTargets)
+install(TARGETS libchargpt EXPORT chargptTargets)
+if(NOT CHARGPT_SELF_CONTAINED)  # it would need the C++ library that this was compiled with
+  install(TARGETS libchargpt_static EXPORT chargptTargets)
+endif()
+# What the Python module finds beside itself.
+install(PROGRAMS $<TARGET_FILE:chargpt> DESTINATION chargpt COMPONENT python EXCLUDE_FROM_ALL)
+install(FILES $<TARGET_FILE:libchargpt> DESTINATION chargpt RENAME libchargpt.so.${abi} COMPONENT python EXCLUDE_FROM_ALL)
 install(FILES src/library/chargpt.h src/library/chargpt.hpp TYPE INCLUDE)
 set(cmake_folder ${CMAKE_INSTALL_LIBDIR}/cmake/chargpt)
 install(EXPORT chargptTargets NAMESPACE chargpt:: DESTINATION ${cmake_folder})

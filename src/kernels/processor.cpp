@@ -111,6 +111,14 @@ FlushedDenormals::~FlushedDenormals() {
   set_float_control(before_);
 }
 
+std::string missing_instructions() {
+#if defined(__x86_64__)
+  if (cpu::processor_instruction_set() == cpu::InstructionSet::portable)
+    return "this processor has no AVX2, so training is several times slower than the figures in README.md";
+#endif
+  return "";
+}
+
 bool cpu_has_bfloat16() {
 #if defined(__x86_64__)
   return __builtin_cpu_supports("avx512bf16");
