@@ -36,6 +36,9 @@ install(TARGETS libchargpt EXPORT chargptTargets)
 if(NOT CHARGPT_SELF_CONTAINED)  # it would need the C++ library that this was compiled with
   install(TARGETS libchargpt_static EXPORT chargptTargets)
 endif()
+set(CHARGPT_LICENSES "" CACHE FILEPATH "Licenses of the libraries that are linked statically")
+install(FILES ${CHARGPT_LICENSES} TYPE DOC)
+install(FILES LICENSE ${CHARGPT_LICENSES} DESTINATION chargpt COMPONENT python EXCLUDE_FROM_ALL)
 # What the Python module finds beside itself.
 install(PROGRAMS $<TARGET_FILE:chargpt> DESTINATION chargpt COMPONENT python EXCLUDE_FROM_ALL)
 install(FILES $<TARGET_FILE:libchargpt> DESTINATION chargpt RENAME libchargpt.so.${abi} COMPONENT python EXCLUDE_FROM_ALL)
@@ -78,6 +81,7 @@ set(CPACK_PACKAGE_NAME chargpt)
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "Character-level language models: trained, sampled, measured and compared")
 set(CPACK_PACKAGE_CONTACT "the authors of chargpt <chargpt@localhost>")
 set(CPACK_RESOURCE_FILE_LICENSE ${CMAKE_SOURCE_DIR}/LICENSE)
+set(CPACK_SYSTEM_NAME linux-${CMAKE_SYSTEM_PROCESSOR})
 set(CPACK_GENERATOR TGZ)
 set(CPACK_STRIP_FILES ON)
 if(NOT CHARGPT_TORCH)  # LibTorch is no Debian package
@@ -86,7 +90,11 @@ endif()
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
-set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "Samples, scores, measures and shows small language models of characters. Training needs\
- LibTorch and is not in this package: build chargpt from source for that.")
+if(CHARGPT_SELF_CONTAINED)  # where this machine's C library is newer, dpkg-shlibdeps would ask for that
+  set(CPACK_DEBIAN_PACKAGE_DEPENDS "libc6 (>= ${CHARGPT_GLIBC})")
+else()
+  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+endif()
+set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "Trains small language models of characters on a CPU; samples, scores, compares and shows\
+ them. Training on a GPU needs LibTorch: build chargpt from source for that.")
 include(CPack)

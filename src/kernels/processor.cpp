@@ -121,7 +121,7 @@ std::string missing_instructions() {
 
 bool cpu_has_bfloat16() {
 #if defined(__x86_64__)
-  return __builtin_cpu_supports("avx512bf16");
+  return cpu::processor_has_bf16();
 #elif defined(__aarch64__) && defined(__linux__)
   constexpr unsigned long bf16 = 1UL << 14;  // HWCAP2_BF16, which older headers lack
   return (getauxval(AT_HWCAP2) & bf16) != 0;

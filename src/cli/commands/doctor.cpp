@@ -17,6 +17,7 @@
 #include "engine/torch_module.h"
 #include "kernels/bf16.h"
 #include "kernels/kernels.h"
+#include "kernels/processor.h"
 #include "report/format.h"
 
 namespace chargpt {
