@@ -196,7 +196,7 @@ class ModuleTest(unittest.TestCase):
             return print(f"skipped because numpy is not here: {self.id()}", flush=True)
         process = subprocess.run([sys.executable, MODULE / "example.py"], capture_output=True, text=True, timeout=100, check=False)
         self.assertEqual(process.returncode, 0, process.stderr)
-        self.assertRegex(process.stdout, r"(?s)val_loss.*The .*nats.*rank")
+        self.assertRegex(process.stdout, r"(?s)kind.*The .*nats.*config")
 
     @needs("mypy")
     def test_types_hold(self):
