@@ -182,6 +182,27 @@ bool is_sorted(const std::vector<std::vector<std::int64_t>>& parts, const Vocabu
   return exact.sorted() || folded.sorted();
 }
 
+/// Of a text that is one: nearly all of its lines are a word or a few, and hardly any is blank.
+bool is_list(const Corpus& corpus) {
+  constexpr std::int64_t looked_at = 100'000, fewest_lines = 100, most_symbols = 40, most_spaces = 2;
+  constexpr double nearly_all = 0.97;
+  const std::int64_t newline = corpus.vocabulary().id_of('\n'), space = corpus.vocabulary().id_of(' ');
+  if (corpus.documents().count > 0 || newline < 0) return false;
+  std::int64_t lines = 0, items = 0, symbols = 0, spaces = 0;
+  for (std::int64_t i = 0; i < std::min(corpus.train().size(), looked_at); ++i) {
+    const std::int64_t id = corpus.train()[i];
+    if (id != newline) {
+      ++symbols;
+      spaces += id == space ? 1 : 0;
+      continue;
+    }
+    ++lines;
+    items += symbols > 0 && symbols <= most_symbols && spaces <= most_spaces ? 1 : 0;
+    symbols = spaces = 0;
+  }
+  return lines >= fewest_lines && static_cast<double>(items) >= nearly_all * static_cast<double>(lines);
+}
+
 std::string fixed(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.2f", value);
@@ -201,6 +222,7 @@ bool SplitCheck::differs() const {
 
 std::optional<SplitCheck> check_split(const Corpus& corpus) {
   const TokenView train = corpus.train(), val = corpus.val();
+  if (corpus.documents().count > 0) return std::nullopt;  // drawn from the whole text
   if (train.size() < train_parts * least_tokens || val.size() < least_tokens) return std::nullopt;
   std::vector<std::vector<std::int64_t>> ids;
   for (std::int64_t i = 0; i < train_parts; ++i) {
@@ -242,7 +264,10 @@ nlohmann::ordered_json to_json(const SplitCheck& check) {
 }
 
 std::string split_notice(const Corpus& corpus, const std::optional<SplitCheck>& check) {
-  if (!check || !check->differs()) return "";
+  if (!check || !check->differs())
+    return is_list(corpus) ? "the lines are short, as those of a list: if each stands for itself, --documents lines lets "
+                             "the model learn where one begins and ends, and write new ones"
+                           : "";
   const std::string share =
       percent(static_cast<double>(corpus.val().size()) / static_cast<double>(corpus.all().size()));
   const std::string seen = "the held-out part (the last " + share +
@@ -253,8 +278,8 @@ std::string split_notice(const Corpus& corpus, const std::optional<SplitCheck>& 
                            fixed(check->least_loss) + " to " + fixed(check->most_loss) + "); ";
   if (check->sorted)
     return seen +
-           "the lines are sorted: if their order means nothing, shuffle them (shuf names.txt > shuffled.txt) and "
-           "train on that";
+           "the lines are sorted: if their order means nothing, --documents lines holds out lines drawn from all of "
+           "the text";
   return seen +
          "validation will not show what is learned of the rest: shuffle the lines if their order means nothing "
          "(shuf mine.txt > shuffled.txt), or join the files so that the end has some of every kind";

@@ -53,6 +53,7 @@ Json data_of_model(const PageModel& wanted, Json* checkpoint) {
   run.checkpoint.vocabulary.encode(wanted.prompt, "--prompt");  // refuses what the model has never seen
   model["prompt"] = wanted.prompt;
   model["start_symbol"] = run.checkpoint.state.start_symbol;
+  if (run.checkpoint.vocabulary.document() >= 0) model["document"] = run.checkpoint.vocabulary.document();
   model["leaks"] = leaks(run.config().model);
   return model;
 }

@@ -24,8 +24,8 @@ class MeanOf {
   std::int64_t count_ = 0;
 };
 
-TokenView view_of(const std::vector<std::uint32_t>& ids) {
-  return {ids.data(), sizeof ids[0], std::ssize(ids)};
+TokenView view_of(const std::vector<std::uint32_t>& ids, std::int64_t document = TokenView::no_document) {
+  return {ids.data(), sizeof ids[0], std::ssize(ids), document};
 }
 
 constexpr std::array<std::string_view, 7> class_names = {
@@ -44,11 +44,12 @@ std::size_t class_of(std::string_view symbol) {
 }  // namespace
 
 std::vector<float> text_losses(WindowScorer& scorer, std::span<const std::int64_t> ids, std::int64_t start_symbol,
-                               std::int64_t block_size, const Heartbeat& heartbeat) {
+                               std::int64_t block_size, const Heartbeat& heartbeat, std::int64_t document) {
   if (ids.empty()) throw Error(ExitCode::data, "the text is empty; scoring needs at least one character");
   std::vector<std::uint32_t> all = {static_cast<std::uint32_t>(start_symbol)};
   all.insert(all.end(), ids.begin(), ids.end());
-  return split_loss(scorer, view_of(all), block_size, std::max<std::int64_t>(1, block_size / 2), heartbeat).losses;
+  return split_loss(scorer, view_of(all, document), block_size, std::max<std::int64_t>(1, block_size / 2), heartbeat)
+      .losses;
 }
 
 std::vector<MeanLoss> losses_by_context(WindowScorer& scorer, std::span<const std::int64_t> ids,

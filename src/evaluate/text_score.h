@@ -14,9 +14,10 @@ namespace chargpt {
 
 /// Losses in nats, one for each of `ids`, the first one's from `start_symbol`: windows of block_size, each of which
 /// begins half a window after the one before, so that every id but the first ones is predicted from block_size / 2 to
-/// block_size others. Errors: data for no ids.
+/// block_size others, as far as its document reaches back. `document`: the id between documents; -1: there is none.
+/// Errors: data for no ids.
 std::vector<float> text_losses(WindowScorer& scorer, std::span<const std::int64_t> ids, std::int64_t start_symbol,
-                               std::int64_t block_size, const Heartbeat& heartbeat = {});
+                               std::int64_t block_size, const Heartbeat& heartbeat = {}, std::int64_t document = -1);
 
 /// The mean loss of some of a text's characters.
 struct MeanLoss {

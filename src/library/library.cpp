@@ -146,6 +146,8 @@ std::vector<std::int64_t> ids_of(const chargpt_model& model, const char* text, s
 
 /// One id at least.
 std::vector<std::int64_t> prompt_of(const chargpt_model& model, std::vector<std::int64_t> ids) {
+  if (const std::int64_t document = model.checkpoint.vocabulary.document(); document >= 0)
+    ids.insert(ids.begin(), document);
   if (ids.empty()) ids.push_back(model.checkpoint.state.start_symbol);
   return ids;
 }
@@ -251,6 +253,7 @@ void generate_text(const chargpt_model& model, const chargpt_generate_options& o
   generate(
       *predictor, prompt, sample, options.seed,
       [&](std::int64_t /*index*/, std::int64_t id) {
+        if (id == vocabulary.document()) return false;
         give_text(stops.add(characters.add(vocabulary.symbol(id))));
         return wanted && !stops.stopped();
       },

@@ -34,6 +34,7 @@ std::string sample_text(Learner& learner, const Vocabulary& vocabulary, std::int
   NetworkPredictor network(model, cpu::threads_in_force());
   generate(network, {start}, sampling, static_cast<std::uint64_t>(config.train.seed),
            [&](std::int64_t, std::int64_t id) {
+             if (id == vocabulary.document()) return false;
              ids.push_back(id);
              heartbeat(static_cast<double>(ids.size()) / static_cast<double>(sampling.tokens));
              return true;

@@ -265,7 +265,7 @@ class TextWhoseEndDiffers(ProgramTest):
         random.seed(1)
         names = sorted(random.choice("bcdfghjklmnprstvw") + "".join(random.choice(["ra", "ne", "lo", "mi"]) for _ in range(3)) for _ in range(3000))
         told = "differs from the rest: counts of the training text predict it "
-        advice = "the lines are sorted: if their order means nothing, shuffle them (shuf names.txt > shuffled.txt) and train on that"
+        advice = "the lines are sorted: if their order means nothing, --documents lines holds out lines drawn from all of the text"
         self.write("sorted.txt", "\n".join(names))
         trained = self.succeed("train", "ladder/bigram", "--run", "run", "--text", "sorted.txt", "--max_iters", "10", *OWN)
         planned = self.succeed("train", "ladder/bigram", "--text", "sorted.txt", "--dry-run", "--json")

@@ -4,6 +4,7 @@
 #include <torch/types.h>
 
 #include <cmath>
+#include <deque>
 
 #include "base/error.h"
 #include "kernels/bf16.h"
@@ -264,4 +265,82 @@ TEST_CASE("an id outside the vocabulary and a window longer than block_size are 
   CHECK_THROWS_WITH(subject.step(0, {windows_of(ids)}),
                     Catch::Contains("a window has id 13; the model has ids 0 to 12"));
   CHECK_THROWS_WITH(losses_of(*subject.engine, some_batch(2, 9)), Catch::Contains("T = 9"));
+}
+
+namespace {
+
+constexpr std::int64_t document = test_vocab - 1;
+
+/// Windows of `T` ids of a text whose documents have these lengths; the id between them stands before and after each.
+WindowBatch windows_of_documents(const std::vector<std::int64_t>& lengths, std::int64_t T,
+                                 std::vector<std::int64_t> starts) {
+  static std::deque<std::vector<std::uint8_t>> texts;
+  static std::deque<std::vector<std::int64_t>> all_starts;
+  std::vector<std::uint8_t>& text = texts.emplace_back();
+  for (const std::int64_t length : lengths) {
+    text.push_back(document);
+    for (std::int64_t i = 0; i < length; ++i) text.push_back(static_cast<std::uint8_t>(text.size() * 7 % document));
+  }
+  text.push_back(document);
+  return {.tokens = TokenView(text.data(), 1, std::ssize(text), document),
+          .starts = all_starts.emplace_back(std::move(starts)),
+          .T = T};
+}
+
+/// Documents of 3, 1, 6 and 2 ids in one window; the last target of the window is that of a document that it cuts off.
+WindowBatch packed() { return windows_of_documents({3, 1, 6, 2, 4}, 17, {0}); }
+/// The same documents, each in a window of its own.
+std::vector<WindowBatch> one_by_one() {
+  std::vector<WindowBatch> windows;
+  std::int64_t begin = 0;
+  for (const std::int64_t length : {3, 1, 6, 2}) {
+    windows.push_back(windows_of_documents({3, 1, 6, 2, 4}, length + 1, {begin}));
+    begin += length + 1;
+  }
+  return windows;
+}
+
+}  // namespace
+
+TEST_CASE("documents packed into one window have the losses and gradients that they have one by one") {
+  const Threads threads(2);
+  int compared = 0;
+  for (Variant variant : all_variants()) {
+    variant.config.block_size = 20;
+    if (!variant.config.causal || variant.config.dropout > 0) continue;
+    for (const std::string engine : {"libtorch", "cpu"}) {
+      if (engine == "cpu" && !covered(variant.config)) continue;
+      INFO(variant.name << ", " << engine);
+      Subject together(variant.config, engine, {}, /*disturbed=*/true);
+      Subject apart(variant.config, engine, {}, /*disturbed=*/true);
+      const torch::Tensor losses = losses_of(*together.engine, packed()).view({-1});
+      std::vector<torch::Tensor> expected;
+      for (const WindowBatch& window : one_by_one()) expected.push_back(losses_of(*apart.engine, window).view({-1}));
+      expected.push_back(torch::zeros({1}));  // the document that is cut off
+      CHECK(largest_difference(losses, at::cat(expected)) < 1e-5);
+
+      const std::vector<WindowBatch> batch{packed()}, batches = one_by_one();
+      const Gradients whole = together.engine->gradients({.step = 1, .seed = 1, .micro_batches = batch});
+      const Gradients parts = apart.engine->gradients({.step = 1, .seed = 1, .micro_batches = batches});
+      CHECK(whole.loss == Approx(parts.loss).epsilon(1e-5));
+      CHECK(worst_gradient(apart.arena, together.arena).error <= 1e-4);
+      ++compared;
+    }
+  }
+  CHECK(compared > 80);
+}
+
+TEST_CASE("the engines agree on documents, with dropout too, short and long, whole and cut") {
+  const Threads threads(2);
+  ModelConfig config = small_config();
+  config.block_size = 40;
+  config.conv_places = {Place::attention, Place::mlp};
+  for (const Position position : {Position::learned, Position::sinusoidal, Position::rope, Position::none}) {
+    INFO(enum_name(position));
+    config.position = position;
+    config.dropout = 0;
+    check_agreement(config, {packed(), windows_of_documents({50, 2, 3, 70}, 33, {0, 20, 51, 80})});
+    config.dropout = 0.3;
+    check_agreement(config, {packed(), windows_of_documents({50, 2, 3, 70}, 33, {0, 20, 51, 80})});
+  }
 }

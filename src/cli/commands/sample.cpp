@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/files.h"
+#include "base/line_of.h"
 #include "base/names.h"
 #include "base/quote.h"
 #include "cli/arguments.h"
@@ -29,6 +30,7 @@
 #include "report/format.h"
 #include "report/heat_map.h"
 #include "report/log.h"
+#include "text/documents.h"
 #include "text/text_source.h"
 
 namespace chargpt {
@@ -81,7 +83,8 @@ std::string prompt_text(const Arguments& arguments) {
   return std::string(TextReader(source).next());
 }
 
-/// Prompt ids; without a prompt a start symbol that is not printed: newline, or else the first symbol.
+/// Prompt ids, with what begins a document before them; without a prompt a start symbol that is not printed: newline, or
+/// else the most frequent symbol.
 std::vector<std::int64_t> prompt_ids(const Arguments& arguments, const LoadedRun& run, std::string& shown) {
   const Vocabulary& vocabulary = run.checkpoint.vocabulary;
   const std::string text = prompt_text(arguments);
@@ -92,6 +95,7 @@ std::vector<std::int64_t> prompt_ids(const Arguments& arguments, const LoadedRun
   std::vector<std::int64_t> ids = vocabulary.encode(text, what, arguments.unknown, &notice);
   tell(notice);
   shown = vocabulary.decode(ids);
+  if (vocabulary.document() >= 0) ids.insert(ids.begin(), vocabulary.document());
   if (ids.empty()) ids.push_back(run.checkpoint.state.start_symbol);
   note_long_prompt(ids.size(), run.model->block_size());
   return ids;
@@ -102,6 +106,12 @@ class SampleText {
  public:
   SampleText(const std::vector<std::string>& stop, bool live) : matcher_(stop), live_(live) {}
 
+  /// The document ends here. False, as add() says it.
+  bool end() {
+    ended_ = true;
+    return false;
+  }
+  bool ended() const { return ended_; }
   bool add(const std::string& symbol) {
     ++tokens_;
     emit(matcher_.add(assembler_.add(symbol)));
@@ -126,7 +136,7 @@ class SampleText {
   }
   Utf8Assembler assembler_;  // units bytes: a character may come in several tokens
   StopMatcher matcher_;
-  bool live_;
+  bool live_, ended_ = false;
   double flushed_ = 0;
   std::string text_;
   std::int64_t tokens_ = 0;
@@ -170,6 +180,8 @@ nlohmann::ordered_json to_json(const Vocabulary& vocabulary, const std::vector<E
 void print_samples(const Arguments& arguments, const LoadedRun& run, const std::string& prompt,
                    const std::vector<SampleText>& samples, const Expectations& expectations) {
   const Vocabulary& vocabulary = run.checkpoint.vocabulary;
+  const std::string of_documents = between_documents(run.config().data);
+  const std::string between = of_documents.empty() ? "\n---\n" : of_documents;
   const nlohmann::ordered_json checkpoint = checkpoint_json(run);
   for (std::size_t i = 0; i < samples.size(); ++i) {
     if (arguments.output.json) {
@@ -183,9 +195,29 @@ void print_samples(const Arguments& arguments, const LoadedRun& run, const std::
       print_json(line, /*indent=*/-1);
       continue;
     }
-    if (i > 0) print_text("---\n" + prompt + samples[i].text());
-    print_text("\n");
+    if (i > 0) print_text(between + prompt + samples[i].text());
+    if (i + 1 == samples.size() || arguments.probabilities > 0) print_text("\n");
     if (arguments.probabilities > 0) print_expectations(vocabulary, expectations[i]);
+  }
+}
+
+/// How many of the documents are new, where the run's text is at hand, and how many were not written to their end.
+void note_documents(const LoadedRun& run, const std::string& prompt, const std::vector<SampleText>& samples,
+                    const OutputArguments& output) {
+  if (run.checkpoint.vocabulary.document() < 0) return;
+  const std::int64_t cut = std::ranges::count_if(samples, [](const SampleText& sample) { return !sample.ended(); });
+  if (cut > 0)
+    log_note(line_of(cut, " of ", samples.size(), " documents stop before their end: more --tokens let them reach it"));
+  if (cut == std::ssize(samples)) return;
+  try {
+    const Corpus corpus = text_of_run(run, run.config().data, output);
+    const KnownDocuments known(corpus);
+    const std::int64_t fresh = std::ranges::count_if(samples, [&](const SampleText& sample) {
+      return sample.ended() && !known.contain(corpus.vocabulary().encode(prompt + sample.text(), "a sample"));
+    });
+    log_note(line_of(fresh, " of ", std::ssize(samples) - cut, " whole documents are new: the text has none like them"));
+  } catch (const Error& error) {
+    log_detail(error.what());  // the text is gone, or another one
   }
 }
 
@@ -222,6 +254,7 @@ void converse(const Arguments& arguments, LoadedRun& run, const SampleConfig& sa
               const std::vector<std::string>& stop) {
   const bool at_terminal = isatty(STDIN_FILENO) != 0, completes = arguments.interactive == Interactive::complete;
   const Vocabulary& vocabulary = run.checkpoint.vocabulary;
+  const bool documents = vocabulary.document() >= 0;
   std::vector<std::int64_t> said = {run.checkpoint.state.start_symbol};
   if (at_terminal)
     log_note(std::string("the model ") + (completes ? "completes" : "answers") +
@@ -237,7 +270,8 @@ void converse(const Arguments& arguments, LoadedRun& run, const SampleConfig& sa
     std::fflush(stdout);
     if (!lines.next(line)) break;
     try {
-      add(completes ? line : line + "\n");
+      if (documents) said = {vocabulary.document()};  // each line begins a document of its own
+      add(completes || documents ? line : line + "\n");
     } catch (const Error& error) {
       log_warning(error.what());
       continue;
@@ -246,6 +280,7 @@ void converse(const Arguments& arguments, LoadedRun& run, const SampleConfig& sa
     SampleText text(stop, /*live=*/true);
     generate(run.predictor(), said, sample, static_cast<std::uint64_t>(arguments.seed) + turn,
              [&](std::int64_t, std::int64_t id) {
+               if (id == vocabulary.document()) return false;
                said.push_back(id);
                return text.add(vocabulary.symbol(id));
              });
@@ -294,11 +329,13 @@ void run_sample(const Arguments& arguments) {
       [&](std::int64_t index, std::int64_t id) {
         const auto sample_index = static_cast<std::size_t>(index);
         if (arguments.probabilities > 0) expectations[sample_index].back().id = id;
+        if (id == run.checkpoint.vocabulary.document()) return samples[sample_index].end();
         return samples[sample_index].add(run.checkpoint.vocabulary.symbol(id));
       },
       on_logits);
   for (SampleText& text : samples) text.finish();
   print_samples(arguments, run, prompt, samples, expectations);
+  note_documents(run, prompt, samples, arguments.output);
   std::int64_t tokens = 0;
   for (const SampleText& text : samples) tokens += text.tokens();
   const double seconds = steady_seconds() - start;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <utility>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -33,6 +34,7 @@
 #include "report/surprise.h"
 #include "report/symbols.h"
 #include "report/table.h"
+#include "text/documents.h"
 #include "text/sample_text.h"
 #include "text/text_listing.h"
 #include "text/text_source.h"
@@ -78,6 +80,7 @@ void read_text(const Arguments& arguments, const LoadedRun& run, Score& score) {
     score.name = "the validation split";
     score.ids.resize(static_cast<std::size_t>(corpus.val().size()));
     corpus.val().copy(0, corpus.val().size(), score.ids.data());
+    if (corpus.documents().count > 0) score.ids.erase(score.ids.begin());  // what a document begins with is given
     return;
   }
   const bool piped = arguments.file == standard_input_name;
@@ -85,8 +88,18 @@ void read_text(const Arguments& arguments, const LoadedRun& run, Score& score) {
   tell_terminal({arguments.file});
   const std::string text = piped ? read_standard_input() : text_of(arguments, run);
   std::string notice;
-  score.ids = run.checkpoint.vocabulary.encode(text, score.name, arguments.unknown, &notice);
-  tell(notice);
+  const Vocabulary& vocabulary = run.checkpoint.vocabulary;
+  if (vocabulary.document() < 0) {
+    score.ids = vocabulary.encode(text, score.name, arguments.unknown, &notice);
+    tell(notice);
+  } else {
+    for (const std::string_view document : documents_of(text, run.config().data)) {
+      const std::vector<std::int64_t> ids = vocabulary.encode(document, score.name, arguments.unknown, &notice);
+      score.ids.insert(score.ids.end(), ids.begin(), ids.end());
+      score.ids.push_back(vocabulary.document());
+      tell(std::exchange(notice, {}));
+    }
+  }
   if (score.ids.empty()) throw Error(ExitCode::data, score.name + " has no characters to score");
 }
 
@@ -100,12 +113,14 @@ Score measure(const Arguments& arguments, LoadedRun& run) {
     run.mix_with_counts(text_of_run(run, run.config().data, arguments.output),
                         line.heartbeat("counting the training text"));
   score.losses = text_losses(run.predictor(), score.ids, run.checkpoint.state.start_symbol, block_size,
-                             line.heartbeat("scoring the text"));
+                             line.heartbeat("scoring the text"), vocabulary.document());
   score.mean =
       std::accumulate(score.losses.begin(), score.losses.end(), 0.0) / static_cast<double>(score.losses.size());
-  score.by_context = losses_by_context(run.predictor(), score.ids, block_size, line.heartbeat("scoring by context"));
+  if (vocabulary.document() < 0)  // else a place in a window is none in a document
+    score.by_context = losses_by_context(run.predictor(), score.ids, block_size, line.heartbeat("scoring by context"));
   score.by_class = losses_by_class(score.ids, score.losses, vocabulary);
-  score.lines = losses_by_line(score.ids, score.losses, vocabulary.id_of('\n'));
+  const std::int64_t newline = vocabulary.id_of('\n');
+  score.lines = losses_by_line(score.ids, score.losses, newline >= 0 ? newline : vocabulary.document());
   return score;
 }
 
@@ -131,7 +146,7 @@ class Candidates {
     const std::int64_t T = std::min(run_.model->block_size(), std::ssize(text_) - 1 - begin);
     logits_.resize(static_cast<std::size_t>(T * run_.model->vocab_size()));
     run_.predictor().logits(
-        {.tokens = TokenView(text_.data(), sizeof text_[0], std::ssize(text_)), .starts = {&begin_, 1}, .T = T},
+        {.tokens = TokenView(text_.data(), sizeof text_[0], std::ssize(text_), run_.checkpoint.vocabulary.document()), .starts = {&begin_, 1}, .T = T},
         logits_);
   }
 

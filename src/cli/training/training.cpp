@@ -71,6 +71,7 @@ std::string final_sample(LoadedRun& best) {
   std::string text;
   generate(best.predictor(), {best.checkpoint.state.start_symbol}, one, 1337, [&](std::int64_t, std::int64_t id) {
     if (stopping_signal() != 0) throw Interrupted{};
+    if (id == best.checkpoint.vocabulary.document()) return false;
     text += best.checkpoint.vocabulary.symbol(id);
     return true;
   });

@@ -254,18 +254,20 @@ class Writing {
     this.chosen = -1;
     this.decoder = new TextDecoder();  // of models of bytes, whose characters may come in several tokens
     const reader = new Reader(this.model), random = randomNumbers(settings.seed), began = performance.now();
-    const start = ids.length ? ids : [data.model.start_symbol], block = this.model.config.block_size;
+    const document = data.model.document;  // the id between documents, which begins and ends each; undefined: there are none
+    const hidden = ids.length && document === undefined ? 0 : 1;  // the symbol that it began from is seen but not shown
+    const start = hidden ? [data.model.start_symbol, ...ids] : ids, block = this.model.config.block_size;
     const unread = Math.max(0, start.length - block);
-    start.slice(0, unread).forEach((id) => this.append(id, true, null));
+    start.slice(hidden, unread).forEach((id) => this.append(id, true, null));
     let expected = null, wrote = 0, drawn = performance.now();
-    start.slice(unread).forEach((id) => {
-      if (ids.length) this.append(id, true, expected);
+    start.slice(unread).forEach((id, place) => {
+      if (place + unread >= hidden) this.append(id, true, expected);
       expected = reader.read(id);
     });
-    // where the prompt is empty, the symbol that it began from is seen but not shown
-    this.offset = ids.length ? 0 : 1;
+    this.offset = hidden;
     while (this.running && wrote < settings.length) {
       const id = choose(expected.logits, settings, random);
+      if (id === document) break;
       this.append(id, false, expected);
       if (++wrote < settings.length) expected = reader.read(id);
       if (performance.now() - drawn < 30) continue;

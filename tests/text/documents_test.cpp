@@ -1,0 +1,143 @@
+#include "text/documents.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "text/corpus.h"
+
+#include "failure.h"
+#include "test.h"
+
+using namespace chargpt;
+
+namespace {
+
+using Texts = std::vector<std::string>;
+
+DataConfig cut_at(Documents documents, const std::string& separator = "") {
+  DataConfig data;
+  data.documents = documents;
+  data.separator = separator;
+  return data;
+}
+
+Texts documents_in(const std::string& text, const DataConfig& data) {
+  const auto found = documents_of(text, data);
+  return {found.begin(), found.end()};
+}
+
+/// Those of a part of a corpus, which begins and ends with the id between documents.
+Texts documents_in(const Corpus& corpus, const TokenView& part) {
+  REQUIRE(part[0] == part.document());
+  REQUIRE(part[part.size() - 1] == part.document());
+  Texts texts{""};
+  for (std::int64_t i = 1; i + 1 < part.size(); ++i)
+    if (part[i] == part.document())
+      texts.emplace_back();
+    else
+      texts.back() += corpus.vocabulary().symbol(part[i]);
+  return texts;
+}
+
+std::string lines(int count, const std::string& end = "\n") {
+  std::string text;
+  for (int i = 0; i < count; ++i) text += "name " + std::to_string(i * 37 % 1000) + end;
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("lines, paragraphs and what stands between separators are documents; empty ones are none") {
+  CHECK(documents_in("anna\r\n\n  \nben\tx\nclara", cut_at(Documents::lines)) == Texts{"anna", "ben\tx", "clara"});
+  CHECK(documents_in("\n\na\nb\r\n \t\r\n\nc\n", cut_at(Documents::paragraphs)) == Texts{"a\nb", "c"});
+  CHECK(documents_in("one<|>two<|><|> three\n", cut_at(Documents::none, "<|>")) == Texts{"one", "two", " three\n"});
+  CHECK(documents_in("a\n--\nb", cut_at(Documents::none, "\\n--\\n")) == Texts{"a", "b"});
+  CHECK(documents_in("a\nb\n", cut_at(Documents::files)) == Texts{"a\nb\n"});
+}
+
+TEST_CASE("whole documents are held out, each is on one side, and nothing is lost") {
+  const Corpus corpus = corpus_from_text(lines(1000), cut_at(Documents::lines), "names");
+  const Texts train = documents_in(corpus, corpus.train()), val = documents_in(corpus, corpus.val());
+  CHECK(train.size() + val.size() == 1000);
+  CHECK(std::ssize(val) == corpus.documents().held_out);
+  CHECK(corpus.val().size() > corpus.all().size() / 12);
+  CHECK(corpus.val().size() < corpus.all().size() / 8);
+  std::set<std::string> all(train.begin(), train.end());
+  all.insert(val.begin(), val.end());
+  CHECK(all.size() == 1000);
+  CHECK(corpus.vocabulary().id_of('\n') == -1);
+  CHECK(corpus.vocabulary().document() == corpus.vocabulary().size() - 1);
+}
+
+TEST_CASE("the split is drawn by the seed and by what documents hold, not by their order in the text") {
+  const Corpus corpus = corpus_from_text(lines(300), cut_at(Documents::lines), "names");
+  Texts sorted = documents_in(lines(300), cut_at(Documents::lines));
+  std::ranges::sort(sorted);
+  std::string text;
+  for (const std::string& line : sorted) text += line + "\r\n";
+  CHECK(corpus_from_text(text, cut_at(Documents::lines), "sorted").fingerprint() == corpus.fingerprint());
+  DataConfig other = cut_at(Documents::lines);
+  other.split_seed = 2;
+  const Corpus drawn = corpus_from_text(lines(300), other, "names");
+  CHECK(documents_in(drawn, drawn.val()) != documents_in(corpus, corpus.val()));
+}
+
+TEST_CASE("equal documents are on the same side, and a line says how many there are") {
+  const Corpus corpus = corpus_from_text(lines(50) + lines(50) + lines(50), cut_at(Documents::lines), "names");
+  const Texts train = documents_in(corpus, corpus.train()), val = documents_in(corpus, corpus.val());
+  for (const std::string& name : val) CHECK(std::ranges::find(train, name) == train.end());
+  REQUIRE(corpus.notices().size() == 1);
+  CHECK(corpus.notices()[0] ==
+        "150 documents, " + std::to_string(val.size()) +
+            " of them held out; 100 (66 %) repeat another one: equal documents are on the same side");
+}
+
+TEST_CASE("a text of one document, or of equal ones, has none to hold out") {
+  for (const std::string text : {"one line of some length\n", "the same line again\nthe same line again\n"}) {
+    const Corpus corpus = corpus_from_text(text, cut_at(Documents::lines), "names");
+    CHECK(corpus.documents().held_out == 0);
+    const Error error = failure_of([&] { check_splits(corpus, 4); });
+    CHECK(error.code() == ExitCode::data);
+    CHECK(contains(error, "validation needs another one"));
+  }
+}
+
+TEST_CASE("a separator that does not occur, and a text of blank lines, are refused by name") {
+  const Error absent = failure_of([] { corpus_from_text("a\nb\n", cut_at(Documents::none, "<|>"), "my.txt"); });
+  CHECK(absent.code() == ExitCode::data);
+  CHECK(contains(absent, "my.txt: data.separator = '<|>' does not occur"));
+  const Error blank = failure_of([] { corpus_from_text(" \n\n", cut_at(Documents::lines), "my.txt"); });
+  CHECK(contains(blank, "blank lines only"));
+}
+
+TEST_CASE("documents of bytes have the id 256 between them") {
+  DataConfig data = cut_at(Documents::lines);
+  data.units = Units::bytes;
+  const Corpus corpus = corpus_from_text("a\xC3\xA4\nb\nc\n", data, "names");
+  CHECK(corpus.vocabulary().document() == 256);
+  CHECK(corpus.all().width() == 2);
+  CHECK(corpus.all().size() == 8);
+}
+
+TEST_CASE("documents are encoded in a given vocabulary, and what that lacks is an error") {
+  const Corpus corpus = corpus_from_text("abc\ncab\n", cut_at(Documents::lines), "names");
+  const Corpus again = corpus_from_text("bca\nab\n", cut_at(Documents::lines), "more", corpus.vocabulary());
+  CHECK(again.vocabulary() == corpus.vocabulary());
+  const Error error =
+      failure_of([&] { corpus_from_text("abd\nab\n", cut_at(Documents::lines), "more", corpus.vocabulary()); });
+  CHECK(error.code() == ExitCode::data);
+  CHECK(contains(error, "'d'"));
+}
+
+TEST_CASE("vocab.json names the id between documents, and another number there is damage") {
+  const Vocabulary vocabulary = Vocabulary::of_characters({U'a', U'b'}).with_documents();
+  CHECK(vocabulary.to_json()["document"] == 2);
+  CHECK(vocabulary.symbol(2).empty());
+  CHECK(Vocabulary::from_json(vocabulary.to_json(), "vocab.json") == vocabulary);
+  for (const nlohmann::json wrong : {nlohmann::json(1), nlohmann::json(3), nlohmann::json("2"), nlohmann::json(-1)}) {
+    nlohmann::json json = vocabulary.to_json();
+    json["document"] = wrong;
+    CHECK(failure_of([&] { Vocabulary::from_json(json, "vocab.json"); }).code() == ExitCode::data);
+  }
+}
