@@ -22,8 +22,8 @@ class WindowCut {
     std::int64_t from, to;  ///< of the targets, those that are scored in this window and no other
   };
 
-  /// Windows begin every `stride` ids (1 to `length`), in each document anew; of all but the first only the targets that
-  /// no earlier window held are scored. The text's last window is short.
+  /// Windows begin every `stride` ids (1 to `length`), in each document anew; of all but the first only the targets
+  /// that no earlier window held are scored. The text's last window is short.
   WindowCut(const TokenView& tokens, std::int64_t length, std::int64_t stride);
   WindowCut(const TokenView& tokens, std::int64_t length) : WindowCut(tokens, length, length) {}
 
@@ -36,7 +36,7 @@ class WindowCut {
 
   TokenView tokens_;
   std::int64_t targets_, length_, stride_, count_ = 0;
-  std::vector<std::int64_t> begins_;       ///< where there are documents; else it is counted
+  std::vector<std::int64_t> begins_;        ///< where there are documents; else it is counted
   std::vector<std::int32_t> first_scored_;  ///< likewise
 };
 

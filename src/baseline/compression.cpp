@@ -24,7 +24,8 @@ using Output = std::array<unsigned char, 1 << 16>;
 class TextRuns {
  public:
   explicit TextRuns(const Vocabulary& vocabulary) {
-    for (std::int64_t id = 0; id < vocabulary.size(); ++id) symbols_.push_back(vocabulary.symbol(id));
+    for (std::int64_t id = 0; id < vocabulary.size(); ++id)
+      symbols_.push_back(id == vocabulary.document() ? "\n" : vocabulary.symbol(id));
   }
   template <class Take>
   void each(TokenView ids, Take&& take) const {

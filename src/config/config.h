@@ -35,26 +35,25 @@ CHARGPT_ENUM(UpdateRule, adamw, muon);
 
 using Places = std::vector<Place>;
 
-#define CHARGPT_DATA_OPTIONS(OPTION)                                                                        \
-  OPTION(Strings, text, {"data/tinyshakespeare.txt"}, any(),                                                \
-         "texts, joined in this order: UTF-8 files, folders of them, or - for standard input")              \
-  OPTION(Units, units, Units::characters, any(),                                                            \
-         "what one token is: a Unicode code point, or a byte (256 symbols, none unknown)")                  \
-  OPTION(Documents, documents, Documents::none, any(),                                                      \
-         "what the model takes as a document of its own, which it learns to begin and to end: each line, "  \
-         "paragraph (blank lines are between them) or file; none: the text is one",                         \
-         "data.separator = \"\"")                                                                           \
-  OPTION(std::string, separator, "", any(),                                                                 \
-         "cut documents at this string, in which \\n is a newline, \\t a tab and \\\\ a backslash",         \
-         "data.documents = none")                                                                           \
-  OPTION(std::int64_t, split_seed, 1337, at_least(0.0),                                                     \
-         "seed that draws the documents held out for validation",                                           \
-         "data.documents != none or data.separator != \"\"")                                                \
-  OPTION(double, val_fraction, 0.1, between(0.0, 0.9),                                                      \
-         "fraction of the tokens held out for validation: the end of the text, or whole documents")         \
-  OPTION(std::int64_t, max_val_tokens, 1000000, between(2, 1e12),                                           \
-         "most held-out tokens to score, so that a text of gigabytes is not read whole at each evaluation") \
-  OPTION(std::int64_t, max_symbols, 32768, between(2, 1114112),                                             \
+#define CHARGPT_DATA_OPTIONS(OPTION)                                                                             \
+  OPTION(Strings, text, {"data/tinyshakespeare.txt"}, any(),                                                     \
+         "texts, joined in this order: UTF-8 files, folders of them, or - for standard input")                   \
+  OPTION(Units, units, Units::characters, any(),                                                                 \
+         "what one token is: a Unicode code point, or a byte (256 symbols, none unknown)")                       \
+  OPTION(Documents, documents, Documents::none, any(),                                                           \
+         "what the model takes as a document of its own, which it learns to begin and to end: each line, "       \
+         "paragraph (blank lines are between them) or file; none: the text is one",                              \
+         "data.separator = \"\"")                                                                                \
+  OPTION(std::string, separator, "", any(),                                                                      \
+         "cut documents at this string, in which \\n is a newline, \\t a tab and \\\\ a backslash",              \
+         "data.documents = none")                                                                                \
+  OPTION(std::int64_t, split_seed, 1337, at_least(0.0), "seed that draws the documents held out for validation", \
+         "data.documents != none or data.separator != \"\"")                                                     \
+  OPTION(double, val_fraction, 0.1, between(0.0, 0.9),                                                           \
+         "fraction of the tokens held out for validation: the end of the text, or whole documents")              \
+  OPTION(std::int64_t, max_val_tokens, 1000000, between(2, 1e12),                                                \
+         "most held-out tokens to score, so that a text of gigabytes is not read whole at each evaluation")      \
+  OPTION(std::int64_t, max_symbols, 32768, between(2, 1114112),                                                  \
          "refuse a text with more distinct characters than this", "data.units = characters")
 CHARGPT_OPTIONS(DataConfig, CHARGPT_DATA_OPTIONS);
 

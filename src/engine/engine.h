@@ -50,8 +50,8 @@ class Engine : public WindowScorer {
   virtual std::string_view name() const = 0;
   /// What has come up since; empty: nothing. Tells it once.
   virtual std::string take_notice() { return {}; }
-  /// The gradient of the mean loss over all targets that count; weights and moments stay as they are. What the heartbeat
-  /// throws drops it whole.
+  /// The gradient of the mean loss over all targets that count; weights and moments stay as they are. What the
+  /// heartbeat throws drops it whole.
   virtual Gradients gradients(const GradientInput& input) = 0;
   /// Applies the gradients; the arena counts it.
   virtual void update(const UpdateContext& context) { chargpt::update(arena_, context); }

@@ -71,8 +71,8 @@ struct Chunk {
   float* logits = nullptr;  ///< (wanted rows, V), rows row_stride(V) apart
 };
 
-/// Consecutive rows of one sequence of a chunk that see no others: a document, or the part of one that is there; where a
-/// text has no documents, the sequence.
+/// Consecutive rows of one sequence of a chunk that see no others: a document, or the part of one that is there; where
+/// a text has no documents, the sequence.
 struct Stretch {
   long sequence, row, rows;
 };
@@ -193,20 +193,19 @@ class Forward {
       for (long h = 0; h < plan_.n_head; ++h) {
         const long qkv = stretch.row * ld + h * hs, before = stretch.row - stretch.sequence * T;
         const std::int64_t head = (chunk.first_sequence + stretch.sequence) * plan_.n_head + h;
-        body(Head{
-            .shape = {.begin = 0,
-                      .end = stretch.rows,
-                      .hs = hs,
-                      .ld = ld,
-                      .ldo = ldo,
-                      .mask_ld = T,
-                      .scale = plan_.score_scale},
-            .q = acts.qkv + qkv,
-            .softmax_stats = acts.softmax_stats + ((stretch.sequence * plan_.n_head + h) * T + before) * 2,
-            .mask = drops ? &mask : nullptr,
-            .first = static_cast<std::uint64_t>(head * T * T + before * (T + 1)),
-            .qkv = qkv,
-            .o = stretch.row * ldo + h * hs});
+        body(Head{.shape = {.begin = 0,
+                            .end = stretch.rows,
+                            .hs = hs,
+                            .ld = ld,
+                            .ldo = ldo,
+                            .mask_ld = T,
+                            .scale = plan_.score_scale},
+                  .q = acts.qkv + qkv,
+                  .softmax_stats = acts.softmax_stats + ((stretch.sequence * plan_.n_head + h) * T + before) * 2,
+                  .mask = drops ? &mask : nullptr,
+                  .first = static_cast<std::uint64_t>(head * T * T + before * (T + 1)),
+                  .qkv = qkv,
+                  .o = stretch.row * ldo + h * hs});
       }
   }
 

@@ -86,7 +86,8 @@ void attention(const HeadShape& shape, const float* q, const HeadKeys& keys, con
     for (long i = from; i < to; ++i) {
       float* const row = scratch + (i - from) * stride;
       softmax_row(row, shape.begin + i, end, shape.scale, stats + 2 * i);
-      if (mask != nullptr) dropout_row(*mask, first_element + static_cast<std::uint64_t>(i * shape.mask_ld), i + 1, row);
+      if (mask != nullptr)
+        dropout_row(*mask, first_element + static_cast<std::uint64_t>(i * shape.mask_ld), i + 1, row);
     }
     matmul<false>(to - from, hs, end, scratch, stride, v, ldv, panel_width, o + from * shape.ldo, shape.ldo, false);
   });

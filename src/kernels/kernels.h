@@ -25,8 +25,8 @@ struct DropoutMask {
 };
 
 /// One head of one sequence: queries of positions `begin` to `end` - 1 over keys and values of positions 0 to `end`
-/// - 1. q (end - begin, hs) has rows `ld` apart, o (end - begin, hs) rows `ldo` apart. A dropout mask of the weights has
-/// rows `mask_ld` apart.
+/// - 1. q (end - begin, hs) has rows `ld` apart, o (end - begin, hs) rows `ldo` apart. A dropout mask of the weights
+/// has rows `mask_ld` apart.
 struct HeadShape {
   long begin, end, hs, ld, ldo, mask_ld = 0;
   float scale = 1;  ///< of the scores

@@ -81,8 +81,8 @@ void BatchSource::append_random(std::int64_t micro_batch, std::vector<std::int64
   for (std::int64_t row = 0; row < batch_size_; ++row) {
     const auto drawn = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(bound)));
     starts.push_back(rows_.empty() ? drawn
-                                   : document_row(drawn, static_cast<std::int64_t>(random.below(
-                                                             static_cast<std::uint64_t>(block_size_)))));
+                                   : document_row(drawn, static_cast<std::int64_t>(
+                                                             random.below(static_cast<std::uint64_t>(block_size_)))));
   }
 }
 

@@ -25,7 +25,9 @@ class BatchSource {
   std::vector<std::int64_t> starts(std::int64_t step) const;
   /// The micro-batches of a step whose windows start there; `starts` must outlive them.
   std::vector<WindowBatch> micro_batches(std::span<const std::int64_t> starts) const;
-  std::int64_t windows_per_epoch() const { return rows_.empty() ? (split_.size() - 1) / block_size_ : std::ssize(rows_); }
+  std::int64_t windows_per_epoch() const {
+    return rows_.empty() ? (split_.size() - 1) / block_size_ : std::ssize(rows_);
+  }
 
  private:
   void append_random(std::int64_t micro_batch, std::vector<std::int64_t>& starts) const;

@@ -61,8 +61,8 @@ TORCH_MODULE(NormLayer);
 torch::Tensor activate(const torch::Tensor& x, Activation kind);
 
 /// Each channel's last tokens, weighted and added to it: y_t = x_t + sum over j of weight_j x_(t-j), zeros before the
-/// window, and before the document. So et al., "Primer" (2021); Allen-Zhu, "canon layers" (2025). It starts as the identity.
-/// Shape: (B, T, C) -> the same. Parameters: `weight` (taps, C), row j for the token j before.
+/// window, and before the document. So et al., "Primer" (2021); Allen-Zhu, "canon layers" (2025). It starts as the
+/// identity. Shape: (B, T, C) -> the same. Parameters: `weight` (taps, C), row j for the token j before.
 class ShortConvolutionImpl : public torch::nn::Module {
  public:
   explicit ShortConvolutionImpl(const ModelConfig& config);

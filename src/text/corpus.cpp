@@ -86,8 +86,7 @@ std::string description_of(const ArrangedDocuments& documents) {
                          ? "1 document"
                          : line_of(documents.count, " documents, ", documents.held_out, " of them held out");
   if (documents.repeats > 0)
-    text += line_of("; ", documents.repeats, " (",
-                    std::max<std::int64_t>(1, 100 * documents.repeats / documents.count),
+    text += line_of("; ", documents.repeats, " (", std::max<std::int64_t>(1, 100 * documents.repeats / documents.count),
                     " %) repeat another one: equal documents are on the same side");
   return text;
 }
@@ -236,7 +235,8 @@ void check_splits(const Corpus& corpus, std::int64_t block_size) {
   const std::int64_t needed = block_size + 1;
   if (corpus.train().size() >= needed && corpus.val().size() >= needed) return;
   if (corpus.documents().count > 0 && corpus.documents().held_out == 0)
-    throw Error(ExitCode::data, "the text has ", corpus.documents().count == 1 ? "one document" : "only equal documents",
+    throw Error(ExitCode::data, "the text has ",
+                corpus.documents().count == 1 ? "one document" : "only equal documents",
                 ", and validation needs another one; add to it, or train on it as it is: --documents none");
   throw Error(ExitCode::data, "the text has ", corpus.all().size(), " tokens, ", corpus.train().size(),
               " to train on and ", corpus.val().size(),

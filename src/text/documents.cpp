@@ -65,9 +65,8 @@ class Cutter {
     for (std::int64_t i = begin; i < end;) {
       const Piece line = line_at(i, end);
       i = std::min(end, next_line_);
-      const bool blank = std::ranges::all_of(std::views::iota(line.begin, line.end), [this](std::int64_t j) {
-        return at_(j) == U' ' || at_(j) == U'\t';
-      });
+      const bool blank = std::ranges::all_of(std::views::iota(line.begin, line.end),
+                                             [this](std::int64_t j) { return at_(j) == U' ' || at_(j) == U'\t'; });
       if (documents_ == Documents::lines) {
         if (!blank) add(line.begin, line.end);
       } else if (blank) {
@@ -225,12 +224,13 @@ ArrangedDocuments arrange_documents(const EncodedText& text, std::span<const std
     throw Error(ExitCode::data, source, ": data.separator = '", printable(data.separator),
                 "' does not occur in it; see --documents for other ways to cut a text");
   std::vector<Piece> pieces = cutter.pieces();
-  if (pieces.empty()) throw Error(ExitCode::data, source, " holds blank lines only; a text needs documents to learn from");
+  if (pieces.empty())
+    throw Error(ExitCode::data, source, " holds blank lines only; a text needs documents to learn from");
   sort_by_content(pieces, at, static_cast<std::uint64_t>(data.split_seed));
   const auto equal = [&](const Piece& a, const Piece& b) {
-    return a.size() == b.size() && std::ranges::all_of(std::views::iota(std::int64_t{0}, a.size()), [&](std::int64_t i) {
-             return tokens[a.begin + i] == tokens[b.begin + i];
-           });
+    return a.size() == b.size() &&
+           std::ranges::all_of(std::views::iota(std::int64_t{0}, a.size()),
+                               [&](std::int64_t i) { return tokens[a.begin + i] == tokens[b.begin + i]; });
   };
   ArrangedDocuments arranged;
   arranged.count = std::ssize(pieces);

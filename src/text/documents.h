@@ -1,5 +1,5 @@
-// A text of many documents: where they are cut, which are held out, and in which order they become ids. Knows no file and
-// no model.
+// A text of many documents: where they are cut, which are held out, and in which order they become ids. Knows no file
+// and no model.
 #pragma once
 
 #include <cstdint>

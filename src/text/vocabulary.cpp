@@ -104,7 +104,8 @@ Vocabulary Vocabulary::with_documents() const {
 Vocabulary Vocabulary::from_json(const json& json, const std::string& source) {
   if (!json.is_object()) refuse(source, std::string("it is of type ") + json.type_name() + ", not an object");
   for (const auto& [key, value] : json.items())
-    if (key != "kind" && key != "symbols" && key != "document") refuse(source, "unknown key \"" + printable(key) + "\"");
+    if (key != "kind" && key != "symbols" && key != "document")
+      refuse(source, "unknown key \"" + printable(key) + "\"");
   const auto kind = json.find("kind");
   if (kind == json.end() || !kind->is_string()) refuse(source, "\"kind\" is missing or not a string");
   const auto& name = kind->get_ref<const std::string&>();
@@ -134,7 +135,8 @@ nlohmann::ordered_json Vocabulary::to_json() const {
 }
 
 std::int64_t Vocabulary::size() const {
-  return (units_ == Units::bytes ? byte_symbols : static_cast<std::int64_t>(code_points_.size())) + (documents_ ? 1 : 0);
+  return (units_ == Units::bytes ? byte_symbols : static_cast<std::int64_t>(code_points_.size())) +
+         (documents_ ? 1 : 0);
 }
 
 Units Vocabulary::units() const {

@@ -11,8 +11,8 @@
 
 namespace chargpt {
 
-/// What a sample without a prompt starts from: the id that begins a document, where there are any; a newline, or the most frequent symbol of the train split's first ten
-/// million tokens.
+/// What a sample without a prompt starts from: the id that begins a document, where there are any; a newline, or the
+/// most frequent symbol of the train split's first ten million tokens.
 std::int64_t start_symbol(const Corpus& corpus);
 
 /// eval.sample_tokens symbols after `start`, drawn by the section `sample`; only the weights differ between calls.

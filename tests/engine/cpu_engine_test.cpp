@@ -288,7 +288,9 @@ WindowBatch windows_of_documents(const std::vector<std::int64_t>& lengths, std::
 }
 
 /// Documents of 3, 1, 6 and 2 ids in one window; the last target of the window is that of a document that it cuts off.
-WindowBatch packed() { return windows_of_documents({3, 1, 6, 2, 4}, 17, {0}); }
+WindowBatch packed() {
+  return windows_of_documents({3, 1, 6, 2, 4}, 17, {0});
+}
 /// The same documents, each in a window of its own.
 std::vector<WindowBatch> one_by_one() {
   std::vector<WindowBatch> windows;

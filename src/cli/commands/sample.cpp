@@ -48,7 +48,7 @@ struct Arguments : ModelArguments {
   std::vector<std::string> stop;
   std::int64_t seed = 1337, probabilities = 0;
   Interactive interactive = Interactive::none;
-  bool greedy = false, counts = false;
+  bool greedy = false, counts = false, fresh = false;
 };
 
 bool is_dash(const std::string& word) {
@@ -83,8 +83,8 @@ std::string prompt_text(const Arguments& arguments) {
   return std::string(TextReader(source).next());
 }
 
-/// Prompt ids, with what begins a document before them; without a prompt a start symbol that is not printed: newline, or
-/// else the most frequent symbol.
+/// Prompt ids, with what begins a document before them; without a prompt a start symbol that is not printed: newline,
+/// or else the most frequent symbol.
 std::vector<std::int64_t> prompt_ids(const Arguments& arguments, const LoadedRun& run, std::string& shown) {
   const Vocabulary& vocabulary = run.checkpoint.vocabulary;
   const std::string text = prompt_text(arguments);
@@ -215,7 +215,8 @@ void note_documents(const LoadedRun& run, const std::string& prompt, const std::
     const std::int64_t fresh = std::ranges::count_if(samples, [&](const SampleText& sample) {
       return sample.ended() && !known.contain(corpus.vocabulary().encode(prompt + sample.text(), "a sample"));
     });
-    log_note(line_of(fresh, " of ", std::ssize(samples) - cut, " whole documents are new: the text has none like them"));
+    log_note(
+        line_of(fresh, " of ", std::ssize(samples) - cut, " whole documents are new: the text has none like them"));
   } catch (const Error& error) {
     log_detail(error.what());  // the text is gone, or another one
   }
@@ -301,11 +302,52 @@ void check_interactive(const Arguments& arguments, const SampleConfig& sample) {
                 "--interactive goes with neither --json nor --probabilities nor more than one sample; leave them out");
 }
 
+void check_new(const Arguments& arguments, const LoadedRun& run) {
+  if (!arguments.fresh) return;
+  if (run.checkpoint.vocabulary.document() < 0)
+    throw Error(ExitCode::usage, "--new is for runs whose text has documents (train --documents lines, for example)");
+  if (arguments.probabilities > 0 || arguments.interactive != Interactive::none)
+    throw Error(ExitCode::usage, "--new goes with neither --probabilities nor --interactive; leave them out");
+}
+
+/// As many documents as asked for that the run's text does not have, of as many as it takes to find them.
+void write_new_documents(const Arguments& arguments, LoadedRun& run, SampleConfig sample,
+                         const std::vector<std::string>& stop, const std::vector<std::int64_t>& ids,
+                         const std::string& prompt) {
+  constexpr std::int64_t fewest_at_once = 16, most_for_each = 100;
+  const Corpus corpus = text_of_run(run, run.config().data, arguments.output);
+  const KnownDocuments known(corpus);
+  const std::int64_t wanted = sample.num_samples, most = most_for_each * (wanted + fewest_at_once);
+  sample.num_samples = std::max(wanted, fewest_at_once);
+  std::vector<SampleText> kept;
+  std::int64_t written = 0;
+  for (; std::ssize(kept) < wanted && written < most; written += sample.num_samples) {
+    std::vector<SampleText> samples(static_cast<std::size_t>(sample.num_samples), SampleText(stop, /*live=*/false));
+    generate(
+        run.predictor(), ids, sample, static_cast<std::uint64_t>(arguments.seed),
+        [&](std::int64_t index, std::int64_t id) {
+          SampleText& text = samples[static_cast<std::size_t>(index - written)];
+          return id == corpus.vocabulary().document() ? text.end() : text.add(corpus.vocabulary().symbol(id));
+        },
+        {}, written);
+    for (SampleText& text : samples) {
+      text.finish();
+      if (std::ssize(kept) < wanted && text.ended() &&
+          !known.contain(corpus.vocabulary().encode(prompt + text.text(), "a sample")))
+        kept.push_back(std::move(text));
+    }
+  }
+  if (!arguments.output.json && !kept.empty()) print_text(prompt + kept.front().text());
+  print_samples(arguments, run, prompt, kept, {});
+  log_note(line_of(kept.size(), " new documents, of ", written, " written"));
+}
+
 void run_sample(const Arguments& arguments) {
   const std::vector<std::string> stop = stop_strings(arguments);
   LoadedRun run = load_run(arguments);
   const SampleConfig sample = sample_options(arguments, run);
   check_interactive(arguments, sample);
+  check_new(arguments, run);
   if (arguments.counts)
     run.mix_with_counts(text_of_run(run, run.config().data, arguments.output),
                         WorkLine(arguments.output).heartbeat("counting the training text"));
@@ -315,6 +357,7 @@ void run_sample(const Arguments& arguments) {
   std::string prompt;
   const std::vector<std::int64_t> ids = prompt_ids(arguments, run, prompt);
 
+  if (arguments.fresh) return write_new_documents(arguments, run, sample, stop, ids, prompt);
   std::vector<SampleText> samples;
   for (std::int64_t i = 0; i < sample.num_samples; ++i) samples.emplace_back(stop, i == 0 && !arguments.output.json);
   Expectations expectations(samples.size());
@@ -377,6 +420,8 @@ void add_sample(Options& options) {
           "writes after the line's end. complete: it writes the rest of the line, up to a newline unless --stop says "
           "otherwise")
       .alone_means("answer");
+  options.flag("--new", arguments->fresh,
+               "of a run whose text has documents: only such as the text does not have, as many as --num_samples");
   add_context_option(options, arguments->use.context);
   add_counts_option(options, arguments->counts);
   options.gone("--storage", "weights are kept as float32; leave it out");

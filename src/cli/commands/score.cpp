@@ -146,7 +146,9 @@ class Candidates {
     const std::int64_t T = std::min(run_.model->block_size(), std::ssize(text_) - 1 - begin);
     logits_.resize(static_cast<std::size_t>(T * run_.model->vocab_size()));
     run_.predictor().logits(
-        {.tokens = TokenView(text_.data(), sizeof text_[0], std::ssize(text_), run_.checkpoint.vocabulary.document()), .starts = {&begin_, 1}, .T = T},
+        {.tokens = TokenView(text_.data(), sizeof text_[0], std::ssize(text_), run_.checkpoint.vocabulary.document()),
+         .starts = {&begin_, 1},
+         .T = T},
         logits_);
   }
 

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/names.h"
 #include "base/quote.h"
 #include "cli/failure.h"
 #include "cli/figures.h"
@@ -25,6 +26,7 @@
 #include "report/metrics.h"
 #include "report/sample_files.h"
 #include "report/tensorboard.h"
+#include "text/documents.h"
 
 namespace chargpt {
 
@@ -64,18 +66,20 @@ Heartbeat heartbeat_of(const Trainer& trainer, ProgressPrinter& progress, std::s
   };
 }
 
-/// What the best checkpoint writes from the start symbol.
+/// What the best checkpoint writes from the start symbol: a text, or some documents.
 std::string final_sample(LoadedRun& best) {
-  SampleConfig one = best.config().sample;
-  one.num_samples = 1;
-  std::string text;
-  generate(best.predictor(), {best.checkpoint.state.start_symbol}, one, 1337, [&](std::int64_t, std::int64_t id) {
+  constexpr std::int64_t documents = 10;
+  const Vocabulary& vocabulary = best.checkpoint.vocabulary;
+  SampleConfig sample = best.config().sample;
+  sample.num_samples = vocabulary.document() < 0 ? 1 : documents;
+  std::vector<std::string> texts(static_cast<std::size_t>(sample.num_samples));
+  generate(best.predictor(), {best.checkpoint.state.start_symbol}, sample, 1337, [&](std::int64_t i, std::int64_t id) {
     if (stopping_signal() != 0) throw Interrupted{};
-    if (id == best.checkpoint.vocabulary.document()) return false;
-    text += best.checkpoint.vocabulary.symbol(id);
-    return true;
+    texts[static_cast<std::size_t>(i)] += vocabulary.symbol(id);
+    return id != vocabulary.document();
   });
-  return text;
+  const std::string between = between_documents(best.config().data);
+  return joined(texts, between.empty() ? "\n---\n" : between);
 }
 
 Figures final_figures(const Trainer& trainer, LoadedRun& best, ProgressPrinter& progress) {

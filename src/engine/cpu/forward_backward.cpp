@@ -83,11 +83,9 @@ void ForwardBackward::embed_backward(const Chunk& chunk) {
   dropout(plan_.dropout.embedding, 0, chunk, dx_);
   float* const tokens = gradient(plan_.wte);
   float* const positions = gradient(plan_.wpe);
-  for (long r = 0; r < rows_; ++r)
-    k_.add(1, C, dx_ + r * ld, ld, tokens + inputs_[static_cast<std::size_t>(r)] * C, C);
+  for (long r = 0; r < rows_; ++r) k_.add(1, C, dx_ + r * ld, ld, tokens + inputs_[static_cast<std::size_t>(r)] * C, C);
   if (positions != nullptr)
-    for (const Stretch& stretch : stretches_)
-      k_.add(stretch.rows, C, dx_ + stretch.row * ld, ld, positions, C);
+    for (const Stretch& stretch : stretches_) k_.add(stretch.rows, C, dx_ + stretch.row * ld, ld, positions, C);
 }
 
 void ForwardBackward::attention_heads_backward(const BlockActivations& acts, long layer, const Chunk& chunk) {
