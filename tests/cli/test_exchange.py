@@ -32,6 +32,11 @@ class RoundTripTest(ExchangeTest):
         greedy = ["--prompt", "The ", "--tokens", "40", "--greedy", "--quiet"]
         self.assertEqual(self.succeed("sample", "back", *greedy).out, self.succeed("sample", "qwen3", *greedy).out)
         self.succeed("inspect", "back", "--verify")
+        for shown in (self.succeed("inspect", "back").out, self.succeed("runs", ".").out, self.succeed("inspect", "back", "qwen3").out):
+            self.assertNotRegex(shown, r"\binf\b|(^|\s)-1(\s|$)")
+            self.assertIn("none", shown)
+        for row in (self.succeed("inspect", "back", "--json").json, *(row for row in self.succeed("runs", ".", "--json").json if row["run"] == "back")):
+            self.assertEqual((row["best_val_loss"], row["best_step"]), (None, None))
         self.assertIn("--text FILE", self.fail_with(66, "eval", "back"))
         self.assertIn("without the state of an optimizer", self.fail_with(65, "resume", "back", "--text", SAMPLE_TEXT))
         tuned = self.train("tuned", "back/config.json", 40, "--init_from", "back")
