@@ -122,7 +122,7 @@ class UsageTest(ProgramTest):
             self.assertTrue(screen[3].startswith("Example: "), screen)
             for line, after in zip(screen, screen[1:]):  # a name that is too long has its words below it
                 if line.startswith("  -"):
-                    self.assertRegex(line if len(line) > 28 and line[27] == " " else after, r"^.{28}[a-z].{2,}")
+                    self.assertRegex(line if len(line) > 28 and line[27] == " " else after, r"^.{28}[A-Za-z].{2,}")
             self.assertIn(f"chargpt {command} --help", screen[-1])
 
     def test_screens_break_between_words_and_never_within_a_command(self):

@@ -162,6 +162,17 @@ class HostileTest(ExchangeTest):
         self.write("out/config.json", "[" * 100000)
         self.refused("config.json")
 
+    def test_options_of_our_own_that_do_not_fit(self):
+        self.model("default", 3)
+        self.export("default", "out", "--overwrite")
+        self.good = self.contents("out")
+        for values, parts in [({"position": "spiral"}, ["position", "spiral"]), ({"conv_places": 3}, ["conv_places"]), ({"conv_width": 5}, ["conv_2.weight"]),
+                              ({"n_layer": 1 << 40}, ["n_layer"]), ({"n_layer": 900}, ["tensors"]), ({"norm_eps": "small"}, ["norm_eps"]),
+                              ({"tie_word_embeddings": True}, ["lm_head"]), ({"mlp_size": -1}, ["mlp_size"])]:
+            with self.subTest(values=values):
+                self.change("out", "config.json", **values)
+                self.refused(*parts)
+
     def test_weights_that_are_no_numbers_overlap_or_are_cut(self):
         weights = self.good["model.safetensors"]
         length = struct.unpack("<Q", weights[:8])[0]
