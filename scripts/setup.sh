@@ -51,6 +51,28 @@ install_packages() {
   "${apt[@]}" install -y --no-install-recommends "$@" >&2 || fail "apt-get stopped (above); by hand, then run this again: $by_hand"
 }
 
+# unpack_packages ARCHITECTURE FOLDER PACKAGE…: Debian's or Ubuntu's packages, from where this machine gets its own, into FOLDER: whole or not
+# at all. By lists of its own: this machine's architectures and packages stay as they are.
+unpack_packages() {
+  local architecture=$1 folder=$2 work=$2.incoming package link
+  shift 2
+  [ ! -e "$folder" ] || return 0
+  command -v apt-get >/dev/null || fail "no apt-get here, which fetches libraries for $architecture"
+  rm -rf "$work"
+  mkdir -p "$work"/{lists,cache/archives,root,debs}/partial
+  touch "$work/status"
+  local apt=(apt-get -qq -o APT::Architecture="$architecture" -o APT::Architectures::="$architecture" -o APT::Sandbox::User=root
+    -o Acquire::Languages=none -o Dir::State="$work" -o Dir::State::lists="$work/lists" -o Dir::State::status="$work/status" -o Dir::Cache="$work/cache")
+  say "fetching libraries for $architecture"
+  "${apt[@]}" update >&2 || say "some package lists for $architecture could not be fetched"
+  (cd "$work/debs" && "${apt[@]}" download "$@") >&2 || fail "the libraries for $architecture could not be fetched (above)"
+  for package in "$work"/debs/*.deb; do dpkg-deb -x "$package" "$work/root"; done
+  [ ! -e "$work/root/lib" ] || cp -a "$work/root/lib/." "$work/root/usr/lib/"  # where links of the one lead into the other
+  find "$work/root/usr/lib" -type l -lname '/*' | while read -r link; do ln -sf "$(basename "$(readlink "$link")")" "$link"; done
+  mv "$work/root" "$folder"
+  rm -rf "$work"
+}
+
 # What building takes.
 need_build_packages() {
   need g++ g++ cmake cmake ninja-build ninja python3 python3 libcli11-dev CLI/CLI.hpp libspdlog-dev spdlog/spdlog.h \

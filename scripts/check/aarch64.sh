@@ -11,28 +11,6 @@ mkdir -p "${1:-build-aarch64}"
 build=$(cd "${1:-build-aarch64}" && pwd -P)
 root=$build/root
 
-# Debian's packages for aarch64, from where this machine gets its own, into $root: whole or not at all.
-unpack_libraries() {
-  [ ! -e "$root" ] || return 0
-  command -v apt-get >/dev/null || fail "no apt-get here, which fetches libraries for aarch64"
-  local work=$build/packages
-  rm -rf "$work"
-  mkdir -p "$work"/{lists,cache/archives,root,debs}/partial
-  touch "$work/status"
-  local apt=(apt-get -qq -o APT::Architecture=arm64 -o APT::Architectures::=arm64 -o APT::Sandbox::User=root -o Acquire::Languages=none
-    -o Dir::State="$work" -o Dir::State::lists="$work/lists" -o Dir::State::status="$work/status" -o Dir::Cache="$work/cache")
-  say "fetching libraries for aarch64"
-  "${apt[@]}" update >&2 || say "some package lists for aarch64 could not be fetched"
-  (cd "$work/debs" && "${apt[@]}" download zlib1g{,-dev} liblzma{5,-dev} libspdlog{1.10,-dev} libfmt{9,-dev} libcli11-dev nlohmann-json3-dev catch2) >&2 ||
-    fail "the libraries for aarch64 could not be fetched (above)"
-  local package link
-  for package in "$work"/debs/*.deb; do dpkg-deb -x "$package" "$work/root"; done
-  cp -a "$work/root/lib/." "$work/root/usr/lib/"  # where links of the one lead into the other
-  find "$work/root/usr/lib" -type l -lname '/*' | while read -r link; do ln -sf "$(basename "$(readlink "$link")")" "$link"; done
-  mv "$work/root" "$root"
-  rm -rf "$work"
-}
-
 # Scores and samples the run of tests/fixtures. Kernels of other instruction sets round otherwise, so the loss is only nearly the same.
 compare_with_x86() {
   rm -rf "$build/fixture"
@@ -55,7 +33,7 @@ PYTHON
 
 need_build_packages
 need g++-aarch64-linux-gnu aarch64-linux-gnu-g++ qemu-user qemu-aarch64
-unpack_libraries
+unpack_packages arm64 "$root" zlib1g{,-dev} liblzma{5,-dev} libspdlog{1.10,-dev} libfmt{9,-dev} libcli11-dev nlohmann-json3-dev catch2
 emulated=(qemu-aarch64 -L /usr/aarch64-linux-gnu -E "LD_LIBRARY_PATH=$root/usr/lib/aarch64-linux-gnu")
 [ -e "$build/build.ninja" ] || cmake -S . -B "$build" -G Ninja -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 \
   -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ -DCMAKE_CROSSCOMPILING_EMULATOR="$(IFS=';' && echo "${emulated[*]}")" \

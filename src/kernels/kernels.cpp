@@ -3,33 +3,46 @@
 #include <algorithm>
 #include <cstdlib>
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 #include "kernels/kernels_by_instruction_set.h"
 
 namespace chargpt::cpu {
 namespace {
 
+/// What the processor has of what our kernels are compiled for, and the system keeps for each thread.
+struct Features {
+  bool v3 = false, v4 = false, bf16 = false;
+};
+
 #if defined(__x86_64__)
-bool runs_v3() {
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
-}
-bool runs_v4() {
-  return runs_v3() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-         __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-}
-bool runs_bf16() {
-  return runs_v4() && __builtin_cpu_supports("avx512bf16");
+/// By cpuid: not every compiler's library answers __builtin_cpu_supports. Source: Intel's manual, volume 2, CPUID.
+Features processor_features() {
+  constexpr unsigned fma = 1U << 12, osxsave = 1U << 27, ymm = 0x06, zmm = 0xe6;     // leaf 1, ecx; xcr0
+  constexpr unsigned avx2 = 1U << 5 | 1U << 8, bf16 = 1U << 5;                       // leaf 7, ebx: with bmi2; eax
+  constexpr unsigned avx512 = 1U << 16 | 1U << 17 | 1U << 28 | 1U << 30 | 1U << 31;  // f, dq, cd, bw, vl
+  const auto has = [](unsigned bits, unsigned all) { return (bits & all) == all; };
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  if (__get_cpuid(1, &eax, &ebx, &ecx, &edx) == 0 || !has(ecx, fma | osxsave)) return {};
+  unsigned kept = 0, high = 0;
+  asm("xgetbv" : "=a"(kept), "=d"(high) : "c"(0));
+  if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) == 0 || !has(kept, ymm) || !has(ebx, avx2)) return {};
+  if (!has(kept, zmm) || !has(ebx, avx512)) return {.v3 = true};
+  const bool more = eax >= 1 && __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) != 0;
+  return {.v3 = true, .v4 = true, .bf16 = more && has(eax, bf16)};
 }
 #else
-bool runs_v3() {
-  return false;
-}
-bool runs_v4() {
-  return false;
-}
-bool runs_bf16() {
-  return false;
+Features processor_features() {
+  return {};
 }
 #endif
+
+const Features& features() {
+  static const Features here = processor_features();
+  return here;
+}
 
 }  // namespace
 
@@ -41,7 +54,11 @@ std::optional<InstructionSet> named_instruction_set(std::string_view word) {
 }
 
 InstructionSet processor_instruction_set() {
-  return runs_v4() ? InstructionSet::avx512 : runs_v3() ? InstructionSet::avx2 : InstructionSet::portable;
+  return features().v4 ? InstructionSet::avx512 : features().v3 ? InstructionSet::avx2 : InstructionSet::portable;
+}
+
+bool processor_has_bf16() {
+  return features().bf16;
 }
 
 InstructionSet instruction_set() {
@@ -71,7 +88,7 @@ const Kernels& kernels() {
 }
 
 const Bf16Kernels* bf16_kernels() {
-  return instruction_set() == InstructionSet::avx512 && runs_bf16() ? bf16_kernels_avx512() : nullptr;
+  return instruction_set() == InstructionSet::avx512 && processor_has_bf16() ? bf16_kernels_avx512() : nullptr;
 }
 
 }  // namespace chargpt::cpu

@@ -111,9 +111,17 @@ FlushedDenormals::~FlushedDenormals() {
   set_float_control(before_);
 }
 
+std::string missing_instructions() {
+#if defined(__x86_64__)
+  if (cpu::processor_instruction_set() == cpu::InstructionSet::portable)
+    return "this processor has no AVX2, so training is several times slower than the figures in README.md";
+#endif
+  return "";
+}
+
 bool cpu_has_bfloat16() {
 #if defined(__x86_64__)
-  return __builtin_cpu_supports("avx512bf16");
+  return cpu::processor_has_bf16();
 #elif defined(__aarch64__) && defined(__linux__)
   constexpr unsigned long bf16 = 1UL << 14;  // HWCAP2_BF16, which older headers lack
   return (getauxval(AT_HWCAP2) & bf16) != 0;

@@ -123,6 +123,10 @@ CHARGPT_API int chargpt_score(const chargpt_model* model, const char* text, size
 CHARGPT_API int chargpt_logits(const chargpt_model* model, const char* text, size_t length,
                                enum chargpt_unknown unknown, float* logits, size_t capacity);
 
+/* Logits of what follows each of 1 to block_size ids, which begin a window: (count, V). */
+CHARGPT_API int chargpt_logits_of_ids(const chargpt_model* model, const int64_t* ids, size_t count, float* logits,
+                                      size_t capacity);
+
 /* The attention weights of a text's last block_size characters: (layers, heads, T, T), each row a query's weights over
  * all keys. Without room for all of them none is written; the three numbers say how many there are. */
 CHARGPT_API int chargpt_attention(const chargpt_model* model, const char* text, size_t length,

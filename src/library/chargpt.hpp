@@ -146,6 +146,13 @@ class Model {
     return logits;
   }
 
+  /// Of what follows each of 1 to block_size ids: (T, V).
+  std::vector<float> logits_of_ids(const std::vector<std::int64_t>& ids) const {
+    std::vector<float> logits(ids.size() * static_cast<std::size_t>(vocabulary_size()));
+    check(chargpt_logits_of_ids(get(), ids.data(), ids.size(), logits.data(), logits.size()));
+    return logits;
+  }
+
   Attention attention(std::string_view text, Unknown unknown = Unknown::error) const {
     Attention all;
     const auto fill = [&] {

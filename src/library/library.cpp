@@ -377,6 +377,27 @@ int chargpt_logits(const chargpt_model* model, const char* text, std::size_t len
   });
 }
 
+int chargpt_logits_of_ids(const chargpt_model* model, const std::int64_t* ids, std::size_t count, float* logits,
+                          std::size_t capacity) {
+  return guarded([&] {
+    const InferenceModel& network = opened(model).inference;
+    const std::int64_t V = network.vocab_size();
+    check_range<std::int64_t>("count", static_cast<std::int64_t>(count), 1, network.block_size());
+    if (ids == nullptr) throw bad_argument("the ids are NULL");
+    for (const std::int64_t id : std::span(ids, count)) check_range<std::int64_t>("an id", id, 0, V - 1);
+    if (logits == nullptr || capacity / static_cast<std::size_t>(V) < count)
+      throw bad_argument("there is no room for the logits of " + std::to_string(count) + " ids, " + std::to_string(V) +
+                         " for each");
+    std::vector<std::int32_t> tokens(ids, ids + count);
+    tokens.push_back(0);  // the last target, which no logit depends on
+    const std::int64_t first = 0, T = std::ssize(tokens) - 1;
+    const chargpt_model::Predicting predictor(*model);
+    (*predictor)
+        .logits({{tokens.data(), sizeof tokens[0], T + 1}, {&first, 1}, T},
+                {logits, count * static_cast<std::size_t>(V)});
+  });
+}
+
 int chargpt_attention(const chargpt_model* model, const char* text, std::size_t length, chargpt_unknown unknown,
                       float* weights, std::size_t capacity, std::int64_t* layers, std::int64_t* heads,
                       std::int64_t* T) {

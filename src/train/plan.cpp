@@ -23,6 +23,7 @@ std::vector<std::string> machine_notices(const TrainConfig& train, const Learner
     lines.push_back(line_of(threads, " threads on ", physical_cores(),
                             " physical cores: more threads than cores slow training down"));
   if (learner.device != "cpu") return lines;
+  if (const std::string missing = missing_instructions(); !missing.empty()) lines.push_back(missing);
   if (train.dtype == Dtype::tf32) lines.emplace_back("train.dtype = tf32 is for CUDA; on the CPU it means float32");
   if (train.dtype == Dtype::bfloat16 && !cpu_has_bfloat16())
     lines.emplace_back(

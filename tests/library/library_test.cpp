@@ -106,6 +106,22 @@ TEST_CASE("logits, losses and attention agree with one another") {
                attention.values.begin() + static_cast<std::ptrdiff_t>(row + T)}) == Approx(1));
 }
 
+TEST_CASE("logits of ids are those of each of a text's beginnings") {
+  const Model model(run);
+  const std::string text = "of the ";
+  const std::vector<float> all = model.logits_of_ids(model.encode(text));
+  const auto V = static_cast<std::size_t>(model.vocabulary_size());
+  REQUIRE(all.size() == text.size() * V);
+  for (std::size_t length = 1; length <= text.size(); ++length) {
+    const std::vector<float> last = model.logits(text.substr(0, length));
+    for (std::size_t id = 0; id < V; ++id) CHECK(all[(length - 1) * V + id] == Approx(last[id]).margin(1e-5));
+  }
+  CHECK(status_of([&] { model.logits_of_ids({}); }) == CHARGPT_USAGE);
+  CHECK(status_of([&] { model.logits_of_ids({-1}); }) == CHARGPT_USAGE);
+  CHECK(status_of([&] { model.logits_of_ids({model.vocabulary_size()}); }) == CHARGPT_USAGE);
+  CHECK(status_of([&] { model.logits_of_ids(std::vector<std::int64_t>(25, 0)); }) == CHARGPT_USAGE);
+}
+
 TEST_CASE("what a call gets wrong is one line and a status") {
   CHECK(status_of([] { Model("/nowhere"); }) == CHARGPT_MISSING);
   CHECK(status_of([] { Model(run, {.checkpoint = "step-7"}); }) == CHARGPT_MISSING);
@@ -144,6 +160,9 @@ TEST_CASE("NULL, and arrays without room, write nothing") {
   CHECK(chargpt_score(model, "the", 3, CHARGPT_UNKNOWN_ERROR, &loss, 1, &count) == CHARGPT_OK);
   CHECK(loss == -5);
   CHECK(chargpt_logits(model, "the", 3, CHARGPT_UNKNOWN_ERROR, &loss, 1) == CHARGPT_USAGE);
+  id = 0;
+  CHECK(chargpt_logits_of_ids(model, &id, 1, &loss, 1) == CHARGPT_USAGE);
+  CHECK(chargpt_logits_of_ids(model, nullptr, 1, &loss, 1) == CHARGPT_USAGE);
   CHECK(loss == -5);
   chargpt_close(model);
 }

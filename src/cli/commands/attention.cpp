@@ -1,4 +1,6 @@
 // `chargpt attention RUN --prompt TEXT`: which characters each head looks at.
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <memory>

@@ -17,6 +17,7 @@
 #include "engine/torch_module.h"
 #include "kernels/bf16.h"
 #include "kernels/kernels.h"
+#include "kernels/processor.h"
 #include "report/format.h"
 
 namespace chargpt {
@@ -28,15 +29,11 @@ std::int64_t free_disk_bytes() {
   return statvfs(".", &disk) == 0 ? static_cast<std::int64_t>(disk.f_bavail * disk.f_frsize) : 0;
 }
 
-/// Why training is slower than it could be for lack of instructions; null if it is not.
-const char* slower_for_lack_of() {
+/// Why training is slower than it could be for lack of instructions; empty if it is not.
+std::string slower_for_lack_of() {
   if (cpu::instruction_set() < cpu::processor_instruction_set())
     return "ATEN_CPU_CAPABILITY keeps this processor below what it can do; unset it to train faster";
-#if defined(__x86_64__)
-  if (cpu::instruction_set() == cpu::InstructionSet::portable)
-    return "this processor has no AVX2, so training is several times slower than the figures in README.md";
-#endif
-  return nullptr;
+  return missing_instructions();
 }
 
 /// Why LibTorch's part of the program cannot be used; empty where it can. Loads it.
@@ -54,7 +51,7 @@ nlohmann::ordered_json findings(std::int64_t threads) {
   if (const std::string problem = problem_of_libtorch(); !problem.empty()) advice.push_back(problem);
   if (threads > static_cast<std::int64_t>(std::thread::hardware_concurrency()))
     advice.push_back("more threads than processors make training slower: leave --threads out");
-  if (const char* const slower = slower_for_lack_of(); slower != nullptr) advice.push_back(slower);
+  if (const std::string slower = slower_for_lack_of(); !slower.empty()) advice.push_back(slower);
   if (available_memory() < (std::int64_t{1} << 30))
     advice.push_back("less than 1 GB of memory is available: close other programs, or lower train.batch_size");
   return advice;

@@ -1,5 +1,7 @@
 #include "cli/training/training.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 

@@ -1,0 +1,242 @@
+"""Models, by libchargpt through ctypes: one wheel serves every Python, and nothing is compiled against one."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import json
+import os
+import queue
+import threading
+import warnings
+from ctypes import POINTER, c_char, c_char_p, c_double, c_float, c_int, c_int64, c_size_t, c_uint64, c_void_p
+from typing import TYPE_CHECKING, Any, Iterator, Sequence, Union
+
+from ._error import Error, binary
+
+if TYPE_CHECKING:
+    import numpy
+    from numpy.typing import NDArray
+
+_UNKNOWN = {"error": 0, "skip": 1, "replace": 2}
+_USAGE = 2
+_OnText = ctypes.CFUNCTYPE(c_int, c_void_p, POINTER(c_char), c_size_t)
+
+
+class _OpenOptions(ctypes.Structure):
+    _fields_ = [("size", c_size_t), ("checkpoint", c_char_p), ("weights", c_char_p), ("threads", c_int)]
+
+
+class _GenerateOptions(ctypes.Structure):
+    _fields_ = [("size", c_size_t), ("prompt", c_char_p), ("prompt_length", c_size_t), ("unknown", c_int), ("tokens", c_int64),
+                ("temperature", c_double), ("top_k", c_int64), ("top_p", c_double), ("min_p", c_double), ("seed", c_uint64),
+                ("sample", c_int64), ("stops", POINTER(c_char_p)), ("stop_count", c_size_t)]
+
+
+@functools.lru_cache(maxsize=None)
+def _library() -> Any:
+    """chargpt.h as ctypes has it."""
+    library = ctypes.CDLL(str(binary("libchargpt.so.1")))
+    library.chargpt_last_error.restype = c_char_p
+    for name in ("checkpoint", "config", "notices"):
+        function = getattr(library, f"chargpt_{name}")
+        function.argtypes, function.restype = [c_void_p], c_char_p
+    for name in ("step", "parameters", "block_size", "vocabulary_size"):
+        function = getattr(library, f"chargpt_{name}")
+        function.argtypes, function.restype = [c_void_p], c_int64
+    text: list[Any] = [c_void_p, c_char_p, c_size_t, c_int]
+    library.chargpt_close.argtypes, library.chargpt_close.restype = [c_void_p], None
+    library.chargpt_open.argtypes = [c_char_p, POINTER(_OpenOptions), POINTER(c_void_p)]
+    library.chargpt_symbol.argtypes = [c_void_p, c_int64, POINTER(c_char), POINTER(c_size_t)]
+    library.chargpt_encode.argtypes = [*text, POINTER(c_int64), c_size_t, POINTER(c_size_t)]
+    library.chargpt_generate_defaults.argtypes = [c_void_p, POINTER(_GenerateOptions)]
+    library.chargpt_generate.argtypes = [c_void_p, POINTER(_GenerateOptions), _OnText, c_void_p]
+    library.chargpt_score.argtypes = [*text, POINTER(c_float), c_size_t, POINTER(c_size_t)]
+    library.chargpt_logits_of_ids.argtypes = [c_void_p, POINTER(c_int64), c_size_t, POINTER(c_float), c_size_t]
+    return library
+
+
+def _call(name: str, *arguments: Any) -> None:
+    """Calls a function of chargpt.h."""
+    status = getattr(_library(), f"chargpt_{name}")(*arguments)
+    if status:
+        raise Error(_library().chargpt_last_error().decode("utf-8", "replace"), status)
+
+
+def _call_long(name: str, *arguments: Any) -> None:
+    """The same, by another thread where this is the main one, which Ctrl-C interrupts: the call then ends by itself, unseen."""
+    if threading.current_thread() is not threading.main_thread():
+        return _call(name, *arguments)
+    failures: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            _call(name, *arguments)
+        except BaseException as failure:
+            failures.append(failure)
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join()
+    if failures:
+        raise failures[0]
+
+
+class _Opened:
+    """A chargpt_model, closed when the last call that uses it has ended."""
+
+    def __init__(self, model: c_void_p) -> None:
+        self.model, self.process, self.getpid, self.close = model, os.getpid(), os.getpid, _library().chargpt_close
+
+    def __del__(self) -> None:
+        if self.getpid() == self.process:  # its threads are not in a fork
+            self.close(self.model)
+
+
+class Model:
+    """A trained model, opened by load(). Threads may share it; a fork must open its own."""
+
+    def __init__(self, opened: _Opened) -> None:
+        self._opened: _Opened | None = opened
+        library = _library()
+        self.checkpoint: str = os.fsdecode(library.chargpt_checkpoint(opened.model))
+        self.config: dict[str, Any] = json.loads(library.chargpt_config(opened.model))
+        self.step: int = library.chargpt_step(opened.model)
+        self.parameters: int = library.chargpt_parameters(opened.model)
+        self.block_size: int = library.chargpt_block_size(opened.model)
+        self.vocabulary_size: int = library.chargpt_vocabulary_size(opened.model)
+
+    def __repr__(self) -> str:
+        return f"<chargpt.Model of {self.checkpoint}, {self.parameters:,} parameters>"
+
+    def close(self) -> None:
+        """Lets go of its memory. Calls in progress end first, in their own time."""
+        self._opened = None
+
+    def __enter__(self) -> Model:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def generate(self, prompt: str | bytes = "", *, tokens: int | None = None, temperature: float | None = None, top_k: int | None = None,
+                 top_p: float | None = None, min_p: float | None = None, seed: int = 1337, sample: int = 0,
+                 stop: str | Sequence[str] = (), unknown: str = "error") -> Iterator[str]:
+        """What follows the prompt, piece by piece as it is written; the text of `chargpt sample` with the same options.
+
+        None: the run's own value. sample: its number, each of which has a random stream of its own.
+        """
+        opened = self._in_use()
+        options = _GenerateOptions(size=ctypes.sizeof(_GenerateOptions))
+        _call("generate_defaults", opened.model, ctypes.byref(options))
+        text = _bytes(prompt, "prompt")
+        options.prompt, options.prompt_length = text, len(text)
+        options.unknown = _unknown(unknown)
+        for name, value in {"tokens": tokens, "temperature": temperature, "top_k": top_k, "top_p": top_p, "min_p": min_p, "seed": seed,
+                            "sample": sample}.items():
+            if value is not None:
+                setattr(options, name, value)
+        stops = [_bytes(one, "stop") for one in ([stop] if isinstance(stop, str) else stop)]
+        options.stops, options.stop_count = (c_char_p * len(stops))(*stops), len(stops)
+        return _stream(opened, options)
+
+    def score(self, text: str | bytes, *, unknown: str = "error") -> NDArray[numpy.float32]:
+        """The loss of each character in nats, as `chargpt score` has it."""
+        import numpy
+
+        data, count = _bytes(text, "text"), c_size_t()
+        losses = numpy.empty(len(data), numpy.float32)
+        _call_long("score", self._in_use().model, data, len(data), _unknown(unknown), losses.ctypes.data_as(POINTER(c_float)), len(data), ctypes.byref(count))
+        return losses[:count.value]
+
+    def logits(self, ids: str | Sequence[int] | NDArray[Any]) -> NDArray[numpy.float32]:
+        """(T, V): what the model expects after each of 1 to block_size ids, or characters of a str, which begin a window."""
+        import numpy
+
+        given = numpy.asarray(self.encode(ids) if isinstance(ids, str) else ids)
+        if given.ndim != 1 or given.size and given.dtype.kind not in "iu":
+            raise TypeError("ids must be a str or one sequence of integers")
+        given = numpy.ascontiguousarray(given, numpy.int64)
+        logits = numpy.empty((given.size, self.vocabulary_size), numpy.float32)
+        _call_long("logits_of_ids", self._in_use().model, given.ctypes.data_as(POINTER(c_int64)), given.size, logits.ctypes.data_as(POINTER(c_float)), logits.size)
+        return logits
+
+    def encode(self, text: str | bytes, *, unknown: str = "error") -> list[int]:
+        """The ids of a text."""
+        data, count = _bytes(text, "text"), c_size_t()
+        ids = (c_int64 * len(data))()
+        _call("encode", self._in_use().model, data, len(data), _unknown(unknown), ids, len(data), ctypes.byref(count))
+        return ids[:count.value]
+
+    def decode(self, ids: Sequence[int] | NDArray[Any]) -> str:
+        """The text of ids; of a model of bytes, what is no UTF-8 becomes U+FFFD."""
+        model, symbol, length, text = self._in_use().model, (c_char * 4)(), c_size_t(), b""
+        for one in ids:
+            _call("symbol", model, int(one), symbol, ctypes.byref(length))
+            text += symbol.raw[:length.value]
+        return text.decode("utf-8", "replace")
+
+    def _in_use(self) -> _Opened:
+        if self._opened is None:
+            raise Error("this model is closed; open it again with chargpt.load", _USAGE)
+        if os.getpid() != self._opened.process:
+            raise Error("this model was opened before a fork; open it in the new process with chargpt.load", _USAGE)
+        return self._opened
+
+
+def load(run: Union[str, os.PathLike[str]], *, checkpoint: str = "best", weights: str = "better", threads: int = 1) -> Model:
+    """Opens the model of a run, or of one checkpoint's folder.
+
+    checkpoint: "best", "last" or "step-N". weights: "better", "trained" or "averaged". threads: of each call; 0: one per core.
+    """
+    options = _OpenOptions(ctypes.sizeof(_OpenOptions), checkpoint.encode(), weights.encode(), threads)
+    model = c_void_p()
+    _call_long("open", os.fsencode(run), ctypes.byref(options), ctypes.byref(model))
+    opened = _Opened(model)
+    for line in _library().chargpt_notices(model).decode("utf-8", "replace").splitlines():
+        warnings.warn(line, stacklevel=2)
+    return Model(opened)
+
+
+def _stream(opened: _Opened, options: _GenerateOptions) -> Iterator[str]:
+    """Pieces of a text, written by a thread of its own, at most a thousand ahead of who reads them."""
+    pieces: queue.Queue[str | Error | None] = queue.Queue(1000)
+    unwanted = threading.Event()
+
+    def on_text(_: object, piece: Any, length: int) -> int:
+        pieces.put(ctypes.string_at(piece, length).decode("utf-8", "replace"))
+        return int(unwanted.is_set())
+
+    def work() -> None:
+        try:
+            _call("generate", opened.model, ctypes.byref(options), _OnText(on_text), None)
+            pieces.put(None)
+        except Error as failure:
+            pieces.put(failure)
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    try:
+        while (piece := pieces.get()) is not None:
+            if isinstance(piece, Error):
+                raise piece
+            yield piece
+    finally:
+        unwanted.set()
+        while thread.is_alive():  # it may wait for room
+            try:
+                pieces.get(timeout=0.01)
+            except queue.Empty:
+                pass
+
+
+def _bytes(text: str | bytes, what: str) -> bytes:
+    if isinstance(text, (str, bytes)):
+        return text.encode() if isinstance(text, str) else text
+    raise TypeError(f"{what} must be str or bytes, not {type(text).__name__}")
+
+
+def _unknown(policy: str) -> int:
+    if policy not in _UNKNOWN:
+        raise Error(f"unknown = {policy!r}; error, skip or replace", _USAGE)
+    return _UNKNOWN[policy]

@@ -1,0 +1,208 @@
+"""The module `chargpt` beside the command line of the same build: the same bits, sentences and codes; threads, forks, Ctrl-C."""
+
+import importlib.util
+import json
+import os
+import pathlib
+import pickle
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+MODULE = SOURCE / "scripts/python"
+PROGRAM = os.environ["CHARGPT"]
+RUN = str(SOURCE / "tests/fixtures/run")
+TEXT = str(SOURCE / "data/sample.txt")
+SMALL = {"text": TEXT, "n_layer": 1, "n_embd": 16, "n_head": 2, "batch_size": 4, "tokens": 20, "threads": 1, "progress": False}
+sys.path.insert(0, str(MODULE))
+os.environ["PYTHONPATH"] = str(MODULE)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever starts tests in the background has it ignored
+
+import chargpt  # noqa: E402 (found by the lines above)
+
+
+def needs(package):
+    """For a case that cannot run without the package."""
+    def decorate(case):
+        def run(self):
+            if importlib.util.find_spec(package) is None:
+                return print(f"skipped because {package} is not here: {self.id()}", flush=True)
+            return case(self)
+        return run
+    return decorate
+
+
+def program(*words, stdin=None):
+    return subprocess.run([PROGRAM, *map(str, words)], input=stdin, capture_output=True, text=True, timeout=100, check=False)
+
+
+class ModuleTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(self.folder)
+        self.model = chargpt.load(RUN)
+
+    def refusal(self, call):
+        with self.assertRaises(chargpt.Error) as caught:
+            call()
+        self.assertNotIn("\n", str(caught.exception))
+        return str(caught.exception), caught.exception.code
+
+    def interrupted(self, code, say=b"begun\n"):
+        """What a script writes to stderr that is interrupted once it has said so, and how many seconds it then takes."""
+        process = subprocess.Popen([sys.executable, "-c", f"import chargpt\n{code}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        while (line := process.stdout.readline()) not in (say, b""):
+            pass
+        self.assertEqual(line, say)
+        time.sleep(0.2)
+        begin = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+        self.assertIn(b"KeyboardInterrupt", err)
+        return err.decode(), time.monotonic() - begin
+
+    def test_it_writes_what_the_program_writes(self):
+        whole = program("sample", RUN, "--prompt", "the ", "--tokens", 60, "--seed", 5, "--quiet").stdout
+        pieces = list(self.model.generate("the ", tokens=60, seed=5))
+        self.assertEqual("the " + "".join(pieces) + "\n", whole + ("" if whole.endswith("\n") else "\n"))
+        self.assertGreater(len(pieces), 50)
+        options = {"tokens": 40, "temperature": 0.7, "top_k": 9, "top_p": 0.9, "min_p": 0.01}
+        words = [word for name, value in options.items() for word in (f"--{name}", value)]
+        both = program("sample", RUN, "--prompt", "the ", *words, "--num-samples", 2, "--stop", "e", "--quiet").stdout
+        ours = ["the " + "".join(self.model.generate("the ", **options, sample=sample, stop="e")) for sample in (0, 1)]
+        self.assertEqual(both.rstrip("\n"), "\n---\n".join(ours))
+
+    @needs("numpy")
+    def test_it_scores_what_the_program_scores(self):
+        text = pathlib.Path(TEXT).read_text()[:500]
+        scored = json.loads(program("score", RUN, "-", "--unknown", "skip", "--json", stdin=text).stdout)
+        expected = scored["losses"] if "losses" in scored else [one["loss"] for one in scored["scores"]]
+        self.assertEqual(self.model.score(text, unknown="skip").tolist(), expected)
+        self.assertEqual(self.model.score("").shape, (0,))
+
+    @needs("numpy")
+    def test_logits_are_those_of_each_place(self):
+        logits = self.model.logits("of the ")
+        self.assertEqual(logits.shape, (7, self.model.vocabulary_size))
+        self.assertTrue((logits == self.model.logits(self.model.encode("of the "))).all())
+        self.assertEqual(self.model.decode([logits[-1].argmax()]), "".join(self.model.generate("of the ", tokens=1, temperature=0)))
+        for ids in (0.5, [0.5], [[1, 2]], None):
+            with self.assertRaises(TypeError):
+                self.model.logits(ids)
+        for ids in ([], [-1], [self.model.vocabulary_size], [0] * (self.model.block_size + 1)):
+            self.assertEqual(self.refusal(lambda ids=ids: self.model.logits(ids))[1], 2)
+
+    def test_a_model_says_what_it_is(self):
+        self.assertEqual((self.model.step, self.model.block_size, self.model.config["model"]["n_embd"]), (20, 24, 16))
+        self.assertEqual(self.model.decode(self.model.encode("the end")), "the end")
+        self.assertEqual(self.model.encode("☺", unknown="skip"), [])
+        self.assertIn("7,152 parameters", repr(self.model))
+
+    def test_failures_have_the_sentences_and_codes_of_the_program(self):
+        negative = {**SMALL, "n_layer": -1}
+        for call, *words in ((lambda: chargpt.load("nowhere"), "sample", "nowhere"),
+                             (lambda: chargpt.load(RUN, checkpoint="step-7"), "sample", RUN, "--checkpoint", "step-7"),
+                             (lambda: chargpt.train("nothing", progress=False), "train", "nothing"),
+                             (lambda: chargpt.train(**negative), "train", "--text", TEXT, "--n_layer", -1),
+                             (lambda: chargpt.resume("nowhere", progress=False), "resume", "nowhere"),
+                             (lambda: chargpt.compare([], progress=False), "compare")):
+            with self.subTest(words[0]):
+                process = program(*words)
+                self.assertEqual(self.refusal(call), (process.stderr.splitlines()[-1].removeprefix("chargpt: error: "), process.returncode))
+        prompt = "has 1 character that the model has never seen: '☺' (U+263A) at 4; leave them out"
+        self.assertEqual(self.refusal(lambda: list(self.model.generate("the ☺"))), (f"the prompt {prompt}", 65))
+        self.assertIn(f"--prompt {prompt}", program("sample", RUN, "--prompt", "the ☺").stderr)
+        self.assertEqual(pickle.loads(pickle.dumps(chargpt.Error("a line", 65))).code, 65)
+
+    def test_wrong_types_and_closed_models_are_refused(self):
+        for call in (lambda: self.model.generate(5), lambda: self.model.encode(None), lambda: self.model.generate(tokens="many"), lambda: chargpt.load(5),
+                     lambda: chargpt.load(RUN, threads="2")):
+            self.assertRaises(TypeError, call)
+        self.assertEqual(self.refusal(lambda: self.model.encode("a", unknown="ask"))[1], 2)
+        stream = self.model.generate(tokens=10**9)
+        with self.model as model:
+            next(stream)
+        self.assertIn("closed", self.refusal(lambda: model.encode("a"))[0])
+        self.assertTrue(next(stream))  # has the model until it ends
+        stream.close()
+
+    def test_eight_threads_share_a_model(self):
+        alone = ["".join(self.model.generate("the ", tokens=200, sample=sample)) for sample in range(8)]
+        together = [""] * 8
+
+        def write(sample):
+            together[sample] = "".join(self.model.generate("the ", tokens=200, sample=sample))
+
+        threads = [threading.Thread(target=write, args=(sample,)) for sample in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(together, alone)
+
+    def test_a_fork_opens_its_own(self):
+        code = ("import os, chargpt\nmodel = chargpt.load(RUN, threads=2)\nlist(model.generate(tokens=3))\nif os.fork() == 0:\n"
+                "    try:\n        model.encode('a')\n    except chargpt.Error as error:\n        print(error)\n"
+                "    print(len(''.join(chargpt.load(RUN).generate(tokens=3))))\nelse:\n    os.wait()\n").replace("RUN", repr(RUN))
+        process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+        self.assertEqual(process.stdout, "this model was opened before a fork; open it in the new process with chargpt.load\n3\n")
+
+    def test_calls_end_when_they_are_interrupted(self):
+        calls = ["for _ in model.generate(tokens=10**9): pass"]
+        if importlib.util.find_spec("numpy"):
+            calls.append("model.score('the end of it ' * 10**6)")
+        for call in calls:
+            with self.subTest(call):
+                self.assertLess(self.interrupted(f"model = chargpt.load({RUN!r})\nprint('begun', flush=True)\n{call}")[1], 5)
+
+    def test_an_interrupted_training_is_saved(self):
+        said, _ = self.interrupted(f"print('begun', flush=True)\nchargpt.train(text={TEXT!r}, run='r', n_layer=1, n_embd=16, n_head=2, max_iters=10**6)")
+        self.assertIn("chargpt resume r", said)
+        step = chargpt.Run("r").load(checkpoint="last").step
+        self.assertEqual(chargpt.resume("r", max_iters=step + 5, progress=False).load(checkpoint="last").step, step + 5)
+
+    def test_training_leaves_a_run_with_metrics_and_a_page(self):
+        run = chargpt.train(run="r", max_iters=20, eval_interval=10, **SMALL)
+        self.assertEqual((str(run.path), run.config["train"]["max_iters"]), ("r", 20))
+        rows = run.metrics
+        rows = rows if isinstance(rows, list) else rows.to_dict("records")
+        self.assertEqual([row["step"] for row in rows if row["kind"] == "eval"], [0, 10, 20])
+        self.assertLess(run.figures["loss"], rows[0]["val_loss"])
+        page = run._repr_html_()
+        self.assertTrue(page.startswith("<iframe srcdoc=") and len(page) < 200_000)
+        self.assertEqual(self.refusal(lambda: chargpt.train(run="r", max_iters=20, **SMALL))[1], 75)
+        self.assertEqual(chargpt.train(run="r", max_iters=2, overwrite=True, **SMALL).load().step, 2)
+        self.assertEqual(self.refusal(lambda: chargpt.Run("nowhere").metrics)[1], 66)
+
+    def test_a_comparison_is_a_table_best_first(self):
+        table = chargpt.compare("default", vary={"train.learning_rate": [1e-2, 1e-5]}, seeds=1, max_iters=30, out="c", **SMALL)
+        rows = table if isinstance(table, list) else table.to_dict("records")
+        self.assertEqual([row["rank"] for row in rows], [1, 2])
+        self.assertIn("0.01", rows[0]["config"])
+
+    def test_the_example_runs(self):
+        (self.folder / "data").mkdir()
+        shutil.copy(TEXT, "data")
+        if importlib.util.find_spec("numpy") is None:
+            return print(f"skipped because numpy is not here: {self.id()}", flush=True)
+        process = subprocess.run([sys.executable, MODULE / "example.py"], capture_output=True, text=True, timeout=100, check=False)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertRegex(process.stdout, r"(?s)kind.*The .*nats.*config")
+
+    @needs("mypy")
+    def test_types_hold(self):
+        process = subprocess.run([sys.executable, "-m", "mypy", "--cache-dir", self.folder, "chargpt", "example.py"], cwd=MODULE, capture_output=True, text=True, check=False)
+        self.assertEqual(process.returncode, 0, process.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
