@@ -8,10 +8,13 @@ cd "$(dirname "$(readlink -f "$0")")/.."
 . scripts/setup.sh
 
 case ${1:-} in
-  --mpi) need libopenmpi-dev 'openmpi/mpi.h' openmpi-bin mpirun ;;
+  --mpi)
+    need libopenmpi-dev '*/openmpi/mpi.h' openmpi-bin mpirun
+    with_mpi=yes ;;
   --without-libtorch) without_libtorch=yes ;;
   "") ;;
   *) fail "unknown argument $1; there are --mpi and --without-libtorch" ;;
 esac
 build programs
+[ -z "${with_mpi:-}" ] || knows_mpi build || fail "CMake found no MPI (cmake -S . -B build says why)"
 echo "build/chargpt"

@@ -5,7 +5,8 @@
   chargpt import OUT --text FILE    FILE: the text that it was trained on; `chargpt resume` goes on with the run
 
 OUT gets model.safetensors, optimizer.safetensors (exp_avg and exp_avg_sq by parameter name, and the
-step) and nanogpt.json. Both inputs are hostile until parsed: neither may run code when it is loaded.
+step) and nanogpt.json. A checkpoint as people share them, without optimizer and step, gives a model that
+cannot be resumed. Both inputs are hostile until parsed: neither may run code when it is loaded.
 """
 import io
 import json
@@ -127,7 +128,9 @@ def read_weights(state, expected):
 
 
 def read_moments(optimizer, expected):
-    """nanoGPT numbers its parameters through two groups: matrices first, then the vectors."""
+    """nanoGPT numbers its parameters through two groups: matrices first, then the vectors. Empty: there are none."""
+    if optimizer is None:
+        return {}
     order = [n for n, s in expected.items() if len(s) >= 2] + [n for n, s in expected.items() if len(s) < 2]
     state = optimizer.get("state") if type(optimizer) is dict else None
     if type(state) is not dict:
@@ -204,7 +207,7 @@ def convert(checkpoint_path, meta_path, out):
     expected = shapes(args)
     weights = read_weights(checkpoint.get("model"), expected)
     moments = read_moments(checkpoint.get("optimizer"), expected)
-    step = checkpoint.get("iter_num")
+    step = checkpoint.get("iter_num", 0 if not moments else None)
     if type(step) is not int or step < 0:
         raise Refused("iter_num is not a whole number from 0")
     best = checkpoint.get("best_val_loss")

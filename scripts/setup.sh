@@ -134,13 +134,17 @@ install_wheel() {
   "${pip[@]}" "torch==$torch_version" >&2
 }
 
-# configure FOLDER LIBTORCH: makes build files in FOLDER, again only where the LibTorch is another one or the checkout was moved. An empty
-# LIBTORCH: without.
+# True where the build files of FOLDER build what training by several processes takes.
+knows_mpi() { grep -qF chargpt-mpi.so "$1/build.ninja"; }
+
+# configure FOLDER LIBTORCH: makes build files in FOLDER, again only where the LibTorch is another one, the checkout was moved, or they lack
+# MPI and `with_mpi` asks for it. An empty LIBTORCH: without.
 configure() {
   if [ -e "$1/CMakeCache.txt" ] && ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$(pwd -P)" "$1/CMakeCache.txt"; then
     rm -rf "$1/CMakeCache.txt" "$1/CMakeFiles" "$1/build.ninja"
   fi
-  [ -e "$1/build.ninja" ] && grep -qxF "LibTorch_ROOT:PATH=$2" "$1/CMakeCache.txt" && return
+  [ -e "$1/build.ninja" ] && grep -qxF "LibTorch_ROOT:PATH=$2" "$1/CMakeCache.txt" &&
+    { [ -z "${with_mpi:-}" ] || knows_mpi "$1"; } && return
   cmake -S "$(pwd -P)" -B "$1" -G Ninja -DLibTorch_ROOT:PATH="$2" -DCHARGPT_TORCH="$([ -n "$2" ] && echo ON || echo OFF)" >&2 ||
     fail "CMake stopped (above)"
 }

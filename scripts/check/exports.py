@@ -143,7 +143,7 @@ def compare(run, form, text, windows):
         ours = our_log_probabilities(run, piece)
         for our_row, their_row in zip(ours, theirs.log_probabilities(ids[:-1]), strict=True):
             largest = max([largest] + [abs(a - b) for a, b in zip(our_row, their_row, strict=True)])
-    prompt = text[:8]
+    prompt = text[:min(8, block // 2)]
     count = min(GREEDY, block - len(prompt))
     greedy = chargpt("sample", run, "--prompt", prompt, "--tokens", count, "--greedy", "--quiet").decode(errors="replace")
     same_text = greedy.removesuffix("\n") == theirs.greedy(prompt, count).removesuffix("\n")

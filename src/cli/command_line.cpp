@@ -61,6 +61,9 @@ int run_command_line(int argc, char** argv) {
   try {
     run(arguments);
     return finish_output(form);
+  } catch (const AnsweredNo&) {
+    const int failed = finish_output(form);
+    return failed != 0 ? failed : 1;
   } catch (const Stopped& stopped) {
     return 128 + stopped.signal;
   } catch (const Interrupted&) {

@@ -26,6 +26,8 @@ constexpr Command table[] = {
     {"import", "Use", "make a run from another program's model", "chargpt import exported --run runs/imported",
      add_import},
     {"eval", "Measure", "measure the exact loss of a split, beside baselines", "chargpt eval runs/default-1", add_eval},
+    {"reproduce", "Measure", "train a run again and tell whether it comes out the same",
+     "chargpt reproduce runs/default-1", add_reproduce},
     {"audit", "Measure", "tell whether a model recites its training text", "chargpt audit runs/default-1", add_audit},
     {"bench", "Measure", "measure the speed of a training step or of sampling",
      "chargpt bench train nanogpt-cpu, or chargpt bench sample runs/default-1", add_bench},

@@ -33,6 +33,7 @@ std::unique_ptr<Options> options_of(const Command& command);
 
 void add_train(Options& options);
 void add_resume(Options& options);
+void add_reproduce(Options& options);
 void add_compare(Options& options);
 void add_tune(Options& options);
 void add_bench(Options& options);

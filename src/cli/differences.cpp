@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -45,7 +46,7 @@ Json outcome_of(const std::string& path, const Checkpoint& checkpoint) {
   const fs::path run = run_place(path, "").run;
   return {{"run", run.string()},
           {"best_val_loss", state.best_val_loss},
-          {"best_step", state.best_step},
+          {"best_step", best_step_of(state)},
           {"step", state.step},
           {"max_iters", state.max_iters},
           {"ended", ending_of(run, state)},
@@ -87,8 +88,13 @@ std::string shown_value(const Json& value, std::size_t width) {
 
 std::string shown_figure(const std::string& name, const Json& value) {
   if (name == "seconds") return format_duration(value);
-  if (name.ends_with("loss")) return value.is_number() ? format_fixed(value, 4) : "none";
+  if (value.is_null() || value == std::numeric_limits<double>::infinity()) return "none";
+  if (name.ends_with("loss")) return format_fixed(value, 4);
   return value.is_number_integer() ? format_count(value) : shown_value(value);
+}
+
+Json best_step_of(const RunState& state) {
+  return state.best_step == RunProgress::no_step ? Json() : Json(state.best_step);
 }
 
 // The last word is that of metrics.jsonl: a signal, or weights that are not finite, may have ended the run after its

@@ -15,6 +15,9 @@ std::string shown_value(const nlohmann::ordered_json& value, std::size_t width =
 /// A figure of that name in JSON with the digits that people need.
 std::string shown_figure(const std::string& name, const nlohmann::ordered_json& value);
 
+/// The best step in JSON; null where none was evaluated, as in an imported run.
+nlohmann::ordered_json best_step_of(const RunState& state);
+
 /// "running", or why the run ended ("finished", …), "unknown" where nothing says it.
 std::string ending_of(const std::filesystem::path& run, const RunState& state);
 

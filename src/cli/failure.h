@@ -14,6 +14,9 @@ struct Stopped {
   int signal;
 };
 
+/// The command has printed its answer, and it is no: exit code 1, as that of cmp.
+struct AnsweredNo {};
+
 struct Failure {
   ExitCode code = ExitCode::internal;
   std::string line;

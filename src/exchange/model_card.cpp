@@ -6,13 +6,11 @@
 #include <nlohmann/json.hpp>
 #include <numbers>
 
-#include "base/error.h"
-#include "base/open_folder.h"
 #include "base/quote.h"
 #include "exchange/architecture.h"
 #include "report/format.h"
 #include "report/table.h"
-#include "run/run_folder.h"
+#include "run/kept_figures.h"
 
 namespace chargpt {
 namespace {
@@ -27,20 +25,6 @@ bool knows_its_text(const ExportedModel& model) {
   return model.state().data != Fingerprint{};
 }
 
-/// RUN/figures.json where it tells of this checkpoint; null where it does not, or cannot be read.
-Json figures_of(const ExportedModel& model) {
-  std::string text;
-  try {
-    text = OpenFolder(run_place(model.checkpoint.path, "best").run).read("figures.json", 1 << 20);
-  } catch (const Error&) {
-    return nullptr;
-  }
-  Json figures = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  const bool is_own = figures.is_object() && figures.value("checkpoint", Json()).is_object() &&
-                      figures["checkpoint"].value("step", Json()) == model.state().step;
-  return is_own ? figures : Json();
-}
-
 void add_loss(Table& table, const std::string& name, const Json& loss) {
   if (loss.is_number())
     table.add({name, format_fixed(loss, 4), format_fixed(loss.get<double>() / std::numbers::ln2, 3)});
@@ -49,7 +33,7 @@ void add_loss(Table& table, const std::string& name, const Json& loss) {
 /// The model's loss and its rivals': "| this model | 1.4949 | 2.157 |".
 std::string losses(const ExportedModel& model) {
   const bool averaged = model.model.weights() == Weights::averaged;
-  const Json figures = figures_of(model);
+  const Json figures = kept_figures(model.checkpoint);
   Table table({"validation split", "nats per " + unit_of(model), "bits"});
   const double evaluated = averaged ? model.state().averaged_val_loss : model.state().val_loss;
   add_loss(table, "this model", figures.is_object() ? figures.value("loss", Json()) : Json(evaluated));

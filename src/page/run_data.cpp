@@ -185,7 +185,7 @@ Json run_data(const fs::path& run, const Checkpoint& checkpoint, std::vector<std
           {"parameters", state.parameters},
           {"val_loss", finite(state.val_loss)},
           {"best_val_loss", finite(state.best_val_loss)},
-          {"best_step", state.best_step},
+          {"best_step", state.best_step == RunProgress::no_step ? Json() : Json(state.best_step)},
           {"seconds", state.seconds},
           {"steps", thinned(metrics.steps.items(), most_points)},
           {"evaluations", thinned(metrics.evaluations.items(), most_points)},

@@ -3,10 +3,18 @@
 import os
 import pathlib
 import re
+import shutil
 import subprocess
+import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+CMAKE = """#!/bin/sh
+[ "$1" = -P ] && echo /libtorch && exit
+echo "$@" >> "$LOG"
+echo "chargpt-torch.so$FOUND" > build/build.ninja
+echo "CMAKE_HOME_DIRECTORY:INTERNAL=$(pwd -P)\nLibTorch_ROOT:PATH=/libtorch" > build/CMakeCache.txt
+"""  # as far as the scripts look at it
 BUILD = pathlib.Path(os.environ["CHARGPT"]).parent
 
 
@@ -20,6 +28,26 @@ class ScriptsTest(unittest.TestCase):
             targets = re.findall(r"^build (\S+)$", (ROOT / "scripts" / script).read_text(encoding="utf-8"), re.MULTILINE)
             self.assertEqual(len(targets), 1, script)
             self.assertEqual(self.linked_by(targets[0]) - {"chargpt-mpi.so"}, {"chargpt", "chargpt-torch.so"}, script)  # the third only with MPI
+
+    def test_mpi_after_an_ordinary_build_configures_again_once(self):
+        with tempfile.TemporaryDirectory() as folder:
+            checkout, programs = pathlib.Path(folder) / "checkout", pathlib.Path(folder) / "bin"
+            shutil.copytree(ROOT / "scripts", checkout / "scripts")
+            programs.mkdir()
+            for name, text in {"cmake": CMAKE, "ninja": "#!/bin/sh\n", "apt-get": "#!/bin/sh\n", "mpirun": "#!/bin/sh\n"}.items():
+                (programs / name).write_text(text)
+                (programs / name).chmod(0o755)
+            def configured(*arguments, finds_mpi):
+                log = pathlib.Path(folder) / "log"
+                log.write_text("")
+                subprocess.run(["bash", checkout / "scripts/build.sh", *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=finds_mpi,
+                               env={**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "LOG": log, "FOUND": " chargpt-mpi.so" if finds_mpi else ""})
+                return log.read_text().count("\n")
+            self.assertEqual(configured(finds_mpi=False), 1)
+            self.assertEqual(configured(finds_mpi=True), 0)
+            self.assertEqual(configured("--mpi", finds_mpi=True), 1)
+            self.assertEqual(configured("--mpi", finds_mpi=True), 0)
+            self.assertEqual(configured(finds_mpi=True), 0)
 
 
 if __name__ == "__main__":

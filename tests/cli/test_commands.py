@@ -120,6 +120,9 @@ class UsageTest(ProgramTest):
             self.assertLess(len(screen), 40, command)
             self.assertLessEqual(sum(line.startswith("  -") for line in screen), 12)
             self.assertTrue(screen[3].startswith("Example: "), screen)
+            for line, after in zip(screen, screen[1:]):  # a name that is too long has its words below it
+                if line.startswith("  -"):
+                    self.assertRegex(line if len(line) > 28 and line[27] == " " else after, r"^.{28}[A-Za-z].{2,}")
             self.assertIn(f"chargpt {command} --help", screen[-1])
 
     def test_screens_break_between_words_and_never_within_a_command(self):

@@ -32,6 +32,11 @@ class RoundTripTest(ExchangeTest):
         greedy = ["--prompt", "The ", "--tokens", "40", "--greedy", "--quiet"]
         self.assertEqual(self.succeed("sample", "back", *greedy).out, self.succeed("sample", "qwen3", *greedy).out)
         self.succeed("inspect", "back", "--verify")
+        for shown in (self.succeed("inspect", "back").out, self.succeed("runs", ".").out, self.succeed("inspect", "back", "qwen3").out):
+            self.assertNotRegex(shown, r"\binf\b|(^|\s)-1(\s|$)")
+            self.assertIn("none", shown)
+        for row in (self.succeed("inspect", "back", "--json").json, *(row for row in self.succeed("runs", ".", "--json").json if row["run"] == "back")):
+            self.assertEqual((row["best_val_loss"], row["best_step"]), (None, None))
         self.assertIn("--text FILE", self.fail_with(66, "eval", "back"))
         self.assertIn("without the state of an optimizer", self.fail_with(65, "resume", "back", "--text", SAMPLE_TEXT))
         tuned = self.train("tuned", "back/config.json", 40, "--init_from", "back")
@@ -156,6 +161,17 @@ class HostileTest(ExchangeTest):
         self.refused("activation_function is \"mish\"")
         self.write("out/config.json", "[" * 100000)
         self.refused("config.json")
+
+    def test_options_of_our_own_that_do_not_fit(self):
+        self.model("default", 3)
+        self.export("default", "out", "--overwrite")
+        self.good = self.contents("out")
+        for values, parts in [({"position": "spiral"}, ["position", "spiral"]), ({"conv_places": 3}, ["conv_places"]), ({"conv_width": 5}, ["conv_2.weight"]),
+                              ({"n_layer": 1 << 40}, ["n_layer"]), ({"n_layer": 900}, ["tensors"]), ({"norm_eps": "small"}, ["norm_eps"]),
+                              ({"tie_word_embeddings": True}, ["lm_head"]), ({"mlp_size": -1}, ["mlp_size"])]:
+            with self.subTest(values=values):
+                self.change("out", "config.json", **values)
+                self.refused(*parts)
 
     def test_weights_that_are_no_numbers_overlap_or_are_cut(self):
         weights = self.good["model.safetensors"]

@@ -113,6 +113,20 @@ class ScriptsTest(ExchangeTest):
             self.assertEqual(one[name], two[name], name)
         self.assertIn("exists already", self.script("chargpt_to_nanogpt.py", "there", "pt").stderr)
 
+    def test_a_checkpoint_without_optimizer_and_step_gives_the_model(self):
+        import torch
+        self.train("ours", "nanogpt-cpu", 5, *SIZE)
+        self.export("ours", "there", form="nanogpt")
+        self.assertEqual(self.script("chargpt_to_nanogpt.py", "there", "pt").returncode, 0)
+        whole = torch.load(self.folder / "pt/ckpt.pt", weights_only=True)
+        for keys in (("model", "model_args"), ("model", "model_args", "iter_num", "best_val_loss", "config")):
+            torch.save({key: whole[key] for key in keys}, self.folder / "shared.pt")
+            process = self.script("nanogpt_to_chargpt.py", "shared.pt", "pt/meta.pkl", f"shared-{len(keys)}")
+            self.assertEqual(process.returncode, 0, process.stderr)
+            imported = self.succeed("import", f"shared-{len(keys)}", "--run", f"run-{len(keys)}", "--json", "--quiet").json
+            self.assertEqual((imported["resumable"], imported["step"]), (False, whole["iter_num"] if "iter_num" in keys else 0))
+            self.assertEqual(self.loss(f"run-{len(keys)}"), self.loss("ours"))
+
     def test_pickles_that_run_code_are_refused(self):
         class Attack:
             def __reduce__(self):

@@ -145,7 +145,7 @@ Json describe_checkpoint(const Arguments& arguments) {
                {"max_iters", checkpoint.state.max_iters},
                {"val_loss", checkpoint.state.val_loss},
                {"best_val_loss", checkpoint.state.best_val_loss},
-               {"best_step", checkpoint.state.best_step},
+               {"best_step", best_step_of(checkpoint.state)},
                {"seconds", checkpoint.state.seconds},
                {"parameters", checkpoint.state.parameters},
                {"vocab_size", checkpoint.vocabulary.size()},

@@ -151,7 +151,7 @@ nlohmann::ordered_json to_json(const Row& row) {
                  {"max_iters", row.state.max_iters},
                  {"ended", row.ended},
                  {"best_val_loss", row.state.best_val_loss},
-                 {"best_step", row.state.best_step},
+                 {"best_step", best_step_of(row.state)},
                  {"seconds", row.state.seconds},
                  {"begun", nullptr},
                  {"text", row.config.data.text},
@@ -169,7 +169,7 @@ nlohmann::ordered_json to_json(const std::vector<Row>& rows) {
 }
 
 std::string loss_text(const Row& row) {
-  return format_fixed(row.state.best_val_loss, 4) + (row.leaks ? " (leaks)" : "");
+  return shown_figure("best_val_loss", row.state.best_val_loss) + (row.leaks ? " (leaks)" : "");
 }
 
 std::string steps_text(const Row& row) {
@@ -182,7 +182,7 @@ void print_group(const std::vector<const Row*>& rows) {
   for (const Row* row : rows)
     table.add({row->name, row->config.name, row->config.model.type,
                format_short(static_cast<double>(row->state.parameters)), steps_text(*row), row->ended, loss_text(*row),
-               std::to_string(row->state.best_step), format_duration(row->state.seconds),
+               shown_figure("best_step", best_step_of(row->state)), format_duration(row->state.seconds),
                time_text(row->begun, "%Y-%m-%d", /*local=*/true)});
   print_table(table);
 }

@@ -25,7 +25,7 @@ function section(heading, ...children) {
 }
 
 const number = (value, digits) => value === null || value === undefined ? "" : value.toFixed(digits);
-const count = (value) => Math.round(value).toLocaleString("en");
+const count = (value) => value === null ? "" : Math.round(value).toLocaleString("en");
 
 // A number of about three digits.
 function short(value) {

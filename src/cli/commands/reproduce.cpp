@@ -1,0 +1,218 @@
+// `chargpt reproduce RUN`: trains a run again, from its config and text, in a folder of its own, and says whether the
+// losses and weights are the same. RUN may be somebody else's: it is hostile until read, and only read.
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/error.h"
+#include "base/names.h"
+#include "base/open_folder.h"
+#include "base/quote.h"
+#include "cli/commands.h"
+#include "cli/failure.h"
+#include "cli/figures.h"
+#include "cli/loaded_run.h"
+#include "cli/print_json.h"
+#include "cli/print_text.h"
+#include "cli/run_text.h"
+#include "cli/signals.h"
+#include "cli/training/training.h"
+#include "experiment/repetition.h"
+#include "report/format.h"
+#include "report/log.h"
+#include "run/checkpoint_folder.h"
+#include "run/checkpoints.h"
+#include "run/kept_figures.h"
+#include "run/run_folder.h"
+#include "train/conditions.h"
+#include "train/run_length.h"
+
+namespace chargpt {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+struct Arguments : TrainingArguments {
+  std::string run, at, again;
+  Strings text;
+};
+
+/// The last checkpoint of a run all of whose checkpoints are whole. Errors: missing where it has none; data, naming the
+/// damaged file.
+Checkpoint last_of_whole_run(const fs::path& run) {
+  std::vector<std::string> notices;
+  for (const fs::path& checkpoint : list_checkpoints(run)) load_checkpoint(checkpoint, "last", true, notices);
+  Checkpoint last = load_checkpoint(run, "last", /*with_optimizer=*/true, notices);
+  refuse_gone(last.config, printable_path(run));
+  if (last.state.data == Fingerprint{})
+    throw Error(ExitCode::data, run, " was imported without its text, so its training cannot be repeated");
+  return last;
+}
+
+/// None without --at: then all of the training is repeated.
+std::optional<Checkpoint> beginning(const fs::path& run, const std::string& at, const Checkpoint& last) {
+  if (at.empty()) return std::nullopt;
+  std::vector<std::string> notices;
+  Checkpoint begin = load_checkpoint(run, at, /*with_optimizer=*/true, notices);
+  if (begin.state.step >= last.state.step)
+    throw Error(ExitCode::usage, "--at ", at, " is the last checkpoint of ", run, ": nothing was trained after it");
+  return begin;
+}
+
+/// Error data where RUN/figures.json names another loss than its checkpoint has on the text: one of them was changed.
+void check_figures(const fs::path& run, const Corpus& corpus) {
+  constexpr double rounding = 1e-4;
+  LoadedRun best = load_run(run.string(), "best");
+  const Json figures = kept_figures(best.checkpoint);
+  if (!figures.is_object() || !figures.value("loss", Json()).is_number()) return;
+  const auto beat = [](double) {
+    if (stopping_signal() != 0) throw Interrupted{};
+  };
+  const double claimed = figures["loss"];
+  const double loss =
+      measure(best.predictor(), best.config().model, best.config().data.units, validation_of(corpus, best), beat).loss;
+  if (!(std::abs(loss - claimed) <= rounding))
+    throw Error(ExitCode::data, run / "figures.json", " says a loss of ", format_fixed(claimed, 4),
+                ", but the weights of step ", best.checkpoint.state.step, " have ", format_fixed(loss, 4),
+                ": the run was changed after its training");
+}
+
+/// A repetition that has said all it can is removed, but for files that no run wrote; NewRun removes the rest.
+void remove_checkpoints(const fs::path& run) {
+  const OpenFolder folder(run);
+  const CheckpointFolder checkpoints(folder);
+  for (const std::string& name : checkpoints.names()) checkpoints.remove(name);
+  for (const char* pointer : {"LATEST", "BEST"}) checkpoints.remove_pointer(pointer);
+}
+
+std::string words(const Difference& difference) {
+  const std::string step = "step " + format_count(difference.step);
+  if (difference.what == "weights") return "the weights of " + step;
+  const auto shown = [](double loss) { return std::isnan(loss) ? "none" : Json(loss).dump(); };
+  return step + ", " + difference.what + " " + shown(difference.then) + " then and " + shown(difference.now) + " now";
+}
+
+std::string words(const Repetition& repetition) {
+  const std::string losses =
+      format_count(repetition.losses(), "loss" + std::string(repetition.losses() == 1 ? "" : "e"));
+  switch (repetition.verdict()) {
+    case Verdict::bits: {
+      std::vector<std::string> steps;
+      for (const std::int64_t step : repetition.same_weights()) steps.push_back(format_count(step));
+      if (steps.empty()) return "the same bits: " + losses;
+      return "the same bits: " + losses + ", and the weights of step" + (steps.size() > 1 ? "s " : " ") +
+             joined(steps, ", ");
+    }
+    case Verdict::rounding:
+      return "the same within rounding, of " + losses + "; the first other bits: " + words(*repetition.difference());
+    case Verdict::differs:
+      return "different: " + words(*repetition.difference());
+  }
+  return "";
+}
+
+Json to_json(const Repetition& repetition) {
+  Json json = {{"verdict", enum_name(repetition.verdict())},
+               {"losses", repetition.losses()},
+               {"same_weights", repetition.same_weights()},
+               {"difference", nullptr}};
+  const auto number = [](double value) { return std::isfinite(value) ? Json(value) : Json(); };
+  if (const auto first = repetition.difference())
+    json["difference"] = {
+        {"step", first->step}, {"what", first->what}, {"then", number(first->then)}, {"now", number(first->now)}};
+  return json;
+}
+
+void say(const Arguments& arguments, const fs::path& run, const Repetition& repetition, const fs::path& kept,
+         std::int64_t from, const std::vector<std::string>& conditions) {
+  if (arguments.output.json) {
+    Json json = to_json(repetition);
+    json["run"] = run.string();
+    json["from_step"] = from;
+    json["conditions"] = conditions;
+    json["again"] = kept.empty() ? Json() : Json(kept.string());
+    return print_json(json);
+  }
+  print_lines(printable_path(run) + ": " + words(repetition) + "\n");
+  if (repetition.verdict() == Verdict::differs && from == 0)
+    log_hint(
+        "if it began from other weights (--init_from), or was resumed with other options, repeat it from a checkpoint "
+        "on: --at step-N");
+  if (!kept.empty()) log_note("trained again in " + printable_path(kept));
+}
+
+void reproduce(const Arguments& arguments) {
+  const auto [run, at] = run_place(arguments.run, arguments.at);
+  const Checkpoint last = last_of_whole_run(run);
+  const std::optional<Checkpoint> begin = beginning(run, at, last);
+  const std::int64_t from = begin ? begin->state.step : 0;
+  DataConfig data = last.config.config.data;
+  if (!arguments.text.empty()) data.text = arguments.text;
+  FoundText text = text_of_run(last, data, run, arguments.output);
+  check_figures(run, text.corpus);
+
+  NewRun again(arguments.again, last.config.config.name + "-again", /*overwrite=*/{});
+  TrainerOptions options = options_to_resume(trainer_options(arguments, again.path()), last.state);
+  const RepeatedSteps steps{
+      .from = begin ? from : -1, .last = last.state.step, .last_evaluation_only = limits_evaluations(last.config)};
+  Repetition repetition(run, steps, *options.stop);
+  if (!repetition.complaint().empty()) log_warning(repetition.complaint());
+  options.stop = &repetition.stop();
+  options.settled = {.decay_steps = last.config.config.train.decay_steps,
+                     .eval_iters = last.config.config.eval.eval_iters};
+  Trainer trainer(last.config, std::move(text.corpus), options);
+  if (!begin && trainer.state().initial_weights != last.state.initial_weights)
+    throw Error(ExitCode::data, "the first weights of ", run,
+                " were drawn as an earlier chargpt did, so its beginning cannot be repeated; "
+                "from a checkpoint on it can: --at step-N");
+  const std::vector<std::string> conditions = differing_conditions(last.state, trainer.state());
+  again.begin();
+  bool keeps = !arguments.again.empty();
+  try {
+    if (begin) {
+      trainer.resume_from(*begin);
+      copy_checkpoints(run, *begin, trainer.config(), again.path());
+    } else {
+      for (const std::string& line : conditions) log_note(line);
+    }
+    tell(keep_text(again.path(), trainer.corpus()));
+    const auto progress =
+        add_listeners(trainer, again.path(), arguments.output, begin ? std::optional(from) : std::nullopt);
+    trainer.add_listener(std::shared_ptr<Listener>(&repetition, [](Listener*) {}));
+    const Ending ending = trainer.run();
+    progress->finish();
+    if (ending == Ending::stopped && !repetition.complete()) {
+      log_note("stopped: nothing is known yet");
+      throw Stopped{stopping_signal()};
+    }
+    repetition.compare_weights(again.path());
+    keeps = keeps || repetition.verdict() != Verdict::bits;
+  } catch (...) {
+    keeps ? again.keep() : remove_checkpoints(again.path());
+    throw;
+  }
+  keeps ? again.keep() : remove_checkpoints(again.path());
+  say(arguments, run, repetition, keeps ? again.path() : fs::path(), from, conditions);
+  if (repetition.verdict() != Verdict::bits) throw AnsweredNo{};
+}
+
+}  // namespace
+
+void add_reproduce(Options& options) {
+  const auto arguments = std::make_shared<Arguments>();
+  add_run_argument(options, arguments->run);
+  options.add("--at", arguments->at, "repeat only what follows this checkpoint: step-N").value_name("STEP");
+  options.add("--text", arguments->text, "its text, if that is not where it was").takes_words().value_name("TEXT");
+  options.add("--run", arguments->again,
+              "folder to train in, and keep (default runs/<name>-again-<n>, removed where the bits are the same)");
+  options.add("--engine", arguments->engine, "auto (the run's), cpu or libtorch").group("Machine");
+  add_device_arguments(options, arguments->device);
+  add_output_arguments(options, arguments->output);
+  on_parsed(options, arguments, reproduce);
+}
+
+}  // namespace chargpt

@@ -1,0 +1,144 @@
+"""reproduce: a run trained again, beside what it saved."""
+
+import json
+import re
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+from program import PROGRAM, SAMPLE_TEXT, ProgramTest, command
+
+SIZE = ["--n_layer", "2", "--n_embd", "16", "--block_size", "32", "--threads", "1"]
+
+
+class ReproduceTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.train("run", "default", 60, *SIZE, "--keep", "9", "--log_interval", "5", "--eval_interval", "20")
+
+    def reproduced(self, run="run", *more, code=0, env=None):
+        outcome = self.run_program("reproduce", run, "--json", "--quiet", *more, env=env)
+        self.assertEqual(outcome.code, code, outcome.err + outcome.out)
+        return outcome.json
+
+    def copy(self):
+        shutil.rmtree(self.folder / "copy", ignore_errors=True)
+        return shutil.copytree(self.folder / "run", self.folder / "copy")
+
+    def test_the_same_bits_leave_nothing_behind(self):
+        before = {path: path.read_bytes() for path in (self.folder / "run").rglob("*") if path.is_file()}
+        answer = self.reproduced()
+        self.assertEqual(answer["verdict"], "bits")
+        self.assertEqual(answer["losses"], 13 + 4 * 2)  # steps 1, 5, …, 60; evaluations at 0, 20, 40, 60 of both splits
+        self.assertEqual(answer["same_weights"], [20, 40, 60])
+        self.assertEqual((answer["difference"], answer["again"], answer["conditions"]), (None, None, []))
+        self.assertFalse((self.folder / "runs").exists())
+        self.assertEqual(before, {path: path.read_bytes() for path in (self.folder / "run").rglob("*") if path.is_file()})
+        self.assertIn("run: the same bits: 21 losses, and the weights of steps 20, 40, 60\n", self.succeed("reproduce", "run", "--quiet").out)
+
+    def test_a_checkpoint_on_and_a_folder_to_keep(self):
+        answer = self.reproduced("run", "--at", "step-40", "--run", "again")
+        self.assertEqual((answer["verdict"], answer["from_step"], answer["again"]), ("bits", 40, "again"))
+        self.assertEqual((answer["losses"], answer["same_weights"]), (4 + 2, [60]))
+        self.assertEqual(self.succeed("eval", "again", "--json", "--quiet").json["loss"], self.succeed("eval", "run", "--json", "--quiet").json["loss"])
+        self.assertEqual(self.reproduced("run/checkpoints/step-00000020")["from_step"], 20)
+        self.assertIn("nothing was trained after it", self.fail_with(2, "reproduce", "run", "--at", "step-60"))
+        self.assertIn("has no checkpoint step-00000030", self.fail_with(66, "reproduce", "run", "--at", "step-30"))
+        self.assertIn("again", self.fail_with(75, "reproduce", "run", "--run", "again"))
+
+    def test_other_kernels_differ_by_rounding(self):
+        levels = {"AVX512": "avx2", "AVX2": "default"}
+        state = json.loads((self.folder / "run/checkpoints/step-00000060/state.json").read_text())
+        if state["cpu_capability"] not in levels:
+            self.skipTest(f"there are no other kernels than {state['cpu_capability']}")
+        answer = self.reproduced(code=1, env={"ATEN_CPU_CAPABILITY": levels[state["cpu_capability"]]})
+        self.assertEqual(answer["verdict"], "rounding")
+        self.assertIn("the CPU capability was", answer["conditions"][0])
+        self.assertAlmostEqual(answer["difference"]["then"], answer["difference"]["now"], delta=1e-4)
+        self.assertTrue((self.folder / answer["again"] / "checkpoints/step-00000060").exists())
+
+    def test_what_was_changed_in_a_run_is_found(self):
+        metrics = self.copy() / "metrics.jsonl"
+        rows = [json.loads(line) for line in metrics.read_text().splitlines()]
+        for step, kind, what, value in ((10, "train", "loss", 3.0), (40, "eval", "val_loss", 1.5), (40, "eval", "val_loss", None)):
+            changed = [{**row, what: value} if (row["kind"], row["step"]) == (kind, step) else row for row in rows]
+            metrics.write_text("".join(json.dumps(row) + "\n" for row in changed))
+            found = self.reproduced("copy", code=1)
+            self.assertEqual(found["verdict"], "differs")
+            self.assertEqual([found["difference"][key] for key in ("step", "what", "then")], [step, what, value])
+        metrics.write_text("".join(json.dumps(row) + "\n" for row in [*rows[:-1], {"kind": "eval", "step": 57, "val_loss": 2.0}]))
+        self.assertEqual(self.reproduced("copy", code=1)["difference"], {"step": 57, "what": "val_loss", "then": 2.0, "now": None})
+        metrics.write_text("[]\n")
+        self.assertIn("holds no losses", self.fail_with(65, "reproduce", "copy"))
+
+        figures = self.copy() / "figures.json"
+        figures.write_text(json.dumps({**json.loads(figures.read_text()), "loss": 1.2}))
+        self.assertRegex(self.fail_with(65, "reproduce", "copy"), r"figures.json says a loss of 1.2000, but the weights of step \d+ have")
+        weights = self.copy() / "checkpoints/step-00000020/model.safetensors"
+        weights.write_bytes(weights.read_bytes()[:-1] + b"\x00")
+        self.assertIn("step-00000020/model.safetensors is damaged", self.fail_with(65, "reproduce", "copy"))
+        self.assertFalse([path for path in self.folder.glob("runs/*") if not (path / "checkpoints").exists()])
+
+    def test_weights_of_another_training_are_found_though_the_losses_are_right(self):
+        self.train("other", "default", 60, *SIZE, "--keep", "9", "--eval_interval", "20", "--seed", "3")
+        copy = self.copy()
+        shutil.rmtree(copy / "checkpoints/step-00000020")
+        shutil.copytree(self.folder / "other/checkpoints/step-00000020", copy / "checkpoints/step-00000020")
+        answer = self.reproduced("copy", code=1)
+        self.assertEqual((answer["verdict"], answer["difference"]), ("differs", {"step": 20, "what": "weights", "then": None, "now": None}))
+        self.assertIn("copy: different: the weights of step 20\n", self.run_program("reproduce", "copy", "--quiet").out)
+
+    def test_the_text_must_be_there_and_the_same(self):
+        text = self.write("mine.txt", "".join(chr(97 + i * i % 23) for i in range(4000)))
+        self.train("mine", "default", 3, *SIZE, "--text", "mine.txt")
+        text.rename(self.folder / "moved.txt")
+        self.fail_with(66, "reproduce", "mine")
+        self.assertEqual(self.reproduced("mine", "--text", "moved.txt")["verdict"], "bits")
+        self.fail_with(66, "reproduce", "mine", "--text", "nowhere.txt")
+        self.write("mine.txt", (self.folder / "moved.txt").read_text()[::-1])
+        self.assertIn("the text is not the one", self.fail_with(65, "reproduce", "mine"))
+        self.assertIn("the text is not the one", self.fail_with(65, "reproduce", "mine", "--text", "mine.txt"))
+        self.assertFalse((self.folder / "runs").exists())
+
+    def test_a_length_in_seconds_is_replayed_and_a_stopped_run_ends_where_it_did(self):
+        self.train("timed", "default", 0, *SIZE, "--max_iters", "100000", "--max_seconds", "2")
+        answer = self.reproduced("timed")
+        self.assertEqual((answer["verdict"], answer["conditions"]), ("bits", []))
+        process = subprocess.Popen(command("train", "default", *SIZE, "--text", SAMPLE_TEXT, "--max_iters", "100000", "--eval_interval", "50000", "--patience", "0",
+                                           "--run", "stopped", "--quiet"), cwd=self.folder)
+        while not (self.folder / "stopped/metrics.jsonl").exists() or (self.folder / "stopped/metrics.jsonl").read_text().count("train\"") < 5:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(60), 130)
+        answer = self.reproduced("stopped")
+        self.assertEqual(answer["verdict"], "bits")
+        state = max((self.folder / "stopped/checkpoints").glob("step-*"))
+        self.assertEqual(answer["same_weights"][-1], int(state.name[5:]))
+
+    def test_an_interrupt_leaves_nothing_behind(self):
+        self.train("long", "default", 3000, *SIZE, "--patience", "0", "--eval_interval", "1000")
+        process = subprocess.Popen([PROGRAM, "reproduce", "long"], cwd=self.folder, stderr=subprocess.PIPE, text=True)
+        for line in process.stderr:
+            if re.search(r"step 0 of 3,000", line):
+                break
+        process.send_signal(signal.SIGINT)
+        self.assertIn("stopped: nothing is known yet", process.communicate()[1])
+        self.assertEqual(process.returncode, 130)
+        self.assertFalse((self.folder / "runs").exists())
+
+    def test_runs_that_began_elsewhere_say_how_they_can_be_repeated(self):
+        self.train("tuned", "default", 20, *SIZE, "--init_from", "run", "--keep", "9")
+        outcome = self.run_program("reproduce", "tuned")
+        self.assertEqual(outcome.code, 1)
+        self.assertRegex(outcome.out, r"^tuned: different: step 0, train_loss ")
+        self.assertIn("--at step-N", outcome.err)
+        self.assertEqual(self.reproduced("tuned", "--at", "step-10")["verdict"], "bits")
+        self.succeed("export", "run", "--out", "out")
+        self.succeed("import", "out", "--run", "imported")
+        self.assertIn("imported without its text", self.fail_with(65, "reproduce", "imported"))
+
+
+if __name__ == "__main__":
+    unittest.main()
