@@ -1,0 +1,84 @@
+"""A list trained as documents: split, samples that end, new ones, score and eval, what has no place there."""
+
+import json
+import random
+
+from program import ProgramTest
+
+OWN = ["--n_layer", "1", "--n_embd", "16", "--n_head", "2", "--block_size", "16", "--batch_size", "16", "--sample_tokens", "0", "--eval_interval", "1000"]
+
+
+class DocumentsTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        draw = random.Random(3)
+        self.names = sorted({"".join(draw.choice("bcdfgklmnprst") + draw.choice("aeiou") for _ in range(draw.choice((1, 2, 3)))) for _ in range(1500)})
+        self.write("names.txt", "\n".join(self.names) + "\n")
+
+    def trained(self, run, *arguments, text="names.txt"):
+        return self.succeed("train", "quick", "--text", text, "--documents", "lines", "--run", run, "--max_iters", "60", *OWN, *arguments)
+
+    def evaluated(self, *arguments):
+        return self.succeed("eval", *arguments, "--json").json
+
+    def refuse(self, code, line, *arguments):
+        self.assertIn(line, self.fail_with(code, *arguments))
+
+    def test_a_list_sorted_and_shuffled_gives_the_same_figures(self):
+        shuffled = list(self.names)
+        random.Random(4).shuffle(shuffled)
+        self.write("shuffled.txt", "\n".join(shuffled) + "\n")
+        self.trained("sorted")
+        self.trained("shuffled", text="shuffled.txt")
+        one, other = self.evaluated("sorted"), self.evaluated("shuffled")
+        self.assertEqual(one["loss"], other["loss"])
+        self.assertLess(abs(one["loss"] - self.evaluated("sorted", "--split", "train")["loss"]), 0.1)
+        held_out = int(self.succeed("eval", "sorted").err.split(" documents, ")[1].split(" of them held out")[0])
+        self.assertAlmostEqual(held_out / len(self.names), 0.1, delta=0.01)
+
+    def test_samples_are_whole_documents_one_a_line_and_new_ones_are_not_in_the_text(self):
+        self.trained("run", "--max_iters", "300", "--windows", "shuffled")
+        written = self.succeed("sample", "run", "--num-samples", "20")
+        self.assertEqual(len(written.out.splitlines()), 20)
+        fresh = sum(name not in self.names for name in written.out.splitlines())
+        self.assertIn(f"{fresh} of 20 whole documents are new", written.err)
+        new = self.succeed("sample", "run", "--num-samples", "20", "--new").out.splitlines()
+        self.assertEqual(len(new), 20)
+        self.assertFalse(set(new) & set(self.names))
+        self.assertTrue(all(name.startswith("ka") for name in self.succeed("sample", "run", "--num-samples", "5", "--prompt", "ka").out.splitlines()))
+        objects = [json.loads(line) for line in self.succeed("sample", "run", "--num-samples", "3", "--new", "--json").out.splitlines()]
+        self.assertEqual([one["text"] for one in objects], new[:3])
+        cut = self.succeed("sample", "run", "--num-samples", "4", "--tokens", "1")
+        self.assertIn("documents stop before their end", cut.err)
+
+    def test_score_of_a_text_is_evals_of_its_documents(self):
+        self.trained("run")
+        self.write("some.txt", "kata\nmi\n")
+        self.write("reversed.txt", "mi\r\nkata\r\n")
+        scored = self.succeed("score", "run", "some.txt", "--json").json
+        self.assertEqual([one["character"] for one in scored["scores"]], list("kata") + [""] + list("mi") + [""])
+        for text in ("some.txt", "reversed.txt"):
+            self.assertAlmostEqual(self.evaluated("run", "--text", text)["loss"], scored["loss"], places=5)
+
+    def test_a_resumed_run_has_the_bits_of_one_that_went_on(self):
+        self.trained("parts", "--windows", "shuffled", "--lr_decay_iters", "60", "--max_iters", "30")
+        self.succeed("resume", "parts", "--max_iters", "60")
+        self.trained("alone", "--windows", "shuffled", "--lr_decay_iters", "60")
+        self.assertEqual(self.evaluated("parts", "--checkpoint", "last")["loss"], self.evaluated("alone", "--checkpoint", "last")["loss"])
+
+    def test_what_has_no_place_is_refused_by_name(self):
+        self.trained("run")
+        self.train("plain", "ladder/bigram", 5)
+        self.refuse(2, "--new is for runs whose text has documents", "sample", "plain", "--new")
+        self.refuse(2, "exports do not write the id between them", "export", "run", "--format", "nanogpt", "--out", "out")
+        self.refuse(2, "data.separator", "train", "quick", "--text", "names.txt", "--documents", "lines", "--separator", "x")
+        self.refuse(2, "data.split_seed", "train", "quick", "--text", "names.txt", "--split_seed", "3")
+        self.refuse(65, "does not occur", "train", "quick", "--text", "names.txt", "--separator", "<|>")
+        self.write("one.txt", "a single line of text that goes on for long enough to hold a window of it or two\n")
+        self.refuse(65, "one document", "train", "quick", "--text", "one.txt", "--documents", "lines", *OWN)
+
+    def test_a_list_trained_as_one_text_is_told_of_documents(self):
+        random.Random(4).shuffle(self.names)
+        self.write("names.txt", "\n".join(self.names) + "\n")
+        told = self.succeed("train", "quick", "--text", "names.txt", "--run", "run", "--max_iters", "2", *OWN).err
+        self.assertIn("--documents lines lets the model learn where one begins and ends", " ".join(told.split()))
