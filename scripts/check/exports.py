@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Exports runs, loads them in the programs that they are for, and compares what these compute with what chargpt does: every symbol's
-log-probability at each place of a text, the ids, and greedy text. Prints a table of the largest differences; exit status 1 where one is
-larger than its limit.
+log-probability at each place of a text, the ids, and greedy text, of transformers also without its cache. Prints a table of the largest
+differences; exit status 1 where one is larger than its limit.
 
     scripts/check/exports.py [--format F] [--text FILE] [--windows N] RUN...
 
@@ -23,6 +23,7 @@ import tempfile
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("CHARGPT", str(SOURCE / "build" / "chargpt"))
 GREEDY = 120  # characters
+MODULES = tempfile.TemporaryDirectory()  # where transformers copies the code of a folder
 LIMITS = {"huggingface": 1e-4, "gguf": 2e-2}  # llama.cpp keeps its cache in float16, and its gelu is a table
 
 
@@ -59,14 +60,16 @@ class Transformers:
 
     def __init__(self, path):
         os.environ["HF_HUB_OFFLINE"] = "1"
+        os.environ["HF_MODULES_CACHE"] = MODULES.name
         import torch
         from transformers import AutoModelForCausalLM, AutoTokenizer
         from transformers.utils import logging
         logging.set_verbosity_error()
         logging.disable_progress_bar()
         self.torch = torch
-        self.tokenizer = AutoTokenizer.from_pretrained(path)
-        self.model = AutoModelForCausalLM.from_pretrained(path).eval()
+        own_code = (path / "modeling_chargpt.py").exists()
+        self.tokenizer = AutoTokenizer.from_pretrained(path, trust_remote_code=own_code)
+        self.model = AutoModelForCausalLM.from_pretrained(path, trust_remote_code=own_code).eval()
         self.name = self.model.config.model_type
 
     def ids(self, text):
@@ -81,7 +84,8 @@ class Transformers:
 
     def greedy(self, prompt, count):
         ids = self.tokenizer(prompt, return_tensors="pt")
-        return self.text(self.model.generate(**ids, max_new_tokens=count, do_sample=False)[0])
+        cached, uncached = (self.text(self.model.generate(**ids, max_new_tokens=count, do_sample=False, use_cache=use)[0]) for use in (True, False))
+        return cached if cached == uncached else f"with cache {cached!r}, without {uncached!r}"
 
 
 class LlamaCpp:

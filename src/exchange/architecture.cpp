@@ -5,15 +5,17 @@
 #include <vector>
 
 #include "base/error.h"
+#include "config/expected.h"
 #include "config/load.h"
 #include "inference/dimensions.h"
+#include "report/format.h"
 
 namespace chargpt {
 namespace {
 
 /// What none of the architectures has, or each of them has.
 std::optional<Obstacle> common_obstacle(const ModelConfig& config) {
-  if (config.type != "gpt") return Obstacle{"type", "only type gpt has a counterpart elsewhere"};
+  if (const auto obstacle = obstacle_to_gpt(config)) return obstacle;
   if (!config.conv_places.empty()) return Obstacle{"conv_places", "no architecture there has these convolutions"};
   if (config.norm == Norm::none) return Obstacle{"norm", "every architecture there normalises"};
   if (config.norm_place == NormPlace::post) return Obstacle{"norm_place", "those architectures normalise before"};
@@ -50,14 +52,28 @@ std::optional<Obstacle> obstacle_to_llama(const ModelConfig& config) {
   return std::nullopt;
 }
 
+/// "nanogpt-cpu (1.900), nanogpt-gpu": with the losses that were measured.
 std::string presets_without(const FindObstacle& find) {
-  std::string names;
-  for (const Preset& preset : presets())
-    if (!find(load_config(preset.name).config.model)) names += (names.empty() ? "" : ", ") + preset.name;
-  return names.empty() ? "none" : names;
+  const auto measured = nlohmann::json::parse(expected_figures())["rows"];
+  std::vector<std::string> names;
+  for (const Preset& preset : presets()) {
+    if (find(load_config(preset.name).config.model)) continue;
+    const auto row = measured.find(preset.name);
+    const bool known = row != measured.end() && row->contains("loss");
+    names.push_back(preset.name + (known ? " (" + format_fixed((*row)["loss"], 3) + ")" : ""));
+  }
+  if (const Override gates{"model.activation", "swiglu", "--activation"};
+      !find(load_config("standard", {&gates, 1}).config.model))
+    names.emplace_back("standard --activation swiglu");
+  return names.empty() ? "none" : joined(names, ", ");
 }
 
 }  // namespace
+
+std::optional<Obstacle> obstacle_to_gpt(const ModelConfig& config) {
+  if (config.type == "gpt") return std::nullopt;
+  return Obstacle{"type", "only type gpt has a counterpart elsewhere"};
+}
 
 Architecture nearest_architecture(const ModelConfig& config) {
   if (config.position != Position::rope) return Architecture::gpt2;
@@ -71,6 +87,10 @@ std::optional<Obstacle> obstacle_to_architecture(const ModelConfig& config) {
   return Obstacle{"position", "GPT-2's positions are learned, Llama's and Qwen3's rotary (rope)"};
 }
 
+Architecture architecture_of(const ModelConfig& config) {
+  return obstacle_to_architecture(config) ? Architecture::chargpt : nearest_architecture(config);
+}
+
 void refuse_obstacle(const ModelConfig& config, const FindObstacle& find, const std::string& into) {
   const auto obstacle = find(config);
   if (!obstacle) return;
@@ -78,7 +98,7 @@ void refuse_obstacle(const ModelConfig& config, const FindObstacle& find, const 
   whole.model = config;
   throw Error(ExitCode::usage, into, " cannot hold this model: model.", obstacle->option, " = ",
               to_json(whole)["model"][obstacle->option].dump(), ", and ", obstacle->reason,
-              "; presets whose models it holds: ", presets_without(find));
+              "; presets whose models it holds, with their loss on tinyshakespeare: ", presets_without(find));
 }
 
 }  // namespace chargpt

@@ -14,6 +14,7 @@ struct ExportedModel {
   const Checkpoint& checkpoint;  ///< its optimizer is there only for formats that want it
   const InferenceModel& model;   ///< with the weights that were chosen
   std::string run;               ///< as the user named it, for people who read the result
+  std::string license;           ///< of the model, as Hugging Face names licenses: "unknown"
 
   const Config& config() const { return checkpoint.config.config; }
   const ModelConfig& options() const { return checkpoint.config.config.model; }

@@ -11,9 +11,9 @@ namespace chargpt {
 namespace {
 
 /// All names that this version and earlier ones write.
-constexpr std::string_view huggingface_files[] = {"config.json",    "generation_config.json",
-                                                  "tokenizer.json", "tokenizer_config.json",
-                                                  "README.md",      "model.safetensors"};
+constexpr std::string_view huggingface_files[] = {
+    "config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json",
+    "README.md",   "model.safetensors",      "chargpt.json",   "modeling_chargpt.py"};
 constexpr std::string_view nanogpt_files[] = {"model.safetensors", "optimizer.safetensors", "nanogpt.json"};
 
 constexpr Format table[] = {

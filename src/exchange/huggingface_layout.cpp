@@ -1,7 +1,6 @@
 #include "exchange/huggingface_layout.h"
 
 #include "base/line_of.h"
-#include "exchange/architecture.h"
 #include "inference/dimensions.h"
 
 namespace chargpt {
@@ -30,10 +29,11 @@ void add_equal_gates(std::vector<LayoutRow>& rows) {
 
 }  // namespace
 
-ModelConfig in_transformers(const ModelConfig& options) {
+ModelConfig in_transformers(const ModelConfig& options, Architecture architecture) {
+  if (architecture == Architecture::chargpt) return options;
   ModelConfig theirs = options;
   theirs.bias = theirs.norm_gain = true;
-  if (nearest_architecture(options) == Architecture::gpt2) {
+  if (architecture == Architecture::gpt2) {
     theirs.bias_places = ModelConfig().bias_places;
     return theirs;
   }
@@ -44,8 +44,9 @@ ModelConfig in_transformers(const ModelConfig& options) {
   return theirs;
 }
 
-std::vector<LayoutRow> rows_in_transformers(const ModelConfig& theirs, std::int64_t symbols) {
-  const Architecture architecture = nearest_architecture(theirs);
+std::vector<LayoutRow> rows_in_transformers(const ModelConfig& theirs, Architecture architecture,
+                                            std::int64_t symbols) {
+  if (architecture == Architecture::chargpt) return rows_of({}, theirs, symbols);
   if (architecture == Architecture::gpt2) return rows_of({.turned = true}, theirs, symbols);
   Layout layout{.block = "model.layers.", .layers = llama_layers};
   if (architecture == Architecture::qwen3) layout.head_gains = {"self_attn.q_norm", "self_attn.k_norm"};

@@ -197,6 +197,17 @@ Options read_llama_options(const ForeignConfig& config) {
   return options;
 }
 
+// ---- chargpt
+
+/// Options have the names and the spelling that they have here.
+Options read_own_options(const ForeignConfig& config) {
+  Options options = {{"type", "gpt"}, {"tie_weights", config.flag("tie_word_embeddings", true)}};
+  const Options defaults = to_json(Config())["model"];
+  for (const auto& [option, value] : defaults.items())
+    if (!options.contains(option) && config.given(option)) options[option] = config.json()[option];
+  return options;
+}
+
 std::int64_t read_shared_heads(const ForeignConfig& config, std::int64_t heads) {
   const std::int64_t shared = config.size("num_key_value_heads", heads);
   if (shared > heads || heads % shared != 0)
@@ -207,18 +218,21 @@ std::int64_t read_shared_heads(const ForeignConfig& config, std::int64_t heads) 
 // ---- the folder
 
 struct ModelType {
-  const char *type, *name, *prefix;
+  Architecture architecture;
+  const char *name, *prefix;
   Options (*options)(const ForeignConfig& config);
 };
 
-constexpr ModelType model_types[] = {{"gpt2", "GPT-2 of transformers", "transformer.", read_gpt2_options},
-                                     {"llama", "Llama of transformers", "model.", read_llama_options},
-                                     {"qwen3", "Qwen3 of transformers", "model.", read_llama_options}};
+constexpr ModelType model_types[] = {{Architecture::gpt2, "GPT-2 of transformers", "transformer.", read_gpt2_options},
+                                     {Architecture::llama, "Llama of transformers", "model.", read_llama_options},
+                                     {Architecture::qwen3, "Qwen3 of transformers", "model.", read_llama_options},
+                                     {Architecture::chargpt, "a model of chargpt", "", read_own_options}};
 
 const ModelType& type_of(const ForeignConfig& config) {
   const std::string type = config.text("model_type", "");
-  const auto found = std::ranges::find_if(model_types, [&](const ModelType& one) { return type == one.type; });
-  if (found == std::end(model_types)) config.refuse("model_type", "chargpt reads gpt2, llama and qwen3");
+  const auto found =
+      std::ranges::find_if(model_types, [&](const ModelType& one) { return type == enum_name(one.architecture); });
+  if (found == std::end(model_types)) config.refuse("model_type", "chargpt reads gpt2, llama, qwen3 and its own");
   return *found;
 }
 
@@ -238,11 +252,12 @@ fs::path weights_of(const fs::path& folder) {
 }
 
 std::vector<OwnTensor> read_parameters(const fs::path& path, const ForeignConfig& config, const std::string& prefix,
-                                       const ModelConfig& theirs, const ImportedTokenizer& tokenizer) {
+                                       const ModelConfig& theirs, Architecture architecture,
+                                       const ImportedTokenizer& tokenizer) {
   const SafetensorsFile file(path);
   ForeignTensors tensors(file, printable_path(path), prefix);
   tensors.expect_at_least(theirs.n_layer);
-  std::vector<LayoutRow> rows = rows_in_transformers(theirs, std::ssize(tokenizer.rows));
+  std::vector<LayoutRow> rows = rows_in_transformers(theirs, architecture, std::ssize(tokenizer.rows));
   if (theirs.tie_weights && tensors.has("lm_head.weight")) {
     rows.push_back(rows.front());
     rows.back().theirs = "lm_head.weight";
@@ -276,9 +291,11 @@ ImportedModel read_huggingface(const fs::path& path) {
   Options options = type.options(config);
   std::string name = name_of_path(folder);
   if (!is_utf8(name)) name = "imported";
-  const ModelConfig theirs = in_transformers(imported_config({{"model", options}}, name, config.source()).config.model);
-  std::vector<OwnTensor> parameters = read_parameters(weights, config, type.prefix, theirs, tokenizer);
-  leave_out_idle(parameters, theirs, options);
+  const ModelConfig theirs =
+      in_transformers(imported_config({{"model", options}}, name, config.source()).config.model, type.architecture);
+  std::vector<OwnTensor> parameters =
+      read_parameters(weights, config, type.prefix, theirs, type.architecture, tokenizer);
+  if (type.architecture != Architecture::chargpt) leave_out_idle(parameters, theirs, options);
   ImportedModel model{.config = imported_config({{"model", options}}, name, config.source()),
                       .vocabulary = tokenizer.vocabulary,
                       .parameters = std::move(parameters),

@@ -1,13 +1,12 @@
 // Writing; see huggingface.h.
 #include <algorithm>
-#include <cmath>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "exchange/architecture.h"
 #include "exchange/character_tokenizer.h"
 #include "exchange/huggingface.h"
 #include "exchange/huggingface_layout.h"
+#include "exchange/model_card.h"
 #include "inference/dimensions.h"
 
 namespace chargpt {
@@ -60,9 +59,21 @@ Json llama_config(const ModelConfig& options) {
                {"rms_norm_eps", options.norm_eps},
                {"rope_theta", options.rope_base},  // for transformers 4; 5 reads the next
                {"rope_parameters", {{"rope_type", "default"}, {"rope_theta", options.rope_base}}},
-               {"attention_bias", has_bias(in_transformers(options), Place::attention)},
+               {"attention_bias", has_bias(in_transformers(options, nearest_architecture(options)), Place::attention)},
                {"attention_dropout", dropout_rate(options, Place::attention)}};
   qwen3 ? json["use_sliding_window"] = false : json["mlp_bias"] = has_bias(options, Place::mlp);
+  return json;
+}
+
+/// The options of modeling_chargpt.py are ours, without those that only training knows.
+Json own_config(const Config& config) {
+  Json json = to_json(config)["model"];
+  for (const char* left_out : {"type", "causal", "tie_weights", "init", "init_std", "residual_init", "decay"})
+    json.erase(left_out);
+  json["architectures"] = {"ChargptForCausalLM"};
+  json["model_type"] = "chargpt";
+  json["auto_map"] = {{"AutoConfig", "modeling_chargpt.ChargptConfig"},
+                      {"AutoModelForCausalLM", "modeling_chargpt.ChargptForCausalLM"}};
   return json;
 }
 
@@ -70,8 +81,10 @@ Json llama_config(const ModelConfig& options) {
 
 Json config_json(const ExportedModel& model) {
   const ModelConfig& options = model.options();
-  const bool gpt2 = nearest_architecture(options) == Architecture::gpt2;
-  Json json = gpt2 ? gpt2_config(options) : llama_config(options);
+  const Architecture architecture = architecture_of(options);
+  Json json = architecture == Architecture::chargpt ? own_config(model.config())
+              : architecture == Architecture::gpt2  ? gpt2_config(options)
+                                                    : llama_config(options);
   json["vocab_size"] = model.vocabulary().size();
   json["tie_word_embeddings"] = options.tie_weights;
   json["initializer_range"] = options.init_std;
@@ -101,31 +114,6 @@ Json tokenizer_config_json(const ExportedModel& model) {
           {"model_max_length", model.options().block_size}};
 }
 
-std::string card(const ExportedModel& model) {
-  const ModelConfig& options = model.options();
-  const bool bytes = model.vocabulary().units() == Units::bytes;
-  std::string text = "---\nlibrary_name: transformers\npipeline_tag: text-generation\n---\n\n# " + model.config().name +
-                     "\n\nA language model that reads and writes one " + (bytes ? "byte" : "character") +
-                     " at a time, trained by chargpt: " + std::to_string(model.state().parameters) + " parameters, " +
-                     std::to_string(model.vocabulary().size()) + " symbols, a context of " +
-                     std::to_string(options.block_size) + ", " + std::to_string(model.state().step) + " steps.";
-  const bool averaged = model.model.weights() == Weights::averaged;
-  const double val_loss = averaged ? model.state().averaged_val_loss : model.state().val_loss;
-  if (std::isfinite(val_loss)) {
-    char loss[32];
-    std::snprintf(loss, sizeof loss, "%.4f", val_loss);
-    text += std::string(" Validation loss: ") + loss + " nats per " + (bytes ? "byte" : "character") + ".";
-  }
-  text +=
-      "\n\n```python\nfrom transformers import AutoModelForCausalLM, AutoTokenizer\n\ntokenizer = "
-      "AutoTokenizer.from_pretrained(FOLDER)\nmodel = AutoModelForCausalLM.from_pretrained(FOLDER)\nids = "
-      "tokenizer(PROMPT, return_tensors=\"pt\")\nprint(tokenizer.decode(model.generate(**ids, "
-      "max_new_tokens=100)[0]))\n```\n\nA character that is not among its symbols is an error of the tokenizer.\n";
-  return text + (options.position == Position::learned
-                     ? "Prompt and continuation together fit its context: it has no positions beyond.\n"
-                     : "Beyond its context it goes on with positions that it was never trained on.\n");
-}
-
 std::string text_of(const Json& json) {
   return json.dump(2) + "\n";
 }
@@ -133,16 +121,23 @@ std::string text_of(const Json& json) {
 }  // namespace
 
 std::vector<std::string> write_huggingface(const ExportedModel& model, OutputFolder& folder) {
-  refuse_obstacle(model.options(), obstacle_to_architecture, "--format huggingface");
-  const std::vector<OwnTensor> tensors =
-      tensors_as_theirs(model, rows_in_transformers(in_transformers(model.options()), model.vocabulary().size()));
+  refuse_obstacle(model.options(), obstacle_to_gpt, "--format huggingface");
+  const Architecture architecture = architecture_of(model.options());
+  const std::vector<OwnTensor> tensors = tensors_as_theirs(
+      model,
+      rows_in_transformers(in_transformers(model.options(), architecture), architecture, model.vocabulary().size()));
   folder.write("config.json", text_of(config_json(model)));
   folder.write("generation_config.json", text_of(generation_json(model)));
   folder.write("tokenizer.json", text_of(tokenizer_json(model.vocabulary())));
   folder.write("tokenizer_config.json", text_of(tokenizer_config_json(model)));
-  folder.write("README.md", card(model));
   folder.write("model.safetensors", [&](const ByteSink& sink) { write_safetensors(sink, views_of(tensors)); });
-  return {};
+  folder.write("README.md", model_card(model));
+  folder.write("chargpt.json", text_of(config_to_train(model)));
+  if (architecture != Architecture::chargpt) return {};
+  folder.write("modeling_chargpt.py", modeling_chargpt());
+  return {
+      "transformers has no class for this model: the folder brings its own, modeling_chargpt.py, so loading it takes "
+      "trust_remote_code=True"};
 }
 
 }  // namespace chargpt

@@ -8,6 +8,16 @@ from program import SAMPLE_TEXT, ProgramTest
 
 TEXT = pathlib.Path(SAMPLE_TEXT).read_text()[3000:3500]
 SIZE = ["--n_layer", "2", "--n_head", "2", "--n_embd", "16", "--block_size", "48", "--learning_rate", "0.01"]
+# Options of models that no class of transformers computes: together every option of gpt.
+OWN_MODELS = {
+    "default": ["default"],
+    "both-convolutions": ["default", "--conv_places", "attention,mlp", "--conv_width", "3", "--tie_weights", "true", "--activation", "swiglu"],
+    "post-norm": ["nanogpt-cpu", "--norm_place", "post", "--bias", "true", "--bias_places", "attention,mlp,norm,head", "--activation", "gelu_tanh"],
+    "sinusoidal": ["nanogpt-cpu", "--position", "sinusoidal", "--n_embd", "18", "--attention_scale", "width", "--activation", "relu"],
+    "no-norm": ["nanogpt-cpu", "--position", "none", "--norm", "none", "--output_projection", "false", "--mlp_size", "24", "--activation", "gelu"],
+    "no-mlp": ["standard", "--feed_forward", "false", "--final_norm", "false", "--norm_gain", "true", "--attention_scale", "none", "--units", "bytes"],
+    "wide-heads": ["standard", "--norm", "layernorm", "--head_size", "10", "--rope_base", "500", "--dropout", "0.1", "--dropout_places", "mlp"],
+}
 # Options of models that other programs know, by the name of their architecture there.
 MODELS = {
     "gpt2": ["nanogpt-cpu"],
@@ -25,7 +35,7 @@ def packages(*names):
 
 class ExchangeTest(ProgramTest):
     def model(self, name, iters=30):
-        config, *options = MODELS[name]
+        config, *options = {**MODELS, **OWN_MODELS}[name]
         self.train(name, config, iters, *SIZE, *options)
         return name
 

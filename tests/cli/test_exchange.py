@@ -2,16 +2,17 @@
 
 import json
 import math
+import shutil
 import struct
 import unittest
 
-from exchange import MODELS, SIZE, ExchangeTest
+from exchange import MODELS, OWN_MODELS, SIZE, ExchangeTest
 from program import SAMPLE_TEXT
 
 
 class RoundTripTest(ExchangeTest):
     def test_what_is_exported_comes_back_with_the_same_weights_and_losses(self):
-        for name in MODELS:
+        for name in [*MODELS, *OWN_MODELS]:
             with self.subTest(name):
                 self.model(name)
                 self.export(name, f"{name}.out")
@@ -88,20 +89,40 @@ class RoundTripTest(ExchangeTest):
         self.export("gpt2", "n" * 255)
 
     def test_the_model_that_an_architecture_cannot_hold_is_refused_with_the_option_in_the_way(self):
+        self.train("bigram", "ladder/bigram", 1)
+        self.assertIn("model.type = \"bigram\"", self.fail_with(2, "export", "bigram", "--out", "out"))
         for option, arguments in {
                 "model.conv_places = [\"mlp\"]": ["default"],
-                "model.type = \"bigram\"": ["ladder/bigram"],
                 "model.norm_place = \"post\"": ["nanogpt-cpu", "--norm_place", "post"],
                 "model.position = \"sinusoidal\"": ["nanogpt-cpu", "--position", "sinusoidal"],
                 "model.activation = \"gelu\"": ["standard", "--activation", "gelu"],
                 "model.norm = \"rmsnorm\"": ["standard", "--position", "learned"]}.items():
             with self.subTest(option):
                 run = f"run-{len(list(self.folder.iterdir()))}"
-                self.train(run, arguments[0], 1, *([] if arguments[0] == "ladder/bigram" else SIZE), *arguments[1:])
-                line = self.fail_with(2, "export", run, "--out", "out")
+                self.train(run, arguments[0], 1, *SIZE, *arguments[1:])
+                line = self.fail_with(2, "export", run, "--format", "gguf", "--out", "out.gguf")
                 self.assertIn(option, line)
-                self.assertRegex(line, r"presets whose models it holds: .*nanogpt-cpu.*standard")
-                self.assertFalse((self.folder / "out").exists())
+                self.assertRegex(line, r"presets whose models it holds, with their loss on tinyshakespeare: .*nanogpt-cpu \(1\.9.*standard --activation swiglu")
+                self.assertFalse((self.folder / "out.gguf").exists())
+
+    def test_the_card_names_license_text_losses_and_the_command_that_trains_the_same_again(self):
+        self.train("mine", "default", 20, *SIZE)
+        self.assertIn("trust_remote_code=True", self.export("mine", "out", "--license", "mit")["notices"][0])
+        card = (self.folder / "out/README.md").read_text()
+        figures = json.loads((self.folder / "mine/figures.json").read_text())
+        counted = figures["baselines"]["ngram"]
+        for part in ("\nlicense: mit\n", "`sample.txt`, 29,049 characters (CRC-64 of the ids ", f"| this model | {figures['loss']:.4f} |",
+                     f"| ngram (order {counted['order']}) | {counted['loss']:.4f} |", "\nchargpt train chargpt.json --text sample.txt\n"):
+            self.assertIn(part, card)
+        self.assertNotIn(SAMPLE_TEXT, card)
+        shutil.copy(SAMPLE_TEXT, self.folder)
+        self.succeed("train", "out/chargpt.json", "--text", "sample.txt", "--run", "again", "--threads", "1", "--quiet")
+        weights = [self.folder / run / "checkpoints/step-00000020/model.safetensors" for run in ("mine", "again")]
+        self.assertEqual(*(path.read_bytes() for path in weights))
+        self.assertIn("--license is for", self.fail_with(2, "export", "mine", "--format", "gguf", "--out", "m.gguf", "--license", "mit"))
+        (self.folder / "mine/figures.json").write_text('{"checkpoint": {"step": 20}, "loss": "low", "baselines": [1]}')
+        self.export("mine", "other")
+        self.assertNotIn("ngram", (self.folder / "other/README.md").read_text())
 
 
 class HostileTest(ExchangeTest):
@@ -130,7 +151,7 @@ class HostileTest(ExchangeTest):
             self.change("out", "config.json", vocab_size=value)
             self.refused("vocab_size")
         self.change("out", "config.json", model_type="bert")
-        self.refused("model_type is \"bert\"", "gpt2, llama and qwen3")
+        self.refused("model_type is \"bert\"", "gpt2, llama, qwen3 and its own")
         self.change("out", "config.json", activation_function="mish")
         self.refused("activation_function is \"mish\"")
         self.write("out/config.json", "[" * 100000)

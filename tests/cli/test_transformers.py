@@ -5,7 +5,7 @@ import subprocess
 import sys
 import unittest
 
-from exchange import MODELS, SIZE, TEXT, ExchangeTest, packages
+from exchange import MODELS, OWN_MODELS, SIZE, TEXT, ExchangeTest, packages
 from program import SOURCE
 
 os.environ["HF_HUB_OFFLINE"] = "1"
@@ -20,12 +20,13 @@ class TransformersTest(ExchangeTest):
         logging.disable_progress_bar()
 
     def test_transformers_computes_what_chargpt_does(self):
-        for name in MODELS:
+        models = [*MODELS, *OWN_MODELS]
+        for name in models:
             self.model(name)
-        process = subprocess.run([sys.executable, SOURCE / "scripts" / "check" / "exports.py", "--windows", "2", *MODELS],
+        process = subprocess.run([sys.executable, SOURCE / "scripts" / "check" / "exports.py", "--windows", "2", *models],
                                  cwd=self.folder, capture_output=True, text=True, timeout=300, check=False)
         self.assertEqual(process.returncode, 0, process.stdout + process.stderr)
-        self.assertEqual(len(process.stdout.splitlines()), 1 + len(MODELS))
+        self.assertEqual(len(process.stdout.splitlines()), 1 + len(models))
 
     def test_every_character_of_a_text_goes_through_the_tokenizer_and_back(self):
         odd = "\t\n\r \u00a0\u0301e\u0301\u2028\u3000\ufeff\U0001f469\U0001f3fd\u200d\U0001f52c\\\"'<s>[UNK] a  b .,!?\n\n"

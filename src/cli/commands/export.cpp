@@ -18,7 +18,7 @@ namespace chargpt {
 namespace {
 
 struct Arguments : ModelArguments {
-  std::string format = "huggingface", out;
+  std::string format = "huggingface", out, license = "unknown";
   bool overwrite = false;
 };
 
@@ -30,10 +30,12 @@ void check_name(const Format& format, const std::string& out) {
 
 void run_export(const Arguments& arguments) {
   const Format& format = format_of(arguments.format);
+  if (arguments.license != "unknown" && format.name != "huggingface")
+    throw Error(ExitCode::usage, "--license is for --format huggingface, which writes a model card");
   check_name(format, arguments.out);
   const LoadedRun run = load_run(arguments, format.with_optimizer);
   OutputFolder folder(arguments.out, arguments.overwrite, format.replaces);
-  const auto notices = format.write({run.checkpoint, *run.model, arguments.run}, folder);
+  const auto notices = format.write({run.checkpoint, *run.model, arguments.run, arguments.license}, folder);
   folder.finish();
   for (const std::string& notice : notices) log_note(notice);
   if (arguments.output.json)
@@ -64,6 +66,7 @@ void add_export(Options& options) {
   options.add("--out", arguments->out, "the folder to write; for a format of one file, that file")
       .required()
       .value_name("PATH");
+  options.add("--license", arguments->license, "of the model card: mit, apache-2.0, …").value_name("NAME");
   options.flag("--overwrite", arguments->overwrite, "replace what an earlier export wrote there");
   add_weights_options(options, arguments->checkpoint, arguments->use.weights);
   add_output_arguments(options, arguments->output);
