@@ -35,6 +35,7 @@ timed "$user/bin/pip" install --quiet --disable-pip-version-check "$wheel"
 installed=$(dirname "$("$user/bin/python" -c 'import chargpt; print(chargpt.__file__)')")
 timed "$user/bin/chargpt" --version
 CHARGPT=$installed/chargpt "$user/bin/python" tests/run_python.py tests/python test_module.py
+rm -rf "$folder/refused"
 [ "$("$user/bin/chargpt" train ladder/bigram --text data/sample.txt --run "$folder/refused" 2>&1 >/dev/null | tee /dev/stderr | wc -l)" -eq 1 ] ||
   fail "a model that needs LibTorch should be refused in one line"
 

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 
 #include "base/error.h"
@@ -44,6 +45,10 @@ const TorchModule& loaded(const std::string& what) {
     return Error(ExitCode::unavailable, what + " needs LibTorch, and " + path.string() +
                                             ", the part of chargpt that has it, " + reason + "; " + remedy);
   };
+  if (!is_there(path) && std::string_view(CHARGPT_LIBTORCH_VERSION) == "none")
+    throw Error(ExitCode::unavailable, what +
+                                           " needs LibTorch, and this chargpt was built without it; build it from its "
+                                           "sources (scripts/build.sh)");
   if (!is_there(path)) throw unavailable("is not there", "build it (scripts/build.sh) or put it there");
   set_environment();
   void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);

@@ -1,5 +1,6 @@
 """The module `chargpt` beside the command line of the same build: the same bits, sentences and codes; threads, forks, Ctrl-C."""
 
+import contextlib
 import importlib.util
 import json
 import os
@@ -169,6 +170,20 @@ class ModuleTest(unittest.TestCase):
         self.assertIn("chargpt resume r", said)
         step = chargpt.Run("r").load(checkpoint="last").step
         self.assertEqual(chargpt.resume("r", max_iters=step + 5, progress=False).load(checkpoint="last").step, step + 5)
+
+    def test_on_a_terminal_progress_is_one_repainted_line(self):
+        ours, theirs = os.openpty()
+        code = f"import chargpt\nchargpt.train(text={TEXT!r}, run='r', n_layer=1, n_embd=16, n_head=2, max_iters=20)\nchargpt.train('nothing')"
+        process = subprocess.Popen([sys.executable, "-c", code], stderr=theirs, env=dict(os.environ, TERM="xterm"))
+        os.close(theirs)
+        said = b""
+        with contextlib.suppress(OSError):  # the other end is closed
+            while piece := os.read(ours, 65536):
+                said += piece
+        os.close(ours)
+        self.assertEqual(process.wait(), 1)
+        self.assertRegex(said, rb"\rstep \d+ of 20 [^\n]*\x1b\[K")
+        self.assertEqual((said.count(b"is neither a preset nor a file"), said.count(b'{"error"')), (1, 0))
 
     def test_training_leaves_a_run_with_metrics_and_a_page(self):
         run = chargpt.train(run="r", max_iters=20, eval_interval=10, **SMALL)
