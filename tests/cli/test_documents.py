@@ -15,8 +15,8 @@ class DocumentsTest(ProgramTest):
         self.names = sorted({"".join(draw.choice("bcdfgklmnprst") + draw.choice("aeiou") for _ in range(draw.choice((1, 2, 3)))) for _ in range(1500)})
         self.write("names.txt", "\n".join(self.names) + "\n")
 
-    def trained(self, run, *arguments, text="names.txt"):
-        return self.succeed("train", "quick", "--text", text, "--documents", "lines", "--run", run, "--max_iters", "60", *OWN, *arguments)
+    def trained(self, run, *arguments, text="names.txt", iters=60):
+        return self.succeed("train", "quick", "--text", text, "--documents", "lines", "--run", run, "--max_iters", str(iters), *OWN, *arguments)
 
     def evaluated(self, *arguments):
         return self.succeed("eval", *arguments, "--json").json
@@ -37,7 +37,7 @@ class DocumentsTest(ProgramTest):
         self.assertAlmostEqual(held_out / len(self.names), 0.1, delta=0.01)
 
     def test_samples_are_whole_documents_one_a_line_and_new_ones_are_not_in_the_text(self):
-        self.trained("run", "--max_iters", "300", "--windows", "shuffled")
+        self.trained("run", "--windows", "shuffled", iters=300)
         written = self.succeed("sample", "run", "--num-samples", "20")
         self.assertEqual(len(written.out.splitlines()), 20)
         fresh = sum(name not in self.names for name in written.out.splitlines())
@@ -61,7 +61,7 @@ class DocumentsTest(ProgramTest):
             self.assertAlmostEqual(self.evaluated("run", "--text", text)["loss"], scored["loss"], places=5)
 
     def test_a_resumed_run_has_the_bits_of_one_that_went_on(self):
-        self.trained("parts", "--windows", "shuffled", "--lr_decay_iters", "60", "--max_iters", "30")
+        self.trained("parts", "--windows", "shuffled", "--lr_decay_iters", "60", iters=30)
         self.succeed("resume", "parts", "--max_iters", "60")
         self.trained("alone", "--windows", "shuffled", "--lr_decay_iters", "60")
         self.assertEqual(self.evaluated("parts", "--checkpoint", "last")["loss"], self.evaluated("alone", "--checkpoint", "last")["loss"])

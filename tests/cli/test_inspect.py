@@ -128,7 +128,7 @@ class TextTest(ProgramTest):
         told = self.succeed("inspect", "names.txt", "--json").json
         self.assertTrue(told["split_check"]["differs"] and told["split_check"]["sorted"])
         self.assertIn("the lines are sorted", told["notices"][-1])
-        self.assertIn("shuf names.txt > shuffled.txt", self.succeed("inspect", "names.txt").out.replace("\n", " "))
+        self.assertIn("--documents lines", self.succeed("inspect", "names.txt").out)
         sample = self.succeed("inspect", SAMPLE_TEXT, "--json").json
         self.assertFalse(sample["split_check"]["differs"])
         self.assertEqual([], sample["notices"])

@@ -246,10 +246,8 @@ TEST_CASE("the commands answer on the run as it is") {
     REQUIRE(WIFEXITED(answer.status));
     const bool without_text =
         command[0] == "eval" || command[0] == "audit";  // the fixture's text is not there, only another
-    const std::set<int> fit = without_text             ? std::set<int>{65, 66}
-                              : command[0] == "export" ? std::set<int>{2}
-                                                       : std::set<int>{0};
-    CHECK(fit.contains(WEXITSTATUS(answer.status)));  // export: no format has rotary positions with layer norms
+    const std::set<int> fit = without_text ? std::set<int>{65, 66} : std::set<int>{0};
+    CHECK(fit.contains(WEXITSTATUS(answer.status)));
   }
 }
 

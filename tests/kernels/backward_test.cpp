@@ -133,7 +133,7 @@ TEST_CASE("attention with and without dropout, and its gradients, in one tile of
       for (const long hs : {1L, 6L, 32L})
         for (const double rate : {0.0, 0.3}) {
           INFO("T " << T << ", hs " << hs << ", dropout " << rate);
-          const HeadShape shape{.begin = 0, .end = T, .hs = hs, .ld = 40, .ldo = 36, .scale = 0.5F};
+          const HeadShape shape{.begin = 0, .end = T, .hs = hs, .ld = 40, .ldo = 36, .mask_ld = T, .scale = 0.5F};
           const long first_element = 13, ldd = 44;
           const Floats q = numbers(T, shape.ld), keys = numbers(T, shape.ld, 1), v = numbers(T, shape.ld, 2),
                        d_o = numbers(T, shape.ldo, 3);

@@ -117,7 +117,7 @@ TEST_CASE("documents of bytes have the id 256 between them") {
   const Corpus corpus = corpus_from_text("a\xC3\xA4\nb\nc\n", data, "names");
   CHECK(corpus.vocabulary().document() == 256);
   CHECK(corpus.all().width() == 2);
-  CHECK(corpus.all().size() == 8);
+  CHECK(corpus.all().size() == 9);
 }
 
 TEST_CASE("documents are encoded in a given vocabulary, and what that lacks is an error") {
@@ -135,7 +135,7 @@ TEST_CASE("vocab.json names the id between documents, and another number there i
   CHECK(vocabulary.to_json()["document"] == 2);
   CHECK(vocabulary.symbol(2).empty());
   CHECK(Vocabulary::from_json(vocabulary.to_json(), "vocab.json") == vocabulary);
-  for (const nlohmann::json wrong : {nlohmann::json(1), nlohmann::json(3), nlohmann::json("2"), nlohmann::json(-1)}) {
+  for (const nlohmann::json& wrong : {nlohmann::json(1), nlohmann::json(3), nlohmann::json("2"), nlohmann::json(-1)}) {
     nlohmann::json json = vocabulary.to_json();
     json["document"] = wrong;
     CHECK(failure_of([&] { Vocabulary::from_json(json, "vocab.json"); }).code() == ExitCode::data);
