@@ -39,8 +39,8 @@ std::int64_t checked_memory(const Config& config, const Corpus& corpus, const st
   check_splits(corpus, config.model.block_size);
   if (corpus.documents().count > 0 && leaks(config.model))
     throw Error(ExitCode::usage,
-                "model.causal = false sees the whole window, and with it other documents; leave it out, "
-                "or data.documents");
+                "model.causal = false sees the whole window, and with it other documents; leave it out, or "
+                "data.documents and data.separator");
   const std::int64_t vocab_size = corpus.vocabulary().size();
   const RunSize run{.vocab_size = vocab_size,
                     .parameters = count_parameters(config.model, vocab_size),
