@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <ranges>
 #include <utility>
 
 #include "base/error.h"
@@ -65,8 +64,7 @@ class Cutter {
     for (std::int64_t i = begin; i < end;) {
       const Piece line = line_at(i, end);
       i = std::min(end, next_line_);
-      const bool blank = std::ranges::all_of(std::views::iota(line.begin, line.end),
-                                             [this](std::int64_t j) { return at_(j) == U' ' || at_(j) == U'\t'; });
+      const bool blank = is_blank(line);
       if (documents_ == Documents::lines) {
         if (!blank) add(line.begin, line.end);
       } else if (blank) {
@@ -77,6 +75,12 @@ class Cutter {
       }
     }
     if (documents_ == Documents::paragraphs) add(paragraph.begin, paragraph.end);
+  }
+
+  bool is_blank(const Piece& line) const {
+    for (std::int64_t i = line.begin; i < line.end; ++i)
+      if (at_(i) != U' ' && at_(i) != U'\t') return false;
+    return true;
   }
 
   /// Without its end, which is \n or \r\n.
@@ -228,9 +232,9 @@ ArrangedDocuments arrange_documents(const EncodedText& text, std::span<const std
     throw Error(ExitCode::data, source, " holds blank lines only; a text needs documents to learn from");
   sort_by_content(pieces, at, static_cast<std::uint64_t>(data.split_seed));
   const auto equal = [&](const Piece& a, const Piece& b) {
-    return a.size() == b.size() &&
-           std::ranges::all_of(std::views::iota(std::int64_t{0}, a.size()),
-                               [&](std::int64_t i) { return tokens[a.begin + i] == tokens[b.begin + i]; });
+    bool same = a.size() == b.size();
+    for (std::int64_t i = 0; same && i < a.size(); ++i) same = tokens[a.begin + i] == tokens[b.begin + i];
+    return same;
   };
   ArrangedDocuments arranged;
   arranged.count = std::ssize(pieces);
