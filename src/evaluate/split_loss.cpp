@@ -58,16 +58,6 @@ void beat(const Heartbeat& heartbeat, std::int64_t done, std::int64_t all) {
   if (heartbeat) heartbeat(static_cast<double>(done) / static_cast<double>(all));
 }
 
-/// Where the windows of `length` begin that hold documents whole, without the last one, if it is short; none in a text
-/// without documents, where a window may begin anywhere.
-std::vector<std::int64_t> rows_of_documents(TokenView split, std::int64_t length) {
-  std::vector<std::int64_t> begins;
-  if (split.document() == TokenView::no_document) return begins;
-  const WindowCut cut(split, length);
-  for (std::int64_t i = 0; i < cut.count() && (i == 0 || cut[i].length == length); ++i) begins.push_back(cut[i].begin);
-  return begins;
-}
-
 double mean_of(const std::vector<float>& losses) {
   return std::accumulate(losses.begin(), losses.end(), 0.0) / static_cast<double>(losses.size());
 }
@@ -89,9 +79,11 @@ SplitLoss split_loss(WindowScorer& scorer, TokenView split, std::int64_t block_s
     const std::int64_t length = windows[first].length;
     std::vector<std::int64_t> begins;
     std::vector<WindowCut::Window> cut;
-    for (std::int64_t i = first; i < std::min(windows.count(), first + at_once) && windows[i].length == length; ++i) {
-      cut.push_back(windows[i]);
-      begins.push_back(cut.back().begin);
+    for (std::int64_t i = first; i < std::min(windows.count(), first + at_once); ++i) {
+      const WindowCut::Window window = windows[i];
+      if (window.length != length) break;
+      cut.push_back(window);
+      begins.push_back(window.begin);
     }
     const float* row = batches.losses(begins, length).data();  // (B, T)
     for (const WindowCut::Window& window : cut) {
@@ -112,8 +104,11 @@ double sampled_loss(WindowScorer& scorer, TokenView split, std::int64_t block_si
   if (count < 1)
     throw Error(ExitCode::usage, "a sampled loss of " + std::to_string(count) + " windows; 1 is the least");
   const std::int64_t length = std::min(block_size, split.size() - 1);
-  const std::vector<std::int64_t> rows = rows_of_documents(split, length);
-  const std::int64_t places = rows.empty() ? split.size() - length : std::ssize(rows);
+  // Without documents a window may begin anywhere, else where the cut has one of this length.
+  const bool anywhere = split.document() == TokenView::no_document;
+  const WindowCut cut(split, length);
+  const bool last_is_short = cut[cut.count() - 1].length < length;
+  const std::int64_t places = anywhere ? split.size() - length : cut.count() - (last_is_short ? 1 : 0);
   count = std::min(count, places);
   const std::int64_t at_once = windows_at_once(split, length);
   Batches batches(scorer, split);
@@ -123,7 +118,7 @@ double sampled_loss(WindowScorer& scorer, TokenView split, std::int64_t block_si
     std::vector<std::int64_t> begins;
     for (std::int64_t i = first; i < std::min(count, first + at_once); ++i) {
       const std::int64_t place = i * (places / count) + i * (places % count) / count;  // i places / count, no overflow
-      begins.push_back(rows.empty() ? place : rows[static_cast<std::size_t>(place)]);
+      begins.push_back(anywhere ? place : cut[place].begin);
       counted += counted_targets(split, begins.back(), length);
     }
     const std::vector<float>& losses = batches.losses(begins, length);  // 0 where a target does not count

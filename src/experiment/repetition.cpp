@@ -64,8 +64,8 @@ void Repetition::compare(std::int64_t step, const std::string& what, double now,
   const double then = found->second;
   saved_.erase(found);
   ++compared_;
-  if (then == now || (std::isnan(then) && !std::isfinite(now)))
-    return;  // metrics.jsonl has null for what is not finite
+  // A loss that was NaN or infinite is null in metrics.jsonl, and NaN here.
+  if (then == now || (std::isnan(then) && !std::isfinite(now))) return;
   const Difference difference{step, what, then, now};
   if (!other_bits_) other_bits_ = difference;
   if (beyond_rounding_ || std::abs(now - then) <= allowed) return;

@@ -144,11 +144,10 @@ std::vector<std::int64_t> ids_of(const chargpt_model& model, const char* text, s
   return model.checkpoint.vocabulary.encode(text_of(text, length), what, policy);
 }
 
-/// One id at least.
+/// One id at least; where the text had documents, what begins one before all others.
 std::vector<std::int64_t> prompt_of(const chargpt_model& model, std::vector<std::int64_t> ids) {
-  if (const std::int64_t document = model.checkpoint.vocabulary.document(); document >= 0)
-    ids.insert(ids.begin(), document);
-  if (ids.empty()) ids.push_back(model.checkpoint.state.start_symbol);
+  const Checkpoint& checkpoint = model.checkpoint;
+  if (ids.empty() || checkpoint.vocabulary.document() >= 0) ids.insert(ids.begin(), checkpoint.state.start_symbol);
   return ids;
 }
 

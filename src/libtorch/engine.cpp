@@ -9,8 +9,10 @@
 #include <cmath>
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
+#include "base/window_cut.h"
 #include "kernels/thread_team.h"
 #include "libtorch/parameters.h"
 #include "libtorch/precision.h"
@@ -108,8 +110,11 @@ class LibtorchEngine : public Engine {
     if (windows.tokens.width() == 2) ids = ids.bitwise_and(0xFFFF);  // stored without a sign, read with one
     torch::Tensor both = at::stack({ids.narrow(1, 0, windows.T), ids.narrow(1, 1, windows.T)});
     if (windows.tokens.document() == TokenView::no_document) return both;
-    const torch::Tensor ends = (both[1] == windows.tokens.document()).flip(1).cumsum(1).flip(1);  // from each target on
-    both[1].masked_fill_((ends == 0) & (ends.narrow(1, 0, 1) > 0), no_target);
+    std::vector<std::int64_t> counted;
+    for (const std::int64_t start : windows.starts)
+      counted.push_back(counted_targets(windows.tokens, start, windows.T));
+    const torch::Tensor first_left_out = torch::tensor(counted).to(device_).unsqueeze(1);  // (B, 1)
+    both[1].masked_fill_(torch::arange(windows.T, starts.options()) >= first_left_out, no_target);
     return both;
   }
 

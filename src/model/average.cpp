@@ -3,6 +3,7 @@
 #include <ATen/ops/ones.h>
 
 #include "model/attention.h"
+#include "model/layers.h"
 
 namespace chargpt {
 
@@ -21,8 +22,8 @@ Tensor AverageModel::forward(const Tensor& ids, const ForwardContext& context) {
   // A mean is attention that knows nothing: every visible token gets the same weight.
   Tensor weights = at::ones({1, T, T}, x.options().requires_grad(false));
   if (config().causal) weights = weights.tril();
-  if (context.document >= 0)
-    weights = weights * document_mask(begins_of_documents(ids, context.document), weights.options()).exp();
+  if (const Tensor begins = ForwardPass(context, ids).document_begins; begins.defined())
+    weights = weights * document_mask(begins, weights.options()).exp();
   weights = weights / weights.sum(-1, /*keepdim=*/true);
   if (context.attention != nullptr) context.attention->push_back(weights.unsqueeze(1).expand({B, 1, T, T}));
   return lm_head_(weights.matmul(x));  // (1 or B, T, T) x (B, T, C) -> (B, T, C) -> (B, T, V)

@@ -16,7 +16,7 @@ MaskedModel::MaskedModel(const ModelConfig& config, std::int64_t vocab_size) : L
 Tensor MaskedModel::forward(const Tensor& ids, const ForwardContext& context) {
   check_input(ids, context);
   const std::int64_t T = ids.size(1);
-  const Tensor begins = context.document >= 0 ? begins_of_documents(ids, context.document) : Tensor();
+  const Tensor begins = ForwardPass(context, ids).document_begins;
   const Tensor x = wte_(ids) + vectors_of_places(wpe_->weight, T, begins);  // (B, T, C) + (T, C) -> (B, T, C)
 
   // Unscaled, x . x grows with C and dwarfs every x . y: the weights fall on the token itself. Hence 1/sqrt(d), hence q

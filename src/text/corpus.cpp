@@ -204,19 +204,6 @@ Corpus Corpus::read_from(TextListing listing) && {
   return std::move(*this);
 }
 
-KnownDocuments::KnownDocuments(const Corpus& corpus) {
-  const TokenView all = corpus.all();
-  std::vector<std::int64_t> document;
-  for (std::int64_t i = 1; i < all.size(); ++i) {
-    if (all[i] != all.document()) {
-      document.push_back(all[i]);
-      continue;
-    }
-    documents_.insert(document);
-    document.clear();
-  }
-}
-
 Corpus load_listed(TextListing listing, const DataConfig& data, const std::optional<Vocabulary>& vocabulary,
                    const ReadingProgress& progress) {
   const std::uint64_t bytes = listing.bytes();

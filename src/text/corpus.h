@@ -7,7 +7,6 @@
 #include <limits>
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -73,16 +72,6 @@ class Corpus {
   Fingerprint fingerprint_;
   std::vector<std::string> notices_;
   std::shared_ptr<const TextListing> listing_;
-};
-
-/// The documents of a text, to ask for.
-class KnownDocuments {
- public:
-  explicit KnownDocuments(const Corpus& corpus);
-  bool contain(const std::vector<std::int64_t>& ids) const { return documents_.contains(ids); }
-
- private:
-  std::set<std::vector<std::int64_t>> documents_;
 };
 
 /// Called while a text is read with the bytes done so far; `of` 0: total unknown.

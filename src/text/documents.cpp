@@ -258,4 +258,16 @@ ArrangedDocuments arrange_documents(const EncodedText& text, std::span<const std
   return arranged;
 }
 
+KnownDocuments::KnownDocuments(const TokenView& text) {
+  std::vector<std::int64_t> document;
+  for (std::int64_t i = 1; i < text.size(); ++i) {
+    if (text[i] != text.document()) {
+      document.push_back(text[i]);
+      continue;
+    }
+    documents_.insert(document);
+    document.clear();
+  }
+}
+
 }  // namespace chargpt

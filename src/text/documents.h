@@ -4,11 +4,13 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/token_view.h"
 #include "config/config.h"
 #include "text/encoder.h"
 #include "text/vocabulary.h"
@@ -39,5 +41,15 @@ struct ArrangedDocuments {
 ArrangedDocuments arrange_documents(const EncodedText& text, std::span<const std::int64_t> file_ends,
                                     const DataConfig& data, const std::optional<Vocabulary>& vocabulary,
                                     const std::string& source);
+
+/// The documents that `text` holds, whose first and last id is the one between them.
+class KnownDocuments {
+ public:
+  explicit KnownDocuments(const TokenView& text);
+  bool contain(const std::vector<std::int64_t>& ids) const { return documents_.contains(ids); }
+
+ private:
+  std::set<std::vector<std::int64_t>> documents_;
+};
 
 }  // namespace chargpt

@@ -1,4 +1,4 @@
-"""A list trained as documents: split, samples that end, new ones, score and eval, what has no place there."""
+"""Training on a list of documents: how it is split, sampled, scored and resumed, and which options are refused."""
 
 import json
 import random

@@ -169,7 +169,7 @@ class Model:
         return ids[:count.value]
 
     def decode(self, ids: Sequence[int] | NDArray[Any]) -> str:
-        """The text of ids; of a model of bytes, what is no UTF-8 becomes U+FFFD."""
+        """The text of these ids. In a model of bytes, invalid UTF-8 becomes U+FFFD."""
         model, symbol, length, text = self._in_use().model, (c_char * 4)(), c_size_t(), b""
         for one in ids:
             _call("symbol", model, int(one), symbol, ctypes.byref(length))

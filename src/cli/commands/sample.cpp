@@ -95,8 +95,7 @@ std::vector<std::int64_t> prompt_ids(const Arguments& arguments, const LoadedRun
   std::vector<std::int64_t> ids = vocabulary.encode(text, what, arguments.unknown, &notice);
   tell(notice);
   shown = vocabulary.decode(ids);
-  if (vocabulary.document() >= 0) ids.insert(ids.begin(), vocabulary.document());
-  if (ids.empty()) ids.push_back(run.checkpoint.state.start_symbol);
+  if (ids.empty() || vocabulary.document() >= 0) ids.insert(ids.begin(), run.checkpoint.state.start_symbol);
   note_long_prompt(ids.size(), run.model->block_size());
   return ids;
 }
@@ -211,7 +210,7 @@ void note_documents(const LoadedRun& run, const std::string& prompt, const std::
   if (cut == std::ssize(samples)) return;
   try {
     const Corpus corpus = text_of_run(run, run.config().data, output);
-    const KnownDocuments known(corpus);
+    const KnownDocuments known(corpus.all());
     const std::int64_t fresh = std::ranges::count_if(samples, [&](const SampleText& sample) {
       return sample.ended() && !known.contain(corpus.vocabulary().encode(prompt + sample.text(), "a sample"));
     });
@@ -316,7 +315,7 @@ void write_new_documents(const Arguments& arguments, LoadedRun& run, SampleConfi
                          const std::string& prompt) {
   constexpr std::int64_t fewest_at_once = 16, most_for_each = 100;
   const Corpus corpus = text_of_run(run, run.config().data, arguments.output);
-  const KnownDocuments known(corpus);
+  const KnownDocuments known(corpus.all());
   const std::int64_t wanted = sample.num_samples, most = most_for_each * (wanted + fewest_at_once);
   sample.num_samples = std::max(wanted, fewest_at_once);
   std::vector<SampleText> kept;
