@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string>
 
 #include "base/error.h"
 #include "base/window_cut.h"
@@ -14,6 +15,12 @@ void check_split(TokenView split) {
   if (split.size() < 2)
     throw Error(ExitCode::data, "the split has " + std::to_string(split.size()) +
                                     " tokens; a loss needs at least 2, one to predict from and one to predict");
+}
+
+void check_stride(std::int64_t stride, std::int64_t block_size, const std::string& meaning_of_0) {
+  if (stride < 0 || stride > block_size)
+    throw Error(ExitCode::usage, "stride " + std::to_string(stride) + " is outside 1 to block_size " +
+                                     std::to_string(block_size) + "; 0 means " + meaning_of_0);
 }
 
 /// At least the number of symbols of the split, as far as its ids tell.
@@ -67,9 +74,7 @@ double mean_of(const std::vector<float>& losses) {
 SplitLoss split_loss(WindowScorer& scorer, TokenView split, std::int64_t block_size, std::int64_t stride,
                      const Heartbeat& heartbeat) {
   check_split(split);
-  if (stride < 0 || stride > block_size)
-    throw Error(ExitCode::usage, "stride " + std::to_string(stride) + " is outside 1 to block_size " +
-                                     std::to_string(block_size) + "; 0 means no overlap");
+  check_stride(stride, block_size, "no overlap");
   const WindowCut windows(split, block_size, stride == 0 ? block_size : stride);
   const std::int64_t at_once = windows_at_once(split, block_size);
   Batches batches(scorer, split);
@@ -92,6 +97,26 @@ SplitLoss split_loss(WindowScorer& scorer, TokenView split, std::int64_t block_s
     }
     first += std::ssize(cut);
     beat(heartbeat, first, windows.count());
+  }
+  result.mean = mean_of(result.losses);
+  result.tokens = std::ssize(result.losses);
+  return result;
+}
+
+SplitLoss adaptive_loss(Predictor& predictor, TokenView split, std::int64_t block_size, std::int64_t stride,
+                        const Heartbeat& heartbeat) {
+  check_split(split);
+  check_stride(stride, block_size, "half of block_size");
+  const WindowCut windows(split, block_size, stride == 0 ? std::max<std::int64_t>(1, block_size / 2) : stride);
+  SplitLoss result;
+  result.losses.resize(static_cast<std::size_t>(split.size() - 1));
+  for (std::int64_t i = 0; i < windows.count(); ++i) {
+    const WindowCut::Window window = windows[i];
+    predictor.score_and_learn(split, window,
+                              std::span(result.losses)
+                                  .subspan(static_cast<std::size_t>(window.begin + window.from),
+                                           static_cast<std::size_t>(window.to - window.from)));
+    beat(heartbeat, i + 1, windows.count());
   }
   result.mean = mean_of(result.losses);
   result.tokens = std::ssize(result.losses);

@@ -6,6 +6,7 @@
 
 #include "base/heartbeat.h"
 #include "inference/window_scorer.h"
+#include "predict/predictor.h"
 #include "text/corpus.h"
 
 namespace chargpt {
@@ -24,6 +25,11 @@ struct SplitLoss {
 /// usage for a stride outside 0..block_size.
 SplitLoss split_loss(WindowScorer& scorer, TokenView split, std::int64_t block_size, std::int64_t stride = 0,
                      const Heartbeat& heartbeat = {});
+
+/// The same, windows one by one, the predictor learning from the scored targets of each before it sees the next
+/// (Predictor::learn). Stride 0 is half of block_size here, rounded down, or 1.
+SplitLoss adaptive_loss(Predictor& predictor, TokenView split, std::int64_t block_size, std::int64_t stride = 0,
+                        const Heartbeat& heartbeat = {});
 
 /// Mean loss of `count` evenly spaced windows, begins floor(i (n - block_size) / count): the fixed train sample beside
 /// a validation loss, or a sampled evaluation. A split shorter than a window is one window; no window is scored twice.

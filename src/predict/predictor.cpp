@@ -1,5 +1,7 @@
 #include "predict/predictor.h"
 
+#include <algorithm>
+
 #include "kernels/kernels.h"
 
 namespace chargpt {
@@ -11,6 +13,13 @@ void Predictor::score(const WindowBatch& windows, std::span<float> losses) {
   logits(windows, rows);
   windows.copy_targets(targets.data());
   cpu::kernels().cross_entropy(windows.numel(), V, rows.data(), V, targets.data(), 0, losses.data());
+}
+
+void Predictor::score_and_learn(const TokenView& tokens, const WindowCut::Window& window, std::span<float> losses) {
+  std::vector<float> all(static_cast<std::size_t>(window.length));
+  score({.tokens = tokens, .starts = {&window.begin, 1}, .T = window.length}, all);
+  std::copy(all.begin() + window.from, all.begin() + window.to, losses.begin());
+  learn(tokens, window);
 }
 
 }  // namespace chargpt

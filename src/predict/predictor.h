@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "base/window_cut.h"
 #include "inference/window_scorer.h"
 
 namespace chargpt {
@@ -33,6 +34,13 @@ class Predictor : public WindowScorer {
   virtual void logits(const WindowBatch& windows, std::span<float> logits) = 0;
   /// By logits().
   void score(const WindowBatch& windows, std::span<float> losses) override;
+
+  /// The targets [from, to) of a window have come, each after it was predicted: learns from them. Does nothing unless
+  /// the predictor adapts.
+  virtual void learn(const TokenView& /*tokens*/, const WindowCut::Window& /*window*/) {}
+  /// Losses of the targets [from, to) of one window, into (to - from), each predicted before anything learns from it;
+  /// then learns from them.
+  virtual void score_and_learn(const TokenView& tokens, const WindowCut::Window& window, std::span<float> losses);
 };
 
 }  // namespace chargpt

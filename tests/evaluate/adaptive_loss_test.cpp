@@ -1,0 +1,85 @@
+// The walk of a predictor that learns: which windows it is shown, in which order, and where their losses go.
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "evaluate/split_loss.h"
+#include "test.h"
+
+namespace chargpt {
+namespace {
+
+/// Its losses tell which target they are of, and how many windows it had learned from before.
+class Recorder : public Predictor {
+ public:
+  std::int64_t vocab_size() const override { return 50; }
+  std::int64_t block_size() const override { return 8; }
+  Rows start(std::span<const std::int64_t>, std::int64_t) override { return {}; }
+  Rows advance(std::span<const std::int64_t>, std::span<const std::int64_t>) override { return {}; }
+  std::int64_t at_once() const override { return 1; }
+  void logits(const WindowBatch&, std::span<float>) override {}
+  void score(const WindowBatch& windows, std::span<float> losses) override {
+    for (std::int64_t t = 0; t < windows.T; ++t)
+      losses[static_cast<std::size_t>(t)] = loss(windows.starts[0] + t, std::ssize(learned));
+  }
+  void learn(const TokenView&, const WindowCut::Window& window) override { learned.push_back(window); }
+
+  static float loss(std::int64_t target, std::int64_t windows_before) {
+    return static_cast<float>(target + 1000 * windows_before);
+  }
+  std::vector<WindowCut::Window> learned;
+};
+
+TokenView view(const std::vector<std::uint16_t>& ids, std::int64_t document = TokenView::no_document) {
+  return {ids.data(), 2, std::ssize(ids), document};
+}
+
+TEST_CASE("an adaptive loss scores each token once, before anything learns from it") {
+  const std::vector<std::uint16_t> ids(20, 1);  // 19 targets: windows from 0, 4, 8 and 12, the last one short
+  Recorder recorder;
+  const SplitLoss loss = adaptive_loss(recorder, view(ids), 8, 0);
+  REQUIRE(loss.tokens == 19);
+  for (std::int64_t target = 0; target < 19; ++target) {
+    const std::int64_t window = target < 8 ? 0 : (target - 4) / 4;
+    CHECK(loss.losses[static_cast<std::size_t>(target)] == Recorder::loss(target, window));
+  }
+  REQUIRE(recorder.learned.size() == 4);
+  CHECK(recorder.learned[1].from == 4);
+  CHECK(recorder.learned[3].to == 7);
+}
+
+TEST_CASE("windows of an adaptive loss begin every stride tokens") {
+  const std::vector<std::uint16_t> ids(20, 1);
+  Recorder recorder;
+  adaptive_loss(recorder, view(ids), 8, 2);
+  CHECK(recorder.learned.size() == 7);
+  CHECK_THROWS_AS(adaptive_loss(recorder, view(ids), 8, 9), Error);
+}
+
+TEST_CASE("an adaptive loss learns from the targets of whole documents") {
+  const std::vector<std::uint16_t> ids = {9, 1, 1, 9, 2, 2, 2, 9, 3, 3, 3, 3, 3, 9};  // 9 ends a document
+  Recorder recorder;
+  const SplitLoss loss = adaptive_loss(recorder, view(ids, 9), 8, 0);
+  REQUIRE(loss.tokens == 13);
+  REQUIRE(recorder.learned.size() == 2);
+  CHECK(recorder.learned[0].to == 7);  // the two first documents; the third is the next window's
+  CHECK(recorder.learned[1].begin == 7);
+  CHECK(loss.losses[7] == Recorder::loss(7, 1));
+}
+
+TEST_CASE("a predictor that does not adapt has the loss of its overlapping windows") {
+  const std::vector<std::uint16_t> ids(20, 1);
+  class Frozen : public Recorder {
+    void learn(const TokenView&, const WindowCut::Window&) override {}
+    void score(const WindowBatch& windows, std::span<float> losses) override {
+      for (std::int64_t b = 0; b < windows.B(); ++b)
+        for (std::int64_t t = 0; t < windows.T; ++t)
+          losses[static_cast<std::size_t>(b * windows.T + t)] =
+              loss(windows.starts[static_cast<std::size_t>(b)] + t, t);
+    }
+  } frozen;
+  CHECK(adaptive_loss(frozen, view(ids), 8, 3).losses == split_loss(frozen, view(ids), 8, 3).losses);
+}
+
+}  // namespace
+}  // namespace chargpt
