@@ -1,6 +1,6 @@
-// How often 0 and 1 came at one decision in one context, and which came last, in a byte: a state, and the next one after
-// each bit. Of many of one bit, some are forgotten when the other comes, since what came lately tells more. Source:
-// bit histories of PAQ, Mahoney (2005), with simpler rules.
+// How often 0 and 1 came at one decision in one context, and which came last, in a byte: a state, and the next one
+// after each bit. Of many of one bit, some are forgotten when the other comes, since what came lately tells more.
+// Source: bit histories of PAQ, Mahoney (2005), with simpler rules.
 #pragma once
 
 #include <array>

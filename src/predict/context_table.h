@@ -40,14 +40,13 @@ class ContextTable {
   Seen& operator[](std::int64_t place) { return const_cast<Seen&>(std::as_const(*this)[place]); }
 
  private:
-  static constexpr std::size_t places = 5, stride = 8;  ///< that an entry may have, in one line of the cache; next group's
+  static constexpr std::size_t places = 5,
+                               stride = 8;  ///< that an entry may have, in one line of the cache; next group's
   struct alignas(32) Group {
     std::array<Seen, places> seen;
   };
   static std::uint16_t check_of(std::uint64_t key) { return static_cast<std::uint16_t>(key | 1); }
-  std::size_t group_of(std::uint64_t key) const {
-    return static_cast<std::size_t>((key >> 32) * count_ >> 32);
-  }
+  std::size_t group_of(std::uint64_t key) const { return static_cast<std::size_t>((key >> 32) * count_ >> 32); }
   const Group* groups() const { return reinterpret_cast<const Group*>(memory_.data()); }
 
   std::uint64_t count_;  ///< of groups, fewer than 2^32

@@ -30,7 +30,7 @@ const std::array<double, 4096> stretched = [] {
 std::vector<std::uint32_t> letters_of(const Vocabulary& vocabulary) {
   std::vector<std::uint32_t> letters(static_cast<std::size_t>(vocabulary.size()));
   for (std::size_t id = 0; id < letters.size(); ++id) {
-    const std::uint32_t code = vocabulary.units() == Units::bytes ? static_cast<std::uint32_t>(id)
+    const std::uint32_t code = vocabulary.units() == Units::bytes     ? static_cast<std::uint32_t>(id)
                                : id < vocabulary.code_points().size() ? vocabulary.code_points()[id]
                                                                       : 0;
     const bool capital = code >= 'A' && code <= 'Z', small = code >= 'a' && code <= 'z';
@@ -174,7 +174,8 @@ void Counts::read_contexts(const Place& place, Known known, Decision& decision) 
       by_p = stretched[seen.p >> 4];
       const BitHistories::State& state = histories_.states()[seen.history];
       kind = state.zeros > 0 && state.ones > 0 ? 1 : 2;
-      if (context <= orders) longest = static_cast<std::int64_t>(context), bits_of_longest = std::min<int>(3, seen.bits);
+      if (context <= orders)
+        longest = static_cast<std::int64_t>(context), bits_of_longest = std::min<int>(3, seen.bits);
     }
     if (context >= 2 && context <= orders) pattern = 3 * pattern + kind;
     decision.logits[n++] = by_history;
@@ -226,7 +227,8 @@ void Counts::learn(const Place& place, const Decision& decision, bool bit) {
     ContextTable::Seen& seen = table_[found];
     towards(of_history_[context][seen.history], bit, most_of_history, 1e-4, 1 - 1e-4);
     seen.history = histories_.next(seen.history, bit);
-    seen.p = static_cast<std::uint16_t>(seen.p + static_cast<int>((bit ? 65535 - seen.p : -int{seen.p}) / (seen.bits + 1.6)));
+    seen.p = static_cast<std::uint16_t>(seen.p +
+                                        static_cast<int>((bit ? 65535 - seen.p : -int{seen.p}) / (seen.bits + 1.6)));
     seen.bits = std::min<std::uint8_t>(most_bits, seen.bits + 1);
   }
   if (decision.expected >= 0)

@@ -1,8 +1,8 @@
 // What came in contexts of a text, as a distribution of the next symbol. Each symbol is told by decisions of one bit
-// (SymbolTree); at each of them a dozen contexts (the last 0 to 6 symbols, words, the column, what followed the last two
-// symbols before, the longest stretch that stands in the counted text) say what came before, and a mixer weighs what
-// they say. Counts go on: each symbol is predicted, then counted. Source: context mixing, Mahoney (2005, PAQ; lpaq);
-// README.md says what each part is worth. Knows no network.
+// (SymbolTree); at each of them a dozen contexts (the last 0 to 6 symbols, words, the column, what followed the last
+// two symbols before, the longest stretch that stands in the counted text) say what came before, and a mixer weighs
+// what they say. Counts go on: each symbol is predicted, then counted. Source: context mixing, Mahoney (2005, PAQ;
+// lpaq); README.md says what each part is worth. Knows no network.
 #pragma once
 
 #include <array>
@@ -27,10 +27,11 @@ class Counts {
 
   /// The end of a text, as the contexts see it. A document begins with none.
   struct History {
-    std::array<std::int64_t, orders> recent;  ///< the last symbol first; -1: none
+    std::array<std::int64_t, orders> recent;                     ///< the last symbol first; -1: none
     std::uint64_t word = 0, previous_word = 0, word_before = 0;  ///< 0: none; of the word that has begun, if it has
     std::int64_t column = 0;
-    std::int64_t match = -1, matched = 0;  ///< place of the counted text that ought to follow, after how many equal symbols
+    std::int64_t match = -1,
+                 matched = 0;  ///< place of the counted text that ought to follow, after how many equal symbols
     History() { recent.fill(-1); }
   };
   /// The contexts of the next symbol.
@@ -47,7 +48,7 @@ class Counts {
     Known known;
     std::array<std::uint64_t, contexts> keys;  ///< of contexts and decision
     std::array<std::int64_t, contexts> seen;   ///< in the table
-    std::array<double, inputs> logits;        ///< what is mixed
+    std::array<double, inputs> logits;         ///< what is mixed
     Mixer::Chosen chosen;
     Mixer::Mixed mixed;
     int expected;  ///< the bit; -1: none
@@ -96,7 +97,7 @@ class Counts {
   std::array<Estimate, longest_match> of_match_;            ///< that the expected bit comes, by length
   Mixer mixer_;
   std::array<ProbabilityMap, 2> maps_;
-  std::vector<std::uint32_t> text_;      ///< what was counted
+  std::vector<std::uint32_t> text_;       ///< what was counted
   std::vector<std::int64_t> last_place_;  ///< by hash of `orders` symbols: the place after their last occurrence
   std::vector<std::uint64_t> followers_;  ///< by hash of two symbols: the last two that came after them
 };

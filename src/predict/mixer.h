@@ -44,8 +44,8 @@ class Mixer {
 
  private:
   std::size_t inputs_;
-  std::array<std::vector<double>, sets> weights_;       ///< (vectors, inputs)
-  std::vector<std::array<double, sets>> averages_;      ///< by decision
+  std::array<std::vector<double>, sets> weights_;   ///< (vectors, inputs)
+  std::vector<std::array<double, sets>> averages_;  ///< by decision
   Rates rates_;
 };
 

@@ -10,8 +10,8 @@ namespace chargpt {
 namespace {
 
 constexpr std::int64_t most_counted = 4'000'000, most_learned = 100'000, least_learned = 500;
-constexpr std::int64_t reach = 256;           // symbols before a window that the counts see
-constexpr double least_probability = 1e-6;    // of the network, so that no symbol is out of reach for the mixture
+constexpr std::int64_t reach = 256;         // symbols before a window that the counts see
+constexpr double least_probability = 1e-6;  // of the network, so that no symbol is out of reach for the mixture
 constexpr double mixer_rate = 0.003, average_rate = 0.0005;
 constexpr std::int64_t steps_of_logit = 12;
 
@@ -33,8 +33,8 @@ std::int64_t step_of(double logit) {
   return std::min(steps_of_logit - 1, static_cast<std::int64_t>(std::abs(logit) * 1.5));
 }
 
-/// Minimises the loss of p = squash(network · x + counts · y) by both weights, over decisions that it sees one after the
-/// other: Newton's method with the Hessian so far. The loss is convex in them.
+/// Minimises the loss of p = squash(network · x + counts · y) by both weights, over decisions that it sees one after
+/// the other: Newton's method with the Hessian so far. The loss is convex in them.
 class WeightLearner {
  public:
   void see(double network, double counts, bool bit) {
@@ -198,10 +198,9 @@ void Mixture::on_windows(const WindowBatch& windows, std::span<float> rows, cons
   cpu::on_threads(threads_, [&](int thread) {
     Room own = room();
     for (std::int64_t window = thread; window < windows.B(); window += threads_)
-      for_each_place(windows, window, rows,
-                     [&](const Counts::History& history, std::int64_t t, std::span<float> row) {
-                       body(own, window, history, t, row);
-                     });
+      for_each_place(windows, window, rows, [&](const Counts::History& history, std::int64_t t, std::span<float> row) {
+        body(own, window, history, t, row);
+      });
   });
 }
 
@@ -216,14 +215,15 @@ void Mixture::score(const WindowBatch& windows, std::span<float> losses) {
   std::vector<std::int64_t> targets(losses.size());
   windows.copy_targets(targets.data());
   rows_.resize(losses.size() * static_cast<std::size_t>(vocab_size()));
-  on_windows(windows, rows_,
-             [&](Room& room, std::int64_t window, const Counts::History& history, std::int64_t t, std::span<float> row) {
-               const auto place = static_cast<std::size_t>(window * windows.T + t);
-               losses[place] = 0;
-               if (targets[place] == no_target) return;
-               read_network(row, room);
-               losses[place] = static_cast<float>(loss_of(counts_.place_of(history), targets[place], room));
-             });
+  on_windows(
+      windows, rows_,
+      [&](Room& room, std::int64_t window, const Counts::History& history, std::int64_t t, std::span<float> row) {
+        const auto place = static_cast<std::size_t>(window * windows.T + t);
+        losses[place] = 0;
+        if (targets[place] == no_target) return;
+        read_network(row, room);
+        losses[place] = static_cast<float>(loss_of(counts_.place_of(history), targets[place], room));
+      });
 }
 
 void Mixture::score_and_learn(const TokenView& tokens, const WindowCut::Window& window, std::span<float> losses) {

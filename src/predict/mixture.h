@@ -1,6 +1,6 @@
 // A network and counts, mixed: each decision of the symbol tree by both, with the network's probability one more input.
-// Frozen, two weights say how much each counts, and nothing is learned from the text that is scored. Adaptive, counts go
-// on to count what was scored, weights that depend on what both know are learned from it, and the network learns too
+// Frozen, two weights say how much each counts, and nothing is learned from the text that is scored. Adaptive, counts
+// go on to count what was scored, weights that depend on what both know are learned from it, and the network learns too
 // if it can. Source: Mahoney (2005); README.md has what was measured.
 #pragma once
 
@@ -81,7 +81,8 @@ class Mixture : public Predictor {
   Mixer mixer_;
   std::vector<Counts::History> histories_;  ///< of each sequence
   Room own_;
-  std::int64_t scored_to_ = -1;  ///< of the text that is scored and learned: the target that comes next, and its history
+  std::int64_t scored_to_ =
+      -1;  ///< of the text that is scored and learned: the target that comes next, and its history
   Counts::History history_;
   std::vector<float> rows_;
 };

@@ -27,8 +27,7 @@ SymbolTree::SymbolTree(std::span<const std::int64_t> frequencies) : paths_(frequ
   for (std::size_t node = children_.size(); node-- > 0;)
     for (std::size_t bit = 0; bit < 2; ++bit) {
       const std::int32_t child = children_[node][bit];
-      std::vector<Step>& path =
-          is_symbol(child) ? paths_[symbol_of(child)] : to_node[static_cast<std::size_t>(child)];
+      std::vector<Step>& path = is_symbol(child) ? paths_[symbol_of(child)] : to_node[static_cast<std::size_t>(child)];
       path = to_node[node];
       path.push_back({static_cast<std::int32_t>(node), bit == 1});
     }
@@ -39,7 +38,8 @@ void SymbolTree::split(std::span<const double> of_symbols, std::span<double> of_
   const auto sum = [&](std::int32_t child) {
     return is_symbol(child) ? of_symbols[symbol_of(child)] : of_bits[static_cast<std::size_t>(child)];
   };
-  for (std::size_t node = 0; node < children_.size(); ++node) of_bits[node] = sum(children_[node][0]) + sum(children_[node][1]);
+  for (std::size_t node = 0; node < children_.size(); ++node)
+    of_bits[node] = sum(children_[node][0]) + sum(children_[node][1]);
   for (std::size_t node = children_.size(); node-- > 0;) of_bits[node] = sum(children_[node][1]) / of_bits[node];
 }
 
