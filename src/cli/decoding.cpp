@@ -4,6 +4,8 @@
 #include <map>
 #include <string>
 
+#include "base/error.h"
+
 namespace chargpt {
 
 namespace {
@@ -31,6 +33,18 @@ void add_counts_option(Options& options, bool& counts) {
   options.flag("--counts", counts,
                "mix the network with counts of its training text, orders 1 to 6; the weights are learned on the end of "
                "that text");
+}
+
+void add_adapt_option(Options& options, bool& adapt) {
+  options.flag(
+      "--adapt", adapt,
+      "let the network go on learning while it scores: each character is predicted first, then learned from; the "
+      "run's weights stay as they are");
+}
+
+void refuse_adapt_with_counts(bool adapt, bool counts) {
+  if (adapt && counts)
+    throw Error(ExitCode::usage, "--adapt and --counts do not go together yet; leave one of them out");
 }
 
 void add_unknown_option(Options& options, UnknownPolicy& policy, const std::string& which) {

@@ -13,6 +13,10 @@ namespace chargpt {
 void add_context_option(Options& options, Context& context);
 /// --counts
 void add_counts_option(Options& options, bool& counts);
+/// --adapt
+void add_adapt_option(Options& options, bool& adapt);
+/// Error usage for --adapt together with --counts.
+void refuse_adapt_with_counts(bool adapt, bool counts);
 /// --unknown: error, skip or replace; `which` characters.
 void add_unknown_option(Options& options, UnknownPolicy& policy, const std::string& which);
 /// As the options take them.

@@ -114,6 +114,13 @@ std::string counts_line(const Figures& figures) {
   return "--counts (eval, sample) mixes it with counts for a lower loss.\n";
 }
 
+/// What was learned from.
+std::string adapted_line(const Figures& figures) {
+  if (!figures.adapted) return "";
+  return "Adapting: after each window the network learned from the " + unit(figures) + "s just scored, " +
+         to_text(figures.adapted->choice, figures.units) + ".\n";
+}
+
 std::string verdict(const Figures& figures) {
   if (figures.leaks)
     return "This model leaks: a position sees its own target, so its loss says nothing about prediction.\n";
@@ -164,6 +171,13 @@ Figures measure(WindowScorer& scorer, const ModelConfig& model, Units units, con
   return figures;
 }
 
+void adapt(Figures& figures, const SplitLoss& loss, const AdaptationChoice& choice) {
+  check_finite(loss, figures.scored);
+  figures.adapted = {figures.loss, choice};
+  figures.loss = loss.mean;
+  figures.tenths = tenths_of(loss.losses);
+}
+
 void add_loss(Table& table, const std::string& name, double nats) {
   table.add({name, format_fixed(nats, 4), format_fixed(nats / std::log(2.0), 4)});
 }
@@ -211,6 +225,11 @@ nlohmann::ordered_json to_json(const Figures& figures) {
       json["counts"]["weights"]["mixture_loss"] = learning.mixture_loss;
     }
   }
+  if (figures.adapted) {
+    json["class"] = "adaptive";
+    json["network_loss"] = figures.adapted->network_loss;
+    json["adaptation"] = to_json(figures.adapted->choice);
+  }
   if (figures.baselines) {
     json["part_in_training_text"] = shared_part(figures);
     json["baselines"] = to_json(*figures.baselines);
@@ -221,15 +240,19 @@ nlohmann::ordered_json to_json(const Figures& figures) {
 void print_figures(const Figures& figures) {
   const std::string per = figures.units == Units::bytes ? "/byte" : "/char";
   Table table({"", "nats" + per, "bits" + per});
-  add_loss(table, model_row(figures), figures.mixed ? figures.mixed->network_loss : figures.loss);
+  add_loss(table, model_row(figures),
+           figures.mixed     ? figures.mixed->network_loss
+           : figures.adapted ? figures.adapted->network_loss
+                             : figures.loss);
+  if (figures.adapted) add_loss(table, "  adapting to the text", figures.loss);
   if (figures.mixed) add_loss(table, "  mixed with counts", figures.loss);
   if (figures.loss_windows_64)
     add_loss(table, figures.scored.stride > 0 ? "  in windows of 64, no overlap" : "  in windows of 64",
              *figures.loss_windows_64);
   if (figures.baselines) add_baselines(table, to_json(*figures.baselines), windows_text(figures));
   const std::string sentences = "perplexity " + format_fixed(std::exp(figures.loss), 2) + "; " + scored_line(figures) +
-                                tenths_line(figures) + baseline_lines(figures) + shared_line(figures) +
-                                verdict(figures) + counts_line(figures);
+                                adapted_line(figures) + tenths_line(figures) + baseline_lines(figures) +
+                                shared_line(figures) + verdict(figures) + counts_line(figures);
   print_table(table);
   print_lines(sentences);
 }

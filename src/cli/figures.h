@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "baseline/baseline.h"
+#include "cli/adaptation.h"
 #include "cli/loaded_run.h"
 #include "evaluate/split_loss.h"
 #include "inference/model.h"
@@ -46,12 +47,21 @@ struct Figures {
     MixtureLearning learning;
   };
   std::optional<Mixed> mixed;
+  /// If a copy of the network learned from the text while it scored it: the loss of the network as it was trained.
+  struct Adapted {
+    double network_loss = 0;
+    AdaptationChoice choice;
+  };
+  std::optional<Adapted> adapted;
   std::optional<Baselines> baselines;  ///< absent if the training text is not at hand
 };
 
 /// Without baselines. Error diverged, naming the checkpoint, for a loss that is not finite.
 Figures measure(WindowScorer& scorer, const ModelConfig& model, Units units, const Scored& scored,
                 const Heartbeat& heartbeat = {});
+
+/// The loss becomes that of a network that adapts, `loss`. Error diverged as above.
+void adapt(Figures& figures, const SplitLoss& loss, const AdaptationChoice& choice);
 
 /// A row of a table of losses: nats, and bits beside them.
 void add_loss(Table& table, const std::string& name, double nats);

@@ -41,7 +41,7 @@ class LoadedRun {
   const Config& config() const { return checkpoint.config.config; }
   /// What says which character comes next: the network, or what mix_with_counts() has made.
   Predictor& predictor() { return mixture ? static_cast<Predictor&>(*mixture) : *network_; }
-  Predictor& network() { return *network_; }
+  NetworkPredictor& network() { return *network_; }
   /// From here on the network is mixed with counts of the train split of its own text. A line on stderr says where not
   /// all of that was counted, or nothing could be learned from it.
   void mix_with_counts(const Corpus& corpus, const Heartbeat& heartbeat);

@@ -1,4 +1,5 @@
 // `chargpt eval RUN`: the exact loss of a whole split.
+#include <algorithm>
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -23,7 +24,7 @@ struct Arguments : ModelArguments {
   std::string split;
   std::vector<std::string> text;
   std::int64_t stride = 0;
-  bool counts = false;
+  bool counts = false, adapt = false;
 };
 
 /// data.max_val_tokens limits a validation split; elsewhere it has no effect and needs no mention.
@@ -44,7 +45,7 @@ std::unique_ptr<Corpus> training_corpus(const Arguments& arguments, const Loaded
   try {
     return std::make_unique<Corpus>(own_corpus(arguments, run, "train"));
   } catch (const Error& error) {
-    if (arguments.counts) throw;
+    if (arguments.counts || arguments.adapt) throw;
     log_note(std::string("no baselines: ") + error.what());
   }
   return nullptr;
@@ -83,11 +84,23 @@ Scored scored_part(const Arguments& arguments, const LoadedRun& run, const Corpu
   scored.tokens = chosen_split(corpus, split);
   scored.split = split;
   scored.validation = own && split == "val";
-  scored.stride = arguments.stride;
+  scored.stride = arguments.adapt && arguments.stride == 0 ? std::max<std::int64_t>(1, run.model->block_size() / 2)
+                                                           : arguments.stride;
   return scored;
 }
 
+void adapt_to(Figures& figures, LoadedRun& run, const Corpus& trained_on, WorkLine& line) {
+  const AdaptationChoice choice = adaptation_of(
+      run, [&] { return trained_on.train(); }, line.heartbeat("choosing the rate of adaptation"));
+  AdaptiveNetwork network(*run.model, run.network().threads(), choice.adaptation);
+  adapt(figures,
+        adaptive_loss(network, figures.scored.tokens, figures.block_size, figures.scored.stride,
+                      line.heartbeat("adapting to the text")),
+        choice);
+}
+
 void run_eval(const Arguments& arguments) {
+  refuse_adapt_with_counts(arguments.adapt, arguments.counts);
   LoadedRun run = load_run(arguments);
   const bool given = !arguments.text.empty();
   const std::string split = !arguments.split.empty() ? arguments.split : given ? "all" : "val";
@@ -102,6 +115,7 @@ void run_eval(const Arguments& arguments) {
   if (arguments.counts) run.mix_with_counts(own ? corpus : *other, line.heartbeat("counting the training text"));
   Figures figures =
       measure(run.predictor(), run.config().model, run.config().data.units, scored, line.heartbeat("scoring the text"));
+  if (arguments.adapt) adapt_to(figures, run, own ? corpus : *other, line);
   if (const Corpus* const counted = own ? &corpus : other.get())
     figures.baselines =
         compute_baselines(*counted, scored.tokens, {.length = figures.block_size, .stride = scored.stride},
@@ -135,9 +149,11 @@ void add_eval(Options& options) {
   add_unknown_option(options, arguments->unknown, "characters of --text");
   options
       .add("--stride", arguments->stride,
-           "overlapping windows: score only the last STRIDE characters of each; 0: no overlap")
+           "overlapping windows: score only the last STRIDE characters of each; 0: no overlap, with --adapt half a "
+           "window")
       .non_negative();
   add_counts_option(options, arguments->counts);
+  add_adapt_option(options, arguments->adapt);
   add_weights_options(options, arguments->checkpoint, arguments->use.weights);
   options.gone("--storage", "weights are kept as float32; leave it out");
   options.gone("--engine", "eval computes on the CPU, whatever engine trained the model; leave it out");
