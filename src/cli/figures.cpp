@@ -114,6 +114,13 @@ std::string counts_line(const Figures& figures) {
   return "--counts (eval, sample) mixes it with counts for a lower loss.\n";
 }
 
+/// What was learned from.
+std::string adapted_line(const Figures& figures) {
+  if (!figures.adapted) return "";
+  return "Adapting: after each window the network learned from the " + unit(figures) + "s just scored, " +
+         to_text(*figures.adapted, figures.units) + ".\n";
+}
+
 std::string verdict(const Figures& figures) {
   if (figures.leaks)
     return "This model leaks: a position sees its own target, so its loss says nothing about prediction.\n";
@@ -164,6 +171,13 @@ Figures measure(WindowScorer& scorer, const ModelConfig& model, Units units, con
   return figures;
 }
 
+void score_by(Figures& figures, const SplitLoss& loss) {
+  check_finite(loss, figures.scored);
+  figures.network_loss = figures.loss;
+  figures.loss = loss.mean;
+  figures.tenths = tenths_of(loss.losses);
+}
+
 void add_loss(Table& table, const std::string& name, double nats) {
   table.add({name, format_fixed(nats, 4), format_fixed(nats / std::log(2.0), 4)});
 }
@@ -198,19 +212,20 @@ nlohmann::ordered_json to_json(const Figures& figures) {
   if (figures.leaks) json["leaks"] = true;
   if (figures.mixed) {
     const MixtureLearning& learning = figures.mixed->learning;
-    json["class"] = "frozen";
-    json["network_loss"] = figures.mixed->network_loss;
-    json["counts"] = {{"orders", Counts::orders},
-                      {"counted_tokens", learning.counted},
+    json["counts"] = {{"counted_tokens", learning.counted},
                       {"weights",
                        {{"network", figures.mixed->weights.network},
                         {"counts", figures.mixed->weights.counts},
                         {"learned_on_tokens", learning.tokens}}}};
     if (learning.tokens > 0) {
       json["counts"]["weights"]["network_loss"] = learning.network_loss;
+      json["counts"]["weights"]["counts_loss"] = learning.counts_loss;
       json["counts"]["weights"]["mixture_loss"] = learning.mixture_loss;
     }
   }
+  json["class"] = figures.adapted ? "adaptive" : "frozen";
+  if (figures.network_loss) json["network_loss"] = *figures.network_loss;
+  if (figures.adapted) json["adaptation"] = to_json(*figures.adapted);
   if (figures.baselines) {
     json["part_in_training_text"] = shared_part(figures);
     json["baselines"] = to_json(*figures.baselines);
@@ -221,15 +236,20 @@ nlohmann::ordered_json to_json(const Figures& figures) {
 void print_figures(const Figures& figures) {
   const std::string per = figures.units == Units::bytes ? "/byte" : "/char";
   Table table({"", "nats" + per, "bits" + per});
-  add_loss(table, model_row(figures), figures.mixed ? figures.mixed->network_loss : figures.loss);
-  if (figures.mixed) add_loss(table, "  mixed with counts", figures.loss);
+  add_loss(table, model_row(figures), figures.network_loss.value_or(figures.loss));
   if (figures.loss_windows_64)
     add_loss(table, figures.scored.stride > 0 ? "  in windows of 64, no overlap" : "  in windows of 64",
              *figures.loss_windows_64);
+  if (figures.network_loss)
+    add_loss(table,
+             !figures.mixed    ? "  adapting to the text"
+             : figures.adapted ? "  mixed with counts, both adapting"
+                               : "  mixed with counts",
+             figures.loss);
   if (figures.baselines) add_baselines(table, to_json(*figures.baselines), windows_text(figures));
   const std::string sentences = "perplexity " + format_fixed(std::exp(figures.loss), 2) + "; " + scored_line(figures) +
-                                tenths_line(figures) + baseline_lines(figures) + shared_line(figures) +
-                                verdict(figures) + counts_line(figures);
+                                adapted_line(figures) + tenths_line(figures) + baseline_lines(figures) +
+                                shared_line(figures) + verdict(figures) + counts_line(figures);
   print_table(table);
   print_lines(sentences);
 }
