@@ -323,12 +323,13 @@ class Counts:
 
 
 class Mixture:
-    def __init__(self, network, counts, symbols, weights):
+    def __init__(self, network, counts, weights):
         """network(id, position in the window): float32 logits. `weights`: of the network, of the counts."""
-        self.network, self.counts, self.symbols = network, counts, symbols
+        self.network, self.counts = network, counts
         self.mixer = Mixer([0.0] * (2 * CONTEXTS + 3) + [weights[1], weights[0]], 0.003, 0.0005)
 
-    def probabilities(self, logits):
+    @staticmethod
+    def probabilities(logits):
         top = max(logits)
         exponentials = [math.exp(logit - top) for logit in logits]
         total = 0.0
@@ -336,16 +337,20 @@ class Mixture:
             total += e
         return [e / total * (1 - 1e-6 * len(logits)) + 1e-6 for e in exponentials]
 
+    @staticmethod
+    def network_logit(paths, probabilities, symbol, depth):
+        """Of the decision that a symbol takes at some depth of the tree."""
+        here = [v for v, path in enumerate(paths) if path[:depth] == paths[symbol][:depth]]
+        ones = sum(probabilities[v] for v in here if paths[v][depth][1])
+        return stretch(clamp(ones / sum(probabilities[v] for v in here), 1e-6, 1 - 1e-6))
+
     def loss(self, logits, history, symbol, learn):
         counts, probabilities = self.counts, self.probabilities(logits)
         largest = max(probabilities)
         favourite = probabilities.index(largest)
         place, known, loss = counts.place_of(history), set(range(CONTEXTS)), 0.0
         for depth, (node, bit) in enumerate(counts.paths[symbol]):
-            above = counts.paths[symbol][: depth]
-            here = [v for v in range(self.symbols) if counts.paths[v][:depth] == above]
-            ones = sum(probabilities[v] for v in here if counts.paths[v][depth][1])
-            network = stretch(clamp(ones / sum(probabilities[v] for v in here), 1e-6, 1 - 1e-6))
+            network = self.network_logit(counts.paths, probabilities, symbol, depth)
             decision = counts.decide(place, node, known)
             known = decision.known
             of_counts = stretch(decision.p)
@@ -402,9 +407,46 @@ def case_of(train, text, lines, window=16, weights=(0.4, 0.7)):
     history = counts.history_of(ids[:1])
     case["losses"] = [counts.loss(history, symbol, learn=False) for symbol in ids[1:]]
     for name, learn in (("mixture_losses", False), ("adaptive_losses", True)):
-        mixture = Mixture(logits_of(len(symbols)), counts, len(symbols), weights)
+        mixture = Mixture(logits_of(len(symbols)), counts, weights)
         case[name] = mixture.losses(ids, window, learn)
     return case
+
+
+def weights_case(text, window=16):
+    """Weights of network and counts, learned on the last twentieth of a text by counts that leave it out."""
+    symbols = sorted(set(text))
+    ids = [symbols.index(symbol) for symbol in text]
+    network = logits_of(len(symbols))
+    first = len(ids) - len(ids) // 20
+    counts, history = Counts(symbols, [ids.count(v) for v in range(len(symbols))], len(ids)), History()
+    for symbol in ids[:first]:
+        counts.loss(history, symbol, learn=True)
+    # Newton's method on the logistic loss, a step for each decision, with the Hessian so far.
+    w, hessian, losses = [0.5, 0.5], [10.0, 0.0, 10.0], [0.0, 0.0, 0.0]
+    count = (len(ids) - 1 - first) // window
+    for start in range(first, first + count * window, window):
+        history = counts.history_of(ids[:start])
+        for t in range(window):
+            counts.advance(history, ids[start + t])
+            symbol, probabilities = ids[start + t + 1], Mixture.probabilities(network(ids[start + t], t))
+            place, known = counts.place_of(history), set(range(CONTEXTS))
+            for depth, (node, bit) in enumerate(counts.paths[symbol]):
+                decision = counts.decide(place, node, known)
+                known = decision.known
+                x = Mixture.network_logit(counts.paths, probabilities, symbol, depth), stretch(decision.p)
+                p = squash(w[0] * x[0] + w[1] * x[1])
+                for i, q in enumerate((squash(x[0]), squash(x[1]), p)):
+                    losses[i] -= math.log(q if bit else 1 - q)
+                for i, product in enumerate((x[0] * x[0], x[0] * x[1], x[1] * x[1])):
+                    hessian[i] += p * (1 - p) * product
+                gradient = (p - bit) * x[0], (p - bit) * x[1]
+                determinant = hessian[0] * hessian[2] - hessian[1] ** 2
+                w[0] -= (hessian[2] * gradient[0] - hessian[1] * gradient[1]) / determinant
+                w[1] -= (hessian[0] * gradient[1] - hessian[1] * gradient[0]) / determinant
+    if w[0] > 0.5:
+        w = [0.5, 0.5]
+    losses = dict(zip(("network_loss", "counts_loss", "mixture_loss"), (loss / count / window for loss in losses)))
+    return {"text": text, "window": window, "tokens": count * window, "network": w[0], "counts": w[1]} | losses
 
 
 def figures():
@@ -412,7 +454,8 @@ def figures():
     # The parts of `text` after the first stand in `train` too, and are found as matches.
     return {"logits": FORMULA, "cases": [
         case_of(text[:1700] + text[200:500], text[1700:2000] + "#\n" + text[900:1000] + text[1800:2000], lines=False),
-        case_of(text[3000:3600] + text[3100:3300], text[3400:3700] + text[3000:3100], lines=True)]}  # fmt: skip
+        case_of(text[3000:3600] + text[3100:3300], text[3400:3700] + text[3000:3100], lines=True)],
+        "weights": weights_case(text[:10_400])}  # fmt: skip
 
 
 def main():
@@ -421,7 +464,7 @@ def main():
     arguments = parser.parse_args()
     computed = figures()
     if not arguments.check:
-        GOLDEN.write_text(json.dumps(computed, indent=0) + "\n")
+        GOLDEN.write_text(json.dumps(computed) + "\n")
         return
     kept = json.loads(GOLDEN.read_text())
     for number, (one, other) in enumerate(zip(kept["cases"], computed["cases"], strict=True)):
@@ -431,6 +474,9 @@ def main():
                 same = len(one[name]) == len(value) and all(abs(a - b) < 1e-9 for a, b in zip(one[name], value))
             if not same:
                 sys.exit(f"{GOLDEN}: case {number}: {name} is not what was computed anew")
+    for name, value in computed["weights"].items():
+        if isinstance(value, float) and abs(kept["weights"][name] - value) > 1e-9 or isinstance(value, (str, int)) and kept["weights"][name] != value:
+            sys.exit(f"{GOLDEN}: weights: {name} is not what was computed anew")
     print(f"{GOLDEN}: agrees")
 
 

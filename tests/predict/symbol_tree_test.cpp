@@ -31,7 +31,8 @@ TEST_CASE("a tree that fits in the head") {
   // b and c (1 + 2) become node 0, which with d (4) becomes node 1, and that with a (9) the root.
   const SymbolTree tree(Frequencies{9, 1, 2, 4});
   CHECK(tree.nodes() == 3);
-  CHECK(bits_of(tree) == std::vector<std::vector<bool>>{{true}, {false, false, false}, {false, false, true}, {false, true}});
+  CHECK(bits_of(tree) ==
+        std::vector<std::vector<bool>>{{true}, {false, false, false}, {false, false, true}, {false, true}});
   CHECK(tree.path(2)[0].node == 2);
   CHECK(tree.path(2)[1].node == 1);
   CHECK(tree.path(2)[2].node == 0);
