@@ -40,8 +40,9 @@ class ContextTable {
   Seen& operator[](std::int64_t place) { return const_cast<Seen&>(std::as_const(*this)[place]); }
 
  private:
-  static constexpr std::size_t places = 5,
-                               stride = 8;  ///< that an entry may have, in one line of the cache; next group's
+  /// A key's group is one of 32 bytes, in one line of the cache, with five places for its entry. Places are numbered
+  /// `stride` apart from group to group.
+  static constexpr std::size_t places = 5, stride = 8;
   struct alignas(32) Group {
     std::array<Seen, places> seen;
   };

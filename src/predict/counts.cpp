@@ -26,7 +26,8 @@ const std::array<double, 4096> stretched = [] {
   return logits;
 }();
 
-/// By symbol: letters, their capitals alike, and all that is outside ASCII; 0 for what stands between words.
+/// By symbol: letters, their capitals alike, apostrophes, and all that is outside ASCII; 0 for what stands between
+/// words.
 std::vector<std::uint32_t> letters_of(const Vocabulary& vocabulary) {
   std::vector<std::uint32_t> letters(static_cast<std::size_t>(vocabulary.size()));
   for (std::size_t id = 0; id < letters.size(); ++id) {

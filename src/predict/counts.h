@@ -1,8 +1,8 @@
 // What came in contexts of a text, as a distribution of the next symbol. Each symbol is told by decisions of one bit
 // (SymbolTree); at each of them a dozen contexts (the last 0 to 6 symbols, words, the column, what followed the last
-// two symbols before, the longest stretch that stands in the counted text) say what came before, and a mixer weighs
-// what they say. Counts go on: each symbol is predicted, then counted. Source: context mixing, Mahoney (2005, PAQ;
-// lpaq); README.md says what each part is worth. Knows no network.
+// two symbols before) and a stretch of 6 symbols or more that stands in the counted text say what came before, and a
+// mixer weighs what they say. Counts go on: each symbol is predicted, then counted. Source: context mixing, Mahoney
+// (2005, PAQ; lpaq); README.md says what each part is worth. Knows no network.
 #pragma once
 
 #include <array>
@@ -30,14 +30,15 @@ class Counts {
     std::array<std::int64_t, orders> recent;                     ///< the last symbol first; -1: none
     std::uint64_t word = 0, previous_word = 0, word_before = 0;  ///< 0: none; of the word that has begun, if it has
     std::int64_t column = 0;
-    std::int64_t match = -1,
-                 matched = 0;  ///< place of the counted text that ought to follow, after how many equal symbols
+    /// The place of the counted text that ought to follow, -1: none; after how many equal symbols.
+    std::int64_t match = -1, matched = 0;
     History() { recent.fill(-1); }
   };
   /// The contexts of the next symbol.
   struct Place {
     std::array<std::uint64_t, contexts> keys;
-    std::int64_t last, expected, matched;  ///< symbols; -1: none
+    std::int64_t last, expected;  ///< symbols; -1: none
+    std::int64_t matched;         ///< as in the history, but less than longest_match
   };
   /// Contexts, one bit each: a context that did not see a decision saw none of those that follow from it.
   using Known = std::uint32_t;
@@ -57,7 +58,7 @@ class Counts {
   };
 
   /// Of nothing yet. `frequencies`: of each symbol, roughly, for the tree; `tokens`: how many will be counted, for the
-  /// size of the table, 72 bytes each and 144 MB at most.
+  /// size of the table, 77 bytes each and 154 MB at most.
   Counts(const Vocabulary& vocabulary, std::span<const std::int64_t> frequencies, std::int64_t tokens);
 
   const SymbolTree& tree() const { return tree_; }

@@ -29,8 +29,13 @@ std::vector<double> first_weights(std::size_t inputs, const MixtureWeights& weig
   return first;
 }
 
+/// `x` without its fraction, at most `most`; `most` too where x is no number, as of a network that has diverged.
+std::int64_t whole(double x, std::int64_t most) {
+  return x < static_cast<double>(most) ? static_cast<std::int64_t>(x) : most;
+}
+
 std::int64_t step_of(double logit) {
-  return std::min(steps_of_logit - 1, static_cast<std::int64_t>(std::abs(logit) * 1.5));
+  return whole(std::abs(logit) * 1.5, steps_of_logit - 1);
 }
 
 /// Minimises the loss of p = squash(network · x + counts · y) by both weights, over decisions that it sees one after
@@ -145,8 +150,7 @@ double Mixture::decide(const Counts::Place& place, std::int32_t node, Counts::Kn
   room.logits[inputs - 2] = counts;
   room.logits[inputs - 1] = network;
   room.chosen = {node, room.decision.expected < 0 ? 0 : Counts::match_class(place), place.last + 1,
-                 step_of(network) * steps_of_logit + step_of(counts),
-                 4 * room.favourite + std::min<std::int64_t>(3, static_cast<std::int64_t>(4 * room.largest))};
+                 step_of(network) * steps_of_logit + step_of(counts), 4 * room.favourite + whole(4 * room.largest, 3)};
   room.mixed = mixer_.mix(room.logits, room.chosen);
   return std::clamp(squash(room.mixed.logit), 1e-6, 1 - 1e-6);
 }

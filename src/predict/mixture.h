@@ -81,8 +81,8 @@ class Mixture : public Predictor {
   Mixer mixer_;
   std::vector<Counts::History> histories_;  ///< of each sequence
   Room own_;
-  std::int64_t scored_to_ =
-      -1;  ///< of the text that is scored and learned: the target that comes next, and its history
+  /// Of the text that is scored and learned: the target that comes next, and its history.
+  std::int64_t scored_to_ = -1;
   Counts::History history_;
   std::vector<float> rows_;
 };

@@ -1,128 +1,199 @@
-// Counts as a distribution, against the formula written out on strings.
+// Counts as a distribution that learns.
 #include "predict/counts.h"
 
-#include <algorithm>
-#include <cmath>
-#include <map>
+#include <chrono>
 #include <numeric>
-#include <set>
-#include <string>
 
-#include "base/random.h"
+#include "predict/counted.h"
 #include "test.h"
 
 namespace chargpt {
 namespace {
 
-using Ids = std::vector<std::int64_t>;
-
-std::vector<std::uint8_t> stored(const std::string& text) {
-  std::vector<std::uint8_t> ids;
-  for (const char letter : text) ids.push_back(static_cast<std::uint8_t>(letter - 'a'));
-  return ids;
+double sum_of(const std::vector<double>& p) {
+  return std::accumulate(p.begin(), p.end(), 0.0);
 }
 
-Counts counts_of(const std::vector<std::string>& texts, std::int64_t symbols) {
-  std::vector<std::vector<std::uint8_t>> all;
-  for (const std::string& text : texts) all.push_back(stored(text));
-  std::vector<TokenView> views;
-  for (const auto& ids : all) views.push_back({ids.data(), 1, std::ssize(ids)});
-  return {views, symbols};
+/// Counts of no text yet, for which all symbols are alike.
+Counts fresh(const Vocabulary& vocabulary, std::int64_t tokens = 1000) {
+  return Counts(vocabulary, std::vector<std::int64_t>(static_cast<std::size_t>(vocabulary.size()), 1), tokens);
 }
 
-std::vector<double> probabilities(const Counts& counts, const std::string& before) {
-  const std::vector<std::uint8_t> ids = stored(before);
-  std::vector<float> logs(static_cast<std::size_t>(counts.vocab_size()));
-  counts.log_probabilities(counts.state_of(Ids(ids.begin(), ids.end())), logs);
-  std::vector<double> p;
-  for (const float log : logs) p.push_back(std::exp(log));
-  return p;
-}
-
-/// Modified Kneser-Ney, slow and plain: how often each string was counted, by its length.
-class Formula {
- public:
-  Formula(const std::string& train, int orders, std::int64_t symbols) : symbols_(symbols) {
-    for (int n = 1; n <= orders; ++n) {
-      std::map<std::string, int>& counts = counts_[n];
-      if (n == orders) {
-        for (std::size_t i = 0; i + n <= train.size(); ++i) ++counts[train.substr(i, n)];
-        continue;
-      }
-      std::map<std::string, std::set<char>> before;
-      for (std::size_t i = 0; i + n <= train.size(); ++i) {
-        std::set<char>& letters = before[train.substr(i, n)];
-        if (i > 0) letters.insert(train[i - 1]);
-      }
-      for (const auto& [gram, letters] : before) counts[gram] = std::max<int>(1, static_cast<int>(letters.size()));
-    }
-  }
-  double probability(const std::string& context, char letter) const {
-    const double shorter =
-        context.empty() ? 1.0 / static_cast<double>(symbols_) : probability(context.substr(1), letter);
-    const auto& counts = counts_.at(static_cast<int>(context.size()) + 1);
-    double all = 0, own = 0, left = 0;
-    for (const auto& [gram, count] : counts) {
-      if (!gram.starts_with(context)) continue;
-      all += count;
-      left += taken(counts, count);
-      if (gram.back() == letter) own = count - taken(counts, count);
-    }
-    return all == 0 ? shorter : own / all + left / all * shorter;
-  }
-
- private:
-  static double taken(const std::map<std::string, int>& counts, int count) {
-    const auto number_of = [&](int k) {
-      return static_cast<double>(std::ranges::count_if(counts, [k](const auto& gram) { return gram.second == k; }));
-    };
-    const int k = std::min(count, 3);
-    if (number_of(1) == 0 || number_of(k) == 0) return k / 2.0;
-    const double y = number_of(1) / (number_of(1) + 2 * number_of(2));
-    return std::clamp(k - (k + 1) * y * number_of(k + 1) / number_of(k), 0.1 * k, 1.0 * k);
-  }
-  std::int64_t symbols_;
-  std::map<int, std::map<std::string, int>> counts_;
-};
-
-std::string random_letters(RandomStream& random, std::size_t length, std::uint64_t symbols) {
-  std::string text(length, 'a');
-  for (char& letter : text) letter = static_cast<char>('a' + std::min(random.below(symbols), random.below(symbols)));
-  return text;
+/// Mean loss of ids that are learned one after the other.
+double learned_loss(Counts& counts, Counts::History& history, const Stored& ids) {
+  double all = 0;
+  for (const std::uint8_t id : ids) all += learned_loss(counts, history, id);
+  return all / static_cast<double>(ids.size());
 }
 
 }  // namespace
 
-TEST_CASE("probabilities are those of the formula, and all symbols' sum to one") {
-  RandomStream random(5, Purpose::windows);
-  for (int round = 0; round < 60; ++round) {
-    const std::uint64_t symbols = 2 + random.below(5);
-    const std::string train = random_letters(random, random.below(200), symbols),
-                      before = random_letters(random, random.below(9), symbols + 1);
-    const std::vector<double> p = probabilities(counts_of({train}, static_cast<std::int64_t>(symbols + 1)), before);
-    const Formula formula(train, Counts::orders, static_cast<std::int64_t>(symbols + 1));
-    const std::string context = before.substr(before.size() - std::min<std::size_t>(before.size(), Counts::orders - 1));
-    for (std::size_t v = 0; v < p.size(); ++v)
-      CHECK(p[v] == Approx(formula.probability(context, static_cast<char>('a' + v))).epsilon(1e-4));
-    CHECK(std::accumulate(p.begin(), p.end(), 0.0) == Approx(1).margin(1e-5));
+TEST_CASE("before each of 10,000 characters all symbols' probabilities sum to one, those never seen among them") {
+  const std::string text = sample_text();
+  const Vocabulary vocabulary = vocabulary_of(text + "{|}~");
+  const Stored ids = stored(vocabulary, text);
+  REQUIRE(ids.size() > 10'000);
+  Counts counts(vocabulary, frequencies_of(view_of(ids), vocabulary.size()), 10'000);
+  Counts::History history;
+  double worst = 0, apart = 0, all = 0;
+  for (std::size_t i = 0; i < 10'000; ++i) {
+    const std::vector<double> p = distribution(counts, history);
+    const double frozen = frozen_loss(counts, history, ids[i]);
+    worst = std::max(worst, std::abs(sum_of(p) - 1));
+    apart = std::max(apart, std::abs(frozen + std::log(p[ids[i]])));
+    REQUIRE(*std::ranges::min_element(p) > 0);
+    all += learned_loss(counts, history, ids[i]);
+  }
+  CHECK(worst < 1e-6);
+  CHECK(apart < 1e-9);
+  CHECK(all / 10'000 < 2.6);  // of ln 60 = 4.1
+}
+
+TEST_CASE("so do those by which a symbol is learned while it is told") {
+  // Each decision of a symbol is learned before the next is made: each symbol has counts of its own that have come
+  // here.
+  for (const std::int64_t symbols : {1, 2, 5}) {
+    const Stored text = text_of(300, static_cast<std::uint64_t>(symbols));
+    const Vocabulary vocabulary = letters(symbols + 1);
+    for (const std::size_t place : {0, 1, 7, 60, 299}) {
+      double sum = 0;
+      for (std::int64_t id = 0; id <= symbols; ++id) {
+        Counts counts = fresh(vocabulary);
+        Counts::History history;
+        if (place > 0) learned_loss(counts, history, Stored(text.begin(), text.begin() + static_cast<long>(place)));
+        sum += std::exp(-learned_loss(counts, history, id));
+      }
+      INFO(symbols << " symbols, place " << place);
+      CHECK(sum == Approx(1).margin(1e-9));
+    }
   }
 }
 
-TEST_CASE("no symbol is impossible, and nothing counted leaves all alike") {
-  for (const double p : probabilities(counts_of({}, 4), "ab")) CHECK(p == Approx(0.25));
-  for (const std::string train : {"a", "aaaaaaaaaa", "abababababab", "abcdabcd"})
-    for (const std::string before : {"", "a", "ab", "e", "aaaaaaaa"}) {
-      const std::vector<double> p = probabilities(counts_of({train}, 5), before);
-      CHECK(*std::ranges::min_element(p) > 0);
-      CHECK(std::accumulate(p.begin(), p.end(), 0.0) == Approx(1).margin(1e-5));
-    }
+TEST_CASE("counting lowers the loss of a text that is repeated, and of one like it") {
+  const std::string text = sample_text();
+  const Vocabulary vocabulary = vocabulary_of(text);
+  const Stored first = stored(vocabulary, text.substr(0, 4000)), like_it = stored(vocabulary, text.substr(4000, 2000));
+  Counts counts = fresh(vocabulary, 10'000), knows_nothing = fresh(vocabulary, 10'000);
+  Counts::History history, other;
+  const double once = learned_loss(counts, history, first);
+  CHECK(learned_loss(counts, history, like_it) < learned_loss(knows_nothing, other, like_it) - 0.3);
+  CHECK(once < std::log(static_cast<double>(vocabulary.size())));
+  CHECK(learned_loss(counts, history, first) < 0.3);
 }
 
-TEST_CASE("nothing is counted across two texts, and no more than five symbols before one count") {
-  const Counts apart = counts_of({"abababab", "cdcdcdcd"}, 5), joined = counts_of({"ababababcdcdcdcd"}, 5);
-  CHECK(probabilities(apart, "b")[2] < probabilities(joined, "b")[2]);
-  CHECK(probabilities(apart, "aababab") == probabilities(apart, "dababab"));
-  CHECK(probabilities(apart, "ab") == probabilities(apart, "eab"));  // a context that was never seen is cut
+TEST_CASE("learn() of a text is predicting, learning and counting each symbol") {
+  const Stored text = text_of(500, 5);
+  const Vocabulary vocabulary = letters(5);
+  Counts at_once = fresh(vocabulary), one_by_one = fresh(vocabulary);
+  Counts::History history, other;
+  std::vector<double> heard;
+  at_once.learn(view_of(text), history, [&](double part) { heard.push_back(part); });
+  learned_loss(one_by_one, other, text);
+  CHECK(distribution(at_once, history) == distribution(one_by_one, other));
+  CHECK(heard == std::vector<double>{0});
+}
+
+TEST_CASE("a history that grows is the one of its text, whose last 256 symbols count") {
+  const Counts counts = counts_of(letters(9), text_of(2000, 9));
+  const Stored text = text_of(700, 9);
+  const Ids ids(text.begin(), text.end());
+  Counts::History history;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (i % 50 == 0)
+      CHECK(distribution(counts, history) == distribution(counts, counts.history_of(std::span(ids).first(i))));
+    counts.advance(history, ids[i]);
+  }
+  CHECK(distribution(counts, counts.history_of(ids)) ==
+        distribution(counts, counts.history_of(std::span(ids).last(256))));
+}
+
+TEST_CASE("nothing before a document's end changes what comes after it") {
+  const Vocabulary vocabulary = letters(5).with_documents();
+  Stored text = text_of(1000, 5);
+  for (std::size_t i = 20; i < text.size(); i += 20) text[i] = 5;
+  const Counts counts = counts_of(vocabulary, text);
+  for (const Ids after : {Ids{}, Ids{1}, Ids{1, 2, 3, 4, 0, 1, 2, 3}}) {
+    Ids one = {3, 4, 2, 2, 1, 5}, other = {0, 5};
+    one.insert(one.end(), after.begin(), after.end());
+    other.insert(other.end(), after.begin(), after.end());
+    CHECK(distribution(counts, counts.history_of(one)) == distribution(counts, counts.history_of(after)));
+    CHECK(distribution(counts, counts.history_of(other)) == distribution(counts, counts.history_of(after)));
+  }
+}
+
+TEST_CASE("words in capitals are the words in small letters, and all outside ASCII and apostrophes are letters") {
+  const std::string text = "the can't caf\u00e9 CAN'T THE";
+  std::vector<char32_t> code_points;
+  for (char32_t code = 0; code < 256; ++code) code_points.push_back(code);
+  const Vocabulary vocabulary = Vocabulary::of_characters(code_points);
+  const Counts counts = fresh(vocabulary);
+  const auto words_after = [&](const std::string& before) {
+    return counts.history_of(vocabulary.encode(before, "text"));
+  };
+  CHECK(words_after("THE can't").word == words_after("the CAN'T").word);
+  CHECK(words_after("THE can't ").previous_word == words_after("2 CAN'T, ").previous_word);
+  CHECK(words_after("a the x").word_before == words_after("Then A The Y").word_before);
+  CHECK(words_after("can't").word != words_after("cant").word);
+  CHECK(words_after("caf\u00e9").word != words_after("caf").word);
+  CHECK(words_after("end.").word == 0);
+  CHECK(words_after("end. ").previous_word == words_after("end").word);
+  CHECK(words_after("one\ntwo").column == 3);
+}
+
+TEST_CASE("bytes are counted like characters") {
+  const Vocabulary bytes = Vocabulary::of_bytes();
+  const std::string text = sample_text().substr(0, 3000);
+  Counts counts = fresh(bytes, 10'000);
+  Counts::History history;
+  const Stored ids(text.begin(), text.end());
+  CHECK(learned_loss(counts, history, ids) < 3.2);  // of ln 256 = 5.5
+  CHECK(learned_loss(counts, history, ids) < 0.3);
+  CHECK(sum_of(distribution(counts, history)) == Approx(1).margin(1e-6));
+  const auto word_of = [&](const std::string& word) { return counts.history_of(bytes.encode(word, "text")).word; };
+  CHECK(word_of("CAF\u00e9") == word_of("caf\u00e9"));
+}
+
+TEST_CASE("a text of one symbol holds no surprise") {
+  const Stored text(100, 0);
+  Counts counts = counts_of(letters(1), text);
+  Counts::History history;
+  CHECK(learned_loss(counts, history, text) == 0);
+  CHECK(distribution(counts, history) == std::vector<double>{1});
+}
+
+TEST_CASE("the longest stretch that stands in the counted text is found, and what follows it is expected") {
+  const Vocabulary vocabulary = letters(9);
+  const Stored text = text_of(1000, 9);
+  const Counts counts = counts_of(vocabulary, text);
+  const Ids ids(text.begin(), text.end());
+  const auto place_after = [&](std::size_t begin, std::size_t length) {
+    return counts.place_of(counts.history_of(std::span(ids).subspan(begin, length)));
+  };
+  CHECK(place_after(500, 5).expected == -1);
+  CHECK(Counts::match_class(place_after(500, 5)) == 0);
+  CHECK(place_after(500, 20).expected == ids[520]);
+  CHECK(place_after(500, 20).matched <= 20);
+  CHECK(place_after(500, 200).matched == 31);
+  CHECK(Counts::match_class(place_after(500, 200)) > Counts::match_class(place_after(500, 8)));
+  CHECK(Counts::match_class(place_after(500, 200)) < Counts::match_classes);
+}
+
+TEST_CASE("of a vocabulary of 5,000 symbols a distribution takes milliseconds") {
+  std::vector<char32_t> code_points;
+  for (char32_t code = 0; code < 5000; ++code) code_points.push_back(U'\u4e00' + code);
+  RandomStream random(9, Purpose::windows);
+  std::vector<std::uint16_t> text(20'000);
+  for (std::uint16_t& id : text) id = static_cast<std::uint16_t>(std::min(random.below(5000), random.below(5000)));
+  const TokenView view(text.data(), 2, std::ssize(text));
+  Counts counts(Vocabulary::of_characters(code_points), frequencies_of(view, 5000), view.size());
+  Counts::History history;
+  counts.learn(view, history);
+  const auto begin = std::chrono::steady_clock::now();
+  const std::vector<double> p = distribution(counts, history);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  INFO(took.count() << " s");
+  CHECK(sum_of(p) == Approx(1).margin(1e-6));
+  CHECK(took.count() < 0.5);
 }
 
 }  // namespace chargpt

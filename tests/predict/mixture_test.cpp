@@ -3,35 +3,20 @@
 
 #include <array>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
-#include "base/random.h"
 #include "generate/generate.h"
 #include "inference/drawn_weights.h"
 #include "inference/variants.h"
+#include "predict/counted.h"
+#include "predict/formula_network.h"
 #include "test.h"
 
 namespace chargpt {
 namespace {
 
-using Ids = std::vector<std::int64_t>;
 using Floats = std::vector<float>;
-
-/// A text of `symbols` symbols in which the last two say much of the next.
-std::vector<std::uint8_t> text_of(std::size_t length, std::uint64_t symbols) {
-  RandomStream random(3, Purpose::windows);
-  std::vector<std::uint8_t> ids = {0, 1};
-  while (ids.size() < length) {
-    const std::uint64_t expected =
-        (ids.back() * std::uint64_t{5} + ids[ids.size() - 2] * std::uint64_t{3} + 1) % symbols;
-    ids.push_back(static_cast<std::uint8_t>(random.uniform() < 0.7 ? expected : random.below(symbols)));
-  }
-  return ids;
-}
-
-TokenView view_of(const std::vector<std::uint8_t>& ids) {
-  return {ids.data(), 1, std::ssize(ids)};
-}
 
 struct Network {
   explicit Network(const ModelConfig& config = small_config(), std::int64_t vocab_size = test_vocab)
@@ -40,9 +25,19 @@ struct Network {
   InferenceModel model;
 };
 
-Floats losses_of(Predictor& predictor, const std::vector<std::uint8_t>& text, const Ids& starts, std::int64_t T) {
+Floats losses_of(Predictor& predictor, const Stored& text, const Ids& starts, std::int64_t T) {
   Floats losses(starts.size() * static_cast<std::size_t>(T));
   predictor.score({.tokens = view_of(text), .starts = starts, .T = T}, losses);
+  return losses;
+}
+
+/// Of all symbols but the first, each learned when it has been scored.
+Floats adaptive_losses(Predictor& predictor, const Stored& text) {
+  Floats losses(text.size() - 1);
+  const WindowCut cut(view_of(text), predictor.block_size());
+  for (std::int64_t i = 0; i < cut.count(); ++i)
+    predictor.score_and_learn(view_of(text), cut[i],
+                              std::span(losses).subspan(static_cast<std::size_t>(cut[i].begin + cut[i].from)));
   return losses;
 }
 
@@ -59,10 +54,10 @@ TEST_CASE("the probabilities of all symbols sum to one, those never seen among t
       config.block_size = block_size;
       const Network network(config, vocab_size);
       NetworkPredictor alone(network.model, 1);
-      const std::vector<std::uint8_t> train = text_of(12'000, 9);  // symbols from 9 on are never seen
-      Mixture mixture(alone, view_of(train));
+      const Stored train = text_of(12'000, 9);  // symbols from 9 on are never seen
+      Mixture mixture(alone, 1, letters(vocab_size), view_of(train));
       CHECK(mixture.learning().tokens > 0);
-      std::vector<std::uint8_t> text = text_of(30, 13);
+      Stored text = text_of(30, 13);
       for (const std::int64_t place : {1, 2, 7, 29}) {
         double sum = 0;
         for (std::int64_t id = 0; id < vocab_size; ++id) {
@@ -79,12 +74,12 @@ TEST_CASE("the probabilities of all symbols sum to one, those never seen among t
 TEST_CASE("a later symbol changes no earlier probability") {
   const Network network;
   NetworkPredictor alone(network.model, 1);
-  const std::vector<std::uint8_t> train = text_of(12'000, test_vocab), text = text_of(60, test_vocab);
-  Mixture mixture(alone, view_of(train));
+  const Stored train = text_of(12'000, test_vocab), text = text_of(60, test_vocab);
+  Mixture mixture(alone, 1, letters(test_vocab), view_of(train));
   const Ids starts = {0, 8, 16, 40};
   const Floats before = losses_of(mixture, text, starts, 8);
   for (const std::size_t changed : {3, 20, 47}) {
-    std::vector<std::uint8_t> other = text;
+    Stored other = text;
     for (std::size_t i = changed; i < other.size(); ++i)
       other[i] = static_cast<std::uint8_t>((other[i] + 1) % test_vocab);
     const Floats after = losses_of(mixture, other, starts, 8);
@@ -98,22 +93,21 @@ TEST_CASE("a later symbol changes no earlier probability") {
 TEST_CASE("the counts see the text before a window, and the network does not") {
   const Network network;
   NetworkPredictor alone(network.model, 1);
-  const std::vector<std::uint8_t> train = text_of(12'000, test_vocab);
-  Mixture mixture(alone, view_of(train));
-  std::vector<std::uint8_t> text = text_of(20, test_vocab);
+  const Stored train = text_of(12'000, test_vocab);
+  Mixture mixture(alone, 1, letters(test_vocab), view_of(train));
+  Stored text = text_of(20, test_vocab);
   const Floats by_network = losses_of(alone, text, {6}, 8), by_both = losses_of(mixture, text, {6}, 8);
   text[5] = static_cast<std::uint8_t>((text[5] + 1) % test_vocab);
   CHECK(losses_of(alone, text, {6}, 8) == by_network);
   const Floats with_another_before = losses_of(mixture, text, {6}, 8);
-  CHECK(with_another_before.front() != by_both.front());
-  CHECK(with_another_before.back() == by_both.back());  // five symbols later it is forgotten
+  CHECK(with_another_before != by_both);
 }
 
 TEST_CASE("with all weight on the network the mixture is the network") {
   const Network network;
   NetworkPredictor alone(network.model, 2);
-  const std::vector<std::uint8_t> train = text_of(3000, test_vocab), text = text_of(200, test_vocab);
-  Mixture mixture(alone, Counts({view_of(train)}, test_vocab), MixtureWeights{1, 0});
+  const Stored train = text_of(3000, test_vocab), text = text_of(200, test_vocab);
+  Mixture mixture(alone, 2, counts_of(letters(test_vocab), train), MixtureWeights{1, 0});
   Ids starts(20);
   for (std::size_t i = 0; i < starts.size(); ++i) starts[i] = static_cast<std::int64_t>(9 * i);
   const Floats expected = losses_of(alone, text, starts, 8), found = losses_of(mixture, text, starts, 8);
@@ -122,15 +116,15 @@ TEST_CASE("with all weight on the network the mixture is the network") {
 
 TEST_CASE("weights that were learned lower the loss of both, with the same bits on any number of threads") {
   const Network network;
-  const std::vector<std::uint8_t> train = text_of(40'000, test_vocab), whole = text_of(44'000, test_vocab);
-  const std::vector<std::uint8_t> text(whole.begin() + 40'000, whole.end());
+  const Stored train = text_of(40'000, test_vocab), whole = text_of(44'000, test_vocab);
+  const Stored text(whole.begin() + 40'000, whole.end());
   Ids starts(400);
   for (std::size_t i = 0; i < starts.size(); ++i) starts[i] = static_cast<std::int64_t>(8 * i);
   Floats one;
   for (const int threads : {1, 2, 3}) {
     NetworkPredictor alone(network.model, threads);
-    Mixture mixture(alone, view_of(train)),
-        only_counts(alone, Counts({view_of(train)}, test_vocab), MixtureWeights{0, 1});
+    Mixture mixture(alone, threads, letters(test_vocab), view_of(train)),
+        only_counts(alone, threads, counts_of(letters(test_vocab), train), MixtureWeights{0, 1});
     CHECK(mixture.learning().tokens == 1992);  // whole windows
     CHECK(mixture.learning().counted == 40'000);
     CHECK(mixture.learning().mixture_loss < mixture.learning().network_loss - 0.5);
@@ -154,10 +148,10 @@ TEST_CASE("a network that knows what the weights are learned on has half of them
   const InferenceModel backwards(config, 3, [&](const std::string& name, const std::vector<std::int64_t>&) {
     return name == "wte.weight" ? identity.data() : name == "lm_head.weight" ? two_on.data() : zeros.data();
   });
-  std::vector<std::uint8_t> train(20'000);  // 0 1 2 0 1 2 …, and in the last twentieth backwards
+  Stored train(20'000);  // 0 1 2 0 1 2 …, and in the last twentieth backwards
   for (std::size_t i = 0; i < train.size(); ++i) train[i] = static_cast<std::uint8_t>((i < 19'000 ? i : 2 * i) % 3);
   NetworkPredictor network(backwards, 1);
-  const Mixture mixture(network, view_of(train));
+  const Mixture mixture(network, 1, letters(3), view_of(train));
   CHECK(mixture.learning().network_loss < 0.01);
   CHECK(mixture.weights().network == 0.5);
   CHECK(mixture.weights().counts == 0.5);
@@ -166,8 +160,8 @@ TEST_CASE("a network that knows what the weights are learned on has half of them
 TEST_CASE("sequences that grow are given what windows are") {
   const Network network;
   NetworkPredictor alone(network.model, 2);
-  const std::vector<std::uint8_t> train = text_of(12'000, test_vocab), text = text_of(20, test_vocab);
-  Mixture mixture(alone, view_of(train));
+  const Stored train = text_of(12'000, test_vocab), text = text_of(20, test_vocab);
+  Mixture mixture(alone, 1, letters(test_vocab), view_of(train));
   const Ids ids(text.begin(), text.end());
   const std::int64_t V = test_vocab;
   Predictor::Rows rows = mixture.start(std::span(ids).first(3), 4);
@@ -190,11 +184,11 @@ TEST_CASE("sequences that grow are given what windows are") {
 TEST_CASE("symbols are drawn as often as the mixture says") {
   const Network network;
   NetworkPredictor alone(network.model, 1);
-  const std::vector<std::uint8_t> train = text_of(12'000, test_vocab);
-  Mixture mixture(alone, view_of(train));
+  const Stored train = text_of(12'000, test_vocab);
+  Mixture mixture(alone, 1, letters(test_vocab), view_of(train));
   const Ids prompt = {1, 5, 2};
   constexpr std::int64_t draws = 20'000;
-  const std::vector<std::uint8_t> text = {1, 5, 2, 0};
+  const Stored text = {1, 5, 2, 0};
   Floats logits(3 * test_vocab);
   mixture.logits({.tokens = view_of(text), .starts = Ids{0}, .T = 3}, logits);
   const std::span row = std::span(logits).last(test_vocab);
@@ -215,12 +209,73 @@ TEST_CASE("a text too short to learn from is counted all the same") {
   const Network network;
   NetworkPredictor alone(network.model, 1);
   for (const std::size_t length : {0, 1, 2, 100, 5000}) {
-    const std::vector<std::uint8_t> train = text_of(5000, test_vocab), text = text_of(30, test_vocab);
-    Mixture mixture(alone, view_of(train).slice(0, static_cast<std::int64_t>(length)));
+    const Stored train = text_of(5000, test_vocab), text = text_of(30, test_vocab);
+    Mixture mixture(alone, 1, letters(test_vocab), view_of(train).slice(0, static_cast<std::int64_t>(length)));
     CHECK(mixture.learning().tokens == 0);
     CHECK(mixture.learning().counted == static_cast<std::int64_t>(length));
     for (const float loss : losses_of(mixture, text, {0, 9, 20}, 8)) CHECK(std::isfinite(loss));
   }
+}
+
+// ---- adaptive
+
+TEST_CASE("while it learns, the probabilities of all symbols sum to one before any is looked at") {
+  // Each symbol in turn comes after the same text, which a mixture of its own has learned.
+  constexpr std::int64_t symbols = 6;
+  const Stored train = text_of(600, 5);
+  for (const std::size_t place : {1, 2, 40, 200}) {
+    double sum = 0;
+    for (std::uint8_t id = 0; id < symbols; ++id) {
+      Stored text = text_of(place + 1, 5);
+      text[place] = id;
+      FormulaNetwork network(symbols, 16);
+      Mixture mixture(network, 1, counts_of(letters(symbols), train), {0.5, 0.5});
+      sum += std::exp(-adaptive_losses(mixture, text).back());
+    }
+    INFO("place " << place);
+    CHECK(sum == Approx(1).margin(1e-6));
+  }
+}
+
+TEST_CASE("while it learns, a later symbol changes no earlier loss") {
+  const Stored train = text_of(3000, 9), text = text_of(300, 9);
+  Stored other = text;
+  for (std::size_t i = 150; i < other.size(); ++i) other[i] = static_cast<std::uint8_t>((other[i] + 1) % 9);
+  FormulaNetwork network(9, 16);
+  const auto losses_on = [&](const Stored& ids) {
+    Mixture mixture(network, 1, counts_of(letters(9), train), {0.5, 0.5});
+    return adaptive_losses(mixture, ids);
+  };
+  const Floats one = losses_on(text), two = losses_on(other);
+  CHECK(std::equal(one.begin(), one.begin() + 149, two.begin()));
+  CHECK(one != two);
+}
+
+TEST_CASE("what was scored is learned, and only then") {
+  const Stored train = text_of(3000, 9), text = text_of(2000, 13);
+  FormulaNetwork network(13, 16);
+  Mixture mixture(network, 1, counts_of(letters(13), train), {0.5, 0.5});
+  const Floats frozen = losses_of(mixture, text, {0, 100, 900}, 16);
+  CHECK(losses_of(mixture, text, {0, 100, 900}, 16) == frozen);  // scoring has taught it nothing
+  const double first = mean_of(adaptive_losses(mixture, text)), again = mean_of(adaptive_losses(mixture, text));
+  CHECK(again < first / 2);
+  CHECK(first < mean_of(losses_of(network, text, {0, 16, 100, 900}, 16)) - 0.5);
+  CHECK(mean_of(losses_of(mixture, text, {0, 100, 900}, 16)) < mean_of(frozen));
+}
+
+TEST_CASE("a network whose logits are no numbers has losses that are none") {
+  class NoNumbers : public FormulaNetwork {
+   public:
+    using FormulaNetwork::FormulaNetwork;
+    void logits(const WindowBatch&, std::span<float> logits) override {
+      std::ranges::fill(logits, std::numeric_limits<float>::quiet_NaN());
+    }
+  };
+  NoNumbers network(9, 16);
+  const Stored text = text_of(40, 9), train = text_of(20'000, 9);
+  Mixture mixture(network, 1, letters(9), view_of(train));
+  for (const float loss : losses_of(mixture, text, {0, 16}, 16)) CHECK(std::isnan(loss));
+  for (const float loss : adaptive_losses(mixture, text)) CHECK(std::isnan(loss));
 }
 
 }  // namespace chargpt
