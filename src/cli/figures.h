@@ -39,6 +39,7 @@ struct Figures {
   Units units = Units::characters;
   std::optional<double> loss_windows_64;  ///< if block_size > 64: the same split in windows of 64, no overlap
   bool leaks = false;
+  bool adaptive = false;  ///< whether what predicted learned from what it had scored; else it was frozen
   /// If the network was mixed with counts: its own loss on the same text, and what the weights were learned on.
   struct Mixed {
     double network_loss = 0;
@@ -55,7 +56,8 @@ Figures measure(WindowScorer& scorer, const ModelConfig& model, Units units, con
 
 /// A row of a table of losses: nats, and bits beside them.
 void add_loss(Table& table, const std::string& name, double nats);
-/// Rows of the baselines, as to_json() has them; `windows`: what those that the model is scored in are called.
+/// Rows of the baselines, as to_json() has them, by class, the strongest of each first; `windows`: what those that the
+/// model is scored in are called.
 void add_baselines(Table& table, const nlohmann::ordered_json& baselines, const std::string& windows = "");
 
 /// interface of `eval --json`.
