@@ -52,6 +52,8 @@ foreach(what PACKAGE LIBRARY INCLUDE)
 endforeach()
 set(ZLIB_LIBRARY $(echo "$root"/usr/lib/*/libz.a) CACHE FILEPATH "")
 set(LIBLZMA_LIBRARY $(echo "$root"/usr/lib/*/liblzma.a) CACHE FILEPATH "")
+set(LIBARCHIVE_STATIC $(echo "$root"/usr/lib/*/libarchive.a) CACHE FILEPATH "")
+set(BZIP2_STATIC $(echo "$root"/usr/lib/*/libbz2.a) CACHE FILEPATH "")
 END
 rm -rf "$build/wheel" "$build/packages"
 mkdir -p "$dist"
