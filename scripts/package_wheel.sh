@@ -27,7 +27,7 @@ if [ ! -e "$folder/venv/complete" ]; then
   touch "$folder/venv/complete"
 fi
 export PATH=$folder/venv/bin:$PATH CCACHE_COMPILERTYPE=clang
-unpack_packages "$ARCHITECTURE" "$root" zlib1g-dev liblzma-dev libspdlog-dev libfmt-dev libcli11-dev nlohmann-json3-dev
+unpack_packages "$ARCHITECTURE" "$root" zlib1g-dev liblzma-dev libarchive-dev libbz2-dev libspdlog-dev libfmt-dev libcli11-dev nlohmann-json3-dev
 cat "$root"/usr/share/doc/*/copyright >"$folder/third-party-licenses.txt"
 
 # CMake takes a compiler of one word.
@@ -52,6 +52,8 @@ foreach(what PACKAGE LIBRARY INCLUDE)
 endforeach()
 set(ZLIB_LIBRARY $(echo "$root"/usr/lib/*/libz.a) CACHE FILEPATH "")
 set(LIBLZMA_LIBRARY $(echo "$root"/usr/lib/*/liblzma.a) CACHE FILEPATH "")
+set(LIBARCHIVE_STATIC $(echo "$root"/usr/lib/*/libarchive.a) CACHE FILEPATH "")
+set(BZIP2_STATIC $(echo "$root"/usr/lib/*/libbz2.a) CACHE FILEPATH "")
 END
 rm -rf "$build/wheel" "$build/packages"
 mkdir -p "$dist"

@@ -76,7 +76,8 @@ unpack_packages() {
 # What building takes.
 need_build_packages() {
   need g++ g++ cmake cmake ninja-build ninja python3 python3 libcli11-dev CLI/CLI.hpp libspdlog-dev spdlog/spdlog.h \
-    nlohmann-json3-dev nlohmann/json.hpp catch2 'catch2/catch*.hpp' zlib1g-dev zlib.h liblzma-dev lzma.h
+    nlohmann-json3-dev nlohmann/json.hpp catch2 'catch2/catch*.hpp' zlib1g-dev zlib.h liblzma-dev lzma.h \
+    libarchive-dev archive.h libbz2-dev bzlib.h
 }
 
 # Compilers at once: one per core, and 1.5 GB of memory for each.

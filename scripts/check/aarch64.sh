@@ -33,7 +33,7 @@ PYTHON
 
 need_build_packages
 need g++-aarch64-linux-gnu aarch64-linux-gnu-g++ qemu-user qemu-aarch64
-unpack_packages arm64 "$root" zlib1g{,-dev} liblzma{5,-dev} libspdlog{1.10,-dev} libfmt{9,-dev} libcli11-dev nlohmann-json3-dev catch2
+unpack_packages arm64 "$root" zlib1g{,-dev} liblzma{5,-dev} libarchive-dev libbz2-dev libspdlog{1.10,-dev} libfmt{9,-dev} libcli11-dev nlohmann-json3-dev catch2
 emulated=(qemu-aarch64 -L /usr/aarch64-linux-gnu -E "LD_LIBRARY_PATH=$root/usr/lib/aarch64-linux-gnu")
 [ -e "$build/build.ninja" ] || cmake -S . -B "$build" -G Ninja -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 \
   -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ -DCMAKE_CROSSCOMPILING_EMULATOR="$(IFS=';' && echo "${emulated[*]}")" \

@@ -22,7 +22,7 @@ CMAKE = re.compile(r"^[ \t]*(?:chargpt_(?P<kind>room|program|module)\((?P<words>
 DRAWING = re.compile(r"^```mermaid\n.*?^```\n", re.MULTILINE | re.DOTALL)
 # Libraries of which a room links just those that it includes, by how their headers' names begin.
 LIBRARIES = {"nlohmann/": "nlohmann_json::nlohmann_json", "spdlog/": "spdlog::spdlog", "CLI/": "CLI11::CLI11", "zlib.h": "ZLIB::ZLIB",
-             "lzma.h": "LibLZMA::LibLZMA", "mpi.h": "MPI::MPI_CXX", "torch/": "LibTorch::LibTorch", "ATen/": "LibTorch::LibTorch", "c10/": "LibTorch::LibTorch"}
+             "lzma.h": "LibLZMA::LibLZMA", "archive": "LibArchive::LibArchive", "mpi.h": "MPI::MPI_CXX", "torch/": "LibTorch::LibTorch", "ATen/": "LibTorch::LibTorch", "c10/": "LibTorch::LibTorch"}
 PRINTS_OR_EXITS = re.compile(
     r"std::(?:cout|cerr|clog)\b|(?<![\w.>])(?:std::)?(?:printf|fprintf|vprintf|vfprintf|puts|putchar|perror|exit|_exit|_Exit|quick_exit|abort)\s*\(")
 UNPASSED_RANDOMNESS = re.compile(r"\bstd::(?:random_device|mt19937(?:_64)?|\w+_distribution)\b|(?<![\w.>:])(?:std::)?s?rand\s*\(")

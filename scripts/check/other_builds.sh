@@ -40,7 +40,7 @@ make_root() {
     [ ! -e $file ] || { rm -rf "${incoming:?}$file" && cp -aLT $file "$incoming$file"; }
   done
   in_root "$incoming" bash -c 'apt-get -qq update && apt-get -qq install -y --no-install-recommends g++ clang cmake ninja-build ccache git python3 \
-    libcli11-dev libspdlog-dev nlohmann-json3-dev catch2 zlib1g-dev liblzma-dev' >"$work/packages.log" 2>&1 ||
+    libcli11-dev libspdlog-dev nlohmann-json3-dev catch2 zlib1g-dev liblzma-dev libarchive-dev libbz2-dev' >"$work/packages.log" 2>&1 ||
     fail "packages for $suite could not be installed: $work/packages.log"
   mv "$incoming" "$root"
 }

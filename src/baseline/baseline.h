@@ -3,12 +3,16 @@
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
 
 #include "base/heartbeat.h"
 #include "text/corpus.h"
 
 namespace chargpt {
 
+/// Losses compare within a class: frozen, nothing is learned from the text that is scored; adaptive, each character is
+/// predicted before it is learned from. Uniform and counted n-grams are frozen; gzip, xz and PPMd are adaptive.
 struct Baselines {
   double uniform = 0;         ///< ln V
   double gzip = 0;            ///< of the split alone, in nats per token
@@ -19,9 +23,18 @@ struct Baselines {
   double unigram = 0, bigram = 0, trigram = 0;
   std::int64_t ngram_order = 0;  ///< best of 1..8
   double ngram = 0;
-  double ngram_in_windows = 0;  ///< of the same order, its context cut where the model's windows are
-  double xz = 0;                ///< what the split adds to what is counted
+  double ngram_in_windows = 0;   ///< of the same order, its context cut where the model's windows are
+  double xz = 0;                 ///< what the split adds to what is counted
+  std::optional<double> ppmd{};  ///< likewise (compression.h)
+  std::string ppmd_missing{};    ///< why it was not measured, if it was not
 };
+
+struct Rival {
+  std::string name;
+  double loss;
+};
+/// The strongest adaptive rival, where something was counted.
+Rival strongest_adaptive(const Baselines& baselines);
 
 /// Windows of `length` targets that begin every `stride` tokens, of which those are scored that no earlier window held.
 struct ScoredWindows {
@@ -40,7 +53,7 @@ std::vector<double> ngram_losses(const std::vector<TokenView>& train, TokenView 
 /// the model has. Of the train split and of `split` no more than the first 10 million tokens are used. Nothing is
 /// counted on what is scored: of the train split, what stands in `split` too is left out, and where less than a tenth
 /// is left nothing is counted; `validation`: `split` is the corpus' own validation split, and nothing is left out.
-/// About 2 s on tinyshakespeare, 20 s at the limit, nearly all of it xz; two threads.
+/// About 2 s on tinyshakespeare, 20 s at the limit, most of it xz; two threads.
 Baselines compute_baselines(const Corpus& corpus, TokenView split, ScoredWindows windows, bool validation,
                             const Heartbeat& heartbeat = {});
 

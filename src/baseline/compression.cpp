@@ -2,10 +2,15 @@
 
 #include <lzma.h>
 #include <zlib.h>
+#if CHARGPT_PPMD
+#include <archive.h>
+#include <archive_entry.h>
+#endif
 
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <memory>
 #include <string>
 
 #include "base/error.h"
@@ -14,6 +19,7 @@ namespace chargpt {
 namespace {
 
 constexpr std::int64_t run_tokens = 1 << 16;
+constexpr const char* between_documents = "\xFF";  ///< no byte of UTF-8: a symbol of its own, as it is to a model
 using Output = std::array<unsigned char, 1 << 16>;
 
 [[noreturn]] void fail(const std::string& compressor) {
@@ -25,20 +31,21 @@ class TextRuns {
  public:
   explicit TextRuns(const Vocabulary& vocabulary) {
     for (std::int64_t id = 0; id < vocabulary.size(); ++id)
-      symbols_.push_back(id == vocabulary.document() ? "\n" : vocabulary.symbol(id));
+      symbols_.push_back(id == vocabulary.document() ? between_documents : vocabulary.symbol(id));
   }
   template <class Take>
-  void each(TokenView ids, Take&& take) const {
+  void each(const std::vector<TokenView>& parts, Take&& take) const {
     std::vector<std::int64_t> run(run_tokens);
     std::string text;
-    for (std::int64_t begin = 0; begin < ids.size(); begin += run_tokens) {
-      const std::int64_t count = std::min(run_tokens, ids.size() - begin);
-      ids.copy(begin, count, run.data());
-      text.clear();
-      for (std::int64_t i = 0; i < count; ++i)
-        text += symbols_[static_cast<std::size_t>(run[static_cast<std::size_t>(i)])];
-      take(text);
-    }
+    for (const TokenView ids : parts)
+      for (std::int64_t begin = 0; begin < ids.size(); begin += run_tokens) {
+        const std::int64_t count = std::min(run_tokens, ids.size() - begin);
+        ids.copy(begin, count, run.data());
+        text.clear();
+        for (std::int64_t i = 0; i < count; ++i)
+          text += symbols_[static_cast<std::size_t>(run[static_cast<std::size_t>(i)])];
+        take(text);
+      }
   }
 
  private:
@@ -47,7 +54,7 @@ class TextRuns {
 
 class Gzip {
  public:
-  Gzip() {
+  explicit Gzip(std::uint64_t /*bytes*/) {
     constexpr int level = 9, largest_window = 15, gzip_format = 16, memory = 8;
     if (deflateInit2(&stream_, level, Z_DEFLATED, largest_window + gzip_format, memory, Z_DEFAULT_STRATEGY) != Z_OK)
       fail("gzip");
@@ -118,32 +125,93 @@ class Xz {
   Output output_;
 };
 
+#if CHARGPT_PPMD
+/// libarchive's 7-Zip writer. It keeps what it has compressed in a temporary file, and writes it out at the end.
+class Ppmd {
+ public:
+  explicit Ppmd(std::uint64_t bytes) : archive_(archive_write_new()) {
+    const std::unique_ptr<archive_entry, decltype(&archive_entry_free)> entry(archive_entry_new(), archive_entry_free);
+    if (!archive_ || !entry) fail("PPMd");
+    archive_entry_set_pathname(entry.get(), "text");
+    archive_entry_set_filetype(entry.get(), AE_IFREG);
+    archive_entry_set_size(entry.get(), static_cast<la_int64_t>(bytes));
+    check(archive_write_set_format_7zip(archive_.get()));
+    check(archive_write_set_options(archive_.get(), "7zip:compression=ppmd"));
+    check(archive_write_open(archive_.get(), &written_, nullptr, keep, nullptr));
+    check(archive_write_header(archive_.get(), entry.get()));
+  }
+  void take(const std::string& text) {
+    check(archive_write_data(archive_.get(), text.data(), text.size()) < 0 ? ARCHIVE_FATAL : ARCHIVE_OK);
+  }
+  /// The format's first header says at byte 12 how far behind it the last one is: what lies between is the text.
+  std::int64_t finish() {
+    check(archive_write_close(archive_.get()));
+    std::int64_t bytes = 0;
+    for (std::size_t i = 0; i < sizeof bytes; ++i)
+      bytes |= std::int64_t{static_cast<unsigned char>(written_.at(12 + i))} << (8 * i);
+    return bytes;
+  }
+
+ private:
+  struct End {  // also of one that is not whole, whose rest libarchive would fill with zeros
+    void operator()(archive* unfinished) const {
+      archive_write_fail(unfinished);
+      archive_write_free(unfinished);
+    }
+  };
+  static la_ssize_t keep(archive*, void* written, const void* bytes, std::size_t count) {
+    static_cast<std::string*>(written)->append(static_cast<const char*>(bytes), count);
+    return static_cast<la_ssize_t>(count);
+  }
+  void check(int result) const {
+    if (result >= ARCHIVE_WARN) return;
+    const char* const why = archive_error_string(archive_.get());
+    throw Error(ExitCode::io, "libarchive failed (", why == nullptr ? "no reason given" : why,
+                "); it needs a folder for a temporary file (TMPDIR)");
+  }
+
+  std::string written_;
+  std::unique_ptr<archive, End> archive_;
+};
+#else
+class Ppmd {
+ public:
+  explicit Ppmd(std::uint64_t) { throw Error(ExitCode::unavailable, "this program was built without libarchive"); }
+  void take(const std::string&) {}
+  std::int64_t finish() { return 0; }
+};
+#endif
+
+template <class Compressor>
+std::int64_t compressed(const Vocabulary& vocabulary, const std::vector<TokenView>& parts, const Heartbeat& heartbeat) {
+  const TextRuns runs(vocabulary);
+  std::uint64_t bytes = 0, taken = 0;
+  runs.each(parts, [&bytes](const std::string& text) { bytes += text.size(); });
+  Compressor compressor(bytes);
+  runs.each(parts, [&](std::string& text) {
+    compressor.take(text);
+    taken += text.size();
+    if (heartbeat) heartbeat(static_cast<double>(taken) / static_cast<double>(bytes));
+  });
+  return compressor.finish();
+}
+
 }  // namespace
 
-std::int64_t gzip_bytes(const Vocabulary& vocabulary, TokenView ids, const Heartbeat& heartbeat) {
-  Gzip gzip;
-  std::int64_t taken = 0;
-  TextRuns(vocabulary).each(ids, [&](std::string& text) {
-    gzip.take(text);
-    taken += run_tokens;
-    if (heartbeat) heartbeat(std::min(1.0, static_cast<double>(taken) / static_cast<double>(ids.size())));
-  });
-  return gzip.finish();
+std::int64_t gzip_bytes(const Vocabulary& vocabulary, const std::vector<TokenView>& parts, const Heartbeat& heartbeat) {
+  return compressed<Gzip>(vocabulary, parts, heartbeat);
 }
 
 std::int64_t xz_bytes(const Vocabulary& vocabulary, const std::vector<TokenView>& parts, const Heartbeat& heartbeat) {
-  const TextRuns runs(vocabulary);
-  std::uint64_t bytes = 0;
-  for (const TokenView part : parts) runs.each(part, [&bytes](const std::string& text) { bytes += text.size(); });
-  Xz xz(bytes);
-  std::uint64_t taken = 0;
-  for (const TokenView part : parts)
-    runs.each(part, [&](const std::string& text) {
-      xz.take(text);
-      taken += text.size();
-      if (heartbeat) heartbeat(static_cast<double>(taken) / static_cast<double>(bytes));
-    });
-  return xz.finish();
+  return compressed<Xz>(vocabulary, parts, heartbeat);
+}
+
+std::int64_t ppmd_bytes(const Vocabulary& vocabulary, const std::vector<TokenView>& parts, const Heartbeat& heartbeat) {
+  return compressed<Ppmd>(vocabulary, parts, heartbeat);
+}
+
+bool has_ppmd() {
+  return CHARGPT_PPMD != 0;
 }
 
 }  // namespace chargpt

@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "base/window_cut.h"
+
 namespace chargpt {
 namespace {
 
@@ -37,28 +39,31 @@ std::vector<std::int32_t> ids_of(TokenView tokens) {
 }
 
 /// The split, predicted order by order. The context of a token never reaches back over the start of the window that
-/// predicts it.
+/// predicts it; nor over the start of its document, since no counted n-gram does.
 class SplitPrediction {
  public:
   SplitPrediction(TokenView split, std::int64_t vocab_size, ScoredWindows windows)
       : tokens_(ids_of(split)),
         contexts_(tokens_.size(), 0),
         probabilities_(tokens_.size(), 1.0 / static_cast<double>(vocab_size)),
-        length_(static_cast<std::size_t>(windows.length)),
-        stride_(static_cast<std::size_t>(windows.stride)) {}
+        cut_(split, windows.length, windows.stride) {}
 
   /// From order n - 1 to `order` = n, of which `level` is.
-  void predict_next_order(const NgramLevel& level, std::size_t order) {
+  void predict_next_order(const NgramLevel& level, std::int64_t order) {
     std::int32_t next_context = unseen;
+    std::int64_t number = 0;
+    WindowCut::Window window = cut_[number];  // which predicts token t + 1
     for (std::size_t t = 0; t < tokens_.size(); ++t) {
       const std::int32_t context = std::exchange(contexts_[t], next_context);
       next_context = unseen;
+      const auto place = static_cast<std::int64_t>(t);
+      if (place == window.begin + window.to && place + 1 < std::ssize(tokens_)) window = cut_[++number];
       if (context == unseen) continue;
       const std::int32_t gram = level.find(context, tokens_[t]);
       const double escapes = level.distinct(context), total = level.totals[static_cast<std::size_t>(context)];
       const double count = gram == unseen ? 0 : level.counts[static_cast<std::size_t>(gram)];
       if (escapes > 0) probabilities_[t] = (count + escapes * probabilities_[t]) / (total + escapes);
-      if (inputs_up_to(t) >= order) next_context = gram;
+      if (place - window.begin + 1 >= order) next_context = gram;
     }
   }
   /// Mean of -ln p over the targets.
@@ -69,16 +74,11 @@ class SplitPrediction {
   }
 
  private:
-  /// Of the window that predicts token t + 1: the first one that holds that target.
-  std::size_t inputs_up_to(std::size_t t) const {
-    const std::size_t begin = t < length_ ? 0 : ((t - length_) / stride_ + 1) * stride_;
-    return t - begin + 1;
-  }
   std::vector<std::int32_t> tokens_;  ///< (M)
   std::vector<std::int32_t>
       contexts_;  ///< (M) number of the n-gram that ends before token t; unseen where it is new or cut
   std::vector<double> probabilities_;  ///< (M) of token t, so far
-  std::size_t length_, stride_;
+  WindowCut cut_;
 };
 
 }  // namespace
@@ -91,16 +91,20 @@ std::int32_t find_ngram(std::span<const std::int32_t> first, std::span<const std
   return found == end || *found != id ? unseen : static_cast<std::int32_t>(found - ids.begin());
 }
 
-NgramCounter::NgramCounter(const std::vector<TokenView>& texts)
-    : tokens_(ids_of(texts)), contexts_(tokens_.size(), 0) {}
+NgramCounter::NgramCounter(const std::vector<TokenView>& texts) : tokens_(ids_of(texts)), contexts_(tokens_.size(), 0) {
+  if (!texts.empty()) document_ = texts[0].document();
+}
 
 NgramLevel NgramCounter::next_order(const Heartbeat& heartbeat) {
   const auto beat = [&](double part) {
     if (heartbeat) heartbeat(part);
   };
+  ++order_;
+  // The context of a document begins with the id before it: longer ones that end there have no n-gram.
+  const auto begins_anew = [&](std::size_t i) { return order_ > 2 && i > 0 && tokens_[i - 1] == document_; };
   std::vector<std::uint64_t> grams;  // context and token, in the order of the level
   for (std::size_t i = 0; i < tokens_.size(); ++i)
-    if (contexts_[i] != unseen && tokens_[i] != cut)
+    if (contexts_[i] != unseen && tokens_[i] != cut && !begins_anew(i))
       grams.push_back(static_cast<std::uint64_t>(contexts_[i]) << 32 | static_cast<std::uint32_t>(tokens_[i]));
   beat(0);
   std::sort(grams.begin(), grams.end());
@@ -124,7 +128,7 @@ NgramLevel NgramCounter::next_order(const Heartbeat& heartbeat) {
   level.suffixes.resize(level.ids.size());
   for (std::size_t i = 0; i < tokens_.size(); ++i) {
     const std::int32_t context = std::exchange(contexts_[i], next_context);
-    next_context = context == unseen ? unseen : level.find(context, tokens_[i]);
+    next_context = context == unseen || begins_anew(i) ? unseen : level.find(context, tokens_[i]);
     if (next_context != unseen)
       level.suffixes[static_cast<std::size_t>(next_context)] = i + 1 < tokens_.size() ? contexts_[i + 1] : last_;
   }
@@ -143,7 +147,7 @@ std::vector<double> witten_bell_losses(const std::vector<TokenView>& train, Toke
     const NgramLevel level = counter.next_order([&](double part) {
       if (heartbeat) heartbeat((order - 1 + part) / max_order);
     });
-    prediction.predict_next_order(level, static_cast<std::size_t>(order));
+    prediction.predict_next_order(level, order);
     losses.push_back(prediction.loss());
   }
   return losses;

@@ -1,7 +1,8 @@
 // Counted n-grams, one order after the other, and the model they make: p_n(w | h) = (c(hw) + T(h) p_{n-1}(w | h')) /
 // (c(h) + T(h)), where c counts in the train split, T(h) is how many different tokens followed h there, h' is h without
-// its first token, p_0 = 1/V, and p_n = p_{n-1} where h was never seen. Source: Witten & Bell (1991), interpolated as
-// in Chen & Goodman (1998), section 2.5. Knows no text and no file.
+// its first token, p_0 = 1/V, and p_n = p_{n-1} where h was never seen. Where a text has documents, no h reaches back
+// over the id that begins one (base/token_view.h). Source: Witten & Bell (1991), interpolated as in Chen & Goodman
+// (1998), section 2.5. Knows no text and no file.
 #pragma once
 
 #include <cstddef>
@@ -51,6 +52,8 @@ class NgramCounter {
   std::vector<std::int32_t> contexts_;  ///< (N) number of the n-gram that ends before token i; unseen for the first n
   std::int32_t last_ = 0;               ///< the n-gram that ends with the last token
   std::size_t contexts_of_level_ = 1;
+  std::int64_t document_ = TokenView::no_document;
+  std::int64_t order_ = 0;
 };
 
 /// Loss of each order 1..max_order in nats per token; see ngram_losses in baseline.h, which checks its arguments.

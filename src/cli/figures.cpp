@@ -71,6 +71,7 @@ std::string baseline_lines(const Figures& figures) {
             format_count(baselines.left_out) + " that are also scored.\n";
   if (baselines.measured < figures.tokens)
     lines += "The baselines cover only the first " + format_count(baselines.measured) + " " + plural + ".\n";
+  if (!baselines.ppmd_missing.empty()) lines += "PPMd is left out: " + baselines.ppmd_missing + ".\n";
   return lines;
 }
 
@@ -111,7 +112,9 @@ std::string counts_line(const Figures& figures) {
   if (figures.leaks || !figures.baselines || figures.baselines->counted == 0 || knows_the_text(figures) ||
       figures.baselines->ngram > figures.loss + worth_mixing)
     return "";
-  return "--counts (eval, sample) mixes it with counts for a lower loss.\n";
+  return "For a lower loss, --counts mixes it with counts of the training text, and --adapt --counts lets both learn "
+         "from "
+         "what they have scored.\n";
 }
 
 /// What was learned from.
@@ -121,15 +124,37 @@ std::string adapted_line(const Figures& figures) {
          to_text(*figures.adapted, figures.units) + ".\n";
 }
 
-std::string verdict(const Figures& figures) {
-  if (figures.leaks)
-    return "This model leaks: a position sees its own target, so its loss says nothing about prediction.\n";
-  if (!figures.baselines || figures.baselines->counted == 0 || knows_the_text(figures)) return "";
+/// "beats PPMd (1.4062) by 0.0200", or the contrary.
+std::string beside(double loss, const Rival& rival) {
+  return (loss < rival.loss ? "beats " : "behind ") + rival.name + " (" + format_fixed(rival.loss, 4) + ") by " +
+         format_fixed(std::abs(rival.loss - loss), 4);
+}
+
+/// Counted n-grams of the best order, in the model's windows or, as a mixture with counts sees it, the whole text.
+std::string frozen_line(const Figures& figures) {
   const Baselines& baselines = *figures.baselines;
-  const std::string ngrams = "counting " + std::to_string(baselines.ngram_order) + "-grams";
-  if (figures.loss >= baselines.ngram) return "This model does not beat " + ngrams + ".\n";
-  return "It beats " + ngrams + " by " + format_fixed(baselines.ngram - figures.loss, 4) + " nats per " +
-         unit(figures) + ".\n";
+  const std::string name = "counted " + std::to_string(baselines.ngram_order) + "-grams";
+  if (figures.mixed) return "Frozen: " + beside(figures.loss, {name, baselines.ngram}) + ".";
+  const bool only_in_windows = figures.loss < baselines.ngram_in_windows && figures.loss >= baselines.ngram;
+  return "Frozen, " + windows_text(figures) + ": " + beside(figures.loss, {name, baselines.ngram_in_windows}) +
+         (only_in_windows ? "; with any context these reach " + format_fixed(baselines.ngram, 4) : "") + ".";
+}
+
+std::string adaptive_line(const Figures& figures) {
+  const Rival rival = strongest_adaptive(*figures.baselines);
+  if (figures.adapted) return "Adaptive: " + beside(figures.loss, rival) + ".";
+  const std::string name = rival.name + " (" + format_fixed(rival.loss, 4) + "), which learns from the text it scores,",
+                    by = " by " + format_fixed(std::abs(rival.loss - figures.loss), 4) + ".";
+  return figures.loss < rival.loss ? "Beats " + name + by : name + " is ahead" + by;
+}
+
+/// Whether it beats the strongest rival of each class: an adaptive model is compared with adaptive rivals alone.
+std::vector<std::string> verdict(const Figures& figures) {
+  if (figures.leaks)
+    return {"This model leaks: a position sees its own target, so its loss says nothing about prediction."};
+  if (!figures.baselines || figures.baselines->counted == 0 || knows_the_text(figures)) return {};
+  if (figures.adapted) return {adaptive_line(figures)};
+  return {frozen_line(figures), adaptive_line(figures)};
 }
 
 void check_finite(const SplitLoss& loss, const Scored& scored) {
@@ -183,17 +208,24 @@ void add_loss(Table& table, const std::string& name, double nats) {
 }
 
 void add_baselines(Table& table, const nlohmann::ordered_json& baselines, const std::string& windows) {
-  const auto add = [&](const std::string& name, const nlohmann::ordered_json& loss) { add_loss(table, name, loss); };
   const bool counted = baselines.contains("ngram"), left_out = baselines["left_out_tokens"] > 0;
-  add("uniform", baselines["uniform"]);
+  table.add({"frozen rivals"});
   if (counted) {
-    for (const std::string order : {"unigram", "bigram", "trigram"}) add("counted " + order + "s", baselines[order]);
     const nlohmann::ordered_json& best = baselines["ngram"];
-    add("counted " + best["order"].dump() + "-grams (best order)", best["loss"]);
-    if (!windows.empty()) add("  " + windows, best["loss_in_windows"]);
+    const std::string name = "  counted " + best["order"].dump() + "-grams";
+    if (!windows.empty()) add_loss(table, name + ", " + windows, best["loss_in_windows"]);
+    add_loss(table, windows.empty() ? name + " (best order)" : "    with any context", best["loss"]);
+    for (const std::string order : {"trigram", "bigram", "unigram"})
+      add_loss(table, "  counted " + order + "s", baselines[order]);
   }
-  add("gzip", baselines["gzip"]);
-  if (counted) add(left_out ? "xz, knowing what is counted" : "xz, knowing the train split", baselines["xz"]);
+  add_loss(table, "  uniform", baselines["uniform"]);
+  const std::string known = left_out ? ", knowing what is counted" : ", knowing the train split";
+  std::vector<std::pair<double, std::string>> adaptive{{baselines["gzip"], "gzip, of this text alone"}};
+  if (counted) adaptive.emplace_back(baselines["xz"], "xz" + known);
+  if (baselines.contains("ppmd")) adaptive.emplace_back(baselines["ppmd"]["loss"], "PPMd" + known);
+  std::ranges::sort(adaptive);
+  table.add({"adaptive rivals"});
+  for (const auto& [loss, name] : adaptive) add_loss(table, "  " + name, loss);
 }
 
 nlohmann::ordered_json to_json(const Figures& figures) {
@@ -206,7 +238,8 @@ nlohmann::ordered_json to_json(const Figures& figures) {
                                  {"split", scored.split},
                                  {"block_size", figures.block_size},
                                  {"stride", scored.stride},
-                                 {"units", enum_name(figures.units)}};
+                                 {"units", enum_name(figures.units)},
+                                 {"class", figures.adapted ? "adaptive" : "frozen"}};
   if (scored.part_of > 0) json["part"] = {{"tokens", scored.tokens.size()}, {"of", scored.part_of}};
   if (figures.loss_windows_64) json["loss_windows_64"] = *figures.loss_windows_64;
   if (figures.leaks) json["leaks"] = true;
@@ -223,12 +256,12 @@ nlohmann::ordered_json to_json(const Figures& figures) {
       json["counts"]["weights"]["mixture_loss"] = learning.mixture_loss;
     }
   }
-  json["class"] = figures.adapted ? "adaptive" : "frozen";
   if (figures.network_loss) json["network_loss"] = *figures.network_loss;
   if (figures.adapted) json["adaptation"] = to_json(*figures.adapted);
   if (figures.baselines) {
     json["part_in_training_text"] = shared_part(figures);
     json["baselines"] = to_json(*figures.baselines);
+    json["verdict"] = verdict(figures);
   }
   return json;
 }
@@ -247,9 +280,10 @@ void print_figures(const Figures& figures) {
                                : "  mixed with counts",
              figures.loss);
   if (figures.baselines) add_baselines(table, to_json(*figures.baselines), windows_text(figures));
-  const std::string sentences = "perplexity " + format_fixed(std::exp(figures.loss), 2) + "; " + scored_line(figures) +
-                                adapted_line(figures) + tenths_line(figures) + baseline_lines(figures) +
-                                shared_line(figures) + verdict(figures) + counts_line(figures);
+  std::string sentences = "perplexity " + format_fixed(std::exp(figures.loss), 2) + "; " + scored_line(figures) +
+                          adapted_line(figures) + tenths_line(figures) + baseline_lines(figures) + shared_line(figures);
+  for (const std::string& line : verdict(figures)) sentences += line + "\n";
+  sentences += counts_line(figures);
   print_table(table);
   print_lines(sentences);
 }

@@ -60,7 +60,8 @@ void score_by(Figures& figures, const SplitLoss& loss);
 
 /// A row of a table of losses: nats, and bits beside them.
 void add_loss(Table& table, const std::string& name, double nats);
-/// Rows of the baselines, as to_json() has them; `windows`: what those that the model is scored in are called.
+/// Rows of the baselines, as to_json() has them, by class, the strongest of each first; `windows`: what those that the
+/// model is scored in are called.
 void add_baselines(Table& table, const nlohmann::ordered_json& baselines, const std::string& windows = "");
 
 /// interface of `eval --json`.

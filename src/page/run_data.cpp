@@ -173,6 +173,23 @@ Json finite(double value) {
   return std::isfinite(value) ? Json(value) : Json(nullptr);
 }
 
+/// An object; empty where there is none.
+Json part_of(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  return found != json.end() && found->is_object() ? *found : Json::object();
+}
+
+/// What figures.json says; empty where it is not there, or cannot be read: then it is only left out.
+Json figures_of(const fs::path& run) {
+  try {
+    const Json figures =
+        Json::parse(OpenFolder(run).read("figures.json", 1 << 20), nullptr, /*allow_exceptions=*/false);
+    return figures.is_object() ? figures : Json::object();
+  } catch (const Error&) {
+    return Json::object();
+  }
+}
+
 }  // namespace
 
 Json run_data(const fs::path& run, const Checkpoint& checkpoint, std::vector<std::string>& notices) {
@@ -198,22 +215,25 @@ Json run_data(const fs::path& run, const Checkpoint& checkpoint, std::vector<std
 
 Json baseline_data(const fs::path& run) {
   Json levels = Json::array();
-  std::string text;
-  try {
-    text = OpenFolder(run).read("figures.json", 1 << 20);
-  } catch (const Error&) {  // figures that are not there, or cannot be read, are only left out
-    return levels;
-  }
-  const Json figures = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!figures.is_object() || !figures.contains("baselines") || !figures["baselines"].is_object()) return levels;
-  const Json& baselines = figures["baselines"];
-  for (const auto& [key, name] : {std::pair("bigram", "counted pairs"), std::pair("xz", "xz")})
-    if (const Json value = number_or_null(baselines, key); value.is_number())
-      levels.push_back({{"name", name}, {"y", value}});
-  if (baselines.contains("ngram") && baselines["ngram"].is_object())
-    if (const Json value = number_or_null(baselines["ngram"], "loss"); value.is_number())
-      levels.push_back({{"name", "counted " + text_of(baselines["ngram"], "order") + "-grams"}, {"y", value}});
+  const Json baselines = part_of(figures_of(run), "baselines"), ngram = part_of(baselines, "ngram");
+  const auto add = [&levels](const Json& of, const char* key, const std::string& name) {
+    const Json value = number_or_null(of, key);
+    if (value.is_number()) levels.push_back({{"name", name}, {"y", value}});
+    return value.is_number();
+  };
+  add(ngram, "loss_in_windows", "counted " + text_of(ngram, "order") + "-grams");
+  if (!add(part_of(baselines, "ppmd"), "loss", "PPMd")) add(baselines, "xz", "xz");
+  add(baselines, "bigram", "counted pairs");
   return levels;
+}
+
+std::string verdict_data(const fs::path& run) {
+  std::string text;
+  const Json figures = figures_of(run);
+  if (const auto lines = figures.find("verdict"); lines != figures.end() && lines->is_array())
+    for (const Json& line : *lines)
+      if (line.is_string()) text += (text.empty() ? "" : " ") + line.get<std::string>();
+  return text;
 }
 
 }  // namespace chargpt

@@ -18,7 +18,10 @@ namespace chargpt {
 nlohmann::ordered_json run_data(const std::filesystem::path& run, const Checkpoint& checkpoint,
                                 std::vector<std::string>& notices);
 
-/// [{"name", "y"}]: what counting and compressing reach, by the run's figures.json; empty where there is none.
+/// [{"name", "y"}]: what the strongest rival of each class reaches, and counted pairs, by the run's figures.json; empty
+/// where there is none.
 nlohmann::ordered_json baseline_data(const std::filesystem::path& run);
+/// Whether the run's model beats them, in sentences, by the same file; empty where it says nothing.
+std::string verdict_data(const std::filesystem::path& run);
 
 }  // namespace chargpt

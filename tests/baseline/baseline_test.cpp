@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "baseline/compression.h"
 #include "needs_text.h"
 #include "test.h"
 #include "tinyshakespeare.h"
@@ -55,6 +56,9 @@ TEST_CASE("baselines of tinyshakespeare") {
   // Sizes of gzip 1.12 and zlib 1.2.13, xz 5.4.1; other releases may save a few bytes.
   CHECK(baselines.gzip == Approx(44486 * 8 * std::numbers::ln2 / 111540).margin(0.005).epsilon(0));
   CHECK(baselines.xz == Approx((364404 - 329292) * 8 * std::numbers::ln2 / 111540).margin(0.005).epsilon(0));
+  if (!has_ppmd()) return;
+  CHECK(*baselines.ppmd == Approx((291426 - 263140) * 8 * std::numbers::ln2 / 111540));  // 1.4063: compression_test.cpp
+  CHECK(strongest_adaptive(baselines).name == "PPMd");
 }
 
 TEST_CASE("orders up to 8 are tried") {
@@ -145,7 +149,7 @@ TEST_CASE("baselines tell how far they are, and end wherever that throws") {
   REQUIRE(parts.size() > 20);
   CHECK(std::is_sorted(parts.begin(), parts.end()));
   CHECK(parts.back() == 1);
-  for (const double end : {0.0, 0.3, 0.42, 0.7})
+  for (const double end : {0.0, 0.3, 0.42, 0.5, 0.7})
     CHECK_THROWS_AS(compute_baselines(corpus, corpus.val(), {.length = 64}, /*validation=*/true,
                                       [end](double part) {
                                         if (part >= end) throw Interrupted{};
@@ -153,23 +157,49 @@ TEST_CASE("baselines tell how far they are, and end wherever that throws") {
                     Interrupted);
 }
 
-TEST_CASE("baselines as JSON") {
-  const Baselines baselines{.uniform = 4,
-                            .gzip = 2,
-                            .measured = 90,
-                            .shared = 7,
-                            .counted = 50,
-                            .left_out = 10,
-                            .unigram = 3.5,
-                            .bigram = 3,
-                            .trigram = 2.5,
-                            .ngram_order = 5,
-                            .ngram = 2.25,
-                            .ngram_in_windows = 2.375,
-                            .xz = 1.5};
-  CHECK(to_json(baselines).dump() == R"({"uniform":4.0,"unigram":3.5,"bigram":3.0,"trigram":2.5,)"
-                                     R"("ngram":{"order":5,"loss":2.25,"loss_in_windows":2.375},"gzip":2.0,"xz":1.5,)"
-                                     R"("counted_tokens":50,"left_out_tokens":10,"measured_tokens":90})");
+TEST_CASE("the id that ends the train split and begins the other is compressed once") {
+  if (!has_ppmd()) return;
+  std::string text;
+  for (int i = 0; i < 300; ++i) text += random_text(static_cast<std::uint64_t>(i), 12) + "\n";
+  const Corpus corpus = corpus_from_text(text, {.documents = Documents::lines}, "text");
+  const TokenView train = corpus.train(), val = corpus.val();
+  REQUIRE(val[0] == val.document());
+  const auto bytes = [&](const std::vector<TokenView>& parts) { return ppmd_bytes(corpus.vocabulary(), parts); };
+  const std::int64_t added = bytes({train, val.slice(1, val.size() - 1)}) - bytes({train});
+  const Baselines baselines = compute_baselines(corpus, val, {.length = 64}, /*validation=*/true);
+  CHECK(*baselines.ppmd ==
+        Approx(static_cast<double>(added) * 8 * std::numbers::ln2 / static_cast<double>(val.size() - 1)));
+}
+
+TEST_CASE("baselines as JSON, each with its class") {
+  Baselines baselines{.uniform = 4,
+                      .gzip = 2,
+                      .measured = 90,
+                      .shared = 7,
+                      .counted = 50,
+                      .left_out = 10,
+                      .unigram = 3.5,
+                      .bigram = 3,
+                      .trigram = 2.5,
+                      .ngram_order = 5,
+                      .ngram = 2.25,
+                      .ngram_in_windows = 2.375,
+                      .xz = 1.5,
+                      .ppmd = 1.25};
+  const std::string counted =
+      R"({"uniform":4.0,"unigram":3.5,"bigram":3.0,"trigram":2.5,)"
+      R"("ngram":{"order":5,"loss":2.25,"loss_in_windows":2.375,"class":"frozen"},"gzip":2.0,"xz":1.5,)";
+  const std::string frozen =
+      R"("classes":{"frozen":["uniform","unigram","bigram","trigram","ngram"],"adaptive":["gzip","xz")";
+  const std::string tokens = R"("counted_tokens":50,"left_out_tokens":10,"measured_tokens":90})";
+  CHECK(to_json(baselines).dump() ==
+        counted + R"("ppmd":{"loss":1.25,"class":"adaptive","variant":"H","order":6,"memory_bytes":16777216},)" +
+            frozen + R"(,"ppmd"]},)" + tokens);
+  CHECK(strongest_adaptive(baselines).name == "PPMd");
+  baselines.ppmd.reset();
+  baselines.ppmd_missing = "no room";
+  CHECK(to_json(baselines).dump() == counted + R"("ppmd_missing":"no room",)" + frozen + "]}," + tokens);
+  CHECK(strongest_adaptive(baselines).name == "xz");
 }
 
 }  // namespace chargpt

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "base/window_cut.h"
 #include "baseline/baseline.h"
 #include "test.h"
 
@@ -17,26 +18,27 @@ using Losses = std::vector<double>;
 /// A text over 'a', 'b', … as ids.
 class Letters {
  public:
-  explicit Letters(std::string_view text) {
+  explicit Letters(std::string_view text, char document = 0) : document_(document == 0 ? -1 : document - 'a') {
     for (const char letter : text) ids_.push_back(static_cast<std::uint8_t>(letter - 'a'));
   }
-  TokenView view() const { return {ids_.data(), 1, static_cast<std::int64_t>(ids_.size())}; }
+  TokenView view() const { return {ids_.data(), 1, static_cast<std::int64_t>(ids_.size()), document_}; }
 
  private:
+  std::int64_t document_;
   std::vector<std::uint8_t> ids_;
 };
 
-/// `train`: several texts with '|' between them.
+/// `train`: several texts with '|' between them; `document`: the letter between documents, where they have any.
 Losses losses(std::string_view train, std::string_view split, std::int64_t symbols, ScoredWindows windows,
-              int max_order) {
+              int max_order, char document = 0) {
   std::vector<Letters> texts;
   for (std::size_t begin = 0, end = 0; end != std::string_view::npos; begin = end + 1) {
     end = train.find('|', begin);
-    texts.emplace_back(train.substr(begin, end - begin));
+    texts.emplace_back(train.substr(begin, end - begin), document);
   }
   std::vector<TokenView> counted;
   for (const Letters& text : texts) counted.push_back(text.view());
-  return ngram_losses(counted, Letters(split).view(), symbols, windows, max_order);
+  return ngram_losses(counted, Letters(split, document).view(), symbols, windows, max_order);
 }
 
 Losses losses(std::string_view train, std::string_view split, std::int64_t symbols, std::int64_t block_size,
@@ -45,8 +47,11 @@ Losses losses(std::string_view train, std::string_view split, std::int64_t symbo
 }
 
 /// The recursion as it is written in ngram.h, on strings: slow and plain.
-double probability(const std::string& train, const std::string& context, char letter, double symbols) {
-  const double shorter = context.empty() ? 1 / symbols : probability(train, context.substr(1), letter, symbols);
+double probability(const std::string& train, const std::string& context, char letter, double symbols,
+                   char document = 0) {
+  const double shorter =
+      context.empty() ? 1 / symbols : probability(train, context.substr(1), letter, symbols, document);
+  if (context.find(document, 1) != std::string::npos) return shorter;
   std::map<char, int> followers;
   int tokens = 0;
   for (std::size_t at = 0; at + context.size() < train.size(); ++at) {
@@ -58,21 +63,21 @@ double probability(const std::string& train, const std::string& context, char le
   return (followers[letter] + distinct * shorter) / (tokens + distinct);
 }
 
-/// Start of the first window that holds this target.
-std::size_t window_of(std::size_t target, std::size_t length, std::size_t stride) {
-  std::size_t begin = 0;
-  while (target > begin + length) begin += stride;
-  return begin;
+/// Start of the window that scores this target.
+std::size_t window_of(std::size_t target, const WindowCut& cut) {
+  std::int64_t number = 0;
+  while (static_cast<std::int64_t>(target) > cut[number].begin + cut[number].to) ++number;
+  return static_cast<std::size_t>(cut[number].begin);
 }
 
 double plain_loss(const std::string& train, const std::string& split, double symbols, ScoredWindows windows,
-                  std::size_t order) {
-  const auto size = static_cast<std::size_t>(windows.length),
-             stride = windows.stride == 0 ? size : static_cast<std::size_t>(windows.stride);
+                  std::size_t order, char document) {
+  const Letters letters(split, document);
+  const WindowCut cut(letters.view(), windows.length, windows.stride == 0 ? windows.length : windows.stride);
   double sum = 0;
   for (std::size_t target = 1; target < split.size(); ++target) {
-    const std::size_t length = std::min(order - 1, target - window_of(target, size, stride));
-    sum -= std::log(probability(train, split.substr(target - length, length), split[target], symbols));
+    const std::size_t length = std::min(order - 1, target - window_of(target, cut));
+    sum -= std::log(probability(train, split.substr(target - length, length), split[target], symbols, document));
   }
   return sum / static_cast<double>(split.size() - 1);
 }
@@ -112,7 +117,9 @@ TEST_CASE("no context crosses the cut between two windows") {
   CHECK(losses("abcabcaabbcc", "abcabcabc", 3, 2, 5)[2] < figures[2]);
 }
 
-TEST_CASE("losses agree with the plain recursion on random texts, for every order, cut, overlap and number of texts") {
+TEST_CASE(
+    "losses agree with the plain recursion on random texts, with documents or without, for every order, cut and "
+    "overlap") {
   RandomStream random(5, Purpose::windows);
   for (int round = 0; round < 60; ++round) {
     const std::uint64_t symbols = 1 + random.below(4);
@@ -123,10 +130,24 @@ TEST_CASE("losses agree with the plain recursion on random texts, for every orde
     const auto length = 1 + static_cast<std::int64_t>(random.below(12));
     const ScoredWindows windows{
         .length = length, .stride = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(length) + 1))};
-    const Losses figures = losses(train, split, static_cast<std::int64_t>(symbols + 1), windows, 6);
+    const char document = round % 2 == 0 ? 'a' : '\0';
+    const Losses figures = losses(train, split, static_cast<std::int64_t>(symbols + 1), windows, 6, document);
     for (std::size_t order = 1; order <= 6; ++order)
-      CHECK(figures[order - 1] == Approx(plain_loss(train, split, static_cast<double>(symbols + 1), windows, order)));
+      CHECK(figures[order - 1] ==
+            Approx(plain_loss(train, split, static_cast<double>(symbols + 1), windows, order, document)));
   }
+}
+
+TEST_CASE("no context crosses from one document into another, and each begins with the id before it") {
+  // 'd' between documents, 4 symbols. After "dab" comes d, which is no context of the a that follows: p3(a | bd) =
+  // p2(a | d) = (2 + 2 p1(a)) / (3 + 2), p1(a) = (2 + 4/4) / (10 + 4); but p3(a | db) is never seen, p3(b | da) is.
+  const Losses without = losses("dabdacdbbd", "bda", 4, ScoredWindows{.length = 8}, 3),
+               with = losses("dabdacdbbd", "bda", 4, ScoredWindows{.length = 8}, 3, 'd');
+  CHECK(with[0] == without[0]);
+  CHECK(with[1] == without[1]);
+  const double of_d = probability("dabdacdbbd", "b", 'd', 4), of_a = (2 + 2 * 3.0 / 14) / 5;
+  CHECK(with[2] == Approx((-std::log(of_d) - std::log(of_a)) / 2));
+  CHECK(without[2] == Approx((-std::log(of_d) - std::log((1 + 1 * of_a) / 2)) / 2));
 }
 
 TEST_CASE("the probabilities of all symbols sum to one in every context") {

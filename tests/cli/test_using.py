@@ -270,7 +270,9 @@ class EvalTest(UsingTest):
         self.assertEqual(self.succeed("eval", self.run_folder, "--json").out, self.succeed("eval", self.run_folder, "--json").out)
 
     def test_a_model_that_does_not_beat_counting_says_so(self):
-        self.assertIn("does not beat counting", self.succeed("eval", self.run_folder).out)
+        lines = self.succeed("eval", self.run_folder, "--json").json["verdict"]
+        self.assertRegex(lines[0], r"^Frozen, in windows of 16: behind counted \d-grams \(\d\.\d{4}\) by \d\.\d{4}\.$")
+        self.assertIn("\n".join(lines), self.succeed("eval", self.run_folder).out)
 
     def test_overlapping_windows_score_each_character_once(self):
         whole = self.succeed("eval", self.run_folder, "--json").json
@@ -293,7 +295,9 @@ class NothingCountedOnWhatIsScoredTest(UsingTest):
             self.assertNotIn(claim, outcome.out)
         self.assertIn("No counted baselines: scored text is not counted", outcome.out)
         figures = self.succeed("eval", self.run_folder, *arguments, "--json").json
-        self.assertEqual(set(figures["baselines"]), {"uniform", "gzip", "counted_tokens", "left_out_tokens", "measured_tokens"})
+        self.assertEqual(set(figures["baselines"]), {"uniform", "gzip", "classes", "counted_tokens", "left_out_tokens", "measured_tokens"})
+        self.assertEqual(figures["baselines"]["classes"], {"frozen": ["uniform"], "adaptive": ["gzip"]})
+        self.assertEqual(figures["verdict"], [])
         self.assertEqual((figures["baselines"]["counted_tokens"], figures["baselines"]["left_out_tokens"]), (0, len(self.train_text)))
         return outcome.out, figures
 
@@ -349,7 +353,7 @@ class WhatAFigureIsOfTest(ProgramTest):
     def test_overlap_is_named(self):
         self.train("r", "nanogpt-cpu", 3, *SMALL)
         out = self.succeed("eval", "r", "--stride", "4").out
-        self.assertEqual(out.count("in windows of 16 that begin every 4"), 2)  # the model's loss, and counting cut alike
+        self.assertEqual(out.count("in windows of 16 that begin every 4"), 3)  # the model's loss, counting cut alike, and the verdict
         figures, apart = (self.succeed("eval", "r", "--stride", stride, "--json").json for stride in ("4", "0"))
         self.assertEqual((figures["stride"], figures["units"]), (4, "characters"))
         self.assertLess(figures["baselines"]["ngram"]["loss_in_windows"], apart["baselines"]["ngram"]["loss_in_windows"])
@@ -357,7 +361,7 @@ class WhatAFigureIsOfTest(ProgramTest):
 
     def test_bits_are_nats_by_the_logarithm_of_two(self):
         self.train("r", "ladder/bigram", 3)
-        rows = re.findall(r"^(\S.*?) {2,}(\d+\.\d+) +(\d+\.\d+)$", self.succeed("eval", "r").out, re.MULTILINE)
+        rows = re.findall(r"^ *(\S.*?) {2,}(\d+\.\d+) +(\d+\.\d+)$", self.succeed("eval", "r").out, re.MULTILINE)
         self.assertGreater(len(rows), 4)
         for name, nats, bits in rows:
             self.assertAlmostEqual(float(bits), float(nats) / math.log(2), delta=2e-4, msg=name)

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "baseline/compression.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/print_json.h"
@@ -73,6 +74,7 @@ void run_doctor(const Arguments& arguments) {
                                        {"cpu_capability", kernels_capability()},
                                        {"kernels", cpu::kernels().name},
                                        {"bfloat16", cpu::bf16_kernels() != nullptr},
+                                       {"ppmd", has_ppmd()},
                                        {"memory", physical_memory()},
                                        {"memory_free", available_memory()},
                                        {"disk_free", free_disk_bytes()},
@@ -87,7 +89,8 @@ void run_doctor(const Arguments& arguments) {
                      format_count(threads, "thread") + " on " +
                      format_count(std::thread::hardware_concurrency(), "processor") + "\nmemory " +
                      format_bytes(physical_memory()) + ", free " + format_bytes(available_memory()) +
-                     "; disk free here " + format_bytes(free_disk_bytes()) + "\n";
+                     "; disk free here " + format_bytes(free_disk_bytes()) + "\n" +
+                     (has_ppmd() ? "" : "built without libarchive: PPMd is left out of the baselines\n");
   for (const auto& line : json["advice"]) text += "advice: " + line.get<std::string>() + "\n";
   print_lines(text + (json["advice"].empty() ? "no problems found\n" : ""));
 }

@@ -424,9 +424,11 @@ function lossSection() {
     {number: count(run.parameters)}, {number: number(run.val_loss, 4)}, {number: number(run.best_val_loss, 4)},
     {number: count(run.best_step)}, {number: count(run.seconds)}, run.differs.join("; ")])) : null;
   if (best) made.append(best);
-  const counted = data.baselines.length ? " Dashed: what counting characters, or compressing, reaches on the same text." : "";
+  const rivals = data.baselines.length ? " Dashed: what rivals reach on the same text. Counts are frozen, as the model is; compressors (PPMd, xz) learn from the text " +
+    "they are measured on." : "";
   made.append(element("p", {class: "soft"}, "Loss is how much each next character surprises the model, in nats (1 nat is 1.44 bits); lower is better. " +
-                      "Validation loss is measured on text that the model was not trained on. Faint: the loss of single batches." + counted),
+                      "Validation loss is measured on text that the model was not trained on. Faint: the loss of single batches." + rivals),
+              data.verdict ? element("p", {}, data.verdict) : "",
               element("div", {class: "row controls"}, element("label", {}, "horizontal axis", by)), charts,
               element("p", {class: "soft"}, "Tap or click a chart to read its values."));
   draw();

@@ -1,0 +1,86 @@
+"""What is shown beside a loss: rivals by class, PPMd as 7z packs, and a verdict for each class."""
+
+import json
+import math
+import pathlib
+import shutil
+import subprocess
+import unittest
+
+from program import SAMPLE_TEXT, ProgramTest
+
+SMALL = ["--n_layer", "1", "--n_head", "2", "--n_embd", "16", "--block_size", "16"]
+
+
+class RivalsTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.train("run", "nanogpt-cpu", 20, *SMALL)
+        if not self.succeed("doctor", "--json").json["ppmd"]:
+            self.skipTest("libarchive is not here")
+
+    def test_rivals_stand_by_class_the_strongest_first(self):
+        figures = self.succeed("eval", "run", "--json").json
+        baselines = figures["baselines"]
+        self.assertEqual(figures["class"], "frozen")
+        self.assertEqual(baselines["ngram"]["class"], "frozen")
+        ppmd = dict(baselines["ppmd"])
+        self.assertLess(ppmd.pop("loss"), min(baselines["xz"], baselines["gzip"]))
+        self.assertEqual(ppmd, {"class": "adaptive", "variant": "H", "order": 6, "memory_bytes": 1 << 24})
+        self.assertEqual(baselines["classes"], {"frozen": ["uniform", "unigram", "bigram", "trigram", "ngram"], "adaptive": ["gzip", "xz", "ppmd"]})
+        out = self.succeed("eval", "run").out
+        rows = [out.index(row) for row in ("this model, val", "frozen rivals\n  counted", "-grams, in windows of 16 ", "    with any context",
+                                           "  counted bigrams", "  uniform", "adaptive rivals\n  PPMd, knowing the train split", "  xz,", "  gzip,")]
+        self.assertEqual(rows, sorted(rows))
+        order, behind = baselines["ngram"]["order"], figures["loss"] - baselines["ngram"]["loss_in_windows"]
+        self.assertEqual(figures["verdict"][0],
+                         f"Frozen, in windows of 16: behind counted {order}-grams ({baselines['ngram']['loss_in_windows']:.4f}) by {behind:.4f}.")
+        self.assertEqual(figures["verdict"][1], f"PPMd ({baselines['ppmd']['loss']:.4f}), which learns from the text it scores, is ahead by "
+                                                f"{figures['loss'] - baselines['ppmd']['loss']:.4f}.")
+        kept = json.loads((self.folder / "run/figures.json").read_text())
+        self.assertEqual((kept["baselines"], kept["verdict"]), (baselines, figures["verdict"]))
+
+    def test_the_verdict_fits_into_80_columns(self):
+        lines = self.lines_at(80, "eval", "run")
+        self.assertIn(self.succeed("eval", "run", "--json").json["verdict"][1], lines)
+        self.assertLessEqual(max(map(len, lines)), 80)
+
+    def test_a_mixture_with_counts_is_compared_with_counts_in_any_context(self):
+        mixed = self.succeed("eval", "run", "--counts", "--json").json
+        ngram = mixed["baselines"]["ngram"]
+        self.assertEqual(mixed["verdict"][0], f"Frozen: beats counted {ngram['order']}-grams ({ngram['loss']:.4f}) by {ngram['loss'] - mixed['loss']:.4f}.")
+
+    def test_models_of_bytes_have_the_same_ppmd_per_byte(self):
+        text = pathlib.Path(SAMPLE_TEXT).read_text().encode("ascii", "ignore").decode()
+        self.write("ascii.txt", text)
+        for run, units in (("characters", []), ("bytes", ["--units", "bytes"])):
+            self.train(run, "nanogpt-cpu", 3, *SMALL, *units, "--text", "ascii.txt")
+        one, other = (self.succeed("eval", run, "--json").json["baselines"]["ppmd"] for run in ("characters", "bytes"))
+        self.assertEqual(one, other)
+
+    def test_without_room_for_a_temporary_file_ppmd_is_left_out_and_the_rest_is_there(self):
+        nowhere = {"TMPDIR": str(self.folder / "nowhere")}
+        outcome = self.succeed("eval", "run", env=nowhere)
+        self.assertIn("PPMd is left out: libarchive failed (", outcome.out)
+        self.assertIn("xz (", outcome.out.splitlines()[-2])
+        baselines = self.succeed("eval", "run", "--json", env=nowhere).json["baselines"]
+        self.assertNotIn("ppmd", baselines)
+        self.assertIn("TMPDIR", baselines["ppmd_missing"])
+        self.assertEqual(baselines["classes"]["adaptive"], ["gzip", "xz"])
+
+    def test_ppmd_is_what_7z_adds_to_the_train_split(self):
+        if not shutil.which("7z"):
+            self.skipTest("7z is not here")
+        text = pathlib.Path(SAMPLE_TEXT).read_text()
+        train = text[:int(0.9 * len(text))]
+        sizes = []
+        for name, part in (("train", train), ("whole", text)):
+            self.write(name, part)
+            subprocess.run(["7z", "a", "-mhc=off", "-m0=PPMd:o=6:mem=16m", name + ".7z", name], cwd=self.folder, check=True, stdout=subprocess.DEVNULL)
+            sizes.append(int.from_bytes((self.folder / (name + ".7z")).read_bytes()[12:20], "little"))
+        expected = (sizes[1] - sizes[0]) * 8 * math.log(2) / (len(text) - len(train))
+        self.assertAlmostEqual(self.succeed("eval", "run", "--json").json["baselines"]["ppmd"]["loss"], expected, places=9)
+
+
+if __name__ == "__main__":
+    unittest.main()
