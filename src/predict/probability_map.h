@@ -19,8 +19,9 @@ class ProbabilityMap {
   };
 
   explicit ProbabilityMap(std::int64_t contexts) : values_(static_cast<std::size_t>(contexts) * points) {
-    for (std::size_t i = 0; i < values_.size(); ++i)
-      values_[i] = static_cast<float>(squash((static_cast<double>(i % points) - middle) / per_unit));
+    for (std::size_t i = 0; i < points && contexts > 0; ++i)
+      values_[i] = static_cast<float>(squash((static_cast<double>(i) - middle) / per_unit));
+    for (std::size_t i = points; i < values_.size(); ++i) values_[i] = values_[i - points];  // all contexts alike
   }
 
   Point point(std::int64_t context, double logit) const {

@@ -94,9 +94,10 @@ TEST_CASE("learn() of a text is predicting, learning and counting each symbol") 
 }
 
 TEST_CASE("a history that grows is the one of its text, whose last 256 symbols count") {
-  const Counts counts = counts_of(letters(9), text_of(2000, 9));
-  const Stored text = text_of(700, 9);
-  const Ids ids(text.begin(), text.end());
+  const std::string text = sample_text();
+  const Vocabulary vocabulary = vocabulary_of(text);
+  const Counts counts = counts_of(vocabulary, stored(vocabulary, text.substr(0, 4000)));
+  const Ids ids = vocabulary.encode(text.substr(3800, 700), "text");
   Counts::History history;
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (i % 50 == 0)
@@ -112,7 +113,7 @@ TEST_CASE("nothing before a document's end changes what comes after it") {
   Stored text = text_of(1000, 5);
   for (std::size_t i = 20; i < text.size(); i += 20) text[i] = 5;
   const Counts counts = counts_of(vocabulary, text);
-  for (const Ids after : {Ids{}, Ids{1}, Ids{1, 2, 3, 4, 0, 1, 2, 3}}) {
+  for (const Ids& after : {Ids{}, Ids{1}, Ids{1, 2, 3, 4, 0, 1, 2, 3}}) {
     Ids one = {3, 4, 2, 2, 1, 5}, other = {0, 5};
     one.insert(one.end(), after.begin(), after.end());
     other.insert(other.end(), after.begin(), after.end());
