@@ -102,6 +102,7 @@ void adapt_to(Figures& figures, LoadedRun& run, const Corpus& trained_on, WorkLi
 void run_eval(const Arguments& arguments) {
   refuse_adapt_with_counts(arguments.adapt, arguments.counts);
   LoadedRun run = load_run(arguments);
+  if (arguments.adapt) check_adapts(*run.model);
   const bool given = !arguments.text.empty();
   const std::string split = !arguments.split.empty() ? arguments.split : given ? "all" : "val";
   const Corpus corpus = given ? given_corpus(arguments, run, split) : own_corpus(arguments, run, split);
