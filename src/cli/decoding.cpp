@@ -43,8 +43,7 @@ void add_adapt_option(Options& options, bool& adapt) {
 }
 
 void refuse_adapt_with_counts(bool adapt, bool counts) {
-  if (adapt && counts)
-    throw Error(ExitCode::usage, "--adapt and --counts do not go together; leave one of them out");
+  if (adapt && counts) throw Error(ExitCode::usage, "--adapt and --counts do not go together; leave one of them out");
 }
 
 void add_unknown_option(Options& options, UnknownPolicy& policy, const std::string& which) {
