@@ -13,8 +13,9 @@ namespace {
 
 constexpr double alpha = 0.999, eps = 1e-8;
 
-/// Of each parameter, in one buffer.
+/// Of each parameter, in one buffer. Error usage as check_adapts.
 std::vector<cpu::Parameter> places_of(const InferenceModel& model) {
+  check_adapts(model);
   std::vector<cpu::Parameter> places;
   std::int64_t size = 0;
   for (const NamedParameter& parameter : model.parameters()) {
@@ -38,6 +39,11 @@ cpu::AlignedFloats values_of(const InferenceModel& model, const std::vector<cpu:
 
 }  // namespace
 
+void check_adapts(const InferenceModel& model) {
+  if (const std::string lacks = cpu_engine_lacks(model.config(), TrainConfig{}); !lacks.empty())
+    throw Error(ExitCode::usage, "--adapt does not compute gradients for ", lacks, "; leave it out");
+}
+
 AdaptiveNetwork::AdaptiveNetwork(const InferenceModel& trained, int threads, const Adaptation& adaptation)
     : AdaptiveNetwork(trained, threads, adaptation, places_of(trained)) {}
 
@@ -58,8 +64,6 @@ AdaptiveNetwork::AdaptiveNetwork(const InferenceModel& trained, int threads, con
       weights_{.values = {values_.data()}, .packed = packed_.data()},
       pass_(plan_, cpu::kernels()),
       losses_(static_cast<std::size_t>(trained.block_size())) {
-  if (const std::string lacks = cpu_engine_lacks(trained.config(), TrainConfig{}); !lacks.empty())
-    throw Error(ExitCode::usage, "--adapt does not compute gradients for ", lacks, "; leave it out");
   pack();
 }
 

@@ -22,11 +22,13 @@ struct Adaptation {
   double rate = 0, decay = 0;
 };
 
+/// Error usage, naming the option, for a model that the CPU engine does not cover.
+void check_adapts(const InferenceModel& model);
+
 class AdaptiveNetwork : public Predictor {
  public:
   /// Begins with a copy of the weights of `trained`, which stay as they are. Windows that it learns from are computed
-  /// by one thread, others by `threads`. Error usage, naming the option, for a model that the CPU engine does not
-  /// cover.
+  /// by one thread, others by `threads`. Errors as check_adapts.
   AdaptiveNetwork(const InferenceModel& trained, int threads, const Adaptation& adaptation);
 
   std::int64_t vocab_size() const override { return model_.vocab_size(); }

@@ -99,6 +99,7 @@ SplitLoss loss_of_predictor(const Arguments& arguments, LoadedRun& run, const Sc
 
 void run_eval(const Arguments& arguments) {
   LoadedRun run = load_run(arguments);
+  if (arguments.adapt) check_adapts(*run.model);
   const bool given = !arguments.text.empty();
   const std::string split = !arguments.split.empty() ? arguments.split : given ? "all" : "val";
   const Corpus corpus = given ? given_corpus(arguments, run, split) : own_corpus(arguments, run, split);

@@ -298,6 +298,7 @@ void run_score(const Arguments& arguments) {
   if (arguments.candidates > 0 && arguments.adapt)
     throw Error(ExitCode::usage, "--candidates is of a network that does not change; leave out --adapt");
   LoadedRun run = load_run(arguments);
+  if (arguments.adapt) check_adapts(*run.model);
   const Score score = measure(arguments, run);
   if (!arguments.html.empty()) {
     write_page(arguments.html, text_page(score.name + ": " + format_fixed(score.mean, 4) + " nats per " +
