@@ -1,9 +1,13 @@
-// The formula by which scripts/reference makes weights and texts for golden files.
+// The formula by which scripts/reference makes weights and texts for golden files, and the options of their models.
 #pragma once
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <span>
+#include <string>
+#include <type_traits>
+
+#include "config/config.h"
 
 namespace chargpt {
 
@@ -21,6 +25,29 @@ inline void fill_by_formula(std::span<float> values, const nlohmann::json& row) 
   const std::uint32_t first = 0x9e3779b9U * (row.at("k").get<std::uint32_t>() + 1);
   for (std::uint32_t i = 0; i < values.size(); ++i)
     values[i] = static_cast<float>(offset + scale * (mix(i + first) / 2147483648.0 - 1));
+}
+
+/// One member of an options struct from JSON.
+struct ReadOption {
+  const nlohmann::json& options;
+
+  template <class T>
+  void operator()(const char* name, T& member, const auto&...) const {
+    if (!options.contains(name)) return;
+    if constexpr (std::is_enum_v<T>)
+      member = enum_value<T>(options.at(name).get<std::string>()).value();
+    else if constexpr (std::is_same_v<T, Places>) {
+      member.clear();
+      for (const auto& place : options.at(name)) member.push_back(enum_value<Place>(place.get<std::string>()).value());
+    } else
+      member = options.at(name).get<T>();
+  }
+};
+
+inline ModelConfig golden_config(const nlohmann::json& options) {
+  ModelConfig config;
+  ModelConfig::visit(config, ReadOption{options});
+  return config;
 }
 
 }  // namespace chargpt

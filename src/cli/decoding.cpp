@@ -28,9 +28,17 @@ void add_context_option(Options& options, Context& context) {
 }
 
 void add_counts_option(Options& options, bool& counts) {
-  options.flag("--counts", counts,
-               "mix the network with counts of its training text, orders 1 to 6; the weights are learned on the end of "
-               "that text");
+  options.flag(
+      "--counts", counts,
+      "mix the network with counts of what followed in its training text; with --adapt they go on to count what is "
+      "scored");
+}
+
+void add_adapt_option(Options& options, bool& adapt) {
+  options.flag(
+      "--adapt", adapt,
+      "let the network go on learning while it scores: each character is predicted first, then learned from; the "
+      "run's weights stay as they are");
 }
 
 void add_unknown_option(Options& options, UnknownPolicy& policy, const std::string& which) {

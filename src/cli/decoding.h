@@ -13,6 +13,8 @@ namespace chargpt {
 void add_context_option(Options& options, Context& context);
 /// --counts
 void add_counts_option(Options& options, bool& counts);
+/// --adapt
+void add_adapt_option(Options& options, bool& adapt);
 /// --unknown: error, skip or replace; `which` characters.
 void add_unknown_option(Options& options, UnknownPolicy& policy, const std::string& which);
 /// As the options take them.

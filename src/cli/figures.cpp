@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "baseline/shared_text.h"
 #include "cli/print_text.h"
+#include "engine/cpu_engine.h"
 #include "evaluate/tenths.h"
 #include "inference/model_types.h"
 #include "report/format.h"
@@ -40,7 +41,7 @@ std::string windows_text(const Figures& figures) {
 }
 
 std::string model_row(const Figures& figures) {
-  std::string name = "this model, " + figures.scored.split + (figures.adaptive ? ", adaptive" : "");
+  std::string name = "this model, " + figures.scored.split;
   if (!figures.scored.weights.empty()) name += ", " + figures.scored.weights + " weights";
   return name;
 }
@@ -115,37 +116,53 @@ std::string counts_line(const Figures& figures) {
   return "--counts (eval, sample) mixes it with counts for a lower loss.\n";
 }
 
+/// What was learned from.
+std::string adapted_line(const Figures& figures) {
+  if (!figures.adapted) return "";
+  return "Adapting: after each window the network learned from the " + unit(figures) + "s just scored, " +
+         to_text(*figures.adapted, figures.units) + ".\n";
+}
+
 /// "beats PPMd (1.4062) by 0.0200", or the contrary.
 std::string beside(double loss, const Rival& rival) {
   return (loss < rival.loss ? "beats " : "behind ") + rival.name + " (" + format_fixed(rival.loss, 4) + ") by " +
          format_fixed(std::abs(rival.loss - loss), 4);
 }
 
-/// Counted n-grams of the best order, in the model's windows or, as a mixture with counts sees it, the whole text.
+/// Counted n-grams in the windows of the network; with any context where it is mixed with counts, which have any too.
 std::string frozen_line(const Figures& figures) {
   const Baselines& baselines = *figures.baselines;
   const std::string name = "counted " + std::to_string(baselines.ngram_order) + "-grams";
-  if (figures.mixed) return "Frozen: " + beside(figures.loss, {name, baselines.ngram}) + ".";
-  const bool only_in_windows = figures.loss < baselines.ngram_in_windows && figures.loss >= baselines.ngram;
-  return "Frozen, " + windows_text(figures) + ": " + beside(figures.loss, {name, baselines.ngram_in_windows}) +
+  const double loss = figures.adapted ? *figures.network_loss : figures.loss;
+  if (figures.mixed && !figures.adapted) return "Frozen: " + beside(loss, {name, baselines.ngram}) + ".";
+  const bool only_in_windows = loss < baselines.ngram_in_windows && loss >= baselines.ngram;
+  return "Frozen, " + windows_text(figures) + ": " + beside(loss, {name, baselines.ngram_in_windows}) +
          (only_in_windows ? "; with any context these reach " + format_fixed(baselines.ngram, 4) : "") + ".";
 }
 
 std::string adaptive_line(const Figures& figures) {
   const Rival rival = strongest_adaptive(*figures.baselines);
-  if (figures.adaptive) return "Adaptive: " + beside(figures.loss, rival) + ".";
+  if (figures.adapted) return "Adapting to the text: " + beside(figures.loss, rival) + ".";
   const std::string name = rival.name + " (" + format_fixed(rival.loss, 4) + "), which learns from the text it scores,",
                     by = " by " + format_fixed(std::abs(rival.loss - figures.loss), 4) + ".";
   return figures.loss < rival.loss ? "Beats " + name + by : name + " is ahead" + by;
 }
 
-/// Whether it beats the strongest rival of each class: an adaptive model is compared with adaptive rivals alone.
+/// Whether it beats the strongest rival of each class; where it adapts, the network as it was trained is the frozen
+/// one.
 std::vector<std::string> verdict(const Figures& figures) {
   if (figures.leaks)
     return {"This model leaks: a position sees its own target, so its loss says nothing about prediction."};
   if (!figures.baselines || figures.baselines->counted == 0 || knows_the_text(figures)) return {};
-  if (figures.adaptive) return {adaptive_line(figures)};
   return {frozen_line(figures), adaptive_line(figures)};
+}
+
+/// Where a rival is ahead that learns from the text.
+std::string adapt_line(const Figures& figures) {
+  if (figures.adapted || !figures.may_adapt || verdict(figures).size() < 2 ||
+      figures.loss < strongest_adaptive(*figures.baselines).loss)
+    return "";
+  return "--adapt (eval, score) lets it learn from the text too.\n";
 }
 
 void check_finite(const SplitLoss& loss, const Scored& scored) {
@@ -183,8 +200,16 @@ Figures measure(WindowScorer& scorer, const ModelConfig& model, Units units, con
   figures.block_size = block_size;
   figures.units = units;
   figures.leaks = leaks(model);
+  figures.may_adapt = cpu_engine_lacks(model, TrainConfig{}).empty();
   if (block_size > 64) figures.loss_windows_64 = split_loss(scorer, scored.tokens, 64, 0, heartbeat).mean;
   return figures;
+}
+
+void score_by(Figures& figures, const SplitLoss& loss) {
+  check_finite(loss, figures.scored);
+  figures.network_loss = figures.loss;
+  figures.loss = loss.mean;
+  figures.tenths = tenths_of(loss.losses);
 }
 
 void add_loss(Table& table, const std::string& name, double nats) {
@@ -222,25 +247,26 @@ nlohmann::ordered_json to_json(const Figures& figures) {
                                  {"split", scored.split},
                                  {"block_size", figures.block_size},
                                  {"stride", scored.stride},
-                                 {"units", enum_name(figures.units)},
-                                 {"class", figures.adaptive ? "adaptive" : "frozen"}};
+                                 {"units", enum_name(figures.units)}};
   if (scored.part_of > 0) json["part"] = {{"tokens", scored.tokens.size()}, {"of", scored.part_of}};
   if (figures.loss_windows_64) json["loss_windows_64"] = *figures.loss_windows_64;
   if (figures.leaks) json["leaks"] = true;
   if (figures.mixed) {
     const MixtureLearning& learning = figures.mixed->learning;
-    json["network_loss"] = figures.mixed->network_loss;
-    json["counts"] = {{"orders", Counts::orders},
-                      {"counted_tokens", learning.counted},
+    json["counts"] = {{"counted_tokens", learning.counted},
                       {"weights",
                        {{"network", figures.mixed->weights.network},
                         {"counts", figures.mixed->weights.counts},
                         {"learned_on_tokens", learning.tokens}}}};
     if (learning.tokens > 0) {
       json["counts"]["weights"]["network_loss"] = learning.network_loss;
+      json["counts"]["weights"]["counts_loss"] = learning.counts_loss;
       json["counts"]["weights"]["mixture_loss"] = learning.mixture_loss;
     }
   }
+  json["class"] = figures.adapted ? "adaptive" : "frozen";
+  if (figures.network_loss) json["network_loss"] = *figures.network_loss;
+  if (figures.adapted) json["adaptation"] = to_json(*figures.adapted);
   if (figures.baselines) {
     json["part_in_training_text"] = shared_part(figures);
     json["baselines"] = to_json(*figures.baselines);
@@ -252,16 +278,21 @@ nlohmann::ordered_json to_json(const Figures& figures) {
 void print_figures(const Figures& figures) {
   const std::string per = figures.units == Units::bytes ? "/byte" : "/char";
   Table table({"", "nats" + per, "bits" + per});
-  add_loss(table, model_row(figures), figures.mixed ? figures.mixed->network_loss : figures.loss);
-  if (figures.mixed) add_loss(table, "  mixed with counts", figures.loss);
+  add_loss(table, model_row(figures), figures.network_loss.value_or(figures.loss));
   if (figures.loss_windows_64)
     add_loss(table, figures.scored.stride > 0 ? "  in windows of 64, no overlap" : "  in windows of 64",
              *figures.loss_windows_64);
+  if (figures.network_loss)
+    add_loss(table,
+             !figures.mixed    ? "  adapting to the text"
+             : figures.adapted ? "  mixed with counts, both adapting"
+                               : "  mixed with counts",
+             figures.loss);
   if (figures.baselines) add_baselines(table, to_json(*figures.baselines), windows_text(figures));
   std::string sentences = "perplexity " + format_fixed(std::exp(figures.loss), 2) + "; " + scored_line(figures) +
-                          tenths_line(figures) + baseline_lines(figures) + shared_line(figures);
+                          adapted_line(figures) + tenths_line(figures) + baseline_lines(figures) + shared_line(figures);
   for (const std::string& line : verdict(figures)) sentences += line + "\n";
-  sentences += counts_line(figures);
+  sentences += counts_line(figures) + adapt_line(figures);
   print_table(table);
   print_lines(sentences);
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "baseline/baseline.h"
+#include "cli/adaptation.h"
 #include "cli/loaded_run.h"
 #include "evaluate/split_loss.h"
 #include "inference/model.h"
@@ -39,20 +40,24 @@ struct Figures {
   Units units = Units::characters;
   std::optional<double> loss_windows_64;  ///< if block_size > 64: the same split in windows of 64, no overlap
   bool leaks = false;
-  bool adaptive = false;  ///< whether what predicted learned from what it had scored; else it was frozen
-  /// If the network was mixed with counts: its own loss on the same text, and what the weights were learned on.
+  bool may_adapt = false;              ///< whether --adapt covers such a model
+  std::optional<double> network_loss;  ///< of the network as it was trained, where `loss` is not its own
+  /// If it is mixed with counts: by which weights, and what these were learned on.
   struct Mixed {
-    double network_loss = 0;
     MixtureWeights weights;
     MixtureLearning learning;
   };
   std::optional<Mixed> mixed;
-  std::optional<Baselines> baselines;  ///< absent if the training text is not at hand
+  std::optional<AdaptationChoice> adapted;  ///< if it learns from the text that it scores
+  std::optional<Baselines> baselines;       ///< absent if the training text is not at hand
 };
 
 /// Without baselines. Error diverged, naming the checkpoint, for a loss that is not finite.
 Figures measure(WindowScorer& scorer, const ModelConfig& model, Units units, const Scored& scored,
                 const Heartbeat& heartbeat = {});
+
+/// The loss becomes that of what --adapt and --counts have made of the network. Error diverged as above.
+void score_by(Figures& figures, const SplitLoss& loss);
 
 /// A row of a table of losses: nats, and bits beside them.
 void add_loss(Table& table, const std::string& name, double nats);

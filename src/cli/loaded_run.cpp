@@ -108,13 +108,18 @@ LoadedRun::LoadedRun(Checkpoint loaded, std::filesystem::path folder_in, const M
   flush_denormals();
 }
 
+void LoadedRun::adapt(const Adaptation& adaptation) {
+  adaptive_ = std::make_unique<AdaptiveNetwork>(*model, network_->threads(), adaptation);
+}
+
 void LoadedRun::mix_with_counts(const Corpus& corpus, const Heartbeat& heartbeat) {
-  mixture = std::make_unique<Mixture>(*network_, corpus.train(), heartbeat);
+  mixture =
+      std::make_unique<Mixture>(adapting(), network_->threads(), checkpoint.vocabulary, corpus.train(), heartbeat);
   const MixtureLearning& learning = mixture->learning();
   if (learning.tokens == 0)
     log_note("the training text is too short to learn how much the counts should weigh; both weigh the same");
   if (learning.counted < corpus.train().size())
-    log_note("counted the first " + format_count(learning.counted) + " of " + format_count(corpus.train().size()) +
+    log_note("counted the last " + format_count(learning.counted) + " of " + format_count(corpus.train().size()) +
              " characters of the training text");
 }
 

@@ -10,6 +10,7 @@
 #include "checkpoint/checkpoint.h"
 #include "cli/arguments.h"
 #include "inference/model.h"
+#include "predict/adaptive_network.h"
 #include "predict/mixture.h"
 #include "predict/network.h"
 
@@ -39,16 +40,21 @@ class LoadedRun {
   std::filesystem::path folder;
   std::unique_ptr<InferenceModel> model;
   const Config& config() const { return checkpoint.config.config; }
-  /// What says which character comes next: the network, or what mix_with_counts() has made.
-  Predictor& predictor() { return mixture ? static_cast<Predictor&>(*mixture) : *network_; }
-  Predictor& network() { return *network_; }
-  /// From here on the network is mixed with counts of the train split of its own text. A line on stderr says where not
-  /// all of that was counted, or nothing could be learned from it.
+  /// What says which character comes next: the network, or what adapt() and mix_with_counts() have made of it.
+  Predictor& predictor() { return mixture ? static_cast<Predictor&>(*mixture) : adapting(); }
+  /// The network as it was trained.
+  NetworkPredictor& network() { return *network_; }
+  /// From here on the predictor's network learns from what is scored.
+  void adapt(const Adaptation& adaptation);
+  /// From here on the predictor is mixed with counts of the train split of its own text. A line on stderr says where
+  /// not all of that was counted, or nothing could be learned from it.
   void mix_with_counts(const Corpus& corpus, const Heartbeat& heartbeat);
   std::unique_ptr<Mixture> mixture;  ///< null until then
 
  private:
+  Predictor& adapting() { return adaptive_ ? static_cast<Predictor&>(*adaptive_) : *network_; }
   std::unique_ptr<NetworkPredictor> network_;
+  std::unique_ptr<AdaptiveNetwork> adaptive_;
 };
 
 /// What load_checkpoint had to say, to stderr: a damaged checkpoint as a warning, which --quiet does not silence.

@@ -28,6 +28,14 @@ TokenView view_of(const std::vector<std::uint32_t>& ids, std::int64_t document =
   return {ids.data(), sizeof ids[0], std::ssize(ids), document};
 }
 
+/// What is scored, behind the symbol that it begins from.
+std::vector<std::uint32_t> begun(std::span<const std::int64_t> ids, std::int64_t start_symbol) {
+  if (ids.empty()) throw Error(ExitCode::data, "the text is empty; scoring needs at least one character");
+  std::vector<std::uint32_t> all = {static_cast<std::uint32_t>(start_symbol)};
+  all.insert(all.end(), ids.begin(), ids.end());
+  return all;
+}
+
 constexpr std::array<std::string_view, 7> class_names = {
     "small letters", "capital letters", "digits", "spaces", "line ends", "other ASCII", "other characters"};
 
@@ -45,11 +53,16 @@ std::size_t class_of(std::string_view symbol) {
 
 std::vector<float> text_losses(WindowScorer& scorer, std::span<const std::int64_t> ids, std::int64_t start_symbol,
                                std::int64_t block_size, const Heartbeat& heartbeat, std::int64_t document) {
-  if (ids.empty()) throw Error(ExitCode::data, "the text is empty; scoring needs at least one character");
-  std::vector<std::uint32_t> all = {static_cast<std::uint32_t>(start_symbol)};
-  all.insert(all.end(), ids.begin(), ids.end());
+  const std::vector<std::uint32_t> all = begun(ids, start_symbol);
   return split_loss(scorer, view_of(all, document), block_size, std::max<std::int64_t>(1, block_size / 2), heartbeat)
       .losses;
+}
+
+std::vector<float> adaptive_text_losses(Predictor& predictor, std::span<const std::int64_t> ids,
+                                        std::int64_t start_symbol, std::int64_t block_size, const Heartbeat& heartbeat,
+                                        std::int64_t document) {
+  const std::vector<std::uint32_t> all = begun(ids, start_symbol);
+  return adaptive_loss(predictor, view_of(all, document), block_size, 0, heartbeat).losses;
 }
 
 std::vector<MeanLoss> losses_by_context(WindowScorer& scorer, std::span<const std::int64_t> ids,

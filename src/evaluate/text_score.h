@@ -8,6 +8,7 @@
 
 #include "base/heartbeat.h"
 #include "inference/window_scorer.h"
+#include "predict/predictor.h"
 #include "text/vocabulary.h"
 
 namespace chargpt {
@@ -18,6 +19,11 @@ namespace chargpt {
 /// Errors: data for no ids.
 std::vector<float> text_losses(WindowScorer& scorer, std::span<const std::int64_t> ids, std::int64_t start_symbol,
                                std::int64_t block_size, const Heartbeat& heartbeat = {}, std::int64_t document = -1);
+
+/// The same, the predictor learning from each window's targets before it sees the next.
+std::vector<float> adaptive_text_losses(Predictor& predictor, std::span<const std::int64_t> ids,
+                                        std::int64_t start_symbol, std::int64_t block_size,
+                                        const Heartbeat& heartbeat = {}, std::int64_t document = -1);
 
 /// The mean loss of some of a text's characters.
 struct MeanLoss {

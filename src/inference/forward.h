@@ -45,6 +45,7 @@ struct BatchSlice {
   WindowBatch windows{};
   std::int64_t first = 0;             ///< of the windows, within what this process has of the micro-batch
   std::int64_t elsewhere = 0;         ///< windows of the micro-batch before those of this process: dropout counts them
+  std::int64_t from = 0;              ///< of each window, targets before this one do not count
   float scale = 0;                    ///< of each token's gradient: 1 / tokens of the whole step
   const DropoutSeed* seed = nullptr;  ///< null: no dropout
   const Heartbeat* heartbeat = nullptr;  ///< between one chunk of sequences and the next; null: none
@@ -164,6 +165,8 @@ class Forward {
       const WindowBatch windows = slice.windows.part(begin, std::min(at_once, count - begin));
       read_inputs(windows);
       windows.copy_targets(targets_.data());
+      for (std::int64_t b = 0; slice.from > 0 && b < windows.B(); ++b)
+        std::fill_n(targets_.begin() + b * T, slice.from, no_target);
       Chunk chunk = windows_chunk(windows.B(), T);
       chunk.seed = slice.seed;
       chunk.first_sequence = slice.elsewhere + slice.first + begin;

@@ -14,8 +14,13 @@ ForwardTeam::ForwardTeam(const Plan& plan, const std::vector<const float*>& valu
       packed_(plan.packed_floats),
       weights_{.values = values, .packed = packed_.data()} {
   for (int thread = 0; thread < threads; ++thread) passes_.emplace_back(plan, kernels);
-  team_.run(
-      [&](int thread) { pack_weights(plan, values, PackedType::float32, kernels, thread, threads, packed_.data()); });
+  pack();
+}
+
+void ForwardTeam::pack() {
+  team_.run([this](int thread) {
+    pack_weights(plan_, weights_.values, PackedType::float32, kernels_, thread, threads(), packed_.data());
+  });
 }
 
 void observe(const InferenceModel& model, std::span<const std::int64_t> ids, const Observer& observer) {

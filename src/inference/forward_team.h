@@ -15,8 +15,10 @@ namespace chargpt::cpu {
 
 class ForwardTeam {
  public:
-  /// `plan` and the values, by its groups, must outlive it and not change.
+  /// `plan` and the values, by its groups, must outlive it.
   ForwardTeam(const Plan& plan, const std::vector<const float*>& values, const Kernels& kernels, int threads);
+  /// After each change of the values.
+  void pack();
 
   const Plan& plan() const { return plan_; }
   const Kernels& kernels() const { return kernels_; }

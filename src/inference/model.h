@@ -44,8 +44,8 @@ class InferenceModel {
   /// data where they are not those of its config, and diverged where one is NaN or infinite, naming file and tensor;
   /// usage where averaged ones are asked for and there are none.
   InferenceModel(const Checkpoint& checkpoint, Weights which);
-  /// Weights in memory that outlives this object and does not change. Error internal where they are not those of
-  /// `config`.
+  /// Weights in memory that outlives this object; what computes with them is told when they change. Error internal
+  /// where they are not those of `config`.
   InferenceModel(const ModelConfig& config, std::int64_t vocab_size, const ParameterValues& values);
 
   const ModelConfig& config() const { return config_; }

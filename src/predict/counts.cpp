@@ -3,101 +3,259 @@
 #include <algorithm>
 #include <cmath>
 
-#include "baseline/ngram.h"
-
 namespace chargpt {
 namespace {
 
-constexpr std::int32_t unseen = NgramLevel::unseen;
+constexpr std::int64_t reach = 256;  // symbols that a history is made of: lines and words are shorter
+constexpr std::uint64_t odd = 0x9e3779b97f4a7c15;
+constexpr std::int64_t match_places = 1 << 20, follower_places = 1 << 16, map_contexts = 1 << 16;
+constexpr double first_weight = 0.25, mixer_rate = 0.0015, average_rate = 0.002, map_weight = 0.25;
+constexpr std::int64_t most_entries = 24'000'000, entries_per_token = 12;
+constexpr std::uint8_t most_bits = 250;
+constexpr double most_of_history = 1000, most_of_match = 500;
 
-/// What is taken off counts of 1, 2, and 3 or more: k - (k + 1) Y n_(k+1) / n_k, where n_k n-grams have count k and Y =
-/// n_1 / (n_1 + 2 n_2). Half of k where there are too few to say.
-std::array<double, 4> discounts(const std::vector<std::int32_t>& counts) {
-  std::array<double, 5> n{};
-  for (const std::int32_t count : counts)
-    if (count < std::ssize(n)) ++n[static_cast<std::size_t>(count)];
-  std::array<double, 4> taken{};
-  for (std::size_t k = 1; k < taken.size(); ++k) {
-    const auto number = static_cast<double>(k);
-    taken[k] = number / 2;
-    if (n[1] == 0 || n[k] == 0) continue;
-    const double estimate = number - (number + 1) * n[1] / (n[1] + 2 * n[2]) * n[k + 1] / n[k];
-    taken[k] = std::clamp(estimate, 0.1 * number, number);
-  }
-  return taken;
+constexpr std::uint64_t joined_hash(std::uint64_t first, std::uint64_t second) {
+  return mixed_bits(first * odd + second);
 }
 
-/// Of the n-grams of `level`: after how many different symbols each stands. One at the start of a text stands after
-/// none, and counts as after one.
-std::vector<std::int32_t> counts_of_suffixes(const NgramLevel& level, const NgramLevel& longer) {
-  std::vector<std::int32_t> counts(level.ids.size(), 0);
-  for (const std::int32_t suffix : longer.suffixes) ++counts[static_cast<std::size_t>(suffix)];
-  for (std::int32_t& count : counts) count = std::max(count, 1);
-  return counts;
+/// Logits of (i + 0.5) / 4,096: to compute a logarithm each time would take most of the time.
+const std::array<double, 4096> stretched = [] {
+  std::array<double, 4096> logits{};
+  for (std::size_t i = 0; i < logits.size(); ++i)
+    logits[i] = stretch((static_cast<double>(i) + 0.5) / static_cast<double>(logits.size()));
+  return logits;
+}();
+
+/// By symbol: letters, their capitals alike, and all that is outside ASCII; 0 for what stands between words.
+std::vector<std::uint32_t> letters_of(const Vocabulary& vocabulary) {
+  std::vector<std::uint32_t> letters(static_cast<std::size_t>(vocabulary.size()));
+  for (std::size_t id = 0; id < letters.size(); ++id) {
+    const std::uint32_t code = vocabulary.units() == Units::bytes     ? static_cast<std::uint32_t>(id)
+                               : id < vocabulary.code_points().size() ? vocabulary.code_points()[id]
+                                                                      : 0;
+    const bool capital = code >= 'A' && code <= 'Z', small = code >= 'a' && code <= 'z';
+    if (capital || small || code == '\'' || code >= 0x80) letters[id] = capital ? code - 'A' + 'a' : code;
+  }
+  return letters;
+}
+
+std::array<std::int64_t, Mixer::sets> mixer_sizes(const SymbolTree& tree) {
+  return {std::max<std::int64_t>(1, tree.nodes()), Counts::match_classes, tree.symbols() + 1,
+          4 * (static_cast<std::int64_t>(Counts::orders) + 1), 243};
 }
 
 }  // namespace
 
-Counts::Level::Level(const NgramLevel& counted, const std::vector<std::int32_t>& counts)
-    : first(counted.first), ids(counted.ids), shares(counted.ids.size()), rest(counted.totals.size()) {
-  const std::array<double, 4> taken = discounts(counts);
-  for (std::size_t context = 0; context < rest.size(); ++context) {
-    const auto begin = static_cast<std::size_t>(first[context]), end = static_cast<std::size_t>(first[context + 1]);
-    double all = 0, left = 0;
-    for (std::size_t i = begin; i < end; ++i) all += counts[i];
-    for (std::size_t i = begin; i < end; ++i) {
-      const double off = taken[static_cast<std::size_t>(std::min(counts[i], 3))];
-      shares[i] = static_cast<float>((counts[i] - off) / all);
-      left += off / all;
+std::vector<std::int64_t> frequencies_of(TokenView tokens, std::int64_t vocab_size) {
+  std::vector<std::int64_t> frequencies(static_cast<std::size_t>(vocab_size));
+  for (std::int64_t i = 0; i < tokens.size(); ++i) ++frequencies[static_cast<std::size_t>(tokens[i])];
+  return frequencies;
+}
+
+Counts::Counts(const Vocabulary& vocabulary, std::span<const std::int64_t> frequencies, std::int64_t tokens)
+    : tree_(frequencies),
+      letters_(letters_of(vocabulary)),
+      line_end_(vocabulary.id_of('\n')),
+      document_(vocabulary.document()),
+      table_(std::clamp<std::int64_t>(tokens * entries_per_token, 1 << 12, most_entries)),
+      mixer_(mixer_sizes(tree_), std::vector<double>(inputs, first_weight), {mixer_rate, average_rate}),
+      maps_{ProbabilityMap(map_contexts), ProbabilityMap(map_contexts)},
+      last_place_(match_places, -1),
+      followers_(follower_places) {
+  for (std::vector<Estimate>& estimates : of_history_)
+    for (const BitHistories::State& state : histories_.states())
+      estimates.push_back({(state.ones + 0.4) / (state.zeros + state.ones + 0.8), 0});
+  of_match_.fill({0.75, 0});
+  text_.reserve(static_cast<std::size_t>(tokens));
+}
+
+// ---- contexts
+
+std::uint64_t Counts::hash_of(const std::array<std::int64_t, orders>& recent) const {
+  std::uint64_t hash = 0;
+  for (const std::int64_t id : recent) hash = joined_hash(hash, static_cast<std::uint64_t>(id + 1));
+  return hash;
+}
+
+std::size_t Counts::follower_place(const History& history) {
+  return joined_hash(static_cast<std::uint64_t>(history.recent[0] + 1),
+                     static_cast<std::uint64_t>(history.recent[1] + 1)) %
+         follower_places;
+}
+
+void Counts::find_match(History& history) const {
+  history.match = history.matched = 0;
+  if (history.recent.back() >= 0) history.match = last_place_[hash_of(history.recent) % match_places];
+  const auto counted = std::ssize(text_);
+  bool same = history.match >= std::ssize(history.recent) && history.match < counted;
+  for (std::size_t i = 0; same && i < history.recent.size(); ++i)
+    same = text_[static_cast<std::size_t>(history.match) - 1 - i] == history.recent[i];
+  history.matched = same ? std::ssize(history.recent) : 0;
+  if (!same) history.match = -1;
+}
+
+void Counts::advance(History& history, std::int64_t id) const {
+  if (id == document_) {
+    history = {};
+    return;
+  }
+  std::shift_right(history.recent.begin(), history.recent.end(), 1);
+  history.recent[0] = id;
+  const std::uint32_t letter = letters_[static_cast<std::size_t>(id)];
+  if (letter != 0) {
+    history.word = joined_hash(history.word, letter);
+  } else if (history.word != 0) {
+    history.word_before = history.previous_word;
+    history.previous_word = history.word;
+    history.word = 0;
+  }
+  history.column = id == line_end_ ? 0 : std::min(history.column + 1, reach - 1);
+  const bool goes_on = history.match >= 0 && text_[static_cast<std::size_t>(history.match)] == id &&
+                       history.match + 1 < std::ssize(text_);
+  if (!goes_on) return find_match(history);
+  ++history.match;
+  ++history.matched;
+}
+
+Counts::History Counts::history_of(std::span<const std::int64_t> ids) const {
+  History history;
+  for (const std::int64_t id : ids.last(std::min<std::size_t>(ids.size(), reach))) advance(history, id);
+  return history;
+}
+
+Counts::Place Counts::place_of(const History& history) const {
+  Place place{};
+  std::size_t n = 0;
+  std::uint64_t hash = 0;
+  place.keys[n++] = hash;
+  for (const std::int64_t id : history.recent)
+    place.keys[n++] = hash = joined_hash(hash, static_cast<std::uint64_t>(id + 1));
+  const auto last = static_cast<std::uint64_t>(history.recent[0] + 1);
+  const std::uint64_t word = history.word != 0 ? history.word : last;  // between words, which sign stands there
+  place.keys[n++] = word;
+  place.keys[n++] = joined_hash(word, history.previous_word);
+  place.keys[n++] = joined_hash(word, history.word_before);
+  place.keys[n++] = joined_hash(last, static_cast<std::uint64_t>(history.column));
+  place.keys[n++] = joined_hash(place.keys[2], followers_[follower_place(history)]);
+  for (std::size_t i = 0; i < n; ++i) place.keys[i] = joined_hash(place.keys[i], i + 1);
+  place.last = history.recent[0];
+  place.expected = -1;
+  if (history.match >= 0) place.expected = text_[static_cast<std::size_t>(history.match)];
+  place.matched = std::min<std::int64_t>(history.matched, longest_match - 1);
+  return place;
+}
+
+std::int64_t Counts::match_class(const Place& place) {
+  if (place.expected < 0) return 0;
+  return std::min<std::int64_t>(match_classes - 1, 1 + (place.matched - static_cast<std::int64_t>(orders)) / 2);
+}
+
+// ---- decisions
+
+/// The logits that are mixed, and by which weights.
+void Counts::read_contexts(const Place& place, Known known, Decision& decision) const {
+  std::size_t n = 0;
+  std::int64_t longest = 0, bits_of_longest = 0, pattern = 0;
+  decision.known = 0;
+  for (std::size_t context = 0; context < contexts; ++context) {
+    if ((known >> context & 1) == 0) continue;
+    decision.keys[context] = joined_hash(place.keys[context], static_cast<std::uint64_t>(decision.node));
+    table_.fetch(decision.keys[context]);
+  }
+  for (std::size_t context = 0; context < contexts; ++context) {
+    const std::int64_t found = (known >> context & 1) != 0 ? table_.find(decision.keys[context]) : -1;
+    decision.seen[context] = found;
+    int kind = 0;  // of what was seen: 0 nothing, 1 both bits, 2 one of them
+    double by_history = 0, by_p = 0;
+    if (found >= 0 && table_[found].bits > 0) {
+      const ContextTable::Seen& seen = table_[found];
+      decision.known |= Known{1} << context;
+      by_history = stretched[static_cast<std::size_t>(of_history_[context][seen.history].p * 4096)];
+      by_p = stretched[seen.p >> 4];
+      const BitHistories::State& state = histories_.states()[seen.history];
+      kind = state.zeros > 0 && state.ones > 0 ? 1 : 2;
+      if (context <= orders)
+        longest = static_cast<std::int64_t>(context), bits_of_longest = std::min<int>(3, seen.bits);
     }
-    rest[context] = static_cast<float>(left);
+    if (context >= 2 && context <= orders) pattern = 3 * pattern + kind;
+    decision.logits[n++] = by_history;
+    decision.logits[n++] = by_p;
   }
+  const Estimate& match = of_match_[static_cast<std::size_t>(place.matched)];
+  const int sign = decision.expected < 0 ? 0 : 2 * decision.expected - 1;
+  decision.logits[n++] = sign * stretch(match.p);
+  decision.logits[n++] = sign * (2 * match.p - 1);
+  decision.logits[n++] = 0.3;  // a bias
+  decision.chosen = {decision.node, decision.expected < 0 ? 0 : match_class(place), place.last + 1,
+                     4 * longest + bits_of_longest, pattern};
 }
 
-Counts::Counts(const std::vector<TokenView>& texts, std::int64_t vocab_size, const Heartbeat& heartbeat)
-    : vocab_size_(vocab_size) {
-  NgramCounter counter(texts);
-  NgramLevel level;
-  for (std::int64_t n = 0; n < orders; ++n) {
-    NgramLevel longer = counter.next_order([&](double part) {
-      if (heartbeat) heartbeat((static_cast<double>(n) + part) / orders);
-    });
-    if (n > 0) levels_.emplace_back(level, counts_of_suffixes(level, longer));
-    level = std::move(longer);
-  }
-  levels_.emplace_back(level, level.counts);
+void Counts::decide(const Place& place, std::int32_t node, Known known, Decision& decision) const {
+  decision.node = node;
+  decision.expected = -1;
+  if (place.expected >= 0)
+    for (const SymbolTree::Step step : tree_.path(place.expected)) {  // whose nodes go down from the root's
+      if (step.node > node) continue;
+      if (step.node == node) decision.expected = step.bit;
+      break;
+    }
+  read_contexts(place, known, decision);
+  decision.mixed = mixer_.mix(decision.logits, decision.chosen);
+  const double logit = decision.mixed.logit;
+  decision.points = {maps_[0].point(((place.last + 1) * tree_.nodes() + node) % map_contexts, logit),
+                     maps_[1].point(static_cast<std::int64_t>(
+                                        joined_hash(place.keys[2], static_cast<std::uint64_t>(node)) % map_contexts),
+                                    logit)};
+  const double p = (1 - 2 * map_weight) * squash(logit) +
+                   map_weight * (maps_[0].at(decision.points[0]) + maps_[1].at(decision.points[1]));
+  decision.p = std::clamp(p, 1e-6, 1 - 1e-6);
 }
 
-Counts::State Counts::advanced(const State& state, std::int64_t id) const {
-  State next{0};
-  for (std::size_t n = 1; n < next.size(); ++n) {
-    const Level& level = levels_[n - 1];
-    next[n] = state[n - 1] == unseen ? unseen
-                                     : find_ngram(level.first, level.ids, state[n - 1], static_cast<std::int32_t>(id));
+// ---- learning
+
+void Counts::learn(const Place& place, const Decision& decision, bool bit) {
+  const auto towards = [bit](Estimate& estimate, bool came, double most, double least, double largest) {
+    estimate.seen = std::min(estimate.seen + 1, most);
+    estimate.p = std::clamp(estimate.p + (came - estimate.p) / (estimate.seen + 1.5), least, largest);
+  };
+  mixer_.learn(decision.logits, decision.chosen, decision.mixed, bit);
+  for (std::size_t i = 0; i < maps_.size(); ++i) maps_[i].learn(decision.points[i], bit);
+  for (std::size_t context = 0; context < contexts; ++context) {
+    std::int64_t found = decision.seen[context];
+    if (found < 0)
+      found = table_.find_or_add(joined_hash(place.keys[context], static_cast<std::uint64_t>(decision.node)));
+    ContextTable::Seen& seen = table_[found];
+    towards(of_history_[context][seen.history], bit, most_of_history, 1e-4, 1 - 1e-4);
+    seen.history = histories_.next(seen.history, bit);
+    seen.p = static_cast<std::uint16_t>(seen.p +
+                                        static_cast<int>((bit ? 65535 - seen.p : -int{seen.p}) / (seen.bits + 1.6)));
+    seen.bits = std::min<std::uint8_t>(most_bits, seen.bits + 1);
   }
-  return next;
+  if (decision.expected >= 0)
+    towards(of_match_[static_cast<std::size_t>(place.matched)], decision.expected == int{bit}, most_of_match, 0.02,
+            0.9998);
 }
 
-Counts::State Counts::state_of(std::span<const std::int64_t> ids) const {
-  State state;
-  state.fill(unseen);
-  state[0] = 0;
-  for (const std::int64_t id : ids.last(std::min<std::size_t>(ids.size(), orders - 1))) state = advanced(state, id);
-  return state;
+void Counts::count(History& history, std::int64_t id) {
+  std::uint64_t& followers = followers_[follower_place(history)];
+  followers = followers << 32 | static_cast<std::uint64_t>(id + 1);
+  advance(history, id);
+  text_.push_back(static_cast<std::uint32_t>(id));
+  if (history.recent.back() >= 0) last_place_[hash_of(history.recent) % match_places] = std::ssize(text_);
 }
 
-void Counts::log_probabilities(const State& state, std::span<float> logs) const {
-  std::ranges::fill(logs, 1 / static_cast<float>(vocab_size_));
-  for (std::size_t n = 0; n < levels_.size() && state[n] != unseen; ++n) {
-    const Level& level = levels_[n];
-    const auto context = static_cast<std::size_t>(state[n]);
-    const auto begin = static_cast<std::size_t>(level.first[context]),
-               end = static_cast<std::size_t>(level.first[context + 1]);
-    if (begin == end) break;
-    for (float& p : logs) p *= level.rest[context];
-    for (std::size_t i = begin; i < end; ++i) logs[static_cast<std::size_t>(level.ids[i])] += level.shares[i];
+void Counts::learn(TokenView tokens, History& history, const Heartbeat& heartbeat) {
+  Decision decision;
+  for (std::int64_t i = 0; i < tokens.size(); ++i) {
+    if (heartbeat && i % 4096 == 0) heartbeat(static_cast<double>(i) / static_cast<double>(tokens.size()));
+    const Place place = place_of(history);
+    decision.known = all_known;
+    for (const SymbolTree::Step step : tree_.path(tokens[i])) {
+      decide(place, step.node, decision.known, decision);
+      learn(place, decision, step.bit);
+    }
+    count(history, tokens[i]);
   }
-  for (float& p : logs) p = std::log(p);
 }
 
 }  // namespace chargpt

@@ -9,7 +9,11 @@
 namespace chargpt {
 namespace {
 
-constexpr std::int64_t most_counted = 10'000'000, most_learned = 100'000, least_learned = 500;
+constexpr std::int64_t most_counted = 4'000'000, most_learned = 100'000, least_learned = 500;
+constexpr std::int64_t reach = 256;         // symbols before a window that the counts see
+constexpr double least_probability = 1e-6;  // of the network, so that no symbol is out of reach for the mixture
+constexpr double mixer_rate = 0.003, average_rate = 0.0005;
+constexpr std::int64_t steps_of_logit = 12;
 
 /// The stretch from `from` to `to` of the whole work.
 Heartbeat part_of(const Heartbeat& whole, double from, double to) {
@@ -17,152 +21,261 @@ Heartbeat part_of(const Heartbeat& whole, double from, double to) {
   return [&whole, from, to](double part) { whole(from + part * (to - from)); };
 }
 
-TokenView beginning(TokenView tokens) {
-  return tokens.slice(0, std::min(tokens.size(), most_counted));
+/// Of a mixer's inputs: those of the counts' own mixer begin without weight.
+std::vector<double> first_weights(std::size_t inputs, const MixtureWeights& weights) {
+  std::vector<double> first(inputs);
+  first[inputs - 2] = weights.counts;
+  first[inputs - 1] = weights.network;
+  return first;
 }
 
-/// Minimises the mean loss over places by the weights, which it sees one after the other: Newton's method with the
-/// Hessian so far. The loss is convex in them.
+std::int64_t step_of(double logit) {
+  return std::min(steps_of_logit - 1, static_cast<std::int64_t>(std::abs(logit) * 1.5));
+}
+
+/// Minimises the loss of p = squash(network · x + counts · y) by both weights, over decisions that it sees one after
+/// the other: Newton's method with the Hessian so far. The loss is convex in them.
 class WeightLearner {
  public:
-  explicit WeightLearner(MixtureWeights& weights) : weights_(weights) {}
-
-  /// What network and counts say of every symbol, logits up to a constant each, and which one came.
-  void see(std::span<const float> network, std::span<const float> counts, std::size_t came) {
-    const auto mixed = [&](std::size_t v) { return weights_.network * network[v] + weights_.counts * counts[v]; };
-    double top = mixed(0), top_of_network = network[0], total = 0, total_of_network = 0;
-    for (std::size_t v = 1; v < network.size(); ++v)
-      top = std::max(top, mixed(v)), top_of_network = std::max(top_of_network, double{network[v]});
-    double n = 0, c = 0, nn = 0, nc = 0, cc = 0;  // sums over symbols, weighed by the mixture
-    for (std::size_t v = 0; v < network.size(); ++v) {
-      const double weight = std::exp(mixed(v) - top), of_network = network[v], of_counts = counts[v];
-      total += weight;
-      total_of_network += std::exp(of_network - top_of_network);
-      n += weight * of_network, c += weight * of_counts;
-      nn += weight * of_network * of_network, nc += weight * of_network * of_counts,
-          cc += weight * of_counts * of_counts;
-    }
-    losses_ += std::log(total) + top - mixed(came);
-    losses_of_network_ += std::log(total_of_network) + top_of_network - network[came];
-    ++seen_;
-    n /= total, c /= total;
-    nn_ += nn / total - n * n, nc_ += nc / total - n * c, cc_ += cc / total - c * c;
-    const double by_network = n - network[came], by_counts = c - counts[came], determinant = nn_ * cc_ - nc_ * nc_;
-    weights_.network -= (cc_ * by_network - nc_ * by_counts) / determinant;
-    weights_.counts -= (nn_ * by_counts - nc_ * by_network) / determinant;
+  void see(double network, double counts, bool bit) {
+    const double p = squash(weights.network * network + weights.counts * counts), curve = p * (1 - p);
+    losses += -std::log(bit ? p : 1 - p);
+    nn_ += curve * network * network, nc_ += curve * network * counts, cc_ += curve * counts * counts;
+    const double by_network = (p - bit) * network, by_counts = (p - bit) * counts, determinant = nn_ * cc_ - nc_ * nc_;
+    weights.network -= (cc_ * by_network - nc_ * by_counts) / determinant;
+    weights.counts -= (nn_ * by_counts - nc_ * by_network) / determinant;
   }
-  double mean_loss() const { return losses_ / seen_; }
-  double mean_loss_of_network() const { return losses_of_network_ / seen_; }
+  MixtureWeights weights;
+  double losses = 0;
 
  private:
-  MixtureWeights& weights_;
   double nn_ = 10, nc_ = 0, cc_ = 10;  ///< the Hessian; at first as of a few places, so that the first steps are short
-  double losses_ = 0, losses_of_network_ = 0, seen_ = 0;
 };
 
 }  // namespace
 
-Mixture::Mixture(NetworkPredictor& network, Counts counts, MixtureWeights weights)
+Mixture::Mixture(Predictor& network, int threads, Counts counts, MixtureWeights weights)
     : network_(network),
+      threads_(threads),
       counts_(std::move(counts)),
       weights_(weights),
-      room_(static_cast<std::size_t>(network.vocab_size())) {}
+      mixer_({std::max<std::int64_t>(1, counts_.tree().nodes()), Counts::match_classes, network.vocab_size() + 1,
+              steps_of_logit * steps_of_logit, 4 * network.vocab_size()},
+             first_weights(inputs, weights), {mixer_rate, average_rate}),
+      own_(room()) {}
 
-Mixture::Mixture(NetworkPredictor& network, TokenView train, const Heartbeat& heartbeat)
-    : Mixture(network, Counts({}, network.vocab_size()), MixtureWeights{}) {
-  const std::int64_t tokens = std::min(train.size() / 20, most_learned);
-  const TokenView before = beginning(train.slice(0, train.size() - tokens)), all = beginning(train);
-  if (tokens >= least_learned) {
-    counts_ = Counts({before}, vocab_size(), part_of(heartbeat, 0, 0.4));
-    learn(train, train.size() - tokens, part_of(heartbeat, 0.4, 0.6));
-  }
-  counts_ = Counts({all}, vocab_size(), part_of(heartbeat, 0.6, 1));
-  learning_.counted = all.size();
+Mixture::Mixture(Predictor& network, int threads, const Vocabulary& vocabulary, TokenView train,
+                 const Heartbeat& heartbeat)
+    : Mixture(network, threads,
+              Counts(vocabulary, frequencies_of(train, network.vocab_size()), std::min(train.size(), most_counted)),
+              MixtureWeights{}) {
+  learning_.counted = std::min(train.size(), most_counted);
+  const std::int64_t begin = train.size() - learning_.counted, chosen = std::min(learning_.counted / 20, most_learned),
+                     first = train.size() - chosen;
+  Counts::History history;
+  counts_.learn(train.slice(begin, first - begin), history, part_of(heartbeat, 0, 0.8));
+  if (chosen >= least_learned) learn_weights(train, first, part_of(heartbeat, 0.8, 0.95));
+  counts_.learn(train.slice(first, chosen), history, part_of(heartbeat, 0.95, 1));
+  mixer_.begin_anew(first_weights(inputs, weights_));
 }
 
 /// On whole windows from `first` on, one after the other.
-void Mixture::learn(TokenView train, std::int64_t first, const Heartbeat& heartbeat) {
-  const std::int64_t V = vocab_size(), T = block_size(), count = (train.size() - 1 - first) / T,
-                     at_once = std::max<std::int64_t>(1, std::min<std::int64_t>(4096, (16 << 20) / V) / T);
-  if (count == 0) return;
-  WeightLearner learner(weights_);
-  std::vector<float> rows;
-  std::vector<std::int64_t> starts, targets;
-  for (std::int64_t done = 0; done < count; done += std::ssize(starts)) {
-    if (heartbeat) heartbeat(static_cast<double>(done) / static_cast<double>(count));
-    starts.clear();
-    for (std::int64_t i = done; i < std::min(count, done + at_once); ++i) starts.push_back(first + i * T);
-    const WindowBatch windows{.tokens = train, .starts = starts, .T = T};
-    rows.resize(static_cast<std::size_t>(windows.numel() * V));
-    targets.resize(static_cast<std::size_t>(windows.numel()));
-    network_.logits(windows, rows);
-    windows.copy_targets(targets.data());
-    for (std::int64_t window = 0; window < windows.B(); ++window)
-      for_each_place(windows, window, rows, [&](const Counts::State& state, std::int64_t t, std::span<float> row) {
-        counts_.log_probabilities(state, room_);
-        learner.see(row, room_, static_cast<std::size_t>(targets[static_cast<std::size_t>(window * T + t)]));
-      });
+void Mixture::learn_weights(TokenView train, std::int64_t first, const Heartbeat& heartbeat) {
+  const std::int64_t V = vocab_size(), T = block_size(), count = (train.size() - 1 - first) / T;
+  WeightLearner learner;
+  double of_network = 0, of_counts = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (heartbeat) heartbeat(static_cast<double>(i) / static_cast<double>(count));
+    const std::int64_t begin = first + i * T;
+    const WindowBatch window{.tokens = train, .starts = {&begin, 1}, .T = T};
+    rows_.resize(static_cast<std::size_t>(T * V));
+    network_.logits(window, rows_);
+    for_each_place(window, 0, rows_, [&](const Counts::History& history, std::int64_t t, std::span<float> row) {
+      const Counts::Place place = counts_.place_of(history);
+      read_network(row, own_);
+      own_.decision.known = Counts::all_known;
+      for (const SymbolTree::Step step : counts_.tree().path(train[begin + t + 1])) {
+        decide(place, step.node, own_.decision.known, own_);
+        const double network = own_.logits[inputs - 1], counts = own_.logits[inputs - 2];
+        of_network -= std::log(squash(step.bit ? network : -network));
+        of_counts -= std::log(squash(step.bit ? counts : -counts));
+        learner.see(network, counts, step.bit);
+      }
+    });
   }
+  learning_.tokens = count * T;
+  if (count == 0) return;
   // The network knows this text from its training, and is overrated here. That half is nearly best for any network that
   // is at least as good as the counts was measured: see README.md.
-  if (weights_.network > 0.5) weights_ = {};
-  learning_.tokens = count * T;
-  learning_.network_loss = learner.mean_loss_of_network();
-  learning_.mixture_loss = learner.mean_loss();
+  weights_ = learner.weights.network > 0.5 ? MixtureWeights{} : learner.weights;
+  const auto all = static_cast<double>(learning_.tokens);
+  learning_.network_loss = of_network / all;
+  learning_.counts_loss = of_counts / all;
+  learning_.mixture_loss = learner.losses / all;
 }
 
-/// body(state of the counts, t, row) for every position t of a window, of whose rows (B, T, V) its own is the one.
+// ---- one place
+
+Mixture::Room Mixture::room() const {
+  Room room{};
+  room.of_symbols.resize(static_cast<std::size_t>(network_.vocab_size()));
+  room.of_bits.resize(static_cast<std::size_t>(counts_.tree().nodes()));
+  return room;
+}
+
+/// What the network says of the next symbol, its logits (V).
+void Mixture::read_network(std::span<const float> logits, Room& room) const {
+  const float top = std::ranges::max(logits);
+  double total = 0;
+  for (std::size_t v = 0; v < logits.size(); ++v) total += room.of_symbols[v] = std::exp(double{logits[v]} - top);
+  const double rest = least_probability * static_cast<double>(logits.size());
+  for (double& p : room.of_symbols) p = p / total * (1 - rest) + least_probability;
+  const auto largest = std::ranges::max_element(room.of_symbols);
+  room.largest = *largest;
+  room.favourite = largest - room.of_symbols.begin();
+  counts_.tree().split(room.of_symbols, room.of_bits);
+}
+
+/// The mixture's probability that the bit of a decision is 1.
+double Mixture::decide(const Counts::Place& place, std::int32_t node, Counts::Known known, Room& room) const {
+  counts_.decide(place, node, known, room.decision);
+  std::ranges::copy(room.decision.logits, room.logits.begin());
+  const double counts = stretch(room.decision.p),
+               network = stretch(std::clamp(room.of_bits[static_cast<std::size_t>(node)], 1e-6, 1 - 1e-6));
+  room.logits[inputs - 2] = counts;
+  room.logits[inputs - 1] = network;
+  room.chosen = {node, room.decision.expected < 0 ? 0 : Counts::match_class(place), place.last + 1,
+                 step_of(network) * steps_of_logit + step_of(counts),
+                 4 * room.favourite + std::min<std::int64_t>(3, static_cast<std::int64_t>(4 * room.largest))};
+  room.mixed = mixer_.mix(room.logits, room.chosen);
+  return std::clamp(squash(room.mixed.logit), 1e-6, 1 - 1e-6);
+}
+
+double Mixture::loss_of(const Counts::Place& place, std::int64_t id, Room& room) const {
+  double loss = 0;
+  room.decision.known = Counts::all_known;
+  for (const SymbolTree::Step step : counts_.tree().path(id)) {
+    const double p = decide(place, step.node, room.decision.known, room);
+    loss -= std::log(step.bit ? p : 1 - p);
+  }
+  return loss;
+}
+
+/// The network's logits (V) become the mixture's.
+void Mixture::mix(const Counts::History& history, std::span<float> logits, Room& room) const {
+  const Counts::Place place = counts_.place_of(history);
+  read_network(logits, room);
+  counts_.tree().join(room.of_symbols, Counts::all_known, [&](std::int32_t node, Counts::Known& known) {
+    const double p = decide(place, node, known, room);
+    known = room.decision.known;
+    return p;
+  });
+  for (std::size_t v = 0; v < logits.size(); ++v) logits[v] = static_cast<float>(std::log(room.of_symbols[v]));
+}
+
+// ---- windows
+
+/// body(history, t, row) for every position t of a window, of whose rows (B, T, V) its own is the one.
 template <class Body>
 void Mixture::for_each_place(const WindowBatch& windows, std::int64_t window, std::span<float> rows,
                              const Body& body) const {
   const auto V = static_cast<std::size_t>(vocab_size());
-  const std::int64_t start = windows.starts[static_cast<std::size_t>(window)],
-                     before = std::min<std::int64_t>(start, Counts::orders - 2);
+  const std::int64_t start = windows.starts[static_cast<std::size_t>(window)], before = std::min(start, reach);
   std::vector<std::int64_t> ids(static_cast<std::size_t>(before + windows.T));
   windows.tokens.copy(start - before, std::ssize(ids), ids.data());
-  Counts::State state = counts_.state_of(std::span(ids).first(static_cast<std::size_t>(before)));
+  Counts::History history = counts_.history_of(std::span(ids).first(static_cast<std::size_t>(before)));
   for (std::int64_t t = 0; t < windows.T; ++t) {
-    state = counts_.advanced(state, ids[static_cast<std::size_t>(before + t)]);
-    body(state, t, rows.subspan(static_cast<std::size_t>(window * windows.T + t) * V, V));
+    counts_.advance(history, ids[static_cast<std::size_t>(before + t)]);
+    body(history, t, rows.subspan(static_cast<std::size_t>(window * windows.T + t) * V, V));
   }
 }
 
-/// The network's logits (V) become the mixture's.
-void Mixture::mix(const Counts::State& state, std::span<float> logits, std::span<float> room) const {
-  counts_.log_probabilities(state, room);
-  const auto of_network = static_cast<float>(weights_.network), of_counts = static_cast<float>(weights_.counts);
-  for (std::size_t v = 0; v < logits.size(); ++v) logits[v] = of_network * logits[v] + of_counts * room[v];
-}
-
-void Mixture::logits(const WindowBatch& windows, std::span<float> logits) {
-  network_.logits(windows, logits);
-  const int threads = network_.threads();
-  cpu::on_threads(threads, [&](int thread) {
-    std::vector<float> room(room_.size());
-    for (std::int64_t window = thread; window < windows.B(); window += threads)
-      for_each_place(windows, window, logits,
-                     [&](const Counts::State& state, std::int64_t, std::span<float> row) { mix(state, row, room); });
+/// body(room, window, history, t, row) for every position of all windows, each thread some of the windows; `rows` are
+/// the network's.
+template <class Body>
+void Mixture::on_windows(const WindowBatch& windows, std::span<float> rows, const Body& body) {
+  network_.logits(windows, rows);
+  cpu::on_threads(threads_, [&](int thread) {
+    Room own = room();
+    for (std::int64_t window = thread; window < windows.B(); window += threads_)
+      for_each_place(windows, window, rows, [&](const Counts::History& history, std::int64_t t, std::span<float> row) {
+        body(own, window, history, t, row);
+      });
   });
 }
 
+void Mixture::logits(const WindowBatch& windows, std::span<float> logits) {
+  on_windows(windows, logits,
+             [&](Room& room, std::int64_t, const Counts::History& history, std::int64_t, std::span<float> row) {
+               mix(history, row, room);
+             });
+}
+
+void Mixture::score(const WindowBatch& windows, std::span<float> losses) {
+  std::vector<std::int64_t> targets(losses.size());
+  windows.copy_targets(targets.data());
+  rows_.resize(losses.size() * static_cast<std::size_t>(vocab_size()));
+  on_windows(
+      windows, rows_,
+      [&](Room& room, std::int64_t window, const Counts::History& history, std::int64_t t, std::span<float> row) {
+        const auto place = static_cast<std::size_t>(window * windows.T + t);
+        losses[place] = 0;
+        if (targets[place] == no_target) return;
+        read_network(row, room);
+        losses[place] = static_cast<float>(loss_of(counts_.place_of(history), targets[place], room));
+      });
+}
+
+void Mixture::score_and_learn(const TokenView& tokens, const WindowCut::Window& window, std::span<float> losses) {
+  const auto V = static_cast<std::size_t>(vocab_size());
+  rows_.resize(static_cast<std::size_t>(window.length) * V);
+  network_.logits({.tokens = tokens, .starts = {&window.begin, 1}, .T = window.length}, rows_);
+  for (std::int64_t t = window.from; t < window.to; ++t) {
+    const std::int64_t target = window.begin + t + 1;
+    if (target != scored_to_) {  // a text begins
+      std::vector<std::int64_t> before(static_cast<std::size_t>(std::min(target, reach)));
+      tokens.copy(target - std::ssize(before), std::ssize(before), before.data());
+      history_ = counts_.history_of(before);
+    }
+    const Counts::Place place = counts_.place_of(history_);
+    read_network(std::span(rows_).subspan(static_cast<std::size_t>(t) * V, V), own_);
+    double loss = 0;
+    own_.decision.known = Counts::all_known;
+    for (const SymbolTree::Step step : counts_.tree().path(tokens[target])) {
+      const double p = decide(place, step.node, own_.decision.known, own_);
+      loss -= std::log(step.bit ? p : 1 - p);
+      mixer_.learn(own_.logits, own_.chosen, own_.mixed, step.bit);
+      counts_.learn(place, own_.decision, step.bit);
+    }
+    counts_.count(history_, tokens[target]);
+    losses[static_cast<std::size_t>(t - window.from)] = static_cast<float>(loss);
+    scored_to_ = target + 1;
+  }
+  network_.learn(tokens, window);
+}
+
+// ---- sequences
+
 Predictor::Rows Mixture::mixed(const Rows& rows) {
   float* row = rows.first;
-  for (const Counts::State& state : states_) {
-    mix(state, {row, room_.size()}, room_);
+  for (const Counts::History& history : histories_) {
+    mix(history, {row, static_cast<std::size_t>(vocab_size())}, own_);
     row += rows.stride;
   }
   return rows;
 }
 
 Predictor::Rows Mixture::start(std::span<const std::int64_t> ids, std::int64_t sequences) {
-  states_.assign(static_cast<std::size_t>(sequences), counts_.state_of(ids));
+  histories_.assign(static_cast<std::size_t>(sequences), counts_.history_of(ids));
   return mixed(network_.start(ids, sequences));
 }
 
 Predictor::Rows Mixture::advance(std::span<const std::int64_t> rows, std::span<const std::int64_t> ids) {
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    states_[i] = counts_.advanced(states_[static_cast<std::size_t>(rows[i])], ids[i]);
-  states_.resize(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    histories_[i] = histories_[static_cast<std::size_t>(rows[i])];
+    counts_.advance(histories_[i], ids[i]);
+  }
+  histories_.resize(rows.size());
   return mixed(network_.advance(rows, ids));
 }
 

@@ -1,5 +1,7 @@
-// A network and counts, weighed: p(v) is proportional to network(v)^a counts(v)^b, over all symbols v before any answer
-// is looked at. Source: logistic mixing, Mahoney (2005), for more symbols than two; README.md has what was measured.
+// A network and counts, mixed: each decision of the symbol tree by both, with the network's probability one more input.
+// Frozen, two weights say how much each counts, and nothing is learned from the text that is scored. Adaptive, counts
+// go on to count what was scored, weights that depend on what both know are learned from it, and the network learns too
+// if it can. Source: Mahoney (2005); README.md has what was measured.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +11,12 @@
 #include "base/heartbeat.h"
 #include "base/token_view.h"
 #include "predict/counts.h"
-#include "predict/network.h"
+#include "predict/mixer.h"
+#include "predict/predictor.h"
 
 namespace chargpt {
 
-/// The exponents.
+/// Of the logits of each decision.
 struct MixtureWeights {
   double network = 0.5, counts = 0.5;
 };
@@ -21,17 +24,17 @@ struct MixtureWeights {
 /// Where the weights come from: the end of the train split, by counts that leave it out. The network was trained on
 /// that text, so that its loss there is lower than on new text.
 struct MixtureLearning {
-  std::int64_t counted = 0;  ///< tokens of the train split that the final counts are of: the first 10 million at most
+  std::int64_t counted = 0;  ///< tokens of the train split that are counted: the last 4 million at most
   std::int64_t tokens = 0;   ///< that the weights were learned on; 0: too few, they are equal
-  double network_loss = 0, mixture_loss = 0;  ///< there, nats per token; the mixture's while it learned
+  double network_loss = 0, counts_loss = 0, mixture_loss = 0;  ///< there, nats per token
 };
 
 class Mixture : public Predictor {
  public:
-  /// Learns the weights on the last twentieth of `train`, 100,000 tokens at most, then counts all of it. `network` must
-  /// outlive it.
-  Mixture(NetworkPredictor& network, TokenView train, const Heartbeat& heartbeat = {});
-  Mixture(NetworkPredictor& network, Counts counts, MixtureWeights weights);
+  /// Counts `train`, and learns the weights on its last twentieth, 100,000 tokens at most. `network` must outlive it.
+  Mixture(Predictor& network, int threads, const Vocabulary& vocabulary, TokenView train,
+          const Heartbeat& heartbeat = {});
+  Mixture(Predictor& network, int threads, Counts counts, MixtureWeights weights);
 
   const MixtureWeights& weights() const { return weights_; }
   const MixtureLearning& learning() const { return learning_; }
@@ -43,20 +46,45 @@ class Mixture : public Predictor {
   std::int64_t at_once() const override { return network_.at_once(); }
   /// The counts see the text before a window too.
   void logits(const WindowBatch& windows, std::span<float> logits) override;
+  void score(const WindowBatch& windows, std::span<float> losses) override;
+  void score_and_learn(const TokenView& tokens, const WindowCut::Window& window, std::span<float> losses) override;
 
  private:
-  void learn(TokenView train, std::int64_t first, const Heartbeat& heartbeat);
+  static constexpr std::size_t inputs = Counts::inputs + 2;
+  /// What one thread works with.
+  struct Room {
+    std::vector<double> of_symbols, of_bits;  ///< the network's: (V), (nodes)
+    double largest = 0;                       ///< its probability of the symbol it holds most probable
+    std::int64_t favourite = 0;
+    Counts::Decision decision;
+    std::array<double, inputs> logits;
+    Mixer::Chosen chosen;
+    Mixer::Mixed mixed;
+  };
+  Room room() const;
+  void read_network(std::span<const float> logits, Room& room) const;
+  double decide(const Counts::Place& place, std::int32_t node, Counts::Known known, Room& room) const;
+  double loss_of(const Counts::Place& place, std::int64_t id, Room& room) const;
+  void mix(const Counts::History& history, std::span<float> logits, Room& room) const;
   template <class Body>
   void for_each_place(const WindowBatch& windows, std::int64_t window, std::span<float> rows, const Body& body) const;
-  void mix(const Counts::State& state, std::span<float> logits, std::span<float> room) const;
+  template <class Body>
+  void on_windows(const WindowBatch& windows, std::span<float> rows, const Body& body);
+  void learn_weights(TokenView train, std::int64_t first, const Heartbeat& heartbeat);
   Rows mixed(const Rows& rows);
 
-  NetworkPredictor& network_;
+  Predictor& network_;
+  int threads_;
   Counts counts_;
   MixtureWeights weights_;
   MixtureLearning learning_;
-  std::vector<Counts::State> states_;  ///< of each sequence
-  std::vector<float> room_;            ///< (V)
+  Mixer mixer_;
+  std::vector<Counts::History> histories_;  ///< of each sequence
+  Room own_;
+  std::int64_t scored_to_ =
+      -1;  ///< of the text that is scored and learned: the target that comes next, and its history
+  Counts::History history_;
+  std::vector<float> rows_;
 };
 
 }  // namespace chargpt

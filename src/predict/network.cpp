@@ -35,6 +35,10 @@ NetworkPredictor::NetworkPredictor(const InferenceModel& model, int threads, Con
 
 NetworkPredictor::~NetworkPredictor() = default;
 
+void NetworkPredictor::take_weights() {
+  if (team_) team_->pack();
+}
+
 // ---- sequences
 
 cpu::ForwardTeam& NetworkPredictor::team() {

@@ -45,6 +45,8 @@ class NetworkPredictor : public Predictor {
   void score(const WindowBatch& windows, std::span<float> losses) override;
 
   int threads() const { return threads_; }
+  /// After each change of the model's weights. Sequences begun before it must be started anew.
+  void take_weights();
 
  private:
   cpu::ForwardTeam& team();

@@ -22,7 +22,7 @@ NOBODYS = [  # names that no run writes
     "checkpoints/.old-step-00000004/notes.txt", "checkpoints/step-00000002/notes.txt", "checkpoints/step-00000004/model.pt",
     "checkpoints/step-00000006/notes/1.txt", "checkpoints/step-00000008/notes.txt"]
 RUNS_NAMES = [  # names that runs write, in a folder that is none
-    "config.json", "metrics.jsonl", "figures.json", "run.json", ".lock", ".config.json.tmp-1-2", "events.out.tfevents.1700000000.host",
+    "adapt.json", "config.json", "metrics.jsonl", "figures.json", "run.json", ".lock", ".config.json.tmp-1-2", "events.out.tfevents.1700000000.host",
     "val_losses.json", "val_losses.f32", "samples/step-00000002.txt", "checkpoints/LATEST", "checkpoints/BEST",
     "checkpoints/step-00000002/model.safetensors", "checkpoints/step-00000002/MANIFEST.json", "checkpoints/.tmp-step-00000002/state.json"]
 LINKS = ["samples", "checkpoints", "metrics.jsonl", "config.json", ".lock", "samples/step-00000002.txt", "checkpoints/LATEST", "run.json"]

@@ -112,6 +112,7 @@ class Case {
 };
 
 const Words places = {".lock",
+                      "adapt.json",
                       "config.json",
                       "events.out.tfevents.1.host.chargpt",
                       "figures.json",
@@ -147,6 +148,7 @@ const std::vector<Words> commands = {{"runs", "runs"},
                                      {"sample", "runs/mine", "--tokens", "3", "--threads", "1"},
                                      {"page", "runs/mine", "-o", "page.html"},
                                      {"eval", "runs/mine", "--threads", "1"},
+                                     {"eval", "runs/mine", "--adapt", "--threads", "1"},
                                      {"score", "runs/mine", "text.txt", "--threads", "1"},
                                      {"audit", "runs/mine", "--threads", "1"},
                                      {"attention", "runs/mine", "--prompt", "a"},

@@ -2,7 +2,6 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "base/names.h"
 #include "variants.h"
 //
 #include "golden_weights.h"
@@ -14,23 +13,6 @@ namespace {
 
 using nlohmann::json;
 using torch::Tensor;
-
-/// One member of an options struct from JSON.
-struct ReadOption {
-  const json& options;
-
-  template <class T>
-  void operator()(const char* name, T& member, const auto&...) const {
-    if (!options.contains(name)) return;
-    if constexpr (std::is_enum_v<T>)
-      member = enum_value<T>(options.at(name).get<std::string>()).value();
-    else if constexpr (std::is_same_v<T, Places>) {
-      member.clear();
-      for (const auto& place : options.at(name)) member.push_back(enum_value<Place>(place.get<std::string>()).value());
-    } else
-      member = options.at(name).get<T>();
-  }
-};
 
 Tensor ids_of(const json& rows) {
   const auto T = static_cast<std::int64_t>(rows.at(0).size());
@@ -47,9 +29,7 @@ double excess(const Tensor& got, const json& expected) {
 }
 
 void check_case(const json& figures, AttentionMaps* maps) {
-  ModelConfig config;
-  ModelConfig::visit(config, ReadOption{figures.at("model")});
-  const auto model = make_model(config, figures.at("vocab_size"), 1);
+  const auto model = make_model(golden_config(figures.at("model")), figures.at("vocab_size"), 1);
   auto parameters = model->named_parameters();
   REQUIRE(parameters.size() == figures.at("parameters").size());
   for (const auto& row : figures.at("parameters")) {

@@ -1,4 +1,5 @@
 // `chargpt eval RUN`: the exact loss of a whole split.
+#include <algorithm>
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -23,7 +24,7 @@ struct Arguments : ModelArguments {
   std::string split;
   std::vector<std::string> text;
   std::int64_t stride = 0;
-  bool counts = false;
+  bool counts = false, adapt = false;
 };
 
 /// data.max_val_tokens limits a validation split; elsewhere it has no effect and needs no mention.
@@ -44,7 +45,7 @@ std::unique_ptr<Corpus> training_corpus(const Arguments& arguments, const Loaded
   try {
     return std::make_unique<Corpus>(own_corpus(arguments, run, "train"));
   } catch (const Error& error) {
-    if (arguments.counts) throw;
+    if (arguments.counts || arguments.adapt) throw;
     log_note(std::string("no baselines: ") + error.what());
   }
   return nullptr;
@@ -83,8 +84,17 @@ Scored scored_part(const Arguments& arguments, const LoadedRun& run, const Corpu
   scored.tokens = chosen_split(corpus, split);
   scored.split = split;
   scored.validation = own && split == "val";
-  scored.stride = arguments.stride;
+  scored.stride = arguments.adapt && arguments.stride == 0 ? std::max<std::int64_t>(1, run.model->block_size() / 2)
+                                                           : arguments.stride;
   return scored;
+}
+
+/// By what --adapt and --counts make of the network.
+SplitLoss loss_of_predictor(const Arguments& arguments, LoadedRun& run, const Scored& scored, WorkLine& line) {
+  const Heartbeat heartbeat = line.heartbeat("scoring the text");
+  const std::int64_t block_size = run.model->block_size();
+  return arguments.adapt ? adaptive_loss(run.predictor(), scored.tokens, block_size, scored.stride, heartbeat)
+                         : split_loss(run.predictor(), scored.tokens, block_size, scored.stride, heartbeat);
 }
 
 void run_eval(const Arguments& arguments) {
@@ -99,18 +109,22 @@ void run_eval(const Arguments& arguments) {
   const std::unique_ptr<Corpus> other = own ? nullptr : training_corpus(arguments, run);
   const Scored scored = scored_part(arguments, run, corpus, split, own);
   WorkLine line(arguments.output);
-  if (arguments.counts) run.mix_with_counts(own ? corpus : *other, line.heartbeat("counting the training text"));
-  Figures figures =
-      measure(run.predictor(), run.config().model, run.config().data.units, scored, line.heartbeat("scoring the text"));
+  Figures figures = measure(run.network(), run.config().model, run.config().data.units, scored,
+                            line.heartbeat("scoring the text by the network"));
+  if (arguments.adapt) {
+    figures.adapted = adaptation_of(
+        run, [&] { return (own ? corpus : *other).train(); }, line.heartbeat("choosing the rate of adaptation"));
+    run.adapt(figures.adapted->adaptation);
+  }
+  if (arguments.counts) {
+    run.mix_with_counts(own ? corpus : *other, line.heartbeat("counting the training text"));
+    figures.mixed = {run.mixture->weights(), run.mixture->learning()};
+  }
+  if (arguments.adapt || arguments.counts) score_by(figures, loss_of_predictor(arguments, run, scored, line));
   if (const Corpus* const counted = own ? &corpus : other.get())
     figures.baselines =
         compute_baselines(*counted, scored.tokens, {.length = figures.block_size, .stride = scored.stride},
                           scored.validation, line.heartbeat("measuring baselines"));
-  if (arguments.counts)
-    figures.mixed = {split_loss(run.network(), scored.tokens, figures.block_size, scored.stride,
-                                line.heartbeat("scoring the text without counts"))
-                         .mean,
-                     run.mixture->weights(), run.mixture->learning()};
   line.clear();
   if (!arguments.output.json) return print_figures(figures);
   nlohmann::ordered_json json = to_json(figures);
@@ -135,9 +149,11 @@ void add_eval(Options& options) {
   add_unknown_option(options, arguments->unknown, "characters of --text");
   options
       .add("--stride", arguments->stride,
-           "overlapping windows: score only the last STRIDE characters of each; 0: no overlap")
+           "overlapping windows: score only the last STRIDE characters of each; 0: no overlap, with --adapt half a "
+           "window")
       .non_negative();
   add_counts_option(options, arguments->counts);
+  add_adapt_option(options, arguments->adapt);
   add_weights_options(options, arguments->checkpoint, arguments->use.weights);
   options.gone("--storage", "weights are kept as float32; leave it out");
   options.gone("--engine", "eval computes on the CPU, whatever engine trained the model; leave it out");

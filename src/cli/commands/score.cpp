@@ -8,11 +8,13 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "base/error.h"
 #include "base/files.h"
 #include "base/paths.h"
+#include "cli/adaptation.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/decoding.h"
@@ -49,7 +51,7 @@ struct Arguments : ModelArguments {
   UnknownPolicy unknown = UnknownPolicy::error;
   std::string file, html;
   std::int64_t show = 2000, candidates = 0;
-  bool counts = false;
+  bool counts = false, adapt = false;
 };
 
 /// What was scored, and all that is said of it.
@@ -60,6 +62,7 @@ struct Score {
   double mean = 0;
   std::vector<MeanLoss> by_context, by_class;
   std::vector<LineLoss> lines;
+  AdaptationChoice adaptation;  ///< with --adapt
 };
 
 /// Of a file, or of all the files of a folder, without their byte order marks.
@@ -103,20 +106,36 @@ void read_text(const Arguments& arguments, const LoadedRun& run, Score& score) {
   if (score.ids.empty()) throw Error(ExitCode::data, score.name + " has no characters to score");
 }
 
+/// By what --adapt and --counts make of the network.
+std::vector<float> losses_of(const Arguments& arguments, LoadedRun& run, Score& score, WorkLine& line) {
+  std::optional<Corpus> corpus;
+  const auto trained_on = [&]() -> const Corpus& {
+    if (!corpus) corpus = text_of_run(run, run.config().data, arguments.output);
+    return *corpus;
+  };
+  if (arguments.adapt) {
+    score.adaptation = adaptation_of(
+        run, [&] { return trained_on().train(); }, line.heartbeat("choosing the rate of adaptation"));
+    run.adapt(score.adaptation.adaptation);
+  }
+  if (arguments.counts) run.mix_with_counts(trained_on(), line.heartbeat("counting the training text"));
+  const std::int64_t first = run.checkpoint.state.start_symbol, document = run.checkpoint.vocabulary.document(),
+                     block_size = run.model->block_size();
+  const Heartbeat heartbeat = line.heartbeat("scoring the text");
+  return arguments.adapt ? adaptive_text_losses(run.predictor(), score.ids, first, block_size, heartbeat, document)
+                         : text_losses(run.predictor(), score.ids, first, block_size, heartbeat, document);
+}
+
 Score measure(const Arguments& arguments, LoadedRun& run) {
   Score score;
   read_text(arguments, run, score);
   const std::int64_t block_size = run.model->block_size();
   const Vocabulary& vocabulary = run.checkpoint.vocabulary;
   WorkLine line(arguments.output);
-  if (arguments.counts)
-    run.mix_with_counts(text_of_run(run, run.config().data, arguments.output),
-                        line.heartbeat("counting the training text"));
-  score.losses = text_losses(run.predictor(), score.ids, run.checkpoint.state.start_symbol, block_size,
-                             line.heartbeat("scoring the text"), vocabulary.document());
+  score.losses = losses_of(arguments, run, score, line);
   score.mean =
       std::accumulate(score.losses.begin(), score.losses.end(), 0.0) / static_cast<double>(score.losses.size());
-  if (vocabulary.document() < 0)  // else a place in a window is none in a document
+  if (vocabulary.document() < 0 && !arguments.adapt)  // else a place in a window is none in a document
     score.by_context = losses_by_context(run.predictor(), score.ids, block_size, line.heartbeat("scoring by context"));
   score.by_class = losses_by_class(score.ids, score.losses, vocabulary);
   const std::int64_t newline = vocabulary.id_of('\n');
@@ -178,16 +197,18 @@ nlohmann::ordered_json to_json(const std::vector<MeanLoss>& means) {
 
 /// What may fail is done before the document begins.
 void print_as_json(const Arguments& arguments, LoadedRun& run, const Score& score) {
-  const nlohmann::ordered_json json = {{"text", score.name},
-                                       {"checkpoint", checkpoint_json(run)},
-                                       {"characters", score.ids.size()},
-                                       {"loss", score.mean},
-                                       {"block_size", run.model->block_size()},
-                                       {"leaks", leaks(run.config().model)},
-                                       {"class", "frozen"},
-                                       {"counts", run.mixture != nullptr},
-                                       {"by_context", to_json(score.by_context)},
-                                       {"by_class", to_json(score.by_class)}};
+  nlohmann::ordered_json json = {{"text", score.name},
+                                 {"checkpoint", checkpoint_json(run)},
+                                 {"characters", score.ids.size()},
+                                 {"loss", score.mean},
+                                 {"block_size", run.model->block_size()},
+                                 {"leaks", leaks(run.config().model)},
+                                 {"class", arguments.adapt ? "adaptive" : "frozen"},
+                                 {"counts", run.mixture != nullptr},
+                                 {"by_context", to_json(score.by_context)},
+                                 {"by_class", to_json(score.by_class)},
+                                 {"losses", score.losses}};
+  if (arguments.adapt) json["adaptation"] = to_json(score.adaptation);
   std::vector<nlohmann::ordered_json> candidates;
   Candidates at(run, score, arguments.candidates);
   for (std::int64_t i = 0; arguments.candidates > 0 && i < std::ssize(score.ids); ++i) candidates.push_back(at.of(i));
@@ -267,12 +288,15 @@ void print_for_people(const Arguments& arguments, const LoadedRun& run, const Sc
   print_means("characters seen before", score.by_context);
   print_means("kind", score.by_class);
   print_lines("loss " + format_loss(score.mean) + ": " +
-              format_count(std::ssize(score.ids), unit_word(run.config().data.units)) + " of " + score.name + "\n");
+              format_count(std::ssize(score.ids), unit_word(run.config().data.units)) + " of " + score.name +
+              (arguments.adapt ? ", adapting " + to_text(score.adaptation, run.config().data.units) : "") + "\n");
 }
 
 void run_score(const Arguments& arguments) {
   if (arguments.candidates > 0 && !arguments.output.json)
     throw Error(ExitCode::usage, "--candidates needs --json, which holds them");
+  if (arguments.candidates > 0 && arguments.adapt)
+    throw Error(ExitCode::usage, "--candidates is of a network that does not change; leave out --adapt");
   LoadedRun run = load_run(arguments);
   const Score score = measure(arguments, run);
   if (!arguments.html.empty()) {
@@ -305,6 +329,7 @@ void add_score(Options& options) {
   options.add("--candidates", arguments->candidates, "with --json: the most probable characters at each place")
       .non_negative();
   add_counts_option(options, arguments->counts);
+  add_adapt_option(options, arguments->adapt);
   add_unknown_option(options, arguments->unknown, "characters");
   add_weights_options(options, arguments->checkpoint, arguments->use.weights);
   add_device_arguments(options, arguments->use);

@@ -173,13 +173,14 @@ void ForwardBackward::begin(const WeightPointers& weights, std::span<float* cons
   for (const LinearPlan* layer : linear_layers(plan_)) clear(layer->bias);
 }
 
-double ForwardBackward::run(const BatchSlice& slice) {
+double ForwardBackward::run(const BatchSlice& slice, float* losses) {
   double total = 0;
-  for_each_chunk(slice, [&](const Chunk& chunk, std::int64_t) {
+  for_each_chunk(slice, [&](const Chunk& chunk, std::int64_t first) {
     forward(chunk);
     k_.cross_entropy(rows_, plan_.vocab_size, logits_, row_stride(plan_.vocab_size), targets_.data(), slice.scale,
                      losses_);
     for (long r = 0; r < rows_; ++r) total += static_cast<double>(losses_[r]);
+    if (losses != nullptr) std::copy_n(losses_, rows_, losses + first * slice.windows.T);
     backward(chunk);
   });
   return total;

@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""Reference figures for networks that adapt to the text they score, computed by PyTorch in float64. Writes tests/golden/adaptation.json: the loss of each
+character of a short text, each predicted before anything was learned from it. Weights come from the formulas of scripts/reference/models.py.
+
+    python3 scripts/reference/adaptation.py            write the file
+    python3 scripts/reference/adaptation.py --check    compute again and compare with the file, within 1e-5
+"""
+import argparse
+import json
+import sys
+
+import torch
+
+from models import CASES, DEFAULTS, FORMULAS, GOLDEN, differences, filled, flat, lines, logits_of, mix, numbered, parameter_shapes, strong
+
+PATH = GOLDEN / "adaptation.json"
+V, TARGETS, STRIDE = 7, 26, 3
+RATE, DECAY, ALPHA, EPS = 1e-3, 0.05, 0.999, 1e-8
+ADAPTATION_FORMULAS = FORMULAS | {
+    "text": "character j: mix(3000 + j) mod vocab_size",
+    "step": "g: gradient of the mean loss of the targets just scored; v = 0.999 v + 0.001 g^2; w -= rate g / (sqrt(v / (1 - 0.999^step)) + 1e-8);"
+    " w += decay (w0 - w), w0 the first weights",
+    "windows": "inputs of block_size characters, one window every `stride`, the last one short; of all but the first the targets that no earlier one held",
+}  # fmt: skip
+
+
+def case(name):
+    m = DEFAULTS | CASES[name]
+    rows = numbered(parameter_shapes(m, V), strong)
+    p = filled(rows)
+    first = {n: w.detach().clone() for n, w in p.items()}
+    squares = {n: torch.zeros_like(w) for n, w in first.items()}
+    text = torch.tensor([mix(3000 + j) % V for j in range(TARGETS + 1)])
+    losses, step, begin = [], 0, 0
+    while len(losses) < TARGETS:
+        end = min(begin + m["block_size"], TARGETS)
+        logits = logits_of(p, m, text[None, begin:end])[0]
+        scored = torch.nn.functional.cross_entropy(logits, text[begin + 1 : end + 1], reduction="none")[len(losses) - begin :]
+        losses += flat(scored)
+        gradients = torch.autograd.grad(scored.mean(), list(p.values()))
+        step += 1
+        with torch.no_grad():
+            for (n, w), g in zip(p.items(), gradients):
+                squares[n] = ALPHA * squares[n] + (1 - ALPHA) * g * g
+                w -= RATE * g / ((squares[n] / (1 - ALPHA**step)).sqrt() + EPS)
+                w += DECAY * (first[n] - w)
+        begin += STRIDE
+    return {"name": name, "model": m, "vocab_size": V, "parameters": rows, "losses": losses}
+
+
+def document():
+    names = ["gpt as GPT-2, with biases", "gpt, modern block", "gpt, convolutions"]
+    return {"generator": "scripts/reference/adaptation.py", "torch": torch.__version__, "formulas": ADAPTATION_FORMULAS, "rate": RATE, "decay": DECAY,
+            "stride": STRIDE, "targets": TARGETS, "cases": [case(name) for name in names]}  # fmt: skip
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--check", action="store_true", help="compare with the file instead of writing it")
+    if not parser.parse_args().check:
+        PATH.write_text(lines(document()) + "\n")
+        print(f"{PATH}: {PATH.stat().st_size} bytes")
+        return 0
+    wrong = differences(json.loads(PATH.read_text()), document())
+    print(f"{PATH.name}: {'same' if not wrong else f'{len(wrong)} differences'}")
+    for line in wrong[:20]:
+        print(line, file=sys.stderr)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,114 @@
+"""--adapt: each character is predicted before it is learned from, and the run's weights stay as they are."""
+
+import json
+import pathlib
+import unittest
+
+from program import SAMPLE_TEXT, ProgramTest
+
+TEXT = pathlib.Path(SAMPLE_TEXT).read_text()
+SMALL = ["--n_layer", "1", "--n_head", "2", "--n_embd", "16", "--block_size", "16"]
+
+
+class AdaptTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.train("run", "nanogpt-cpu", 100, *SMALL)
+
+    def kept(self):
+        return self.folder / "run/adapt.json"
+
+    def checkpoint_bytes(self):
+        return {path.name: path.read_bytes() for path in (self.folder / "run/checkpoints").rglob("*") if path.is_file()}
+
+    def test_both_losses_are_given_in_the_same_windows_and_what_was_learned_from(self):
+        before = self.checkpoint_bytes()
+        figures = self.succeed("eval", "run", "--adapt", "--json").json
+        frozen = self.succeed("eval", "run", "--stride", "8", "--json").json
+        self.assertEqual((figures["class"], figures["network_loss"], figures["stride"]), ("adaptive", frozen["loss"], 8))
+        self.assertLess(figures["loss"], frozen["loss"] - 0.02)
+        self.assertAlmostEqual(sum(figures["tenths"]) / 10, figures["loss"], places=3)
+        adaptation, train = figures["adaptation"], int(0.9 * len(TEXT))
+        self.assertEqual(adaptation["chosen_on_tokens"], train // 20)
+        least = min(trial["loss"] for trial in adaptation["trials"])
+        self.assertEqual(adaptation["rate"], max(trial["rate"] for trial in adaptation["trials"] if trial["loss"] <= least + 0.001))
+        out = self.succeed("eval", "run", "--adapt").out
+        self.assertRegex(out, rf"this model, val +{frozen['loss']:.4f} .*\n  adapting to the text +{figures['loss']:.4f} ")
+        self.assertIn("after each window the network learned from the characters just scored", out)
+        self.assertIn(f"chosen on the last {train // 20:,} characters of the train split", out)
+        self.assertEqual(self.checkpoint_bytes(), before)
+
+    def test_a_later_character_changes_no_earlier_loss_and_any_number_of_threads_gives_the_same(self):
+        self.write("text.txt", TEXT[5000:5600])
+        self.write("other.txt", TEXT[5000:5300] + TEXT[9000:9300])
+        first, again, other = (
+            self.succeed("score", "run", name, "--adapt", "--json", "--threads", threads).json["losses"]
+            for name, threads in (("text.txt", "1"), ("text.txt", "2"), ("other.txt", "2"))
+        )
+        self.assertEqual(len(first), 600)
+        self.assertEqual(first, again)
+        self.assertEqual(first[:300], other[:300])
+        self.assertNotEqual(first[300:], other[300:])
+
+    def test_score_lists_the_loss_of_each_character(self):
+        self.write("text.txt", TEXT[5000:5600])
+        frozen, adaptive = (self.succeed("score", "run", "text.txt", "--json", *adapt).json for adapt in ([], ["--adapt"]))
+        for score, kind in ((frozen, "frozen"), (adaptive, "adaptive")):
+            self.assertEqual(score["class"], kind)
+            self.assertEqual(score["losses"], [one["loss"] for one in score["scores"]])
+            self.assertAlmostEqual(sum(score["losses"]) / 600, score["loss"], places=5)
+        self.assertEqual(frozen["losses"][:16], adaptive["losses"][:16])  # the first window, before anything was learned
+        self.assertLess(adaptive["loss"], frozen["loss"])
+        self.assertIn(", adapting at rate ", self.succeed("score", "run", "text.txt", "--adapt").out)
+
+    def test_the_rate_is_kept_for_the_weights_that_it_was_chosen_for(self):
+        choice = self.succeed("eval", "run", "--adapt", "--json").json["adaptation"]
+        kept = json.loads(self.kept().read_text())
+        self.assertEqual((kept["rate"], kept["tokens"]), (choice["rate"], choice["chosen_on_tokens"]))
+        self.kept().write_text(json.dumps(kept | {"rate": 0.00123}))
+        self.assertEqual(self.succeed("eval", "run", "--adapt", "--json").json["adaptation"]["rate"], 0.00123)
+        self.kept().write_text(json.dumps(kept | {"rate": 0.00123, "weights": "0123456789abcdef"}))
+        self.assertEqual(self.succeed("eval", "run", "--adapt", "--json").json["adaptation"], choice)
+        self.assertEqual(json.loads(self.kept().read_text()), kept)
+
+    def test_a_damaged_file_is_named_and_the_rate_chosen_anew(self):
+        choice = self.succeed("eval", "run", "--adapt", "--json").json["adaptation"]
+        kept = json.loads(self.kept().read_text())
+        for text in ("", "{", "[]", json.dumps(kept | {"rate": 2}), json.dumps(kept | {"decay": "nan"}), json.dumps(kept | {"format": "other"}),
+                     json.dumps(kept | {"version": 2}), json.dumps(kept | {"tokens": -1}), json.dumps(kept | {"trials": [1]})):
+            self.kept().write_text(text)
+            outcome = self.succeed("eval", "run", "--adapt", "--json")
+            self.assertRegex(outcome.err, r"warning: .*adapt\.json.*; the rate is chosen anew")
+            self.assertEqual(outcome.json["adaptation"], choice)
+            self.assertEqual(json.loads(self.kept().read_text()), kept)
+
+    def test_a_link_in_place_of_the_file_is_not_followed(self):
+        self.write("mine.json", "mine")
+        self.kept().symlink_to(self.folder / "mine.json")
+        self.assertIn("adapt.json", self.succeed("eval", "run", "--adapt").err)
+        self.assertEqual((self.folder / "mine.json").read_text(), "mine")
+
+    def test_a_text_too_short_to_choose_by_is_said(self):
+        self.write("short.txt", TEXT[:3000])
+        self.train("short", "nanogpt-cpu", 5, *SMALL, "--text", "short.txt", "--overwrite")
+        self.assertIn("the train split is too short to choose the rate by", self.succeed("eval", "short", "--adapt").out)
+        self.assertFalse((self.folder / "short/adapt.json").exists())
+
+    def test_documents_are_scored_whole(self):
+        self.train("lines", "nanogpt-cpu", 20, *SMALL, "--documents", "lines")
+        figures = self.succeed("eval", "lines", "--adapt", "--json").json
+        self.assertEqual(figures["tokens"], self.succeed("eval", "lines", "--json").json["tokens"])
+        self.assertEqual(figures["class"], "adaptive")
+
+    def test_what_cannot_adapt_is_refused_by_name(self):
+        self.train("bigram", "ladder/bigram", 5)
+        self.assertEqual(self.fail_with(2, "eval", "bigram", "--adapt"), "--adapt does not compute gradients for model.type = bigram; leave it out")
+        self.train("post", "nanogpt-cpu", 2, *SMALL, "--norm_place", "post")
+        self.assertIn("model.norm_place = post", self.fail_with(2, "score", "post", "--adapt"))
+        for command in ("eval", "score"):
+            self.assertIn("--adapt and --counts", self.fail_with(2, command, "run", "--adapt", "--counts"))
+        self.assertIn("--candidates", self.fail_with(2, "score", "run", "--adapt", "--candidates", "3", "--json"))
+
+
+if __name__ == "__main__":
+    unittest.main()

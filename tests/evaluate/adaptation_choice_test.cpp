@@ -1,0 +1,63 @@
+// The rate that a network adapts at: tried on the end of the text that it was trained on.
+#include "evaluate/adaptation_choice.h"
+
+#include <algorithm>
+
+#include "evaluate/split_loss.h"
+#include "inference/drawn_weights.h"
+#include "inference/variants.h"
+#include "test.h"
+
+namespace chargpt {
+namespace {
+
+std::vector<std::uint8_t> text_of(std::size_t length) {
+  std::vector<std::uint8_t> ids;
+  for (std::size_t i = 0; i < length; ++i) ids.push_back(static_cast<std::uint8_t>(i * i % test_vocab));
+  return ids;
+}
+
+TokenView view_of(const std::vector<std::uint8_t>& ids) {
+  return {ids.data(), 1, std::ssize(ids)};
+}
+
+TEST_CASE("each rate is tried at half, on the last twentieth of the train split, alike by any number of threads") {
+  DrawnWeights weights;
+  const InferenceModel model(small_config(), test_vocab, std::ref(weights));
+  const std::vector<std::uint8_t> text = text_of(24'000);
+  const AdaptationChoice choice = choose_adaptation(model, view_of(text), 1),
+                         by_three = choose_adaptation(model, view_of(text), 3);
+  CHECK(choice.tokens == 1200);
+  REQUIRE(choice.trials.size() == 4);
+  double best = 100;
+  for (std::size_t i = 0; i < 4; ++i) {
+    const AdaptationTrial& trial = choice.trials[i];
+    AdaptiveNetwork network(model, 1, {.rate = trial.rate / 2, .decay = choice.adaptation.decay});
+    CHECK(trial.loss == adaptive_loss(network, view_of(text).slice(22'800, 1200), model.block_size()).mean);
+    CHECK(trial.loss == by_three.trials[i].loss);
+    best = std::min(best, trial.loss);
+  }
+  CHECK(choice.adaptation.rate == choice.trials.back().rate);  // untrained, it has everything to learn
+  CHECK(choice.trials.back().loss == best);
+  CHECK(by_three.adaptation.rate == choice.adaptation.rate);
+}
+
+TEST_CASE("of a text too short nothing is tried") {
+  DrawnWeights weights;
+  const InferenceModel model(small_config(), test_vocab, std::ref(weights));
+  const std::vector<std::uint8_t> text = text_of(19'999);
+  const AdaptationChoice choice = choose_adaptation(model, view_of(text), 2);
+  CHECK(choice.tokens == 0);
+  CHECK(choice.trials.empty());
+  CHECK(choice.adaptation.rate > 0);
+}
+
+TEST_CASE("what the heartbeat throws ends the trials of all threads") {
+  DrawnWeights weights;
+  const InferenceModel model(small_config(), test_vocab, std::ref(weights));
+  const std::vector<std::uint8_t> text = text_of(24'000);
+  CHECK_THROWS_AS(choose_adaptation(model, view_of(text), 2, [](double) { throw Interrupted{}; }), Interrupted);
+}
+
+}  // namespace
+}  // namespace chargpt

@@ -1,0 +1,170 @@
+// A network that learns from what it has scored: against scripts/reference/adaptation.py, and that nothing is learned
+// before it is predicted.
+#include "predict/adaptive_network.h"
+
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "base/error.h"
+#include "engine/cpu_engine.h"
+#include "golden_weights.h"
+#include "inference/drawn_weights.h"
+#include "inference/variants.h"
+#include "source_path.h"
+#include "test.h"
+
+namespace chargpt {
+namespace {
+
+using Floats = std::vector<float>;
+using Text = std::vector<std::uint8_t>;
+
+TokenView view_of(const Text& ids, std::int64_t document = TokenView::no_document) {
+  return {ids.data(), 1, std::ssize(ids), document};
+}
+
+Text text_of(std::size_t length, std::uint32_t symbols = test_vocab) {
+  Text ids;
+  for (std::uint32_t i = 0; i < length; ++i) ids.push_back(static_cast<std::uint8_t>(mix(i) % symbols));
+  return ids;
+}
+
+/// Losses of a text in windows of 8 that begin every `stride`.
+Floats losses_of(Predictor& predictor, const TokenView& text, std::int64_t stride) {
+  const WindowCut cut(text, predictor.block_size(), stride);
+  Floats losses(static_cast<std::size_t>(text.size() - 1));
+  for (std::int64_t i = 0; i < cut.count(); ++i) {
+    const WindowCut::Window window = cut[i];
+    predictor.score_and_learn(text, window,
+                              std::span(losses).subspan(static_cast<std::size_t>(window.begin + window.from),
+                                                        static_cast<std::size_t>(window.to - window.from)));
+  }
+  return losses;
+}
+
+double mean_of(std::span<const float> losses) {
+  return std::accumulate(losses.begin(), losses.end(), 0.0) / static_cast<double>(losses.size());
+}
+
+struct Network {
+  explicit Network(const ModelConfig& config = small_config()) : model(config, test_vocab, std::ref(weights)) {}
+  DrawnWeights weights;
+  InferenceModel model;
+};
+
+TEST_CASE("losses of an adapting network are the reference's") {
+  std::ifstream file(source_path("/tests/golden/adaptation.json"));
+  const nlohmann::json document = nlohmann::json::parse(file);
+  REQUIRE(document.at("cases").size() == 3);
+  for (const auto& figures : document.at("cases")) {
+    INFO(figures.at("name"));
+    const std::int64_t vocab_size = figures.at("vocab_size");
+    std::map<std::string, Floats> values;
+    for (const auto& row : figures.at("parameters")) {
+      std::size_t numel = 1;
+      for (const auto& size : row.at("shape")) numel *= size.get<std::size_t>();
+      values[row.at("name")].resize(numel);
+      fill_by_formula(values[row.at("name")], row);
+    }
+    const InferenceModel model(golden_config(figures.at("model")), vocab_size,
+                               [&](const std::string& name, const auto&) { return values.at(name).data(); });
+    Text ids;
+    for (std::uint32_t j = 0; j <= document.at("targets").get<std::uint32_t>(); ++j)
+      ids.push_back(static_cast<std::uint8_t>(mix(3000 + j) % static_cast<std::uint32_t>(vocab_size)));
+    AdaptiveNetwork network(model, 1, {.rate = document.at("rate"), .decay = document.at("decay")});
+    const Floats losses = losses_of(network, view_of(ids), document.at("stride"));
+    const std::vector<double> expected = figures.at("losses");
+    REQUIRE(losses.size() == expected.size());
+    for (std::size_t i = 0; i < losses.size(); ++i) CHECK(losses[i] == Approx(expected[i]).margin(1e-4));
+  }
+}
+
+TEST_CASE("a later character changes no earlier loss, to the bit") {
+  const Network network;
+  Text text = text_of(60);
+  const auto losses = [&] {
+    AdaptiveNetwork adaptive(network.model, 1, {.rate = 0.01, .decay = 0.001});
+    return losses_of(adaptive, view_of(text), 3);
+  };
+  const Floats before = losses();
+  for (const std::size_t place : {1U, 8U, 9U, 30U, 59U}) {
+    const Text kept = text;
+    text[place] = static_cast<std::uint8_t>((text[place] + 1) % test_vocab);
+    const Floats after = losses();
+    CHECK(std::equal(before.begin(), before.begin() + static_cast<std::ptrdiff_t>(place) - 1, after.begin()));
+    CHECK(before[place - 1] != after[place - 1]);
+    text = kept;
+  }
+}
+
+TEST_CASE("at rate 0 the losses are those of the trained network, to the bit, for each model that can adapt") {
+  const Text text = text_of(30);
+  int can = 0;
+  for (const Variant& variant : all_variants()) {
+    INFO(variant.name);
+    const Network network(variant.config);
+    if (!cpu_engine_lacks(variant.config, {}).empty()) {
+      CHECK_THROWS_AS(AdaptiveNetwork(network.model, 1, {}), Error);
+      continue;
+    }
+    NetworkPredictor frozen(network.model, 1);
+    AdaptiveNetwork adaptive(network.model, 1, {.rate = 0, .decay = 0.5});
+    CHECK(losses_of(adaptive, view_of(text), 4) == losses_of(frozen, view_of(text), 4));
+    ++can;
+  }
+  CHECK(can > 40);
+}
+
+TEST_CASE("an adapting network learns a text that repeats, and the trained one stays as it was") {
+  const Network network;
+  Text text;
+  for (int i = 0; i < 400; ++i) text.push_back(static_cast<std::uint8_t>(i % 5));
+  NetworkPredictor frozen(network.model, 1);
+  const Floats before = losses_of(frozen, view_of(text), 4);
+  AdaptiveNetwork adaptive(network.model, 1, {.rate = 1e-2});
+  const Floats losses = losses_of(adaptive, view_of(text), 4);
+  CHECK(mean_of(std::span(losses).first(40)) > 1);
+  CHECK(mean_of(std::span(losses).last(40)) < 0.2);
+  CHECK(losses_of(frozen, view_of(text), 4) == before);
+}
+
+TEST_CASE("to score and learn at once is to score, then to learn") {
+  const Network network;
+  const Text text = text_of(60);
+  const Adaptation adaptation{.rate = 0.01, .decay = 0.01};
+  AdaptiveNetwork at_once(network.model, 1, adaptation), in_turn(network.model, 2, adaptation);
+  const WindowCut cut(view_of(text), 8, 4);
+  for (std::int64_t i = 0; i < cut.count(); ++i) {
+    const WindowCut::Window window = cut[i];
+    Floats one(static_cast<std::size_t>(window.to - window.from)), other = one;
+    at_once.score_and_learn(view_of(text), window, one);
+    in_turn.Predictor::score_and_learn(view_of(text), window, other);
+    CHECK(one == other);
+  }
+}
+
+TEST_CASE("of documents, the next one's beginning is not learned from before its own window") {
+  const Network network;
+  constexpr std::uint8_t end = test_vocab - 1;
+  Text text = {end, 1, 2, 3, end, 4, 5, 6, 7, 8, 9, end};  // the second document does not fit beside the first
+  const auto losses = [&] {
+    AdaptiveNetwork adaptive(network.model, 1, {.rate = 0.01});
+    return losses_of(adaptive, view_of(text, end), 4);
+  };
+  const WindowCut cut(view_of(text, end), 8, 4);
+  REQUIRE(cut.count() == 2);
+  REQUIRE(cut[0].to == 4);
+  const Floats before = losses();
+  text[5] = 3;
+  const Floats after = losses();
+  CHECK(std::equal(before.begin(), before.begin() + 4, after.begin()));
+  // What the first window taught is the same too: the second's first target has one loss for one target.
+  text[5] = 4, text[7] = 2;
+  CHECK(losses()[4] == before[4]);
+}
+
+}  // namespace
+}  // namespace chargpt
