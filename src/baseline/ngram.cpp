@@ -83,8 +83,7 @@ class SplitPrediction {
 
 }  // namespace
 
-std::int32_t find_ngram(std::span<const std::int32_t> first, std::span<const std::int32_t> ids, std::int32_t context,
-                        std::int32_t id) {
+std::int32_t NgramLevel::find(std::int32_t context, std::int32_t id) const {
   const auto begin = ids.begin() + first[static_cast<std::size_t>(context)],
              end = ids.begin() + first[static_cast<std::size_t>(context) + 1];
   const auto found = std::lower_bound(begin, end, id);
@@ -100,11 +99,9 @@ NgramLevel NgramCounter::next_order(const Heartbeat& heartbeat) {
     if (heartbeat) heartbeat(part);
   };
   ++order_;
-  // The context of a document begins with the id before it: longer ones that end there have no n-gram.
-  const auto begins_anew = [&](std::size_t i) { return order_ > 2 && i > 0 && tokens_[i - 1] == document_; };
   std::vector<std::uint64_t> grams;  // context and token, in the order of the level
   for (std::size_t i = 0; i < tokens_.size(); ++i)
-    if (contexts_[i] != unseen && tokens_[i] != cut && !begins_anew(i))
+    if (contexts_[i] != unseen && tokens_[i] != cut)
       grams.push_back(static_cast<std::uint64_t>(contexts_[i]) << 32 | static_cast<std::uint32_t>(tokens_[i]));
   beat(0);
   std::sort(grams.begin(), grams.end());
@@ -125,14 +122,12 @@ NgramLevel NgramCounter::next_order(const Heartbeat& heartbeat) {
   }
   std::partial_sum(level.first.begin(), level.first.end(), level.first.begin());
   std::int32_t next_context = unseen;
-  level.suffixes.resize(level.ids.size());
   for (std::size_t i = 0; i < tokens_.size(); ++i) {
     const std::int32_t context = std::exchange(contexts_[i], next_context);
-    next_context = context == unseen || begins_anew(i) ? unseen : level.find(context, tokens_[i]);
-    if (next_context != unseen)
-      level.suffixes[static_cast<std::size_t>(next_context)] = i + 1 < tokens_.size() ? contexts_[i + 1] : last_;
+    // The context of a document begins with the id before it: that alone is one.
+    const bool reaches_back = order_ > 1 && tokens_[i] == document_;
+    next_context = context == unseen || reaches_back ? unseen : level.find(context, tokens_[i]);
   }
-  last_ = next_context;
   contexts_of_level_ = level.ids.size();
   beat(1);
   return level;

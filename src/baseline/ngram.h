@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "base/heartbeat.h"
@@ -15,11 +14,6 @@
 #include "text/corpus.h"
 
 namespace chargpt {
-
-/// Number of the n-gram of this context and last token, of a level's `first` and `ids`; NgramLevel::unseen where there
-/// is none.
-std::int32_t find_ngram(std::span<const std::int32_t> first, std::span<const std::int32_t> ids, std::int32_t context,
-                        std::int32_t id);
 
 /// The n-grams of one order. Each is numbered; those of one context, an (n - 1)-gram, lie side by side, by their last
 /// token. So no context of any length is ever confused with another.
@@ -30,9 +24,9 @@ struct NgramLevel {
   std::vector<std::int32_t> totals;    ///< by context: c(h)
   std::vector<std::int32_t> ids;       ///< last token of each n-gram
   std::vector<std::int32_t> counts;    ///< c(hw)
-  std::vector<std::int32_t> suffixes;  ///< of each n-gram: the number of the one without its first token
 
-  std::int32_t find(std::int32_t context, std::int32_t id) const { return find_ngram(first, ids, context, id); }
+  /// Number of the n-gram of this context and last token; unseen where there is none.
+  std::int32_t find(std::int32_t context, std::int32_t id) const;
   /// T(h)
   std::int32_t distinct(std::int32_t context) const {
     return first[static_cast<std::size_t>(context) + 1] - first[static_cast<std::size_t>(context)];
@@ -40,7 +34,7 @@ struct NgramLevel {
 };
 
 /// Counts some texts, which do not touch. 16 bytes for each token while it counts, and for each different n-gram of a
-/// level 12 to 20.
+/// level 8 to 16.
 class NgramCounter {
  public:
   explicit NgramCounter(const std::vector<TokenView>& texts);
@@ -50,7 +44,6 @@ class NgramCounter {
  private:
   std::vector<std::int32_t> tokens_;    ///< (N)
   std::vector<std::int32_t> contexts_;  ///< (N) number of the n-gram that ends before token i; unseen for the first n
-  std::int32_t last_ = 0;               ///< the n-gram that ends with the last token
   std::size_t contexts_of_level_ = 1;
   std::int64_t document_ = TokenView::no_document;
   std::int64_t order_ = 0;

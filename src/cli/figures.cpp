@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "baseline/shared_text.h"
 #include "cli/print_text.h"
+#include "engine/cpu_engine.h"
 #include "evaluate/tenths.h"
 #include "inference/model_types.h"
 #include "report/format.h"
@@ -112,9 +113,7 @@ std::string counts_line(const Figures& figures) {
   if (figures.leaks || !figures.baselines || figures.baselines->counted == 0 || knows_the_text(figures) ||
       figures.baselines->ngram > figures.loss + worth_mixing)
     return "";
-  return "For a lower loss, --counts mixes it with counts of the training text, and --adapt --counts lets both learn "
-         "from "
-         "what they have scored.\n";
+  return "--counts (eval, sample) mixes it with counts of its training text, for a lower loss.\n";
 }
 
 /// What was learned from.
@@ -130,31 +129,40 @@ std::string beside(double loss, const Rival& rival) {
          format_fixed(std::abs(rival.loss - loss), 4);
 }
 
-/// Counted n-grams of the best order, in the model's windows or, as a mixture with counts sees it, the whole text.
+/// Counted n-grams in the windows of the network; with any context where it is mixed with counts, which have any too.
 std::string frozen_line(const Figures& figures) {
   const Baselines& baselines = *figures.baselines;
   const std::string name = "counted " + std::to_string(baselines.ngram_order) + "-grams";
-  if (figures.mixed) return "Frozen: " + beside(figures.loss, {name, baselines.ngram}) + ".";
-  const bool only_in_windows = figures.loss < baselines.ngram_in_windows && figures.loss >= baselines.ngram;
-  return "Frozen, " + windows_text(figures) + ": " + beside(figures.loss, {name, baselines.ngram_in_windows}) +
+  const double loss = figures.adapted ? *figures.network_loss : figures.loss;
+  if (figures.mixed && !figures.adapted) return "Frozen: " + beside(loss, {name, baselines.ngram}) + ".";
+  const bool only_in_windows = loss < baselines.ngram_in_windows && loss >= baselines.ngram;
+  return "Frozen, " + windows_text(figures) + ": " + beside(loss, {name, baselines.ngram_in_windows}) +
          (only_in_windows ? "; with any context these reach " + format_fixed(baselines.ngram, 4) : "") + ".";
 }
 
 std::string adaptive_line(const Figures& figures) {
   const Rival rival = strongest_adaptive(*figures.baselines);
-  if (figures.adapted) return "Adaptive: " + beside(figures.loss, rival) + ".";
+  if (figures.adapted) return "Adapting to the text: " + beside(figures.loss, rival) + ".";
   const std::string name = rival.name + " (" + format_fixed(rival.loss, 4) + "), which learns from the text it scores,",
                     by = " by " + format_fixed(std::abs(rival.loss - figures.loss), 4) + ".";
   return figures.loss < rival.loss ? "Beats " + name + by : name + " is ahead" + by;
 }
 
-/// Whether it beats the strongest rival of each class: an adaptive model is compared with adaptive rivals alone.
+/// Whether it beats the strongest rival of each class; where it adapts, the network as it was trained is the frozen
+/// one.
 std::vector<std::string> verdict(const Figures& figures) {
   if (figures.leaks)
     return {"This model leaks: a position sees its own target, so its loss says nothing about prediction."};
   if (!figures.baselines || figures.baselines->counted == 0 || knows_the_text(figures)) return {};
-  if (figures.adapted) return {adaptive_line(figures)};
   return {frozen_line(figures), adaptive_line(figures)};
+}
+
+/// Where a rival is ahead that learns from the text.
+std::string adapt_line(const Figures& figures) {
+  if (figures.adapted || !figures.may_adapt || verdict(figures).size() < 2 ||
+      figures.loss < strongest_adaptive(*figures.baselines).loss)
+    return "";
+  return "--adapt --counts (eval, score) let it learn from the text too.\n";
 }
 
 void check_finite(const SplitLoss& loss, const Scored& scored) {
@@ -192,6 +200,7 @@ Figures measure(WindowScorer& scorer, const ModelConfig& model, Units units, con
   figures.block_size = block_size;
   figures.units = units;
   figures.leaks = leaks(model);
+  figures.may_adapt = cpu_engine_lacks(model, TrainConfig{}).empty();
   if (block_size > 64) figures.loss_windows_64 = split_loss(scorer, scored.tokens, 64, 0, heartbeat).mean;
   return figures;
 }
@@ -283,7 +292,7 @@ void print_figures(const Figures& figures) {
   std::string sentences = "perplexity " + format_fixed(std::exp(figures.loss), 2) + "; " + scored_line(figures) +
                           adapted_line(figures) + tenths_line(figures) + baseline_lines(figures) + shared_line(figures);
   for (const std::string& line : verdict(figures)) sentences += line + "\n";
-  sentences += counts_line(figures);
+  sentences += counts_line(figures) + adapt_line(figures);
   print_table(table);
   print_lines(sentences);
 }

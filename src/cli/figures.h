@@ -40,6 +40,7 @@ struct Figures {
   Units units = Units::characters;
   std::optional<double> loss_windows_64;  ///< if block_size > 64: the same split in windows of 64, no overlap
   bool leaks = false;
+  bool may_adapt = false;              ///< whether --adapt covers such a model
   std::optional<double> network_loss;  ///< of the network as it was trained, where `loss` is not its own
   /// If it is mixed with counts: by which weights, and what these were learned on.
   struct Mixed {
