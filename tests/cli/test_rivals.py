@@ -3,6 +3,7 @@
 import json
 import math
 import pathlib
+import re
 import shutil
 import subprocess
 import unittest
@@ -10,6 +11,10 @@ import unittest
 from program import SAMPLE_TEXT, ProgramTest
 
 SMALL = ["--n_layer", "1", "--n_head", "2", "--n_embd", "16", "--block_size", "16"]
+
+
+def data_of(page):
+    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page.read_text(), re.S)[1])
 
 
 class RivalsTest(ProgramTest):
@@ -50,6 +55,32 @@ class RivalsTest(ProgramTest):
         ngram = mixed["baselines"]["ngram"]
         self.assertEqual(mixed["verdict"][0], f"Frozen: beats counted {ngram['order']}-grams ({ngram['loss']:.4f}) by {ngram['loss'] - mixed['loss']:.4f}.")
 
+    def test_a_model_that_adapts_is_compared_with_rivals_that_do_and_as_it_was_trained_with_frozen_ones(self):
+        frozen, adapted = (self.succeed("eval", "run", "--stride", "8", *adapt).out for adapt in ([], ["--adapt"]))
+        self.assertIn("\n--adapt (eval, score) lets it learn from the text too.\n", frozen)
+        figures = self.succeed("eval", "run", "--stride", "8", "--adapt", "--json").json
+        ppmd = figures["baselines"]["ppmd"]["loss"]
+        line = next(line for line in frozen.splitlines() if line.startswith("Frozen, "))
+        self.assertEqual(figures["verdict"], [line, f"Adapting to the text: behind PPMd ({ppmd:.4f}) by {figures['loss'] - ppmd:.4f}."])
+        self.assertIn("\n".join(figures["verdict"]), adapted)
+        self.assertNotIn("--adapt (", adapted)
+        self.train("pairs", "ladder/bigram", 3)
+        self.assertNotIn("--adapt (", self.succeed("eval", "pairs").out)  # which cannot
+
+    def test_the_page_draws_the_strongest_of_each_class_and_says_the_verdict(self):
+        self.succeed("page", "run", "--no-model")
+        data = data_of(self.folder / "run/page.html")
+        figures = json.loads((self.folder / "run/figures.json").read_text())
+        ngram, rivals = figures["baselines"]["ngram"], figures["baselines"]
+        self.assertEqual([(level["name"], level["y"]) for level in data["baselines"]],
+                         [(f"counted {ngram['order']}-grams", ngram["loss_in_windows"]), ("PPMd", rivals["ppmd"]["loss"]), ("counted pairs", rivals["bigram"])])
+        self.assertEqual(data["verdict"], " ".join(figures["verdict"]))
+        del figures["baselines"]["ppmd"], figures["verdict"]  # as a run of an older program
+        (self.folder / "run/figures.json").write_text(json.dumps(figures))
+        self.succeed("page", "run", "--no-model")
+        data = data_of(self.folder / "run/page.html")
+        self.assertEqual(([level["name"] for level in data["baselines"]][1], data["verdict"]), ("xz", ""))
+
     def test_models_of_bytes_have_the_same_ppmd_per_byte(self):
         text = pathlib.Path(SAMPLE_TEXT).read_text().encode("ascii", "ignore").decode()
         self.write("ascii.txt", text)
@@ -62,7 +93,7 @@ class RivalsTest(ProgramTest):
         nowhere = {"TMPDIR": str(self.folder / "nowhere")}
         outcome = self.succeed("eval", "run", env=nowhere)
         self.assertIn("PPMd is left out: libarchive failed (", outcome.out)
-        self.assertIn("xz (", outcome.out.splitlines()[-2])
+        self.assertIn("\nxz (", outcome.out)
         baselines = self.succeed("eval", "run", "--json", env=nowhere).json["baselines"]
         self.assertNotIn("ppmd", baselines)
         self.assertIn("TMPDIR", baselines["ppmd_missing"])
