@@ -70,7 +70,7 @@ class DocumentsTest(ProgramTest):
         self.trained("run")
         self.train("plain", "ladder/bigram", 5)
         self.refuse(2, "--new is for runs whose text has documents", "sample", "plain", "--new")
-        self.refuse(2, "exports do not write the id between them", "export", "run", "--format", "nanogpt", "--out", "out")
+        self.refuse(2, "meta.pkl has no token that begins and ends them", "export", "run", "--format", "nanogpt", "--out", "out")
         self.refuse(2, "data.separator", "train", "quick", "--text", "names.txt", "--documents", "lines", "--separator", "x")
         self.refuse(2, "data.split_seed", "train", "quick", "--text", "names.txt", "--split_seed", "3")
         self.refuse(65, "does not occur", "train", "quick", "--text", "names.txt", "--separator", "<|>")
