@@ -91,6 +91,7 @@ class DocumentsTest(ProgramTest):
         self.refuse(2, "data.split_seed", "train", "quick", "--text", "names.txt", "--split_seed", "3")
         self.refuse(65, "does not occur", "train", "quick", "--text", "names.txt", "--separator", "<|>")
         self.write("one.txt", "a single line of text that goes on for long enough to hold a window of it or two\n")
+        self.refuse(65, "to validate on", "train", "quick", "--text", "names.txt", "--documents", "lines", "--val_fraction", "0")
         self.refuse(65, "one document", "train", "quick", "--text", "one.txt", "--documents", "lines", *OWN)
 
     def test_a_list_trained_as_one_text_is_told_of_documents(self):
