@@ -32,10 +32,17 @@ def chargpt(*arguments, text=b""):
 
 
 def facts_of(run):
-    """Block size and the id that a text starts from, of the run's best checkpoint."""
+    """Block size, the id that a text starts from, and whether that begins a document, of the run's best checkpoint."""
     checkpoint = pathlib.Path(json.loads(chargpt("inspect", run, "--checkpoint", "best", "--json", "--quiet"))["path"])
-    config, state = (json.loads((checkpoint / name).read_text()) for name in ("config.json", "state.json"))
-    return config["model"]["block_size"], state["start_symbol"]
+    config, state, vocabulary = (json.loads((checkpoint / name).read_text()) for name in ("config.json", "state.json", "vocab.json"))
+    return config["model"]["block_size"], state["start_symbol"], "document" in vocabulary
+
+
+def pieces_of(text, block, documents):
+    """What fits a window: stretches of the text, or, of a run whose lines are documents, those of its lines that do."""
+    if documents:
+        return [line for line in text.splitlines() if line.strip() and len(line) < block]
+    return [text[begin: begin + block] for begin in range(0, len(text), block)]
 
 
 def our_log_probabilities(run, piece):
@@ -73,10 +80,10 @@ class Transformers:
         self.name = self.model.config.model_type
 
     def ids(self, text):
-        return self.tokenizer.encode(text)
+        return self.tokenizer.encode(text, add_special_tokens=False)
 
     def text(self, ids):
-        return self.tokenizer.decode(ids)
+        return self.tokenizer.decode(ids, skip_special_tokens=True)
 
     def log_probabilities(self, ids):
         with self.torch.no_grad():
@@ -126,7 +133,7 @@ READERS = {"huggingface": (Transformers, ""), "gguf": (LlamaCpp, ".gguf")}
 
 def compare(run, form, text, windows):
     """One row of the table, and whether it holds."""
-    block, start = facts_of(run)
+    block, start, documents = facts_of(run)
     reader, suffix = READERS[form]
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / ("model" + suffix)
@@ -134,16 +141,14 @@ def compare(run, form, text, windows):
         theirs = reader(path)
     largest = 0.0
     same_ids = True
-    for window in range(windows):
-        piece = text[window * block: (window + 1) * block]
-        if not piece:
-            break
-        ids = our_ids(run, piece, start)
-        same_ids = same_ids and theirs.ids(piece) == ids[1:] and theirs.text(ids[1:]) == piece
+    pieces = pieces_of(text, block, documents)
+    for piece in pieces[:windows]:
+        ids = our_ids(run, piece, start)  # of a document, its end too
+        same_ids = same_ids and theirs.ids(piece) == ids[1: len(piece) + 1] and theirs.text(ids[1:]) == piece
         ours = our_log_probabilities(run, piece)
         for our_row, their_row in zip(ours, theirs.log_probabilities(ids[:-1]), strict=True):
             largest = max([largest] + [abs(a - b) for a, b in zip(our_row, their_row, strict=True)])
-    prompt = text[:min(8, block // 2)]
+    prompt = pieces[0][:min(8, block // 2)]
     count = min(GREEDY, block - len(prompt))
     greedy = chargpt("sample", run, "--prompt", prompt, "--tokens", count, "--greedy", "--quiet").decode(errors="replace")
     same_text = greedy.removesuffix("\n") == theirs.greedy(prompt, count).removesuffix("\n")

@@ -55,7 +55,8 @@ class Program:
         return json.loads(self.run(*arguments, "--json", **keywords))
 
     def presets(self):
-        return [row["name"] for row in self.json("configs")]
+        """But for names, which is for lists."""
+        return [row["name"] for row in self.json("configs") if row["name"] != "names"]
 
     def options(self, config):
         """Section -> option -> value, as resolved."""

@@ -28,6 +28,7 @@ class WindowCut {
   WindowCut(const TokenView& tokens, std::int64_t length) : WindowCut(tokens, length, length) {}
 
   std::int64_t count() const { return count_; }
+  const TokenView& tokens() const { return tokens_; }
   Window operator[](std::int64_t window) const;
 
  private:

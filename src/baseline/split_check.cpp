@@ -266,8 +266,8 @@ nlohmann::ordered_json to_json(const SplitCheck& check) {
 std::string split_notice(const Corpus& corpus, const std::optional<SplitCheck>& check) {
   if (!check || !check->differs())
     return is_list(corpus)
-               ? "the lines are short, as those of a list: if each stands for itself, --documents lines lets "
-                 "the model learn where one begins and ends, and write new ones"
+               ? "the lines are short, as those of a list: if each stands for itself, --documents lines (the preset "
+                 "names has it) lets the model learn where one begins and ends, and write new ones"
                : "";
   const std::string share =
       percent(static_cast<double>(corpus.val().size()) / static_cast<double>(corpus.all().size()));

@@ -195,7 +195,7 @@ Figures measure(WindowScorer& scorer, const ModelConfig& model, Units units, con
   Figures figures;
   figures.scored = scored;
   figures.loss = loss.mean;
-  figures.tenths = tenths_of(loss.losses);
+  figures.tenths = tenths_of(loss.losses, scored.tokens);
   figures.tokens = loss.tokens;
   figures.block_size = block_size;
   figures.units = units;

@@ -33,13 +33,13 @@ void check_pairs(std::size_t tokens, std::size_t others) {
                 "losses of " + std::to_string(tokens) + " and of " + std::to_string(others) + " tokens do not pair");
 }
 
-SeedLosses seed_losses(std::span<const std::vector<float>> losses) {
+SeedLosses seed_losses(std::span<const std::vector<float>> losses, const TokenView& text) {
   if (losses.empty() || losses.front().empty()) throw Error(ExitCode::internal, "statistics of no losses");
   SeedLosses result{.means = {}, .tenths = {}, .tokens = losses.front().size()};
   for (const std::vector<float>& seed : losses) {
     check_pairs(result.tokens, seed.size());
     result.means.push_back(mean_of(seed));
-    const std::vector<double> tenths = tenths_of(seed);
+    const std::vector<double> tenths = tenths_of(seed, text);
     result.tenths.resize(tenths.size());
     for (std::size_t i = 0; i < tenths.size(); ++i) result.tenths[i] += tenths[i] / static_cast<double>(losses.size());
   }
@@ -69,17 +69,18 @@ MeanEstimate estimate(const SeedLosses& losses, std::int64_t comparisons) {
 
 }  // namespace
 
-MeanEstimate mean_over_seeds(std::span<const std::vector<float>> losses, std::int64_t comparisons) {
-  return estimate(seed_losses(losses), comparisons);
+MeanEstimate mean_over_seeds(std::span<const std::vector<float>> losses, std::int64_t comparisons,
+                             const TokenView& text) {
+  return estimate(seed_losses(losses, text), comparisons);
 }
 
 MeanEstimate paired_difference(std::span<const std::vector<float>> a, std::span<const std::vector<float>> b,
-                               std::int64_t comparisons) {
+                               std::int64_t comparisons, const TokenView& text) {
   if (a.size() != b.size())
     throw Error(ExitCode::internal,
                 std::to_string(a.size()) + " and " + std::to_string(b.size()) + " seeds do not pair");
-  SeedLosses difference = seed_losses(a);
-  const SeedLosses other = seed_losses(b);
+  SeedLosses difference = seed_losses(a, text);
+  const SeedLosses other = seed_losses(b, text);
   check_pairs(difference.tokens, other.tokens);
   for (std::size_t k = 0; k < other.means.size(); ++k) difference.means[k] -= other.means[k];
   for (std::size_t i = 0; i < other.tenths.size(); ++i) difference.tenths[i] -= other.tenths[i];

@@ -15,6 +15,8 @@
 #include <span>
 #include <vector>
 
+#include "base/token_view.h"
+
 namespace chargpt {
 
 struct Interval {
@@ -31,13 +33,15 @@ struct MeanEstimate {
 };
 
 /// losses[k]: per-token losses of seed k over the same text, all of one length. `comparisons`: pairs of configs that
-/// the interval and p are to hold for together. Error internal for none, or unequal lengths.
-MeanEstimate mean_over_seeds(std::span<const std::vector<float>> losses, std::int64_t comparisons = 1);
+/// the interval and p are to hold for together. `text`: what they are the losses of, from its second token on, so that
+/// tenths hold whole documents. Error internal for none, or unequal lengths.
+MeanEstimate mean_over_seeds(std::span<const std::vector<float>> losses, std::int64_t comparisons = 1,
+                             const TokenView& text = {});
 
 /// Mean of a - b, seed by seed: negative where `a` is better. a[k] and b[k] have seed k in common and score the same
 /// tokens in the same order, whatever their block sizes. Errors as above.
 MeanEstimate paired_difference(std::span<const std::vector<float>> a, std::span<const std::vector<float>> b,
-                               std::int64_t comparisons = 1);
+                               std::int64_t comparisons = 1, const TokenView& text = {});
 
 /// Seeds, and the spread of what they are to tell.
 struct SeedsDesign {

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "base/error.h"
-#include "base/window_cut.h"
 
 namespace chargpt {
 namespace {
@@ -26,6 +25,7 @@ void check_stride(std::int64_t stride, std::int64_t block_size, const std::strin
 /// At least the number of symbols of the split, as far as its ids tell.
 std::int64_t symbols_of(TokenView split) {
   std::int64_t largest = 255;
+  if (split.width() == 1) return largest + 1;
   std::vector<std::int64_t> chunk(std::min<std::int64_t>(split.size(), 1 << 16));
   for (std::int64_t begin = 0; begin < split.size(); begin += std::ssize(chunk)) {
     const std::int64_t count = std::min<std::int64_t>(std::ssize(chunk), split.size() - begin);
@@ -123,15 +123,14 @@ SplitLoss adaptive_loss(Predictor& predictor, TokenView split, std::int64_t bloc
   return result;
 }
 
-double sampled_loss(WindowScorer& scorer, TokenView split, std::int64_t block_size, std::int64_t count,
-                    const Heartbeat& heartbeat) {
+double sampled_loss(WindowScorer& scorer, const WindowCut& cut, std::int64_t count, const Heartbeat& heartbeat) {
+  const TokenView split = cut.tokens();
   check_split(split);
   if (count < 1)
     throw Error(ExitCode::usage, "a sampled loss of " + std::to_string(count) + " windows; 1 is the least");
-  const std::int64_t length = std::min(block_size, split.size() - 1);
   // Without documents a window may begin anywhere, else where the cut has one of this length.
+  const std::int64_t length = cut[0].length;
   const bool anywhere = split.document() == TokenView::no_document;
-  const WindowCut cut(split, length);
   const bool last_is_short = cut[cut.count() - 1].length < length;
   const std::int64_t places = anywhere ? split.size() - length : cut.count() - (last_is_short ? 1 : 0);
   count = std::min(count, places);

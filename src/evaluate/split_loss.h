@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/heartbeat.h"
+#include "base/window_cut.h"
 #include "inference/window_scorer.h"
 #include "predict/predictor.h"
 #include "text/corpus.h"
@@ -31,10 +32,10 @@ SplitLoss split_loss(WindowScorer& scorer, TokenView split, std::int64_t block_s
 SplitLoss adaptive_loss(Predictor& predictor, TokenView split, std::int64_t block_size, std::int64_t stride = 0,
                         const Heartbeat& heartbeat = {});
 
-/// Mean loss of `count` evenly spaced windows, begins floor(i (n - block_size) / count): the fixed train sample beside
-/// a validation loss, or a sampled evaluation. A split shorter than a window is one window; no window is scored twice.
-/// Errors: data for a split of fewer than 2 tokens, usage for count < 1.
-double sampled_loss(WindowScorer& scorer, TokenView split, std::int64_t block_size, std::int64_t count,
-                    const Heartbeat& heartbeat = {});
+/// Mean loss of `count` evenly spaced windows: the fixed train sample beside a validation loss, or a sampled
+/// evaluation. Where `cut`'s text has documents they are its windows, else of its length, with begins
+/// floor(i (n - length) / count). A text shorter than a window is one window; no window is scored twice. Errors: data
+/// for a text of fewer than 2 tokens, usage for count < 1.
+double sampled_loss(WindowScorer& scorer, const WindowCut& cut, std::int64_t count, const Heartbeat& heartbeat = {});
 
 }  // namespace chargpt

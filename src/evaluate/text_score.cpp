@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <string_view>
 
 #include "base/error.h"
@@ -36,11 +37,43 @@ std::vector<std::uint32_t> begun(std::span<const std::int64_t> ids, std::int64_t
   return all;
 }
 
-constexpr std::array<std::string_view, 7> class_names = {
-    "small letters", "capital letters", "digits", "spaces", "line ends", "other ASCII", "other characters"};
+/// Means by the number of characters seen: none, 1, 2, 3 to 4, 5 to 8, ...
+class MeansByContext {
+ public:
+  void add(std::int64_t seen, double loss) {
+    const auto range =
+        static_cast<std::size_t>(seen < 2 ? seen : 1 + std::bit_width(static_cast<std::uint64_t>(seen - 1)));
+    means_.resize(std::max(means_.size(), range + 1));
+    means_[range].add(loss);
+    most_ = std::max(most_, seen);
+  }
+  std::vector<MeanLoss> means() const {
+    std::vector<MeanLoss> found;
+    for (std::size_t range = 0; range < means_.size(); ++range) {
+      if (means_[range].count() == 0) continue;
+      const std::int64_t last = range == 0 ? 0 : std::int64_t{1} << (range - 1),
+                         first = range < 2 ? last : last / 2 + 1;
+      found.push_back({to_text(first, std::min(last, most_)), means_[range].mean(), means_[range].count()});
+    }
+    return found;
+  }
+
+ private:
+  static std::string to_text(std::int64_t first, std::int64_t last) {
+    return first == last ? std::to_string(first) : std::to_string(first) + " to " + std::to_string(last);
+  }
+
+  std::vector<MeanOf> means_;
+  std::int64_t most_ = 0;
+};
+
+constexpr std::array<std::string_view, 8> class_names = {"small letters",    "capital letters",  "digits",
+                                                         "spaces",           "line ends",        "other ASCII",
+                                                         "other characters", "ends of documents"};
 
 std::size_t class_of(std::string_view symbol) {
-  const unsigned char first = symbol.empty() ? 0 : static_cast<unsigned char>(symbol[0]);
+  if (symbol.empty()) return 7;
+  const auto first = static_cast<unsigned char>(symbol[0]);
   if (first >= 'a' && first <= 'z') return 0;
   if (first >= 'A' && first <= 'Z') return 1;
   if (first >= '0' && first <= '9') return 2;
@@ -71,19 +104,21 @@ std::vector<MeanLoss> losses_by_context(WindowScorer& scorer, std::span<const st
   if (windows < 1) return {};
   const std::vector<std::uint32_t> all(ids.begin(), ids.begin() + windows * block_size + 1);
   const std::vector<float> losses = split_loss(scorer, view_of(all), block_size, 0, heartbeat).losses;
-  std::vector<MeanLoss> means;
-  std::int64_t first = 1;
-  for (std::int64_t power = 1; first <= block_size; power *= 2) {  // each range ends at a power of two
-    const std::int64_t last = std::min(power, block_size);
-    MeanOf mean;
-    for (std::int64_t window = 0; window < windows; ++window)
-      for (std::int64_t seen = first; seen <= last; ++seen)
-        mean.add(losses[static_cast<std::size_t>(window * block_size + seen - 1)]);
-    means.push_back({first == last ? std::to_string(first) : std::to_string(first) + " to " + std::to_string(last),
-                     mean.mean(), mean.count()});
-    first = last + 1;
+  MeansByContext means;
+  for (std::int64_t i = 0; i < std::ssize(losses); ++i)
+    means.add(i % block_size + 1, losses[static_cast<std::size_t>(i)]);
+  return means.means();
+}
+
+std::vector<MeanLoss> losses_by_place(std::span<const std::int64_t> ids, std::span<const float> losses,
+                                      std::int64_t document) {
+  MeansByContext means;
+  std::int64_t seen = 0;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    means.add(seen, losses[i]);
+    seen = ids[i] == document ? 0 : seen + 1;
   }
-  return means;
+  return means.means();
 }
 
 std::vector<MeanLoss> losses_by_class(std::span<const std::int64_t> ids, std::span<const float> losses,
@@ -98,14 +133,15 @@ std::vector<MeanLoss> losses_by_class(std::span<const std::int64_t> ids, std::sp
 }
 
 std::vector<LineLoss> losses_by_line(std::span<const std::int64_t> ids, std::span<const float> losses,
-                                     std::int64_t line_end) {
+                                     std::int64_t line_end, std::int64_t document) {
   std::vector<LineLoss> lines;
   const std::int64_t size = std::ssize(ids);
   for (std::int64_t begin = 0, end = 0; begin < size; begin = end) {
     MeanOf mean;
     for (end = begin; end < size;) {
       mean.add(losses[static_cast<std::size_t>(end)]);
-      if (ids[static_cast<std::size_t>(end++)] == line_end) break;
+      const std::int64_t id = ids[static_cast<std::size_t>(end++)];
+      if (id == line_end || id == document) break;
     }
     lines.push_back({std::ssize(lines) + 1, begin, end, mean.mean()});
   }

@@ -37,18 +37,23 @@ struct MeanLoss {
 std::vector<MeanLoss> losses_by_context(WindowScorer& scorer, std::span<const std::int64_t> ids,
                                         std::int64_t block_size, const Heartbeat& heartbeat = {});
 
-/// By kind of character: small and capital letters of ASCII, digits, spaces, line ends, other ASCII, all others. Kinds
-/// that do not occur are left out.
+/// The same where a text has documents, from their beginning on, by the losses of text_losses(): none, 1, 2, 3 to 4,
+/// ...
+std::vector<MeanLoss> losses_by_place(std::span<const std::int64_t> ids, std::span<const float> losses,
+                                      std::int64_t document);
+
+/// By kind of character: small and capital letters of ASCII, digits, spaces, line ends, other ASCII, all others, ends
+/// of documents. Kinds that do not occur are left out.
 std::vector<MeanLoss> losses_by_class(std::span<const std::int64_t> ids, std::span<const float> losses,
                                       const Vocabulary& vocabulary);
 
-/// A line of the text, its end included: ids [begin, end).
+/// A line of the text, its end included, which may be that of a document: ids [begin, end).
 struct LineLoss {
   std::int64_t number = 0, begin = 0, end = 0;  ///< number: 1 for the first
   double loss = 0;                              ///< mean of its characters
 };
 
 std::vector<LineLoss> losses_by_line(std::span<const std::int64_t> ids, std::span<const float> losses,
-                                     std::int64_t line_end);
+                                     std::int64_t line_end, std::int64_t document = -1);
 
 }  // namespace chargpt

@@ -192,10 +192,30 @@ std::vector<char32_t> characters_of(const Tokens& tokens, const std::string& sou
 
 nlohmann::ordered_json tokenizer_json(const Vocabulary& vocabulary) {
   using Ordered = nlohmann::ordered_json;
+  const std::int64_t document = vocabulary.document();
   const bool bytes = vocabulary.units() == Units::bytes;
   Ordered vocab = Ordered::object();
   std::int64_t id = 0;
   for (const char32_t character : written_characters(vocabulary)) vocab[utf8_of(character)] = id++;
+  Ordered added = Ordered::array(), before;
+  if (document >= 0) {
+    vocab[document_token] = document;
+    added.push_back({{"id", document},
+                     {"content", document_token},
+                     {"single_word", false},
+                     {"lstrip", false},
+                     {"rstrip", false},
+                     {"normalized", false},
+                     {"special", true}});
+    const Ordered begin = {{"SpecialToken", {{"id", document_token}, {"type_id", 0}}}};
+    const Ordered text = {{"Sequence", {{"id", "A"}, {"type_id", 0}}}};
+    const Ordered other = {{"Sequence", {{"id", "B"}, {"type_id", 0}}}};
+    const Ordered token = {{"id", document_token}, {"ids", {document}}, {"tokens", {document_token}}};
+    before = {{"type", "TemplateProcessing"},
+              {"single", {begin, text}},
+              {"pair", {begin, text, begin, other}},
+              {"special_tokens", {{document_token, token}}}};
+  }
   const Ordered split = {
       {"type", "Split"}, {"pattern", {{"Regex", any_character}}}, {"behavior", "Isolated"}, {"invert", false}};
   const Ordered byte_level = {
@@ -204,10 +224,10 @@ nlohmann::ordered_json tokenizer_json(const Vocabulary& vocabulary) {
   return {{"version", "1.0"},
           {"truncation", nullptr},
           {"padding", nullptr},
-          {"added_tokens", Ordered::array()},
+          {"added_tokens", added},
           {"normalizer", nullptr},
           {"pre_tokenizer", bytes ? both : split},
-          {"post_processor", nullptr},
+          {"post_processor", before},
           {"decoder", bytes ? byte_level : Ordered{{"type", "Fuse"}}},
           {"model", {{"type", "WordLevel"}, {"vocab", vocab}, {"unk_token", ""}}}};
 }

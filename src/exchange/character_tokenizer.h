@@ -11,8 +11,12 @@
 namespace chargpt {
 
 /// Each symbol is a word of its own: nothing is normalised, merged or cleaned up, and a character that is not in the
-/// vocabulary is an error ("Missing [UNK] token").
+/// vocabulary is an error ("Missing [UNK] token"). The id between documents is a special token, document_token, that is
+/// put before each text.
 nlohmann::ordered_json tokenizer_json(const Vocabulary& vocabulary);
+
+/// What other programs call the id between documents, which begins and ends a text.
+inline constexpr const char* document_token = "<|endoftext|>";
 
 struct ImportedTokenizer {
   Vocabulary vocabulary;

@@ -1,13 +1,15 @@
 // See gguf.h. What llama.cpp computes is in its files src/models/{gpt2,llama,qwen3}.cpp. Its llama turns pairs of
 // neighbours where ours and its qwen3 turn halves of a head. The vocabulary is of its kind "rwkv", which takes the
-// longest token that fits and has no special ones: its others make tokens 1 and 2 the ends of a text, or know bytes
-// only.
+// longest token that fits and has no special ones but those that are named: its others make tokens 1 and 2 the ends of
+// a text, or know bytes only.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
 
 #include "base/files.h"
+#include "base/line_of.h"
 #include "exchange/architecture.h"
+#include "exchange/character_tokenizer.h"
 #include "exchange/gguf.h"
 #include "exchange/layout.h"
 #include "inference/dimensions.h"
@@ -17,12 +19,13 @@ namespace {
 
 constexpr std::uint32_t gguf_version = 3, type_f32 = 0;
 constexpr std::uint64_t alignment = 32;
+constexpr std::int32_t normal_token = 1, control_token = 3;  ///< of llama_token_type; the latter is not printed
 
 /// The first entry of the metadata, which tells that chargpt wrote the file. Other programs pass over it.
 constexpr std::string_view own_key = "chargpt.export", own_value = "chargpt";
 
 /// The format's numbers for the types of metadata.
-enum class Type : std::uint32_t { uint32 = 4, float32 = 6, boolean = 7, string = 8, array = 9 };
+enum class Type : std::uint32_t { uint32 = 4, int32 = 5, float32 = 6, boolean = 7, string = 8, array = 9 };
 
 /// Bytes in the order of the processor, which is little-endian wherever chargpt is built.
 class Bytes {
@@ -63,10 +66,12 @@ class Metadata {
     bytes_.text(value);
   }
   void texts(const std::string& key, const std::vector<std::string>& values) {
-    begin(key, Type::array);
-    bytes_.number(Type::string);
-    bytes_.number<std::uint64_t>(values.size());
+    begin_array(key, Type::string, values.size());
     for (const std::string& value : values) bytes_.text(value);
+  }
+  void numbers(const std::string& key, const std::vector<std::int32_t>& values) {
+    begin_array(key, Type::int32, values.size());
+    for (const std::int32_t value : values) bytes_.number(value);
   }
   std::uint64_t count() const { return count_; }
   std::span<const std::byte> view() const { return bytes_.view(); }
@@ -76,6 +81,11 @@ class Metadata {
     bytes_.text(key);
     bytes_.number(type);
     ++count_;
+  }
+  void begin_array(const std::string& key, Type of, std::size_t size) {
+    begin(key, Type::array);
+    bytes_.number(of);
+    bytes_.number<std::uint64_t>(size);
   }
 
   Bytes bytes_;
@@ -104,10 +114,18 @@ std::string spelled(std::string_view symbol) {
 void put_vocabulary(const Vocabulary& vocabulary, Metadata& metadata) {
   std::vector<std::string> tokens;
   for (std::int64_t id = 0; id < vocabulary.size(); ++id) tokens.push_back(spelled(vocabulary.symbol(id)));
+  const bool documents = vocabulary.document() >= 0;
+  if (documents) tokens.back() = document_token;
   metadata.text("tokenizer.ggml.model", "rwkv");
   metadata.texts("tokenizer.ggml.tokens", tokens);
-  metadata.flag("tokenizer.ggml.add_bos_token", false);
+  metadata.flag("tokenizer.ggml.add_bos_token", documents);
   metadata.flag("tokenizer.ggml.add_eos_token", false);
+  if (!documents) return;
+  std::vector<std::int32_t> types(tokens.size(), normal_token);
+  types.back() = control_token;
+  metadata.numbers("tokenizer.ggml.token_type", types);
+  metadata.size("tokenizer.ggml.bos_token_id", vocabulary.document());
+  metadata.size("tokenizer.ggml.eos_token_id", vocabulary.document());
 }
 
 Metadata metadata_of(const ExportedModel& model) {
@@ -233,6 +251,9 @@ std::vector<std::string> write_gguf(const ExportedModel& model, OutputFolder& fo
   std::vector<std::string> notices;
   if (model.options().activation == Activation::gelu)
     notices.emplace_back("llama.cpp computes gelu by its tanh form, which changes log-probabilities by some 0.001");
+  if (const std::int64_t document = model.vocabulary().document(); document >= 0)
+    notices.push_back(line_of("token ", document, " begins and ends each document; llama.cpp's tokenizer leaves it to ",
+                              "the program to put it before a prompt"));
   return notices;
 }
 

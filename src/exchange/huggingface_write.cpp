@@ -79,6 +79,13 @@ Json own_config(const Config& config) {
 
 // ---- the files
 
+/// The id between documents begins and ends a text; there is no padding.
+void put_special_tokens(const ExportedModel& model, Json& json) {
+  const std::int64_t document = model.vocabulary().document();
+  json["bos_token_id"] = json["eos_token_id"] = document < 0 ? Json() : Json(document);
+  json["pad_token_id"] = nullptr;
+}
+
 Json config_json(const ExportedModel& model) {
   const ModelConfig& options = model.options();
   const Architecture architecture = architecture_of(options);
@@ -88,7 +95,7 @@ Json config_json(const ExportedModel& model) {
   json["vocab_size"] = model.vocabulary().size();
   json["tie_word_embeddings"] = options.tie_weights;
   json["initializer_range"] = options.init_std;
-  json["bos_token_id"] = json["eos_token_id"] = json["pad_token_id"] = nullptr;
+  put_special_tokens(model, json);
   json["use_cache"] = true;
   json["torch_dtype"] = json["dtype"] = "float32";
   return json;
@@ -104,14 +111,16 @@ Json generation_json(const ExportedModel& model) {
     json["top_p"] = sample.top_p;
     if (sample.min_p > 0) json["min_p"] = sample.min_p;
   }
-  json["bos_token_id"] = json["eos_token_id"] = json["pad_token_id"] = nullptr;
+  put_special_tokens(model, json);
   return json;
 }
 
 Json tokenizer_config_json(const ExportedModel& model) {
-  return {{"tokenizer_class", "PreTrainedTokenizerFast"},
-          {"clean_up_tokenization_spaces", false},
-          {"model_max_length", model.options().block_size}};
+  Json json = {{"tokenizer_class", "PreTrainedTokenizerFast"},
+               {"clean_up_tokenization_spaces", false},
+               {"model_max_length", model.options().block_size}};
+  if (model.vocabulary().document() >= 0) json["bos_token"] = json["eos_token"] = document_token;
+  return json;
 }
 
 std::string text_of(const Json& json) {

@@ -6,8 +6,10 @@
 #include <nlohmann/json.hpp>
 #include <numbers>
 
+#include "base/line_of.h"
 #include "base/quote.h"
 #include "exchange/architecture.h"
+#include "exchange/character_tokenizer.h"
 #include "report/format.h"
 #include "report/table.h"
 #include "run/kept_figures.h"
@@ -80,6 +82,9 @@ std::string use(const ExportedModel& model) {
          "print(tokenizer.decode(model.generate(**ids, max_new_tokens=100)[0]))\n```\n\n" +
          (own_code ? "The model's code is `modeling_chargpt.py` of this folder.\n" : "") +
          "A character that is not among its symbols is an error of the tokenizer.\n" +
+         (model.vocabulary().document() >= 0
+              ? line_of("`", document_token, "` begins and ends each text; the tokenizer puts it before a prompt.\n")
+              : "") +
          (model.options().position == Position::learned
               ? "Prompt and continuation together fit its context: it has no positions beyond.\n"
               : "Beyond its context it goes on with positions that it was never trained on.\n");

@@ -129,6 +129,11 @@ std::vector<std::string> differences(const ExportedModel& model) {
 }  // namespace
 
 std::vector<std::string> write_nanogpt(const ExportedModel& model, OutputFolder& folder) {
+  if (model.vocabulary().document() >= 0)
+    throw Error(
+        ExitCode::usage,
+        "--format nanogpt cannot hold this model: its text has documents, and meta.pkl has no token that begins "
+        "and ends them; huggingface and gguf have one");
   refuse_obstacle(model.options(), obstacle_to_nanogpt, "--format nanogpt");
   if (model.vocabulary().units() == Units::bytes)
     throw Error(

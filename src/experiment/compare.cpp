@@ -128,6 +128,8 @@ class Comparer {
   }
 
   /// Each config's runs by seed, whichever ended first.
+  /// The validation split.
+  TokenView scored_text() const { return corpus_.val(); }
   std::vector<ConfigRuns> results() {
     for (ConfigRuns& runs : results_) std::ranges::sort(runs.seeds, {}, &SeedRun::seed);
     return std::move(results_);
@@ -220,7 +222,7 @@ std::string length_of(const ResolvedConfig& resolved, std::int64_t train_tokens)
 Comparison compare(std::vector<ResolvedConfig> configs, const CompareOptions& options, const CompareHooks& hooks) {
   Comparer comparer(std::move(configs), options, hooks);
   if (!comparer.run()) return {.complete = false};
-  Comparison comparison = rank_configs(comparer.results());
+  Comparison comparison = rank_configs(comparer.results(), comparer.scored_text());
   comparison.within_train_split = options.within_train_split;
   if (options.target) find_target(comparison, *options.target);
   if (options.stop_at_target) rank_by_target(comparison);

@@ -67,7 +67,10 @@ nlohmann::ordered_json result_json(const ConfigResult& result, bool has_target) 
   json["spread"] = or_null(result.mean.deviation);
   json["rank"] = result.rank > 0 ? nlohmann::ordered_json(result.rank) : nlohmann::ordered_json();
   json["versus_best"] = difference_json(result.versus_best);
-  if (result.versus_best) json["versus_best"]["ahead_in_tenths"] = tenths_above_zero(*result.versus_best);
+  if (result.versus_best) {
+    json["versus_best"]["ahead_in_tenths"] = tenths_above_zero(*result.versus_best);
+    json["versus_best"]["tenths"] = result.versus_best->tenths.size();
+  }
   if (result.runs.leaks) json["leaks"] = true;
   return json;
 }

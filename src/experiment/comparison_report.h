@@ -13,7 +13,7 @@
 namespace chargpt {
 
 /// {"results":[{"config","params","seeds":[{"seed","loss","seconds","tokens_per_second","run"}],"mean","ci95","spread",
-/// "rank","versus_best":{"difference","ci95","p","ahead_in_tenths"}}…],"verdict","remarks","seeds_needed",…}.
+/// "rank","versus_best":{"difference","ci95","p","ahead_in_tenths","tenths"}}…],"verdict","remarks","seeds_needed",…}.
 /// "ci95" and "p" are over other seeds on this text, null with one seed; "ahead_in_tenths": tenths of the text in which
 /// the best is ahead.
 nlohmann::ordered_json to_json(const Comparison& comparison);

@@ -33,7 +33,7 @@ bool failed(const ConfigRuns& runs) {
   return std::any_of(runs.seeds.begin(), runs.seeds.end(), [](const SeedRun& run) { return !run.failure.empty(); });
 }
 
-Comparison rank_configs(std::vector<ConfigRuns> configs) {
+Comparison rank_configs(std::vector<ConfigRuns> configs, const TokenView& text) {
   Comparison comparison;
   for (ConfigRuns& runs : configs) comparison.results.push_back(summarise(std::move(runs)));
   std::vector<ConfigResult>& results = comparison.results;
@@ -45,7 +45,8 @@ Comparison rank_configs(std::vector<ConfigRuns> configs) {
   for (auto result = results.begin(); result != end_of_ranked; ++result) {
     result->rank = result - results.begin() + 1;
     if (result->rank > 1)
-      result->versus_best = paired_difference(losses_of(result->runs), losses_of(results[0].runs), comparison.pairs);
+      result->versus_best =
+          paired_difference(losses_of(result->runs), losses_of(results[0].runs), comparison.pairs, text);
   }
   for (const ConfigResult& result : results)
     for (const SeedRun& run : result.runs.seeds)

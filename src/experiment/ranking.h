@@ -82,7 +82,8 @@ struct Comparison {
 
 /// Every config must have the same seeds in the same order, and losses of the same tokens. The best is chosen by these
 /// very losses, so each comparison with it is corrected for all pairs that there are (see evaluate/paired.h): of
-/// configs that are equal, at most 5 % of comparisons call any better than another.
-Comparison rank_configs(std::vector<ConfigRuns> configs);
+/// configs that are equal, at most 5 % of comparisons call any better than another. `text`: the validation split, so
+/// that tenths hold whole documents.
+Comparison rank_configs(std::vector<ConfigRuns> configs, const TokenView& text = {});
 
 }  // namespace chargpt

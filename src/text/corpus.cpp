@@ -86,8 +86,11 @@ std::string description_of(const ArrangedDocuments& documents) {
                          ? "1 document"
                          : line_of(documents.count, " documents, ", documents.held_out, " of them held out");
   if (documents.repeats > 0)
-    text += line_of("; ", documents.repeats, " (", std::max<std::int64_t>(1, 100 * documents.repeats / documents.count),
-                    " %) repeat another one: equal documents are on the same side");
+    text +=
+        line_of("; ", documents.repeats, " (",
+                100 * documents.repeats < documents.count ? "under 1"
+                                                          : std::to_string(100 * documents.repeats / documents.count),
+                " %) repeat another one: equal documents are on the same side");
   return text;
 }
 
@@ -221,7 +224,7 @@ Corpus load_corpus(const DataConfig& data, const std::optional<Vocabulary>& voca
 void check_splits(const Corpus& corpus, std::int64_t block_size) {
   const std::int64_t needed = block_size + 1;
   if (corpus.train().size() >= needed && corpus.val().size() >= needed) return;
-  if (corpus.documents().count > 0 && corpus.documents().held_out == 0)
+  if (corpus.documents().count > 0 && corpus.documents().held_out == 0 && corpus.holdout().fraction > 0)
     throw Error(ExitCode::data, "the text has ",
                 corpus.documents().count == 1 ? "one document" : "only equal documents",
                 ", and validation needs another one; add to it, or train on it as it is: --documents none");

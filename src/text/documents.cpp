@@ -20,6 +20,16 @@ struct Piece {
   std::int64_t size() const { return end - begin; }
 };
 
+/// FNV-1a, of characters or ids.
+class Hash {
+ public:
+  void add(std::uint64_t value) { hash_ = (hash_ ^ value) * 0x100000001b3; }
+  std::uint64_t value() const { return hash_; }
+
+ private:
+  std::uint64_t hash_ = 0xcbf29ce484222325;
+};
+
 /// Cuts what at(i) gives: characters of a text, or bytes of one.
 template <class At>
 class Cutter {
@@ -121,9 +131,9 @@ void sort_by_content(std::vector<Piece>& pieces, const At& at, std::uint64_t see
   };
   std::vector<Keyed> keyed;
   for (const Piece& piece : pieces) {
-    std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
-    for (std::int64_t i = piece.begin; i < piece.end; ++i) hash = (hash ^ at(i)) * 0x100000001b3;
-    keyed.push_back({derive_seed(seed, Purpose::documents, hash), piece});
+    Hash hash;
+    for (std::int64_t i = piece.begin; i < piece.end; ++i) hash.add(at(i));
+    keyed.push_back({derive_seed(seed, Purpose::documents, hash.value()), piece});
   }
   std::ranges::sort(keyed, {}, [](const Keyed& one) { return std::pair(one.key, one.piece.begin); });
   std::ranges::transform(keyed, pieces.begin(), &Keyed::piece);
@@ -259,15 +269,24 @@ ArrangedDocuments arrange_documents(const EncodedText& text, std::span<const std
 }
 
 KnownDocuments::KnownDocuments(const TokenView& text) {
-  std::vector<std::int64_t> document;
+  Hash hash;
   for (std::int64_t i = 1; i < text.size(); ++i) {
     if (text[i] != text.document()) {
-      document.push_back(text[i]);
+      hash.add(static_cast<std::uint64_t>(text[i]));
       continue;
     }
-    documents_.insert(document);
-    document.clear();
+    hashes_.push_back(hash.value());
+    hash = {};
   }
+  std::ranges::sort(hashes_);
+  const auto equal = std::ranges::unique(hashes_);
+  hashes_.erase(equal.begin(), equal.end());
+}
+
+bool KnownDocuments::contain(std::span<const std::int64_t> ids) const {
+  Hash hash;
+  for (const std::int64_t id : ids) hash.add(static_cast<std::uint64_t>(id));
+  return std::ranges::binary_search(hashes_, hash.value());
 }
 
 }  // namespace chargpt

@@ -63,25 +63,29 @@ EvaluationLosses Evaluator::evaluate(const Heartbeat& watch) {
   };
   EvaluationLosses losses;
   losses.val = validation_loss(beat_of(0, val_done));
-  losses.train = sampled_loss(learner_.scorer, corpus_.train(), config_.model.block_size, train_windows(),
-                              beat_of(val_done, train_done));
+  losses.train = sampled_loss(learner_.scorer, train_cut(), train_windows(), beat_of(val_done, train_done));
   if (!averages) return losses;
   const Learner::AveragesInUse in_use(learner_);
   losses.averaged_val = validation_loss(beat_of(train_done, 1));
   return losses;
 }
 
+const WindowCut& Evaluator::train_cut() {
+  if (!train_cut_) train_cut_.emplace(corpus_.train(), config_.model.block_size);
+  return *train_cut_;
+}
+
 double Evaluator::validation_loss(const Heartbeat& beat) {
   const std::int64_t block_size = config_.model.block_size;
   beat(0);
   if (exact()) return split_loss(learner_.scorer, corpus_.val(), block_size, 0, beat).mean;
-  return sampled_loss(learner_.scorer, corpus_.val(), block_size, val_windows(), beat);
+  return sampled_loss(learner_.scorer, WindowCut(corpus_.val(), block_size), val_windows(), beat);
 }
 
 std::int64_t Evaluator::score_some() {
   const std::int64_t block_size = config_.model.block_size;
   const std::int64_t windows = std::max<std::int64_t>(1, tokens_evaluated_at_once / block_size);
-  sampled_loss(learner_.scorer, corpus_.train(), block_size, windows, emitter_.heartbeat("measuring"));
+  sampled_loss(learner_.scorer, train_cut(), windows, emitter_.heartbeat("measuring"));
   return std::min(windows, windows_of(corpus_.train(), block_size));
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/window_cut.h"
 #include "checkpoint/checkpoint.h"
 #include "config/load.h"
 #include "learner/learner.h"
@@ -42,11 +43,13 @@ class Evaluator {
  private:
   std::int64_t train_windows() const;
   double validation_loss(const Heartbeat& beat);
+  const WindowCut& train_cut();
 
   const Config& config_;
   const Corpus& corpus_;
   Learner& learner_;
   const EventEmitter& emitter_;
+  std::optional<WindowCut> train_cut_;  ///< kept: cutting a long text of documents takes longer than what is sampled
 };
 
 /// In a new run, evaluations of a long validation split (over 131,072 tokens) score a part of it, 32,768 tokens or as

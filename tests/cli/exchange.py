@@ -27,6 +27,12 @@ MODELS = {
     "qwen3": ["standard", "--head_size", "10", "--rope_base", "500"],
     "qwen3-gates": ["standard", "--activation", "swiglu", "--norm_gain", "true", "--tie_weights", "true", "--norm_eps", "0.01"],
 }
+# Of a text whose lines are documents; `import` does not read them.
+DOCUMENTS = {
+    "documents": ["nanogpt-cpu", "--documents", "lines"],
+    "documents-own": ["default", "--documents", "lines"],
+    "documents-bytes": ["standard", "--documents", "lines", "--units", "bytes"],
+}
 
 
 def packages(*names):
@@ -35,7 +41,7 @@ def packages(*names):
 
 class ExchangeTest(ProgramTest):
     def model(self, name, iters=30):
-        config, *options = {**MODELS, **OWN_MODELS}[name]
+        config, *options = {**MODELS, **OWN_MODELS, **DOCUMENTS}[name]
         self.train(name, config, iters, *SIZE, *options)
         return name
 

@@ -1,7 +1,7 @@
 // The model of a page, by the page's own scripts: node page_model.js PAGE [WEIGHTS.safetensors] < REQUEST.json
 // With the weights of a checkpoint, which the page has in half precision only, these take their place.
 // {"windows": [[id, ...], ...]} -> "logits": the logarithms of the probabilities at every place of each window.
-// {"prompt": [id, ...], "tokens": n} -> "ids": the most probable continuation.
+// {"prompt": [id, ...], "tokens": n} -> "ids": the most probable continuation, up to the end of its document.
 "use strict";
 const fs = require("fs");
 const html = fs.readFileSync(process.argv[2], "utf8");
@@ -37,6 +37,7 @@ if (request.prompt) {
   answer.ids = [];
   while (answer.ids.length < request.tokens) {
     const id = choose(expected.logits, {temperature: 0, topK: 0, topP: 1}, Math.random);
+    if (id === data.model.document) break;
     answer.ids.push(id);
     expected = reader.read(id);
   }

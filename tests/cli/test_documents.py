@@ -60,6 +60,22 @@ class DocumentsTest(ProgramTest):
         for text in ("some.txt", "reversed.txt"):
             self.assertAlmostEqual(self.evaluated("run", "--text", text)["loss"], scored["loss"], places=5)
 
+    def test_audit_says_how_many_documents_are_new(self):
+        self.trained("run", "--windows", "shuffled", iters=200)
+        told = self.succeed("audit", "run", "--samples", "50", "--json").json["documents"]
+        self.assertEqual(told["written"], 50)
+        self.assertEqual(told["new"] + told["in_train"] + told["in_held_out"], 50)
+        self.assertGreater(told["in_train"], told["in_held_out"])
+        self.assertIn(f"of 50 documents written, {told['new']} ", self.succeed("audit", "run", "--samples", "50").out)
+        self.assertIn("50 more were not written to their end", " ".join(self.succeed("audit", "run", "--samples", "50", "--tokens", "1").out.split()))
+        bench = self.succeed("bench", "sample", "run", "--batch", "20", "--tokens", "200", "--repeats", "1", "--json").json
+        self.assertLess(bench["written"], 20 * 30)
+
+    def test_the_preset_for_lists_takes_lines_as_documents(self):
+        told = self.succeed("train", "names", "--text", "names.txt", "--run", "run", "--dry-run").err
+        self.assertRegex(told, r"\d+ documents, \d+ of them held out")
+        self.assertNotIn("overfit", told)
+
     def test_a_resumed_run_has_the_bits_of_one_that_went_on(self):
         self.trained("parts", "--windows", "shuffled", "--lr_decay_iters", "60", iters=30)
         self.succeed("resume", "parts", "--max_iters", "60")
@@ -70,15 +86,16 @@ class DocumentsTest(ProgramTest):
         self.trained("run")
         self.train("plain", "ladder/bigram", 5)
         self.refuse(2, "--new is for runs whose text has documents", "sample", "plain", "--new")
-        self.refuse(2, "exports do not write the id between them", "export", "run", "--format", "nanogpt", "--out", "out")
+        self.refuse(2, "meta.pkl has no token that begins and ends them", "export", "run", "--format", "nanogpt", "--out", "out")
         self.refuse(2, "data.separator", "train", "quick", "--text", "names.txt", "--documents", "lines", "--separator", "x")
         self.refuse(2, "data.split_seed", "train", "quick", "--text", "names.txt", "--split_seed", "3")
         self.refuse(65, "does not occur", "train", "quick", "--text", "names.txt", "--separator", "<|>")
         self.write("one.txt", "a single line of text that goes on for long enough to hold a window of it or two\n")
+        self.refuse(65, "to validate on", "train", "quick", "--text", "names.txt", "--documents", "lines", "--val_fraction", "0")
         self.refuse(65, "one document", "train", "quick", "--text", "one.txt", "--documents", "lines", *OWN)
 
     def test_a_list_trained_as_one_text_is_told_of_documents(self):
         random.Random(4).shuffle(self.names)
         self.write("names.txt", "\n".join(self.names) + "\n")
         told = self.succeed("train", "quick", "--text", "names.txt", "--run", "run", "--max_iters", "2", *OWN).err
-        self.assertIn("--documents lines lets the model learn where one begins and ends", " ".join(told.split()))
+        self.assertIn("--documents lines (the preset names has it) lets the model learn where one begins and ends", " ".join(told.split()))

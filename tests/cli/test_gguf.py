@@ -8,7 +8,7 @@ import unittest
 from exchange import MODELS, SIZE, ExchangeTest, packages
 from program import SOURCE
 
-FORMATS = {4: "<I", 6: "<f", 7: "<?"}
+FORMATS = {4: "<I", 5: "<i", 6: "<f", 7: "<?"}
 HELD = {"gpt2": [*MODELS["gpt2"]], "gpt2-biases": [*MODELS["gpt2-biases"]], "llama": [*MODELS["llama"]],
         "qwen3": ["standard", "--activation", "swiglu", "--norm_gain", "true", "--head_size", "10"]}
 
@@ -79,6 +79,15 @@ class GgufTest(ExchangeTest):
         tokens = self.exported("model", "nanogpt-cpu", "--units", "bytes").values["tokenizer.ggml.tokens"]
         self.assertEqual(len(tokens), 256)
         self.assertEqual([tokens[i] for i in (0, 65, 92, 200)], ["\\x00", "A", "\\\\", "\\xc8"])
+
+    def test_the_end_of_a_document_begins_and_ends_texts_and_is_not_printed(self):
+        plain = self.exported("plain", "nanogpt-cpu").values
+        values = self.exported("model", "nanogpt-cpu", "--documents", "lines").values
+        tokens = values["tokenizer.ggml.tokens"]
+        self.assertEqual(tokens[-2:], [plain["tokenizer.ggml.tokens"][-1], "<|endoftext|>"])
+        self.assertEqual([values[f"tokenizer.ggml.{end}_token_id"] for end in ("bos", "eos")], [len(tokens) - 1] * 2)
+        self.assertEqual(values["tokenizer.ggml.token_type"], [1] * (len(tokens) - 1) + [3])
+        self.assertNotIn("tokenizer.ggml.bos_token_id", plain)
 
     def test_what_llama_cpp_does_not_compute_is_refused(self):
         for option, arguments in {"model.conv_places": ["default"], "model.activation": ["standard"],

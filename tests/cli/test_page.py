@@ -52,11 +52,7 @@ class PageModelTest(ProgramTest):
                 windows.append(window)
                 places.append((begin, first))
         prompt = text[:10]
-        best = (self.folder / "run/checkpoints/BEST").read_text().strip()
-        weights = [] if rounded else [self.folder / "run/checkpoints" / best / "model.safetensors"]
-        answer = json.loads(subprocess.run(
-            [NODE, pathlib.Path(__file__).with_name("page_model.js"), self.folder / "page.html", *weights], check=True, capture_output=True,
-            input=json.dumps({"windows": windows, "prompt": [symbols.index(c) for c in prompt], "tokens": 60}).encode()).stdout)
+        answer = self.page_model(windows, [symbols.index(c) for c in prompt], rounded)
         worst, compared = 0, 0
         for (begin, first), logits in zip(places, answer["logits"]):
             for place in range(first, len(logits)):
@@ -66,6 +62,14 @@ class PageModelTest(ProgramTest):
         self.assertEqual(compared, len(text) * len(symbols))
         sample = self.succeed("sample", "run", "--prompt", prompt, "--greedy", "--tokens", "60", "--json").json["text"]
         return worst, "".join(symbols[id] for id in answer["ids"]), sample
+
+    def page_model(self, windows, prompt, rounded=False):
+        """What page_model.js makes of the page of `run`."""
+        best = (self.folder / "run/checkpoints/BEST").read_text().strip()
+        weights = [] if rounded else [self.folder / "run/checkpoints" / best / "model.safetensors"]
+        return json.loads(subprocess.run(
+            [NODE, pathlib.Path(__file__).with_name("page_model.js"), self.folder / "page.html", *weights], check=True, capture_output=True,
+            input=json.dumps({"windows": windows, "prompt": prompt, "tokens": 60}).encode()).stdout)
 
     def assert_agrees(self, config, *options):
         compared = self.compare(config, *options)
@@ -93,6 +97,31 @@ class PageModelTest(ProgramTest):
                         ["--conv_places", "attention,mlp", "--conv_width", "3", "--norm_place", "post", "--final_norm", "false"]):
             with self.subTest(options):
                 self.assert_agrees("nanogpt-cpu", *SMALL, "--overwrite", *options)
+
+    def test_documents(self):
+        if NODE is None:
+            return skip(self, "node")
+        words = re.findall(r"\b[a-z]{2,9}\b", pathlib.Path(SAMPLE_TEXT).read_text())
+        self.write("words.txt", "\n".join(words))
+        self.train("run", "default", 60, *SMALL, "--text", "words.txt", "--documents", "lines", "--learning_rate", "0.01")
+        self.succeed("page", "run", "-o", "page.html")
+        model = data_of(self.folder / "page.html")["model"]
+        begin, symbols = model["document"], model["symbols"]
+        self.assertEqual((model["start_symbol"], len(symbols)), (begin, begin + 1))
+        self.write("some.txt", "\n".join(words[:60]))
+        scores = self.succeed("score", "run", "some.txt", "--json", "--candidates", str(len(symbols)), "--threads", "1").json["scores"]
+        answer = self.page_model([[begin, *(symbols.index(character) for character in word)] for word in words[:60]], [begin, symbols.index(words[0][0])])
+        worst, places = 0, iter(scores)
+        for row in (row for window in answer["logits"] for row in window):
+            place = next(places)
+            self.assertEqual(len(place["candidates"]), len(symbols))
+            worst = max([worst] + [abs(candidate["log_probability"] - row[candidate["id"]]) for candidate in place["candidates"]])
+            self.assertAlmostEqual(place["loss"], -next(one["log_probability"] for one in place["candidates"] if one["character"] == place["character"]), places=4)
+        self.assertIsNone(next(places, None))
+        self.assertLess(worst, 1e-4)
+        sample = self.succeed("sample", "run", "--prompt", words[0][0], "--greedy", "--json").json
+        self.assertEqual("".join(symbols[id] for id in answer["ids"]), sample["text"])
+        self.assertLess(len(sample["text"]), 60)
 
     def test_rounded_weights_are_near(self):
         compared = self.compare("default", *SMALL, rounded=True)

@@ -5,7 +5,7 @@ import subprocess
 import sys
 import unittest
 
-from exchange import MODELS, OWN_MODELS, SIZE, TEXT, ExchangeTest, packages
+from exchange import DOCUMENTS, MODELS, OWN_MODELS, SIZE, TEXT, ExchangeTest, packages
 from program import SOURCE
 
 os.environ["HF_HUB_OFFLINE"] = "1"
@@ -20,7 +20,7 @@ class TransformersTest(ExchangeTest):
         logging.disable_progress_bar()
 
     def test_transformers_computes_what_chargpt_does(self):
-        models = [*MODELS, *OWN_MODELS]
+        models = [*MODELS, *OWN_MODELS, *DOCUMENTS]
         for name in models:
             self.model(name)
         process = subprocess.run([sys.executable, SOURCE / "scripts" / "check" / "exports.py", "--windows", "2", *models],
@@ -42,6 +42,17 @@ class TransformersTest(ExchangeTest):
             self.assertEqual(tokenizer.decode(tokenizer.encode(character)), character)
         with self.assertRaisesRegex(Exception, "Missing .* token"):
             tokenizer.encode("\u263a")
+
+    def test_the_end_of_a_document_begins_and_ends_texts(self):
+        self.model("documents")
+        self.export("documents", "out")
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+        tokenizer, model = AutoTokenizer.from_pretrained(self.folder / "out"), AutoModelForCausalLM.from_pretrained(self.folder / "out")
+        document = len(tokenizer) - 1
+        self.assertEqual({tokenizer.bos_token_id, tokenizer.eos_token_id, model.config.bos_token_id, model.generation_config.eos_token_id}, {document})
+        self.assertEqual([id == document for id in tokenizer.encode("The ")], [True, False, False, False, False])
+        self.assertEqual(tokenizer.decode(tokenizer.encode("The "), skip_special_tokens=True), "The ")
+        self.assertEqual(tokenizer.decode(document), "<|endoftext|>")
 
     def tokenizer(self, characters, special):
         from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers

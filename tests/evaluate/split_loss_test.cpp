@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "base/window_cut.h"
 #include "test.h"
 
 namespace chargpt {
@@ -129,8 +130,8 @@ TEST_CASE("a split without a predictable character and an impossible stride are 
                     "the split has 1 tokens; a loss needs at least 2, one to predict from and one to predict");
   CHECK_THROWS_WITH(split_loss(scorer, text.view(), 8, 9), "stride 9 is outside 1 to block_size 8; 0 means no overlap");
   CHECK_THROWS_AS(split_loss(scorer, text.view(), 8, -1), Error);
-  CHECK_THROWS_AS(sampled_loss(scorer, text.view(), 8, 0), Error);
-  CHECK_THROWS_AS(sampled_loss(scorer, text.view().slice(0, 0), 8, 1), Error);
+  CHECK_THROWS_AS(sampled_loss(scorer, WindowCut(text.view(), 8), 0), Error);
+  CHECK_THROWS_AS(sampled_loss(scorer, WindowCut(text.view().slice(0, 0), 8), 1), Error);
 }
 
 TEST_CASE("a sampled loss is the mean over evenly spaced windows") {
@@ -139,7 +140,7 @@ TEST_CASE("a sampled loss is the mean over evenly spaced windows") {
   double sum = 0;
   for (const std::int64_t begin : {0, 5, 10, 15})
     for (std::int64_t i = begin; i < begin + 8; ++i) sum += text.loss(begin, i);
-  CHECK(sampled_loss(scorer, text.view(), 8, 4) == Approx(sum / 32));
+  CHECK(sampled_loss(scorer, WindowCut(text.view(), 8), 4) == Approx(sum / 32));
 }
 
 TEST_CASE("places that do not divide by the windows are spread over them") {
@@ -148,15 +149,46 @@ TEST_CASE("places that do not divide by the windows are spread over them") {
   double sum = 0;
   for (const std::int64_t begin : {0, 5, 11, 17})
     for (std::int64_t i = begin; i < begin + 8; ++i) sum += text.loss(begin, i);
-  CHECK(sampled_loss(scorer, text.view(), 8, 4) == Approx(sum / 32));
+  CHECK(sampled_loss(scorer, WindowCut(text.view(), 8), 4) == Approx(sum / 32));
 }
 
 TEST_CASE("a sampled loss of more windows than there are places takes each place once") {
   const Text text(12);
   FakeScorer scorer;
-  const double all = sampled_loss(scorer, text.view(), 8, 4);
-  CHECK(sampled_loss(scorer, text.view(), 8, 1'000'000'000) == Approx(all));
-  CHECK(sampled_loss(scorer, text.view(), 50, 3) == Approx(split_loss(scorer, text.view(), 50).mean));
+  const double all = sampled_loss(scorer, WindowCut(text.view(), 8), 4);
+  CHECK(sampled_loss(scorer, WindowCut(text.view(), 8), 1'000'000'000) == Approx(all));
+  CHECK(sampled_loss(scorer, WindowCut(text.view(), 50), 3) == Approx(split_loss(scorer, text.view(), 50).mean));
+}
+
+TEST_CASE("windows drawn from a text of documents stand for all of it, and hold documents whole") {
+  class Lengths : public WindowScorer {  // 1 for a target in a short document, 0 in a long one
+    void score(const WindowBatch& windows, std::span<float> losses) override {
+      Ids x(losses.size()), y(losses.size());
+      windows.copy_inputs(x.data());
+      windows.copy_targets(y.data());
+      for (std::size_t i = 0; i < losses.size(); ++i) losses[i] = y[i] == 1 ? 1 : 0;
+      whole = whole && std::ranges::all_of(windows.starts, [&](std::int64_t start) {
+                const std::int64_t last = start + counted_targets(windows.tokens, start, windows.T);
+                return windows.tokens[start] == 0 || windows.tokens[start + 1] == 2 || windows.tokens[last] == 0;
+              });
+    }
+
+   public:
+    bool whole = true;
+  } scorer;
+  std::vector<std::uint8_t> ids = {0};  // between documents, which are 1 to 9 times 1, and 300 times 2
+  RandomStream random(7, Purpose::windows);
+  while (ids.size() < 600'000) {
+    const bool is_long = random.below(60) == 0;
+    ids.insert(ids.end(), is_long ? 300 : 1 + random.below(9), is_long ? 2 : 1);
+    ids.push_back(0);
+  }
+  const TokenView view(ids.data(), 1, std::ssize(ids), 0);
+  const double all = split_loss(scorer, view, 16).mean;
+  CHECK(all > 0.3);
+  CHECK(sampled_loss(scorer, WindowCut(view, 16), 2'000) == Approx(all).margin(0.03));
+  CHECK(sampled_loss(scorer, WindowCut(view, 16), 1'000'000) == Approx(all).margin(1e-3));
+  CHECK(scorer.whole);
 }
 
 TEST_CASE("a loss tells how far it is after each batch, and ends where that throws") {
@@ -168,7 +200,7 @@ TEST_CASE("a loss tells how far it is after each batch, and ends where that thro
   CHECK(std::is_sorted(parts.begin(), parts.end()));
   CHECK(parts.back() == 1);
   parts.clear();
-  sampled_loss(scorer, text.view(), 64, 200, [&](double part) { parts.push_back(part); });
+  sampled_loss(scorer, WindowCut(text.view(), 64), 200, [&](double part) { parts.push_back(part); });
   CHECK(parts.size() == 4);
   CHECK(parts.back() == 1);
   const auto call_off = [](double part) {

@@ -50,6 +50,22 @@ TEST_CASE("losses by context are means over windows, in ranges that end at power
   CHECK(losses_by_context(scorer, Ids(6, 0), 6).empty());
 }
 
+TEST_CASE("in a text of documents losses are by what was seen of the document, and lines end where it does") {
+  const std::vector<float> losses = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+  const Ids ids = {1, 1, 1, 1, 9, 1, 0, 1, 9};  // 9: the end of a document, 0 of a line
+  const std::vector<MeanLoss> means = losses_by_place(ids, losses, 9);
+  REQUIRE(means.size() == 4);
+  CHECK(means[0].of == "0");
+  CHECK(means[0].loss == 3.5);  // 1 and 6
+  CHECK(means[1].of == "1");
+  CHECK(means[3].of == "3 to 4");
+  CHECK(means[3].loss == 6);  // 4, 5 and 9
+  CHECK(means[3].characters == 3);
+  std::vector<std::int64_t> ends;
+  for (const LineLoss& line : losses_by_line(ids, losses, 0, 9)) ends.push_back(line.end);
+  CHECK(ends == Ids{5, 7, 9});
+}
+
 TEST_CASE("losses by kind of character and by line") {
   const Vocabulary vocabulary = Vocabulary::of_characters({U'\n', U' ', U'!', U'7', U'A', U'b', U'é'});
   const Ids ids = {4, 5, 5, 0, 6, 1};  // "Abb\né "

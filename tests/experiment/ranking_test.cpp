@@ -102,7 +102,8 @@ TEST_CASE("one seed has no interval, and its table no columns for one") {
   }
   const nlohmann::ordered_json json = to_json(one);
   CHECK(json["results"][0]["spread"].is_null());
-  CHECK(json["results"][1]["versus_best"].dump() == R"({"difference":1.0,"ci95":null,"p":null,"ahead_in_tenths":10})");
+  CHECK(json["results"][1]["versus_best"].dump() ==
+        R"({"difference":1.0,"ci95":null,"p":null,"ahead_in_tenths":10,"tenths":10})");
   CHECK_FALSE(json.contains("seeds_needed"));
 }
 

@@ -336,7 +336,7 @@ TEST_CASE("beside an exact validation loss a quarter as many windows of the trai
   SmallRun run(config);
   run.trainer.run();
   CHECK(run.recorder->evaluations.front().train_loss ==
-        sampled_loss(run.trainer.engine(), run.trainer.corpus().train(), 8, 15 / 4));
+        sampled_loss(run.trainer.engine(), WindowCut(run.trainer.corpus().train(), 8), 15 / 4));
 }
 
 TEST_CASE("the better of two losses is the best, and patience counts the evaluations since") {

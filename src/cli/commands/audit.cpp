@@ -2,9 +2,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/error.h"
 #include "baseline/shared_text.h"
@@ -26,33 +28,53 @@
 #include "report/log.h"
 #include "report/symbols.h"
 #include "report/table.h"
+#include "text/documents.h"
 
 namespace chargpt {
 
 namespace {
 
 struct Arguments : ModelArguments {
-  std::int64_t samples = 16, tokens = 1000, seed = 1337;
+  std::int64_t samples = 0, tokens = 1000, seed = 1337;  ///< samples 0: default_samples, or default_documents
   double temperature = 0.8;
   bool counts = false;
 };
 
 /// Stretches from here on are copied and no turn of phrase: held-out text of the same hand has hardly any.
 constexpr std::int64_t copied_stretch = 32;
+constexpr std::int64_t default_samples = 16, default_documents = 400;
 constexpr std::array<std::int64_t, 7> lengths = {4, 8, 12, 16, 24, 32, 64};
+
+using Texts = std::vector<std::vector<std::int64_t>>;
+
+/// Where the text has documents: of those written to their end, how many stand in a split.
+struct WrittenDocuments {
+  std::int64_t ended = 0, trained_on = 0, held_out = 0;
+  double times = 0;  ///< documents of the train split, for each held out
+  double share(std::int64_t count) const {
+    return ended == 0 ? 0 : static_cast<double>(count) / static_cast<double>(ended);
+  }
+  /// Beyond those that a model would hit upon without having seen them, as it does of the held-out ones.
+  double recited() const { return share(trained_on) - times * share(held_out); }
+};
 
 /// Samples, or held-out text, against the train split.
 struct Audit {
   CopiedText samples, held_out;
-  std::vector<std::vector<std::int64_t>> texts;  ///< the samples
+  Texts texts;  ///< the samples, without the ends of documents
+  std::optional<WrittenDocuments> documents;
   double train_loss = 0, val_loss = 0;
   std::int64_t shared = 0;  ///< tokens of the validation split that also appear in the train split
   double copied() const { return samples.copied_share(copied_stretch); }
   double held_out_copied() const { return held_out.copied_share(copied_stretch); }
 };
 
-std::vector<std::vector<std::int64_t>> samples_of(const Arguments& arguments, LoadedRun& run,
-                                                  const Heartbeat& heartbeat) {
+std::int64_t document_of(const LoadedRun& run) {
+  return run.checkpoint.vocabulary.document();
+}
+
+/// They end where a document does, with its end as their last id.
+Texts samples_of(const Arguments& arguments, LoadedRun& run, const Heartbeat& heartbeat) {
   SampleConfig sample = run.config().sample;
   sample.num_samples = arguments.samples;
   sample.tokens = arguments.tokens;
@@ -60,24 +82,53 @@ std::vector<std::vector<std::int64_t>> samples_of(const Arguments& arguments, Lo
   sample.top_k = 0;
   sample.top_p = 1;
   sample.min_p = 0;
-  std::vector<std::vector<std::int64_t>> texts(static_cast<std::size_t>(arguments.samples));
+  Texts texts(static_cast<std::size_t>(arguments.samples));
   const double all = static_cast<double>(arguments.samples) * static_cast<double>(arguments.tokens);
   double done = 0;
   generate(run.predictor(), {run.checkpoint.state.start_symbol}, sample, static_cast<std::uint64_t>(arguments.seed),
            [&](std::int64_t index, std::int64_t id) {
              texts[static_cast<std::size_t>(index)].push_back(id);
              heartbeat(++done / all);
-             return true;
+             return id != document_of(run);
            });
   return texts;
 }
 
+/// Takes the ends of documents off the samples.
+WrittenDocuments written_documents(Texts& texts, const Corpus& corpus) {
+  const KnownDocuments trained_on(corpus.train()), held_out(corpus.val());
+  WrittenDocuments written{.times = static_cast<double>(trained_on.count()) / static_cast<double>(held_out.count())};
+  for (std::vector<std::int64_t>& text : texts) {
+    if (text.back() != corpus.vocabulary().document()) continue;
+    text.pop_back();
+    ++written.ended;
+    written.trained_on += trained_on.contain(text) ? 1 : 0;
+    written.held_out += held_out.contain(text) ? 1 : 0;
+  }
+  return written;
+}
+
+/// The first of the documents held out, as many as were sampled and no longer than a sample may be.
+Texts held_out_documents(const Arguments& arguments, TokenView val) {
+  Texts texts(1);
+  for (std::int64_t i = 1; i < val.size(); ++i) {
+    if (val[i] != val.document()) {
+      if (std::ssize(texts.back()) < arguments.tokens) texts.back().push_back(val[i]);
+    } else if (std::ssize(texts) < arguments.samples && i + 1 < val.size()) {
+      texts.emplace_back();
+    } else {
+      break;
+    }
+  }
+  return texts;
+}
+
 /// As much held-out text as was sampled, in pieces of the same length, spread over the split.
-std::vector<std::vector<std::int64_t>> held_out_like(const Arguments& arguments, TokenView val) {
+Texts held_out_like(const Arguments& arguments, TokenView val) {
+  if (val.document() != TokenView::no_document) return held_out_documents(arguments, val);
   const std::int64_t length = std::min(arguments.tokens, val.size());
   const std::int64_t count = std::min(arguments.samples, val.size() / length);
-  std::vector<std::vector<std::int64_t>> texts(static_cast<std::size_t>(count),
-                                               std::vector<std::int64_t>(static_cast<std::size_t>(length)));
+  Texts texts(static_cast<std::size_t>(count), std::vector<std::int64_t>(static_cast<std::size_t>(length)));
   for (std::int64_t i = 0; i < count; ++i)
     val.copy(i * (val.size() - length) / std::max<std::int64_t>(1, count - 1), length,
              texts[static_cast<std::size_t>(i)].data());
@@ -89,23 +140,26 @@ Audit audit(const Arguments& arguments, LoadedRun& run, const Corpus& corpus) {
   WorkLine line(arguments.output);
   if (arguments.counts) run.mix_with_counts(corpus, line.heartbeat("counting the training text"));
   result.texts = samples_of(arguments, run, line.heartbeat("writing samples"));
+  if (document_of(run) >= 0) result.documents = written_documents(result.texts, corpus);
   result.samples = copied_text(result.texts, corpus.train());
   const auto held_out = held_out_like(arguments, corpus.val());
   result.held_out = copied_text(held_out, corpus.train());
   result.shared = shared_text(corpus.val(), corpus.train()).tokens;
   const std::int64_t windows =
       std::max<std::int64_t>(1, std::min<std::int64_t>(1'000'000, corpus.val().size()) / run.model->block_size());
-  result.train_loss = sampled_loss(run.predictor(), corpus.train(), run.model->block_size(), windows,
+  result.train_loss = sampled_loss(run.predictor(), WindowCut(corpus.train(), run.model->block_size()), windows,
                                    line.heartbeat("measuring the loss on the train split"));
-  result.val_loss = sampled_loss(run.predictor(), corpus.val(), run.model->block_size(), windows,
+  result.val_loss = sampled_loss(run.predictor(), WindowCut(corpus.val(), run.model->block_size()), windows,
                                  line.heartbeat("measuring the loss on the validation split"));
   return result;
 }
 
 /// In one sentence, what the figures amount to.
 std::string verdict(const Audit& audit) {
-  if (audit.copied() >= 0.5) return "It mostly recites its training text.";
-  if (audit.copied() >= 0.05 + 2 * audit.held_out_copied()) return "It recites its training text in part.";
+  const double recited = audit.documents ? audit.documents->recited() : 0;
+  if (audit.copied() >= 0.5 || recited >= 0.5) return "It mostly recites its training text.";
+  if (audit.copied() >= 0.05 + 2 * audit.held_out_copied() || recited >= 0.2)
+    return "It recites its training text in part.";
   return "It writes text of its own.";
 }
 
@@ -113,6 +167,22 @@ std::string copied_line(const Audit& audit, const std::string& unit) {
   return "copied in stretches of " + std::to_string(copied_stretch) + " " + unit + "s or more: samples " +
          format_fixed(100 * audit.copied(), 1) + " %, held-out text " + format_fixed(100 * audit.held_out_copied(), 1) +
          " %";
+}
+
+/// Of the documents written to their end: how many are new, and how many stand where.
+std::string documents_line(const Audit& audit) {
+  const WrittenDocuments& documents = *audit.documents;
+  const auto told = [&](std::int64_t count) {
+    return format_count(count) + " (" + format_fixed(100 * documents.share(count), 1) + " %)";
+  };
+  const std::int64_t fresh = documents.ended - documents.trained_on - documents.held_out,
+                     cut = std::ssize(audit.texts) - documents.ended;
+  std::string line = "of " + format_count(documents.ended, "document") + " written, " + told(fresh) + " are new, " +
+                     told(documents.trained_on) + " stand in the train split and " + told(documents.held_out) +
+                     " in the held-out one, which it has not seen; the train split has " +
+                     format_fixed(documents.times, 1) + " times as many documents";
+  if (cut > 0) line += "; " + format_count(cut) + " more were not written to their end (--tokens)";
+  return line;
 }
 
 std::string gap_sentence(const Audit& audit) {
@@ -130,10 +200,20 @@ std::int64_t line_of_token(TokenView text, std::int64_t token, std::int64_t line
   return line;
 }
 
+/// The lengths for which some sample is long enough.
+std::vector<std::int64_t> lengths_of(const Audit& audit) {
+  std::size_t longest = 0;
+  for (const std::vector<std::int64_t>& text : audit.texts) longest = std::max(longest, text.size());
+  std::vector<std::int64_t> reached;
+  std::ranges::copy_if(lengths, std::back_inserter(reached),
+                       [longest](std::int64_t length) { return length <= static_cast<std::int64_t>(longest); });
+  return reached;
+}
+
 nlohmann::ordered_json to_json(const LoadedRun& run, const Audit& audit, const std::string& longest,
                                std::int64_t line) {
   nlohmann::ordered_json fresh = nlohmann::ordered_json::array();
-  for (const std::int64_t length : lengths)
+  for (const std::int64_t length : lengths_of(audit))
     fresh.push_back({{"length", length},
                      {"samples", audit.samples.new_share(length)},
                      {"held_out", audit.held_out.new_share(length)}});
@@ -143,13 +223,19 @@ nlohmann::ordered_json to_json(const LoadedRun& run, const Audit& audit, const s
       {"copied_share", audit.copied()},
       {"held_out_copied_share", audit.held_out_copied()},
       {"copied_stretch", copied_stretch},
-      {"longest", {{"characters", audit.samples.longest}, {"line", line}, {"place", audit.samples.source_begin}}},
+      {"longest", {{"characters", audit.samples.longest}, {"place", audit.samples.source_begin}}},
       {"held_out_longest", audit.held_out.longest},
       {"not_in_train", std::move(fresh)},
       {"train_loss", audit.train_loss},
       {"val_loss", audit.val_loss},
       {"val_tokens_in_train", audit.shared}};
+  if (line > 0) json["longest"]["line"] = line;
   add_text(json["longest"], "text", longest);
+  if (const auto& documents = audit.documents)
+    json["documents"] = {{"written", documents->ended},
+                         {"in_train", documents->trained_on},
+                         {"in_held_out", documents->held_out},
+                         {"new", documents->ended - documents->trained_on - documents->held_out}};
   return json;
 }
 
@@ -158,12 +244,12 @@ void print_for_people(const Audit& audit, const std::string& unit, const std::st
   const std::size_t columns = terminal_columns(STDOUT_FILENO);
   const auto print = [](const std::string& text) { print_lines(text + "\n"); };
   Table table({unit + "s in a row", "not in the training text: samples", "held-out text"});
-  for (const std::int64_t length : lengths)
+  for (const std::int64_t length : lengths_of(audit))
     table.add({std::to_string(length), format_fixed(100 * audit.samples.new_share(length), 1) + " %",
                format_fixed(100 * audit.held_out.new_share(length), 1) + " %"});
   print_table(table);
-  print("\nlongest stretch copied: " + format_count(audit.samples.longest) + " " + unit + "s, from line " +
-        format_count(line) + " of the training text");
+  print("\nlongest stretch copied: " + format_count(audit.samples.longest) + " " + unit + "s, from " +
+        (line > 0 ? "line " + format_count(line) + " of " : "") + "the training text");
   std::string shown;
   for (const char c : longest) shown += c == '\n' ? std::string("\\n") : std::string(1, c);
   constexpr std::size_t most = 74, around = 6;
@@ -175,13 +261,17 @@ void print_for_people(const Audit& audit, const std::string& unit, const std::st
   if (audit.shared > 0)
     print(format_fixed(100.0 * static_cast<double>(audit.shared) / static_cast<double>(val_tokens), 1) +
           " % of the validation split also appears in the train split");
+  if (audit.documents) print(documents_line(audit));
   print("\n" + verdict(audit));
 }
 
-void run_audit(const Arguments& arguments) {
+void run_audit(const Arguments& given) {
+  Arguments arguments = given;
   LoadedRun run = load_run(arguments);
   if (leaks(run.config().model))
     throw Error(ExitCode::usage, "this model leaks: it was trained to see what it had to predict, and cannot write");
+  const bool documents = document_of(run) >= 0;
+  if (arguments.samples == 0) arguments.samples = documents ? default_documents : default_samples;
   const Corpus corpus = text_of_run(run, run.config().data, arguments.output);
   if (corpus.val().size() < 2)
     throw Error(ExitCode::data, "the run held nothing out (data.val_fraction), so there is nothing to compare with");
@@ -189,8 +279,8 @@ void run_audit(const Arguments& arguments) {
   const auto& text = result.texts[static_cast<std::size_t>(result.samples.text)];
   const std::string longest = run.checkpoint.vocabulary.decode(
       {text.begin() + result.samples.begin, text.begin() + result.samples.begin + result.samples.longest});
-  const std::int64_t line =
-      line_of_token(corpus.train(), result.samples.source_begin, run.checkpoint.vocabulary.id_of('\n'));
+  const std::int64_t line =  // documents are in another order than in the text
+      documents ? 0 : line_of_token(corpus.train(), result.samples.source_begin, run.checkpoint.vocabulary.id_of('\n'));
   if (arguments.output.json) return print_json(to_json(run, result, longest, line));
   print_for_people(result, unit_word(run.config().data.units), longest, line, corpus.val().size());
 }
@@ -200,8 +290,8 @@ void run_audit(const Arguments& arguments) {
 void add_audit(Options& options) {
   const auto arguments = std::make_shared<Arguments>();
   add_run_argument(options, arguments->run);
-  options.add("--samples", arguments->samples, "samples to write").range(1, 1000);
-  options.add("--tokens", arguments->tokens, "characters of each").range(1, 1'000'000);
+  options.add("--samples", arguments->samples, "samples to write").range(1, 10000).default_text("16, or 400 documents");
+  options.add("--tokens", arguments->tokens, "characters of each, at most").range(1, 1'000'000);
   options.add("--temperature", arguments->temperature, "of the samples").non_negative();
   options.add("--seed", arguments->seed, "seed of the samples").non_negative();
   add_counts_option(options, arguments->counts);

@@ -108,10 +108,16 @@ nlohmann::ordered_json bench_train(const Arguments& arguments) {
   return json;
 }
 
-/// Seconds from the call to the first character; those spent on the later characters of each sample while they see all
-/// before them; those on characters that do not; and in all.
+/// Seconds from the call to the first character, and what was spent on the later characters of each sample while they
+/// see all before them, on characters that do not, and on all.
 struct Times {
-  double first = 0, within = 0, past = 0, all = 0;
+  struct Part {
+    double seconds = 0;
+    std::int64_t tokens = 0;
+    double per_second() const { return static_cast<double>(tokens) / seconds; }
+  };
+  double first = 0;
+  Part within, past, all;
 };
 
 Times measure_sample(LoadedRun& run, const SampleConfig& sample) {
@@ -120,16 +126,18 @@ Times measure_sample(LoadedRun& run, const SampleConfig& sample) {
   Times times;
   const double begin = steady_seconds();
   double before = begin;
-  const auto on_token = [&](std::int64_t index, std::int64_t) {
+  const auto on_token = [&](std::int64_t index, std::int64_t id) {
     const double now = steady_seconds();
     const std::int64_t token = ++tokens[static_cast<std::size_t>(index)];
-    if (token > 1) (token <= block_size ? times.within : times.past) += now - before;
+    Times::Part& part = token <= block_size ? times.within : times.past;
+    if (token > 1) part.seconds += now - before, ++part.tokens;
     if (times.first == 0) times.first = now - begin;
     before = now;
-    return true;
+    ++times.all.tokens;
+    return id != run.checkpoint.vocabulary.document();
   };
   generate(run.predictor(), {run.checkpoint.state.start_symbol}, sample, 1337, on_token);
-  times.all = steady_seconds() - begin;
+  times.all.seconds = steady_seconds() - begin;
   return times;
 }
 
@@ -159,21 +167,18 @@ nlohmann::ordered_json bench_sample(const Arguments& arguments) {
   std::vector<Times> all;
   for (std::int64_t i = 0; i < arguments.repeats; ++i) all.push_back(measure_sample(run, sample));
 
-  const std::int64_t tokens = sample.tokens, batch = sample.num_samples, block_size = run.model->block_size(),
-                     within = std::min(tokens, block_size);
-  const auto count = static_cast<double>(tokens * batch);
-  nlohmann::ordered_json json = {{"tokens_per_second", median_of(all, [&](const Times& t) { return count / t.all; })},
-                                 {"batch", batch},
-                                 {"tokens", tokens},
+  const auto pace_of = [&](Times::Part Times::*part) {
+    return median_of(all, [part](const Times& times) { return (times.*part).per_second(); });
+  };
+  nlohmann::ordered_json json = {{"tokens_per_second", pace_of(&Times::all)},
+                                 {"batch", sample.num_samples},
+                                 {"tokens", sample.tokens},
+                                 {"written", all.front().all.tokens},
                                  {"first_token_ms", 1e3 * median_of(all, [](const Times& t) { return t.first; })},
                                  {"first_token_from_process_start_ms", 1e3 * cold}};
-  if (within > 1)
-    json["tokens_per_second_within_block"] =
-        median_of(all, [&](const Times& t) { return static_cast<double>((within - 1) * batch) / t.within; });
-  if (tokens > within)
-    json["tokens_per_second_past_block"] =
-        median_of(all, [&](const Times& t) { return static_cast<double>((tokens - within) * batch) / t.past; });
-  json["block_size"] = block_size;
+  if (all.front().within.tokens > 0) json["tokens_per_second_within_block"] = pace_of(&Times::within);
+  if (all.front().past.tokens > 0) json["tokens_per_second_past_block"] = pace_of(&Times::past);
+  json["block_size"] = run.model->block_size();
   json["context"] = context_name(context_of(run.config().model, arguments.context));
   json["threads"] = thread_count(device.threads);
   json["repeats"] = arguments.repeats;
@@ -212,8 +217,11 @@ std::string train_text(const nlohmann::ordered_json& json) {
 
 std::string sample_text(const nlohmann::ordered_json& json) {
   std::string text = json["config"].get<std::string>() + ": " + format_count(json["batch"], "sample") + " of " +
-                     format_count(json["tokens"], "character") + ", " + whole(json["tokens_per_second"]) +
-                     " characters a second";
+                     format_count(json["tokens"], "character") +
+                     (json["written"] < json["batch"].get<std::int64_t>() * json["tokens"].get<std::int64_t>()
+                          ? " or up to their document's end"
+                          : "") +
+                     ", " + whole(json["tokens_per_second"]) + " characters a second";
   if (json.contains("tokens_per_second_within_block"))
     text += "; after the first " + whole(json["tokens_per_second_within_block"]) + " within the block of " +
             format_count(json["block_size"]);

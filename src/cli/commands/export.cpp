@@ -34,10 +34,6 @@ void run_export(const Arguments& arguments) {
     throw Error(ExitCode::usage, "--license is for --format huggingface, which writes a model card");
   check_name(format, arguments.out);
   const LoadedRun run = load_run(arguments, format.with_optimizer);
-  if (run.checkpoint.vocabulary.document() >= 0)
-    throw Error(ExitCode::usage,
-                "the run's text has documents, and exports do not write the id between them; the "
-                "library (src/library/README.md) and pages read such a run");
   OutputFolder folder(arguments.out, arguments.overwrite, format.replaces);
   const auto notices = format.write({run.checkpoint, *run.model, arguments.run, arguments.license}, folder);
   folder.finish();

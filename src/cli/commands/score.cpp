@@ -135,11 +135,12 @@ Score measure(const Arguments& arguments, LoadedRun& run) {
   score.losses = losses_of(arguments, run, score, line);
   score.mean =
       std::accumulate(score.losses.begin(), score.losses.end(), 0.0) / static_cast<double>(score.losses.size());
-  if (vocabulary.document() < 0 && !arguments.adapt)  // else a place in a window is none in a document
+  if (vocabulary.document() >= 0)
+    score.by_context = losses_by_place(score.ids, score.losses, vocabulary.document());
+  else if (!arguments.adapt)
     score.by_context = losses_by_context(run.predictor(), score.ids, block_size, line.heartbeat("scoring by context"));
   score.by_class = losses_by_class(score.ids, score.losses, vocabulary);
-  const std::int64_t newline = vocabulary.id_of('\n');
-  score.lines = losses_by_line(score.ids, score.losses, newline >= 0 ? newline : vocabulary.document());
+  score.lines = losses_by_line(score.ids, score.losses, vocabulary.id_of('\n'), vocabulary.document());
   return score;
 }
 
@@ -147,28 +148,32 @@ Score measure(const Arguments& arguments, LoadedRun& run) {
 class Candidates {
  public:
   Candidates(LoadedRun& run, const Score& score, std::int64_t count)
-      : run_(run), text_{static_cast<std::uint32_t>(run.checkpoint.state.start_symbol)}, count_(count) {
-    text_.insert(text_.end(), score.ids.begin(), score.ids.end());
-  }
+      : run_(run),
+        text_(text_of(run, score)),
+        windows_(TokenView(text_.data(), sizeof text_[0], std::ssize(text_), run.checkpoint.vocabulary.document()),
+                 run.model->block_size(), std::max<std::int64_t>(1, run.model->block_size() / 2)),
+        count_(count) {}
 
+  /// In the order of the text.
   nlohmann::ordered_json of(std::int64_t index) {
-    const std::int64_t block = run_.model->block_size(), half = std::max<std::int64_t>(1, block / 2);
-    const std::int64_t begin = index < block ? 0 : (index - block) / half * half + half;
-    if (logits_.empty() || begin != begin_) read(begin);
+    while (index >= windows_[window_].begin + windows_[window_].to) {
+      ++window_;
+      logits_.clear();
+    }
+    const WindowCut::Window window = windows_[window_];
     const auto V = static_cast<std::size_t>(run_.model->vocab_size());
-    return best_of(std::span(logits_).subspan(static_cast<std::size_t>(index - begin) * V, V));
+    if (logits_.empty()) {
+      logits_.resize(static_cast<std::size_t>(window.length) * V);
+      run_.predictor().logits({.tokens = windows_.tokens(), .starts = {&window.begin, 1}, .T = window.length}, logits_);
+    }
+    return best_of(std::span(logits_).subspan(static_cast<std::size_t>(index - window.begin) * V, V));
   }
 
  private:
-  void read(std::int64_t begin) {
-    begin_ = begin;
-    const std::int64_t T = std::min(run_.model->block_size(), std::ssize(text_) - 1 - begin);
-    logits_.resize(static_cast<std::size_t>(T * run_.model->vocab_size()));
-    run_.predictor().logits(
-        {.tokens = TokenView(text_.data(), sizeof text_[0], std::ssize(text_), run_.checkpoint.vocabulary.document()),
-         .starts = {&begin_, 1},
-         .T = T},
-        logits_);
+  static std::vector<std::uint32_t> text_of(const LoadedRun& run, const Score& score) {
+    std::vector<std::uint32_t> text = {static_cast<std::uint32_t>(run.checkpoint.state.start_symbol)};
+    text.insert(text.end(), score.ids.begin(), score.ids.end());
+    return text;
   }
 
   nlohmann::ordered_json best_of(std::span<const float> logits) const {
@@ -184,7 +189,8 @@ class Candidates {
 
   LoadedRun& run_;
   std::vector<std::uint32_t> text_;  ///< the start symbol, and what is scored
-  std::int64_t count_, begin_ = 0;
+  WindowCut windows_;
+  std::int64_t count_, window_ = 0;
   std::vector<float> logits_;
 };
 
@@ -285,7 +291,8 @@ void print_for_people(const Arguments& arguments, const LoadedRun& run, const Sc
   if (leaks(run.config().model)) std::printf("%s\n", leaks_label);
   print_text_lines(arguments, run, score, color);
   print_worst_lines(run, score);
-  print_means("characters seen before", score.by_context);
+  const bool documents = run.checkpoint.vocabulary.document() >= 0;
+  print_means(documents ? "characters of its document before" : "characters seen before", score.by_context);
   print_means("kind", score.by_class);
   print_lines("loss " + format_loss(score.mean) + ": " +
               format_count(std::ssize(score.ids), unit_word(run.config().data.units)) + " of " + score.name +
@@ -301,9 +308,12 @@ void run_score(const Arguments& arguments) {
   if (arguments.adapt) check_adapts(*run.model);
   const Score score = measure(arguments, run);
   if (!arguments.html.empty()) {
+    std::vector<ScoredSymbol> symbols = symbols_of(run, score, 0, std::ssize(score.ids));
+    for (ScoredSymbol& symbol : symbols)
+      if (symbol.symbol.empty()) symbol.symbol = "\n";  // the end of a document
     write_page(arguments.html, text_page(score.name + ": " + format_fixed(score.mean, 4) + " nats per " +
                                              unit_word(run.config().data.units),
-                                         symbols_of(run, score, 0, std::ssize(score.ids))));
+                                         symbols));
     log_note("wrote " + arguments.html);
   }
   if (arguments.output.json) return print_as_json(arguments, run, score);

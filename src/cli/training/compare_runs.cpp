@@ -114,7 +114,7 @@ Comparison compare_runs(const std::vector<std::string>& runs, const TrainingArgu
   for (const std::string& run : runs) trained.push_back(scored_run(run, arguments, common));
   std::vector<std::string> remarks;
   std::vector<ConfigRuns> configs = group_by_config(std::move(trained), remarks);
-  Comparison comparison = rank_configs(std::move(configs));
+  Comparison comparison = rank_configs(std::move(configs), common->corpus.val());
   comparison.notes = std::move(remarks);
   comparison.trained_before = true;
   return comparison;

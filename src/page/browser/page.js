@@ -479,7 +479,7 @@ function comparisonSection() {
       results.map((result) => [{number: result.rank || (result.leaks ? "leaks" : "failed")},
         variants ? result.config.slice(base.length) : result.config, {number: number(result.mean, 4)},
         ...seedCells(result.seeds.map(({loss}) => ({number: loss === null ? "failed" : number(loss, 4)}))), {number: difference(result)},
-        {number: result.versus_best ? `${result.versus_best.ahead_in_tenths} of 10` : ""}, {number: count(result.params)},
+        {number: result.versus_best ? `${result.versus_best.ahead_in_tenths} of ${result.versus_best.tenths}` : ""}, {number: count(result.params)},
         {number: number(mean(result.seeds.map((run) => run.seconds)), 1)}])),
     element("p", {class: "soft"}, `Loss on the same ${count(data.comparison.tokens)} characters of text that was not trained on, in nats per character; lower is better. ` +
             "± is half of a 95 % interval over other seeds; tenths are the parts of the text in which the best config is ahead."),
