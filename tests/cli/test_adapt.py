@@ -100,13 +100,20 @@ class AdaptTest(ProgramTest):
         self.assertEqual(figures["tokens"], self.succeed("eval", "lines", "--json").json["tokens"])
         self.assertEqual(figures["class"], "adaptive")
 
+    def test_with_counts_both_learn_from_the_text(self):
+        alone, counts, both = (self.succeed("eval", "run", "--json", *options).json for options in (["--adapt"], ["--counts", "--stride", "8"], ["--adapt", "--counts"]))
+        self.assertEqual([figures["class"] for figures in (alone, counts, both)], ["adaptive", "frozen", "adaptive"])
+        self.assertEqual((both["network_loss"], both["adaptation"]), (alone["network_loss"], alone["adaptation"]))
+        self.assertLess(both["loss"], min(alone["loss"], counts["loss"]))
+        score = self.succeed("score", "run", "--adapt", "--counts", "--json").json
+        self.assertEqual((score["class"], score["counts"]), ("adaptive", True))
+        self.assertAlmostEqual(score["loss"], both["loss"], places=1)
+
     def test_what_cannot_adapt_is_refused_by_name(self):
         self.train("bigram", "ladder/bigram", 5)
         self.assertEqual(self.fail_with(2, "eval", "bigram", "--adapt"), "--adapt does not compute gradients for model.type = bigram; leave it out")
         self.train("post", "nanogpt-cpu", 2, *SMALL, "--norm_place", "post")
         self.assertIn("model.norm_place = post", self.fail_with(2, "score", "post", "--adapt"))
-        for command in ("eval", "score"):
-            self.assertIn("--adapt and --counts", self.fail_with(2, command, "run", "--adapt", "--counts"))
         self.assertIn("--candidates", self.fail_with(2, "score", "run", "--adapt", "--candidates", "3", "--json"))
 
 

@@ -57,7 +57,7 @@ class RivalsTest(ProgramTest):
 
     def test_a_model_that_adapts_is_compared_with_rivals_that_do_and_as_it_was_trained_with_frozen_ones(self):
         frozen, adapted = (self.succeed("eval", "run", "--stride", "8", *adapt).out for adapt in ([], ["--adapt"]))
-        self.assertIn("\n--adapt (eval, score) lets it learn from the text too.\n", frozen)
+        self.assertIn("\n--adapt --counts (eval, score) let it learn from the text too.\n", frozen)
         figures = self.succeed("eval", "run", "--stride", "8", "--adapt", "--json").json
         ppmd = figures["baselines"]["ppmd"]["loss"]
         line = next(line for line in frozen.splitlines() if line.startswith("Frozen, "))
