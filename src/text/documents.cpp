@@ -279,8 +279,7 @@ KnownDocuments::KnownDocuments(const TokenView& text) {
     hash = {};
   }
   std::ranges::sort(hashes_);
-  const auto equal = std::ranges::unique(hashes_);
-  hashes_.erase(equal.begin(), equal.end());
+  hashes_.erase(std::unique(hashes_.begin(), hashes_.end()), hashes_.end());
 }
 
 bool KnownDocuments::contain(std::span<const std::int64_t> ids) const {

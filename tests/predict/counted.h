@@ -48,8 +48,7 @@ inline std::string sample_text() {
 /// Of the text's characters.
 inline Vocabulary vocabulary_of(std::string text) {
   std::ranges::sort(text);
-  const auto repeated = std::ranges::unique(text);
-  return Vocabulary::of_characters({text.begin(), repeated.begin()});
+  return Vocabulary::of_characters({text.begin(), std::unique(text.begin(), text.end())});
 }
 
 inline Stored stored(const Vocabulary& vocabulary, const std::string& text) {
