@@ -215,7 +215,7 @@ void Counts::decide(const Place& place, std::int32_t node, Known known, Decision
 // ---- learning
 
 void Counts::learn(const Place& place, const Decision& decision, bool bit) {
-  const auto towards = [bit](Estimate& estimate, bool came, double most, double least, double largest) {
+  const auto towards = [](Estimate& estimate, bool came, double most, double least, double largest) {
     estimate.seen = std::min(estimate.seen + 1, most);
     estimate.p = std::clamp(estimate.p + (came - estimate.p) / (estimate.seen + 1.5), least, largest);
   };
