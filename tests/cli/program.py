@@ -11,6 +11,7 @@ import struct
 import subprocess
 import tempfile
 import termios
+import threading
 import unittest
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
@@ -70,6 +71,32 @@ class Outcome:
         return lines[0][len("chargpt: error: "):]
 
 
+class Terminal:
+    """A terminal for another process. It stays open after that has ended: the last words of one that is closed can be lost."""
+
+    END = b"<end of what was shown>"
+
+    def __init__(self, columns, rows):
+        self.ours, self.theirs = pty.openpty()
+        fcntl.ioctl(self.theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def read_until(self, wanted):
+        shown = b""
+        while wanted not in shown:
+            shown += os.read(self.ours, 65536)
+        return shown
+
+    def read_to_the_end_of(self, process):
+        """The rest; it closes the terminal."""
+        marking = threading.Thread(target=lambda: (process.wait(), os.write(self.theirs, self.END)))
+        marking.start()
+        shown = self.read_until(self.END).removesuffix(self.END)
+        marking.join()
+        os.close(self.theirs)
+        os.close(self.ours)
+        return shown
+
+
 class ProgramTest(unittest.TestCase):
     """A test in its own empty working folder."""
 
@@ -92,19 +119,11 @@ class ProgramTest(unittest.TestCase):
 
     def on_a_terminal(self, *arguments, columns=0, environment=None, stderr=None):
         """What a command that succeeds writes where stdout is a terminal, and stderr too unless it goes elsewhere."""
-        ours, theirs = pty.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24 if columns else 0, columns, 0, 0))
-        process = subprocess.Popen([PROGRAM, *map(str, arguments)], cwd=self.folder, env=environment, stdin=subprocess.DEVNULL, stdout=theirs,
-                                   stderr=theirs if stderr is None else stderr)
-        os.close(theirs)
-        shown = b""
-        try:
-            while piece := os.read(ours, 65536):
-                shown += piece
-        except OSError:  # the other end is closed
-            pass
-        os.close(ours)
-        self.assertEqual(process.wait(timeout=60), 0, shown)
+        terminal = Terminal(columns, 24 if columns else 0)
+        process = subprocess.Popen([PROGRAM, *map(str, arguments)], cwd=self.folder, env=environment, stdin=subprocess.DEVNULL,
+                                   stdout=terminal.theirs, stderr=terminal.theirs if stderr is None else stderr)
+        shown = terminal.read_to_the_end_of(process)
+        self.assertEqual(process.returncode, 0, shown)
         return shown.decode()
 
     def succeed(self, *arguments, **keywords):

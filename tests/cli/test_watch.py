@@ -1,18 +1,14 @@
 """watch: the curves of a run in the terminal, while it trains and afterwards."""
 
-import fcntl
 import json
 import os
-import pty
 import shutil
 import signal
-import struct
 import subprocess
-import termios
 import time
 import unittest
 
-from program import PROGRAM, QUICK, ProgramTest, last_wins
+from program import PROGRAM, QUICK, ProgramTest, Terminal, last_wins
 
 UTF8 = {"LC_ALL": "C.UTF-8"}
 
@@ -24,26 +20,10 @@ class WatchTest(ProgramTest):
 
     def watch_on_a_terminal(self, *arguments, columns=80, rows=24, environment=None):
         """A watching process, and the terminal it draws on."""
-        ours, theirs = pty.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-        process = subprocess.Popen([PROGRAM, "watch", *arguments], cwd=self.folder, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs,
-                                   env={**os.environ, **UTF8, **(environment or {})})
-        os.close(theirs)
-        self.addCleanup(os.close, ours)
-        return process, ours
-
-    def read_until(self, terminal, wanted=None):
-        """What appears until `wanted` does, or, without it, until the process has ended."""
-        shown = b""
-        try:
-            while wanted is None or wanted.encode() not in shown:
-                piece = os.read(terminal, 65536)
-                if not piece:
-                    break
-                shown += piece
-        except OSError:  # the other end is closed
-            pass
-        return shown.decode(errors="replace")  # a reading may end within a character
+        terminal = Terminal(columns, rows)
+        process = subprocess.Popen([PROGRAM, "watch", *arguments], cwd=self.folder, stdin=subprocess.DEVNULL,
+                                   stdout=terminal.theirs, stderr=terminal.theirs, env={**os.environ, **UTF8, **(environment or {})})
+        return process, terminal
 
     def endless(self, run):
         process = subprocess.Popen([PROGRAM, *last_wins(["train", "ladder/bigram", "--run", run, "--max_iters", 10**7, *QUICK, "--quiet"])],
@@ -115,22 +95,22 @@ class WatchTest(ProgramTest):
     def test_on_a_terminal_a_running_run_is_repainted_until_ctrl_c_and_the_screen_is_given_back(self):
         self.endless("going")
         process, terminal = self.watch_on_a_terminal("going", columns=60, rows=20)
-        shown = self.read_until(terminal, "● val")
-        shown += self.read_until(terminal, "● val")  # painted anew
-        self.assertIn("going: running", shown)
+        shown = terminal.read_until("● val".encode())
+        shown += terminal.read_until("● val".encode())  # painted anew
+        self.assertIn(b"going: running", shown)
         process.send_signal(signal.SIGINT)
-        shown += self.read_until(terminal)
-        self.assertEqual(process.wait(timeout=30), 130)
+        shown = (shown + terminal.read_to_the_end_of(process)).decode()
+        self.assertEqual(process.returncode, 130)
         self.assertTrue(shown.startswith("\x1b[?1049h\x1b[?25l"))
         self.assertTrue(shown.endswith("\x1b[?25h\x1b[?1049l"), shown[-200:])
 
     def test_when_the_run_ends_its_last_picture_stays(self):
         trainer = self.endless("going")
         process, terminal = self.watch_on_a_terminal("going")
-        shown = self.read_until(terminal, "running")
+        shown = terminal.read_until(b"running")
         trainer.terminate()
-        shown += self.read_until(terminal)
-        self.assertEqual(process.wait(timeout=30), 0)
+        shown = (shown + terminal.read_to_the_end_of(process)).decode()
+        self.assertEqual(process.returncode, 0)
         left = shown.split("\x1b[?1049l")[1]
         self.assertIn("going: stopped after", left)
         self.assertIn("● val", left)

@@ -1,6 +1,5 @@
 """The module `chargpt` beside the command line of the same build: the same bits, sentences and codes; threads, forks, Ctrl-C."""
 
-import contextlib
 import importlib.util
 import json
 import os
@@ -22,11 +21,12 @@ PROGRAM = os.environ["CHARGPT"]
 RUN = str(SOURCE / "tests/fixtures/run")
 TEXT = str(SOURCE / "data/sample.txt")
 SMALL = {"text": TEXT, "n_layer": 1, "n_embd": 16, "n_head": 2, "batch_size": 4, "tokens": 20, "threads": 1, "progress": False}
-sys.path.insert(0, str(MODULE))
+sys.path[:0] = [str(MODULE), str(SOURCE / "tests/cli")]
 os.environ["PYTHONPATH"] = str(MODULE)
 signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever starts tests in the background has it ignored
 
 import chargpt  # noqa: E402 (found by the lines above)
+from program import Terminal  # noqa: E402
 
 
 def needs(package):
@@ -172,16 +172,11 @@ class ModuleTest(unittest.TestCase):
         self.assertEqual(chargpt.resume("r", max_iters=step + 5, progress=False).load(checkpoint="last").step, step + 5)
 
     def test_on_a_terminal_progress_is_one_repainted_line(self):
-        ours, theirs = os.openpty()
+        terminal = Terminal(80, 24)
         code = f"import chargpt\nchargpt.train(text={TEXT!r}, run='r', n_layer=1, n_embd=16, n_head=2, max_iters=20)\nchargpt.train('nothing')"
-        process = subprocess.Popen([sys.executable, "-c", code], stderr=theirs, env=dict(os.environ, TERM="xterm"))
-        os.close(theirs)
-        said = b""
-        with contextlib.suppress(OSError):  # the other end is closed
-            while piece := os.read(ours, 65536):
-                said += piece
-        os.close(ours)
-        self.assertEqual(process.wait(), 1)
+        process = subprocess.Popen([sys.executable, "-c", code], stderr=terminal.theirs, env=dict(os.environ, TERM="xterm"))
+        said = terminal.read_to_the_end_of(process)
+        self.assertEqual(process.returncode, 1)
         self.assertRegex(said, rb"\rstep \d+ of 20 [^\n]*\x1b\[K")
         self.assertEqual((said.count(b"is neither a preset nor a file"), said.count(b'{"error"')), (1, 0))
 
