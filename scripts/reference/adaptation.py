@@ -5,15 +5,12 @@ character of a short text, each predicted before anything was learned from it. W
     python3 scripts/reference/adaptation.py            write the file
     python3 scripts/reference/adaptation.py --check    compute again and compare with the file, within 1e-5
 """
-import argparse
-import json
 import sys
 
 import torch
 
-from models import CASES, DEFAULTS, FORMULAS, GOLDEN, differences, filled, flat, lines, logits_of, mix, numbered, parameter_shapes, strong
+from models import CASES, DEFAULTS, FORMULAS, filled, flat, keep_or_check, logits_of, mix, numbered, parameter_shapes, strong
 
-PATH = GOLDEN / "adaptation.json"
 V, TARGETS, STRIDE = 7, 26, 3
 RATE, DECAY, ALPHA, EPS = 1e-3, 0.05, 0.999, 1e-8
 ADAPTATION_FORMULAS = FORMULAS | {
@@ -54,19 +51,5 @@ def document():
             "stride": STRIDE, "targets": TARGETS, "cases": [case(name) for name in names]}  # fmt: skip
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--check", action="store_true", help="compare with the file instead of writing it")
-    if not parser.parse_args().check:
-        PATH.write_text(lines(document()) + "\n")
-        print(f"{PATH}: {PATH.stat().st_size} bytes")
-        return 0
-    wrong = differences(json.loads(PATH.read_text()), document())
-    print(f"{PATH.name}: {'same' if not wrong else f'{len(wrong)} differences'}")
-    for line in wrong[:20]:
-        print(line, file=sys.stderr)
-    return 1 if wrong else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(keep_or_check(__doc__, lambda: {"adaptation.json": document()}))

@@ -449,8 +449,9 @@ def differences(stored, fresh, path=""):
     return [] if fresh == stored else [f"{path}: differs"]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+def keep_or_check(description, documents):
+    """The command line of a reference: documents() are written to tests/golden by name, or compared with what is there. The exit status."""
+    parser = argparse.ArgumentParser(description=description.split("\n")[0])
     parser.add_argument("--check", action="store_true", help="compare with the files instead of writing them")
     arguments = parser.parse_args()
     wrong = []
@@ -470,4 +471,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(keep_or_check(__doc__, documents))

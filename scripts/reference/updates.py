@@ -12,9 +12,8 @@ import sys
 
 import torch
 
-from models import FORMULAS, GOLDEN, differences, flat, lines, weights
+from models import FORMULAS, flat, keep_or_check, weights
 
-PATH = GOLDEN / "updates.json"
 
 MUON = {
     "learning_rate": 0.01, "weight_decay": 0.2, "momentum": 0.9,
@@ -91,19 +90,5 @@ def document():
             "muon": muon(), "adamw": adamw()}  # fmt: skip
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--check", action="store_true", help="compare with the file instead of writing it")
-    if not parser.parse_args().check:
-        PATH.write_text(lines(document()) + "\n")
-        print(f"{PATH}: {PATH.stat().st_size} bytes")
-        return 0
-    wrong = differences(json.loads(PATH.read_text()), document())
-    print(f"{PATH.name}: {'same' if not wrong else f'{len(wrong)} differences'}")
-    for line in wrong[:20]:
-        print(line, file=sys.stderr)
-    return 1 if wrong else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(keep_or_check(__doc__, lambda: {"updates.json": document()}))
