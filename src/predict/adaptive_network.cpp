@@ -37,10 +37,18 @@ cpu::AlignedFloats values_of(const InferenceModel& model, const std::vector<cpu:
   return values;
 }
 
+std::string lacks_of(const ModelConfig& config) {
+  return cpu_engine_lacks(config, TrainConfig{});
+}
+
 }  // namespace
 
+bool adapts(const ModelConfig& config) {
+  return lacks_of(config).empty();
+}
+
 void check_adapts(const InferenceModel& model) {
-  if (const std::string lacks = cpu_engine_lacks(model.config(), TrainConfig{}); !lacks.empty())
+  if (const std::string lacks = lacks_of(model.config()); !lacks.empty())
     throw Error(ExitCode::usage, "--adapt does not compute gradients for ", lacks, "; leave it out");
 }
 
@@ -71,7 +79,7 @@ void AdaptiveNetwork::pack() {
   cpu::pack_weights(plan_, weights_.values, cpu::PackedType::float32, cpu::kernels(), 0, 1, packed_.data());
 }
 
-// ---- what is not learned from
+// ---- prediction
 
 /// With the weights as they are now.
 NetworkPredictor& AdaptiveNetwork::network() {
@@ -96,7 +104,7 @@ void AdaptiveNetwork::score(const WindowBatch& windows, std::span<float> losses)
   network().score(windows, losses);
 }
 
-// ---- what is learned from
+// ---- learning
 
 void AdaptiveNetwork::learn(const TokenView& tokens, const WindowCut::Window& window) {
   const WindowBatch windows{.tokens = tokens, .starts = {&window.begin, 1}, .T = window.length};

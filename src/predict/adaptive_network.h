@@ -22,7 +22,9 @@ struct Adaptation {
   double rate = 0, decay = 0;
 };
 
-/// Error usage, naming the option, for a model that the CPU engine does not cover.
+/// Whether the CPU engine covers a model.
+bool adapts(const ModelConfig& config);
+/// Error usage, naming the option, for a model that does not adapt.
 void check_adapts(const InferenceModel& model);
 
 class AdaptiveNetwork : public Predictor {

@@ -6,7 +6,6 @@
 namespace chargpt {
 namespace {
 
-constexpr std::int64_t reach = 256;  // symbols that a history is made of: lines and words are shorter
 constexpr std::uint64_t odd = 0x9e3779b97f4a7c15;
 constexpr std::int64_t match_places = 1 << 20, follower_places = 1 << 16, map_contexts = 1 << 16;
 constexpr double first_weight = 0.25, mixer_rate = 0.0015, average_rate = 0.002, map_weight = 0.25;
@@ -18,13 +17,12 @@ constexpr std::uint64_t joined_hash(std::uint64_t first, std::uint64_t second) {
   return mixed_bits(first * odd + second);
 }
 
-/// Logits of (i + 0.5) / 4,096: to compute a logarithm each time would take most of the time.
-const std::array<double, 4096> stretched = [] {
-  std::array<double, 4096> logits{};
-  for (std::size_t i = 0; i < logits.size(); ++i)
-    logits[i] = stretch((static_cast<double>(i) + 0.5) / static_cast<double>(logits.size()));
+constexpr std::size_t stretched_steps = 4096;
+std::vector<double> stretched_logits() {
+  std::vector<double> logits(stretched_steps);
+  for (std::size_t i = 0; i < logits.size(); ++i) logits[i] = stretch((static_cast<double>(i) + 0.5) / stretched_steps);
   return logits;
-}();
+}
 
 /// By symbol: letters, their capitals alike, apostrophes, and all that is outside ASCII; 0 for what stands between
 /// words.
@@ -58,6 +56,7 @@ Counts::Counts(const Vocabulary& vocabulary, std::span<const std::int64_t> frequ
       letters_(letters_of(vocabulary)),
       line_end_(vocabulary.id_of('\n')),
       document_(vocabulary.document()),
+      stretched_(stretched_logits()),
       table_(std::clamp<std::int64_t>(tokens * entries_per_token, 1 << 12, most_entries)),
       mixer_(mixer_sizes(tree_), std::vector<double>(inputs, first_weight), {mixer_rate, average_rate}),
       maps_{ProbabilityMap(map_contexts), ProbabilityMap(map_contexts)},
@@ -171,8 +170,8 @@ void Counts::read_contexts(const Place& place, Known known, Decision& decision) 
     if (found >= 0 && table_[found].bits > 0) {
       const ContextTable::Seen& seen = table_[found];
       decision.known |= Known{1} << context;
-      by_history = stretched[static_cast<std::size_t>(of_history_[context][seen.history].p * 4096)];
-      by_p = stretched[seen.p >> 4];
+      by_history = stretched_[static_cast<std::size_t>(of_history_[context][seen.history].p * stretched_steps)];
+      by_p = stretched_[seen.p >> 4];
       const BitHistories::State& state = histories_.states()[seen.history];
       kind = state.zeros > 0 && state.ones > 0 ? 1 : 2;
       if (context <= orders)

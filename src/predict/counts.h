@@ -25,6 +25,9 @@ class Counts {
  public:
   static constexpr std::size_t orders = 6, contexts = orders + 6, inputs = 2 * contexts + 3;
 
+  /// Symbols that a history is made of: lines and words are shorter.
+  static constexpr std::int64_t reach = 256;
+
   /// The end of a text, as the contexts see it. A document begins with none.
   struct History {
     std::array<std::int64_t, orders> recent;                     ///< the last symbol first; -1: none
@@ -62,7 +65,7 @@ class Counts {
   Counts(const Vocabulary& vocabulary, std::span<const std::int64_t> frequencies, std::int64_t tokens);
 
   const SymbolTree& tree() const { return tree_; }
-  /// Of a text that ends with these ids; the last 256 count.
+  /// Of a text that ends with these ids; the last `reach` count.
   History history_of(std::span<const std::int64_t> ids) const;
   void advance(History& history, std::int64_t id) const;
   Place place_of(const History& history) const;
@@ -92,6 +95,7 @@ class Counts {
   SymbolTree tree_;
   std::vector<std::uint32_t> letters_;  ///< by symbol: 0 outside words, else which letter, capital or small
   std::int64_t line_end_, document_;
+  std::vector<double> stretched_;  ///< of (i + 0.5) / 4,096: a logarithm each time would take most of the time
   BitHistories histories_;
   ContextTable table_;
   std::array<std::vector<Estimate>, contexts> of_history_;  ///< by state

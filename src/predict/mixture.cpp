@@ -10,7 +10,6 @@ namespace chargpt {
 namespace {
 
 constexpr std::int64_t most_counted = 4'000'000, most_learned = 100'000, least_learned = 500;
-constexpr std::int64_t reach = 256;         // symbols before a window that the counts see
 constexpr double least_probability = 1e-6;  // of the network, so that no symbol is out of reach for the mixture
 constexpr double mixer_rate = 0.003, average_rate = 0.0005;
 constexpr std::int64_t steps_of_logit = 12;
@@ -96,16 +95,12 @@ void Mixture::learn_weights(TokenView train, std::int64_t first, const Heartbeat
     rows_.resize(static_cast<std::size_t>(T * V));
     network_.logits(window, rows_);
     for_each_place(window, 0, rows_, [&](const Counts::History& history, std::int64_t t, std::span<float> row) {
-      const Counts::Place place = counts_.place_of(history);
-      read_network(row, own_);
-      own_.decision.known = Counts::all_known;
-      for (const SymbolTree::Step step : counts_.tree().path(train[begin + t + 1])) {
-        decide(place, step.node, own_.decision.known, own_);
+      loss_of(row, counts_.place_of(history), train[begin + t + 1], own_, [&](bool bit) {
         const double network = own_.logits[inputs - 1], counts = own_.logits[inputs - 2];
-        of_network -= std::log(squash(step.bit ? network : -network));
-        of_counts -= std::log(squash(step.bit ? counts : -counts));
-        learner.see(network, counts, step.bit);
-      }
+        of_network -= std::log(squash(bit ? network : -network));
+        of_counts -= std::log(squash(bit ? counts : -counts));
+        learner.see(network, counts, bit);
+      });
     });
   }
   learning_.tokens = count * T;
@@ -149,18 +144,23 @@ double Mixture::decide(const Counts::Place& place, std::int32_t node, Counts::Kn
                network = stretch(std::clamp(room.of_bits[static_cast<std::size_t>(node)], 1e-6, 1 - 1e-6));
   room.logits[inputs - 2] = counts;
   room.logits[inputs - 1] = network;
-  room.chosen = {node, room.decision.expected < 0 ? 0 : Counts::match_class(place), place.last + 1,
+  room.chosen = {node, room.decision.chosen[1], room.decision.chosen[2],  // by match and last symbol, as the counts do
                  step_of(network) * steps_of_logit + step_of(counts), 4 * room.favourite + whole(4 * room.largest, 3)};
   room.mixed = mixer_.mix(room.logits, room.chosen);
   return std::clamp(squash(room.mixed.logit), 1e-6, 1 - 1e-6);
 }
 
-double Mixture::loss_of(const Counts::Place& place, std::int64_t id, Room& room) const {
+/// Of a symbol, given the network's logits (V). body(bit) after each of its decisions, which `room` then holds.
+template <class Body>
+double Mixture::loss_of(std::span<const float> network, const Counts::Place& place, std::int64_t id, Room& room,
+                        const Body& body) const {
+  read_network(network, room);
   double loss = 0;
   room.decision.known = Counts::all_known;
   for (const SymbolTree::Step step : counts_.tree().path(id)) {
     const double p = decide(place, step.node, room.decision.known, room);
     loss -= std::log(step.bit ? p : 1 - p);
+    body(step.bit);
   }
   return loss;
 }
@@ -184,7 +184,7 @@ template <class Body>
 void Mixture::for_each_place(const WindowBatch& windows, std::int64_t window, std::span<float> rows,
                              const Body& body) const {
   const auto V = static_cast<std::size_t>(vocab_size());
-  const std::int64_t start = windows.starts[static_cast<std::size_t>(window)], before = std::min(start, reach);
+  const std::int64_t start = windows.starts[static_cast<std::size_t>(window)], before = std::min(start, Counts::reach);
   std::vector<std::int64_t> ids(static_cast<std::size_t>(before + windows.T));
   windows.tokens.copy(start - before, std::ssize(ids), ids.data());
   Counts::History history = counts_.history_of(std::span(ids).first(static_cast<std::size_t>(before)));
@@ -225,8 +225,7 @@ void Mixture::score(const WindowBatch& windows, std::span<float> losses) {
         const auto place = static_cast<std::size_t>(window * windows.T + t);
         losses[place] = 0;
         if (targets[place] == no_target) return;
-        read_network(row, room);
-        losses[place] = static_cast<float>(loss_of(counts_.place_of(history), targets[place], room));
+        losses[place] = static_cast<float>(loss_of(row, counts_.place_of(history), targets[place], room, [](bool) {}));
       });
 }
 
@@ -237,20 +236,16 @@ void Mixture::score_and_learn(const TokenView& tokens, const WindowCut::Window& 
   for (std::int64_t t = window.from; t < window.to; ++t) {
     const std::int64_t target = window.begin + t + 1;
     if (target != scored_to_) {  // a text begins
-      std::vector<std::int64_t> before(static_cast<std::size_t>(std::min(target, reach)));
+      std::vector<std::int64_t> before(static_cast<std::size_t>(std::min(target, Counts::reach)));
       tokens.copy(target - std::ssize(before), std::ssize(before), before.data());
       history_ = counts_.history_of(before);
     }
     const Counts::Place place = counts_.place_of(history_);
-    read_network(std::span(rows_).subspan(static_cast<std::size_t>(t) * V, V), own_);
-    double loss = 0;
-    own_.decision.known = Counts::all_known;
-    for (const SymbolTree::Step step : counts_.tree().path(tokens[target])) {
-      const double p = decide(place, step.node, own_.decision.known, own_);
-      loss -= std::log(step.bit ? p : 1 - p);
-      mixer_.learn(own_.logits, own_.chosen, own_.mixed, step.bit);
-      counts_.learn(place, own_.decision, step.bit);
-    }
+    const std::span<const float> row = std::span(rows_).subspan(static_cast<std::size_t>(t) * V, V);
+    const double loss = loss_of(row, place, tokens[target], own_, [&](bool bit) {
+      mixer_.learn(own_.logits, own_.chosen, own_.mixed, bit);
+      counts_.learn(place, own_.decision, bit);
+    });
     counts_.count(history_, tokens[target]);
     losses[static_cast<std::size_t>(t - window.from)] = static_cast<float>(loss);
     scored_to_ = target + 1;

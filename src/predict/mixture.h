@@ -64,7 +64,9 @@ class Mixture : public Predictor {
   Room room() const;
   void read_network(std::span<const float> logits, Room& room) const;
   double decide(const Counts::Place& place, std::int32_t node, Counts::Known known, Room& room) const;
-  double loss_of(const Counts::Place& place, std::int64_t id, Room& room) const;
+  template <class Body>
+  double loss_of(std::span<const float> network, const Counts::Place& place, std::int64_t id, Room& room,
+                 const Body& body) const;
   void mix(const Counts::History& history, std::span<float> logits, Room& room) const;
   template <class Body>
   void for_each_place(const WindowBatch& windows, std::int64_t window, std::span<float> rows, const Body& body) const;

@@ -77,8 +77,9 @@ inline std::vector<double> distribution(const Counts& counts, const Counts::Hist
   return of_symbols;
 }
 
-/// The loss of what comes next, which the counts do not learn.
-inline double frozen_loss(const Counts& counts, const Counts::History& history, std::int64_t id) {
+/// The loss of what comes next; body(place, decision, bit) after each of its decisions.
+template <class Body>
+double loss_of(const Counts& counts, const Counts::History& history, std::int64_t id, const Body& body) {
   const Counts::Place place = counts.place_of(history);
   Counts::Decision decision;
   decision.known = Counts::all_known;
@@ -86,21 +87,21 @@ inline double frozen_loss(const Counts& counts, const Counts::History& history, 
   for (const SymbolTree::Step step : counts.tree().path(id)) {
     counts.decide(place, step.node, decision.known, decision);
     loss -= std::log(step.bit ? decision.p : 1 - decision.p);
+    body(place, decision, step.bit);
   }
   return loss;
 }
 
-/// The same, and it is learned and counted.
+/// The counts do not learn it.
+inline double frozen_loss(const Counts& counts, const Counts::History& history, std::int64_t id) {
+  return loss_of(counts, history, id, [](const auto&, const auto&, bool) {});
+}
+
+/// It is learned and counted.
 inline double learned_loss(Counts& counts, Counts::History& history, std::int64_t id) {
-  const Counts::Place place = counts.place_of(history);
-  Counts::Decision decision;
-  decision.known = Counts::all_known;
-  double loss = 0;
-  for (const SymbolTree::Step step : counts.tree().path(id)) {
-    counts.decide(place, step.node, decision.known, decision);
-    loss -= std::log(step.bit ? decision.p : 1 - decision.p);
-    counts.learn(place, decision, step.bit);
-  }
+  const double loss = loss_of(counts, history, id, [&counts](const auto& place, const auto& decision, bool bit) {
+    counts.learn(place, decision, bit);
+  });
   counts.count(history, id);
   return loss;
 }
