@@ -200,7 +200,7 @@ Figures measure(WindowScorer& scorer, const ModelConfig& model, Units units, con
   figures.block_size = block_size;
   figures.units = units;
   figures.leaks = leaks(model);
-  figures.may_adapt = cpu_engine_lacks(model, TrainConfig{}).empty();
+  figures.may_adapt = adapts(model);
   if (block_size > 64) figures.loss_windows_64 = split_loss(scorer, scored.tokens, 64, 0, heartbeat).mean;
   return figures;
 }

@@ -107,7 +107,7 @@ SplitLoss adaptive_loss(Predictor& predictor, TokenView split, std::int64_t bloc
                         const Heartbeat& heartbeat) {
   check_split(split);
   check_stride(stride, block_size, "half of block_size");
-  const WindowCut windows(split, block_size, stride == 0 ? std::max<std::int64_t>(1, block_size / 2) : stride);
+  const WindowCut windows(split, block_size, stride == 0 ? half_window(block_size) : stride);
   SplitLoss result;
   result.losses.resize(static_cast<std::size_t>(split.size() - 1));
   for (std::int64_t i = 0; i < windows.count(); ++i) {

@@ -1,6 +1,7 @@
 // The exact loss of a whole split: every predictable token scored once. No randomness.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -11,6 +12,11 @@
 #include "text/corpus.h"
 
 namespace chargpt {
+
+/// The stride of windows each of which begins half a window after the one before.
+inline std::int64_t half_window(std::int64_t block_size) {
+  return std::max<std::int64_t>(1, block_size / 2);
+}
 
 struct SplitLoss {
   std::vector<float>
@@ -28,7 +34,7 @@ SplitLoss split_loss(WindowScorer& scorer, TokenView split, std::int64_t block_s
                      const Heartbeat& heartbeat = {});
 
 /// The same, windows one by one, the predictor learning from the scored targets of each before it sees the next
-/// (Predictor::learn). Stride 0 is half of block_size here, rounded down, or 1.
+/// (Predictor::learn). Stride 0 is half_window() here.
 SplitLoss adaptive_loss(Predictor& predictor, TokenView split, std::int64_t block_size, std::int64_t stride = 0,
                         const Heartbeat& heartbeat = {});
 

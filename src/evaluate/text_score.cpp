@@ -29,14 +29,6 @@ TokenView view_of(const std::vector<std::uint32_t>& ids, std::int64_t document =
   return {ids.data(), sizeof ids[0], std::ssize(ids), document};
 }
 
-/// What is scored, behind the symbol that it begins from.
-std::vector<std::uint32_t> begun(std::span<const std::int64_t> ids, std::int64_t start_symbol) {
-  if (ids.empty()) throw Error(ExitCode::data, "the text is empty; scoring needs at least one character");
-  std::vector<std::uint32_t> all = {static_cast<std::uint32_t>(start_symbol)};
-  all.insert(all.end(), ids.begin(), ids.end());
-  return all;
-}
-
 /// Means by the number of characters seen: none, 1, 2, 3 to 4, 5 to 8, ...
 class MeansByContext {
  public:
@@ -84,17 +76,23 @@ std::size_t class_of(std::string_view symbol) {
 
 }  // namespace
 
+std::vector<std::uint32_t> scored_text(std::span<const std::int64_t> ids, std::int64_t start_symbol) {
+  if (ids.empty()) throw Error(ExitCode::data, "the text is empty; scoring needs at least one character");
+  std::vector<std::uint32_t> all = {static_cast<std::uint32_t>(start_symbol)};
+  all.insert(all.end(), ids.begin(), ids.end());
+  return all;
+}
+
 std::vector<float> text_losses(WindowScorer& scorer, std::span<const std::int64_t> ids, std::int64_t start_symbol,
                                std::int64_t block_size, const Heartbeat& heartbeat, std::int64_t document) {
-  const std::vector<std::uint32_t> all = begun(ids, start_symbol);
-  return split_loss(scorer, view_of(all, document), block_size, std::max<std::int64_t>(1, block_size / 2), heartbeat)
-      .losses;
+  const std::vector<std::uint32_t> all = scored_text(ids, start_symbol);
+  return split_loss(scorer, view_of(all, document), block_size, half_window(block_size), heartbeat).losses;
 }
 
 std::vector<float> adaptive_text_losses(Predictor& predictor, std::span<const std::int64_t> ids,
                                         std::int64_t start_symbol, std::int64_t block_size, const Heartbeat& heartbeat,
                                         std::int64_t document) {
-  const std::vector<std::uint32_t> all = begun(ids, start_symbol);
+  const std::vector<std::uint32_t> all = scored_text(ids, start_symbol);
   return adaptive_loss(predictor, view_of(all, document), block_size, 0, heartbeat).losses;
 }
 

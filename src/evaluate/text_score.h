@@ -13,6 +13,9 @@
 
 namespace chargpt {
 
+/// `ids` behind the symbol that they are predicted from. Errors: data for no ids.
+std::vector<std::uint32_t> scored_text(std::span<const std::int64_t> ids, std::int64_t start_symbol);
+
 /// Losses in nats, one for each of `ids`, the first one's from `start_symbol`: windows of block_size, each of which
 /// begins half a window after the one before, so that every id but the first ones is predicted from block_size / 2 to
 /// block_size others, as far as its document reaches back. `document`: the id between documents; -1: there is none.

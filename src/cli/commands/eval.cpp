@@ -84,8 +84,7 @@ Scored scored_part(const Arguments& arguments, const LoadedRun& run, const Corpu
   scored.tokens = chosen_split(corpus, split);
   scored.split = split;
   scored.validation = own && split == "val";
-  scored.stride = arguments.adapt && arguments.stride == 0 ? std::max<std::int64_t>(1, run.model->block_size() / 2)
-                                                           : arguments.stride;
+  scored.stride = arguments.adapt && arguments.stride == 0 ? half_window(run.model->block_size()) : arguments.stride;
   return scored;
 }
 

@@ -26,6 +26,7 @@
 #include "cli/run_text.h"
 #include "cli/standard_input.h"
 #include "cli/work_line.h"
+#include "evaluate/split_loss.h"
 #include "evaluate/text_score.h"
 #include "generate/filters.h"
 #include "inference/model_types.h"
@@ -149,9 +150,9 @@ class Candidates {
  public:
   Candidates(LoadedRun& run, const Score& score, std::int64_t count)
       : run_(run),
-        text_(text_of(run, score)),
+        text_(scored_text(score.ids, run.checkpoint.state.start_symbol)),
         windows_(TokenView(text_.data(), sizeof text_[0], std::ssize(text_), run.checkpoint.vocabulary.document()),
-                 run.model->block_size(), std::max<std::int64_t>(1, run.model->block_size() / 2)),
+                 run.model->block_size(), half_window(run.model->block_size())),
         count_(count) {}
 
   /// In the order of the text.
@@ -170,12 +171,6 @@ class Candidates {
   }
 
  private:
-  static std::vector<std::uint32_t> text_of(const LoadedRun& run, const Score& score) {
-    std::vector<std::uint32_t> text = {static_cast<std::uint32_t>(run.checkpoint.state.start_symbol)};
-    text.insert(text.end(), score.ids.begin(), score.ids.end());
-    return text;
-  }
-
   nlohmann::ordered_json best_of(std::span<const float> logits) const {
     nlohmann::ordered_json best = nlohmann::ordered_json::array();
     for (const Candidate& candidate : best_candidates(logits, count_)) {
