@@ -27,7 +27,7 @@ double shared_part(const Figures& figures) {
 }
 
 bool knows_the_text(const Figures& figures) {
-  return !figures.scored.validation && shared_part(figures) >= little;
+  return !figures.scored.held_out && shared_part(figures) >= little;
 }
 
 std::string unit(const Figures& figures) {
@@ -83,8 +83,9 @@ std::string shared_line(const Figures& figures) {
   const std::string stretches =
       " (in stretches of " + std::to_string(shared_stretch) + " " + unit(figures) + "s or more)";
   const std::string percent = format_fixed(std::clamp(100 * part, 1.0, part < 1 ? 99.0 : 100.0), 0) + " % of ";
-  if (figures.scored.validation)
-    return percent + "the validation split also appears in the train split" + stretches +
+  if (figures.scored.held_out)
+    return percent + "the " + (figures.scored.split == "test" ? "test" : "validation") +
+           " split also appears in the train split" + stretches +
            ", so there the losses measure memorization, not prediction.\n";
   return percent + "this text also appears in the training text" + stretches +
          ", so the loss measures memorization, not prediction; do not compare it with the baselines.\n";
@@ -173,6 +174,22 @@ void check_finite(const SplitLoss& loss, const Scored& scored) {
                                       " tokens, so its weights have diverged; choose another with --checkpoint");
 }
 
+/// `all`: tokens held out.
+Scored held_out_part(const std::string& split, TokenView tokens, std::int64_t all, const LoadedRun& run) {
+  Scored scored{.tokens = tokens, .split = split, .held_out = true, .checkpoint = run.checkpoint.path.string()};
+  if (run.checkpoint.averaged) scored.weights = enum_name(run.model->weights());
+  if (tokens.size() < all) scored.part_of = all;
+  return scored;
+}
+
+/// One line, whatever the number.
+std::string test_line(const Figures& figures) {
+  if (!figures.test_scores) return "";
+  if (*figures.test_scores == 0)
+    return "Nothing records how often this test split was scored: the checkpoint is in no run.\n";
+  return "This test split has been scored " + format_count(*figures.test_scores, "time") + ".\n";
+}
+
 }  // namespace
 
 std::string unit_word(Units units) {
@@ -180,11 +197,11 @@ std::string unit_word(Units units) {
 }
 
 Scored validation_of(const Corpus& corpus, const LoadedRun& run) {
-  Scored scored{.tokens = corpus.val(), .split = "val", .validation = true, .checkpoint = run.checkpoint.path.string()};
-  if (run.checkpoint.averaged) scored.weights = enum_name(run.model->weights());
-  const std::int64_t held_out = corpus.all().size() - corpus.train().size();
-  if (scored.tokens.size() < held_out) scored.part_of = held_out;
-  return scored;
+  return held_out_part("val", corpus.val(), corpus.val_tokens(), run);
+}
+
+Scored test_of(const Corpus& corpus, const LoadedRun& run) {
+  return held_out_part("test", corpus.test(), corpus.test_tokens(), run);
 }
 
 Figures measure(WindowScorer& scorer, const ModelConfig& model, Units units, const Scored& scored,
@@ -249,6 +266,7 @@ nlohmann::ordered_json to_json(const Figures& figures) {
                                  {"stride", scored.stride},
                                  {"units", enum_name(figures.units)},
                                  {"class", figures.adapted ? "adaptive" : "frozen"}};
+  if (figures.test_scores) json["test_scores"] = *figures.test_scores;
   if (scored.part_of > 0) json["part"] = {{"tokens", scored.tokens.size()}, {"of", scored.part_of}};
   if (figures.loss_windows_64) json["loss_windows_64"] = *figures.loss_windows_64;
   if (figures.leaks) json["leaks"] = true;
@@ -290,7 +308,8 @@ void print_figures(const Figures& figures) {
              figures.loss);
   if (figures.baselines) add_baselines(table, to_json(*figures.baselines), windows_text(figures));
   std::string sentences = "perplexity " + format_fixed(std::exp(figures.loss), 2) + "; " + scored_line(figures) +
-                          adapted_line(figures) + tenths_line(figures) + baseline_lines(figures) + shared_line(figures);
+                          test_line(figures) + adapted_line(figures) + tenths_line(figures) + baseline_lines(figures) +
+                          shared_line(figures);
   for (const std::string& line : verdict(figures)) sentences += line + "\n";
   sentences += counts_line(figures) + adapt_line(figures);
   print_table(table);

@@ -22,15 +22,16 @@ std::string unit_word(Units units);
 /// What is scored, and how.
 struct Scored {
   TokenView tokens;
-  std::string split;         ///< train, val or all
-  bool validation = false;   ///< the run's own validation split: held out from what the model was trained on
+  std::string split;         ///< train, val, test or all
+  bool held_out = false;     ///< the run's own validation or test split: held out from what the model was trained on
   std::int64_t part_of = 0;  ///< tokens held out, if only the first of them are scored (data.max_val_tokens)
   std::int64_t stride = 0;   ///< of overlapping windows; 0: no overlap
   std::string checkpoint{};  ///< for messages
   std::string weights{};     ///< trained or averaged, if there are both
 };
-/// The validation split of the text that a run was trained on.
+/// The validation split of the text that a run was trained on; its test split.
 Scored validation_of(const Corpus& corpus, const LoadedRun& run);
+Scored test_of(const Corpus& corpus, const LoadedRun& run);
 
 struct Figures {
   Scored scored;
@@ -40,8 +41,9 @@ struct Figures {
   Units units = Units::characters;
   std::optional<double> loss_windows_64;  ///< if block_size > 64: the same split in windows of 64, no overlap
   bool leaks = false;
-  bool may_adapt = false;              ///< whether --adapt covers such a model
-  std::optional<double> network_loss;  ///< of the network as it was trained, where `loss` is not its own
+  bool may_adapt = false;                   ///< whether --adapt covers such a model
+  std::optional<std::int64_t> test_scores;  ///< of a test split: how often it was scored; 0: nothing records it
+  std::optional<double> network_loss;       ///< of the network as it was trained, where `loss` is not its own
   /// If it is mixed with counts: by which weights, and what these were learned on.
   struct Mixed {
     MixtureWeights weights;

@@ -14,6 +14,7 @@
 #include "cli/run_text.h"
 #include "cli/work_line.h"
 #include "report/log.h"
+#include "run/test_scores.h"
 
 namespace chargpt {
 
@@ -27,10 +28,10 @@ struct Arguments : ModelArguments {
   bool counts = false, adapt = false;
 };
 
-/// data.max_val_tokens limits a validation split; elsewhere it has no effect and needs no mention.
+/// data.max_val_tokens limits splits that are held out; elsewhere it has no effect and needs no mention.
 DataConfig data_of(const LoadedRun& run, const std::string& split) {
   DataConfig data = run.config().data;
-  if (split != "val") data.max_val_tokens = std::numeric_limits<std::int64_t>::max();
+  if (split != "val" && split != "test") data.max_val_tokens = std::numeric_limits<std::int64_t>::max();
   return data;
 }
 
@@ -68,9 +69,14 @@ Corpus given_corpus(const Arguments& arguments, const LoadedRun& run, const std:
   return corpus;
 }
 
-TokenView chosen_split(const Corpus& corpus, const std::string& name) {
+/// `own`: the text is the one that the run was trained on, whose test split is for --split test alone.
+TokenView chosen_split(const Corpus& corpus, const std::string& name, bool own) {
   const std::string units = unit_word(corpus.vocabulary().units()) + "s";
-  const TokenView split = name == "train" ? corpus.train() : name == "val" ? corpus.val() : corpus.all();
+  const TokenView split = name == "train"  ? corpus.train()
+                          : name == "val"  ? corpus.val()
+                          : name == "test" ? corpus.test()
+                          : own            ? corpus.without_test()
+                                           : corpus.all();
   if (split.size() < 2)
     throw Error(ExitCode::data, "the " + name + " split has " + std::to_string(split.size()) + " " + units +
                                     "; scoring needs at least 2");
@@ -80,10 +86,10 @@ TokenView chosen_split(const Corpus& corpus, const std::string& name) {
 /// `own`: the text is the one that the run was trained on, under whatever name.
 Scored scored_part(const Arguments& arguments, const LoadedRun& run, const Corpus& corpus, const std::string& split,
                    bool own) {
-  Scored scored = validation_of(corpus, run);
-  scored.tokens = chosen_split(corpus, split);
+  Scored scored = split == "test" ? test_of(corpus, run) : validation_of(corpus, run);
+  scored.tokens = chosen_split(corpus, split, own);
   scored.split = split;
-  scored.validation = own && split == "val";
+  scored.held_out = own && (split == "val" || split == "test");
   scored.stride = arguments.adapt && arguments.stride == 0 ? half_window(run.model->block_size()) : arguments.stride;
   return scored;
 }
@@ -96,8 +102,16 @@ SplitLoss loss_of_predictor(const Arguments& arguments, LoadedRun& run, const Sc
                          : split_loss(run.predictor(), scored.tokens, block_size, scored.stride, heartbeat);
 }
 
+void check_split(const Arguments& arguments, const LoadedRun& run) {
+  if (arguments.split == "test" && run.config().data.test_fraction == 0)
+    throw Error(ExitCode::data, run.folder.string() +
+                                    " holds out no test split; train a run with --test_fraction 0.1, or score another "
+                                    "text with --text FILE");
+}
+
 void run_eval(const Arguments& arguments) {
   LoadedRun run = load_run(arguments);
+  check_split(arguments, run);
   if (arguments.adapt) check_adapts(*run.model);
   const bool given = !arguments.text.empty();
   const std::string split = !arguments.split.empty() ? arguments.split : given ? "all" : "val";
@@ -106,11 +120,15 @@ void run_eval(const Arguments& arguments) {
   const bool own = corpus.fingerprint() == run.checkpoint.state.data;
   if (own && given && arguments.split.empty())
     log_note("this is the text that the model was trained on, scored as a whole; --split val scores the part held out");
+  if (own && split == "all" && corpus.test_tokens() > 0) log_note("without its test split, which --split test scores");
   const std::unique_ptr<Corpus> other = own ? nullptr : training_corpus(arguments, run);
   const Scored scored = scored_part(arguments, run, corpus, split, own);
+  std::optional<std::int64_t> test_scores;
+  if (own && split == "test") test_scores = count_test_score(run.folder);
   WorkLine line(arguments.output);
   Figures figures = measure(run.network(), run.config().model, run.config().data.units, scored,
                             line.heartbeat("scoring the text by the network"));
+  figures.test_scores = test_scores;
   if (arguments.adapt) {
     figures.adapted = adaptation_of(
         run, [&] { return (own ? corpus : *other).train(); }, line.heartbeat("choosing the rate of adaptation"));
@@ -124,7 +142,7 @@ void run_eval(const Arguments& arguments) {
   if (const Corpus* const counted = own ? &corpus : other.get())
     figures.baselines =
         compute_baselines(*counted, scored.tokens, {.length = figures.block_size, .stride = scored.stride},
-                          scored.validation, line.heartbeat("measuring baselines"));
+                          scored.held_out, line.heartbeat("measuring baselines"));
   line.clear();
   if (!arguments.output.json) return print_figures(figures);
   nlohmann::ordered_json json = to_json(figures);
@@ -143,9 +161,11 @@ void add_eval(Options& options) {
            "score these texts as a whole instead of the run's own: files, folders, or - for standard input")
       .takes_words();
   options
-      .add("--split", arguments->split,
-           "train, val or all (default: val of the run's own text, all of a text given with --text)")
-      .one_of({"train", "val", "all"});
+      .add(
+          "--split", arguments->split,
+          "train, val, test (data.test_fraction; the run records how often) or all but test (default: val of the run's "
+          "own text, all of a text given with --text)")
+      .one_of({"train", "val", "test", "all"});
   add_unknown_option(options, arguments->unknown, "characters of --text");
   options
       .add("--stride", arguments->stride,

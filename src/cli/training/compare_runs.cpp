@@ -19,6 +19,7 @@
 #include "run/checkpoints.h"
 #include "run/run_files.h"
 #include "run/run_folder.h"
+#include "run/test_scores.h"
 #include "train/run_length.h"
 
 namespace chargpt {
@@ -89,6 +90,10 @@ TrainedRun scored_run(const std::string& name, const TrainingArguments& argument
   trained.seed.loss = loss.mean;
   trained.seed.losses = std::move(loss.losses);
   trained.seed.run = run.folder;
+  if (config.data.test_fraction > 0) {
+    trained.seed.test_scores = count_test_score(run.folder);
+    trained.seed.test_loss = split_loss(run.predictor(), common->corpus.test(), config.model.block_size).mean;
+  }
   log_note(name + ", step " + format_count(trained.seed.step) + ": " + format_loss(trained.seed.loss));
   return trained;
 }
