@@ -41,7 +41,16 @@ struct Figures {
   Units units = Units::characters;
   std::optional<double> loss_windows_64;  ///< if block_size > 64: the same split in windows of 64, no overlap
   bool leaks = false;
-  bool may_adapt = false;                   ///< whether --adapt covers such a model
+  bool may_adapt = false;  ///< whether --adapt covers such a model
+  /// One of several models that are scored as one.
+  struct Member {
+    std::string name;
+    double weight = 0, loss = 0;
+    std::optional<AdaptationChoice> adapted{};
+  };
+  std::vector<Member> members;              ///< none: it is one model
+  std::int64_t weights_learned_on = 0;      ///< tokens of the train split; 0: the weights are equal
+  double seconds = 0;                       ///< that scoring `loss` took
   std::optional<std::int64_t> test_scores;  ///< of a test split: how often it was scored; 0: nothing records it
   std::optional<double> network_loss;       ///< of the network as it was trained, where `loss` is not its own
   /// If it is mixed with counts: by which weights, and what these were learned on.
@@ -59,7 +68,10 @@ Figures measure(WindowScorer& scorer, const ModelConfig& model, Units units, con
                 const Heartbeat& heartbeat = {});
 
 /// The loss becomes that of what --adapt and --counts have made of the network. Error diverged as above.
-void score_by(Figures& figures, const SplitLoss& loss);
+void score_by(Figures& figures, const SplitLoss& loss, double seconds);
+
+/// Error diverged, naming the checkpoint, for a loss that is not finite.
+void check_finite(const SplitLoss& loss, const Scored& scored);
 
 /// A row of a table of losses: nats, and bits beside them.
 void add_loss(Table& table, const std::string& name, double nats);
