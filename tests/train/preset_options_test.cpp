@@ -95,7 +95,7 @@ Words other_values(const OptionInfo& option, const nlohmann::json& now, const Te
       {"data.max_val_tokens", {"20"}},   {"train.groups", {R"([{"match": "wte", "lr_scale": 3}])"}},
       {"train.patience", {"1"}},         {"sample.top_k", {"1", "2"}},
       {"sample.min_p", {"0.999"}},       {"data.separator", {"\\n"}},
-      {"train.decay_steps", {"[1,3]"}}};
+      {"train.decay_steps", {"[1,3]"}},  {"train.teacher", {"a-run-that-is-not-there"}}};
   const std::string key = option.section + "." + option.name;
   if (key == "data.text") return {texts.second()};
   if (const auto found = special.find(key); found != special.end()) return found->second;
