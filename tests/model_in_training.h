@@ -78,8 +78,8 @@ struct ModelInTraining {
   ModelInTraining(const ModelInTraining&) = delete;
   ModelInTraining& operator=(const ModelInTraining&) = delete;
 
-  StepResult step(std::int64_t number, const std::vector<WindowBatch>& batches) {
-    return make_step(*engine, arena, train, 1, {.step = number, .seed = 5, .micro_batches = batches});
+  StepResult step(std::int64_t number, const std::vector<WindowBatch>& batches, const SoftTargets& soft = {}) {
+    return make_step(*engine, arena, train, 1, {.step = number, .seed = 5, .micro_batches = batches, .soft = soft});
   }
   TrainConfig train;
   std::shared_ptr<LanguageModel> model;

@@ -53,6 +53,12 @@ struct RunProgress {
   std::int64_t initial_weights = 1;
 };
 
+/// A checkpoint that a run learns from.
+struct TeacherWeights {
+  std::string checkpoint;   ///< its folder, absolute
+  std::uint64_t crc64 = 0;  ///< CRC-64 of all parameters
+};
+
 /// What a run is made of and runs on: each process finds it anew. Resuming compares it with the checkpoint's: another
 /// text is refused, a difference after which the bits do not repeat is announced.
 struct RunConditions {
@@ -61,8 +67,9 @@ struct RunConditions {
   /// Id that a sample without a prompt starts from: newline, or the text's most frequent.
   std::int64_t start_symbol = 0;
   std::string program_version{}, libtorch_version{}, cpu_capability{}, device{}, engine{};
-  std::int64_t threads = 0;  ///< of each rank
-  std::int64_t ranks = 1;    ///< processes that train it together. Absent from older checkpoints
+  std::int64_t threads = 0;                ///< of each rank
+  std::int64_t ranks = 1;                  ///< processes that train it together. Absent from older checkpoints
+  std::vector<TeacherWeights> teachers{};  ///< of train.teacher. Absent where there are none
 };
 
 /// What state.json holds.

@@ -36,6 +36,24 @@ RunProgress progress_from_json(const StrictObject& object) {
   return progress;
 }
 
+std::vector<TeacherWeights> teachers_from_json(const StrictObject& object) {
+  std::vector<TeacherWeights> teachers;
+  const nlohmann::json& list = object.field("teachers");
+  if (!list.is_array()) object.refuse("teachers", "a list");
+  for (const nlohmann::json& each : list) {
+    const StrictObject teacher(each, object.source());
+    teachers.push_back({teacher.text("checkpoint"), teacher.hex("crc64")});
+  }
+  return teachers;
+}
+
+nlohmann::ordered_json to_json(const std::vector<TeacherWeights>& teachers) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const TeacherWeights& teacher : teachers)
+    list.push_back({{"checkpoint", teacher.checkpoint}, {"crc64", json_hex(teacher.crc64)}});
+  return list;
+}
+
 RunConditions conditions_from_json(const StrictObject& object) {
   RunConditions conditions;
   const StrictObject data = object.object("data");
@@ -50,42 +68,45 @@ RunConditions conditions_from_json(const StrictObject& object) {
   conditions.engine = object.text("engine");
   conditions.threads = object.integer("threads", 0);
   if (object.has("ranks")) conditions.ranks = object.integer("ranks", 1);
+  if (object.has("teachers")) conditions.teachers = teachers_from_json(object);
   return conditions;
 }
 
 }  // namespace
 
 nlohmann::ordered_json to_json(const RunState& state) {
-  return {{"version", state.version},
-          {"step", state.step},
-          {"max_iters", state.max_iters},
-          {"seconds", json_real(state.seconds)},
-          {"training_seconds", json_real(state.training_seconds)},
-          {"val_loss", json_real(state.val_loss)},
-          {"averaged_val_loss", json_real(state.averaged_val_loss)},
-          {"best_val_loss", json_real(state.best_val_loss)},
-          {"best_step", state.best_step},
-          {"evals_without_improvement", state.evals_without_improvement},
-          {"trend",
-           {{"mean", json_real(state.trend.mean)},
-            {"variance", json_real(state.trend.variance)},
-            {"count", state.trend.count}}},
-          {"rollbacks", state.rollbacks},
-          {"rollbacks_in_a_row", state.rollbacks_in_a_row},
-          {"rollback_step", state.rollback_step},
-          {"skips_in_a_row", state.skips_in_a_row},
-          {"ended", enum_name(state.ended)},
-          {"initial_weights", state.initial_weights},
-          {"data", {{"tokens", state.data.tokens}, {"crc64", json_hex(state.data.crc64)}}},
-          {"parameters", state.parameters},
-          {"start_symbol", state.start_symbol},
-          {"program_version", state.program_version},
-          {"libtorch_version", state.libtorch_version},
-          {"cpu_capability", state.cpu_capability},
-          {"device", state.device},
-          {"engine", state.engine},
-          {"threads", state.threads},
-          {"ranks", state.ranks}};
+  nlohmann::ordered_json json = {{"version", state.version},
+                                 {"step", state.step},
+                                 {"max_iters", state.max_iters},
+                                 {"seconds", json_real(state.seconds)},
+                                 {"training_seconds", json_real(state.training_seconds)},
+                                 {"val_loss", json_real(state.val_loss)},
+                                 {"averaged_val_loss", json_real(state.averaged_val_loss)},
+                                 {"best_val_loss", json_real(state.best_val_loss)},
+                                 {"best_step", state.best_step},
+                                 {"evals_without_improvement", state.evals_without_improvement},
+                                 {"trend",
+                                  {{"mean", json_real(state.trend.mean)},
+                                   {"variance", json_real(state.trend.variance)},
+                                   {"count", state.trend.count}}},
+                                 {"rollbacks", state.rollbacks},
+                                 {"rollbacks_in_a_row", state.rollbacks_in_a_row},
+                                 {"rollback_step", state.rollback_step},
+                                 {"skips_in_a_row", state.skips_in_a_row},
+                                 {"ended", enum_name(state.ended)},
+                                 {"initial_weights", state.initial_weights},
+                                 {"data", {{"tokens", state.data.tokens}, {"crc64", json_hex(state.data.crc64)}}},
+                                 {"parameters", state.parameters},
+                                 {"start_symbol", state.start_symbol},
+                                 {"program_version", state.program_version},
+                                 {"libtorch_version", state.libtorch_version},
+                                 {"cpu_capability", state.cpu_capability},
+                                 {"device", state.device},
+                                 {"engine", state.engine},
+                                 {"threads", state.threads},
+                                 {"ranks", state.ranks}};
+  if (!state.teachers.empty()) json["teachers"] = to_json(state.teachers);
+  return json;
 }
 
 RunState run_state_from_json(const nlohmann::json& json, const std::string& source) {

@@ -25,6 +25,7 @@ nlohmann::json parse_strict_json(std::string_view text, const std::string& sourc
 class StrictObject {
  public:
   StrictObject(const nlohmann::json& json, std::string source);
+  const std::string& source() const { return source_; }
   bool has(const std::string& name) const { return json_.contains(name); }
   const nlohmann::json& field(const std::string& name) const;
   /// A whole number, at least `least`.

@@ -16,6 +16,7 @@
 #include "cli/help_text.h"
 #include "cli/process.h"
 #include "config/document.h"
+#include "config/kinds.h"
 #include "config/unknown_keys.h"
 #include "inference/model_types.h"
 #include "inference/parameter_groups.h"
@@ -127,7 +128,7 @@ void ConfigArguments::add(Options& options, const std::vector<std::string>& sect
       text_option_ = &options.add(flag, texts_, help).takes_words().value_name("FILE").group(group);
       continue;
     }
-    flags_.push_back(std::make_unique<Flag>(Flag{key_of(option), flag, {}}));
+    flags_.push_back(std::make_unique<Flag>(Flag{key_of(option), flag, {}, option.type == type_name(Strings{})}));
     flags_.back()->option = &options.add(flag, flags_.back()->values, help).value_name("VALUE").group(group);
   }
   options.add("--set", assignments_, "any option of the config: --set train.learning_rate=1e-3")
@@ -201,7 +202,10 @@ std::vector<Override> ConfigArguments::overrides() const {
       throw Error(ExitCode::usage, "--text " + printable(text) + ": the file's name is not UTF-8; rename it");
   if (!texts_.empty()) overrides.push_back({"data.text", nlohmann::json(texts_).dump(), "--text"});
   for (const auto& flag : flags_)
-    for (const std::string& value : flag->values) overrides.push_back({flag->key, value, flag->flag});
+    if (flag->is_list && flag->values.size() > 1)
+      overrides.push_back({flag->key, nlohmann::json(flag->values).dump(), flag->flag});
+    else
+      for (const std::string& value : flag->values) overrides.push_back({flag->key, value, flag->flag});
   return overrides;
 }
 

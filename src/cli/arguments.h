@@ -65,7 +65,8 @@ class ConfigArguments {
  private:
   struct Flag {
     std::string key, flag;
-    std::vector<std::string> values;
+    std::vector<std::string> values;  ///< of a list, one each time it is given
+    bool is_list = false;
     Option* option = nullptr;
   };
   void show_defaults_of(const ResolvedConfig& config) const;

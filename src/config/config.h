@@ -36,7 +36,7 @@ CHARGPT_ENUM(UpdateRule, adamw, muon);
 using Places = std::vector<Place>;
 
 #define CHARGPT_DATA_OPTIONS(OPTION)                                                                             \
-  OPTION(Strings, text, {"data/tinyshakespeare.txt"}, any(),                                                     \
+  OPTION(Strings, text, {"data/tinyshakespeare.txt"}, at_least(1),                                               \
          "texts, joined in this order: UTF-8 files, folders of them, or - for standard input")                   \
   OPTION(Units, units, Units::characters, any(),                                                                 \
          "what one token is: a Unicode code point, or a byte (256 symbols, none unknown)")                       \
@@ -163,6 +163,11 @@ using Groups = std::vector<GroupConfig>;
   OPTION(double, ema, 0.0, between(0.0, 0.999999),                                                                     \
          "decay of the moving average of the weights, evaluated and saved beside the trained ones; 0: no average")     \
   OPTION(Groups, groups, {}, any(), "parameter groups with their own rate and decay")                                  \
+  OPTION(Strings, teacher, {}, any(),                                                                                  \
+         "run to learn from (distillation); may be repeated: the targets are the text's symbols, mixed with the mean " \
+         "of what the best checkpoints of these runs predict")                                                         \
+  OPTION(double, teacher_weight, 0.75, between(0.0, 1.0),                                                              \
+         "share of the teachers' mean in each target; the rest is the text's next symbol", "train.teacher != []")      \
   OPTION(Windows, windows, Windows::random, any(),                                                                     \
          "draw windows at random, or (shuffled) cut the text into windows anew each epoch and use each once")          \
   OPTION(std::int64_t, seed, 1337, between(0, 9007199254740991.0), "seed of weights, windows and dropout")             \

@@ -113,7 +113,7 @@ void assign(Strings& member, const Range& range, const Entry& entry) {
   Strings read;
   if (!list) assign(read.emplace_back(), range, entry);
   for (const Value& item : entry.value.items) append(read, range, entry, item);
-  if (read.empty()) entry.reject("is an empty list; name at least one file");
+  if (static_cast<double>(read.size()) < range.min) entry.reject("is an empty list; name at least one file");
   if (std::find(read.begin(), read.end(), "") != read.end()) entry.reject("has an empty name; name a file");
   member = read;
 }

@@ -57,6 +57,7 @@ Json limit_json(double limit) {
   return limit;
 }
 
+/// Of a number, or of each in a list.
 void add_limits(Json& schema, const Range& range) {
   if (std::isfinite(range.min)) schema[range.above ? "exclusiveMinimum" : "minimum"] = limit_json(range.min);
   if (std::isfinite(range.max)) schema["maximum"] = limit_json(range.max);
@@ -85,7 +86,7 @@ requires std::is_enum_v<E> Json type_schema(E) {
   return {{"enum", spellings<E>()}};
 }
 Json type_schema(const Strings&) {
-  const Json list = {{"type", "array"}, {"items", {{"type", "string"}, {"minLength", 1}}}, {"minItems", 1}};
+  const Json list = {{"type", "array"}, {"items", {{"type", "string"}, {"minLength", 1}}}};
   return {{"anyOf", Json::array({Json{{"type", "string"}, {"minLength", 1}}, list})}};
 }
 Json type_schema(const Integers&) {
@@ -106,7 +107,10 @@ Json section_schema(const Section& section) {
   Section::visit(
       section, [&](const char* name, const auto& member, const Range& range, const char* help, const char* needs) {
         Json option = type_schema(member);
-        add_limits(option.value("type", "") == "array" && option.contains("items") ? option["items"] : option, range);
+        if constexpr (std::is_same_v<std::decay_t<decltype(member)>, Strings>)
+          option["anyOf"][1]["minItems"] = limit_json(std::max(0.0, range.min));
+        else
+          add_limits(option.value("type", "") == "array" && option.contains("items") ? option["items"] : option, range);
         if (is_set(member)) option["default"] = value_json(member);
         option["description"] = help + (*needs == 0 ? "" : std::string(" (needs ") + needs + ")");
         properties[name] = option;

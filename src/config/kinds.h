@@ -78,6 +78,8 @@ std::string allowed_text(const T&, const Range& range) {
     return joined(spellings<Place>(), "|");
   else if constexpr (std::is_same_v<T, bool>)
     return "true|false";
+  else if constexpr (std::is_same_v<T, Strings>)
+    return "";
   else
     return range_text(range);
 }

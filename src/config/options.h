@@ -11,7 +11,7 @@
 
 namespace chargpt {
 
-/// Closed interval of allowed values of a number; open at `min` if `above` is set.
+/// Closed interval of allowed values of a number, or lengths of a list of strings; open at `min` if `above` is set.
 struct Range {
   double min = -std::numeric_limits<double>::infinity();
   double max = std::numeric_limits<double>::infinity();

@@ -148,9 +148,13 @@ class CpuEngine : public Engine {
     const double weight = token_weight(input);
     ForwardBackward& pass = training_passes_[index];
     losses_[index] = 0;
+    const float* soft = input.soft.q.empty() ? nullptr : input.soft.q.data();
     bool begun = false;
     for (std::size_t i = 0; i < batches.size(); ++i) {
       BatchSlice slice = slice_of(batches[i], thread);
+      if (soft != nullptr) slice.soft = soft + slice.first * slice.windows.T * plan_.vocab_size;
+      if (soft != nullptr) soft += batches[i].numel() * plan_.vocab_size;
+      slice.soft_weight = input.soft.weight;
       if (slice.windows.B() == 0) continue;
       slice.elsewhere = input.first_window;
       slice.scale = static_cast<float>(weight);

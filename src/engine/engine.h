@@ -18,11 +18,19 @@
 
 namespace chargpt {
 
+/// What the targets of a step are mixed with: at each place they are 1 - weight of the text's next symbol and weight of
+/// q there.
+struct SoftTargets {
+  std::span<const float> q;  ///< distributions, (B, T, V) of each micro-batch one after another; empty: none
+  float weight = 0;          ///< 0 to 1
+};
+
 /// What the gradients of a step are a function of, beside the weights.
 struct GradientInput {
   std::int64_t step = 0;   ///< finished updates before this one (0 for the first)
   std::uint64_t seed = 0;  ///< of dropout
   std::span<const WindowBatch> micro_batches;
+  SoftTargets soft = {};  ///< of the windows in these micro-batches
   /// Windows of each micro-batch before these, where other processes have some: loss and gradients are then this part's
   /// contribution to those of the whole step.
   std::int64_t first_window = 0;
@@ -35,7 +43,7 @@ double token_weight(const GradientInput& input);
 
 /// What an engine says of the gradients that it has made.
 struct Gradients {
-  double loss = 0;     ///< mean over all targets that count, nats, before the update
+  double loss = 0;     ///< of the text's symbols: mean over all targets that count, nats, before the update
   double norm = 0;     ///< L2, before clipping
   bool finite = true;  ///< loss and all gradients
 };
@@ -50,8 +58,8 @@ class Engine : public WindowScorer {
   virtual std::string_view name() const = 0;
   /// What has come up since; empty: nothing. Tells it once.
   virtual std::string take_notice() { return {}; }
-  /// The gradient of the mean loss over all targets that count; weights and moments stay as they are. What the
-  /// heartbeat throws drops it whole.
+  /// The gradient of the mean cross-entropy of all targets that count, soft ones too; weights and moments stay as they
+  /// are. What the heartbeat throws drops it whole.
   virtual Gradients gradients(const GradientInput& input) = 0;
   /// Applies the gradients; the arena counts it.
   virtual void update(const UpdateContext& context) { chargpt::update(arena_, context); }

@@ -92,7 +92,10 @@ class Comparer {
         options_(options),
         hooks_(hooks),
         corpus_(load_common_text(configs_, options.out, hooks.reading)) {
-    if (options.within_train_split) corpus_ = train_split_of(corpus_);
+    if (options.within_train_split) {
+      std::ranges::for_each(configs_, refuse_teachers_of_train_split);
+      corpus_ = train_split_of(corpus_);
+    }
     for (std::size_t i = 0; i < configs_.size(); ++i) {
       const ModelConfig& model = configs_[i].config.model;
       check_model_config(model);

@@ -199,6 +199,15 @@ Corpus train_split_of(const Corpus& corpus) {
   return std::move(half).read_from(whole->listing());
 }
 
+void refuse_teachers_of_train_split(const ResolvedConfig& config) {
+  if (!config.config.train.teacher.empty())
+    throw with_origin(
+        Error(ExitCode::usage, "train.teacher: ", config.config.name,
+              " would be scored on the end of the train split, which its teachers have learned from; leave it out, or "
+              "compare with --score-on val"),
+        config);
+}
+
 bool train_planned(const PlannedTraining& training,
                    const std::function<void(Trainer&, std::optional<std::int64_t> resume_step)>& listen) {
   const RunLock lock(training.run);

@@ -32,6 +32,9 @@ struct PlannedTraining {
 /// a tenth where there is none.
 Corpus train_split_of(const Corpus& corpus);
 
+/// Error usage for a run whose teachers have learned from what it would be scored on: the end of the train split.
+void refuse_teachers_of_train_split(const ResolvedConfig& config);
+
 /// False where it was stopped by training.trainer.stop. `listen`: the place to add listeners; `resume_step`: the step
 /// that it goes on from. Errors: busy where another process trains it; missing, data; diverged; those of Trainer.
 bool train_planned(const PlannedTraining& training,

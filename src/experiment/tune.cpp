@@ -53,6 +53,7 @@ class Search {
       : options_(options), begun_(now()), given_(config), corpus_(train_split_of(corpus)) {
     if (!(options.seconds > 0)) throw Error(ExitCode::usage, "--minutes must be above 0");
     check_model_config(config.config.model);
+    refuse_teachers_of_train_split(config);
     check_splits(corpus_, config.config.model.block_size);
     tuning_.start = config.config;
     tuning_.train_tokens = corpus_.train().size();

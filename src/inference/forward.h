@@ -47,6 +47,8 @@ struct BatchSlice {
   std::int64_t elsewhere = 0;         ///< windows of the micro-batch before those of this process: dropout counts them
   std::int64_t from = 0;              ///< of each window, targets before this one do not count
   float scale = 0;                    ///< of each token's gradient: 1 / tokens of the whole step
+  const float* soft = nullptr;        ///< (count, T, V): distributions that targets are mixed with; null: none
+  float soft_weight = 0;              ///< of these in the mixture
   const DropoutSeed* seed = nullptr;  ///< null: no dropout
   const Heartbeat* heartbeat = nullptr;  ///< between one chunk of sequences and the next; null: none
 };

@@ -45,6 +45,8 @@ constexpr Kernels compiled_kernels(const char* name) {
           .attention_backward = attention_backward,
           .transpose = transpose,
           .cross_entropy = cross_entropy,
+          .mix_targets = mix_targets,
+          .add_softmax = add_softmax,
           .adamw = adamw,
           .lerp = lerp,
           .fma_loop = fma_loop};

@@ -5,6 +5,11 @@
 //
 // A row whose target is negative counts for nothing: its loss is 0, and so is its gradient.
 //
+// The target may be a mixture, (1 - w) onehot(target) + w q of a distribution q, as in distillation (Hinton, Vinyals &
+// Dean 2015). The gradient is linear in the target, so what cross_entropy left of it is moved, with share = scale w:
+//
+//   dlogits += share (onehot(target) - q)
+//
 // Compiled once per instruction set.
 #pragma once
 
@@ -53,6 +58,21 @@ void cross_entropy(long rows, long V, float* logits, long ld, const std::int64_t
     const float factor = scale / total;
     for_each_vector(V, [&](long i, auto get, auto put) { put(logits + i, get(logits + i) * factor); });
     logits[targets[r]] -= scale;
+  }
+}
+
+void mix_targets(long rows, long V, const std::int64_t* targets, const float* q, float share, float* dlogits, long ld) {
+  for (long r = 0; r < rows; ++r, q += V, dlogits += ld) {
+    if (targets[r] < 0) continue;
+    for_each_vector(V, [&](long i, auto get, auto put) { put(dlogits + i, get(dlogits + i) - get(q + i) * share); });
+    dlogits[targets[r]] += share;
+  }
+}
+
+void add_softmax(long rows, long V, float* logits, float weight, float* q) {
+  for (long r = 0; r < rows; ++r, logits += V, q += V) {
+    const float factor = weight / exp_and_sum(logits, V, row_max(logits, V));
+    for_each_vector(V, [&](long i, auto get, auto put) { put(q + i, get(q + i) + get(logits + i) * factor); });
   }
 }
 

@@ -131,6 +131,11 @@ struct Kernels {
   /// losses (rows): nats. `scale` not 0: logits become scale (softmax - one-hot of the target).
   void (*cross_entropy)(long rows, long V, float* logits, long ld, const std::int64_t* targets, float scale,
                         float* losses);
+  /// Of what that made of the logits: dlogits += share (one-hot of the target - q). q (rows, V): distributions.
+  void (*mix_targets)(long rows, long V, const std::int64_t* targets, const float* q, float share, float* dlogits,
+                      long ld);
+  /// q += weight softmax(logits): rows of V. The logits are used up.
+  void (*add_softmax)(long rows, long V, float* logits, float weight, float* q);
 
   /// An update of `n` weights; the moments follow.
   void (*adamw)(const AdamwFactors& by, long n, const float* gradients, float* values, float* moment1, float* moment2);

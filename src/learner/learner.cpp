@@ -40,7 +40,23 @@ Learner::Learner(const Config& config_in, const Corpus& corpus, const std::strin
               static_cast<std::uint64_t>(config.seed)),
       engine(begun(arena, config_in, corpus.vocabulary(), engine_name, device)),
       ranks(ranks_in),
-      scorer(*engine, ranks) {}
+      scorer(*engine, ranks),
+      vocab_size_(corpus.vocabulary().size()) {}
+
+SoftTargets Learner::soft_targets(std::span<const WindowBatch> micro_batches, const Heartbeat& heartbeat) {
+  if (!teachers_) return {};
+  std::int64_t places = 0;
+  for (const WindowBatch& windows : micro_batches) places += windows.numel();
+  q_.resize(static_cast<std::size_t>(places * vocab_size_));
+  std::span<float> left = q_;
+  for (const WindowBatch& windows : micro_batches) {
+    if (heartbeat) heartbeat(0);
+    const auto numel = static_cast<std::size_t>(windows.numel() * vocab_size_);
+    teachers_(windows, left.first(numel));
+    left = left.subspan(numel);
+  }
+  return {.q = q_, .weight = static_cast<float>(config.teacher_weight)};
+}
 
 StepResult Learner::make_step(std::int64_t step, const Heartbeat& heartbeat) {
   const std::vector<std::int64_t> starts = batches.starts(step);
@@ -53,6 +69,7 @@ StepResult Learner::make_step(std::int64_t step, const Heartbeat& heartbeat) {
                             {.step = step,
                              .seed = static_cast<std::uint64_t>(config.seed),
                              .micro_batches = parts,
+                             .soft = soft_targets(parts, heartbeat),
                              .first_window = own.begin,
                              .tokens = tokens,
                              .heartbeat = heartbeat},

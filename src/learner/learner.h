@@ -3,8 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "checkpoint/checkpoint.h"
 #include "config/config.h"
@@ -17,6 +21,9 @@
 
 namespace chargpt {
 
+/// Fills in the distribution of the next symbol at every place of the windows: (B, T, V).
+using NextSymbols = std::function<void(const WindowBatch& windows, std::span<float> q)>;
+
 struct Learner {
   /// Fresh weights from (config, seed, symbols) on `device`, as choose_device() gives it; `config` must outlive it.
   /// Errors: usage for options that do not fit together, and as make_engine.
@@ -24,6 +31,8 @@ struct Learner {
   Learner(const Config& config, const Corpus& corpus, const std::string& device, const std::string& engine,
           Communicator& ranks);
 
+  /// From here on targets are mixed with what these teachers say, as train.teacher_weight has it.
+  void learn_from(NextSymbols teachers) { teachers_ = std::move(teachers); }
   /// Makes step `step` (0-based): a function of weights, moments and that number. The step may have to be undone; else
   /// the averages are to follow it.
   StepResult make_step(std::int64_t step, const Heartbeat& heartbeat);
@@ -59,6 +68,13 @@ struct Learner {
   std::unique_ptr<Engine> engine;
   Communicator& ranks;
   SharedScorer scorer;  ///< of the engine, shared by the ranks
+
+ private:
+  SoftTargets soft_targets(std::span<const WindowBatch> micro_batches, const Heartbeat& heartbeat);
+
+  const std::int64_t vocab_size_;
+  NextSymbols teachers_;  ///< empty: none
+  std::vector<float> q_;  ///< what they say of a step's windows
 };
 
 }  // namespace chargpt

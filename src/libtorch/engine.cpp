@@ -60,7 +60,7 @@ class LibtorchEngine : public Engine {
     use_threads();
     const torch::NoGradGuard no_grad;
     const PrecisionScope precision(device_, Dtype::float32);
-    const torch::Tensor all = loss_of(windows, {}, at::Reduction::None).cpu();  // (B*T)
+    const torch::Tensor all = loss_of(output_of(windows, {}), at::Reduction::None).cpu();  // (B*T)
     std::copy_n(all.const_data_ptr<float>(), losses.size(), losses.begin());
   }
 
@@ -82,24 +82,48 @@ class LibtorchEngine : public Engine {
     const double share = 1.0 / static_cast<double>(input.micro_batches.size()), weight = token_weight(input);
     torch::Tensor total = torch::zeros({}, torch::TensorOptions().dtype(torch::kFloat32).device(device_));
     DropoutKey key{.seed = input.seed, .step = input.step, .micro_batch = 0, .first_window = input.first_window};
+    std::span<const float> q = input.soft.q;
     for (const WindowBatch& windows : input.micro_batches) {
       if (input.heartbeat) input.heartbeat(key.micro_batch * share);
       seed_dropout(device_, key);
-      const torch::Tensor loss = loss_of(windows, {.dropout = &key}, at::Reduction::Sum) * weight;
-      if (loss.requires_grad()) loss.backward();
+      const Output output = output_of(windows, {.dropout = &key});
+      const torch::Tensor loss = loss_of(output, at::Reduction::Sum) * weight;
+      torch::Tensor objective = loss;
+      if (!q.empty()) {
+        const auto numel = static_cast<std::size_t>(output.logits.numel());
+        const torch::Tensor soft = soft_loss_of(output, q.first(numel)) * weight;
+        objective = loss * (1 - input.soft.weight) + soft * input.soft.weight;
+        q = q.subspan(numel);
+      }
+      if (objective.requires_grad()) objective.backward();
       total += loss.detach();
       ++key.micro_batch;
     }
     return total;
   }
 
-  /// Nats of the targets under the model's logits, in float32: (B*T), 0 where one does not count, or their sum.
-  torch::Tensor loss_of(const WindowBatch& windows, ForwardContext context, at::Reduction::Reduction reduction) {
+  struct Output {
+    torch::Tensor logits;   ///< (B*T, V) float32
+    torch::Tensor targets;  ///< (B*T) int64
+  };
+  Output output_of(const WindowBatch& windows, ForwardContext context) {
     context.document = windows.tokens.document();
     const torch::Tensor ids = ids_of(windows);                                          // (2, B, T)
     const torch::Tensor logits = model_->forward(ids[0], context).to(torch::kFloat32);  // (B, T) -> (B, T, V)
-    return at::cross_entropy_loss(logits.view({-1, logits.size(-1)}), ids[1].reshape({-1}), {}, reduction,
-                                  /*ignore_index=*/no_target);
+    return {logits.view({-1, logits.size(-1)}), ids[1].reshape({-1})};
+  }
+
+  /// Nats of the targets under the model's logits: (B*T), 0 where one does not count, or their sum.
+  static torch::Tensor loss_of(const Output& output, at::Reduction::Reduction reduction) {
+    return at::cross_entropy_loss(output.logits, output.targets, {}, reduction, /*ignore_index=*/no_target);
+  }
+
+  /// The sum of the cross-entropies of the distributions q, (B*T, V), where targets count.
+  torch::Tensor soft_loss_of(const Output& output, std::span<const float> q) {
+    void* const data = const_cast<float*>(q.data());  // NOLINT: nobody writes to it
+    const torch::Tensor soft = torch::from_blob(data, output.logits.sizes(), torch::kFloat32).to(device_);
+    const torch::Tensor losses = -(soft * at::log_softmax(output.logits, -1)).sum(-1);  // (B*T, V) -> (B*T)
+    return losses.masked_fill(output.targets == no_target, 0).sum();
   }
 
   /// Inputs and targets, int64, cut out of the text on the device; targets that do not count are no_target.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "base/error.h"
@@ -66,7 +67,9 @@ Trainer::Trainer(ResolvedConfig config, Corpus corpus, const TrainerOptions& opt
       threads_(set_threads(options.threads)),
       device_(choose_device(options.device)),
       corpus_(std::move(corpus)),
-      memory_bytes_(checked_memory(config.config, corpus_, device_, threads_, options)),
+      teachers_(config.config, corpus_, options.run, threads_),
+      memory_bytes_(checked_memory(config.config, corpus_, device_, threads_, options) +
+                    teachers_.bytes(tokens_per_step(config.config))),
       clock_(options.clock, options.process_started, ranks_),
       length_(std::move(config), corpus_.train().size(), options.settled, clock_),
       stop_(options.stop),
@@ -78,6 +81,11 @@ Trainer::Trainer(ResolvedConfig config, Corpus corpus, const TrainerOptions& opt
   state_ = {{.max_iters = length_.steps(), .initial_weights = initial_weights_scheme},
             conditions_here(learner_, corpus_, threads_, options.program_version)};
   clock_.start();
+  if (teachers_.empty()) return;
+  state_.teachers = teachers_.weights();
+  check_same_teachers(ranks_, state_.teachers);
+  learner_.learn_from([this](const WindowBatch& windows, std::span<float> q) { teachers_.predict(windows, q); });
+  notices_.insert(notices_.end(), teachers_.notices().begin(), teachers_.notices().end());
 }
 
 /// Takes over all of the checkpoint's progress; the parts drop what changed options have made void.
@@ -85,6 +93,7 @@ void Trainer::resume_from(const Checkpoint& checkpoint) {
   const std::string source = checkpoint.path.string();
   const Config &asked = length_.asked().config, &earlier = checkpoint.config.config;
   refuse_another_text(checkpoint, corpus_);
+  refuse_changed_teachers(checkpoint, state_);
   if (!checkpoint.optimizer) throw Error(ExitCode::internal, source + " was loaded without its optimizer");
   RunProgress& progress = state_;
   progress = checkpoint.state;

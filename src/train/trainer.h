@@ -21,6 +21,7 @@
 #include "train/nonfinite.h"
 #include "train/run_length.h"
 #include "train/saving.h"
+#include "train/teachers.h"
 
 namespace chargpt {
 
@@ -117,6 +118,7 @@ class Trainer {
   const std::int64_t threads_;
   const std::string device_;
   const Corpus corpus_;
+  Teachers teachers_;
   const std::int64_t memory_bytes_;  ///< estimated
   RunClock clock_;
   RunLength length_;

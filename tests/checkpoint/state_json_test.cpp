@@ -47,6 +47,21 @@ TEST_CASE("a run state comes back from its text as it was, doubles bit for bit")
   CHECK(to_json(read).dump() == to_json(state).dump());
 }
 
+TEST_CASE("the teachers of a run come back, and what is no list of them is refused") {
+  RunState state = state_of(5);
+  state.teachers = {{"/runs/a/checkpoints/step-00000400", 1}, {"/runs/\"b\"", UINT64_MAX}};
+  nlohmann::json json = to_json(state);
+  const std::vector<TeacherWeights> read = run_state_from_json(json, "s").teachers;
+  REQUIRE(read.size() == 2);
+  CHECK(read[0].checkpoint == state.teachers[0].checkpoint);
+  CHECK(read[1].crc64 == UINT64_MAX);
+  CHECK(to_json(run_state_from_json(json, "s")).dump() == to_json(state).dump());
+  json["teachers"] = "a";
+  CHECK_THROWS_WITH(run_state_from_json(json, "s"), Catch::Contains("field 'teachers' is"));
+  json["teachers"] = {{{"checkpoint", "a"}}};
+  CHECK_THROWS_WITH(run_state_from_json(json, "s"), Catch::Contains("crc64"));
+}
+
 TEST_CASE("the text of a run state") {
   RunState state = state_of(5);
   state.seconds = 1.5;

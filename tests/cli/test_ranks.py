@@ -19,7 +19,8 @@ class RanksTest(RanksCase):
             self.assertAlmostEqual(loss, other[step], delta=limit)
 
     def test_several_ranks_train_what_one_process_does_and_repeat_their_bits(self):
-        for name, options in {"plain": [], "dropout": ["--dropout", "0.2", "--gradient_accumulation_steps", "2"],
+        self.succeed(*self.training("teacher"))
+        for name, options in {"plain": [], "taught": ["--teacher", "teacher"], "dropout": ["--dropout", "0.2", "--gradient_accumulation_steps", "2"],
                               "libtorch": ["--engine", "libtorch", "--dropout", "0.2"], "averages": ["--ema", "0.9", "--batch_size", "5"]}.items():
             with self.subTest(name):
                 self.succeed(*self.training(f"{name}-1", *options))

@@ -67,10 +67,10 @@ Worst worst_gradient(const ParameterArena& expected, const ParameterArena& got) 
 
 /// One step by both engines: the same loss, and every gradient within 1e-4 of its tensor's norm.
 double check_agreement(const ModelConfig& config, const std::vector<WindowBatch>& batches,
-                       const TrainConfig& train = {}) {
+                       const TrainConfig& train = {}, const SoftTargets& soft = {}) {
   Subject reference(config, "libtorch", train, /*disturbed=*/true), fast(config, "cpu", train, /*disturbed=*/true);
   REQUIRE(fast.engine->name() == "cpu");
-  const StepResult expected = reference.step(3, batches), result = fast.step(3, batches);
+  const StepResult expected = reference.step(3, batches, soft), result = fast.step(3, batches, soft);
   CHECK(result.loss == Approx(expected.loss).epsilon(1e-5));
   CHECK(result.grad_norm == Approx(expected.grad_norm).epsilon(1e-4));
   const Worst worst = worst_gradient(reference.arena, fast.arena);
@@ -130,6 +130,31 @@ TEST_CASE("gradients agree with one thread, three, and more than there are windo
     const WindowBatch batch = some_batch(3, 8);
     CHECK(largest_difference(losses_of(*fast.engine, batch), losses_of(*reference.engine, batch)) < 1e-5);
   }
+}
+
+TEST_CASE(
+    "gradients of soft targets agree, of micro-batches of several sizes and of documents, and losses are the text's") {
+  ModelConfig config = small_config();
+  config.dropout = 0.2;
+  const std::vector<WindowBatch> batches{some_batch(2, 8), some_batch(5, 8, 3), some_batch(1, 3, 7)};
+  std::vector<WindowBatch> documents = batches;
+  for (WindowBatch& windows : documents)  // the last targets of a window may be of a document that goes on
+    windows.tokens = TokenView(windows.tokens.bytes().data(), windows.tokens.width(), windows.tokens.size(), 2);
+  std::int64_t places = 0, counted = 0;
+  for (const WindowBatch& windows : documents) places += windows.numel(), counted += windows.counted();
+  CHECK(counted < places);
+  const torch::Tensor q = torch::softmax(
+      3 * torch::sin(torch::arange(places * test_vocab, torch::kFloat32)).view({places, test_vocab}), -1);
+  const std::span<const float> all(q.const_data_ptr<float>(), static_cast<std::size_t>(q.numel()));
+  const double plain = Subject(config, "cpu", {}, true).step(3, batches).loss;
+  for (const int count : {1, 3, 7})
+    for (const float weight : {0.0F, 0.4F, 1.0F}) {
+      INFO(count << " threads, weight " << weight);
+      const Threads threads(count);
+      check_agreement(config, batches, {}, {all, weight});
+      check_agreement(config, documents, {}, {all, weight});
+      CHECK(Subject(config, "cpu", {}, true).step(3, batches, {all, weight}).loss == Approx(plain));
+    }
 }
 
 TEST_CASE("losses of windows have the same bits with any number of threads") {

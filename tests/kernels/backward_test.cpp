@@ -253,6 +253,52 @@ TEST_CASE("cross-entropy and its gradient, where the largest logit is anywhere i
   });
 }
 
+TEST_CASE("the gradient of soft targets is that of their cross-entropy, by differences in double precision") {
+  const long ld = 80, rows = 4;
+  const std::array<std::int64_t, 4> targets{0, 2, -1, 4};  // the third does not count
+  for_all_kernels([&](const Kernels& k) {
+    for (const long V : {5L, 16L, 65L})
+      for (const double w : {0.0, 0.3, 1.0}) {
+        INFO("V " << V << ", weight " << w);
+        const Floats before = numbers(rows, ld);
+        Floats others = numbers(rows, V, 2), q(others.size()), logits = before, losses(static_cast<std::size_t>(rows));
+        k.add_softmax(rows, V, Floats(numbers(rows, V, 1)).data(), 0.25F, q.data());
+        k.add_softmax(rows, V, others.data(), 0.75F, q.data());
+        const auto loss = [&](long r, const Doubles& row) {  // of one row's logits
+          double total = 0, cross = 0;
+          for (const double logit : row) total += std::exp(logit);
+          for (long v = 0; v < V; ++v)
+            cross -= ((targets[static_cast<std::size_t>(r)] == v ? 1 - w : 0) + w * entry(q, r * V + v)) *
+                     (row[static_cast<std::size_t>(v)] - std::log(total));
+          return cross;
+        };
+        Doubles gradient = zeros(rows * V);
+        for (long r = 0; r < rows; ++r) {
+          if (targets[static_cast<std::size_t>(r)] < 0) continue;
+          double sum = 0;
+          for (long v = 0; v < V; ++v) sum += entry(q, r * V + v);
+          CHECK(sum == Approx(1).epsilon(1e-6));
+          Doubles row;
+          for (long v = 0; v < V; ++v) row.push_back(entry(before, r * ld + v));
+          for (long v = 0; v < V; ++v) {
+            constexpr double step = 1e-5;
+            Doubles up = row, down = row;
+            at(up, v) += step;
+            at(down, v) -= step;
+            at(gradient, r * V + v) = 0.5 * (loss(r, up) - loss(r, down)) / (2 * step);
+          }
+        }
+        Floats plain = before;
+        k.cross_entropy(rows, V, plain.data(), ld, targets.data(), 0.5F, losses.data());
+        k.cross_entropy(rows, V, logits.data(), ld, targets.data(), 0.5F, losses.data());
+        k.mix_targets(rows, V, targets.data(), q.data(), static_cast<float>(0.5 * w), logits.data(), ld);
+        CHECK(error_of(logits, rows, V, ld, gradient) < 1e-6);
+        CHECK(entry(logits, V) == entry(before, V));
+        if (w == 0) CHECK(logits == plain);
+      }
+  });
+}
+
 TEST_CASE("rows are added, multiplied, copied, filled and summed within their width") {
   const long rows = 3, width = 21, ld = 30;
   for_all_kernels([&](const Kernels& k) {

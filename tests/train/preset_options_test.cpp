@@ -99,6 +99,7 @@ Words other_values(const OptionInfo& option, const nlohmann::json& now, const Te
                                                     {"sample.top_k", {"1", "2"}},
                                                     {"sample.min_p", {"0.999"}},
                                                     {"data.separator", {"\\n"}},
+                                                    {"train.teacher", {"a-run-that-is-not-there"}},
                                                     {"train.decay_steps", {"[1,3]"}}};
   const std::string key = option.section + "." + option.name;
   if (key == "data.text") return {texts.second()};

@@ -88,6 +88,9 @@ const std::map<std::string, std::string> without_influence{
     {"eval.log_interval", "lines of metrics.jsonl alone"},
 };
 
+/// A run that others can learn from, trained when it is first asked for.
+std::string teacher_run();
+
 std::vector<std::string> parts_of(const std::string& choices) {
   std::vector<std::string> parts{""};
   for (const char c : choices) c == '|' ? parts.emplace_back() : parts.back() += c;
@@ -99,6 +102,8 @@ std::vector<Setting> settings_of(const OptionInfo& option) {
   const std::string key = option.section + "." + option.name;
   std::vector<Setting> found;
   std::ranges::copy_if(settings, std::back_inserter(found), [&](const Setting& setting) { return setting.key == key; });
+  if (key == "train.teacher") return {{key, {teacher_run()}}};
+  if (key == "train.teacher_weight") return {{key, {"0.9"}, {{"train.teacher", teacher_run(), ""}}}};
   if (found.empty() && option.type == "boolean") return {{key, {"false", "true"}}};
   if (found.empty() && option.type == "choice") return {{key, parts_of(option.range)}};
   return found;
@@ -118,6 +123,15 @@ ResolvedConfig tiny_config(const std::vector<Override>& overrides) {
   config.eval.sample_tokens = 0;
   apply_overrides(resolved, overrides);
   return resolved;
+}
+
+std::string teacher_run() {
+  static const TestFolder folder;
+  static const bool trained = [] {
+    SmallRun(tiny_config({}), folder.path(), -1, small_corpus()).trainer.run();
+    return true;
+  }();
+  return trained ? folder.path().string() : "";
 }
 
 std::string bytes_of(const std::filesystem::path& path) {

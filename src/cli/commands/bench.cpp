@@ -83,6 +83,7 @@ nlohmann::ordered_json bench_train(const Arguments& arguments) {
   ResolvedConfig config = load_config(config_of(arguments), arguments.config.overrides());
   check_model(config);
   choose_text(config);
+  choose_teachers(config);
   const TrainConfig train = config.config.train;
   const std::int64_t block_size = config.config.model.block_size;
   Corpus corpus = load_training_corpus(config, arguments.output);

@@ -177,7 +177,10 @@ std::vector<ResolvedConfig> configs_of(const Arguments& arguments) {
   }
   std::vector<ResolvedConfig> configs = load_variants(presets, varied, arguments.config.overrides());
   refuse_unused_by_all(configs);
-  for (ResolvedConfig& config : configs) choose_text(config);
+  for (ResolvedConfig& config : configs) {
+    choose_text(config);
+    choose_teachers(config);
+  }
   return configs;
 }
 

@@ -28,6 +28,7 @@
 #include "run/run_folder.h"
 #include "train/conditions.h"
 #include "train/run_length.h"
+#include "train/teachers.h"
 
 namespace chargpt {
 
@@ -169,6 +170,7 @@ void reproduce(const Arguments& arguments) {
     throw Error(ExitCode::data, "the first weights of ", run,
                 " were drawn as an earlier chargpt did, so its beginning cannot be repeated; "
                 "from a checkpoint on it can: --at step-N");
+  refuse_changed_teachers(last, trainer.state());
   const std::vector<std::string> conditions = differing_conditions(last.state, trainer.state());
   again.begin();
   bool keeps = !arguments.again.empty();

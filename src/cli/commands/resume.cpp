@@ -51,6 +51,16 @@ void refuse_another_model(const Config& before, const Config& after) {
                                          "`chargpt train --init_from`");
 }
 
+/// With the options that were given in place of the run's.
+ResolvedConfig config_to_resume(const ResolvedConfig& before, const Arguments& arguments) {
+  ResolvedConfig config = before;
+  apply_overrides(config, arguments.config.overrides());
+  refuse_another_model(before.config, config.config);
+  check_model(config);
+  if (config.config.train.teacher != before.config.train.teacher) choose_teachers(config);
+  return config;
+}
+
 /// Called before anything is written there, even a lock. A run whose checkpoints are all damaged is reported as such.
 void refuse_what_is_no_run(const std::filesystem::path& run, const std::string& which) {
   std::vector<std::string> notices;
@@ -102,10 +112,7 @@ std::optional<Branch> branch_of(const Arguments& arguments, const std::filesyste
   Branch branch{.from = load_checkpoint(run, which, /*with_optimizer=*/true, notices), .config = {}, .reason = {}};
   refuse_gone(branch.from.config, run.string());
   refuse_incomplete_import(run, branch.from);
-  branch.config = branch.from.config;
-  apply_overrides(branch.config, arguments.config.overrides());
-  refuse_another_model(branch.from.config.config, branch.config.config);
-  check_model(branch.config);
+  branch.config = config_to_resume(branch.from.config, arguments);
   const auto changes = changed_training(branch.from.config.config, branch.config.config);
   const std::int64_t step = branch.from.state.step;
   if (arguments.new_run.empty()) {
@@ -176,10 +183,7 @@ void resume(const Arguments& arguments, ProcessGroup& group) {
   log_loading(notices);
   refuse_gone(checkpoint.config, run.string());
   refuse_incomplete_import(run, checkpoint);
-  ResolvedConfig config = checkpoint.config;
-  apply_overrides(config, arguments.config.overrides());
-  refuse_another_model(checkpoint.config.config, config.config);
-  check_model(config);
+  const ResolvedConfig config = config_to_resume(checkpoint.config, arguments);
   FoundText text = text_of_run(checkpoint, config.config.data, run, arguments.output);
   log_notices(text.corpus);
   group.check_same(config, text.corpus);

@@ -68,12 +68,13 @@ void start_from(Trainer& trainer, std::optional<Checkpoint> checkpoint) {
   if (checkpoint) trainer.init_from(*checkpoint);
 }
 
-/// The files of the texts, which must not move away with a run that is overwritten.
+/// Texts and teachers, which must not move away with a run that is overwritten.
 Overwrite overwrite_of(const Arguments& arguments, const Config& config) {
   Overwrite overwrite{.allowed = arguments.overwrite};
   if (!arguments.overwrite) return overwrite;
   for (const TextFile& file : list_texts(config.data.text, config.data.units).files)
     overwrite.files.push_back(file.path);
+  overwrite.files.insert(overwrite.files.end(), config.train.teacher.begin(), config.train.teacher.end());
   return overwrite;
 }
 
@@ -151,6 +152,7 @@ void train(const Arguments& arguments, ProcessGroup& group) {
       load_config(arguments.preset.empty() ? default_preset : arguments.preset, given_options(arguments));
   check_model(config);
   choose_text(config);
+  choose_teachers(config);
   group.refuse_standard_input(config.config);
   Corpus corpus = load_training_corpus(config, arguments.output);
   if (chooses) choose_shape(arguments, config, corpus, group);

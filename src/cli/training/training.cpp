@@ -27,6 +27,7 @@
 #include "report/sample_files.h"
 #include "report/tensorboard.h"
 #include "text/documents.h"
+#include "train/teachers.h"
 
 namespace chargpt {
 
@@ -172,6 +173,10 @@ Corpus load_training_corpus(const ResolvedConfig& config, const OutputArguments&
   Corpus corpus = load_corpus(config.config.data, std::nullopt, reading_progress(output));
   log_notices(corpus);
   return corpus;
+}
+
+void choose_teachers(ResolvedConfig& config) {
+  log_loading(settle_teachers(config));
 }
 
 TrainerOptions trainer_options(const TrainingArguments& arguments, const std::filesystem::path& run) {

@@ -179,6 +179,9 @@ double ForwardBackward::run(const BatchSlice& slice, float* losses) {
     forward(chunk);
     k_.cross_entropy(rows_, plan_.vocab_size, logits_, row_stride(plan_.vocab_size), targets_.data(), slice.scale,
                      losses_);
+    if (slice.soft != nullptr)
+      k_.mix_targets(rows_, plan_.vocab_size, targets_.data(), slice.soft + first * slice.windows.T * plan_.vocab_size,
+                     slice.scale * slice.soft_weight, logits_, row_stride(plan_.vocab_size));
     for (long r = 0; r < rows_; ++r) total += static_cast<double>(losses_[r]);
     if (losses != nullptr) std::copy_n(losses_, rows_, losses + first * slice.windows.T);
     backward(chunk);

@@ -1,0 +1,197 @@
+#include "train/teachers.h"
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "base/line_of.h"
+#include "base/names.h"
+#include "base/quote.h"
+#include "config/changed_options.h"
+#include "inference/model.h"
+#include "inference/model_types.h"
+#include "kernels/kernels.h"
+#include "predict/network.h"
+#include "report/format.h"
+#include "run/checkpoints.h"
+#include "run/run_folder.h"
+#include "run/run_name.h"
+#include "text/text_place.h"
+
+namespace chargpt {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Of every parameter's values, one after another.
+std::uint64_t digest_of(const InferenceModel& model) {
+  std::uint64_t sum = 0;
+  for (const NamedParameter& parameter : model.parameters())
+    sum = crc64(std::as_bytes(std::span(parameter.values, static_cast<std::size_t>(parameter.numel()))), sum);
+  return sum;
+}
+
+/// Without links and "..", as far as the system says.
+std::string whole_path(const fs::path& path) {
+  std::error_code failed;
+  const fs::path found = fs::weakly_canonical(fs::absolute(path, failed), failed);
+  return (failed ? path : found).string();
+}
+
+/// The symbols of `some` that `others` lack: "'x' (U+0078), 'y' (U+0079) and 3 more"; empty where there are none.
+std::string lacked(const std::vector<char32_t>& some, const std::vector<char32_t>& others) {
+  std::vector<std::string> names;
+  for (const char32_t code_point : some)
+    if (!std::ranges::binary_search(others, code_point)) names.push_back(describe_character(code_point));
+  return some_of(names);
+}
+
+/// "it lacks 'x' (U+0078), which this text has"
+std::string difference_of(const Vocabulary& teacher, const Vocabulary& own) {
+  if (teacher.units() != own.units())
+    return line_of("its data.units is ", enum_name(teacher.units()), " and that of this run ", enum_name(own.units()));
+  if (teacher.document() >= 0 && own.document() < 0) return "it has learned documents, and this text has none";
+  if (teacher.document() < 0 && own.document() >= 0) return "this text has documents, and it has learned none";
+  if (const std::string symbols = lacked(own.code_points(), teacher.code_points()); !symbols.empty())
+    return "it lacks " + symbols + ", which this text has";
+  return "it has " + lacked(teacher.code_points(), own.code_points()) + ", which this text lacks";
+}
+
+/// How a teacher may know what this run is scored on; empty where it learned from the same part of the same text.
+std::string foreign_text(const Checkpoint& teacher, const Config& config, const Corpus& corpus) {
+  constexpr const char* so = ": if that holds what is held out here, validation losses are too low";
+  if (teacher.state.data == Fingerprint{}) return std::string("was imported without its text") + so;
+  if (teacher.state.data != corpus.fingerprint())
+    return "was trained on another text (" + difference_of(teacher.state.data, corpus.fingerprint()) + ")" + so;
+  const auto splits_otherwise = [](const std::string& line) {
+    return line.starts_with("data.val_fraction ") || line.starts_with("data.split_seed ");
+  };
+  const std::vector<std::string> changes = changed_options(teacher.config.config, config, "data");
+  if (std::ranges::none_of(changes, splits_otherwise)) return "";
+  return "was trained on another part of this text (" + *std::ranges::find_if(changes, splits_otherwise) + ")" + so;
+}
+
+Checkpoint loaded(const std::string& path) {
+  std::vector<std::string> notices;
+  try {
+    return load_checkpoint(path, "best", /*with_optimizer=*/false, notices);
+  } catch (const Error& error) {
+    throw Error(error.code(), "train.teacher: ", error.what(),
+                "; a run needs its teachers: put this one back, or name others with --teacher");
+  }
+}
+
+}  // namespace
+
+struct Teachers::Teacher {
+  Teacher(const std::string& path, std::int64_t threads)
+      : checkpoint(loaded(path)),
+        model(checkpoint, Weights::better),
+        network(model, static_cast<int>(threads)),
+        shown(printable_path(checkpoint.path)) {}
+
+  void check(const Config& config, const Corpus& corpus, const fs::path& run) const {
+    const ModelConfig& own = checkpoint.config.config.model;
+    if (!run.empty() && whole_path(run_place(checkpoint.path, "").run) == whole_path(run))
+      throw Error(ExitCode::usage, "train.teacher: ", shown, " is of this very run; name another run");
+    if (!(checkpoint.vocabulary == corpus.vocabulary()))
+      throw Error(ExitCode::data, "train.teacher: ", shown,
+                  " has another vocabulary: ", difference_of(checkpoint.vocabulary, corpus.vocabulary()),
+                  "; train the teacher on this text");
+    if (leaks(own))
+      throw Error(ExitCode::usage, "train.teacher: ", shown,
+                  " sees the symbols that it has to predict (model.causal = false), so it can teach nothing");
+    if (own.block_size < config.model.block_size)
+      throw Error(ExitCode::usage, "train.teacher: ", shown, " has model.block_size = ", own.block_size,
+                  ", and this run ", config.model.block_size,
+                  "; a teacher's must be at least as large: give --block_size ", own.block_size, " or another teacher");
+  }
+
+  const Checkpoint checkpoint;
+  const InferenceModel model;
+  NetworkPredictor network;
+  const std::string shown;
+};
+
+std::vector<std::string> settle_teachers(ResolvedConfig& resolved) {
+  std::vector<std::string> notices;
+  Strings settled;
+  try {
+    for (const std::string& name : resolved.config.train.teacher) {
+      const Checkpoint checkpoint = load_checkpoint(run_meant(name), "best", /*with_optimizer=*/false, notices);
+      settled.push_back(whole_path(checkpoint.path));
+      if (std::ranges::count(settled, settled.back()) > 1)
+        throw Error(ExitCode::usage, printable_path(name), " is named twice; name each teacher once");
+    }
+  } catch (const Error& error) {
+    throw with_origin(Error(error.code(), "train.teacher: ", error.what()), resolved);
+  }
+  resolved.config.train.teacher = std::move(settled);
+  return notices;
+}
+
+Teachers::Teachers(const Config& config, const Corpus& corpus, const fs::path& run, std::int64_t threads) {
+  for (const std::string& path : config.train.teacher) {
+    const Teacher& teacher = *teachers_.emplace_back(std::make_unique<Teacher>(path, threads));
+    teacher.check(config, corpus, run);
+    if (const std::string line = foreign_text(teacher.checkpoint, config, corpus); !line.empty())
+      notices_.push_back("the teacher " + teacher.shown + " " + line);
+  }
+  if (teachers_.empty()) return;
+  const std::string who = teachers_.size() == 1
+                              ? "what " + teachers_.front()->shown + " predicts"
+                              : "the mean of what " + format_count(std::ssize(teachers_)) + " teachers predict";
+  notices_.insert(notices_.begin(), line_of("the targets are mixed with ", who, " (train.teacher_weight ",
+                                            config.train.teacher_weight, "); all losses are of the text alone"));
+}
+
+Teachers::~Teachers() = default;
+
+std::vector<TeacherWeights> Teachers::weights() const {
+  std::vector<TeacherWeights> all;
+  for (const auto& teacher : teachers_)
+    all.push_back({whole_path(teacher->checkpoint.path), digest_of(teacher->model)});
+  return all;
+}
+
+std::int64_t Teachers::bytes(std::int64_t places) const {
+  if (teachers_.empty()) return 0;
+  constexpr std::int64_t copies = 2, bytes_per_float = 4;  // weights as loaded and packed; logits and distributions
+  std::int64_t floats = places * teachers_.front()->model.vocab_size();
+  for (const auto& teacher : teachers_) floats += teacher->checkpoint.state.parameters;
+  return copies * bytes_per_float * floats;
+}
+
+void Teachers::predict(const WindowBatch& windows, std::span<float> q) {
+  logits_.resize(q.size());
+  std::ranges::fill(q, 0.0F);
+  const auto V = static_cast<long>(teachers_.front()->model.vocab_size());
+  for (const auto& teacher : teachers_) {
+    teacher->network.logits(windows, logits_);
+    cpu::kernels().add_softmax(static_cast<long>(windows.numel()), V, logits_.data(),
+                               1.0F / static_cast<float>(teachers_.size()), q.data());
+  }
+}
+
+void refuse_changed_teachers(const Checkpoint& checkpoint, const RunConditions& now) {
+  for (const TeacherWeights& then : checkpoint.state.teachers)
+    for (const TeacherWeights& here : now.teachers)
+      if (here.checkpoint == then.checkpoint && here.crc64 != then.crc64)
+        throw Error(ExitCode::data, "train.teacher: ", printable_path(then.checkpoint), " has other weights than when ",
+                    printable_path(checkpoint.path),
+                    " learned from it; put those back, or name another teacher with --teacher");
+}
+
+void check_same_teachers(Communicator& ranks, const std::vector<TeacherWeights>& weights) {
+  std::uint64_t sum = 0;
+  for (const TeacherWeights& teacher : weights) sum = crc64(std::as_bytes(std::span(&teacher.crc64, 1)), sum);
+  const std::vector<std::uint64_t> sums = gathered(ranks, sum);
+  const auto other = std::ranges::find_if(sums, [&](std::uint64_t one) { return one != sums.front(); });
+  if (other != sums.end())
+    throw Error(ExitCode::data, "rank ", other - sums.begin(),
+                " has teachers of other weights than rank 0; give all the same");
+}
+
+}  // namespace chargpt

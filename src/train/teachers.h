@@ -1,0 +1,64 @@
+// Trained runs that another run learns from (train.teacher): found, loaded, held against what it trains on, and the
+// mean of what they say. Knows no step and no loss.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "checkpoint/checkpoint.h"
+#include "config/load.h"
+#include "inference/window_scorer.h"
+#include "ranks/communicator.h"
+#include "text/corpus.h"
+
+namespace chargpt {
+
+/// Makes of every name in train.teacher, a run or one checkpoint of it, the absolute path of the checkpoint that is
+/// meant, a run's best, so that a resumed run learns from the same one. Returns notices of load_checkpoint. Errors, in
+/// front of which stands where the teacher was named: as load_checkpoint; usage for one that is named twice.
+std::vector<std::string> settle_teachers(ResolvedConfig& config);
+
+class Teachers {
+ public:
+  /// Those of `config`, for a run in `run` (empty: nowhere) that trains on `corpus`. Errors: usage for a teacher that
+  /// is of this very run, that sees its own targets, or whose windows are shorter than this run's; data for one of
+  /// another vocabulary; else as load_checkpoint and InferenceModel.
+  Teachers(const Config& config, const Corpus& corpus, const std::filesystem::path& run, std::int64_t threads);
+  ~Teachers();
+  Teachers(const Teachers&) = delete;
+  Teachers& operator=(const Teachers&) = delete;
+
+  bool empty() const { return teachers_.empty(); }
+  /// What they are, in the order of train.teacher.
+  std::vector<TeacherWeights> weights() const;
+  /// Lines for people: what is learned, and who may have seen the validation split.
+  const std::vector<std::string>& notices() const { return notices_; }
+  /// Bytes of memory, for steps of `places` targets.
+  std::int64_t bytes(std::int64_t places) const;
+
+  // Teachers run on the windows of each step rather than once over the train split. It costs no memory (65 symbols are
+  // 260 MB of float32 for each MB of text), no more time (`quick` sees a fifth of 1 MB, `default` three times all of
+  // it; windows that overlap by half, without which a window's first places would have no context, are two passes), and
+  // a teacher then knows just what the student can know at each place.
+  /// The mean of their distributions of the next symbol, of every place of the windows: (B, T, V).
+  void predict(const WindowBatch& windows, std::span<float> q);
+
+ private:
+  struct Teacher;
+  std::vector<std::unique_ptr<Teacher>> teachers_;
+  std::vector<std::string> notices_;
+  std::vector<float> logits_;
+};
+
+/// Error data where a teacher that `checkpoint` learned from has other weights now. Teachers that were changed by
+/// options are none of them.
+void refuse_changed_teachers(const Checkpoint& checkpoint, const RunConditions& now);
+
+/// Error data, the same on every rank, where they do not all have the same teachers.
+void check_same_teachers(Communicator& ranks, const std::vector<TeacherWeights>& weights);
+
+}  // namespace chargpt

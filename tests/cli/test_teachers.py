@@ -1,0 +1,116 @@
+"""train --teacher: runs that learn from others."""
+
+import json
+import shutil
+import unittest
+
+from program import QUICK, SAMPLE_TEXT, ProgramTest, last_wins
+
+SIZE = ["--n_layer", "1", "--n_head", "2", "--n_embd", "16", "--block_size", "16"]
+
+
+class TeachersTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.train("a", "default", 30, *SIZE)
+        self.train("runs/b", "default", 30, *SIZE, "--seed", "7", "--n_embd", "24")
+
+    def student(self, run, *more):
+        return last_wins(["train", "default", "--run", run, "--max_iters", "30", *QUICK, *SIZE, "--quiet", *more])
+
+    def rows(self, run):
+        return list(map(json.loads, (self.folder / run / "metrics.jsonl").read_text().splitlines()))
+
+    def test_several_teachers_by_option_by_name_and_by_config(self):
+        told = self.succeed(*[word for word in self.student("both", "--teacher", "a") if word != "--quiet"], "--teacher", "b")
+        self.assertIn("the targets are mixed with the mean of what 2 teachers predict (train.teacher_weight 0.75); all losses are of the text alone",
+                      " ".join(told.err.split()))
+        config = json.loads((self.folder / "both/config.json").read_text())
+        expected = [str(next((self.folder.resolve() / run / "checkpoints").glob("step-*"))) for run in ("a", "runs/b")]
+        self.assertEqual(config["train"]["teacher"], expected)
+        self.assertEqual(config["origin"]["train.teacher"], "--teacher")
+        state = json.loads(next((self.folder / "both/checkpoints").glob("step-*/state.json")).read_text())
+        self.assertEqual([teacher["checkpoint"] for teacher in state["teachers"]], expected)
+        self.write("mine.json", json.dumps({"extends": "default", "train": {"teacher": ["a", "b"]}}))
+        self.succeed(*[word if word != "default" else "mine.json" for word in self.student("by-config")])
+        self.train("alone", "default", 30, *SIZE)
+
+        def losses(run):
+            return [row["loss"] for row in self.rows(run) if row["kind"] == "train"]
+
+        self.assertEqual(losses("both"), losses("by-config"))
+        self.assertEqual(losses("both")[0], losses("alone")[0])  # before the first update: the text's own
+        self.assertNotEqual(losses("both"), losses("alone"))
+
+        # It is a run like any other.
+        self.assertEqual(self.succeed("eval", "both", "--json", "--quiet").json["loss"],
+                         json.loads((self.folder / "both/figures.json").read_text())["loss"])
+        self.succeed("sample", "both", "--tokens", "5", "--quiet")
+        self.succeed("page", "both", "-o", "both.html", "--quiet")
+        self.assertEqual(self.succeed("reproduce", "both", "--json", "--quiet").json["verdict"], "bits")
+
+    def test_a_student_goes_on_as_long_as_its_teachers_are_what_they_were(self):
+        self.succeed(*self.student("whole", "--teacher", "a"))
+        self.succeed(*last_wins([*self.student("halves", "--teacher", "a"), "--lr_decay_iters", "30", "--max_iters", "15"]))
+        self.succeed("resume", "halves", "--max_iters", "30", "--quiet")
+        self.succeed(*last_wins([*self.student("whole", "--teacher", "a", "--lr_decay_iters", "30"), "--run", "same"]))
+
+        def weights(run):
+            return (self.folder / run / "checkpoints/step-00000030/model.safetensors").read_bytes()
+
+        self.assertEqual(weights("halves"), weights("same"))
+
+        (self.folder / "a").rename(self.folder / "elsewhere")
+        for words in (["resume", "whole", "--max_iters", "40"], ["reproduce", "whole"]):
+            self.assertRegex(self.fail_with(66, *words, "--quiet"),
+                             r"train.teacher: no run or checkpoint at .*/a/checkpoints/step-\d+.*; a run needs its teachers: put this one back")
+        self.train("a", "default", 30, *SIZE, "--seed", "9")
+        step = next((self.folder / "a/checkpoints").glob("step-*"))
+        was = next((self.folder / "elsewhere/checkpoints").glob("step-*")).name
+        if step.name != was:
+            step.rename(step.parent / was)
+        for words in (["resume", "whole", "--max_iters", "40"], ["reproduce", "whole"]):
+            self.assertRegex(self.fail_with(65, *words, "--quiet"), "train.teacher: .* has other weights than when .*whole/checkpoints/step-")
+        told = self.succeed("resume", "whole", "--max_iters", "40", "--teacher", "elsewhere")
+        self.assertIn("changed: train.teacher", told.err)
+
+    def test_bad_teachers_get_one_line(self):
+        def refused(code, part, *more, run="new"):
+            self.assertRegex(self.fail_with(code, *self.student(run, *more)), part)
+            self.assertFalse((self.folder / "new").exists())
+
+        refused(66, "^--teacher: train.teacher: no run or checkpoint at nowhere", "--teacher", "nowhere")
+        refused(2, "is named twice; name each teacher once", "--teacher", "a", "--teacher", "./a")
+        refused(2, "a teacher's must be at least as large: give --block_size 16 or another teacher", "--teacher", "a", "--block_size", "17")
+        refused(65, r"has another vocabulary: it lacks '@' \(U\+0040\), which this text has", "--teacher", "a",
+                "--text", self.write("other.txt", (open(SAMPLE_TEXT, encoding="utf-8").read() + "@") * 2))
+        refused(2, "train.teacher_weight = 0.3 has no effect: it needs train.teacher", "--teacher_weight", "0.3")
+        refused(2, "train.teacher_weight = 1.5", "--teacher", "a", "--teacher_weight", "1.5")
+        refused(75, "is in a, which --overwrite renames", "--teacher", "a", "--overwrite", run="a")
+        refused(75, "already holds a run", "--teacher", "a", run="a")
+        self.assertRegex(self.fail_with(2, "resume", "a", "--max_iters", "40", "--teacher", "a"), "is of this very run; name another run")
+        weights = next((self.folder / "a/checkpoints").glob("step-*/model.safetensors"))
+        weights.write_bytes(weights.read_bytes()[:-1] + b"\x01")
+        refused(65, "^--teacher: train.teacher: .*model.safetensors", "--teacher", "a")
+
+    def test_searches_on_the_train_split_refuse_teachers_and_comparisons_take_them(self):
+        options = ["--text", SAMPLE_TEXT, *SIZE, "--max_iters", "10", "--sample_tokens", "0", "--threads", "1", "--quiet"]
+        for words in (["tune", "default", "--minutes", "0.1", "--text", SAMPLE_TEXT, *SIZE], ["compare", "default", *options, "--score-on", "train"]):
+            self.assertIn("--teacher: train.teacher: default would be scored on the end of the train split, which its teachers have learned from",
+                          self.fail_with(2, *words, "--teacher", "a"))
+        compared = ["compare", "default", *options, "--vary", "train.teacher_weight=0,0.5", "--teacher", "a", "--out", "out", "--json"]
+        first = self.succeed(*compared).json
+        self.assertEqual(len({result["mean"] for result in first["results"]}), 2)
+        shutil.rmtree(next((self.folder / "out").glob("*-seed1337")))
+        self.assertEqual({result["mean"] for result in self.succeed(*compared).json["results"]}, {result["mean"] for result in first["results"]})
+
+    def test_a_dry_run_and_the_help_say_what_is_learned(self):
+        plan = self.succeed(*self.student("new", "--teacher", "a", "--dry-run", "--json")).json
+        self.assertRegex(plan["notices"][0], "the targets are mixed with what .*/a/checkpoints/step-.* predicts")
+        bench = ["bench", "train", "default", "--text", SAMPLE_TEXT, *SIZE, "--steps", "2", "--threads", "1", "--teacher", "b", "--json"]
+        self.assertEqual(self.succeed(*bench).json["steps"], 2)
+        self.assertIn("--teacher", self.succeed("train", "--help").out)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,296 @@
+// Runs that learn from others: what they learn, that they repeat and resume, and which teachers are refused.
+#include "train/teachers.h"
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+#include "checkpoint/state_json.h"
+#include "failure.h"
+#include "inference/model.h"
+#include "kept_windows.h"
+#include "predict/network.h"
+#include "small_run.h"
+#include "train/conditions.h"
+
+using namespace chargpt;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A run of `config`, trained to its end in `folder`.
+std::string trained(const fs::path& folder, ResolvedConfig config = small_config(), Corpus corpus = small_corpus()) {
+  config.config.train.max_iters = 40;
+  config.config.train.learning_rate = 3e-2;
+  config.config.train.keep = 99;
+  fs::create_directories(folder);
+  SmallRun(config, folder, -1, std::move(corpus)).trainer.run();
+  return folder.string();
+}
+
+ResolvedConfig student_of(const Strings& teachers, double weight = 0.5) {
+  ResolvedConfig config = small_config();
+  config.config.train.teacher = teachers;
+  config.config.train.teacher_weight = weight;
+  settle_teachers(config);
+  return config;
+}
+
+/// Trains a run further, so that another checkpoint may become its best.
+void train_on(const fs::path& folder) {
+  const Checkpoint last = last_checkpoint(folder);
+  ResolvedConfig config = last.config;
+  config.config.train.max_iters = 80;
+  SmallRun run(config, folder);
+  run.trainer.resume_from(last);
+  run.trainer.run();
+}
+
+/// Two teachers of other widths and seeds.
+struct TwoTeachers {
+  TwoTeachers() {
+    ResolvedConfig wide = small_config();
+    wide.config.model.n_embd = 24;
+    wide.config.model.block_size = 12;
+    wide.config.train.seed = 7;
+    first = trained(folder.path() / "first");
+    second = trained(folder.path() / "second", wide);
+  }
+  TestFolder folder;
+  std::string first, second;
+};
+
+/// Softmax of each row of V.
+std::vector<double> probabilities(const std::vector<float>& logits, std::size_t V) {
+  std::vector<double> all;
+  for (std::size_t row = 0; row < logits.size(); row += V) {
+    double total = 0;
+    for (std::size_t v = 0; v < V; ++v) total += std::exp(static_cast<double>(logits[row + v]));
+    for (std::size_t v = 0; v < V; ++v) all.push_back(std::exp(static_cast<double>(logits[row + v])) / total);
+  }
+  return all;
+}
+
+std::vector<double> predicted(const std::string& run, const WindowBatch& windows) {
+  std::vector<std::string> notices;
+  const Checkpoint checkpoint = load_checkpoint(run, "best", false, notices);
+  const InferenceModel model(checkpoint, Weights::better);
+  std::vector<float> logits(static_cast<std::size_t>(windows.numel() * model.vocab_size()));
+  NetworkPredictor(model, 1).logits(windows, logits);
+  return probabilities(logits, static_cast<std::size_t>(model.vocab_size()));
+}
+
+}  // namespace
+
+TEST_CASE("teachers say the mean of their probabilities, whatever their sizes and the number of threads") {
+  const TwoTeachers of;
+  const Corpus corpus = small_corpus();
+  const ResolvedConfig config = student_of({of.first, of.second});
+  const std::vector<std::int64_t> starts{3, 700, 41};
+  const WindowBatch windows{.tokens = corpus.train(), .starts = starts, .T = 8};
+  const std::vector<double> a = predicted(of.first, windows), b = predicted(of.second, windows);
+  Teachers one(config.config, corpus, {}, 1), three(config.config, corpus, {}, 3);
+  std::vector<float> q(a.size()), same(a.size());
+  one.predict(windows, q);
+  three.predict(windows, same);
+  CHECK(q == same);
+  double worst = 0;
+  for (std::size_t i = 0; i < q.size(); ++i)
+    worst = std::max(worst, std::abs(static_cast<double>(q[i]) - (a[i] + b[i]) / 2));
+  CHECK(worst < 1e-6);
+}
+
+TEST_CASE("with weight 0 a student has the bits of a run without teachers, and with another weight other ones") {
+  const TwoTeachers of;
+  SmallRun plain(small_config()), nothing(student_of({of.first}, 0)), half(student_of({of.first}, 0.5)),
+      one(student_of({of.first, of.second}, 0.5));
+  for (SmallRun* run : {&plain, &nothing, &half, &one}) run->trainer.run();
+  check_equal_bits(plain.trainer.arena(), nothing.trainer.arena());
+  CHECK(plain.recorder->losses() == nothing.recorder->losses());
+  CHECK(half.recorder->losses() != plain.recorder->losses());
+  CHECK(half.recorder->losses() != one.recorder->losses());
+  CHECK(half.recorder->noticed("all losses are of the text alone"));
+}
+
+TEST_CASE("the loss of a step is the text's whatever the weight, and a student of weight 1 comes to its teacher") {
+  const TwoTeachers of;
+  ResolvedConfig config = student_of({of.first}, 1);
+  config.config.model.dropout = 0;
+  config.config.train.max_iters = 150;
+  SmallRun student(config), plain([&] {
+    ResolvedConfig alone = config;
+    alone.config.train.teacher.clear();
+    return alone;
+  }());
+  student.trainer.run();
+  plain.trainer.step();
+  CHECK(student.recorder->steps.front().loss == plain.recorder->steps.front().loss);
+  const Corpus corpus = small_corpus();
+  const std::vector<std::int64_t> starts{0, 100, 500, 900};
+  const WindowBatch windows{.tokens = corpus.train(), .starts = starts, .T = 8};
+  // Kullback-Leibler divergence of what the student says from what the teacher says, nats
+  const auto divergence = [&](const std::string& run) {
+    const std::vector<double> p = predicted(of.first, windows), q = predicted(run, windows);
+    double total = 0;
+    for (std::size_t i = 0; i < p.size(); ++i) total += p[i] * std::log(p[i] / q[i]);
+    return total / static_cast<double>(windows.numel());
+  };
+  const TestFolder folder;
+  ResolvedConfig short_run = config, long_run = config;
+  short_run.config.train.max_iters = 1;
+  fs::create_directories(folder.path() / "short");
+  fs::create_directories(folder.path() / "long");
+  SmallRun(short_run, folder.path() / "short").trainer.run();
+  SmallRun(long_run, folder.path() / "long").trainer.run();
+  const double before = divergence((folder.path() / "short").string()),
+               after = divergence((folder.path() / "long").string());
+  INFO("divergence " << before << ", then " << after);
+  CHECK(after < 0.1 * before);
+}
+
+TEST_CASE("a student resumes bit for bit, from the same checkpoint of a teacher that has gone on since") {
+  const TestFolder folder;
+  const std::string teacher = trained(folder.path() / "teacher");
+  for (const OnNonfinite on_nonfinite : {OnNonfinite::stop, OnNonfinite::rollback}) {
+    ResolvedConfig config = student_of({teacher});
+    config.config.train.on_nonfinite = on_nonfinite;
+    SmallRun whole(config);
+    whole.trainer.run();
+    const TestFolder run;
+    SmallRun first(config, run.path(), 7);
+    REQUIRE(first.trainer.run() == Ending::stopped);
+    const Checkpoint stopped = last_checkpoint(run.path());
+    CHECK(stopped.state.teachers.size() == 1);
+    CHECK(stopped.config.config.train.teacher == config.config.train.teacher);
+    if (on_nonfinite == OnNonfinite::stop) train_on(teacher);
+    SmallRun second(stopped.config, run.path());
+    second.trainer.resume_from(stopped);
+    second.trainer.run();
+    CHECK(joined_rows(first.recorder->losses(), second.recorder->losses()) == whole.recorder->losses());
+    check_equal_bits(whole.trainer.arena(), second.trainer.arena());
+  }
+}
+
+TEST_CASE("a teacher's checkpoint is settled once, absolute, and found again from another folder") {
+  const TwoTeachers of;
+  const ResolvedConfig config = student_of({of.first, of.second + "/checkpoints/step-00000040"});
+  std::vector<std::string> notices;
+  CHECK(config.config.train.teacher ==
+        Strings{fs::canonical(load_checkpoint(of.first, "best", false, notices).path).string(),
+                fs::canonical(of.second + "/checkpoints/step-00000040").string()});
+  ResolvedConfig again = config;
+  settle_teachers(again);
+  CHECK(again.config.train.teacher == config.config.train.teacher);
+}
+
+TEST_CASE("a run whose teacher is gone, or has other weights, is not resumed") {
+  const TestFolder folder;
+  const std::string teacher = trained(folder.path() / "teacher");
+  const ResolvedConfig config = student_of({teacher});
+  const TestFolder run;
+  SmallRun first(config, run.path(), 7);
+  first.trainer.run();
+  const Checkpoint stopped = last_checkpoint(run.path());
+
+  fs::rename(teacher, teacher + "-before");
+  const Error gone = failure_of([&] { SmallRun(stopped.config, run.path()); });
+  CHECK(gone.code() == ExitCode::missing);
+  CHECK(contains(gone, "train.teacher: no run or checkpoint at"));
+  CHECK(contains(gone, "put this one back, or name others with --teacher"));
+
+  ResolvedConfig other = small_config();
+  other.config.train.seed = 9;
+  trained(teacher, other);
+  SmallRun second(stopped.config, run.path());
+  const Error changed = failure_of([&] { second.trainer.resume_from(stopped); });
+  CHECK(changed.code() == ExitCode::data);
+  CHECK(contains(changed, "has other weights than when"));
+
+  ResolvedConfig without = stopped.config;
+  without.config.train.teacher.clear();
+  SmallRun third(without, run.path());
+  third.trainer.resume_from(stopped);
+  CHECK(third.trainer.run() == Ending::finished);
+  CHECK(third.recorder->noticed("changed: train.teacher"));
+}
+
+TEST_CASE("teachers that cannot teach a run are refused by name") {
+  const TestFolder folder;
+  const auto refusal = [&](const ResolvedConfig& config, const fs::path& run = {}, Corpus corpus = small_corpus()) {
+    return failure_of([&] { SmallRun(config, run, -1, std::move(corpus)); });
+  };
+  const std::string teacher = trained(folder.path() / "teacher");
+
+  const Error own = refusal(student_of({teacher}), teacher);
+  CHECK(own.code() == ExitCode::usage);
+  CHECK(contains(own, "is of this very run; name another run"));
+
+  const Error lacks = refusal(student_of({teacher}), {}, small_corpus(formula_text(1200, "abcdefghijkl.\nX")));
+  CHECK(lacks.code() == ExitCode::data);
+  CHECK(contains(lacks, "has another vocabulary: it lacks 'X' (U+0058), which this text has; train the teacher"));
+
+  const Error more = refusal(student_of({teacher}), {}, small_corpus(formula_text(1200, "abcdefghijkl.")));
+  CHECK(contains(more, "it has U+000A, which this text lacks"));
+
+  ResolvedConfig bytes = student_of({teacher});
+  bytes.config.data.units = Units::bytes;
+  CHECK(contains(refusal(bytes, {}, corpus_from_text(formula_text(1200), bytes.config.data, "a text")),
+                 "its data.units is characters and that of this run bytes"));
+
+  ResolvedConfig lines = student_of({teacher});
+  lines.config.data.documents = Documents::lines;
+  CHECK(contains(refusal(lines, {}, corpus_from_text(formula_text(1200), lines.config.data, "a text")),
+                 "this text has documents, and it has learned none"));
+
+  ResolvedConfig longer = student_of({teacher});
+  longer.config.model.block_size = 9;
+  const Error shorter = refusal(longer);
+  CHECK(shorter.code() == ExitCode::usage);
+  CHECK(contains(shorter, "has model.block_size = 8, and this run 9; a teacher's must be at least as large"));
+
+  const Error twice = failure_of([&] { student_of({teacher, teacher}); });
+  CHECK(twice.code() == ExitCode::usage);
+  CHECK(contains(twice, "is named twice"));
+  CHECK(failure_of([&] { student_of({teacher + "x"}); }).code() == ExitCode::missing);
+}
+
+TEST_CASE("a teacher that sees its own targets is refused", "[libtorch]") {
+  const TestFolder folder;
+  ResolvedConfig leaky = small_config("average");
+  leaky.config.model.causal = false;
+  const std::string teacher = trained(folder.path() / "leaky", leaky);
+  const Error error = failure_of([&] { SmallRun{student_of({teacher})}; });
+  CHECK(error.code() == ExitCode::usage);
+  CHECK(contains(error, "sees the symbols that it has to predict"));
+}
+
+TEST_CASE("teachers of another text or another split are announced, and a model of any type may teach", "[libtorch]") {
+  const TestFolder folder;
+  const std::string elsewhere = trained(folder.path() / "elsewhere", small_config(), small_corpus(formula_text(1300)));
+  ResolvedConfig more = small_config("bigram");
+  more.config.data.val_fraction = 0.05;
+  const std::string later =
+      trained(folder.path() / "later", more, corpus_from_text(formula_text(1200), more.config.data, "a text"));
+  const std::string same = trained(folder.path() / "same");
+  SmallRun run(student_of({elsewhere, later, same}));
+  run.trainer.run();
+  CHECK(run.recorder->noticed("mean of what 3 teachers predict"));
+  CHECK(run.recorder->noticed("elsewhere/checkpoints/step-"));
+  CHECK(
+      run.recorder->noticed("was trained on another text (1300 tokens then, 1200 now): if that holds what is held "
+                            "out here, validation losses are too low"));
+  CHECK(run.recorder->noticed("was trained on another part of this text (data.val_fraction"));
+  CHECK_FALSE(run.recorder->noticed("same/checkpoints/step-"));
+}
+
+TEST_CASE("documents teach documents: places that do not count change nothing") {
+  const TestFolder folder;
+  ResolvedConfig config = small_config();
+  config.config.data.documents = Documents::lines;
+  const auto corpus = [&] { return corpus_from_text(formula_text(1200), config.config.data, "a text"); };
+  const std::string teacher = trained(folder.path() / "teacher", config, corpus());
+  config.config.train.teacher = {teacher};
+  SmallRun student(config, {}, -1, corpus());
+  CHECK(student.trainer.run() == Ending::finished);
+}
