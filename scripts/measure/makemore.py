@@ -94,7 +94,7 @@ def main():
     parser.add_argument("makemore", type=pathlib.Path)
     parser.add_argument("names", type=pathlib.Path)
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--steps", type=int, action="append", help="of makemore; may be repeated, rising (default 5,000 and 20,000)")
+    parser.add_argument("--steps", type=int, action="append", help="of makemore; may be repeated, rising (default 1,000 and 5,000)")
     parser.add_argument("--seed", type=int, action="append", help="of chargpt; may be repeated (default 1337)")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
@@ -107,7 +107,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for seed in options.seed or [1337]:
             of_chargpt(pathlib.Path(folder), train, test, seed, options.threads)
-    of_makemore(makemore, train, test, options.steps or [5000, 20000])
+    of_makemore(makemore, train, test, options.steps or [1000, 5000])
 
 
 if __name__ == "__main__":
