@@ -1,8 +1,9 @@
 // The Error that a call throws, for tests of whole messages.
 #pragma once
 
-#include <optional>
+#include <ostream>
 #include <string>
+#include <utility>
 
 #include "base/error.h"
 #include "test.h"
@@ -19,6 +20,32 @@ Error failure_of(Call&& call) {
   }
   FAIL("no Error was thrown");
   return {ExitCode::internal, ""};
+}
+
+/// An exit code and the line with it.
+struct Failure {
+  ExitCode code = ExitCode::ok;
+  std::string line = "no error";
+  bool operator==(const Failure&) const = default;
+};
+
+inline std::ostream& operator<<(std::ostream& out, const Failure& failure) {
+  return out << static_cast<int>(failure.code) << " " << failure.line;
+}
+
+inline Failure data_error(std::string line) {
+  return {ExitCode::data, std::move(line)};
+}
+
+/// What the Error of a call says, where it throws one.
+template <class Call>
+Failure error_of(Call&& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return {error.code(), error.what()};
+  }
+  return {};
 }
 
 inline bool contains(const Error& error, const std::string& part) {

@@ -11,7 +11,6 @@
 
 #include "base/error.h"
 #include "baseline/compression.h"
-#include "baseline/ngram.h"
 #include "baseline/shared_text.h"
 
 namespace chargpt {
@@ -78,25 +77,7 @@ std::int64_t size_of(const std::vector<TokenView>& texts) {
   return tokens;
 }
 
-void check_countable(const std::vector<TokenView>& train, TokenView split, std::int64_t vocab_size,
-                     ScoredWindows windows) {
-  if (split.size() < 2)
-    throw Error(ExitCode::data, "a split of ", split.size(), " tokens has nothing to predict; at least 2 are needed");
-  const std::int64_t longest = std::max(size_of(train) + std::ssize(train), split.size());
-  if (longest >= std::numeric_limits<std::int32_t>::max() || vocab_size < 1 || windows.length < 1 ||
-      windows.stride < 0 || windows.stride > windows.length)
-    throw Error(ExitCode::internal, "n-grams of ", size_of(train), " tokens, ", vocab_size, " symbols and windows of ",
-                windows.length, " every ", windows.stride, " cannot be counted");
-}
-
 }  // namespace
-
-std::vector<double> ngram_losses(const std::vector<TokenView>& train, TokenView split, std::int64_t vocab_size,
-                                 ScoredWindows windows, int max_order, const Heartbeat& heartbeat) {
-  check_countable(train, split, vocab_size, windows);
-  if (windows.stride == 0) windows.stride = windows.length;
-  return witten_bell_losses(train, split, vocab_size, windows, max_order, heartbeat);
-}
 
 Baselines compute_baselines(const Corpus& corpus, TokenView split, ScoredWindows windows, bool held_out,
                             const Heartbeat& heartbeat) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/heartbeat.h"
+#include "baseline/ngram.h"
 #include "text/corpus.h"
 
 namespace chargpt {
@@ -35,18 +36,6 @@ struct Rival {
 };
 /// The strongest adaptive rival, where something was counted.
 Rival strongest_adaptive(const Baselines& baselines);
-
-/// Windows of `length` targets that begin every `stride` tokens, of which those are scored that no earlier window held.
-struct ScoredWindows {
-  std::int64_t length = 0, stride = 0;  ///< stride 0: length, no overlap
-};
-
-/// Loss of an interpolated Witten-Bell n-gram model of each order 1..max_order, counted on the texts `train`, which do
-/// not touch, on `split` cut into windows (no context across a cut: the first target of a window is predicted from one
-/// character, its input, the second from two, and so on); a length of the split's size or more makes no cut. The
-/// recursion and its sources: baseline/ngram.h. Error data when `split` has no target (fewer than 2 tokens).
-std::vector<double> ngram_losses(const std::vector<TokenView>& train, TokenView split, std::int64_t vocab_size,
-                                 ScoredWindows windows, int max_order = 8, const Heartbeat& heartbeat = {});
 
 /// All baselines of `split`, which is in the vocabulary of `corpus`. Counting sees the whole text before each token,
 /// the most it can: the harder figure to beat. `windows` is for ngram_in_windows, counting with no more context than

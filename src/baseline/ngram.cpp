@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <utility>
 
+#include "base/error.h"
 #include "base/window_cut.h"
 
 namespace chargpt {
@@ -81,6 +83,19 @@ class SplitPrediction {
   WindowCut cut_;
 };
 
+void check_countable(const std::vector<TokenView>& train, TokenView split, std::int64_t vocab_size,
+                     ScoredWindows windows) {
+  if (split.size() < 2)
+    throw Error(ExitCode::data, "a split of ", split.size(), " tokens has nothing to predict; at least 2 are needed");
+  std::int64_t tokens = 0;
+  for (const TokenView text : train) tokens += text.size();
+  const std::int64_t longest = std::max(tokens + std::ssize(train), split.size());
+  if (longest >= std::numeric_limits<std::int32_t>::max() || vocab_size < 1 || windows.length < 1 ||
+      windows.stride < 0 || windows.stride > windows.length)
+    throw Error(ExitCode::internal, "n-grams of ", tokens, " tokens, ", vocab_size, " symbols and windows of ",
+                windows.length, " every ", windows.stride, " cannot be counted");
+}
+
 }  // namespace
 
 std::int32_t NgramLevel::find(std::int32_t context, std::int32_t id) const {
@@ -133,8 +148,10 @@ NgramLevel NgramCounter::next_order(const Heartbeat& heartbeat) {
   return level;
 }
 
-std::vector<double> witten_bell_losses(const std::vector<TokenView>& train, TokenView split, std::int64_t vocab_size,
-                                       ScoredWindows windows, int max_order, const Heartbeat& heartbeat) {
+std::vector<double> ngram_losses(const std::vector<TokenView>& train, TokenView split, std::int64_t vocab_size,
+                                 ScoredWindows windows, int max_order, const Heartbeat& heartbeat) {
+  check_countable(train, split, vocab_size, windows);
+  if (windows.stride == 0) windows.stride = windows.length;
   NgramCounter counter(train);
   SplitPrediction prediction(split, vocab_size, windows);
   std::vector<double> losses;

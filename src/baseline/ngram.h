@@ -10,8 +10,7 @@
 #include <vector>
 
 #include "base/heartbeat.h"
-#include "baseline/baseline.h"
-#include "text/corpus.h"
+#include "base/token_view.h"
 
 namespace chargpt {
 
@@ -49,8 +48,16 @@ class NgramCounter {
   std::int64_t order_ = 0;
 };
 
-/// Loss of each order 1..max_order in nats per token; see ngram_losses in baseline.h, which checks its arguments.
-std::vector<double> witten_bell_losses(const std::vector<TokenView>& train, TokenView split, std::int64_t vocab_size,
-                                       ScoredWindows windows, int max_order, const Heartbeat& heartbeat = {});
+/// Windows of `length` targets that begin every `stride` tokens, of which those are scored that no earlier window held.
+struct ScoredWindows {
+  std::int64_t length = 0, stride = 0;  ///< stride 0: length, no overlap
+};
+
+/// Loss of each order 1..max_order in nats per token, counted on the texts `train`, which do not touch, on `split` cut
+/// into windows (no context across a cut: the first target of a window is predicted from one character, its input, the
+/// second from two, and so on); a length of the split's size or more makes no cut. Error data when `split` has no
+/// target (fewer than 2 tokens).
+std::vector<double> ngram_losses(const std::vector<TokenView>& train, TokenView split, std::int64_t vocab_size,
+                                 ScoredWindows windows, int max_order = 8, const Heartbeat& heartbeat = {});
 
 }  // namespace chargpt

@@ -65,7 +65,7 @@ CharacterCounts count(const Corpus& corpus) {
   counts.of_symbol.resize(static_cast<std::size_t>(vocabulary.size()));
   std::vector<char32_t> characters;
   for (std::int64_t id = 0; id < vocabulary.size(); ++id)
-    characters.push_back(first_symbol(vocabulary.symbol(id)).code_point);
+    characters.push_back(decode_character(vocabulary.symbol(id)).code_point);
   char32_t before = 0;
   const TokenView text = corpus.all();
   for (std::int64_t i = 0; i < text.size(); ++i) {
@@ -101,7 +101,7 @@ Json symbol_counts(const Corpus& corpus, const CharacterCounts& counts) {
   Json symbols = Json::array();
   for (const std::int64_t id : ids) {
     const std::string symbol = corpus.vocabulary().symbol(id);
-    const char32_t character = first_symbol(symbol).code_point;
+    const char32_t character = decode_character(symbol).code_point;
     Json row = {{"symbol", symbol}, {"code_point", code_point_name(character)}, {"count", number_of(id)}};
     if (const std::string name = name_of_invisible(character); !name.empty()) row["name"] = name;
     symbols.push_back(row);

@@ -232,7 +232,17 @@ nlohmann::ordered_json tokenizer_json(const Vocabulary& vocabulary) {
           {"model", {{"type", "WordLevel"}, {"vocab", vocab}, {"unk_token", ""}}}};
 }
 
-ImportedTokenizer read_tokenizer(const Json& json, std::int64_t ids, const std::string& source) {
+ImportedSymbols symbols_of(const std::vector<char32_t>& characters) {
+  std::vector<std::int64_t> rows(characters.size());
+  std::iota(rows.begin(), rows.end(), 0);
+  const auto character = [&](std::int64_t id) { return characters[static_cast<std::size_t>(id)]; };
+  std::ranges::sort(rows, {}, character);
+  std::vector<char32_t> sorted;
+  for (const std::int64_t id : rows) sorted.push_back(character(id));
+  return {Vocabulary::of_characters(std::move(sorted)), std::move(rows)};
+}
+
+ImportedSymbols read_tokenizer(const Json& json, std::int64_t ids, const std::string& source) {
   if (!json.is_object()) throw Error(ExitCode::data, source, " is not a JSON object");
   const Cuts cuts = read_pipeline(json, source);
   const Tokens tokens = read_tokens(json, ids, source);
@@ -240,14 +250,9 @@ ImportedTokenizer read_tokenizer(const Json& json, std::int64_t ids, const std::
     if (const auto rows = rows_of_bytes(tokens)) return {Vocabulary::of_bytes(), *rows, {}};
     refuse(source, "it reads bytes, and its tokens are not the 256 of them");
   }
-  ImportedTokenizer imported{Vocabulary::of_bytes(), std::vector<std::int64_t>(static_cast<std::size_t>(ids)), {}};
-  const std::vector<char32_t> characters = characters_of(tokens, source, imported.notices);
-  std::iota(imported.rows.begin(), imported.rows.end(), 0);
-  const auto character = [&](std::int64_t id) { return characters[static_cast<std::size_t>(id)]; };
-  std::ranges::sort(imported.rows, {}, character);
-  std::vector<char32_t> sorted;
-  for (const std::int64_t id : imported.rows) sorted.push_back(character(id));
-  imported.vocabulary = Vocabulary::of_characters(std::move(sorted));
+  std::vector<std::string> notices;
+  ImportedSymbols imported = symbols_of(characters_of(tokens, source, notices));
+  imported.notices = std::move(notices);
   return imported;
 }
 

@@ -18,15 +18,18 @@ nlohmann::ordered_json tokenizer_json(const Vocabulary& vocabulary);
 /// What other programs call the id between documents, which begins and ends a text.
 inline constexpr const char* document_token = "<|endoftext|>";
 
-struct ImportedTokenizer {
+struct ImportedSymbols {
   Vocabulary vocabulary;
   std::vector<std::int64_t> rows;  ///< by our id: theirs, as ours are in code-point order
-  std::vector<std::string> notices;
+  std::vector<std::string> notices{};
 };
+
+/// Of different characters, by their ids.
+ImportedSymbols symbols_of(const std::vector<char32_t>& characters);
 
 /// Hostile until read. `ids`: how many the model has. Error data, naming `source`, where it is no tokenizer of single
 /// characters or bytes, or its ids are not those of the model. Special tokens, and ids without a token, become
 /// characters of Unicode's private use: they keep their place in the model.
-ImportedTokenizer read_tokenizer(const nlohmann::json& json, std::int64_t ids, const std::string& source);
+ImportedSymbols read_tokenizer(const nlohmann::json& json, std::int64_t ids, const std::string& source);
 
 }  // namespace chargpt

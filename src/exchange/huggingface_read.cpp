@@ -10,7 +10,6 @@
 #include "base/files.h"
 #include "base/paths.h"
 #include "base/quote.h"
-#include "base/utf8.h"
 #include "checkpoint/strict_json.h"
 #include "exchange/character_tokenizer.h"
 #include "exchange/huggingface.h"
@@ -253,7 +252,7 @@ fs::path weights_of(const fs::path& folder) {
 
 std::vector<OwnTensor> read_parameters(const fs::path& path, const ForeignConfig& config, const std::string& prefix,
                                        const ModelConfig& theirs, Architecture architecture,
-                                       const ImportedTokenizer& tokenizer) {
+                                       const ImportedSymbols& tokenizer) {
   const SafetensorsFile file(path);
   ForeignTensors tensors(file, printable_path(path), prefix);
   tensors.expect_at_least(theirs.n_layer);
@@ -286,17 +285,15 @@ ImportedModel read_huggingface(const fs::path& path) {
   const std::int64_t ids = config.size("vocab_size");
   if (ids > most_ids) config.refuse("vocab_size", "Unicode has fewer characters");
   const fs::path tokenizer_path = folder / "tokenizer.json", weights = weights_of(folder);
-  const ImportedTokenizer tokenizer =
+  const ImportedSymbols tokenizer =
       read_tokenizer(json_at(tokenizer_path, max_tokenizer_file), ids, printable_path(tokenizer_path));
   Options options = type.options(config);
-  std::string name = name_of_path(folder);
-  if (!is_utf8(name)) name = "imported";
   const ModelConfig theirs =
-      in_transformers(imported_config({{"model", options}}, name, config.source()).config.model, type.architecture);
+      in_transformers(imported_config({{"model", options}}, folder, config.source()).config.model, type.architecture);
   std::vector<OwnTensor> parameters =
       read_parameters(weights, config, type.prefix, theirs, type.architecture, tokenizer);
   if (type.architecture != Architecture::chargpt) leave_out_idle(parameters, theirs, options);
-  ImportedModel model{.config = imported_config({{"model", options}}, name, config.source()),
+  ImportedModel model{.config = imported_config({{"model", options}}, folder, config.source()),
                       .vocabulary = tokenizer.vocabulary,
                       .parameters = std::move(parameters),
                       .what = type.name,

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/paths.h"
+#include "base/utf8.h"
 #include "inference/model_types.h"
 
 namespace chargpt {
@@ -28,8 +30,10 @@ std::vector<TensorView> views_of(const std::vector<OwnTensor>& tensors) {
   return views;
 }
 
-ResolvedConfig imported_config(nlohmann::ordered_json sections, const std::string& name, const std::string& source) {
-  sections["name"] = name;
+ResolvedConfig imported_config(nlohmann::ordered_json sections, const std::filesystem::path& folder,
+                               const std::string& source) {
+  const std::string name = name_of_path(folder);
+  sections["name"] = is_utf8(name) ? name : "imported";
   sections["data"] = {{"text", unknown_text}};
   try {
     ResolvedConfig config = parse_config(sections.dump(), source, {});

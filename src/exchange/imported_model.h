@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
@@ -42,9 +43,10 @@ struct ImportedModel {
 /// What data.text of an imported run says: no file, so that it is asked for where one is needed.
 inline constexpr const char* unknown_text = "unknown:imported";
 
-/// The config of a run with these sections ({"model": {"n_layer": 4, …}, "train": {…}}) and a text that is not known.
-/// `source` names the file that they were read from. Error data where an option is out of range or options do not fit
-/// together.
-ResolvedConfig imported_config(nlohmann::ordered_json sections, const std::string& name, const std::string& source);
+/// The config of a run with these sections ({"model": {"n_layer": 4, …}, "train": {…}}), the name of `folder`, where it
+/// can have that, and a text that is not known. `source` names the file that they were read from. Error data where an
+/// option is out of range or options do not fit together.
+ResolvedConfig imported_config(nlohmann::ordered_json sections, const std::filesystem::path& folder,
+                               const std::string& source);
 
 }  // namespace chargpt

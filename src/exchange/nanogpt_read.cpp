@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <set>
 #include <utility>
 
@@ -13,6 +12,7 @@
 #include "base/quote.h"
 #include "base/utf8.h"
 #include "checkpoint/strict_json.h"
+#include "exchange/character_tokenizer.h"
 #include "exchange/layout.h"
 #include "exchange/nanogpt.h"
 
@@ -26,12 +26,6 @@ using Options = nlohmann::ordered_json;
 constexpr const char* about_file = "nanogpt.json";
 constexpr std::uint64_t max_about_bytes = 64 << 20;
 
-/// The characters by id; and our order of them, as ids of theirs.
-struct Symbols {
-  Vocabulary vocabulary;
-  std::vector<std::int64_t> rows;
-};
-
 char32_t character_of(const Json& symbol, const std::string& source) {
   const auto character = single_character(symbol.is_string() ? symbol.get<std::string>() : "");
   if (!character)
@@ -39,18 +33,16 @@ char32_t character_of(const Json& symbol, const std::string& source) {
   return *character;
 }
 
-Symbols read_symbols(const StrictObject& about, std::int64_t vocab_size, const std::string& source) {
+ImportedSymbols read_symbols(const StrictObject& about, std::int64_t vocab_size, const std::string& source) {
   std::vector<char32_t> characters;
   for (const Json& symbol : about.field("symbols")) characters.push_back(character_of(symbol, source));
   if (std::ssize(characters) != vocab_size)
     throw Error(ExitCode::data, source, ": ", characters.size(), " symbols, and model_args.vocab_size is ", vocab_size);
-  std::vector<std::int64_t> rows(characters.size());
-  std::iota(rows.begin(), rows.end(), 0);
-  std::ranges::sort(rows, {}, [&](std::int64_t id) { return characters[static_cast<std::size_t>(id)]; });
-  std::ranges::sort(characters);
-  if (const auto twice = std::ranges::adjacent_find(characters); twice != characters.end())
+  std::vector<char32_t> sorted = characters;
+  std::ranges::sort(sorted);
+  if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end())
     throw Error(ExitCode::data, source, ": symbols holds ", describe_character(*twice), " twice");
-  return {Vocabulary::of_characters(std::move(characters)), std::move(rows)};
+  return symbols_of(characters);
 }
 
 /// GPT of nanoGPT, as options of ours.
@@ -107,7 +99,7 @@ OwnTensor read_step(const SafetensorsFile& file, const std::string& source) {
 }
 
 /// The parameters, or with ".exp_avg" and the like the moments of each.
-std::vector<OwnTensor> read_tensors(ForeignTensors& tensors, const ModelConfig& model, const Symbols& symbols,
+std::vector<OwnTensor> read_tensors(ForeignTensors& tensors, const ModelConfig& model, const ImportedSymbols& symbols,
                                     const std::string& theirs = "", const std::string& ours = "") {
   std::vector<LayoutRow> rows = rows_of({}, model, symbols.vocabulary.size());
   for (LayoutRow& row : rows) {
@@ -117,7 +109,7 @@ std::vector<OwnTensor> read_tensors(ForeignTensors& tensors, const ModelConfig& 
   return tensors_as_ours(tensors, rows, {.symbols = symbols.rows});
 }
 
-std::vector<OwnTensor> read_parameters(const fs::path& path, const ModelConfig& model, const Symbols& symbols) {
+std::vector<OwnTensor> read_parameters(const fs::path& path, const ModelConfig& model, const ImportedSymbols& symbols) {
   const SafetensorsFile file(path);
   ForeignTensors tensors(file, printable_path(path), "");
   tensors.expect_at_least(model.n_layer);
@@ -126,7 +118,7 @@ std::vector<OwnTensor> read_parameters(const fs::path& path, const ModelConfig& 
   return all;
 }
 
-std::vector<OwnTensor> read_moments(const fs::path& path, const ModelConfig& model, const Symbols& symbols) {
+std::vector<OwnTensor> read_moments(const fs::path& path, const ModelConfig& model, const ImportedSymbols& symbols) {
   const SafetensorsFile file(path);
   ForeignTensors tensors(file, printable_path(path), "");
   std::vector<OwnTensor> all = read_tensors(tensors, model, symbols, ".exp_avg", "moment1/");
@@ -139,11 +131,6 @@ std::vector<OwnTensor> read_moments(const fs::path& path, const ModelConfig& mod
   tensors.ignore("step");
   tensors.expect_no_more();
   return all;
-}
-
-std::string name_of(const fs::path& folder) {
-  const std::string name = name_of_path(folder);
-  return is_utf8(name) ? name : "imported";
 }
 
 }  // namespace
@@ -163,8 +150,8 @@ ImportedModel read_nanogpt(const fs::path& path) {
   if (!config.is_object()) throw Error(ExitCode::data, source, ": config is no object");
   const Options sections = {
       {"model", model_options(args)}, {"train", train_options(config)}, {"eval", eval_options(config)}};
-  Symbols symbols = read_symbols(about, args.integer("vocab_size", 1), source);
-  ImportedModel model{.config = imported_config(sections, name_of(path), source),
+  ImportedSymbols symbols = read_symbols(about, args.integer("vocab_size", 1), source);
+  ImportedModel model{.config = imported_config(sections, path, source),
                       .vocabulary = symbols.vocabulary,
                       .parameters = {},
                       .step = about.integer("iter_num", 0),

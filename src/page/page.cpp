@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "base/quote.h"
 #include "report/escape.h"
+#include "report/json_text.h"
 
 namespace chargpt {
 namespace {
@@ -18,10 +19,8 @@ namespace fs = std::filesystem;
 
 /// JSON that stands in a script element: `<` can begin neither an end tag nor a comment.
 std::string json_in_html(const nlohmann::ordered_json& json) {
-  const std::string text = json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   std::string safe;
-  safe.reserve(text.size());
-  for (const char c : text)
+  for (const char c : json_text(json, -1))
     if (c == '<')
       safe += "\\u003c";
     else

@@ -4,7 +4,6 @@
 #include <cstdio>
 
 #include "base/utf8.h"
-#include "report/symbols.h"
 
 namespace chargpt {
 namespace {
@@ -26,14 +25,14 @@ std::string escape_for_terminal(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   while (!text.empty()) {
-    const Symbol symbol = first_symbol(text);
-    if (!symbol.valid || (symbol.code_point < 0x80 && is_obeyed(symbol.code_point)))
+    const DecodedCharacter symbol = decode_character(text);
+    if (!symbol.valid() || (symbol.code_point < 0x80 && is_obeyed(symbol.code_point)))
       out += number("\\x%02x", symbol.code_point);
     else if (is_obeyed(symbol.code_point))
       out += number("\\u%04x", symbol.code_point);
     else
-      out += text.substr(0, symbol.bytes);
-    text.remove_prefix(symbol.bytes);
+      out += text.substr(0, symbol.length);
+    text.remove_prefix(symbol.length);
   }
   return out;
 }

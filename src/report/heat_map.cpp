@@ -15,8 +15,8 @@ std::string visible_symbol(const std::string& symbol) {
   if (symbol == "\n") return "↵";
   if (symbol == "\t") return "→";
   if (symbol.empty()) return "·";
-  const Symbol first = first_symbol(symbol);
-  return !first.valid || is_control(first.code_point) || display_width(symbol) == 0 ? "·" : symbol;
+  const DecodedCharacter first = decode_character(symbol);
+  return !first.valid() || is_control(first.code_point) || display_width(symbol) == 0 ? "·" : symbol;
 }
 
 std::string bars(std::span<const float> weights, std::span<const std::string> symbols) {

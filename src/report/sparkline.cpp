@@ -3,19 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <iterator>
-#include <vector>
+#include <limits>
 
 namespace chargpt {
-namespace {
-
-std::vector<double> finite_of(std::span<const double> values) {
-  std::vector<double> finite;
-  std::ranges::copy_if(values, std::back_inserter(finite), [](double value) { return std::isfinite(value); });
-  return finite;
-}
-
-}  // namespace
 
 std::string_view block_of(double share) {
   constexpr std::array<std::string_view, 9> blocks = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
@@ -23,8 +13,9 @@ std::string_view block_of(double share) {
 }
 
 std::string sparkline(std::span<const double> values, double top) {
-  const std::vector<double> finite = finite_of(values);
-  const double low = finite.empty() ? 0 : *std::ranges::min_element(finite);
+  double low = std::numeric_limits<double>::infinity();
+  for (const double value : values)
+    if (std::isfinite(value)) low = std::min(low, value);
   std::string line;
   for (const double value : values) {
     const double share = top > low ? std::clamp((value - low) / (top - low), 0.0, 1.0) : value > low ? 1 : 0;

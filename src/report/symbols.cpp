@@ -44,25 +44,20 @@ bool in(std::span<const Interval> intervals, char32_t code_point) {
                      [&](Interval i) { return code_point >= i.first && code_point <= i.last; });
 }
 
-std::size_t columns_of(const Symbol& symbol) {
-  if (!symbol.valid) return 1;
+std::size_t columns_of(const DecodedCharacter& symbol) {
+  if (!symbol.valid()) return 1;
   if (in(no_columns, symbol.code_point)) return 0;
   return in(two_columns, symbol.code_point) ? 2 : 1;
 }
 
 }  // namespace
 
-Symbol first_symbol(std::string_view text) {
-  const DecodedCharacter character = decode_character(text);
-  return {character.code_point, character.length, character.valid()};
-}
-
 std::size_t display_width(std::string_view text) {
   std::size_t columns = 0;
   while (!text.empty()) {
-    const Symbol symbol = first_symbol(text);
+    const DecodedCharacter symbol = decode_character(text);
     columns += columns_of(symbol);
-    text.remove_prefix(symbol.bytes);
+    text.remove_prefix(symbol.length);
   }
   return columns;
 }
@@ -70,10 +65,10 @@ std::size_t display_width(std::string_view text) {
 std::string_view first_columns(std::string_view text, std::size_t columns) {
   std::size_t used = 0, bytes = 0;
   while (bytes < text.size()) {
-    const Symbol symbol = first_symbol(text.substr(bytes));
+    const DecodedCharacter symbol = decode_character(text.substr(bytes));
     used += columns_of(symbol);
     if (used > columns) break;
-    bytes += symbol.bytes;
+    bytes += symbol.length;
   }
   return text.substr(0, bytes);
 }

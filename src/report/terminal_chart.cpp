@@ -242,7 +242,7 @@ class Drawing {
       if (!free) continue;
       std::string_view rest = name;
       for (std::size_t i = from; !rest.empty() && i < from + width; ++i) {
-        const std::size_t bytes = first_symbol(rest).bytes;
+        const std::size_t bytes = decode_character(rest).length;
         cell(row, i) = {.symbol = std::string(rest.substr(0, bytes)), .color = drawn.color};
         rest.remove_prefix(bytes);
       }

@@ -11,6 +11,7 @@
 #include "checkpoint/checkpoint_name.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/state_json.h"
+#include "report/json_text.h"
 #include "report/output_file.h"
 #include "run/best.h"
 #include "run/checkpoint_folder.h"
@@ -54,19 +55,14 @@ FileSum save_text(const OpenFolder& folder, const std::string& name, const std::
   return file.finish();
 }
 
-FileSum save_json(const OpenFolder& folder, const std::string& name, const nlohmann::ordered_json& json, int indent) {
-  return save_text(folder, name,
-                   json.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
-}
-
 void write_files(const OpenFolder& folder, const CheckpointToSave& checkpoint) {
   Manifest manifest;
   manifest[model_file] = save_tensors(folder, model_file, checkpoint.model);
   manifest[optimizer_file] = save_tensors(folder, optimizer_file, checkpoint.optimizer);
   if (!checkpoint.averaged.empty()) manifest[averaged_file] = save_tensors(folder, averaged_file, checkpoint.averaged);
-  manifest[state_file] = save_json(folder, state_file, to_json(checkpoint.state), 2);
-  manifest[vocabulary_file] = save_json(folder, vocabulary_file, checkpoint.vocabulary.to_json(), -1);
-  manifest[config_file] = save_json(folder, config_file, to_json(checkpoint.config), 2);
+  manifest[state_file] = save_text(folder, state_file, json_text(to_json(checkpoint.state)));
+  manifest[vocabulary_file] = save_text(folder, vocabulary_file, json_text(checkpoint.vocabulary.to_json(), -1));
+  manifest[config_file] = save_text(folder, config_file, json_text(to_json(checkpoint.config)));
   save_text(folder, manifest_file, manifest_text(manifest));
   folder.sync();
 }

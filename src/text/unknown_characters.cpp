@@ -9,10 +9,6 @@
 
 namespace chargpt {
 
-void UnknownCharacters::note(char32_t code_point, std::int64_t position) {
-  note(code_point, position, 1);
-}
-
 void UnknownCharacters::note(char32_t code_point, std::int64_t position, std::int64_t count) {
   seen_.try_emplace(code_point, Occurrences{position, 0}).first->second.count += count;
 }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "failure.h"
 #include "test.h"
 #include "test_folder.h"
 
@@ -20,19 +21,6 @@ namespace chargpt {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Code and line of the Error that `action` ends with.
-template <class Action>
-std::pair<ExitCode, std::string> error_of(Action&& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return {error.code(), error.what()};
-  }
-  return {ExitCode::ok, "no error"};
-}
-
-using Failure = std::pair<ExitCode, std::string>;
 
 TEST_CASE("what is written is read back, every byte") {
   const TestFolder folder;
@@ -59,7 +47,7 @@ TEST_CASE("a file that is not there, a folder and a file above the limit are nam
 }
 
 TEST_CASE("an endless file is read no further than the limit") {
-  CHECK(error_of([] { read_file("/dev/zero", 1000000); }).first == ExitCode::data);
+  CHECK(error_of([] { read_file("/dev/zero", 1000000); }).code == ExitCode::data);
 }
 
 TEST_CASE("a write that fails leaves the old file and nothing else") {
@@ -139,10 +127,10 @@ TEST_CASE("of what the program keeps only regular files are read, and nothing is
     CHECK(error_of([&path = path] { read_regular_file(path); }) == refused);
   }
   ::close(socket);
-  CHECK(error_of([&] { read_regular_file(folder / "no"); }).first == ExitCode::missing);
+  CHECK(error_of([&] { read_regular_file(folder / "no"); }).code == ExitCode::missing);
   write_file_atomically(folder / "f", "abc");
   CHECK(read_regular_file(folder / "f") == "abc");
-  CHECK(error_of([&] { read_regular_file(folder / "f", 2); }).first == ExitCode::data);
+  CHECK(error_of([&] { read_regular_file(folder / "f", 2); }).code == ExitCode::data);
 }
 
 }  // namespace

@@ -174,18 +174,6 @@ TEST_CASE("the scalar values are exactly the values that come back from their en
   CHECK(refusal_of(0x110000) == ExitCode::internal);
 }
 
-TEST_CASE("decoding undoes encoding on random texts") {
-  RandomStream random(1, Purpose::windows);
-  for (int round = 0; round < 500; ++round) {
-    std::u32string text;
-    for (std::uint64_t length = random.below(60); text.size() < length;) text.push_back(random_scalar(random));
-    std::size_t used = 0;
-    const std::string bytes = encoded(text);
-    CHECK(decoded(bytes, &used) == text);
-    CHECK(used == bytes.size());
-  }
-}
-
 TEST_CASE("a text cut at any byte decodes up to the last whole character") {
   const std::u32string whole = decoded(sample);
   for (std::size_t length = 0; length <= sample.size(); ++length) {
@@ -209,18 +197,6 @@ TEST_CASE("a text with any one byte changed decodes to what encodes back, or nam
       if (used < bytes.size() && fault_of(std::string_view(bytes).substr(used)) == "")
         FAIL("no fault at " << used << " with byte " << at << " = " << value);
     }
-}
-
-TEST_CASE("random bytes decode or have a fault") {
-  RandomStream random(2, Purpose::windows);
-  for (int round = 0; round < 20000; ++round) {
-    std::string bytes(1 + random.below(8), '\0');
-    for (char& byte : bytes) byte = static_cast<char>(random.below(2) ? 0x80 + random.below(0x80) : random.below(256));
-    std::size_t used = 0;
-    const std::u32string text = decoded(bytes, &used);
-    if (encoded(text) != bytes.substr(0, used)) FAIL("round " << round);
-    if (used < bytes.size() && fault_of(std::string_view(bytes).substr(used)) == "") FAIL("round " << round);
-  }
 }
 
 TEST_CASE("UTF-8 is told from what is not") {

@@ -41,7 +41,7 @@ std::string one_tensor(const std::string& dtype, const std::string& shape, const
   return R"({"x":{"dtype":)" + dtype + R"(,"shape":)" + shape + R"(,"data_offsets":)" + offsets + "}}";
 }
 
-std::string error_of(const std::string& file) {
+std::string refusal_of(const std::string& file) {
   const Error error = failure_of([&] { SafetensorsFile(as_bytes(file), "m"); });
   CHECK(error.code() == ExitCode::data);
   return error.what();
@@ -139,68 +139,68 @@ TEST_CASE("the writer refuses what it could not read back") {
 }
 
 TEST_CASE("sizes that do not fit the file are refused before anything is read by them") {
-  CHECK(error_of("") == "m is no safetensors file: shorter than 8 bytes");
-  CHECK(error_of("1234567") == "m is no safetensors file: shorter than 8 bytes");
-  CHECK(error_of(little_endian(1)) ==
+  CHECK(refusal_of("") == "m is no safetensors file: shorter than 8 bytes");
+  CHECK(refusal_of("1234567") == "m is no safetensors file: shorter than 8 bytes");
+  CHECK(refusal_of(little_endian(1)) ==
         "m is no safetensors file: a header of 1 bytes in a file of 8; it may have been cut short");
-  CHECK(error_of(little_endian(UINT64_MAX) + "{}") ==
+  CHECK(refusal_of(little_endian(UINT64_MAX) + "{}") ==
         "m is no safetensors file: a header of 18446744073709551615 bytes; the limit is 10000000");
-  CHECK(error_of(little_endian(10'000'001) + "{}") ==
+  CHECK(refusal_of(little_endian(10'000'001) + "{}") ==
         "m is no safetensors file: a header of 10000001 bytes; the limit is 10000000");
-  CHECK(error_of(little_endian(3) + "{}") ==
+  CHECK(refusal_of(little_endian(3) + "{}") ==
         "m is no safetensors file: a header of 3 bytes in a file of 10; it may have been cut short");
 }
 
 TEST_CASE("a header that is no JSON object is refused") {
-  CHECK(error_of(file_of("")) == "m: the header is not a JSON object");
-  CHECK(error_of(file_of(" {}")) == "m: the header is not a JSON object");
-  CHECK(error_of(file_of("[]")) == "m: the header is not a JSON object");
-  CHECK(error_of(file_of("{}\0"s)) == "m: the header is not JSON: it holds a NUL byte");
-  CHECK(error_of(file_of("{")) == "m: the header is not JSON at its byte 2");
-  CHECK(error_of(file_of("{} x")) == "m: the header is not JSON at its byte 4");
-  CHECK(error_of(file_of("{}{}")) == "m: the header is not JSON at its byte 3");
-  CHECK(error_of(file_of("{\"\xff\":1}")) == "m: the header is not JSON at its byte 3");
-  CHECK(error_of(file_of("{} // comment")) == "m: the header is not JSON at its byte 4");
+  CHECK(refusal_of(file_of("")) == "m: the header is not a JSON object");
+  CHECK(refusal_of(file_of(" {}")) == "m: the header is not a JSON object");
+  CHECK(refusal_of(file_of("[]")) == "m: the header is not a JSON object");
+  CHECK(refusal_of(file_of("{}\0"s)) == "m: the header is not JSON: it holds a NUL byte");
+  CHECK(refusal_of(file_of("{")) == "m: the header is not JSON at its byte 2");
+  CHECK(refusal_of(file_of("{} x")) == "m: the header is not JSON at its byte 4");
+  CHECK(refusal_of(file_of("{}{}")) == "m: the header is not JSON at its byte 3");
+  CHECK(refusal_of(file_of("{\"\xff\":1}")) == "m: the header is not JSON at its byte 3");
+  CHECK(refusal_of(file_of("{} // comment")) == "m: the header is not JSON at its byte 4");
 }
 
 TEST_CASE("an entry has exactly dtype, shape and data_offsets") {
   for (const std::string entry : {"1", "[]", "null", "true", "\"F32\""})
-    CHECK(error_of(file_of("{\"x\":" + entry + "}")) == "m: the header's 'x' is not a JSON object");
-  CHECK(error_of(file_of(R"({"x":{}})")) == "m: the header's 'x': field 'data_offsets' is missing");
-  CHECK(error_of(file_of(R"({"x":{"dtype":"F32","data_offsets":[0,0]}})")) ==
+    CHECK(refusal_of(file_of("{\"x\":" + entry + "}")) == "m: the header's 'x' is not a JSON object");
+  CHECK(refusal_of(file_of(R"({"x":{}})")) == "m: the header's 'x': field 'data_offsets' is missing");
+  CHECK(refusal_of(file_of(R"({"x":{"dtype":"F32","data_offsets":[0,0]}})")) ==
         "m: the header's 'x': field 'shape' is missing");
-  CHECK(error_of(file_of(R"({"x":{"dtype":"F32","shape":[0],"data_offsets":[0,0],"more":1}})")) ==
+  CHECK(refusal_of(file_of(R"({"x":{"dtype":"F32","shape":[0],"data_offsets":[0,0],"more":1}})")) ==
         "m: the header's 'x' has other fields than dtype, shape and data_offsets");
-  CHECK(error_of(file_of(R"({"x":{"dtype":"F32","dtype":"F32"}})")) == "m: the header: field 'dtype' is given twice");
+  CHECK(refusal_of(file_of(R"({"x":{"dtype":"F32","dtype":"F32"}})")) == "m: the header: field 'dtype' is given twice");
 }
 
 TEST_CASE("names and metadata keys are unique, metadata are strings") {
   const std::string entry = R"("x":{"dtype":"F32","shape":[0],"data_offsets":[0,0]})";
-  CHECK(error_of(file_of("{" + entry + "," + entry + "}")) == "m: the header: field 'x' is given twice");
-  CHECK(error_of(file_of(R"({"__metadata__":{},"__metadata__":{}})")) ==
+  CHECK(refusal_of(file_of("{" + entry + "," + entry + "}")) == "m: the header: field 'x' is given twice");
+  CHECK(refusal_of(file_of(R"({"__metadata__":{},"__metadata__":{}})")) ==
         "m: the header: field '__metadata__' is given twice");
-  CHECK(error_of(file_of(R"({"__metadata__":{"a":"1","a":"2"}})")) == "m: the header: field 'a' is given twice");
-  CHECK(error_of(file_of(R"({"__metadata__":{"a":1}})")) ==
+  CHECK(refusal_of(file_of(R"({"__metadata__":{"a":"1","a":"2"}})")) == "m: the header: field 'a' is given twice");
+  CHECK(refusal_of(file_of(R"({"__metadata__":{"a":1}})")) ==
         "m: the header's '__metadata__': field 'a' is 1, not a string");
-  CHECK(error_of(file_of(R"({"__metadata__":[]})")) == "m: the header's '__metadata__' is not a JSON object");
+  CHECK(refusal_of(file_of(R"({"__metadata__":[]})")) == "m: the header's '__metadata__' is not a JSON object");
 }
 
 TEST_CASE("dtype, shape and offsets are of their types") {
   const std::string shapes = ", not a list of at most 16 whole numbers of at least 0";
   for (const std::string dtype : {"1", "[1]", "null", "{}"})
-    CHECK(error_of(file_of(one_tensor(dtype, "[0]", "[0,0]"))) ==
+    CHECK(refusal_of(file_of(one_tensor(dtype, "[0]", "[0,0]"))) ==
           "m: the header's 'x': field 'dtype' is " + dtype + ", not a string");
   for (const std::string shape : {"0", "[-1]", "[1.0]", "[\"1\"]", "[[1]]", "[9223372036854775808]"})
-    CHECK(error_of(file_of(one_tensor("\"F32\"", shape, "[0,0]"))) ==
+    CHECK(refusal_of(file_of(one_tensor("\"F32\"", shape, "[0,0]"))) ==
           "m: the header's 'x': field 'shape' is " + shape + shapes);
   for (const std::string shape : {"[1e0]", "[-0]", "[18446744073709551616]"})
-    CHECK(error_of(file_of(one_tensor("\"F32\"", shape, "[0,4]"), "1234")).ends_with(shapes));
-  CHECK(error_of(file_of(one_tensor("\"F32\"", "[1e999]", "[0,0]"))) ==
+    CHECK(refusal_of(file_of(one_tensor("\"F32\"", shape, "[0,4]"), "1234")).ends_with(shapes));
+  CHECK(refusal_of(file_of(one_tensor("\"F32\"", "[1e999]", "[0,0]"))) ==
         "m: the header holds a number that is too large");
-  CHECK(error_of(file_of(one_tensor("\"F32\"", "[0]", "[0]"))) ==
+  CHECK(refusal_of(file_of(one_tensor("\"F32\"", "[0]", "[0]"))) ==
         "m: the header's 'x': field 'data_offsets' is [0], not two numbers");
   for (const std::string offsets : {"[0,0,0]", "[0,-1]", "[0,18446744073709551615]"})
-    CHECK(error_of(file_of(one_tensor("\"F32\"", "[0]", offsets))) ==
+    CHECK(refusal_of(file_of(one_tensor("\"F32\"", "[0]", offsets))) ==
           "m: the header's 'x': field 'data_offsets' is " + offsets +
               ", not a list of at most 2 whole numbers of at least 0");
 }
@@ -209,12 +209,12 @@ TEST_CASE("shapes are limited, their products checked") {
   std::string rank_16 = "[0";
   for (int i = 1; i < 16; ++i) rank_16 += ",1";
   CHECK(tensors_of(SafetensorsFile(as_bytes(file_of(one_tensor("\"F32\"", rank_16 + "]", "[0,0]"))), "m")).size() == 1);
-  CHECK(error_of(file_of(one_tensor("\"F32\"", rank_16 + ",1]", "[0,0]"))).find("at most 16 whole") !=
+  CHECK(refusal_of(file_of(one_tensor("\"F32\"", rank_16 + ",1]", "[0,0]"))).find("at most 16 whole") !=
         std::string::npos);
   const std::string wrong_size = "m: tensor 'x' has 0 bytes, which is not what its shape and dtype take";
-  CHECK(error_of(file_of(one_tensor("\"F32\"", "[4611686018427387904]", "[0,0]"))) == wrong_size);  // * 4 wraps to 0
-  CHECK(error_of(file_of(one_tensor("\"U8\"", "[4294967296,4294967296]", "[0,0]"))) == wrong_size);
-  CHECK(error_of(file_of(one_tensor("\"U8\"", "[4294967296,4294967296,0]", "[0,0]"))) == wrong_size);
+  CHECK(refusal_of(file_of(one_tensor("\"F32\"", "[4611686018427387904]", "[0,0]"))) == wrong_size);  // * 4 wraps to 0
+  CHECK(refusal_of(file_of(one_tensor("\"U8\"", "[4294967296,4294967296]", "[0,0]"))) == wrong_size);
+  CHECK(refusal_of(file_of(one_tensor("\"U8\"", "[4294967296,4294967296,0]", "[0,0]"))) == wrong_size);
 }
 
 TEST_CASE("tensors fill the data without gap or overlap") {
@@ -224,34 +224,35 @@ TEST_CASE("tensors fill the data without gap or overlap") {
                    "abcd");
   };
   CHECK(contents(SafetensorsFile(as_bytes(two("[2,4]", "[0,2]")), "m")) == "y U8 2: ab\nx U8 2: cd\n");
-  CHECK(error_of(two("[0,2]", "[1,3]")) ==
+  CHECK(refusal_of(two("[0,2]", "[1,3]")) ==
         "m: tensor 'y' lies at bytes 1 to 3, which leaves a gap, overlaps another or passes 4, the end");
-  CHECK(error_of(two("[0,2]", "[0,2]")).find("lies at bytes 0 to 2") != std::string::npos);
-  CHECK(error_of(two("[1,3]", "[3,5]")).find("'x' lies at bytes 1 to 3") != std::string::npos);
-  CHECK(error_of(two("[0,2]", "[3,5]")).find("'y' lies at bytes 3 to 5") != std::string::npos);
-  CHECK(error_of(two("[0,2]", "[2,1]")).find("'y' lies at bytes 2 to 1") != std::string::npos);
-  CHECK(error_of(two("[0,2]", "[2,9223372036854775807]")).find("passes 4, the end") != std::string::npos);
-  CHECK(error_of(file_of(one_tensor("\"U8\"", "[2]", "[0,2]"), "abc")) == "m: 1 bytes after the last tensor");
-  CHECK(error_of(file_of("{}", "abc")) == "m: 3 bytes after the last tensor");
-  CHECK(error_of(file_of(one_tensor("\"U8\"", "[2]", "[0,3]"), "abc")) ==
+  CHECK(refusal_of(two("[0,2]", "[0,2]")).find("lies at bytes 0 to 2") != std::string::npos);
+  CHECK(refusal_of(two("[1,3]", "[3,5]")).find("'x' lies at bytes 1 to 3") != std::string::npos);
+  CHECK(refusal_of(two("[0,2]", "[3,5]")).find("'y' lies at bytes 3 to 5") != std::string::npos);
+  CHECK(refusal_of(two("[0,2]", "[2,1]")).find("'y' lies at bytes 2 to 1") != std::string::npos);
+  CHECK(refusal_of(two("[0,2]", "[2,9223372036854775807]")).find("passes 4, the end") != std::string::npos);
+  CHECK(refusal_of(file_of(one_tensor("\"U8\"", "[2]", "[0,2]"), "abc")) == "m: 1 bytes after the last tensor");
+  CHECK(refusal_of(file_of("{}", "abc")) == "m: 3 bytes after the last tensor");
+  CHECK(refusal_of(file_of(one_tensor("\"U8\"", "[2]", "[0,3]"), "abc")) ==
         "m: tensor 'x' has 3 bytes, which is not what its shape and dtype take");
-  CHECK(error_of(file_of(one_tensor("\"F4\"", "[2]", "[0,1]"), "a")) == "m: tensor 'x' has the unknown dtype 'F4'");
+  CHECK(refusal_of(file_of(one_tensor("\"F4\"", "[2]", "[0,1]"), "a")) == "m: tensor 'x' has the unknown dtype 'F4'");
 }
 
 TEST_CASE("a deeply nested header is refused at once") {
-  CHECK(error_of(file_of("{\"x\":" + std::string(1'000'000, '['))) == "m: the header is nested deeper than 16 levels");
+  CHECK(refusal_of(file_of("{\"x\":" + std::string(1'000'000, '['))) ==
+        "m: the header is nested deeper than 16 levels");
 }
 
 TEST_CASE("foreign names in messages are escaped and cut") {
-  CHECK(error_of(file_of(R"({"\u001b[2J":1})")) == "m: the header's '\\x1B[2J' is not a JSON object");
-  const std::string line = error_of(file_of("{\"" + std::string(100'000, 'n') + "\":1}"));
+  CHECK(refusal_of(file_of(R"({"\u001b[2J":1})")) == "m: the header's '\\x1B[2J' is not a JSON object");
+  const std::string line = refusal_of(file_of("{\"" + std::string(100'000, 'n') + "\":1}"));
   CHECK(line.size() < 200);
 }
 
 TEST_CASE("every truncation of a file is an Error") {
   for (std::size_t size = 0; size < reference_file.size(); ++size) {
     CAPTURE(size);
-    error_of(reference_file.substr(0, size));
+    refusal_of(reference_file.substr(0, size));
   }
 }
 

@@ -50,6 +50,39 @@ def command(*arguments):
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+FIGURES = ("step", "loss", "lr", "grad_norm", "train_loss", "val_loss", "best", "best_val_loss")
+
+
+def rows(run):
+    """What metrics.jsonl says of the training, without what time and machine decide."""
+    lines = (json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines())
+    return [(row["kind"], *(row.get(key) for key in FIGURES)) for row in lines if row["kind"] in ("train", "eval")]
+
+
+def tensors(run, step):
+    """Weights and moments after a step, as bytes."""
+    folder = run / f"checkpoints/step-{step:08d}"
+    return [(folder / name).read_bytes() for name in ("model.safetensors", "optimizer.safetensors")]
+
+
+def crc64(data):
+    """CRC-64 of xz (ECMA-182, reflected), one byte at a time."""
+    crc = 2**64 - 1
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0xC96C5795D7870F42 if crc & 1 else 0)
+    return crc ^ (2**64 - 1)
+
+
+def rewrite(checkpoint, name, data):
+    """Replaces a file of a checkpoint, and what its manifest says of it."""
+    (checkpoint / name).write_bytes(data)
+    manifest = json.loads((checkpoint / "MANIFEST.json").read_text())
+    manifest["files"][name] = {"bytes": len(data), "crc64": f"{crc64(data):016x}"}
+    (checkpoint / "MANIFEST.json").write_text(json.dumps(manifest))
+
+
 class Outcome:
     def __init__(self, process):
         self.code = process.returncode

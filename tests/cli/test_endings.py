@@ -7,7 +7,7 @@ import subprocess
 import time
 import unittest
 
-from program import PROGRAM, SAMPLE_TEXT, ProgramTest
+from program import PROGRAM, SAMPLE_TEXT, ProgramTest, tensors
 
 SMALL = ["nanogpt-cpu", "--text", SAMPLE_TEXT, "--n_layer", "1", "--n_head", "1", "--n_embd", "16", "--block_size", "8", "--batch_size", "4",
          "--threads", "1", "--tokens", "5", "--sample_tokens", "5"]
@@ -125,10 +125,6 @@ class EndingTest(ProgramTest):
         self.assertEqual(process.returncode, 143, err)
         return err.decode()
 
-    def tensors(self, run, step):
-        folder = self.folder / run / f"checkpoints/step-{step:08d}"
-        return [(folder / name).read_bytes() for name in ("model.safetensors", "optimizer.safetensors")]
-
     def test_a_stop_in_a_long_update_is_answered_and_the_update_made_again(self):
         command = ["train", *SMALL, "--gradient_accumulation_steps", "2000", "--max_iters", "3", "--eval_interval", "1", "--dropout", "0.1"]
         for engine in ("cpu", "libtorch"):
@@ -141,7 +137,7 @@ class EndingTest(ProgramTest):
                 self.assertEqual(self.ended(run), "stopped")
                 self.succeed("resume", run, "--engine", engine)
                 self.succeed(*command, "--run", whole, "--engine", engine)
-                self.assertEqual(self.tensors(run, 3), self.tensors(whole, 3))
+                self.assertEqual(tensors(self.folder / run, 3), tensors(self.folder / whole, 3))
 
     def test_a_stop_in_the_first_evaluation_saves_a_run_that_goes_on(self):
         self.write("long.txt", pathlib.Path(SAMPLE_TEXT).read_text() * 40)
@@ -152,7 +148,7 @@ class EndingTest(ProgramTest):
             self.assertEqual([row for row in self.rows("run") if row["kind"] == "eval"], [])
         self.succeed("resume", "run")
         self.succeed(*command, "--run", "whole")
-        self.assertEqual(self.tensors("run", 2), self.tensors("whole", 2))
+        self.assertEqual(tensors(self.folder / "run", 2), tensors(self.folder / "whole", 2))
         losses = [[(row["step"], row["val_loss"]) for row in self.rows(run) if row["kind"] == "eval"] for run in ("run", "whole")]
         self.assertEqual(losses[0], losses[1])
 

@@ -177,15 +177,6 @@ class PageFileTest(ProgramTest):
         self.assertEqual(runs[0]["differs"], [])
         self.assertEqual(runs[1]["differs"], ["train.max_iters 20 -> 10"])
 
-    def test_a_link_among_the_samples_is_left_out(self):
-        self.write("secret.txt", "a secret of the house")
-        (self.folder / "run/samples").mkdir(exist_ok=True)
-        sample = self.folder / "run/samples/step-00000020.txt"
-        sample.unlink(missing_ok=True)
-        sample.symlink_to(self.folder / "secret.txt")
-        self.assertIn("step-00000020.txt is a symbolic link, and should be a regular file; left out", self.succeed("page", "run").err)
-        self.assertNotIn("a secret", (self.folder / "run/page.html").read_text())
-
     def test_another_file_of_that_name_is_left_alone(self):
         self.write("mine.html", "<!DOCTYPE html>\nmine")
         self.assertEqual(self.fail_with(75, "page", "run", "-o", "mine.html"),

@@ -9,9 +9,10 @@ import random
 import select
 import shutil
 import subprocess
+import threading
 import unittest
 
-from program import QUICK, SAMPLE_TEXT, ProgramTest, command
+from program import QUICK, SAMPLE_TEXT, ProgramTest, command, tensors
 
 OWN = QUICK[2:]  # without --text
 TEXT = pathlib.Path(SAMPLE_TEXT).read_text()
@@ -32,9 +33,6 @@ class TextThatMoved(ProgramTest):
         self.succeed("train", "ladder/bigram", "--text", "my text.txt", "--run", "run", "--max_iters", iters, *OWN, "--quiet")
         self.folder = self.folder.parent
 
-    def weights(self, step):
-        return [(self.folder / f"here/run/checkpoints/step-{step:08d}/{name}.safetensors").read_bytes() for name in ("model", "optimizer")]
-
     def test_a_run_is_evaluated_and_resumed_from_any_folder(self):
         self.trained()
         home = self.folder
@@ -49,24 +47,16 @@ class TextThatMoved(ProgramTest):
 
     def test_a_resume_from_another_folder_comes_to_the_same_bits(self):
         self.trained(30)
-        undisturbed = self.weights(30)
+        undisturbed = tensors(self.folder / "here/run", 30)
         shutil.rmtree(self.folder / "here/run")
         self.trained(20)
         (self.folder / "here/my text.txt").rename(self.folder / "elsewhere/renamed.txt")
         self.succeed("resume", "here/run", "--text", "elsewhere/renamed.txt", "--max_iters", "30", "--quiet")
-        self.assertEqual(undisturbed, self.weights(30))
+        self.assertEqual(undisturbed, tensors(self.folder / "here/run", 30))
         # and the new name is known from here on
         self.assertEqual(json.loads((self.folder / "here/run/config.json").read_text())["data"]["text"], ["elsewhere/renamed.txt"])
         self.inside("here")
         self.succeed("eval", "run")
-
-    def test_one_file_cut_into_several_is_the_same_text(self):
-        self.trained()
-        self.write("elsewhere/one", TEXT[:1000])
-        self.write("elsewhere/two", TEXT[1000:])
-        (self.folder / "here/my text.txt").unlink()
-        self.succeed("resume", "here/run", "--text", "elsewhere/one", "--text", "elsewhere/two", "--max_iters", "30", "--quiet")
-        self.succeed("eval", "here/run")
 
     def test_the_moved_text_given_to_eval_is_the_runs_own(self):
         self.trained()
@@ -256,6 +246,12 @@ class TextThatComesSlowly(ProgramTest):
             pipe.write(TEXT)
         self.assertEqual(process.wait(60), 0)
         process.stderr.close()
+
+    def test_a_text_and_a_config_may_be_pipes(self):
+        for name, content in (("text-pipe", TEXT), ("config-pipe", '{"extends": "ladder/bigram"}')):
+            os.mkfifo(self.folder / name)
+            threading.Thread(target=(self.folder / name).write_text, args=[content], daemon=True).start()
+        self.succeed("train", "config-pipe", "--text", "text-pipe", "--run", "r", "--max_iters", 1, *OWN)
 
 
 class TextWhoseEndDiffers(ProgramTest):

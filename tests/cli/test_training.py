@@ -3,26 +3,14 @@
 import fcntl
 import json
 import os
-import pathlib
 import re
 import shutil
 import signal
-import struct
 import subprocess
 import time
 import unittest
 
-from program import PROGRAM, QUICK, SAMPLE_TEXT, ProgramTest, command
-
-
-def tensors(path):
-    """A safetensors file read without the program: name -> (dtype, shape, bytes)."""
-    data = pathlib.Path(path).read_bytes()
-    size, = struct.unpack("<Q", data[:8])
-    header = json.loads(data[8:8 + size])
-    header.pop("__metadata__")
-    return {name: (entry["dtype"], entry["shape"], data[8 + size + entry["data_offsets"][0]:8 + size + entry["data_offsets"][1]])
-            for name, entry in header.items()}
+from program import PROGRAM, QUICK, SAMPLE_TEXT, ProgramTest, command, rows, tensors
 
 
 SMALL_GPT = ["--n_layer", "2", "--n_head", "2", "--n_embd", "16", "--block_size", "16", "--dropout", "0.1", "--warmup_iters", "2",
@@ -58,8 +46,9 @@ class TrainTest(ProgramTest):
 
     def test_a_checkpoint_holds_nanogpt_names_and_a_tied_head_once(self):
         self.train("r", "nanogpt-cpu", 1, *SMALL_GPT, "--dropout", "0")
-        found = tensors(self.folder / "r/checkpoints/step-00000001/model.safetensors")
-        self.assertEqual(found["transformer.h.0.attn.c_attn.weight"][:2], ("F32", [48, 16]))
+        data = (self.folder / "r/checkpoints/step-00000001/model.safetensors").read_bytes()
+        found = json.loads(data[8:8 + int.from_bytes(data[:8], "little")])
+        self.assertEqual([found["transformer.h.0.attn.c_attn.weight"][key] for key in ("dtype", "shape")], ["F32", [48, 16]])
         self.assertIn("transformer.wte.weight", found)
         self.assertNotIn("lm_head.weight", found)
 
@@ -135,11 +124,6 @@ class TrainTest(ProgramTest):
         self.assertTrue((self.folder / "r/checkpoints/step-00000002").is_dir())
         self.assertFalse((self.folder / "r/checkpoints/step-00000001").exists())
 
-    def test_a_folder_with_other_files_is_never_emptied(self):
-        self.write("r/thesis.txt", "years of work")
-        self.assertIn("thesis.txt", self.fail_with(75, "train", "ladder/bigram", "--run", "r", *QUICK))
-        self.assertEqual((self.folder / "r/thesis.txt").read_text(), "years of work")
-
     def test_init_from_takes_weights_and_lets_the_vocabulary_grow(self):
         self.train("a", "ladder/bigram", 20)
         text = self.write("greek.txt", "μῆνιν ἄειδε θεὰ, and the rest in Latin letters. " * 200)
@@ -154,15 +138,8 @@ class TrainTest(ProgramTest):
 
 class ResumeTest(ProgramTest):
     def assert_same_run(self, whole, parts, step):
-        name = f"checkpoints/step-{step:08d}"
-        for file in ("model.safetensors", "optimizer.safetensors"):
-            self.assertEqual(tensors(self.folder / whole / name / file), tensors(self.folder / parts / name / file))
-        losses = []
-        for run in (whole, parts):
-            rows = [json.loads(line) for line in (self.folder / run / "metrics.jsonl").read_text().splitlines()]
-            losses.append([(row["kind"], row["step"], row.get("loss"), row.get("val_loss")) for row in rows
-                           if row["kind"] in ("train", "eval")])
-        self.assertEqual(losses[0], losses[1])
+        self.assertEqual(*(tensors(self.folder / run, step) for run in (whole, parts)))
+        self.assertEqual(*(rows(self.folder / run) for run in (whole, parts)))
 
     def test_resume_equals_an_uninterrupted_run_bit_for_bit(self):
         options = [*SMALL_GPT, "--log_interval", "1"]
@@ -191,15 +168,6 @@ class ResumeTest(ProgramTest):
                 self.assertTrue(self.succeed("inspect", "parts", "--verify", "--json").json["verified"])
                 subprocess.run(["rm", "-r", self.folder / "parts"], check=True)
 
-    def test_a_stopped_and_resumed_run_equals_the_whole(self):
-        code, err = self.stop_by(signal.SIGTERM)
-        self.assertEqual(code, 143, err)
-        step = self.succeed("inspect", "parts", "--json").json["step"] + 7
-        self.succeed("resume", "parts", "--max_iters", str(step), "--quiet", "--threads", "1")
-        self.train("whole", "nanogpt-cpu", step, *SMALL_GPT)
-        name = f"checkpoints/step-{step:08d}/model.safetensors"
-        self.assertEqual(tensors(self.folder / "whole" / name), tensors(self.folder / "parts" / name))
-
     def test_the_printed_line_goes_on_to_the_same_bits_whatever_threads_and_engine_the_run_was_given(self):
         more_than_there_are = str(len(os.sched_getaffinity(0)) + 1)
         for threads, line in (("1", "chargpt resume parts"), (more_than_there_are, f"chargpt resume parts --threads {more_than_there_are}")):
@@ -215,8 +183,7 @@ class ResumeTest(ProgramTest):
                     self.assertNotIn("not bit-exact", resumed)
                     quick = QUICK[:QUICK.index("--threads")]
                     self.succeed("train", "nanogpt-cpu", "--run", "whole", "--max_iters", step, *SMALL_GPT, *quick, *options, "--quiet")
-                    name = f"checkpoints/step-{step:08d}/model.safetensors"
-                    self.assertEqual(tensors(self.folder / "whole" / name), tensors(self.folder / "parts" / name))
+                    self.assertEqual(tensors(self.folder / "whole", step), tensors(self.folder / "parts", step))
                     for run in ("parts", "whole"):
                         shutil.rmtree(self.folder / run)
 
@@ -240,66 +207,17 @@ class ResumeTest(ProgramTest):
             process.wait()
         self.succeed("resume", "r", "--max_iters", "1", "--quiet")  # the lock of a killed process is gone
 
-    def test_resume_with_another_text_is_refused(self):
-        text = self.write("text.txt", "the quick brown fox jumps over the lazy dog. " * 100)
-        self.succeed("train", "ladder/bigram", "--run", "r", "--max_iters", "5", "--text", text, "--quiet")
-        self.write("text.txt", "the quick brown fox jumps over the lazy cat god. " * 100)
-        self.assertIn("text", self.fail_with(65, "resume", "r"))
-
-    def test_the_model_of_a_run_cannot_change(self):
-        self.train("r", "nanogpt-cpu", 2, *SMALL_GPT)
-        self.assertIn("model", self.fail_with(2, "resume", "r", "--set", "model.n_layer=3"))
-
-    def test_resume_of_nothing(self):
-        self.assertIn("nothing-here", self.fail_with(66, "resume", "nothing-here"))
-
 
 class FailureTest(ProgramTest):
-    def test_missing_text(self):
-        self.assertIn("no-such.txt", self.fail_with(66, "train", "ladder/bigram", "--text", "no-such.txt"))
-
     def test_a_text_of_ten_characters(self):
         text = self.write("tiny.txt", "tiny text!")
         error = self.fail_with(65, "train", "ladder/bigram", "--text", text)
         self.assertIn("block_size", error)
 
-    def test_a_binary_file(self):
-        data = self.write("data.bin", bytes(range(256)) * 100)
-        self.assertIn("data.bin", self.fail_with(65, "train", "ladder/bigram", "--text", data))
-
-    def test_a_text_in_another_encoding(self):
-        text = self.write("latin1.txt", "caf\u00e9 ".encode("latin-1") * 500)
-        self.assertIn("UTF-8", self.fail_with(65, "train", "ladder/bigram", "--text", text))
-
-    def test_units_bytes_train_on_anything(self):
-        data = self.write("data.bin", bytes(range(256)) * 20)
-        self.succeed("train", "ladder/bigram", "--text", data, "--units", "bytes", "--max_iters", "2", "--quiet", "--run", "r")
-
     def test_cuda_on_a_machine_without_it(self):
         if "device cuda" in self.run_program("doctor").out:
             self.skipTest("this machine has a CUDA device")
         self.assertIn("cuda", self.fail_with(69, "train", "ladder/bigram", "--device", "cuda", *QUICK).lower())
-
-    def test_divergence_keeps_and_names_the_last_good_checkpoint(self):
-        self.train("r", "nanogpt-cpu", 10, *SMALL_GPT)
-        error = self.fail_with(80, "resume", "r", "--max_iters", "2000", "--learning_rate", "1000", "--grad_clip", "0", "--lr_schedule",
-                               "constant")
-        self.assertIn("r/checkpoints/step-", error)
-        self.assertTrue(self.succeed("inspect", "r", "--verify", "--json").json["verified"])
-        self.succeed("sample", "r", "--tokens", "5")
-
-    def test_a_read_only_run_folder(self):
-        if os.geteuid() == 0:
-            target = "/proc/chargpt-run"
-        else:
-            (self.folder / "closed").mkdir(mode=0o500)
-            target = "closed/run"
-        self.assertIn(target, self.fail_with(74, "train", "ladder/bigram", "--run", target, *QUICK))
-
-    def test_nothing_is_left_behind_by_a_refused_start(self):
-        self.fail_with(2, "train", "ladder/bigram", "--n_embd", "0", "--run", "r")
-        self.fail_with(66, "train", "ladder/bigram", "--text", "absent.txt", "--run", "r")
-        self.assertFalse((self.folder / "r").exists())
 
 
 class UnicodeTest(ProgramTest):

@@ -13,31 +13,15 @@ import subprocess
 import time
 import unittest
 
-from program import PROGRAM, QUICK, SAMPLE_TEXT, ProgramTest, last_wins
-
-def crc64(data):
-    """CRC-64 of xz."""
-    table = []
-    for value in range(256):
-        for _ in range(8):
-            value = (value >> 1) ^ (0xC96C5795D7870F42 if value & 1 else 0)
-        table.append(value)
-    crc = 0xFFFFFFFFFFFFFFFF
-    for byte in data:
-        crc = table[(crc ^ byte) & 255] ^ (crc >> 8)
-    return crc ^ 0xFFFFFFFFFFFFFFFF
+from program import PROGRAM, QUICK, SAMPLE_TEXT, ProgramTest, last_wins, rewrite
 
 
 def poison(checkpoint):
     """Every weight becomes NaN, and the manifest says so."""
-    path = checkpoint / "model.safetensors"
-    data = bytearray(path.read_bytes())
+    data = bytearray((checkpoint / "model.safetensors").read_bytes())
     begin = 8 + int.from_bytes(data[:8], "little")
     data[begin:] = struct.pack("<f", math.nan) * ((len(data) - begin) // 4)
-    path.write_bytes(data)
-    manifest = json.loads((checkpoint / "MANIFEST.json").read_text())
-    manifest["files"]["model.safetensors"]["crc64"] = f"{crc64(data):016x}"
-    (checkpoint / "MANIFEST.json").write_text(json.dumps(manifest))
+    rewrite(checkpoint, "model.safetensors", data)
 
 
 SMALL = ["--n_layer", "1", "--n_head", "2", "--n_embd", "16", "--block_size", "16"]
@@ -189,43 +173,6 @@ class SampleTest(UsingTest):
         self.succeed("train", "ladder/bigram", "--run", "r", "--units", "bytes", "--max_iters", "30", "--text", "greek.txt", "--quiet")
         out = self.succeed("sample", "r", "--prompt", "μ", "--tokens", "40", "--quiet").out
         self.assertTrue(out.startswith("μ"))
-
-    def test_a_run_that_is_not_there(self):
-        self.assertIn("no-run", self.fail_with(66, "sample", "no-run"))
-
-
-class DamageTest(UsingTest):
-    def copy(self):
-        target = self.folder / "copy"
-        shutil.copytree(self.run_folder, target)
-        return target
-
-    def newest(self, run):
-        return run / "checkpoints" / (run / "checkpoints/LATEST").read_text().strip()
-
-    def test_a_flipped_byte_is_found_and_named(self):
-        run = self.copy()
-        path = self.newest(run) / "model.safetensors"
-        data = bytearray(path.read_bytes())
-        data[-1] ^= 1
-        path.write_bytes(data)
-        self.assertIn("model.safetensors", self.fail_with(65, "sample", self.newest(run)))
-
-    def test_a_truncated_checkpoint_and_a_missing_file(self):
-        run = self.copy()
-        path = self.newest(run) / "model.safetensors"
-        path.write_bytes(path.read_bytes()[:100])
-        self.assertIn("model.safetensors", self.fail_with(65, "sample", self.newest(run)))
-        path.unlink()
-        self.assertIn("model.safetensors", self.fail_with(65, "sample", self.newest(run)))
-
-    def test_a_vocabulary_of_another_size(self):
-        run = self.copy()
-        vocab = self.newest(run) / "vocab.json"
-        json_value = json.loads(vocab.read_text())
-        json_value["symbols"] = json_value["symbols"][:-1]
-        vocab.write_text(json.dumps(json_value))
-        self.fail_with(65, "sample", self.newest(run))
 
 
 class EvalTest(UsingTest):
@@ -511,22 +458,10 @@ class TuneTest(ProgramTest):
 
 
 class LookTest(UsingTest):
-    def test_runs_lists_runs(self):
-        rows = self.succeed("runs", self.shared, "--json").json
-        self.assertEqual([row["run"] for row in rows], ["r"])
-        self.assertEqual(rows[0]["step"], 40)
-
-    def test_inspect_verifies(self):
-        self.assertTrue(self.succeed("inspect", self.run_folder, "--verify", "--json").json["verified"])
-
     def test_inspect_verifies_nothing_that_has_no_manifest(self):
         self.write("t.txt", "abcabc")
         self.assertIn("--verify is for runs and checkpoints, and t.txt is a text", self.fail_with(2, "inspect", "t.txt", "--verify"))
         self.assertIn("--checkpoint is for runs and checkpoints, and quick is a config", self.fail_with(2, "inspect", "quick", "--checkpoint", "best"))
-
-    def test_inspect_describes_a_text(self):
-        self.write("t.txt", "abcabc")
-        self.assertEqual(self.succeed("inspect", "t.txt", "--json").json["symbols"], 3)
 
     def test_bench_train_reports_milliseconds(self):
         figures = self.succeed("bench", "train", "nanogpt-cpu", *SMALL, "--text", SAMPLE_TEXT, "--warmup", "2", "--steps", "5", "--json").json

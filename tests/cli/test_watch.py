@@ -1,6 +1,5 @@
 """watch: the curves of a run in the terminal, while it trains and afterwards."""
 
-import json
 import os
 import shutil
 import signal

@@ -95,7 +95,7 @@ TEST_CASE("presets, defaults and runs fit the schema; what the reader refuses do
         R"({"model": {"norm": "x"}})", R"({"data": {"text": []}})", R"({"train": {"seed": 0.5}})"}) {
     INFO(wrong);
     CHECK_FALSE(fits(Json::parse(wrong), schema));
-    CHECK(failure_of([&] { parse(wrong); }).code == ExitCode::usage);
+    CHECK(error_of([&] { parse(wrong); }).code == ExitCode::usage);
   }
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 /// Parses; where it fails, the message must be one line a terminal can show.
 bool survives(std::string_view text) {
-  const Failure failure = failure_of([&] { parse_config(text, "mine.json", "/nonexistent"); });
+  const Failure failure = error_of([&] { parse_config(text, "mine.json", "/nonexistent"); });
   const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7F; };
   return std::none_of(failure.line.begin(), failure.line.end(), is_control) && failure.line.size() < 2000;
 }
@@ -25,10 +25,10 @@ const std::string small_config = R"({ // é
 })";
 
 TEST_CASE("every truncation of a config is an error") {
-  REQUIRE(failure_of([] { parse_config(small_config, "mine.json", "."); }) == Failure{});
+  REQUIRE(error_of([] { parse_config(small_config, "mine.json", "."); }) == Failure{});
   for (std::size_t size = 0; size < small_config.size(); ++size) {
     const std::string_view cut = std::string_view(small_config).substr(0, size);
-    CHECK(failure_of([&] { parse_config(cut, "mine.json", "."); }).code == ExitCode::usage);
+    CHECK(error_of([&] { parse_config(cut, "mine.json", "."); }).code == ExitCode::usage);
     CHECK(survives(cut));
   }
 }
@@ -100,7 +100,7 @@ TEST_CASE("absurd values of every option are refused or taken, never more") {
                               "\xFF\xFE"}) {
       INFO(row.name << " = " << value);
       const std::vector<Override> overrides{{row.section + "." + row.name, value, "--set"}};
-      const ExitCode code = failure_of([&] { parse_config("{}", "mine.json", ".", overrides); }).code;
+      const ExitCode code = error_of([&] { parse_config("{}", "mine.json", ".", overrides); }).code;
       CHECK((code == ExitCode::ok || code == ExitCode::usage));
     }
 }

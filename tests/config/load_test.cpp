@@ -18,7 +18,7 @@ ResolvedConfig parse(std::string_view text, std::vector<Override> overrides = {}
   return parse_config(text, "mine.json", ".", overrides);
 }
 std::string complaint(std::string_view text, std::vector<Override> overrides = {}) {
-  const Failure failure = failure_of([&] { parse(text, overrides); });
+  const Failure failure = error_of([&] { parse(text, overrides); });
   CHECK(failure.code == ExitCode::usage);
   return failure.line;
 }
@@ -93,49 +93,48 @@ TEST_CASE("what extends leads to must exist and end") {
   const TestFolder folder;
   const std::string a = folder.write("a.json", "{\n\"extends\": \"sub/b.json\"}");
   const std::string b = folder.write("sub/b.json", R"({"extends": "../a.json"})");
-  CHECK(
-      failure_of([&] { load_config(a); }) ==
-      Failure{ExitCode::usage, b + ":1: extends = \"../a.json\" leads back to " + a + ", which is already being read"});
-  CHECK(failure_of([&] { load_config(folder.write("c.json", R"({"extends": "no.json"})")); }) ==
+  CHECK(error_of([&] { load_config(a); }) == Failure{ExitCode::usage, b + ":1: extends = \"../a.json\" leads back to " +
+                                                                          a + ", which is already being read"});
+  CHECK(error_of([&] { load_config(folder.write("c.json", R"({"extends": "no.json"})")); }) ==
         Failure{ExitCode::missing, (folder / "c.json").string() + ":1: extends = \"no.json\" is neither a file (" +
                                        (folder / "no.json").string() + ") nor a preset"});
-  CHECK(failure_of([&] { parse(R"({"extends": "nanogpt_cpu"})"); }) ==
+  CHECK(error_of([&] { parse(R"({"extends": "nanogpt_cpu"})"); }) ==
         Failure{ExitCode::missing,
                 "mine.json:1: extends = \"nanogpt_cpu\" is neither a file nor a preset; did you mean nanogpt-cpu?"});
   CHECK(complaint(R"({"extends": 5})") == "mine.json:1: extends = 5 is a number; it takes a file or a preset");
   for (int i = 0; i < 40; ++i)
     folder.write(std::to_string(i) + ".json", "{\"extends\": \"" + std::to_string(i + 1) + ".json\"}");
-  CHECK(failure_of([&] { load_config(folder / "0.json"); }).line ==
+  CHECK(error_of([&] { load_config(folder / "0.json"); }).line ==
         (folder / "31.json").string() + ":1: extends = \"32.json\" makes a chain of more than 32 files, the limit");
 }
 
 TEST_CASE("a config that is not there is named, with the nearest preset") {
-  CHECK(failure_of([] { load_config("nanogpt_cpu"); }) ==
+  CHECK(error_of([] { load_config("nanogpt_cpu"); }) ==
         Failure{ExitCode::missing, "nanogpt_cpu is neither a preset nor a file; did you mean nanogpt-cpu?"});
-  CHECK(failure_of([] { load_config("ladder/bigrm"); }) ==
+  CHECK(error_of([] { load_config("ladder/bigrm"); }) ==
         Failure{ExitCode::missing, "ladder/bigrm is neither a preset nor a file; did you mean ladder/bigram?"});
-  CHECK(failure_of([] { load_config("something"); }) ==
+  CHECK(error_of([] { load_config("something"); }) ==
         Failure{ExitCode::missing, "something is neither a preset nor a file; chargpt configs lists the presets"});
-  CHECK(failure_of([] { load_config("no/such.json"); }) == Failure{ExitCode::missing, "no/such.json does not exist"});
+  CHECK(error_of([] { load_config("no/such.json"); }) == Failure{ExitCode::missing, "no/such.json does not exist"});
   const TestFolder folder;
   folder.write("run/config.json", "{}");
-  CHECK(failure_of([&] { load_config(folder / "run"); }) ==
+  CHECK(error_of([&] { load_config(folder / "run"); }) ==
         Failure{ExitCode::usage, (folder / "run").string() + " is a run, not a config; chargpt resume " +
                                      (folder / "run").string() + " goes on with it, and its config is " +
                                      (folder / "run/config.json").string()});
   folder.write("run/checkpoints/step-00000001/MANIFEST.json", "{}");
   const std::string checkpoint = folder / "run/checkpoints/step-00000001";
-  CHECK(failure_of([&] { load_config(checkpoint); }) ==
+  CHECK(error_of([&] { load_config(checkpoint); }) ==
         Failure{ExitCode::usage, checkpoint + " is a checkpoint, not a config; chargpt resume " + checkpoint +
                                      " goes on from it, --init_from " + checkpoint +
                                      " starts a new run from its weights"});
   folder.write("texts/a.txt", "a");
-  CHECK(failure_of([&] { load_config(folder / "texts"); }) ==
+  CHECK(error_of([&] { load_config(folder / "texts"); }) ==
         Failure{ExitCode::usage, (folder / "texts").string() +
                                      " is a folder, not a config; to train on the texts in it: chargpt train --text " +
                                      (folder / "texts").string()});
   const std::string huge = folder.write("huge.json", std::string((1 << 20) + 1, ' '));
-  CHECK(failure_of([&] { load_config(huge); }) ==
+  CHECK(error_of([&] { load_config(huge); }) ==
         Failure{ExitCode::data, huge + " is larger than 1048576 bytes, the limit here"});
 }
 
@@ -201,7 +200,7 @@ TEST_CASE("the config of an earlier version's run may hold options that are gone
   const std::string sparse = R"([{"match": "wte"}, {"match": "ngram", "optimizer": "sparse_adam"}])";
   for (const ResolvedConfig& tables : {run_with("[2, 3]", "[]"), run_with("[]", sparse)}) {
     CHECK(tables.gone == "tables of n-grams");
-    const Failure failure = failure_of([&] { refuse_gone(tables, "runs/old"); });
+    const Failure failure = error_of([&] { refuse_gone(tables, "runs/old"); });
     CHECK(failure.code == ExitCode::data);
     CHECK(
         failure.line ==
@@ -388,7 +387,7 @@ TEST_CASE("a text, an archive or weights in place of a config are called what th
   const TestFolder folder;
   const auto complaint = [&](const std::string& name, std::string_view content) {
     const std::string path = folder.write(name, std::string(content));
-    const Failure failure = failure_of([&] { load_config(path); });
+    const Failure failure = error_of([&] { load_config(path); });
     CHECK(failure.code == ExitCode::usage);
     return failure.line.substr(path.size());
   };
@@ -400,7 +399,7 @@ TEST_CASE("a text, an archive or weights in place of a config are called what th
   CHECK(complaint("model.safetensors", std::string_view("\x40\0\0\0\0\0\0\0{\"a\":", 13)) ==
         " is a safetensors file (weights of a model), not a config: what trains is a plain text; --text FILE takes "
         "texts");
-  CHECK(failure_of([] { load_config("my.txt"); }).line ==
+  CHECK(error_of([] { load_config("my.txt"); }).line ==
         "my.txt is neither a preset nor a file; chargpt configs lists the presets; give a text with --text FILE");
   CHECK(complaint("mine.conf", "// a comment\n{ nonsense }").starts_with(":2: not JSON"));
 }
@@ -424,7 +423,7 @@ TEST_CASE("overrides of a resolved config change it whole or not at all") {
   CHECK(resolved.config.name == "mine");
   CHECK(resolved.origin.at("train.max_iters") == "--set");
   const std::string before = to_json(resolved).dump();
-  CHECK(failure_of([&] {
+  CHECK(error_of([&] {
           apply_overrides(resolved, std::vector<Override>{{"n_layer", "2", "--set"}, {"min_lr", "1", "--set"}});
         }).code == ExitCode::usage);
   CHECK(to_json(resolved).dump() == before);

@@ -15,7 +15,7 @@ ResolvedConfig parse(const std::string& text, const std::vector<Override>& overr
 
 /// What is said of the config, of which every option should have an effect.
 std::string said_of(const ResolvedConfig& resolved) {
-  return failure_of([&] { refuse_unused_options(resolved); }).line;
+  return error_of([&] { refuse_unused_options(resolved); }).line;
 }
 
 TEST_CASE("needs are alternatives of conditions") {

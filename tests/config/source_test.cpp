@@ -10,7 +10,7 @@ Value read(std::string_view text) {
   return read_json(text, {"a.json"});
 }
 std::string complaint(std::string_view text) {
-  return failure_of([&] { read(text); }).line;
+  return error_of([&] { read(text); }).line;
 }
 
 TEST_CASE("every value knows its line, its kind and its spelling") {
@@ -77,7 +77,7 @@ TEST_CASE("what a lenient reader would take silently is refused") {
 }
 
 TEST_CASE("a flag has no lines") {
-  CHECK(failure_of([] {
+  CHECK(error_of([] {
           read_json("[1", {"--set", false});
         }) == Failure{ExitCode::usage, "--set: not JSON: it ends before the last string, comment, ] or } is closed"});
 }
@@ -86,7 +86,7 @@ TEST_CASE("many keys and deep brackets take no time") {
   std::string text = "{";
   for (int i = 0; i < 60000; ++i) text += "\"" + std::to_string(i) + "\":1,";
   CHECK(read(text + "\"x\":1}").members.size() == 60001);
-  CHECK(failure_of([] { read(std::string(1000000, '[')); }).code == ExitCode::usage);
+  CHECK(error_of([] { read(std::string(1000000, '[')); }).code == ExitCode::usage);
 }
 
 TEST_CASE("values are shown as they were written, on one line and cut where long") {

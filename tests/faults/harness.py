@@ -14,30 +14,17 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
-from program import PROGRAM, Outcome, ProgramTest, last_wins, mounts_are_allowed  # noqa: E402, F401
+from program import PROGRAM, Outcome, ProgramTest, last_wins, mounts_are_allowed, rewrite, rows, tensors  # noqa: E402, F401
 
 TEXT = "".join("abcdefghijkl. \n"[(3 * i + i // 11) % 15] for i in range(3000))
 # lr_decay_iters is given, so that a run's length changes nothing of the steps before its end.
 SMALL = ["--n_layer", "1", "--n_head", "1", "--n_embd", "16", "--block_size", "8", "--dropout", "0.1", "--batch_size", "4",
          "--warmup_iters", "2", "--lr_decay_iters", "1000", "--log_interval", "1", "--sample_tokens", "5", "--tokens", "5"]
-FIGURES = ("step", "loss", "lr", "grad_norm", "train_loss", "val_loss", "best", "best_val_loss")
 LOSSES = ("step", "val_loss", "averaged_val_loss", "best_val_loss", "best_step", "trend")
 SHIM_LOG = "operations.log"
 SEED = os.environ.get("CHARGPT_SEED", str(random.randrange(10**9)))
 WHOLE_RUNS = {}  # of this process, by what they are of: training the same again would only cost time
 Operation = collections.namedtuple("Operation", "number name path other")
-
-
-def rows(run):
-    """What metrics.jsonl says of the training, without what time and machine decide."""
-    lines = (json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines())
-    return [(row["kind"], *(row.get(key) for key in FIGURES)) for row in lines if row["kind"] in ("train", "eval")]
-
-
-def tensors(run, step):
-    """Weights and moments after a step, as bytes."""
-    folder = run / f"checkpoints/step-{step:08d}"
-    return [(folder / name).read_bytes() for name in ("model.safetensors", "optimizer.safetensors")]
 
 
 def drawn(what):

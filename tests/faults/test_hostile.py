@@ -10,8 +10,7 @@ import resource
 import subprocess
 import unittest
 
-from harness import PROGRAM, FaultTest, Outcome, drawn
-from test_refusals import rewrite
+from harness import PROGRAM, FaultTest, Outcome, drawn, rewrite
 
 SWEEP = os.environ.get("CHARGPT_SWEEP") == "1"
 SELECTION = 12

@@ -7,7 +7,7 @@ import subprocess
 import time
 import unittest
 
-from harness import PROGRAM, FaultTest, drawn, tensors
+from harness import PROGRAM, FaultTest
 
 SAVES = ["--eval_interval", "2", "--keep", "2"]
 ENDLESS = 10**9

@@ -11,27 +11,9 @@ import struct
 import subprocess
 import unittest
 
-from harness import PROGRAM, FaultTest, Outcome
+from harness import PROGRAM, FaultTest, Outcome, rewrite
 
 SAVES = ["--eval_interval", "2", "--keep", "2"]
-
-
-def crc64(data):
-    """CRC-64 of xz (ECMA-182, reflected), one byte at a time."""
-    crc = 2**64 - 1
-    for byte in data:
-        crc ^= byte
-        for _ in range(8):
-            crc = crc >> 1 ^ (0xC96C5795D7870F42 if crc & 1 else 0)
-    return crc ^ (2**64 - 1)
-
-
-def rewrite(folder, name, data):
-    """Replaces a file of a checkpoint, and what its manifest says of it."""
-    (folder / name).write_bytes(data)
-    manifest = json.loads((folder / "MANIFEST.json").read_text())
-    manifest["files"][name] = {"bytes": len(data), "crc64": f"{crc64(data):016x}"}
-    (folder / "MANIFEST.json").write_text(json.dumps(manifest))
 
 
 def safetensors(named):

@@ -1,6 +1,6 @@
 #include "inference/parameter_groups.h"
 
-#include "../config/failure.h"
+#include "failure.h"
 #include "test.h"
 
 namespace chargpt {
@@ -14,7 +14,7 @@ ResolvedConfig parse(const std::string& text, const std::vector<Override>& overr
 std::string said_of(const std::string& preset, const std::vector<std::pair<std::string, std::string>>& flags) {
   std::vector<Override> overrides;
   for (const auto& [key, value] : flags) overrides.push_back({key, value, "--" + key});
-  return failure_of([&] { refuse_unused(load_config(preset, overrides)); }).line;
+  return error_of([&] { refuse_unused(load_config(preset, overrides)); }).line;
 }
 
 TEST_CASE("the groups of default have the rates and decays that it was measured with") {
@@ -69,7 +69,7 @@ TEST_CASE("decay of vectors and constants of Adam are refused where nothing foll
 TEST_CASE("a file may state rate and decay beside groups that have their own; an override may not") {
   const std::string groups = R"("groups": [{"match": ".", "learning_rate": 0.01, "weight_decay": 0}])";
   const auto said = [&](const std::string& train, const std::vector<Override>& overrides = {}) {
-    return failure_of([&] { refuse_unused(parse(R"({"extends": "default", "train": {)" + train + "}}", overrides)); })
+    return error_of([&] { refuse_unused(parse(R"({"extends": "default", "train": {)" + train + "}}", overrides)); })
         .line;
   };
   CHECK(said(groups) == "no error");  // what the base states is not the file's

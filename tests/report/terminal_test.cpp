@@ -27,14 +27,6 @@ TEST_CASE("bytes that are not UTF-8 are shown by number") {
   CHECK(escape_for_terminal("\xf4\x90\x80\x80") == "\\xf4\\x90\\x80\\x80");  // above U+10FFFF
 }
 
-TEST_CASE("first_symbol gives code point and length") {
-  CHECK(first_symbol("☺x").code_point == 0x263A);
-  CHECK(first_symbol("☺x").bytes == 3);
-  CHECK(first_symbol("\xf0\x9f\x98\x80").code_point == 0x1F600);
-  CHECK_FALSE(first_symbol("\xe2\x98").valid);
-  CHECK(first_symbol("\xe2\x98").bytes == 1);
-}
-
 TEST_CASE("width counts columns, not bytes") {
   CHECK(display_width("") == 0);
   CHECK(display_width("abc") == 3);

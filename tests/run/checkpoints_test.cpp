@@ -1,12 +1,7 @@
 // Checkpoints as a user meets them: saved, chosen, kept, damaged, and left behind by crashes.
 #include "checkpoint/checkpoint.h"
 
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <csignal>
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -449,62 +444,12 @@ TEST_CASE("names of checkpoints are exactly the step's, others are no checkpoint
     CHECK_FALSE(checkpoint_step(name));
 }
 
-TEST_CASE("a save that the disk has no room for leaves everything before it as it was") {
-  SavedRun run;
-  run.save(100, true);
-  const std::string before = contents(run.load());
-  // In a process of its own, as the limit cannot be taken back: no file may be longer than 2,000 bytes.
-  const pid_t child = ::fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    const rlimit limit{2000, 2000};
-    ::setrlimit(RLIMIT_FSIZE, &limit);
-    std::signal(SIGXFSZ, SIG_IGN);
-    int code = 0;
-    try {
-      run.save(200, true);
-    } catch (const Error& error) {
-      const bool named = contains(error, "config.json: File too large");  // the only file that long
-      code = named ? static_cast<int>(error.code()) : 1;
-    }
-    ::_exit(code);
-  }
-  int status = 0;
-  REQUIRE(::waitpid(child, &status, 0) == child);
-  CHECK(WEXITSTATUS(status) == static_cast<int>(ExitCode::io));
-  CHECK(entries(run.checkpoints()) == Names{"BEST", "LATEST", "step-00000100"});
-  CHECK(contents(run.load()) == before);
-}
-
 TEST_CASE("a run folder that cannot hold checkpoints is an Error that names it") {
   SavedRun run;
   write(run.checkpoints(), "a file in the way");
   const Error error = failure_of([&] { run.save(100); });
   CHECK(error.code() == ExitCode::io);
   CHECK(contains(error, run.checkpoints().string()));
-}
-
-TEST_CASE("a process killed at any moment of a save leaves a loadable run") {
-  SavedRun run;
-  run.save(100, true, 9);
-  for (int microseconds = 0; microseconds < 150'000; microseconds += 7'500) {
-    const pid_t child = ::fork();
-    REQUIRE(child >= 0);
-    if (child == 0) {
-      for (std::int64_t step = 200;; step += step < 500 ? 100 : 0) run.save(step, true, 2);  // 500 again and again
-    }
-    ::usleep(static_cast<useconds_t>(microseconds));
-    ::kill(child, SIGKILL);
-    ::waitpid(child, nullptr, 0);
-    CAPTURE(microseconds);
-    const Checkpoint last = run.load("last");
-    CHECK(run.notices.empty());
-    CHECK(first_weight(last) == std::to_string(last.state.step));
-    run.load("best");
-    CHECK(run.notices.empty());
-  }
-  run.save(600, true, 1);
-  CHECK(entries(run.checkpoints()) == Names{"BEST", "LATEST", "step-00000600"});
 }
 
 TEST_CASE("the checkpoint that a rollback returns to outlives newer ones") {
@@ -546,35 +491,6 @@ TEST_CASE("averaged weights are a file of the checkpoint where there are any") {
 
   std::filesystem::resize_file(folder / "averaged.safetensors", 10);
   CHECK(failure_of([&] { load_checkpoint(folder, "last", false, notices); }).code() == ExitCode::data);
-}
-
-TEST_CASE("a run that was renamed is not saved, neither there nor in what has its name") {
-  SavedRun run;
-  run.save(100);
-  const OpenFolder held(run.path());
-  const Checkpoint last = run.load();
-  const fs::path moved = run.path().parent_path() / "moved", other = run.path().parent_path() / "other";
-  fs::copy(run.path(), other, fs::copy_options::recursive);
-  const auto before = entries(other / "checkpoints");
-  fs::rename(run.path(), moved);
-  const auto save = [&] {
-    const std::vector<TensorView> none;
-    RunState state = last.state;
-    state.step = 200;
-    return failure_of([&] {
-      save_checkpoint(held, {state, last.vocabulary, last.config, last.model->tensors(), none}, 1);
-    });
-  };
-  for (const bool replaced : {false, true}) {
-    CAPTURE(replaced);
-    if (replaced) fs::create_directory_symlink(other, run.path());
-    const Error error = save();
-    CHECK(error.code() == ExitCode::io);
-    CHECK(contains(error, "was renamed or removed while it was in use"));
-    CHECK(fs::exists(run.path()) == replaced);
-  }
-  CHECK(entries(moved / "checkpoints") == before);
-  CHECK(entries(other / "checkpoints") == before);
 }
 
 TEST_CASE("a link in place of the checkpoints is not followed, to save, to prune or to read") {

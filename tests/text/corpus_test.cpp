@@ -52,7 +52,7 @@ std::string text_of(const Corpus& corpus) {
   return corpus.vocabulary().decode(ids_of(corpus.all()));
 }
 
-std::pair<ExitCode, std::string> refusal_of(const std::string& text, const DataConfig& data = {}) {
+Failure refusal_of(const std::string& text, const DataConfig& data = {}) {
   return error_of([&] { corpus_from_text(text, data, "mine.txt"); });
 }
 
@@ -263,20 +263,17 @@ TEST_CASE("an empty text is refused") {
 }
 
 TEST_CASE("files that are not there, or no files, are refused by name") {
-  CHECK(
-      error_of([] { load_corpus(with_text({})); }) ==
-      std::pair(ExitCode::usage, std::string("data.text names no file; name at least one text, e.g. --text mine.txt")));
+  CHECK(error_of([] { load_corpus(with_text({})); }) ==
+        Failure{ExitCode::usage, "data.text names no file; name at least one text, e.g. --text mine.txt"});
   CHECK(error_of([] { load_corpus(with_text({"no/such.txt"})); }) ==
-        std::pair(ExitCode::missing,
-                  std::string("no/such.txt does not exist; relative paths start at the working folder")));
-  CHECK(
-      error_of([] { load_corpus(with_text({"/no/tinyshakespeare.txt"})); }) ==
-      std::pair(ExitCode::missing,
-                std::string("/no/tinyshakespeare.txt does not exist; scripts/get_text.sh of a checkout fetches it, and "
-                            "--text builtin:sample is a small text built into the program")));
+        Failure{ExitCode::missing, "no/such.txt does not exist; relative paths start at the working folder"});
+  CHECK(error_of([] { load_corpus(with_text({"/no/tinyshakespeare.txt"})); }) ==
+        Failure{ExitCode::missing,
+                "/no/tinyshakespeare.txt does not exist; scripts/get_text.sh of a checkout fetches it, and "
+                "--text builtin:sample is a small text built into the program"});
   const TestFolder folder;
   CHECK(error_of([&] { load_corpus(with_text({folder.path().string()})); }) ==
-        std::pair(ExitCode::missing, folder.path().string() + " contains no visible files"));
+        Failure{ExitCode::missing, folder.path().string() + " contains no visible files"});
 }
 
 TEST_CASE("an absurd vocabulary is refused at its first symbol too many") {
@@ -293,7 +290,7 @@ TEST_CASE("a symbol too many is told by its place in its own file, also after a 
   const TestFolder folder;
   DataConfig data = with_text({folder.write("long.txt", std::string(70'000, 'a')), folder.write("two.txt", "abc")});
   data.max_symbols = 2;
-  CHECK_THAT(error_of([&] { load_corpus(data); }).second,
+  CHECK_THAT(error_of([&] { load_corpus(data); }).line,
              Catch::Contains("two.txt has more than 2 distinct characters (data.max_symbols) by character 2:"));
 }
 
@@ -370,7 +367,7 @@ TEST_CASE("any one byte changed in a text gives a corpus of that text or an erro
       changed[at] = static_cast<char>(value);
       std::string read;
       const auto error = error_of([&] { read = text_of(corpus_from_text(changed, {}, "text")); });
-      if (error.first == ExitCode::ok ? read != changed : error.first != ExitCode::data)
+      if (error.code == ExitCode::ok ? read != changed : error.code != ExitCode::data)
         FAIL("byte " << at << " = " << value);
     }
 }
@@ -432,8 +429,8 @@ TEST_CASE("a large text is refused with the place in the file, not in the piece"
         data_error(cut +
                    " is not UTF-8: byte 0xE2 at offset 1048586 (line 3) starts a character that the end cuts off" +
                    advice));
-  CHECK(refusal(nul).second.starts_with(nul + " is not a text: it has a NUL byte at offset 1048586 (line 3), "));
-  CHECK(refusal(unknown, corpus_of("a\n").vocabulary()).second.find("'é' (U+00E9) at 1048586; ") != std::string::npos);
+  CHECK(refusal(nul).line.starts_with(nul + " is not a text: it has a NUL byte at offset 1048586 (line 3), "));
+  CHECK(refusal(unknown, corpus_of("a\n").vocabulary()).line.find("'é' (U+00E9) at 1048586; ") != std::string::npos);
 }
 
 TEST_CASE("of a pipe it is told how much was read, also while nothing comes") {

@@ -6,7 +6,7 @@
 
 #include "text/corpus.h"
 
-#include "../failure.h"
+#include "failure.h"
 #include "test.h"
 
 using namespace chargpt;

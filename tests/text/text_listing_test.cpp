@@ -115,8 +115,8 @@ TEST_CASE("a pattern is left to the shell, and one line says so") {
   CHECK(files_of("a*.txt") == Names{"a*.txt"});
   for (const std::string name : {"*.md", "book/*", "book/?.txt"})
     CHECK(error_of([&] { files_of(name); }) ==
-          std::pair(ExitCode::missing, name + " does not exist, and patterns are left to the shell: give --text " +
-                                           name + " without quotes, or the folder"));
+          Failure{ExitCode::missing, name + " does not exist, and patterns are left to the shell: give --text " + name +
+                                         " without quotes, or the folder"});
 }
 
 TEST_CASE("a run that is named is no text") {
@@ -124,8 +124,9 @@ TEST_CASE("a run that is named is no text") {
   folder.write("mine/run.json", "{\"format\": \"chargpt run\", \"version\": 1}\n");
   folder.write("mine/samples/step-00000010.txt", "x");
   CHECK(error_of([] { files_of("mine"); }) ==
-        std::pair(ExitCode::usage, std::string("mine is a run, not a text; a run is given before the options, and all "
-                                               "words after --text are texts")));
+        Failure{ExitCode::usage,
+                "mine is a run, not a text; a run is given before the options, and all "
+                "words after --text are texts"});
   CHECK(files_of("mine/samples") == Names{"step-00000010.txt"});
 }
 
@@ -133,12 +134,11 @@ TEST_CASE("a folder with nothing to read is refused by name") {
   const WorkingFolder folder;
   fs::create_directories("empty/inner");
   folder.write("binary/x", std::string_view("a\0b", 3));
-  CHECK(error_of([] { files_of("empty"); }) ==
-        std::pair(ExitCode::missing, std::string("empty contains no visible files")));
+  CHECK(error_of([] { files_of("empty"); }) == Failure{ExitCode::missing, "empty contains no visible files"});
   CHECK(error_of([] { files_of("binary"); }) ==
         data_error("binary has no file that is a plain UTF-8 text, only x (binary); convert them, or use --units bytes "
                    "for files of any kind"));
-  CHECK(error_of([] { files_of(""); }).first == ExitCode::usage);
+  CHECK(error_of([] { files_of(""); }).code == ExitCode::usage);
 }
 
 TEST_CASE("folders beyond the limit are refused") {
@@ -186,8 +186,7 @@ TEST_CASE("a file that has gone since it was listed is an error with its name") 
   DataConfig data;
   const TextListing listing = list_texts({"book"}, Units::characters);
   fs::remove("book/a");
-  CHECK(error_of([&] { load_listed(listing, data); }) ==
-        std::pair(ExitCode::missing, std::string("book/a does not exist")));
+  CHECK(error_of([&] { load_listed(listing, data); }) == Failure{ExitCode::missing, "book/a does not exist"});
 }
 
 TEST_CASE("what cannot be read in a folder is not passed over") {
@@ -200,11 +199,11 @@ TEST_CASE("what cannot be read in a folder is not passed over") {
   folder.write("book/inner/b", "two");
   fs::permissions("book/a", fs::perms::none);
   CHECK(error_of([] { files_of("book"); }) ==
-        std::pair(ExitCode::io, std::string("cannot read book/a: Permission denied; check its permissions")));
+        Failure{ExitCode::io, "cannot read book/a: Permission denied; check its permissions"});
   fs::permissions("book/a", fs::perms::owner_all);
   fs::permissions("book/inner", fs::perms::none);
   CHECK(error_of([] { files_of("book"); }) ==
-        std::pair(ExitCode::io, std::string("cannot read book/inner: Permission denied; check its permissions")));
+        Failure{ExitCode::io, "cannot read book/inner: Permission denied; check its permissions"});
   fs::permissions("book/inner", fs::perms::owner_all);
 }
 

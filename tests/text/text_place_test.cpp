@@ -99,7 +99,7 @@ TEST_CASE("a project that was moved whole is run where it is now, or given its t
   const fs::path moved = project.folder().path() / "moved with spaces";
   fs::current_path(project.folder().path());
   fs::rename(project.root(), moved);
-  CHECK(error_of([&] { project.found(moved / "runs/mine", {"data/text.txt"}); }).first == ExitCode::missing);
+  CHECK(error_of([&] { project.found(moved / "runs/mine", {"data/text.txt"}); }).code == ExitCode::missing);
   CHECK(project.found(moved / "runs/mine", {moved / "data/text.txt"}, true) == TextNames{moved / "data/text.txt"});
   fs::current_path(moved);
   CHECK(project.found("runs/mine", {"data/text.txt"}) == TextNames{"data/text.txt"});
@@ -138,7 +138,7 @@ TEST_CASE("several files are found where they were last") {
   fs::current_path(project.folder().path());
   CHECK(project.found({"one", "two"}) == last);
   fs::remove(last[1]);
-  CHECK(error_of([&] { project.found({"one", "two"}); }).first == ExitCode::missing);
+  CHECK(error_of([&] { project.found({"one", "two"}); }).code == ExitCode::missing);
 }
 
 TEST_CASE("a text that was named is the only one looked at") {
@@ -148,7 +148,7 @@ TEST_CASE("a text that was named is the only one looked at") {
         data_error("the text is not the one that " + project.run().string() +
                    " was trained on (26 tokens then, 10 now)" + advice + project.run().string() + " --text FILE"));
   CHECK(error_of([&] { project.found({"no.txt"}, true); }) ==
-        std::pair(ExitCode::missing, std::string("no.txt does not exist; relative paths start at the working folder")));
+        Failure{ExitCode::missing, "no.txt does not exist; relative paths start at the working folder"});
   project.write("project/new.txt", "☺");
   const auto [code, line] = error_of([&] { project.found({"new.txt"}, true); });
   CHECK(code == ExitCode::data);
@@ -159,11 +159,11 @@ TEST_CASE("a text that was named is the only one looked at") {
 TEST_CASE("a text that is nowhere is asked for") {
   Project project;
   fs::remove("data/text.txt");
-  CHECK(error_of([&] { project.found({"data/text.txt"}); }) ==
-        std::pair(ExitCode::missing,
-                  "data/text.txt, the text of " + project.run().string() +
-                      ", is neither there nor where it was last; pass it with --text FILE, wherever it "
-                      "is now (relative paths start at the working folder)"));
+  CHECK(
+      error_of([&] { project.found({"data/text.txt"}); }) ==
+      Failure{ExitCode::missing, "data/text.txt, the text of " + project.run().string() +
+                                     ", is neither there nor where it was last; pass it with --text FILE, wherever it "
+                                     "is now (relative paths start at the working folder)"});
 }
 
 TEST_CASE("what is kept of a text's place is not replaced by one that leads nowhere") {
@@ -188,7 +188,7 @@ TEST_CASE("a run goes on with the files that its folder had, also called from an
 TEST_CASE("a folder that moved is given, and has to hold the same text") {
   BookProject project;
   fs::rename("book", "volume");
-  CHECK(error_of([&] { project.look({"book"}); }).first == ExitCode::missing);
+  CHECK(error_of([&] { project.look({"book"}); }).code == ExitCode::missing);
   CHECK(project.look({"volume"}, true).names == TextNames{"volume"});
   fs::rename("volume/b.txt", "volume/z.txt");  // the same text, as long as their order is
   CHECK(project.look({"volume"}, true).corpus.files() == 2);
@@ -205,7 +205,7 @@ TEST_CASE("a run of an earlier version goes on with the files of its pattern, wh
                                                    R"("],"files":[[["book/a.txt",15],["book/b.txt",11]]]})");
   CHECK(project.look({"bo*/?.txt"}).corpus.files() == 2);
   fs::rename("book/b.txt", "book/z.txt");
-  CHECK(error_of([&] { project.look({"bo*/?.txt"}); }).first == ExitCode::missing);
+  CHECK(error_of([&] { project.look({"bo*/?.txt"}); }).code == ExitCode::missing);
 }
 
 TEST_CASE("a text that could be read only once is kept in the run") {
@@ -237,9 +237,9 @@ TEST_CASE("a text that could be read only once is kept in the run") {
 TEST_CASE("standard input is never waited for by a run that goes on") {
   Project project;
   CHECK(error_of([&] { project.found({"-"}); }) ==
-        std::pair(ExitCode::missing, "the text of " + project.run().string() +
-                                         " came from standard input and is not kept in the run; pass it with --text "
-                                         "FILE"));
+        Failure{ExitCode::missing, "the text of " + project.run().string() +
+                                       " came from standard input and is not kept in the run; pass it with --text "
+                                       "FILE"});
 }
 
 TEST_CASE("the sample inside the program is found everywhere") {

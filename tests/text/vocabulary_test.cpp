@@ -22,7 +22,7 @@ Vocabulary parsed(const char* text) {
   return Vocabulary::from_json(json::parse(text), "vocab.json");
 }
 
-std::pair<ExitCode, std::string> refusal_of(const char* text) {
+Failure refusal_of(const char* text) {
   return error_of([text] { parsed(text); });
 }
 
