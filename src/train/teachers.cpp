@@ -66,7 +66,8 @@ std::string foreign_text(const Checkpoint& teacher, const Config& config, const 
   if (teacher.state.data != corpus.fingerprint())
     return "was trained on another text (" + difference_of(teacher.state.data, corpus.fingerprint()) + ")" + so;
   const auto splits_otherwise = [](const std::string& line) {
-    return line.starts_with("data.val_fraction ") || line.starts_with("data.split_seed ");
+    return line.starts_with("data.val_fraction ") || line.starts_with("data.test_fraction ") ||
+           line.starts_with("data.split_seed ");
   };
   const std::vector<std::string> changes = changed_options(teacher.config.config, config, "data");
   if (std::ranges::none_of(changes, splits_otherwise)) return "";
