@@ -146,14 +146,13 @@ def loss_cell(row):
 
 def table(expected):
     """The generated part of configs/README.md."""
-    lines = ["| preset | parameters | loss ± 95 % over seeds | in windows of 64 | seconds | measured | config | metrics of each run |", "|---|---|---|---|---|---|---|---|"]
+    lines = ["| preset | parameters | loss ± 95 % over seeds | in windows of 64 | seconds | measured |", "|---|---|---|---|---|---|"]
     for preset, row in expected["rows"].items():
         measured = "loss" in row
         lines.append("| " + " | ".join([
             f"`{preset}`", f"{row['params']:,}" if measured else "", loss_cell(row),
             f"{row['loss_windows_64']:.4f}" if "loss_windows_64" in row else "", f"{row['seconds']:,.0f}" if measured else "",
-            f"{row['date']}, {row['machine']}" if measured else "", f"`{row['config'][:8]}`",
-            " ".join(f"`{run['metrics'][:8]}`" for run in row.get("runs", []))]) + " |")
+            f"{row['date']}, {row['machine']}" if measured else ""]) + " |")
     lines.append("")
     for name, about in expected["machines"].items():
         lines.append(f"Machine {name}: {about['cpu']}, {about['processors']} processors, {about['threads']} threads, {about['device']}, "

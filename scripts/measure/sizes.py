@@ -42,9 +42,8 @@ class Bench:
         mine, reference = in_turns(pairs, lambda: self.run("cpu", steps), lambda: self.run("libtorch", steps))
         figures = {"cpu": mine, "libtorch": reference}
         times = {engine: [figure["ms_per_step"]["median"] for figure in measured] for engine, measured in figures.items()}
-        return {"ms": {engine: statistics.median(values) for engine, values in times.items()},
+        return {"ms": statistics.median(times["cpu"]),
                 "ratio": statistics.median(a / c for a, c in zip(times["libtorch"], times["cpu"])),
-                "tokens_per_second": statistics.median(figure["tokens_per_second"] for figure in figures["cpu"]),
                 "share": statistics.median(figure["fraction_of_peak"] for figure in figures["cpu"])}  # fmt: skip
 
 
@@ -53,13 +52,15 @@ def milliseconds(value):
 
 
 def table(rows):
-    lines = ["| layers | width | window | windows | threads | libtorch, ms | cpu, ms | ratio | tokens/s | share of the peak |",
-             "|---|---|---|---|---|---|---|---|---|---|"]  # fmt: skip
-    for size, threads, row in rows:
-        ms = row["ms"]
-        lines.append(f"| {' | '.join(map(str, size))} | {threads} | {milliseconds(ms['libtorch'])} | {milliseconds(ms['cpu'])} | {row['ratio']:.2f} | "
-                     f"{round(row['tokens_per_second'], -2):,.0f} | {100 * row['share']:.0f} % |")
-    return "\n".join(lines)
+    """A line for each size, in it three cells for each number of threads."""
+    counts = sorted({threads for _, threads, _ in rows})
+    heads = ["layers", "width", "window", "windows"]
+    cells = {size: [str(number) for number in size] for size in SIZES}
+    for threads in counts:
+        heads += [f"{threads} thread{'s' * (threads > 1)}: ms", "libtorch / cpu", "of the peak"]
+        for size, _, row in (one for one in rows if one[1] == threads):
+            cells[size] += [milliseconds(row["ms"]), f"{row['ratio']:.2f}", f"{100 * row['share']:.0f} %"]
+    return "\n".join(f"| {' | '.join(line)} |" for line in [heads, ["---"] * len(heads), *cells.values()]).replace(" --- ", "---")
 
 
 def main():

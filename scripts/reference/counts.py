@@ -348,7 +348,7 @@ class Mixture:
         counts, probabilities = self.counts, self.probabilities(logits)
         largest = max(probabilities)
         favourite = probabilities.index(largest)
-        place, known, loss = counts.place_of(history), set(range(CONTEXTS)), 0.0
+        place, known, loss, reached = counts.place_of(history), set(range(CONTEXTS)), 0.0, 1.0
         for depth, (node, bit) in enumerate(counts.paths[symbol]):
             network = self.network_logit(counts.paths, probabilities, symbol, depth)
             decision = counts.decide(place, node, known)
@@ -359,7 +359,8 @@ class Mixture:
             match_class = 0 if decision.expected is None else counts.match_class(place)
             chosen = (node, match_class, place.last + 1, 12 * steps[0] + steps[1], 4 * favourite + min(3, int(4 * largest)))
             mixed = self.mixer.mix(inputs, chosen)
-            p = clamp(squash(mixed[0]), 1e-6, 1 - 1e-6)
+            p = clamp(squash(mixed[0]), 1e-6, 1 - 1e-6) if reached >= 1e-3 else squash(network)
+            reached *= p if bit else 1 - p
             loss -= math.log(p if bit else 1 - p)
             if learn:
                 self.mixer.learn(inputs, mixed, bit)

@@ -98,7 +98,7 @@ std::vector<double> ngram_losses(const std::vector<TokenView>& train, TokenView 
   return witten_bell_losses(train, split, vocab_size, windows, max_order, heartbeat);
 }
 
-Baselines compute_baselines(const Corpus& corpus, TokenView split, ScoredWindows windows, bool validation,
+Baselines compute_baselines(const Corpus& corpus, TokenView split, ScoredWindows windows, bool held_out,
                             const Heartbeat& heartbeat) {
   // Of a megabyte counting takes a third of the time, twice, and xz nearly all the rest.
   const Heartbeat gzip = stretch(heartbeat, 0, 0.05), counting = stretch(heartbeat, 0.05, 0.25),
@@ -111,9 +111,9 @@ Baselines compute_baselines(const Corpus& corpus, TokenView split, ScoredWindows
                       .gzip = nats_per_token(gzip_bytes(vocabulary, {measured}, gzip), measured.size()),
                       .measured = measured.size(),
                       .shared = shared.tokens};
-  if (!validation) baselines.left_out = train.size() - size_of(shared.rest);
+  if (!held_out) baselines.left_out = train.size() - size_of(shared.rest);
   if (baselines.left_out > most_left_out * static_cast<double>(train.size())) return baselines;
-  const std::vector<TokenView> counted = beginning(validation ? std::vector{train} : shared.rest);
+  const std::vector<TokenView> counted = beginning(held_out ? std::vector{train} : shared.rest);
   baselines.counted = size_of(counted);
   const std::vector<double> losses =
       ngram_losses(counted, measured, vocabulary.size(), {.length = measured.size()}, longest_order, counting);

@@ -52,9 +52,9 @@ std::vector<double> ngram_losses(const std::vector<TokenView>& train, TokenView 
 /// the most it can: the harder figure to beat. `windows` is for ngram_in_windows, counting with no more context than
 /// the model has. Of the train split and of `split` no more than the first 10 million tokens are used. Nothing is
 /// counted on what is scored: of the train split, what stands in `split` too is left out, and where less than a tenth
-/// is left nothing is counted; `validation`: `split` is the corpus' own validation split, and nothing is left out.
-/// About 2 s on tinyshakespeare, 20 s at the limit, most of it xz; two threads.
-Baselines compute_baselines(const Corpus& corpus, TokenView split, ScoredWindows windows, bool validation,
+/// is left nothing is counted; `held_out`: `split` is the corpus' own validation or test split, and nothing is left
+/// out. About 2 s on tinyshakespeare, 20 s at the limit, most of it xz; two threads.
+Baselines compute_baselines(const Corpus& corpus, TokenView split, ScoredWindows windows, bool held_out,
                             const Heartbeat& heartbeat = {});
 
 nlohmann::ordered_json to_json(const Baselines& baselines);

@@ -271,8 +271,10 @@ std::string split_notice(const Corpus& corpus, const std::optional<SplitCheck>& 
                : "";
   const std::string share =
       percent(static_cast<double>(corpus.val().size()) / static_cast<double>(corpus.all().size()));
-  const std::string seen = "the held-out part (the last " + share +
-                           " of the text) differs from the rest: counts of the training text " + "predict it " +
+  const bool last = corpus.test_tokens() == 0;
+  const std::string seen = "the held-out part (" + (last ? "the last " + share : share) + " of the text" +
+                           (last ? "" : ", before its test split") +
+                           ") differs from the rest: counts of the training text " + "predict it " +
                            percent(check->held_out) +
                            " worse than its own do (ninths of the training text: " + percent(check->least) + " to " +
                            percent(check->most) + "), with a loss of " + fixed(check->loss) + " (" +

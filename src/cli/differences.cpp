@@ -54,7 +54,8 @@ Json outcome_of(const std::string& path, const Checkpoint& checkpoint) {
           {"seconds", state.seconds},
           {"leaks", leaks(checkpoint.config.config.model)},
           {"text", text_of(checkpoint)},
-          {"val_fraction", checkpoint.config.config.data.val_fraction}};
+          {"val_fraction", checkpoint.config.config.data.val_fraction},
+          {"test_fraction", checkpoint.config.config.data.test_fraction}};
 }
 
 /// Columns for each of two beside the names of the options.
@@ -143,7 +144,7 @@ void print_differences(const Json& json) {
       table.add({name, figure_of(name, runs[0]), figure_of(name, runs[1])});
   }
   print_table(table);
-  if (differ_in(runs, "text") || differ_in(runs, "val_fraction"))
+  if (differ_in(runs, "text") || differ_in(runs, "val_fraction") || differ_in(runs, "test_fraction"))
     print_lines("\nTheir texts or held-out parts differ: do not compare the losses.\n");
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "baseline/shared_text.h"
 #include "cli/print_text.h"
@@ -27,7 +28,7 @@ double shared_part(const Figures& figures) {
 }
 
 bool knows_the_text(const Figures& figures) {
-  return !figures.scored.validation && shared_part(figures) >= little;
+  return !figures.scored.held_out && shared_part(figures) >= little;
 }
 
 std::string unit(const Figures& figures) {
@@ -41,7 +42,9 @@ std::string windows_text(const Figures& figures) {
 }
 
 std::string model_row(const Figures& figures) {
-  std::string name = "this model, " + figures.scored.split;
+  const std::size_t members = figures.members.size();
+  std::string name =
+      (members > 0 ? std::to_string(members) + " models as one, " : "this model, ") + figures.scored.split;
   if (!figures.scored.weights.empty()) name += ", " + figures.scored.weights + " weights";
   return name;
 }
@@ -83,8 +86,9 @@ std::string shared_line(const Figures& figures) {
   const std::string stretches =
       " (in stretches of " + std::to_string(shared_stretch) + " " + unit(figures) + "s or more)";
   const std::string percent = format_fixed(std::clamp(100 * part, 1.0, part < 1 ? 99.0 : 100.0), 0) + " % of ";
-  if (figures.scored.validation)
-    return percent + "the validation split also appears in the train split" + stretches +
+  if (figures.scored.held_out)
+    return percent + "the " + (figures.scored.split == "test" ? "test" : "validation") +
+           " split also appears in the train split" + stretches +
            ", so there the losses measure memorization, not prediction.\n";
   return percent + "this text also appears in the training text" + stretches +
          ", so the loss measures memorization, not prediction; do not compare it with the baselines.\n";
@@ -118,9 +122,27 @@ std::string counts_line(const Figures& figures) {
 
 /// What was learned from.
 std::string adapted_line(const Figures& figures) {
+  const auto line = [&](const std::string& name, const AdaptationChoice& choice) {
+    return "Adapting: after each window " + name + " learned from the " + unit(figures) + "s just scored, " +
+           to_text(choice, figures.units) + ".\n";
+  };
   if (!figures.adapted) return "";
-  return "Adapting: after each window the network learned from the " + unit(figures) + "s just scored, " +
-         to_text(*figures.adapted, figures.units) + ".\n";
+  if (figures.members.empty()) return line("the network", *figures.adapted);
+  std::string lines;
+  for (const Figures::Member& member : figures.members) lines += line(member.name, *member.adapted);
+  return lines;
+}
+
+/// Of several models as one.
+std::string speed_line(const Figures& figures) {
+  if (figures.members.empty()) return "";
+  return "Scored in " + format_duration(figures.seconds) + ", " +
+         format_count(std::llround(static_cast<double>(figures.tokens) / figures.seconds)) + " " + unit(figures) +
+         "s a second" +
+         (figures.weights_learned_on > 0 ? "; weights learned on the last " + format_count(figures.weights_learned_on) +
+                                               " " + unit(figures) + "s of the train split"
+                                         : "") +
+         ".\n";
 }
 
 /// "beats PPMd (1.4062) by 0.0200", or the contrary.
@@ -165,12 +187,20 @@ std::string adapt_line(const Figures& figures) {
   return "--adapt --counts (eval, score) let it learn from the text too.\n";
 }
 
-void check_finite(const SplitLoss& loss, const Scored& scored) {
-  if (std::isfinite(loss.mean)) return;
-  const auto bad = std::ranges::count_if(loss.losses, [](float value) { return !std::isfinite(value); });
-  throw Error(ExitCode::diverged, scored.checkpoint + " has no loss: it is not a finite number for " +
-                                      format_count(bad) + " of " + format_count(loss.tokens) +
-                                      " tokens, so its weights have diverged; choose another with --checkpoint");
+/// `all`: tokens held out.
+Scored held_out_part(const std::string& split, TokenView tokens, std::int64_t all, const LoadedRun& run) {
+  Scored scored{.tokens = tokens, .split = split, .held_out = true, .checkpoint = run.checkpoint.path.string()};
+  if (run.checkpoint.averaged) scored.weights = enum_name(run.model->weights());
+  if (tokens.size() < all) scored.part_of = all;
+  return scored;
+}
+
+/// One line, whatever the number.
+std::string test_line(const Figures& figures) {
+  if (!figures.test_scores) return "";
+  if (*figures.test_scores == 0)
+    return "Nothing records how often this test split was scored: the checkpoint is in no run.\n";
+  return "This test split has been scored " + format_count(*figures.test_scores, "time") + ".\n";
 }
 
 }  // namespace
@@ -180,19 +210,29 @@ std::string unit_word(Units units) {
 }
 
 Scored validation_of(const Corpus& corpus, const LoadedRun& run) {
-  Scored scored{.tokens = corpus.val(), .split = "val", .validation = true, .checkpoint = run.checkpoint.path.string()};
-  if (run.checkpoint.averaged) scored.weights = enum_name(run.model->weights());
-  const std::int64_t held_out = corpus.all().size() - corpus.train().size();
-  if (scored.tokens.size() < held_out) scored.part_of = held_out;
-  return scored;
+  return held_out_part("val", corpus.val(), corpus.val_tokens(), run);
+}
+
+Scored test_of(const Corpus& corpus, const LoadedRun& run) {
+  return held_out_part("test", corpus.test(), corpus.test_tokens(), run);
+}
+
+void check_finite(const SplitLoss& loss, const Scored& scored) {
+  if (std::isfinite(loss.mean)) return;
+  const auto bad = std::ranges::count_if(loss.losses, [](float value) { return !std::isfinite(value); });
+  throw Error(ExitCode::diverged, scored.checkpoint + " has no loss: it is not a finite number for " +
+                                      format_count(bad) + " of " + format_count(loss.tokens) +
+                                      " tokens, so its weights have diverged; choose another with --checkpoint");
 }
 
 Figures measure(WindowScorer& scorer, const ModelConfig& model, Units units, const Scored& scored,
                 const Heartbeat& heartbeat) {
   const std::int64_t block_size = model.block_size;
+  const double begun = steady_seconds();
   const SplitLoss loss = split_loss(scorer, scored.tokens, block_size, scored.stride, heartbeat);
   check_finite(loss, scored);
   Figures figures;
+  figures.seconds = steady_seconds() - begun;
   figures.scored = scored;
   figures.loss = loss.mean;
   figures.tenths = tenths_of(loss.losses, scored.tokens);
@@ -205,8 +245,9 @@ Figures measure(WindowScorer& scorer, const ModelConfig& model, Units units, con
   return figures;
 }
 
-void score_by(Figures& figures, const SplitLoss& loss) {
+void score_by(Figures& figures, const SplitLoss& loss, double seconds) {
   check_finite(loss, figures.scored);
+  figures.seconds = seconds;
   figures.network_loss = figures.loss;
   figures.loss = loss.mean;
   figures.tenths = tenths_of(loss.losses);
@@ -249,6 +290,7 @@ nlohmann::ordered_json to_json(const Figures& figures) {
                                  {"stride", scored.stride},
                                  {"units", enum_name(figures.units)},
                                  {"class", figures.adapted ? "adaptive" : "frozen"}};
+  if (figures.test_scores) json["test_scores"] = *figures.test_scores;
   if (scored.part_of > 0) json["part"] = {{"tokens", scored.tokens.size()}, {"of", scored.part_of}};
   if (figures.loss_windows_64) json["loss_windows_64"] = *figures.loss_windows_64;
   if (figures.leaks) json["leaks"] = true;
@@ -266,7 +308,16 @@ nlohmann::ordered_json to_json(const Figures& figures) {
     }
   }
   if (figures.network_loss) json["network_loss"] = *figures.network_loss;
-  if (figures.adapted) json["adaptation"] = to_json(*figures.adapted);
+  if (figures.adapted && figures.members.empty()) json["adaptation"] = to_json(*figures.adapted);
+  for (const Figures::Member& member : figures.members) {
+    json["members"].push_back({{"run", member.name}, {"weight", member.weight}, {"loss", member.loss}});
+    if (member.adapted) json["members"].back()["adaptation"] = to_json(*member.adapted);
+  }
+  if (!figures.members.empty()) {
+    json["weights_learned_on_tokens"] = figures.weights_learned_on;
+    json["seconds"] = figures.seconds;
+    json["tokens_per_second"] = static_cast<double>(figures.tokens) / figures.seconds;
+  }
   if (figures.baselines) {
     json["part_in_training_text"] = shared_part(figures);
     json["baselines"] = to_json(*figures.baselines);
@@ -288,9 +339,12 @@ void print_figures(const Figures& figures) {
              : figures.adapted ? "  mixed with counts, both adapting"
                                : "  mixed with counts",
              figures.loss);
+  for (const Figures::Member& member : figures.members)
+    add_loss(table, "  " + member.name + " alone, weight " + format_fixed(member.weight, 2), member.loss);
   if (figures.baselines) add_baselines(table, to_json(*figures.baselines), windows_text(figures));
   std::string sentences = "perplexity " + format_fixed(std::exp(figures.loss), 2) + "; " + scored_line(figures) +
-                          adapted_line(figures) + tenths_line(figures) + baseline_lines(figures) + shared_line(figures);
+                          speed_line(figures) + test_line(figures) + adapted_line(figures) + tenths_line(figures) +
+                          baseline_lines(figures) + shared_line(figures);
   for (const std::string& line : verdict(figures)) sentences += line + "\n";
   sentences += counts_line(figures) + adapt_line(figures);
   print_table(table);

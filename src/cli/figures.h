@@ -22,15 +22,16 @@ std::string unit_word(Units units);
 /// What is scored, and how.
 struct Scored {
   TokenView tokens;
-  std::string split;         ///< train, val or all
-  bool validation = false;   ///< the run's own validation split: held out from what the model was trained on
+  std::string split;         ///< train, val, test or all
+  bool held_out = false;     ///< the run's own validation or test split: held out from what the model was trained on
   std::int64_t part_of = 0;  ///< tokens held out, if only the first of them are scored (data.max_val_tokens)
   std::int64_t stride = 0;   ///< of overlapping windows; 0: no overlap
   std::string checkpoint{};  ///< for messages
   std::string weights{};     ///< trained or averaged, if there are both
 };
-/// The validation split of the text that a run was trained on.
+/// The validation split of the text that a run was trained on; its test split.
 Scored validation_of(const Corpus& corpus, const LoadedRun& run);
+Scored test_of(const Corpus& corpus, const LoadedRun& run);
 
 struct Figures {
   Scored scored;
@@ -40,8 +41,18 @@ struct Figures {
   Units units = Units::characters;
   std::optional<double> loss_windows_64;  ///< if block_size > 64: the same split in windows of 64, no overlap
   bool leaks = false;
-  bool may_adapt = false;              ///< whether --adapt covers such a model
-  std::optional<double> network_loss;  ///< of the network as it was trained, where `loss` is not its own
+  bool may_adapt = false;  ///< whether --adapt covers such a model
+  /// One of several models that are scored as one.
+  struct Member {
+    std::string name;
+    double weight = 0, loss = 0;
+    std::optional<AdaptationChoice> adapted{};
+  };
+  std::vector<Member> members;              ///< none: it is one model
+  std::int64_t weights_learned_on = 0;      ///< tokens of the train split; 0: the weights are equal
+  double seconds = 0;                       ///< that scoring `loss` took
+  std::optional<std::int64_t> test_scores;  ///< of a test split: how often it was scored; 0: nothing records it
+  std::optional<double> network_loss;       ///< of the network as it was trained, where `loss` is not its own
   /// If it is mixed with counts: by which weights, and what these were learned on.
   struct Mixed {
     MixtureWeights weights;
@@ -57,7 +68,10 @@ Figures measure(WindowScorer& scorer, const ModelConfig& model, Units units, con
                 const Heartbeat& heartbeat = {});
 
 /// The loss becomes that of what --adapt and --counts have made of the network. Error diverged as above.
-void score_by(Figures& figures, const SplitLoss& loss);
+void score_by(Figures& figures, const SplitLoss& loss, double seconds);
+
+/// Error diverged, naming the checkpoint, for a loss that is not finite.
+void check_finite(const SplitLoss& loss, const Scored& scored);
 
 /// A row of a table of losses: nats, and bits beside them.
 void add_loss(Table& table, const std::string& name, double nats);

@@ -166,7 +166,7 @@ Json describe_text(const std::string& path, const OutputArguments& output) {
   if (corpus.val().size() < 2) return json;
   WorkLine line(output);
   const Baselines baselines = compute_baselines(corpus, corpus.val(), {.length = corpus.val().size()},
-                                                /*validation=*/true, line.heartbeat("measuring baselines"));
+                                                /*held_out=*/true, line.heartbeat("measuring baselines"));
   json["val_tokens_in_train"] = baselines.shared;
   json["baselines"] = to_json(baselines);
   return json;

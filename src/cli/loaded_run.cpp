@@ -1,5 +1,6 @@
 #include "cli/loaded_run.h"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -108,8 +109,37 @@ LoadedRun::LoadedRun(Checkpoint loaded, std::filesystem::path folder_in, const M
   flush_denormals();
 }
 
-void LoadedRun::adapt(const Adaptation& adaptation) {
-  adaptive_ = std::make_unique<AdaptiveNetwork>(*model, network_->threads(), adaptation);
+std::vector<LoadedRun*> LoadedRun::members() {
+  std::vector<LoadedRun*> all{this};
+  for (LoadedRun& other : others_) all.push_back(&other);
+  return all;
+}
+
+std::int64_t LoadedRun::context() {
+  std::int64_t longest = 0;
+  for (const LoadedRun* member : members()) longest = std::max(longest, member->model->block_size());
+  return longest;
+}
+
+void LoadedRun::join(std::vector<LoadedRun> others) {
+  others_ = std::move(others);
+  weigh({});
+}
+
+void LoadedRun::weigh(std::vector<double> weights) {
+  std::vector<Predictor*> networks;
+  for (LoadedRun* member : members()) networks.push_back(member->network_.get());
+  ensemble_ = std::make_unique<Ensemble>(networks, std::move(weights));
+}
+
+void LoadedRun::adapt(const std::vector<Adaptation>& adaptations) {
+  std::vector<Predictor*> networks;
+  for (LoadedRun* member : members()) {
+    const Adaptation& adaptation = adaptations.at(networks.size());
+    member->adaptive_ = std::make_unique<AdaptiveNetwork>(*member->model, network_->threads(), adaptation);
+    networks.push_back(member->adaptive_.get());
+  }
+  if (ensemble_) adaptive_ensemble_ = std::make_unique<Ensemble>(networks, ensemble_->weights());
 }
 
 void LoadedRun::mix_with_counts(const Corpus& corpus, const Heartbeat& heartbeat) {

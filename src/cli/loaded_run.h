@@ -11,6 +11,7 @@
 #include "cli/arguments.h"
 #include "inference/model.h"
 #include "predict/adaptive_network.h"
+#include "predict/ensemble.h"
 #include "predict/mixture.h"
 #include "predict/network.h"
 
@@ -40,21 +41,39 @@ class LoadedRun {
   std::filesystem::path folder;
   std::unique_ptr<InferenceModel> model;
   const Config& config() const { return checkpoint.config.config; }
-  /// What says which character comes next: the network, or what adapt() and mix_with_counts() have made of it.
+  /// What says which character comes next: the network, or what join(), adapt() and mix_with_counts() have made of it.
   Predictor& predictor() { return mixture ? static_cast<Predictor&>(*mixture) : adapting(); }
-  /// The network as it was trained.
+  /// The networks as they were trained: this one's, or the mean of all.
+  Predictor& trained() { return ensemble_ ? static_cast<Predictor&>(*ensemble_) : *network_; }
+  /// This run's alone.
   NetworkPredictor& network() { return *network_; }
-  /// From here on the predictor's network learns from what is scored.
-  void adapt(const Adaptation& adaptation);
+  /// Of windows that are scored: the shortest of members().
+  std::int64_t block_size() { return trained().block_size(); }
+  /// Characters that a text is continued from, at most: the longest of members().
+  std::int64_t context();
+  /// From here on the predictor is the mean of this run and `others`, which have the same vocabulary.
+  void join(std::vector<LoadedRun> others);
+  /// Of members(), in place of equal weights; before adapt() and mix_with_counts(). Empty: equal ones.
+  void weigh(std::vector<double> weights);
+  const std::vector<LoadedRun>& others() const { return others_; }
+  /// This one first; after join(), the others.
+  std::vector<LoadedRun*> members();
+  /// Of members().
+  std::vector<double> weights() const { return ensemble_ ? ensemble_->weights() : std::vector<double>{1}; }
+  /// From here on the predictor's networks learn from what is scored, each member of members() in its own way.
+  void adapt(const std::vector<Adaptation>& adaptations);
   /// From here on the predictor is mixed with counts of the train split of its own text. A line on stderr says where
   /// not all of that was counted, or nothing could be learned from it.
   void mix_with_counts(const Corpus& corpus, const Heartbeat& heartbeat);
   std::unique_ptr<Mixture> mixture;  ///< null until then
 
  private:
-  Predictor& adapting() { return adaptive_ ? static_cast<Predictor&>(*adaptive_) : *network_; }
+  Predictor& adapting() { return adaptive_ensemble_ ? *adaptive_ensemble_ : adaptive_ ? *adaptive_ : trained(); }
   std::unique_ptr<NetworkPredictor> network_;
-  std::unique_ptr<AdaptiveNetwork> adaptive_;
+  std::vector<LoadedRun> others_;
+  std::unique_ptr<Ensemble> ensemble_;            ///< of networks; null: this run is alone
+  std::unique_ptr<Predictor> adaptive_;           ///< of this run
+  std::unique_ptr<Predictor> adaptive_ensemble_;  ///< of adaptive networks
 };
 
 /// What load_checkpoint had to say, to stderr: a damaged checkpoint as a warning, which --quiet does not silence.

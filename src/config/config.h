@@ -51,6 +51,8 @@ using Places = std::vector<Place>;
          "data.documents != none or data.separator != \"\"")                                                     \
   OPTION(double, val_fraction, 0.1, between(0.0, 0.9),                                                           \
          "fraction of the tokens held out for validation: the end of the text, or whole documents")              \
+  OPTION(double, test_fraction, 0.0, between(0.0, 0.9),                                                          \
+         "fraction held out behind that, for eval --split test alone: nothing is trained on it or chosen by it") \
   OPTION(std::int64_t, max_val_tokens, 1000000, between(2, 1e12),                                                \
          "most held-out tokens to score, so that a text of gigabytes is not read whole at each evaluation")      \
   OPTION(std::int64_t, max_symbols, 32768, between(2, 1114112),                                                  \

@@ -222,6 +222,7 @@ void check_decay_steps(const ResolvedConfig& resolved) {
 /// Options that contradict each other whatever the model and the text.
 void check(const ResolvedConfig& resolved) {
   const TrainConfig& train = resolved.config.train;
+  const DataConfig& data = resolved.config.data;
   const auto said = [&](const char* key, double value) {
     const auto origin = resolved.origin.find(key);
     return key + (" = " + spelled(value)) + " (" + (origin == resolved.origin.end() ? "default" : origin->second) + ")";
@@ -230,6 +231,10 @@ void check(const ResolvedConfig& resolved) {
     throw Error(ExitCode::usage, said("train.min_lr", train.min_lr), " is above ",
                 said("train.learning_rate", train.learning_rate),
                 ", so the rate would rise; a tenth of train.learning_rate is usual");
+  if (data.test_fraction > 0 && data.val_fraction + data.test_fraction >= 1)
+    throw Error(ExitCode::usage, said("data.val_fraction", data.val_fraction), " and ",
+                said("data.test_fraction", data.test_fraction),
+                " leave nothing to train on; their sum must be below 1, and 0.1 each is usual");
   check_decay_steps(resolved);
 }
 

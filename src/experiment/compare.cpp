@@ -17,6 +17,7 @@
 #include "inference/model_types.h"
 #include "report/format.h"
 #include "report/json_text.h"
+#include "run/test_scores.h"
 #include "text/text_listing.h"
 #include "text/text_place.h"
 #include "train/evaluator.h"
@@ -66,7 +67,8 @@ void check_target(const std::vector<ResolvedConfig>& configs, const CompareOptio
 }
 
 bool same_text(const Corpus& a, const Corpus& b) {
-  return a.fingerprint() == b.fingerprint() && a.vocabulary() == b.vocabulary() && a.train().size() == b.train().size();
+  return a.fingerprint() == b.fingerprint() && a.vocabulary() == b.vocabulary() &&
+         a.train().size() == b.train().size() && a.val().size() == b.val().size() && a.test().size() == b.test().size();
 }
 
 /// The text where the config names it, or where a run of this comparison found it before; what is piped in is another
@@ -185,6 +187,7 @@ class Comparer {
     ConfigRuns& runs = runs_of(run);
     runs.params = kept->params;
     runs.leaks = kept->leaks;
+    if (kept->seed.test_loss) kept->seed.test_scores = test_scores(run.folder);
     runs.seeds.push_back(std::move(kept->seed));
     return true;
   }

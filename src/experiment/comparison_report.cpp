@@ -19,6 +19,31 @@ double mean_over(const ConfigRuns& runs, double SeedRun::*figure) {
   return sum / static_cast<double>(runs.seeds.size());
 }
 
+/// None unless every seed has one.
+std::optional<double> mean_test_loss(const ConfigRuns& runs) {
+  double sum = 0;
+  for (const SeedRun& run : runs.seeds) {
+    if (!run.test_loss) return std::nullopt;
+    sum += *run.test_loss;
+  }
+  return sum / static_cast<double>(runs.seeds.size());
+}
+
+/// Runs whose test split was looked at before, so that choices may have come from it.
+std::string test_note(const std::vector<ConfigResult>& results) {
+  std::vector<std::string> again;
+  bool any = false;
+  for (const ConfigResult& result : results)
+    for (const SeedRun& run : result.runs.seeds) {
+      any |= run.test_loss.has_value();
+      if (run.test_scores > 1)
+        again.push_back(run.run.filename().string() + " " + format_count(run.test_scores, "time"));
+    }
+  if (!any) return "";
+  return "test: loss of each run's best checkpoint on the test split, scored " +
+         (again.empty() ? "once" : "more than once: " + some_of(again));
+}
+
 template <class Value>
 nlohmann::ordered_json or_null(const std::optional<Value>& value) {
   return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
@@ -41,6 +66,7 @@ nlohmann::ordered_json seed_json(const SeedRun& run) {
     if (run.steps > 0) json["updates"] = run.steps;
     json["ended"] = enum_name(run.ended);
     json["scored"] = run.scored == ScoredAt::end ? "end" : "best";
+    if (run.test_loss) json.update({{"test_loss", *run.test_loss}, {"test_scores", run.test_scores}});
     if (std::isfinite(run.lowest_loss)) json["lowest"] = {{"loss", run.lowest_loss}, {"step", run.lowest_step}};
   } else {
     json["failure"] = run.failure;
@@ -71,6 +97,7 @@ nlohmann::ordered_json result_json(const ConfigResult& result, bool has_target) 
     json["versus_best"]["ahead_in_tenths"] = tenths_above_zero(*result.versus_best);
     json["versus_best"]["tenths"] = result.versus_best->tenths.size();
   }
+  if (const auto test = mean_test_loss(result.runs)) json["test_loss"] = *test;
   if (result.runs.leaks) json["leaks"] = true;
   return json;
 }
@@ -273,13 +300,14 @@ Table to_table(const Comparison& comparison) {
   const std::vector<ConfigResult>& results = comparison.results;
   const std::size_t beginning = common_beginning(results);
   const std::string config = beginning > 0 ? results.front().runs.config.substr(0, beginning - 1) : "config";
-  Table table({"rank", config, "loss", "std", "above best", "p", "tenths", "params", "tokens/s", "seconds"});
-  table.may_leave_out({"std", "tokens/s", "p", "params", "seconds", "tenths"});
+  Table table({"rank", config, "loss", "test", "std", "above best", "p", "tenths", "params", "tokens/s", "seconds"});
+  table.may_leave_out({"std", "tokens/s", "p", "params", "seconds", "tenths", "test"});
   for (const ConfigResult& result : results) {
+    const std::optional<double> test = mean_test_loss(result.runs);
     const std::optional<MeanEstimate>& versus = result.versus_best;
     const std::string shared = most_jobs(result.runs) > 1 ? "*" : "";
     table.add({rank_cell(result), result.runs.config.substr(beginning), format_fixed(result.mean.mean, 4),
-               result.mean.deviation ? format_fixed(*result.mean.deviation, 4) : "",
+               test ? format_fixed(*test, 4) : "", result.mean.deviation ? format_fixed(*result.mean.deviation, 4) : "",
                versus ? difference_cell(*versus) : "", versus && versus->p ? p_cell(*versus->p) : "",
                versus ? tenths_cell(*versus) : "", format_short(static_cast<double>(result.runs.params)),
                format_short(mean_over(result.runs, &SeedRun::tokens_per_second)) + shared,
@@ -344,6 +372,7 @@ std::vector<std::string> table_notes(const Comparison& comparison) {
   if (comparison.within_train_split)
     lines.emplace_back(
         "scored on the end of the train split, which was not trained on; the validation split is unused");
+  if (const std::string tested = test_note(comparison.results); !tested.empty()) lines.push_back(tested);
   std::int64_t jobs = 1;
   for (const ConfigResult& result : comparison.results) {
     jobs = std::max(jobs, most_jobs(result.runs));

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <type_traits>
 
 #include "base/bytes.h"
 #include "base/error.h"
@@ -49,6 +50,7 @@ void each_figure(Kept& kept, const Visit& visit) {
   visit("jobs", kept.seed.jobs, false);
   visit("lowest_loss", kept.seed.lowest_loss, false);  // null where it is not known
   visit("lowest_step", kept.seed.lowest_step, false);
+  visit("test_loss", kept.seed.test_loss, false);
   visit("params", kept.params, true);
   visit("block_size", kept.block_size, true);
   visit("leaks", kept.leaks, true);
@@ -58,7 +60,12 @@ nlohmann::ordered_json header_of(const KeptRun& kept) {
   nlohmann::ordered_json header = {{"version", version},
                                    {"count", kept.seed.losses.size()},
                                    {"crc64", hexadecimal(crc64(bytes_of(kept.seed.losses)))}};
-  each_figure(kept, [&](const char* key, const auto& value, bool) { header[key] = value; });
+  each_figure(kept, [&]<class Value>(const char* key, const Value& value, bool) {
+    if constexpr (!std::is_same_v<Value, std::optional<double>>)
+      header[key] = value;
+    else if (value)
+      header[key] = *value;
+  });
   header["ended"] = enum_name(kept.seed.ended);
   header["scored"] = kept.seed.scored == ScoredAt::end ? "end" : "best";
   header["text"] = {{"tokens", kept.text.tokens}, {"crc64", hexadecimal(kept.text.crc64)}};
@@ -87,9 +94,13 @@ KeptRun parse(const std::filesystem::path& run, const nlohmann::json& header) {
   KeptRun kept;
   kept.seed.run = run;
   kept.seed.losses = read_losses(run, header);
-  each_figure(kept, [&](const char* key, auto& value, bool always) {
+  each_figure(kept, [&]<class Value>(const char* key, Value& value, bool always) {
     const auto found = header.find(key);
-    if (found == header.end() ? always : !found->is_null()) header.at(key).get_to(value);
+    if (found == header.end() ? !always : found->is_null()) return;
+    if constexpr (std::is_same_v<Value, std::optional<double>>)
+      value = header.at(key).get<double>();
+    else
+      header.at(key).get_to(value);
   });
   kept.seed.ended = enum_value<Ending>(header.value("ended", std::string())).value_or(Ending::unknown);
   kept.seed.scored = header.value("scored", "best") == "end" ? ScoredAt::end : ScoredAt::best;

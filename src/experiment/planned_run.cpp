@@ -14,11 +14,14 @@
 #include "evaluate/split_loss.h"
 #include "experiment/kept_losses.h"
 #include "experiment/runs.h"
+#include "inference/model.h"
 #include "inference/model_types.h"
+#include "predict/network.h"
 #include "report/json_text.h"
 #include "run/checkpoints.h"
 #include "run/run_files.h"
 #include "run/run_lock.h"
+#include "run/test_scores.h"
 #include "text/text_place.h"
 #include "train/conditions.h"
 
@@ -160,10 +163,24 @@ class Training {
                  .block_size = config_.config.model.block_size,
                  .leaks = leaks(config_.config.model),
                  .text = corpus_.fingerprint()};
+    score_test_split(kept.seed);
     if (trainer.config().config.eval.eval_iters > 0) return kept;  // estimates compare with no loss of the split
     kept.seed.lowest_loss = last.state.best_val_loss;
     kept.seed.lowest_step = last.state.best_step;
     return kept;
+  }
+
+  /// Of the best checkpoint: the validation split chose it, and the test split chose nothing.
+  void score_test_split(SeedRun& seed) const {
+    if (corpus_.holdout().test == 0 || training_.stop_at) return;
+    std::vector<std::string> notices;
+    const Checkpoint best = load_checkpoint(training_.run, "best", /*with_optimizer=*/false, notices);
+    const InferenceModel model(best, Weights::better);
+    NetworkPredictor network(model, thread_count(options().threads));
+    seed.test_scores = count_test_score(training_.run);
+    seed.test_loss = split_loss(network, corpus_.test(), model.block_size(), 0, [this](double) {
+                       if (stopper_.stopped()) throw Interrupted{};
+                     }).mean;
   }
 
   const PlannedTraining& training_;

@@ -46,6 +46,8 @@ struct SeedRun {
   std::string failure = {};                   ///< why there is no loss (training diverged); empty where there is one
   ExitCode failure_code = ExitCode::ok;       ///< of that: but for diverged, training again may well succeed
   std::vector<float> losses = {};             ///< of every token, in the order of the text
+  std::optional<double> test_loss = {};       ///< of the best checkpoint, where a test split is held out
+  std::int64_t test_scores = 0;               ///< how often the run's test split has been scored by now
   std::optional<ReachedTarget> reached = {};  ///< where the comparison has a target
 };
 

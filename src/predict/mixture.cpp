@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::int64_t most_counted = 4'000'000, most_learned = 100'000, least_learned = 500;
 constexpr double least_probability = 1e-6;  // of the network, so that no symbol is out of reach for the mixture
+constexpr double least_reached = 1e-3;      // decisions that are less likely to be come to are the network's alone
 constexpr double mixer_rate = 0.003, average_rate = 0.0005;
 constexpr std::int64_t steps_of_logit = 12;
 
@@ -136,12 +137,17 @@ void Mixture::read_network(std::span<const float> logits, Room& room) const {
   counts_.tree().split(room.of_symbols, room.of_bits);
 }
 
-/// The mixture's probability that the bit of a decision is 1.
+/// The network's probability that the bit of a decision is 1.
+double Mixture::by_network(std::int32_t node, const Room& room) {
+  return std::clamp(room.of_bits[static_cast<std::size_t>(node)], 1e-6, 1 - 1e-6);
+}
+
+/// The mixture's.
 double Mixture::decide(const Counts::Place& place, std::int32_t node, Counts::Known known, Room& room) const {
   counts_.decide(place, node, known, room.decision);
   std::ranges::copy(room.decision.logits, room.logits.begin());
   const double counts = stretch(room.decision.p),
-               network = stretch(std::clamp(room.of_bits[static_cast<std::size_t>(node)], 1e-6, 1 - 1e-6));
+               network = stretch(by_network(node, room));
   room.logits[inputs - 2] = counts;
   room.logits[inputs - 1] = network;
   room.chosen = {node, room.decision.chosen[1], room.decision.chosen[2],  // by match and last symbol, as the counts do
@@ -155,21 +161,23 @@ template <class Body>
 double Mixture::loss_of(std::span<const float> network, const Counts::Place& place, std::int64_t id, Room& room,
                         const Body& body) const {
   read_network(network, room);
-  double loss = 0;
+  double reached = 1;
   room.decision.known = Counts::all_known;
   for (const SymbolTree::Step step : counts_.tree().path(id)) {
-    const double p = decide(place, step.node, room.decision.known, room);
-    loss -= std::log(step.bit ? p : 1 - p);
+    double p = decide(place, step.node, room.decision.known, room);
+    if (reached < least_reached) p = by_network(step.node, room);
+    reached *= step.bit ? p : 1 - p;
     body(step.bit);
   }
-  return loss;
+  return -std::log(reached);
 }
 
 /// The network's logits (V) become the mixture's.
 void Mixture::mix(const Counts::History& history, std::span<float> logits, Room& room) const {
   const Counts::Place place = counts_.place_of(history);
   read_network(logits, room);
-  counts_.tree().join(room.of_symbols, Counts::all_known, [&](std::int32_t node, Counts::Known& known) {
+  counts_.tree().join(room.of_symbols, Counts::all_known, [&](std::int32_t node, double reached, Counts::Known& known) {
+    if (reached < least_reached) return by_network(node, room);
     const double p = decide(place, node, known, room);
     known = room.decision.known;
     return p;

@@ -63,6 +63,7 @@ class Mixture : public Predictor {
   };
   Room room() const;
   void read_network(std::span<const float> logits, Room& room) const;
+  static double by_network(std::int32_t node, const Room& room);
   double decide(const Counts::Place& place, std::int32_t node, Counts::Known known, Room& room) const;
   template <class Body>
   double loss_of(std::span<const float> network, const Counts::Place& place, std::int64_t id, Room& room,

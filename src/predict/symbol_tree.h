@@ -28,15 +28,15 @@ class SymbolTree {
 
   /// Of each node (nodes()), the probability that its bit is 1, given probabilities of symbols that are above 0.
   void split(std::span<const double> of_symbols, std::span<double> of_bits) const;
-  /// The other way: of each symbol. bit_is_one(node, from) is asked from the root down, with what it left in `from` of
-  /// the node before (at the root: `from_root`).
+  /// The other way: of each symbol. bit_is_one(node, reached, from) is asked from the root down, with the probability of
+  /// coming to the node, and what it left in `from` of the node before (at the root: `from_root`).
   template <class From, class BitIsOne>
   void join(std::span<double> of_symbols, From from_root, const BitIsOne& bit_is_one) const {
     std::vector<std::pair<double, From>> reached(children_.size() + 1, {1, from_root});
     if (children_.empty()) of_symbols[0] = 1;
     for (std::size_t node = children_.size(); node-- > 0;) {
       auto [all, from] = reached[node];
-      const double one = bit_is_one(static_cast<std::int32_t>(node), from);
+      const double one = bit_is_one(static_cast<std::int32_t>(node), all, from);
       for (std::size_t bit = 0; bit < 2; ++bit) {
         const std::int32_t child = children_[node][bit];
         const double p = all * (bit == 1 ? one : 1 - one);

@@ -41,6 +41,7 @@ void each_figure(Plan& plan, const Visit& visit) {
   visit("vocab_size", plan.vocab_size);
   visit("train_tokens", plan.train_tokens);
   visit("val_tokens", plan.val_tokens);
+  visit("test_tokens", plan.test_tokens);
   visit("text_tokens", plan.text_tokens);
   visit("text_files", plan.text_files);
   visit("tokens_per_step", plan.tokens_per_step);

@@ -48,7 +48,8 @@ std::string text_row(const PlanEvent& plan) {
   const std::string files =
       plan.text_files > 1 ? "; " + format_count(plan.text_tokens) + " in " + format_count(plan.text_files, "file") : "";
   return format_count(plan.vocab_size, "symbol") + "; " + format_count(plan.train_tokens, "token") + " to train on, " +
-         format_count(plan.val_tokens) + " to validate" + files;
+         format_count(plan.val_tokens) + " to validate" +
+         (plan.test_tokens > 0 ? ", " + format_count(plan.test_tokens) + " for the test" : "") + files;
 }
 
 std::string length_row(const PlanEvent& plan) {

@@ -21,8 +21,8 @@ namespace fs = std::filesystem;
 constexpr int current_version = 1;
 constexpr const char* mark_text = "{\"format\": \"chargpt run\", \"version\": 1}\n";
 constexpr std::uint64_t longest_mark = 4096;
-constexpr std::array files{"config.json",    "metrics.jsonl", "figures.json", "text.json", "val_losses.json",
-                           "val_losses.f32", "page.html",     kept_text_name, "adapt.json"};
+constexpr std::array files{"config.json",    "metrics.jsonl", "figures.json", "text.json",  "val_losses.json",
+                           "val_losses.f32", "page.html",     kept_text_name, "adapt.json", "test.json"};
 
 bool is_sample(std::string_view name) {
   return name.ends_with(".txt") && checkpoint_step(name.substr(0, name.size() - 4));

@@ -1,7 +1,8 @@
 // What a run folder consists of: the files that the program writes into one, by name. Nothing is followed out of it,
 // and only a run that came to nothing is removed. Whoever writes another file into runs adds its name here.
 //   RUN/run.json                                  the mark of a run: written before all else, removed last
-//   RUN/{config.json, metrics.jsonl, figures.json, adapt.json, text.json, kept-text.txt}
+//   RUN/{config.json, metrics.jsonl, figures.json, adapt.json, test.json, text.json,
+//        kept-text.txt}
 //   RUN/{val_losses.json, val_losses.f32, .lock}
 //   RUN/page.html                                 see page/page.h
 //   RUN/events.out.tfevents.SECONDS.HOST…         see report/tensorboard.h

@@ -20,15 +20,18 @@ namespace chargpt {
 namespace {
 
 Holdout holdout_of(const DataConfig& data) {
-  return {.fraction = data.val_fraction, .most = data.max_val_tokens};
+  return {.fraction = data.val_fraction, .most = data.max_val_tokens, .test = data.test_fraction};
 }
 
-/// int((1 - val_fraction) * n) as Python computes it for the decimal number that was meant: 1 - 0.8 is taken as 0.2,
-/// the double nearest to it, not as 0.19999999999999996.
-std::int64_t train_size(std::int64_t tokens, double val_fraction) {
+/// int((1 - fraction) * n) as Python computes it for the decimal number that was meant: 1 - 0.8 is taken as 0.2, the
+/// double nearest to it, not as 0.19999999999999996.
+std::int64_t size_without(double fraction, std::int64_t tokens) {
   constexpr double decimals = 1e12;
-  const double train_fraction = std::round((1.0 - val_fraction) * decimals) / decimals;
-  return static_cast<std::int64_t>(train_fraction * static_cast<double>(tokens));
+  const double rest = std::round((1.0 - fraction) * decimals) / decimals;
+  return static_cast<std::int64_t>(rest * static_cast<double>(tokens));
+}
+std::int64_t train_size(std::int64_t tokens, const Holdout& holdout) {
+  return size_without(holdout.fraction + holdout.test, tokens);
 }
 
 Fingerprint fingerprint_of(const TokenView& tokens) {
@@ -84,7 +87,8 @@ void watch(std::vector<TextSource>& sources, std::uint64_t bytes, const ReadingP
 std::string description_of(const ArrangedDocuments& documents) {
   std::string text = documents.count == 1
                          ? "1 document"
-                         : line_of(documents.count, " documents, ", documents.held_out, " of them held out");
+                         : line_of(documents.count, " documents, ", documents.held_out, " of them held out",
+                                   documents.test > 0 ? line_of(", and ", documents.test, " for the test") : "");
   if (documents.repeats > 0)
     text +=
         line_of("; ", documents.repeats, " (",
@@ -114,7 +118,7 @@ Corpus encoded(const std::vector<TextSource>& sources, const DataConfig& data,
   if (has_documents(data)) {
     const ArrangedDocuments arranged = arrange_documents(text, ends, data, vocabulary, some_of(names));
     text = arranged.text;
-    documents = {arranged.count, arranged.held_out, arranged.held_out_begin};
+    documents = {arranged.count, arranged.held_out, arranged.held_out_begin, arranged.test_begin};
     notices.push_back(description_of(arranged));
   }
   if (text.vocabulary.units() == Units::bytes)
@@ -126,24 +130,25 @@ Corpus encoded(const std::vector<TextSource>& sources, const DataConfig& data,
                 documents);
 }
 
-bool both_hold(std::int64_t needed, std::int64_t tokens, double val_fraction) {
-  const std::int64_t train = train_size(tokens, val_fraction);
-  return train >= needed && tokens - train >= needed;
+bool all_hold(std::int64_t needed, std::int64_t tokens, const Holdout& holdout) {
+  const std::int64_t train = train_size(tokens, holdout), test_begin = size_without(holdout.test, tokens);
+  return train >= needed && test_begin - train >= needed && (holdout.test == 0 || tokens - test_begin >= needed);
 }
 
-/// The length from which both splits hold `needed` tokens; none if no length would do.
-std::optional<std::int64_t> sufficient_length(std::int64_t needed, double val_fraction) {
-  const double smaller = std::min(val_fraction, 1 - val_fraction);
-  if (smaller <= 0) return std::nullopt;
-  auto length = static_cast<std::int64_t>(static_cast<double>(needed - 1) / smaller);
-  while (!both_hold(needed, length, val_fraction)) ++length;
+/// The length from which each split holds `needed` tokens; none if no length would do.
+std::optional<std::int64_t> sufficient_length(std::int64_t needed, const Holdout& holdout) {
+  double smallest = std::min(holdout.fraction, 1 - holdout.fraction - holdout.test);
+  if (holdout.test > 0) smallest = std::min(smallest, holdout.test);
+  if (smallest <= 0) return std::nullopt;
+  auto length = static_cast<std::int64_t>(static_cast<double>(needed - 1) / smallest);
+  while (!all_hold(needed, length, holdout)) ++length;
   return length;
 }
 
-/// The smallest val_fraction, in hundredths, that gives both splits `needed` of `tokens` tokens, if there is one.
-std::optional<std::string> sufficient_val_fraction(std::int64_t needed, std::int64_t tokens) {
+/// The smallest val_fraction, in hundredths, that gives each split `needed` of `tokens` tokens, if there is one.
+std::optional<std::string> sufficient_val_fraction(std::int64_t needed, std::int64_t tokens, double test_fraction) {
   for (int hundredths = 1; hundredths <= 90; ++hundredths)
-    if (both_hold(needed, tokens, hundredths / 100.0)) {
+    if (all_hold(needed, tokens, {.fraction = hundredths / 100.0, .test = test_fraction})) {
       char text[16];
       std::snprintf(text, sizeof text, "%.2f", hundredths / 100.0);
       return text;
@@ -154,16 +159,18 @@ std::optional<std::string> sufficient_val_fraction(std::int64_t needed, std::int
 /// The ways out, most useful last: another text, other windows, another split.
 std::string what_would_do(const Corpus& corpus, std::int64_t needed) {
   std::vector<std::string> choices;
-  if (const auto length = sufficient_length(needed, corpus.holdout().fraction))
+  const double test = corpus.holdout().test;
+  if (const auto length = sufficient_length(needed, corpus.holdout()))
     choices.push_back("use a text of at least " + std::to_string(*length) + " tokens");
-  const std::int64_t shortest = std::min(corpus.train().size(), corpus.val().size());
+  std::int64_t shortest = std::min(corpus.train().size(), corpus.val().size());
+  if (test > 0) shortest = std::min(shortest, corpus.test().size());
   const std::int64_t half = corpus.all().size() / 2;
   if (shortest >= 2) {
     choices.push_back("set model.block_size to " + std::to_string(shortest - 1) + " or less");
-  } else if (half >= 2) {
+  } else if (half >= 2 && test == 0) {
     choices.push_back("set data.val_fraction to 0.5 and model.block_size to " + std::to_string(half - 1) + " or less");
   }
-  if (const auto fraction = sufficient_val_fraction(needed, corpus.all().size()))
+  if (const auto fraction = sufficient_val_fraction(needed, corpus.all().size(), test))
     choices.push_back("set data.val_fraction to " + *fraction);
   if (choices.empty()) return "use a longer text";
   return joined(choices, ", or ");
@@ -179,22 +186,26 @@ Corpus::Corpus(Vocabulary vocabulary, TokenView tokens, std::shared_ptr<const vo
       owner_(std::move(owner)),
       holdout_(holdout),
       documents_(documents),
-      train_size_(documents.count > 0 ? documents.held_out_begin + 1 : train_size(tokens.size(), holdout.fraction)),
+      train_size_(documents.count > 0 ? documents.held_out_begin + 1 : train_size(tokens.size(), holdout)),
+      test_begin_(documents.count > 0 ? documents.test_begin + 1 : size_without(holdout.test, tokens.size())),
       fingerprint_(fingerprint_of(tokens)),
       notices_(std::move(notices)),
       listing_(listing ? std::move(listing) : std::make_shared<const TextListing>()) {
-  const std::int64_t held_out = tokens_.size() - train_size_;
-  if (held_out > holdout_.most)
+  if (val_tokens() > holdout_.most)
     notices_.push_back("validation scores the first " + std::to_string(holdout_.most) + " of the " +
-                       std::to_string(held_out) + " tokens held out (data.max_val_tokens)");
+                       std::to_string(val_tokens()) + " tokens held out (data.max_val_tokens)");
 }
 
-TokenView Corpus::val() const {
+TokenView Corpus::scored_part(std::int64_t begin, std::int64_t end) const {
   const bool whole = documents_.count == 0;
-  const std::int64_t begin = whole ? train_size_ : train_size_ - 1;
-  std::int64_t size = std::min(tokens_.size() - begin, holdout_.most);
+  if (!whole) --begin;
+  std::int64_t size = std::min(end - begin, holdout_.most);
   while (!whole && size > 1 && tokens_[begin + size - 1] != tokens_.document()) --size;
   return tokens_.slice(begin, size);
+}
+
+std::int64_t test_size(std::int64_t tokens, const DataConfig& data) {
+  return tokens - size_without(data.test_fraction, tokens);
 }
 
 std::int64_t Corpus::files() const {
@@ -223,15 +234,22 @@ Corpus load_corpus(const DataConfig& data, const std::optional<Vocabulary>& voca
 
 void check_splits(const Corpus& corpus, std::int64_t block_size) {
   const std::int64_t needed = block_size + 1;
-  if (corpus.train().size() >= needed && corpus.val().size() >= needed) return;
-  if (corpus.documents().count > 0 && corpus.documents().held_out == 0 && corpus.holdout().fraction > 0)
+  const bool tests = corpus.holdout().test > 0;
+  if (corpus.train().size() >= needed && corpus.val().size() >= needed && (!tests || corpus.test().size() >= needed))
+    return;
+  const bool documents = corpus.documents().count > 0, none = corpus.documents().held_out == 0;
+  if (documents && tests && (none || corpus.test_tokens() == 0))
+    throw Error(ExitCode::data, "the text has ", corpus.documents().count,
+                " documents, too few to hold out some for validation and others for the test; add to it, or leave out "
+                "data.test_fraction");
+  if (documents && none && corpus.holdout().fraction > 0)
     throw Error(ExitCode::data, "the text has ",
                 corpus.documents().count == 1 ? "one document" : "only equal documents",
                 ", and validation needs another one; add to it, or train on it as it is: --documents none");
   throw Error(ExitCode::data, "the text has ", corpus.all().size(), " tokens, ", corpus.train().size(),
-              " to train on and ", corpus.val().size(),
-              " to validate on, but each needs at least model.block_size + 1 = ", needed, ": ",
-              what_would_do(corpus, needed));
+              tests ? " to train on, " : " to train on and ", corpus.val().size(),
+              tests ? line_of(" to validate on and ", corpus.test().size(), " to test on") : " to validate on",
+              ", but each needs at least model.block_size + 1 = ", needed, ": ", what_would_do(corpus, needed));
 }
 
 Corpus corpus_from_text(std::string_view utf8, const DataConfig& data, const std::string& source,
@@ -254,6 +272,7 @@ Corpus in_vocabulary(const Corpus& corpus, const Vocabulary& vocabulary, Unknown
   for (std::int64_t i = 0; i < all.size(); ++i) {
     const auto theirs = static_cast<std::size_t>(all[i]);
     if (i == corpus.documents().held_out_begin) documents.held_out_begin = std::ssize(*bytes) / width;
+    if (i == corpus.documents().test_begin) documents.test_begin = std::ssize(*bytes) / width;
     if (ids[theirs] < 0) unknown.note(characters[theirs], i);
     const std::int64_t id = ids[theirs] < 0 ? replacement : ids[theirs];
     if (id >= 0) append_id(*bytes, id, width);

@@ -24,16 +24,19 @@ struct Fingerprint {
   bool operator==(const Fingerprint&) const = default;
 };
 
-/// The part of a text held out for validation: its last `fraction`, and of that the first `most` tokens.
+/// The parts of a text held out: its last `test`, which only a test score reads, before that `fraction` for validation;
+/// of each the first `most` tokens are scored.
 struct Holdout {
   double fraction = 0.1;
   std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  double test = 0;
 };
 
 /// The documents of a text, which has them in the order drawn for the split (see documents.h).
 struct DocumentSplit {
-  std::int64_t count = 0, held_out = 0;  ///< count 0: the text is one
+  std::int64_t count = 0, held_out = 0;  ///< count 0: the text is one; held out for validation
   std::int64_t held_out_begin = 0;       ///< place of the id before the first one held out
+  std::int64_t test_begin = 0;           ///< the same of the test split
 };
 
 struct TextListing;
@@ -42,10 +45,20 @@ class Corpus {
  public:
   const Vocabulary& vocabulary() const { return vocabulary_; }
   TokenView all() const { return tokens_; }
-  /// The first int((1 - val_fraction) * n) tokens; or the documents that are not held out, and the id after them.
+  /// The first int((1 - val_fraction - test_fraction) * n) tokens; or the documents that are not held out, and the id
+  /// after them.
   TokenView train() const { return tokens_.slice(0, train_size_); }
-  /// The first holdout().most of the tokens behind those; or of the documents held out, and the id before them.
-  TokenView val() const;
+  /// The first holdout().most of the tokens behind those, up to int((1 - test_fraction) * n); or of the documents held
+  /// out for validation, and the id before them.
+  TokenView val() const { return scored_part(train_size_, test_begin_); }
+  /// The first holdout().most of the tokens behind those; or of the documents drawn last, and the id before them. Only
+  /// for a score that is recorded as one (run/test_scores.h).
+  TokenView test() const { return scored_part(test_begin_, tokens_.size()); }
+  /// All but the test split.
+  TokenView without_test() const { return tokens_.slice(0, test_begin_); }
+  /// Tokens held out for validation and for the test, those beyond holdout().most too.
+  std::int64_t val_tokens() const { return test_begin_ - train_size_; }
+  std::int64_t test_tokens() const { return tokens_.size() - test_begin_; }
   const DocumentSplit& documents() const { return documents_; }
   const Holdout& holdout() const { return holdout_; }
   const Fingerprint& fingerprint() const { return fingerprint_; }
@@ -63,12 +76,14 @@ class Corpus {
   Corpus read_from(TextListing listing) &&;
 
  private:
+  TokenView scored_part(std::int64_t begin, std::int64_t end) const;
+
   Vocabulary vocabulary_;
   TokenView tokens_;
   std::shared_ptr<const void> owner_;  ///< keeps the ids alive
   Holdout holdout_;
   DocumentSplit documents_;
-  std::int64_t train_size_ = 0;
+  std::int64_t train_size_ = 0, test_begin_ = 0;  ///< of documents with the id after them
   Fingerprint fingerprint_;
   std::vector<std::string> notices_;
   std::shared_ptr<const TextListing> listing_;
@@ -92,7 +107,10 @@ Corpus load_corpus(const DataConfig& data, const std::optional<Vocabulary>& voca
 Corpus load_listed(TextListing listing, const DataConfig& data,
                    const std::optional<Vocabulary>& vocabulary = std::nullopt, const ReadingProgress& progress = {});
 
-/// Error data, naming lengths and what to change, unless both splits hold at least one window of block_size + 1 tokens.
+/// Tokens of the test split of a text of so many; where it has documents, about as many.
+std::int64_t test_size(std::int64_t tokens, const DataConfig& data);
+
+/// Error data, naming lengths and what to change, unless each split holds at least one window of block_size + 1 tokens.
 void check_splits(const Corpus& corpus, std::int64_t block_size);
 
 /// A corpus from a string already in memory (tests, `eval --text -`).

@@ -249,8 +249,10 @@ ArrangedDocuments arrange_documents(const EncodedText& text, std::span<const std
   ArrangedDocuments arranged;
   arranged.count = std::ssize(pieces);
   for (std::size_t i = 1; i < pieces.size(); ++i) arranged.repeats += equal(pieces[i - 1], pieces[i]) ? 1 : 0;
-  const std::size_t first_held_out = held_out_from(pieces, data.val_fraction, equal);
-  arranged.held_out = std::ssize(pieces) - static_cast<std::int64_t>(first_held_out);
+  const std::size_t first_held_out = held_out_from(pieces, data.val_fraction + data.test_fraction, equal),
+                    first_of_test = held_out_from(pieces, data.test_fraction, equal);
+  arranged.held_out = static_cast<std::int64_t>(first_of_test - first_held_out);
+  arranged.test = std::ssize(pieces) - static_cast<std::int64_t>(first_of_test);
 
   const Renumbering symbols(text, pieces, vocabulary, source);
   const std::int64_t document = symbols.vocabulary.document();
@@ -259,11 +261,13 @@ ArrangedDocuments arrange_documents(const EncodedText& text, std::span<const std
   append_id(*ids, document, width);
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     if (i == first_held_out) arranged.held_out_begin = std::ssize(*ids) / width - 1;
+    if (i == first_of_test) arranged.test_begin = std::ssize(*ids) / width - 1;
     for (std::int64_t j = pieces[i].begin; j < pieces[i].end; ++j) append_id(*ids, symbols[tokens[j]], width);
     append_id(*ids, document, width);
   }
   const std::int64_t size = std::ssize(*ids) / width;
-  if (arranged.held_out == 0) arranged.held_out_begin = size - 1;
+  if (first_held_out == pieces.size()) arranged.held_out_begin = size - 1;
+  if (arranged.test == 0) arranged.test_begin = size - 1;
   arranged.text = {symbols.vocabulary, ids, TokenView(ids->data(), width, size, document)};
   return arranged;
 }

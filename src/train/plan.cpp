@@ -86,6 +86,7 @@ PlanEvent plan_of(const ResolvedConfig& resolved, const Corpus& corpus, const Le
   plan.vocab_size = corpus.vocabulary().size();
   plan.train_tokens = corpus.train().size();
   plan.val_tokens = corpus.val().size();
+  plan.test_tokens = corpus.test_tokens();
   plan.text_tokens = corpus.all().size();
   plan.text_files = corpus.files();
   plan.tokens_per_step = tokens_per_step(config);

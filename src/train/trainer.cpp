@@ -371,7 +371,7 @@ EndEvent Trainer::ended() const {
           .max_iters = state_.max_iters,
           .patience = settings().train.patience,
           .max_seconds = settings().train.max_seconds,
-          .seconds = clock_.seconds()};
+          .seconds = state_.seconds};  // of the last save, from which a resumed run counts on
 }
 
 void Trainer::init_from(const Checkpoint& checkpoint) {

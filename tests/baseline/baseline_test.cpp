@@ -45,7 +45,7 @@ TEST_CASE("n-grams of tinyshakespeare in windows of 64 agree with the reference"
 TEST_CASE("baselines of tinyshakespeare") {
   NEEDS_TINYSHAKESPEARE();
   const Corpus& corpus = tinyshakespeare();
-  const Baselines baselines = compute_baselines(corpus, corpus.val(), {.length = 64}, /*validation=*/true);
+  const Baselines baselines = compute_baselines(corpus, corpus.val(), {.length = 64}, /*held_out=*/true);
   CHECK(baselines.uniform == Approx(std::log(65.0)));
   CHECK(baselines.unigram == Approx(3.347305).margin(1e-6).epsilon(0));
   CHECK(baselines.bigram == Approx(2.485738).margin(1e-6).epsilon(0));
@@ -65,7 +65,7 @@ TEST_CASE("orders up to 8 are tried") {
   std::string text;
   for (int i = 0; i < 500; ++i) text += "aaaaaaab";  // seven characters of context tell the next one, six do not
   const Corpus corpus = corpus_from_text(text, {}, "text");
-  const Baselines baselines = compute_baselines(corpus, corpus.val(), {.length = 64}, /*validation=*/true);
+  const Baselines baselines = compute_baselines(corpus, corpus.val(), {.length = 64}, /*held_out=*/true);
   CHECK(baselines.ngram_order == 8);
   CHECK(baselines.ngram < 0.02);
 }
@@ -76,7 +76,7 @@ TEST_CASE("where less than a tenth of the train split is left to count, nothing 
   for (char& letter : text) letter = static_cast<char>('a' + random.below(26));
   const Corpus corpus = corpus_from_text(text, {.val_fraction = 0}, "text");
   const auto counted_beside = [&](std::int64_t shared) {
-    return compute_baselines(corpus, corpus.all().slice(0, shared), {.length = 64}, /*validation=*/false);
+    return compute_baselines(corpus, corpus.all().slice(0, shared), {.length = 64}, /*held_out=*/false);
   };
   CHECK(counted_beside(1780).counted == 220);
   CHECK(counted_beside(1820).counted == 0);
@@ -87,7 +87,7 @@ TEST_CASE("baselines of a text in another script count characters, not bytes") {
   std::string text;
   for (int i = 0; i < 400; ++i) text += i % 7 == 0 ? "汉字" : "字汉";
   const Corpus corpus = corpus_from_text(text, {}, "text");
-  const Baselines baselines = compute_baselines(corpus, corpus.val(), {.length = 64}, /*validation=*/true);
+  const Baselines baselines = compute_baselines(corpus, corpus.val(), {.length = 64}, /*held_out=*/true);
   CHECK(baselines.uniform == Approx(std::numbers::ln2));
   CHECK(baselines.unigram == Approx(std::numbers::ln2).margin(0.01));
   CHECK(baselines.ngram < 0.35);
@@ -106,7 +106,7 @@ std::string random_text(std::uint64_t seed, std::int64_t characters) {
 TEST_CASE("nothing is counted on what is scored: the train split itself has no counted baseline") {
   const Corpus corpus = corpus_from_text(random_text(1, 4000), {}, "text");
   for (const TokenView split : {corpus.train(), corpus.all()}) {
-    const Baselines baselines = compute_baselines(corpus, split, {.length = 64}, /*validation=*/false);
+    const Baselines baselines = compute_baselines(corpus, split, {.length = 64}, /*held_out=*/false);
     CHECK(baselines.counted == 0);
     CHECK(baselines.left_out == 3600);
     CHECK(baselines.shared == 3600);
@@ -122,7 +122,7 @@ TEST_CASE("of a text that stands half in the train split the counts leave that h
   const std::string trained = random_text(1, 4000), fresh = random_text(2, 1000);
   const Corpus corpus = corpus_from_text(trained, {}, "text");
   const Corpus other = corpus_from_text(trained.substr(500, 1000) + fresh, {}, "other", corpus.vocabulary());
-  const Baselines baselines = compute_baselines(corpus, other.all(), {.length = 64}, /*validation=*/false);
+  const Baselines baselines = compute_baselines(corpus, other.all(), {.length = 64}, /*held_out=*/false);
   CHECK(baselines.shared == 1000);
   CHECK(baselines.left_out == 1000);
   CHECK(baselines.counted == 2600);
@@ -133,7 +133,7 @@ TEST_CASE("of a text that stands half in the train split the counts leave that h
 TEST_CASE("the validation split is measured against all of the train split, and what they share is told") {
   const std::string text = random_text(1, 3600);
   const Corpus corpus = corpus_from_text(text + text.substr(0, 400), {}, "text");
-  const Baselines baselines = compute_baselines(corpus, corpus.val(), {.length = 64}, /*validation=*/true);
+  const Baselines baselines = compute_baselines(corpus, corpus.val(), {.length = 64}, /*held_out=*/true);
   CHECK(baselines.shared == 400);
   CHECK(baselines.left_out == 0);
   CHECK(baselines.counted == 3600);
@@ -144,13 +144,13 @@ TEST_CASE("baselines tell how far they are, and end wherever that throws") {
   for (std::int64_t i = 0; i < 400'000; ++i) text += static_cast<char>('a' + (i * i / 7 + i / 1000) % 26);
   const Corpus corpus = corpus_from_text(text, DataConfig{}, "a text");
   std::vector<double> parts;
-  compute_baselines(corpus, corpus.val(), {.length = 64}, /*validation=*/true,
+  compute_baselines(corpus, corpus.val(), {.length = 64}, /*held_out=*/true,
                     [&](double part) { parts.push_back(part); });
   REQUIRE(parts.size() > 20);
   CHECK(std::is_sorted(parts.begin(), parts.end()));
   CHECK(parts.back() == 1);
   for (const double end : {0.0, 0.3, 0.42, 0.5, 0.7})
-    CHECK_THROWS_AS(compute_baselines(corpus, corpus.val(), {.length = 64}, /*validation=*/true,
+    CHECK_THROWS_AS(compute_baselines(corpus, corpus.val(), {.length = 64}, /*held_out=*/true,
                                       [end](double part) {
                                         if (part >= end) throw Interrupted{};
                                       }),
@@ -166,7 +166,7 @@ TEST_CASE("the id that ends the train split and begins the other is compressed o
   REQUIRE(val[0] == val.document());
   const auto bytes = [&](const std::vector<TokenView>& parts) { return ppmd_bytes(corpus.vocabulary(), parts); };
   const std::int64_t added = bytes({train, val.slice(1, val.size() - 1)}) - bytes({train});
-  const Baselines baselines = compute_baselines(corpus, val, {.length = 64}, /*validation=*/true);
+  const Baselines baselines = compute_baselines(corpus, val, {.length = 64}, /*held_out=*/true);
   CHECK(*baselines.ppmd ==
         Approx(static_cast<double>(added) * 8 * std::numbers::ln2 / static_cast<double>(val.size() - 1)));
 }

@@ -28,7 +28,7 @@ class HelpTest(ProgramTest):
 
     def test_help_names_the_command_once_and_fits_a_terminal(self):
         self.assertIn("\nUsage: chargpt bench WHAT [SUBJECT] [OPTIONS]\n", self.succeed("bench", "--help").out)
-        self.assertIn("\nUsage: chargpt sample [RUN] [DASH] [OPTIONS]\n", self.succeed("sample", "--help").out)
+        self.assertIn("\nUsage: chargpt sample [RUN...] [OPTIONS]\n", self.succeed("sample", "--help").out)
         for name in ("train", "sample", "bench", "compare", "tune"):
             for line in self.succeed(name, "--help").out.splitlines():
                 if not line.startswith("Example: "):

@@ -103,6 +103,8 @@ class EndingTest(ProgramTest):
         self.assertEqual((given.json["config"], given.json["length_set_by"]), ("ladder/bigram", "train.max_seconds"))
         wider = self.succeed("train", "--minutes", "5", "--n_embd", "32", "--max_epochs", "3", "--text", SAMPLE_TEXT, "--dry-run", "--json")
         self.assertAlmostEqual(wider.json["epochs"], 3, places=1)
+        at_once = self.succeed("train", "--minutes", "0.01", "--text", SAMPLE_TEXT, "--dry-run", "--json")
+        self.assertEqual(at_once.json["config"], "quick")
         self.assertIn("--minutes and --max_seconds exclude each other",
                       self.fail_with(2, "train", "--minutes", "1", "--max_seconds", "60"))
 

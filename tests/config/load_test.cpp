@@ -341,6 +341,14 @@ TEST_CASE("options contradict each other only where that is sure") {
   CHECK(parse(R"({"train": {"max_iters": 10, "warmup_iters": 100}})").config.train.max_iters == 10);
 }
 
+TEST_CASE("what is held out leaves something to train on") {
+  CHECK(complaint(R"({"data": {"val_fraction": 0.4, "test_fraction": 0.6}})") ==
+        "data.val_fraction = 0.4 (mine.json:1) and data.test_fraction = 0.6 (mine.json:1) leave nothing to train on; "
+        "their sum must be below 1, and 0.1 each is usual");
+  CHECK_THAT(complaint(R"({"data": {"test_fraction": -0.1}})"), Catch::Contains("data.test_fraction = -0.1"));
+  CHECK(parse(R"({"data": {"val_fraction": 0.4, "test_fraction": 0.5}})").config.data.test_fraction == 0.5);
+}
+
 TEST_CASE("limits of the length that one layer sets hold together; a later layer's replace them all") {
   const std::string all = R"({"train": {"max_iters": 500, "max_epochs": 1.5, "max_seconds": 60}})";
   const auto limits = [&](const std::vector<Override>& later) {

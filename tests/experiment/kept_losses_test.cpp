@@ -65,6 +65,11 @@ TEST_CASE("kept losses come back as they were") {
   CHECK(kept->block_size == 8);
   CHECK(kept->leaks);
   CHECK(kept->text == example().text);
+  CHECK_FALSE(kept->seed.test_loss);
+  KeptRun tested = example();
+  tested.seed.test_loss = 2.5;
+  keep_losses(run.path(), tested);
+  CHECK(kept_losses(run.path(), problem)->seed.test_loss == 2.5);
 }
 
 TEST_CASE("the losses are plain little-endian float32 in the order of the text") {

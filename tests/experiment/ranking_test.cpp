@@ -107,6 +107,31 @@ TEST_CASE("one seed has no interval, and its table no columns for one") {
   CHECK_FALSE(json.contains("seeds_needed"));
 }
 
+TEST_CASE("test losses have a column where every seed has one, and a test split scored again is told") {
+  ConfigRuns a = config_of("a", {1.5f, 2.0f}), b = config_of("b", {2.0f, 2.5f});
+  const auto first_line = [](const Comparison& comparison) {
+    const std::string text = to_table(comparison).text();
+    return text.substr(0, text.find('\n'));
+  };
+  CHECK(first_line(rank_configs({a, b})).find("test") == std::string::npos);
+  CHECK_FALSE(has(table_notes(rank_configs({a, b})), "test"));
+  for (ConfigRuns* runs : {&a, &b})
+    for (SeedRun& run : runs->seeds) {
+      run.test_loss = run.loss + 0.125;
+      run.test_scores = 1;
+    }
+  Comparison comparison = rank_configs({a, b});
+  CHECK_THAT(first_line(comparison), Catch::Contains("loss    test"));
+  CHECK_THAT(to_table(comparison).text(), Catch::Contains("1.7500  1.8750"));
+  CHECK(to_json(comparison)["results"][1]["test_loss"] == 2.375);
+  CHECK(to_json(comparison)["results"][0]["seeds"][1]["test_loss"] == 2.125);
+  CHECK(has(table_notes(comparison), "on the test split, scored once"));
+  comparison.results[1].runs.seeds[0].test_scores = 3;
+  CHECK(has(table_notes(comparison), "scored more than once: b-seed1337 3 times"));
+  comparison.results[1].runs.seeds[0].test_loss = {};
+  CHECK_FALSE(to_json(comparison)["results"][1].contains("test_loss"));
+}
+
 TEST_CASE("variants of one config stand under its name in a terminal's table") {
   const Comparison comparison =
       rank_configs({config_of("quick rate=1e-3", {1.0f, 1.1f}), config_of("quick rate=3e-3", {1.5f, 1.7f})});

@@ -113,6 +113,7 @@ class Case {
 
 const Words places = {".lock",
                       "adapt.json",
+                      "test.json",
                       "config.json",
                       "events.out.tfevents.1.host.chargpt",
                       "figures.json",

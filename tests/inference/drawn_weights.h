@@ -12,6 +12,7 @@ namespace chargpt {
 /// Weights drawn for whatever a model asks for; each buffer ends where its parameter does.
 class DrawnWeights {
  public:
+  explicit DrawnWeights(std::uint64_t seed = 1) : random_(seed, Purpose::initialisation) {}
   const float* operator()(const std::string& name, const std::vector<std::int64_t>& shape) {
     std::size_t numel = 1;
     for (const std::int64_t size : shape) numel *= static_cast<std::size_t>(size);
@@ -21,7 +22,7 @@ class DrawnWeights {
   }
 
  private:
-  RandomStream random_{1, Purpose::initialisation};
+  RandomStream random_;
   std::map<std::string, std::vector<float>> weights_;
 };
 

@@ -69,7 +69,7 @@ inline std::vector<double> distribution(const Counts& counts, const Counts::Hist
   std::vector<double> of_symbols(static_cast<std::size_t>(counts.tree().symbols()));
   const Counts::Place place = counts.place_of(history);
   Counts::Decision decision;
-  counts.tree().join(of_symbols, Counts::all_known, [&](std::int32_t node, Counts::Known& known) {
+  counts.tree().join(of_symbols, Counts::all_known, [&](std::int32_t node, double, Counts::Known& known) {
     counts.decide(place, node, known, decision);
     known = decision.known;
     return decision.p;

@@ -21,7 +21,7 @@ std::vector<std::vector<bool>> bits_of(const SymbolTree& tree) {
 
 std::vector<double> joined(const SymbolTree& tree, const std::vector<double>& of_bits) {
   std::vector<double> of_symbols(static_cast<std::size_t>(tree.symbols()));
-  tree.join(of_symbols, 0, [&](std::int32_t node, int&) { return of_bits[static_cast<std::size_t>(node)]; });
+  tree.join(of_symbols, 0, [&](std::int32_t node, double, int&) { return of_bits[static_cast<std::size_t>(node)]; });
   return of_symbols;
 }
 
@@ -96,7 +96,7 @@ TEST_CASE("on its way down join hands over what the node above left") {
   const SymbolTree tree(Frequencies{9, 1, 2, 4});
   std::vector<std::pair<int, int>> seen;
   std::vector<double> of_symbols(4);
-  tree.join(of_symbols, 10, [&](std::int32_t node, int& from) {
+  tree.join(of_symbols, 10, [&](std::int32_t node, double, int& from) {
     seen.emplace_back(node, from++);
     return 0.5;
   });

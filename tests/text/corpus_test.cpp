@@ -80,6 +80,34 @@ TEST_CASE("of a large part held out the first max_val_tokens are scored, and a n
   CHECK(corpus_from_text("abcdefghij", data, "ten").notices().empty());
 }
 
+TEST_CASE("the test split is the end of the text, the validation split what is before it") {
+  const auto split = [](int tokens, double val, double test) {
+    const Corpus corpus = corpus_from_text(std::string(static_cast<std::size_t>(tokens), 'a'),
+                                           {.val_fraction = val, .test_fraction = test}, "text");
+    CHECK(corpus.without_test().size() == corpus.train().size() + corpus.val().size());
+    CHECK(corpus.test().size() == test_size(tokens, {.test_fraction = test}));
+    return Ids{corpus.train().size(), corpus.val().size(), corpus.test().size()};
+  };
+  CHECK(split(1009, 0.1, 0) == Ids{908, 101, 0});
+  CHECK(split(10, 0.1, 0.2) == Ids{7, 1, 2});
+  CHECK(split(10, 0.2, 0.7) == Ids{1, 2, 7});
+  CHECK(split(10, 0, 0.5) == Ids{5, 0, 5});
+  const Corpus corpus = corpus_from_text("0123456789", {.val_fraction = 0.2, .test_fraction = 0.3}, "text");
+  CHECK(ids_of(corpus.train()) == Ids{0, 1, 2, 3, 4});
+  CHECK(ids_of(corpus.val()) == Ids{5, 6});
+  CHECK(ids_of(corpus.test()) == Ids{7, 8, 9});
+  CHECK(corpus.fingerprint() == corpus_of("0123456789").fingerprint());
+}
+
+TEST_CASE("of a test split too the first max_val_tokens are scored") {
+  const Corpus corpus =
+      corpus_from_text("abcdefghij", {.val_fraction = 0.2, .test_fraction = 0.5, .max_val_tokens = 3}, "ten");
+  CHECK(ids_of(corpus.val()) == Ids{3, 4});
+  CHECK(ids_of(corpus.test()) == Ids{5, 6, 7});
+  CHECK(corpus.test_tokens() == 5);
+  CHECK(corpus.notices().empty());
+}
+
 TEST_CASE("a text becomes ids in code-point order") {
   const Corpus corpus = corpus_of("hello, world\n");
   CHECK(corpus.vocabulary().size() == 10);
@@ -306,6 +334,21 @@ TEST_CASE("splits shorter than a window are refused with figures and ways out") 
   CHECK(error_of([] { check_splits(corpus_of("ab", 0.0), 20); }) ==
         data_error("the text has 2 tokens, 2 to train on and 0 to validate on, but each needs at least "
                    "model.block_size + 1 = 21: use a longer text"));
+}
+
+TEST_CASE("a test split shorter than a window is refused too, and what the message advises is enough") {
+  const auto with_test = [](int tokens, double val, double test) {
+    return corpus_from_text(std::string(static_cast<std::size_t>(tokens), 'a'),
+                            {.val_fraction = val, .test_fraction = test}, "text");
+  };
+  CHECK(
+      error_of([&] { check_splits(with_test(100, 0.2, 0.05), 10); }) ==
+      data_error("the text has 100 tokens, 75 to train on, 20 to validate on and 5 to test on, but each needs at "
+                 "least model.block_size + 1 = 11: use a text of at least 201 tokens, or set model.block_size to 4 or "
+                 "less"));
+  CHECK_NOTHROW(check_splits(with_test(201, 0.2, 0.05), 10));
+  CHECK_THROWS_AS(check_splits(with_test(200, 0.2, 0.05), 10), Error);
+  CHECK_NOTHROW(check_splits(with_test(100, 0.2, 0.05), 4));
 }
 
 TEST_CASE("what the message about short splits advises is enough, and no less would do") {

@@ -70,6 +70,33 @@ TEST_CASE("whole documents are held out, each is on one side, and nothing is los
   CHECK(corpus.vocabulary().document() == corpus.vocabulary().size() - 1);
 }
 
+TEST_CASE("whole documents are drawn for the test too, none of them is anywhere else, and the order stays") {
+  const Corpus before = corpus_from_text(lines(1000) + lines(50), cut_at(Documents::lines), "names");
+  DataConfig data = cut_at(Documents::lines);
+  data.test_fraction = 0.2;
+  const Corpus corpus = corpus_from_text(lines(1000) + lines(50), data, "names");
+  CHECK(corpus.fingerprint() == before.fingerprint());
+  const Texts train = documents_in(corpus, corpus.train()), val = documents_in(corpus, corpus.val()),
+              test = documents_in(corpus, corpus.test());
+  CHECK(train.size() + val.size() + test.size() == 1050);
+  CHECK(std::ssize(val) == corpus.documents().held_out);
+  for (const Texts& other : {train, val})
+    for (const std::string& name : test) CHECK(std::ranges::find(other, name) == other.end());
+  CHECK(std::abs(static_cast<double>(corpus.test().size()) / static_cast<double>(corpus.all().size()) - 0.2) < 0.01);
+  CHECK(std::abs(static_cast<double>(corpus.val().size()) / static_cast<double>(corpus.all().size()) - 0.1) < 0.01);
+  CHECK(corpus.notices()[0].starts_with("1050 documents, " + std::to_string(val.size()) + " of them held out, and " +
+                                        std::to_string(test.size()) + " for the test"));
+}
+
+TEST_CASE("too few documents for a validation and a test split are refused") {
+  DataConfig data = cut_at(Documents::lines);
+  data.test_fraction = 0.1;
+  const Corpus corpus = corpus_from_text("one line of some length\nanother line\n", data, "names");
+  const Error error = failure_of([&] { check_splits(corpus, 4); });
+  CHECK(error.code() == ExitCode::data);
+  CHECK(contains(error, "2 documents, too few"));
+}
+
 TEST_CASE("the split is drawn by the seed and by what documents hold, not by their order in the text") {
   const Corpus corpus = corpus_from_text(lines(300), cut_at(Documents::lines), "names");
   Texts sorted = documents_in(lines(300), cut_at(Documents::lines));

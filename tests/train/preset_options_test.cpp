@@ -90,12 +90,17 @@ std::string losses_of(const ResolvedConfig& resolved) {
 
 /// Other values of an option that are worth a try, as one would write them after a flag.
 Words other_values(const OptionInfo& option, const nlohmann::json& now, const Texts& texts) {
-  static const std::map<std::string, Words> special{
-      {"model.type", {"bigram", "gpt"}}, {"data.max_symbols", {"2"}},
-      {"data.max_val_tokens", {"20"}},   {"train.groups", {R"([{"match": "wte", "lr_scale": 3}])"}},
-      {"train.patience", {"1"}},         {"sample.top_k", {"1", "2"}},
-      {"sample.min_p", {"0.999"}},       {"data.separator", {"\\n"}},
-      {"train.decay_steps", {"[1,3]"}},  {"train.teacher", {"a-run-that-is-not-there"}}};
+  static const std::map<std::string, Words> special{{"model.type", {"bigram", "gpt"}},
+                                                    {"data.max_symbols", {"2"}},
+                                                    {"data.max_val_tokens", {"20"}},
+                                                    {"data.test_fraction", {"0.1"}},
+                                                    {"train.groups", {R"([{"match": "wte", "lr_scale": 3}])"}},
+                                                    {"train.patience", {"1"}},
+                                                    {"sample.top_k", {"1", "2"}},
+                                                    {"sample.min_p", {"0.999"}},
+                                                    {"data.separator", {"\\n"}},
+                                                    {"train.teacher", {"a-run-that-is-not-there"}},
+                                                    {"train.decay_steps", {"[1,3]"}}};
   const std::string key = option.section + "." + option.name;
   if (key == "data.text") return {texts.second()};
   if (const auto found = special.find(key); found != special.end()) return found->second;

@@ -34,6 +34,7 @@ const std::string embedding_group = R"({"match": "wte", "learning_rate": 0.05})"
 /// Booleans and choices take each of their values without being listed.
 const std::vector<Setting> settings{
     {"data.val_fraction", {"0.3"}},
+    {"data.test_fraction", {"0.2"}},
     {"data.max_val_tokens", {"50"}},
     {"model.type", {"bigram", "average", "masked", "attention", "gpt"}},
     {"model.n_layer", {"2"}},

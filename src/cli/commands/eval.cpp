@@ -1,19 +1,23 @@
-// `chargpt eval RUN`: the exact loss of a whole split.
+// `chargpt eval RUN…`: the exact loss of a whole split, of one model or of several as one.
 #include <algorithm>
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/decoding.h"
 #include "cli/figures.h"
+#include "cli/joined_runs.h"
 #include "cli/loaded_run.h"
 #include "cli/print_json.h"
 #include "cli/run_text.h"
 #include "cli/work_line.h"
+#include "inference/model_types.h"
 #include "report/log.h"
+#include "run/test_scores.h"
 
 namespace chargpt {
 
@@ -22,15 +26,15 @@ namespace {
 struct Arguments : ModelArguments {
   UnknownPolicy unknown = UnknownPolicy::error;
   std::string split;
-  std::vector<std::string> text;
+  std::vector<std::string> runs, text;
   std::int64_t stride = 0;
-  bool counts = false, adapt = false;
+  bool counts = false, adapt = false, learn_weights = false;
 };
 
-/// data.max_val_tokens limits a validation split; elsewhere it has no effect and needs no mention.
+/// data.max_val_tokens limits splits that are held out; elsewhere it has no effect and needs no mention.
 DataConfig data_of(const LoadedRun& run, const std::string& split) {
   DataConfig data = run.config().data;
-  if (split != "val") data.max_val_tokens = std::numeric_limits<std::int64_t>::max();
+  if (split != "val" && split != "test") data.max_val_tokens = std::numeric_limits<std::int64_t>::max();
   return data;
 }
 
@@ -39,13 +43,18 @@ Corpus own_corpus(const Arguments& arguments, const LoadedRun& run, const std::s
   return text_of_run(run, data_of(run, split), arguments.output);
 }
 
-/// The same, only for counts and baselines: null, with a notice, if it is gone or has changed and only baselines need
-/// it.
+/// Whether something is learned from the train split before the text is scored.
+bool needs_training_text(const Arguments& arguments) {
+  return arguments.counts || arguments.adapt || arguments.learn_weights;
+}
+
+/// The same, only for what is learned from it and baselines: null, with a notice, if it is gone or has changed and only
+/// baselines need it.
 std::unique_ptr<Corpus> training_corpus(const Arguments& arguments, const LoadedRun& run) {
   try {
     return std::make_unique<Corpus>(own_corpus(arguments, run, "train"));
   } catch (const Error& error) {
-    if (arguments.counts || arguments.adapt) throw;
+    if (needs_training_text(arguments)) throw;
     log_note(std::string("no baselines: ") + error.what());
   }
   return nullptr;
@@ -68,9 +77,14 @@ Corpus given_corpus(const Arguments& arguments, const LoadedRun& run, const std:
   return corpus;
 }
 
-TokenView chosen_split(const Corpus& corpus, const std::string& name) {
+/// `own`: the text is the one that the run was trained on, whose test split is for --split test alone.
+TokenView chosen_split(const Corpus& corpus, const std::string& name, bool own) {
   const std::string units = unit_word(corpus.vocabulary().units()) + "s";
-  const TokenView split = name == "train" ? corpus.train() : name == "val" ? corpus.val() : corpus.all();
+  const TokenView split = name == "train"  ? corpus.train()
+                          : name == "val"  ? corpus.val()
+                          : name == "test" ? corpus.test()
+                          : own            ? corpus.without_test()
+                                           : corpus.all();
   if (split.size() < 2)
     throw Error(ExitCode::data, "the " + name + " split has " + std::to_string(split.size()) + " " + units +
                                     "; scoring needs at least 2");
@@ -78,57 +92,148 @@ TokenView chosen_split(const Corpus& corpus, const std::string& name) {
 }
 
 /// `own`: the text is the one that the run was trained on, under whatever name.
-Scored scored_part(const Arguments& arguments, const LoadedRun& run, const Corpus& corpus, const std::string& split,
+Scored scored_part(const Arguments& arguments, LoadedRun& run, const Corpus& corpus, const std::string& split,
                    bool own) {
-  Scored scored = validation_of(corpus, run);
-  scored.tokens = chosen_split(corpus, split);
+  Scored scored = split == "test" ? test_of(corpus, run) : validation_of(corpus, run);
+  scored.tokens = chosen_split(corpus, split, own);
   scored.split = split;
-  scored.validation = own && split == "val";
-  scored.stride = arguments.adapt && arguments.stride == 0 ? half_window(run.model->block_size()) : arguments.stride;
+  scored.held_out = own && (split == "val" || split == "test");
+  scored.stride = arguments.adapt && arguments.stride == 0 ? half_window(run.block_size()) : arguments.stride;
+  if (!run.others().empty()) scored.weights.clear();
   return scored;
 }
 
 /// By what --adapt and --counts make of the network.
 SplitLoss loss_of_predictor(const Arguments& arguments, LoadedRun& run, const Scored& scored, WorkLine& line) {
   const Heartbeat heartbeat = line.heartbeat("scoring the text");
-  const std::int64_t block_size = run.model->block_size();
+  const std::int64_t block_size = run.block_size();
   return arguments.adapt ? adaptive_loss(run.predictor(), scored.tokens, block_size, scored.stride, heartbeat)
                          : split_loss(run.predictor(), scored.tokens, block_size, scored.stride, heartbeat);
 }
 
+void check_split(const Arguments& arguments, const LoadedRun& run) {
+  if (arguments.split == "test" && run.config().data.test_fraction == 0)
+    throw Error(ExitCode::data, run.folder.string() +
+                                    " holds out no test split; train a run with --test_fraction 0.1, or score another "
+                                    "text with --text FILE");
+}
+
+/// Error usage where some of several runs were trained on what another has held out, or where there is no one train
+/// split to learn from.
+void check_texts(const Arguments& arguments, LoadedRun& run, const Corpus& corpus, const std::string& difference) {
+  if (difference.empty()) return;
+  const bool known = std::ranges::any_of(
+      run.members(), [&](const LoadedRun* member) { return member->checkpoint.state.data == corpus.fingerprint(); });
+  if (known || needs_training_text(arguments))
+    throw Error(
+        ExitCode::usage, difference,
+        "; as one they score another text that none was trained on (--text FILE), without --counts, --adapt and "
+        "--learn-weights");
+}
+
+/// The loss of each of several models alone.
+std::vector<Figures::Member> losses_of_members(const Arguments& arguments, LoadedRun& run, const Scored& scored,
+                                               WorkLine& line) {
+  std::vector<Figures::Member> members;
+  if (run.others().empty()) return members;
+  for (LoadedRun* member : run.members()) {
+    const std::size_t i = members.size();
+    Scored own = scored;
+    own.checkpoint = member->checkpoint.path.string();
+    const SplitLoss loss = split_loss(member->network(), scored.tokens, run.block_size(), scored.stride,
+                                      line.heartbeat("scoring the text by " + arguments.runs[i]));
+    check_finite(loss, own);
+    members.push_back({.name = arguments.runs[i], .weight = run.weights()[i], .loss = loss.mean});
+  }
+  return members;
+}
+
+/// Of the networks as they were trained.
+Figures figures_of(const Arguments& arguments, LoadedRun& run, const Scored& scored, WorkLine& line) {
+  std::vector<Figures::Member> members = losses_of_members(arguments, run, scored, line);
+  ModelConfig model = run.config().model;
+  model.block_size = run.block_size();
+  Figures figures =
+      measure(run.trained(), model, run.config().data.units, scored, line.heartbeat("scoring the text by the network"));
+  for (const LoadedRun& other : run.others()) {
+    figures.leaks |= leaks(other.config().model);
+    figures.may_adapt &= adapts(other.config().model);
+  }
+  figures.members = std::move(members);
+  return figures;
+}
+
+/// Each network learns by a rate of its own.
+void adapt(Figures& figures, LoadedRun& run, const Corpus& trained_on, WorkLine& line) {
+  std::vector<Adaptation> adaptations;
+  for (LoadedRun* member : run.members()) {
+    const AdaptationChoice choice = adaptation_of(
+        *member, [&] { return trained_on.train(); }, line.heartbeat("choosing the rate of adaptation"));
+    if (!figures.members.empty()) figures.members[adaptations.size()].adapted = choice;
+    if (adaptations.empty()) figures.adapted = choice;
+    adaptations.push_back(choice.adaptation);
+  }
+  run.adapt(adaptations);
+}
+
+/// The run of which it was scored most often tells how often that was.
+std::int64_t count_test_scores(LoadedRun& run) {
+  std::int64_t most = 0;
+  for (const LoadedRun* member : run.members()) most = std::max(most, count_test_score(member->folder));
+  return most;
+}
+
+void score_by_predictor(const Arguments& arguments, Figures& figures, LoadedRun& run, const Scored& scored,
+                        WorkLine& line) {
+  const double begun = steady_seconds();
+  const SplitLoss loss = loss_of_predictor(arguments, run, scored, line);
+  score_by(figures, loss, steady_seconds() - begun);
+}
+
 void run_eval(const Arguments& arguments) {
-  LoadedRun run = load_run(arguments);
-  if (arguments.adapt) check_adapts(*run.model);
+  LoadedRun run = load_runs(arguments.runs, arguments, arguments.learn_weights);
+  check_split(arguments, run);
+  if (arguments.adapt)
+    for (const LoadedRun* member : run.members()) check_adapts(*member->model);
   const bool given = !arguments.text.empty();
-  const std::string split = !arguments.split.empty() ? arguments.split : given ? "all" : "val";
+  const std::string split = !arguments.split.empty() ? arguments.split
+                            : given                  ? "all"
+                                                     : "val",
+                    difference = text_difference(run, arguments.runs);
   const Corpus corpus = given ? given_corpus(arguments, run, split) : own_corpus(arguments, run, split);
   log_notices(corpus);
+  check_texts(arguments, run, corpus, difference);
   const bool own = corpus.fingerprint() == run.checkpoint.state.data;
   if (own && given && arguments.split.empty())
     log_note("this is the text that the model was trained on, scored as a whole; --split val scores the part held out");
-  const std::unique_ptr<Corpus> other = own ? nullptr : training_corpus(arguments, run);
+  if (own && split == "all" && corpus.test_tokens() > 0) log_note("without its test split, which --split test scores");
+  if (!difference.empty()) log_note("no baselines: " + difference);
+  const std::unique_ptr<Corpus> other = own || !difference.empty() ? nullptr : training_corpus(arguments, run);
+  const Corpus* const trained_on = own ? &corpus : other.get();
   const Scored scored = scored_part(arguments, run, corpus, split, own);
+  std::optional<std::int64_t> test_scores;
+  if (own && split == "test") test_scores = count_test_scores(run);
   WorkLine line(arguments.output);
-  Figures figures = measure(run.network(), run.config().model, run.config().data.units, scored,
-                            line.heartbeat("scoring the text by the network"));
-  if (arguments.adapt) {
-    figures.adapted = adaptation_of(
-        run, [&] { return (own ? corpus : *other).train(); }, line.heartbeat("choosing the rate of adaptation"));
-    run.adapt(figures.adapted->adaptation);
-  }
+  std::int64_t learned_on = 0;
+  if (arguments.learn_weights)
+    learned_on = learn_weights(run, arguments.runs, trained_on->train(), line.heartbeat("learning the weights"));
+  Figures figures = figures_of(arguments, run, scored, line);
+  figures.test_scores = test_scores;
+  figures.weights_learned_on = learned_on;
+  if (arguments.adapt) adapt(figures, run, *trained_on, line);
   if (arguments.counts) {
-    run.mix_with_counts(own ? corpus : *other, line.heartbeat("counting the training text"));
+    run.mix_with_counts(*trained_on, line.heartbeat("counting the training text"));
     figures.mixed = {run.mixture->weights(), run.mixture->learning()};
   }
-  if (arguments.adapt || arguments.counts) score_by(figures, loss_of_predictor(arguments, run, scored, line));
-  if (const Corpus* const counted = own ? &corpus : other.get())
+  if (arguments.adapt || arguments.counts) score_by_predictor(arguments, figures, run, scored, line);
+  if (trained_on != nullptr)
     figures.baselines =
-        compute_baselines(*counted, scored.tokens, {.length = figures.block_size, .stride = scored.stride},
-                          scored.validation, line.heartbeat("measuring baselines"));
+        compute_baselines(*trained_on, scored.tokens, {.length = figures.block_size, .stride = scored.stride},
+                          scored.held_out, line.heartbeat("measuring baselines"));
   line.clear();
   if (!arguments.output.json) return print_figures(figures);
   nlohmann::ordered_json json = to_json(figures);
-  json["checkpoint"] = checkpoint_json(run);
+  add_checkpoints(json, run, arguments.runs);
   json["text"] = given ? arguments.text : run.config().data.text;
   print_json(json);
 }
@@ -137,15 +242,17 @@ void run_eval(const Arguments& arguments) {
 
 void add_eval(Options& options) {
   const auto arguments = std::make_shared<Arguments>();
-  add_run_argument(options, arguments->run);
+  add_runs_argument(options, arguments->runs);
   options
       .add("--text", arguments->text,
            "score these texts as a whole instead of the run's own: files, folders, or - for standard input")
       .takes_words();
   options
-      .add("--split", arguments->split,
-           "train, val or all (default: val of the run's own text, all of a text given with --text)")
-      .one_of({"train", "val", "all"});
+      .add(
+          "--split", arguments->split,
+          "train, val, test (data.test_fraction; the run records how often) or all but test (default: val of the run's "
+          "own text, all of a text given with --text)")
+      .one_of({"train", "val", "test", "all"});
   add_unknown_option(options, arguments->unknown, "characters of --text");
   options
       .add("--stride", arguments->stride,
@@ -154,6 +261,7 @@ void add_eval(Options& options) {
       .non_negative();
   add_counts_option(options, arguments->counts);
   add_adapt_option(options, arguments->adapt);
+  add_learn_weights_option(options, arguments->learn_weights);
   add_weights_options(options, arguments->checkpoint, arguments->use.weights);
   options.gone("--storage", "weights are kept as float32; leave it out");
   options.gone("--engine", "eval computes on the CPU, whatever engine trained the model; leave it out");

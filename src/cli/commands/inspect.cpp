@@ -27,7 +27,9 @@
 #include "report/table.h"
 #include "run/checkpoints.h"
 #include "run/run_files.h"
+#include "run/run_folder.h"
 #include "run/run_name.h"
+#include "run/test_scores.h"
 #include "text/corpus.h"
 #include "text/sample_text.h"
 #include "text/text_listing.h"
@@ -107,6 +109,9 @@ Json describe_text_of(const Config& config) {
     const Corpus corpus = load_listed(std::move(listing), config.data);
     json.update(Json{{"characters", corpus.all().size()},
                      {"symbols", corpus.vocabulary().size()},
+                     {"train", corpus.train().size()},
+                     {"val", corpus.val().size()},
+                     {"test", corpus.test_tokens()},
                      {"epochs", epochs_of(config, corpus.train().size())}});
     return json;
   } catch (const Error&) {
@@ -157,6 +162,9 @@ Json describe_checkpoint(const Arguments& arguments) {
                {"threads", checkpoint.state.threads},
                {"notices", notices},
                {"tensors", tensors}};
+  if (const DataConfig& data = checkpoint.config.config.data; data.test_fraction > 0)
+    json.update(Json{{"test", test_size(checkpoint.state.data.tokens, data)},
+                     {"test_scores", test_scores(run_place(arguments.path, "").run)}});
   json.update(describe_options(checkpoint.config, checkpoint.vocabulary.size()));
   return json;
 }
@@ -236,11 +244,13 @@ void print_groups(const Json& groups) {
   print_text("\n");
 }
 
-/// "29,049 characters in 3 files", as far as it is known.
+/// "29,049 characters in 3 files", as far as it is known, and the size of its test split.
 std::string text_row(const Json& text) {
   const std::string size =
       text.contains("characters") ? format_count(text["characters"], "character") : format_bytes(text["bytes"]);
-  return size + " in " + format_count(text["files"], "file");
+  const std::int64_t test = text.value("test", std::int64_t{0});
+  return size + " in " + format_count(text["files"], "file") +
+         (test > 0 ? "; " + format_count(test) + " for the test" : "");
 }
 
 void print_config(const Json& json) {

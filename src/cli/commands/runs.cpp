@@ -135,7 +135,8 @@ std::string text_names(const Config& config) {
 std::string group_of(const Row& row) {
   const DataConfig& data = row.config.data;
   return text_names(row.config) + ": " + format_count(row.state.data.tokens) + " " +
-         std::string(enum_name(data.units)) + ", the last " + format_fixed(100 * data.val_fraction, 0) + " % held out";
+         std::string(enum_name(data.units)) + ", the last " + format_fixed(100 * data.val_fraction, 0) + " % held out" +
+         (data.test_fraction > 0 ? ", before " + format_fixed(100 * data.test_fraction, 0) + " % for the test" : "");
 }
 
 nlohmann::ordered_json to_json(const Row& row) {
@@ -156,7 +157,8 @@ nlohmann::ordered_json to_json(const Row& row) {
                  {"begun", nullptr},
                  {"text", row.config.data.text},
                  {"text_tokens", row.state.data.tokens},
-                 {"val_fraction", row.config.data.val_fraction}});
+                 {"val_fraction", row.config.data.val_fraction},
+                 {"test_fraction", row.config.data.test_fraction}});
   if (row.begun != 0) object["begun"] = time_text(row.begun, "%Y-%m-%dT%H:%M:%SZ", /*local=*/false);
   if (row.leaks) object["leaks"] = true;
   return object;

@@ -1,4 +1,4 @@
-// `chargpt sample RUN`: streams text written by a trained model.
+// `chargpt sample RUN…`: streams text written by a trained model, or by several as one.
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,20 +12,22 @@
 #include "base/files.h"
 #include "base/line_of.h"
 #include "base/names.h"
+#include "base/paths.h"
 #include "base/quote.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/decoding.h"
+#include "cli/joined_runs.h"
 #include "cli/loaded_run.h"
 #include "cli/print_json.h"
 #include "cli/print_text.h"
 #include "cli/prompt_window.h"
 #include "cli/run_text.h"
 #include "cli/standard_input.h"
+#include "cli/streamed_text.h"
 #include "cli/work_line.h"
 #include "generate/filters.h"
 #include "generate/generate.h"
-#include "generate/stop.h"
 #include "inference/model_types.h"
 #include "report/format.h"
 #include "report/heat_map.h"
@@ -43,16 +45,27 @@ enum class Interactive { none, complete, answer };
 struct Arguments : ModelArguments {
   UnknownPolicy unknown = UnknownPolicy::error;
   ConfigArguments config;
+  std::vector<std::string> runs;
   std::string prompt, prompt_file, dash;
   const Option *seed_option = nullptr, *prompt_option = nullptr, *file_option = nullptr;  ///< whether they were given
   std::vector<std::string> stop;
   std::int64_t seed = 1337, probabilities = 0;
   Interactive interactive = Interactive::none;
-  bool greedy = false, counts = false, fresh = false;
+  bool greedy = false, counts = false, learn_weights = false, fresh = false;
 };
 
-bool is_dash(const std::string& word) {
-  return word == "-";
+/// The word - after the runs is the prompt.
+void take_dash(std::vector<std::string>& runs, std::string& dash) {
+  if (runs.empty() || runs.back() != "-") return;
+  dash = "-";
+  runs.pop_back();
+}
+
+/// Error usage for a word after the first run that is none: it may be meant as a prompt.
+void refuse_words(const std::vector<std::string>& runs) {
+  for (std::size_t i = 1; i < runs.size(); ++i)
+    if (!is_there(runs[i]))
+      throw Error(ExitCode::usage, "'" + printable(runs[i]) + "' is no run; give a prompt with --prompt");
 }
 
 /// Error usage for another escape than unescaped() knows, and for nothing at all.
@@ -70,8 +83,6 @@ std::vector<std::string> stop_strings(const Arguments& arguments) {
 }
 
 std::string prompt_text(const Arguments& arguments) {
-  if (!arguments.dash.empty() && arguments.dash != "-")
-    throw Error(ExitCode::usage, "'" + arguments.dash + "' is one argument too many; give a prompt with --prompt");
   const std::initializer_list<bool> given = {arguments.prompt_option->given(), arguments.file_option->given(),
                                              !arguments.dash.empty()};
   if (std::ranges::count(given, true) > 1)
@@ -85,7 +96,7 @@ std::string prompt_text(const Arguments& arguments) {
 
 /// Prompt ids, with what begins a document before them; without a prompt a start symbol that is not printed: newline,
 /// or else the most frequent symbol.
-std::vector<std::int64_t> prompt_ids(const Arguments& arguments, const LoadedRun& run, std::string& shown) {
+std::vector<std::int64_t> prompt_ids(const Arguments& arguments, LoadedRun& run, std::string& shown) {
   const Vocabulary& vocabulary = run.checkpoint.vocabulary;
   const std::string text = prompt_text(arguments);
   const std::string what = !arguments.prompt_file.empty() ? arguments.prompt_file
@@ -96,50 +107,9 @@ std::vector<std::int64_t> prompt_ids(const Arguments& arguments, const LoadedRun
   tell(notice);
   shown = vocabulary.decode(ids);
   if (ids.empty() || vocabulary.document() >= 0) ids.insert(ids.begin(), run.checkpoint.state.start_symbol);
-  note_long_prompt(ids.size(), run.model->block_size());
+  note_long_prompt(ids.size(), run.context());
   return ids;
 }
-
-/// Writes one sample's text to stdout as it grows; others are kept whole until their turn.
-class SampleText {
- public:
-  SampleText(const std::vector<std::string>& stop, bool live) : matcher_(stop), live_(live) {}
-
-  /// The document ends here. False, as add() says it.
-  bool end() {
-    ended_ = true;
-    return false;
-  }
-  bool ended() const { return ended_; }
-  bool add(const std::string& symbol) {
-    ++tokens_;
-    emit(matcher_.add(assembler_.add(symbol)));
-    return !matcher_.stopped();
-  }
-  void finish() {
-    emit(matcher_.add(assembler_.finish()));
-    emit(matcher_.finish());
-  }
-  const std::string& text() const { return text_; }
-  std::int64_t tokens() const { return tokens_; }
-
- private:
-  void emit(const std::string& text) {
-    text_ += text;
-    if (!live_ || text.empty()) return;
-    print_text(text);
-    const double now = steady_seconds();
-    if (now - flushed_ < 0.005) return;  // writes a few characters at once: nobody reads faster
-    flush_text();
-    flushed_ = now;
-  }
-  Utf8Assembler assembler_;  // units bytes: a character may come in several tokens
-  StopMatcher matcher_;
-  bool live_, ended_ = false;
-  double flushed_ = 0;
-  std::string text_;
-  std::int64_t tokens_ = 0;
-};
 
 /// With --probabilities: what the model expected in place of each character of a sample.
 struct Expected {
@@ -176,12 +146,11 @@ nlohmann::ordered_json to_json(const Vocabulary& vocabulary, const std::vector<E
   return places;
 }
 
-void print_samples(const Arguments& arguments, const LoadedRun& run, const std::string& prompt,
-                   const std::vector<SampleText>& samples, const Expectations& expectations) {
+void print_samples(const Arguments& arguments, LoadedRun& run, const std::string& prompt,
+                   const std::vector<StreamedText>& samples, const Expectations& expectations) {
   const Vocabulary& vocabulary = run.checkpoint.vocabulary;
   const std::string of_documents = between_documents(run.config().data);
   const std::string between = of_documents.empty() ? "\n---\n" : of_documents;
-  const nlohmann::ordered_json checkpoint = checkpoint_json(run);
   for (std::size_t i = 0; i < samples.size(); ++i) {
     if (arguments.output.json) {
       nlohmann::ordered_json line = {{"sample", i}};
@@ -189,7 +158,7 @@ void print_samples(const Arguments& arguments, const LoadedRun& run, const std::
       add_text(line, "text", samples[i].text());
       line["tokens"] = samples[i].tokens();
       line["seed"] = arguments.seed;
-      line["checkpoint"] = checkpoint;
+      add_checkpoints(line, run, arguments.runs);
       if (arguments.probabilities > 0) line["probabilities"] = to_json(vocabulary, expectations[i]);
       print_json(line, /*indent=*/-1);
       continue;
@@ -201,17 +170,17 @@ void print_samples(const Arguments& arguments, const LoadedRun& run, const std::
 }
 
 /// How many of the documents are new, where the run's text is at hand, and how many were not written to their end.
-void note_documents(const LoadedRun& run, const std::string& prompt, const std::vector<SampleText>& samples,
+void note_documents(const LoadedRun& run, const std::string& prompt, const std::vector<StreamedText>& samples,
                     const OutputArguments& output) {
   if (run.checkpoint.vocabulary.document() < 0) return;
-  const std::int64_t cut = std::ranges::count_if(samples, [](const SampleText& sample) { return !sample.ended(); });
+  const std::int64_t cut = std::ranges::count_if(samples, [](const StreamedText& sample) { return !sample.ended(); });
   if (cut > 0)
     log_note(line_of(cut, " of ", samples.size(), " documents stop before their end: more --tokens let them reach it"));
   if (cut == std::ssize(samples)) return;
   try {
     const Corpus corpus = text_of_run(run, run.config().data, output);
     const KnownDocuments known(corpus.all());
-    const std::int64_t fresh = std::ranges::count_if(samples, [&](const SampleText& sample) {
+    const std::int64_t fresh = std::ranges::count_if(samples, [&](const StreamedText& sample) {
       return sample.ended() && !known.contain(corpus.vocabulary().encode(prompt + sample.text(), "a sample"));
     });
     log_note(
@@ -277,7 +246,7 @@ void converse(const Arguments& arguments, LoadedRun& run, const SampleConfig& sa
       continue;
     }
     if (completes) print_text(line);
-    SampleText text(stop, /*live=*/true);
+    StreamedText text(stop, /*live=*/true);
     generate(run.predictor(), said, sample, static_cast<std::uint64_t>(arguments.seed) + turn,
              [&](std::int64_t, std::int64_t id) {
                if (id == vocabulary.document()) return false;
@@ -286,7 +255,7 @@ void converse(const Arguments& arguments, LoadedRun& run, const SampleConfig& sa
              });
     text.finish();
     if (!text.text().ends_with('\n')) print_text("\n");
-    const auto most = static_cast<std::ptrdiff_t>(run.model->block_size());
+    const auto most = static_cast<std::ptrdiff_t>(run.context());
     if (std::ssize(said) > most) said.erase(said.begin(), said.end() - most);
   }
   if (at_terminal) print_text("\n");
@@ -318,18 +287,18 @@ void write_new_documents(const Arguments& arguments, LoadedRun& run, SampleConfi
   const KnownDocuments known(corpus.all());
   const std::int64_t wanted = sample.num_samples, most = most_for_each * (wanted + fewest_at_once);
   sample.num_samples = std::max(wanted, fewest_at_once);
-  std::vector<SampleText> kept;
+  std::vector<StreamedText> kept;
   std::int64_t written = 0;
   for (; std::ssize(kept) < wanted && written < most; written += sample.num_samples) {
-    std::vector<SampleText> samples(static_cast<std::size_t>(sample.num_samples), SampleText(stop, /*live=*/false));
+    std::vector<StreamedText> samples(static_cast<std::size_t>(sample.num_samples), StreamedText(stop, /*live=*/false));
     generate(
         run.predictor(), ids, sample, static_cast<std::uint64_t>(arguments.seed),
         [&](std::int64_t index, std::int64_t id) {
-          SampleText& text = samples[static_cast<std::size_t>(index - written)];
+          StreamedText& text = samples[static_cast<std::size_t>(index - written)];
           return id == corpus.vocabulary().document() ? text.end() : text.add(corpus.vocabulary().symbol(id));
         },
         {}, written);
-    for (SampleText& text : samples) {
+    for (StreamedText& text : samples) {
       text.finish();
       if (std::ssize(kept) < wanted && text.ended() &&
           !known.contain(corpus.vocabulary().encode(prompt + text.text(), "a sample")))
@@ -341,23 +310,36 @@ void write_new_documents(const Arguments& arguments, LoadedRun& run, SampleConfi
   log_note(line_of(kept.size(), " new documents, of ", written, " written"));
 }
 
+/// What --learn-weights and --counts learn from the training text.
+void learn_from_text(const Arguments& arguments, LoadedRun& run) {
+  if (!arguments.counts && !arguments.learn_weights) return;
+  if (const std::string difference = text_difference(run, arguments.runs); !difference.empty())
+    throw Error(ExitCode::usage, difference,
+                ", so there is no one text to learn from; leave out --counts and "
+                "--learn-weights");
+  const Corpus corpus = text_of_run(run, run.config().data, arguments.output);
+  WorkLine line(arguments.output);
+  if (arguments.learn_weights)
+    learn_weights(run, arguments.runs, corpus.train(), line.heartbeat("learning the weights"));
+  if (arguments.counts) run.mix_with_counts(corpus, line.heartbeat("counting the training text"));
+}
+
 void run_sample(const Arguments& arguments) {
   const std::vector<std::string> stop = stop_strings(arguments);
-  LoadedRun run = load_run(arguments);
+  refuse_words(arguments.runs);
+  LoadedRun run = load_runs(arguments.runs, arguments, arguments.learn_weights);
   const SampleConfig sample = sample_options(arguments, run);
   check_interactive(arguments, sample);
   check_new(arguments, run);
-  if (arguments.counts)
-    run.mix_with_counts(text_of_run(run, run.config().data, arguments.output),
-                        WorkLine(arguments.output).heartbeat("counting the training text"));
-  if (leaks(run.config().model))
+  learn_from_text(arguments, run);
+  if (std::ranges::any_of(run.members(), [](const LoadedRun* member) { return leaks(member->config().model); }))
     log_note("this model leaks: it was trained to see the symbols that it had to predict, so it cannot write");
   if (arguments.interactive != Interactive::none) return converse(arguments, run, sample, stop);
   std::string prompt;
   const std::vector<std::int64_t> ids = prompt_ids(arguments, run, prompt);
 
   if (arguments.fresh) return write_new_documents(arguments, run, sample, stop, ids, prompt);
-  std::vector<SampleText> samples;
+  std::vector<StreamedText> samples;
   for (std::int64_t i = 0; i < sample.num_samples; ++i) samples.emplace_back(stop, i == 0 && !arguments.output.json);
   Expectations expectations(samples.size());
   const LogitsCallback collect = [&](std::int64_t index, std::span<const float> logits) {
@@ -375,11 +357,11 @@ void run_sample(const Arguments& arguments) {
         return samples[sample_index].add(run.checkpoint.vocabulary.symbol(id));
       },
       on_logits);
-  for (SampleText& text : samples) text.finish();
+  for (StreamedText& text : samples) text.finish();
   print_samples(arguments, run, prompt, samples, expectations);
   note_documents(run, prompt, samples, arguments.output);
   std::int64_t tokens = 0;
-  for (const SampleText& text : samples) tokens += text.tokens();
+  for (const StreamedText& text : samples) tokens += text.tokens();
   const double seconds = steady_seconds() - start;
   log_detail(std::to_string(tokens) + " characters, " +
              std::to_string(static_cast<std::int64_t>(static_cast<double>(tokens) / seconds)) + " a second");
@@ -389,8 +371,9 @@ void run_sample(const Arguments& arguments) {
 
 void add_sample(Options& options) {
   const auto arguments = std::make_shared<Arguments>();
-  const Option& run = add_run_argument(options, arguments->run, arguments->dash, is_dash);
-  options.add("DASH", arguments->dash, "a lone - reads the prompt from standard input");
+  options.before_run([&given = *arguments] { take_dash(given.runs, given.dash); });
+  const Option& run = add_runs_argument(options, arguments->runs);
+  options.find("RUN").help(run.text().help + "; a lone - after it reads the prompt from standard input");
   arguments->prompt_option =
       &options.add("--prompt", arguments->prompt, "text to continue (default: a newline, not printed)").may_be_empty();
   arguments->file_option = &options.add("--prompt-file", arguments->prompt_file, "file with the text to continue");
@@ -423,6 +406,7 @@ void add_sample(Options& options) {
                "of a run whose text has documents: only such as the text does not have, as many as --num_samples");
   add_context_option(options, arguments->use.context);
   add_counts_option(options, arguments->counts);
+  add_learn_weights_option(options, arguments->learn_weights);
   options.gone("--storage", "weights are kept as float32; leave it out");
   options.gone("--no-cache", "keys and values are always kept; --context full runs the whole context again");
   arguments->config.help_shows(options, run, "", config_of_run);

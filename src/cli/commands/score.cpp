@@ -117,7 +117,7 @@ std::vector<float> losses_of(const Arguments& arguments, LoadedRun& run, Score& 
   if (arguments.adapt) {
     score.adaptation = adaptation_of(
         run, [&] { return trained_on().train(); }, line.heartbeat("choosing the rate of adaptation"));
-    run.adapt(score.adaptation.adaptation);
+    run.adapt({score.adaptation.adaptation});
   }
   if (arguments.counts) run.mix_with_counts(trained_on(), line.heartbeat("counting the training text"));
   const std::int64_t first = run.checkpoint.state.start_symbol, document = run.checkpoint.vocabulary.document(),

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -112,18 +113,32 @@ std::vector<Override> given_options(const Arguments& arguments) {
   return given;
 }
 
-/// What --minutes without a CONFIG trains on the text that `config` has chosen; options that were given hold.
-void choose_shape(const Arguments& arguments, ResolvedConfig& config, std::int64_t train_tokens) {
-  const ChosenConfig chosen = chosen_config(arguments.minutes, train_tokens);
+/// A preset on the text that `config` has chosen; options that were given hold.
+ResolvedConfig on_text_of(const ResolvedConfig& config, const Arguments& arguments, const std::string& preset,
+                          const Override& passes) {
   std::vector<Override> settings = given_options(arguments);
   const auto is_passes = [](const Override& given) { return named_option(given.key).name == "max_epochs"; };
-  if (std::ranges::none_of(settings, is_passes)) settings.push_back(chosen.passes);
-  ResolvedConfig other = load_config(chosen.preset, settings);
+  if (std::ranges::none_of(settings, is_passes)) settings.push_back(passes);
+  ResolvedConfig other = load_config(preset, settings);
   other.config.data = config.config.data;
   for (auto& [key, origin] : other.origin)
     if (key.starts_with("data.")) origin = config.origin.at(key);
-  config = std::move(other);
-  check_model(config);
+  check_model(other);
+  return other;
+}
+
+/// What --minutes without a CONFIG trains: the preset that is best for the steps which this machine makes in the time.
+void choose_shape(const Arguments& arguments, ResolvedConfig& config, const Corpus& corpus, const ProcessGroup& group) {
+  const auto steps_within = [&](const std::string& preset, const Override& passes) {
+    ResolvedConfig tried = on_text_of(config, arguments, preset, passes);
+    if (std::min(corpus.train().size(), corpus.val().size()) <= tried.config.model.block_size) return std::int64_t{0};
+    limit_evaluations_of_long_split(tried, corpus.val().size());
+    const TrainerOptions options = trainer_options(arguments, {}, group, tried.config, corpus);
+    const PlanEvent plan = Trainer(tried, corpus, options).plan(/*measure=*/false);
+    return plan.length_set_by == "train.max_seconds" ? plan.max_iters : std::numeric_limits<std::int64_t>::max();
+  };
+  const ChosenConfig chosen = chosen_config(arguments.minutes, corpus.train().size(), steps_within);
+  config = on_text_of(config, arguments, chosen.preset, chosen.passes);
   log_note(chosen.why);
 }
 
@@ -140,7 +155,7 @@ void train(const Arguments& arguments, ProcessGroup& group) {
   choose_teachers(config);
   group.refuse_standard_input(config.config);
   Corpus corpus = load_training_corpus(config, arguments.output);
-  if (chooses) choose_shape(arguments, config, corpus.train().size());
+  if (chooses) choose_shape(arguments, config, corpus, group);
   check_splits(corpus, config.config.model.block_size);
   limit_evaluations_of_long_split(config, corpus.val().size());
   group.check_same(config, corpus);

@@ -9,20 +9,27 @@
 namespace chargpt {
 namespace {
 
-/// The best of the presets from so many minutes on two cores (configs/README.md, "What to expect"), for texts of at
-/// least so many tokens to train on; and how often it may read them before it overfits.
+/// A preset is the best of those here from so many steps (configs/README.md, "What to expect"), on texts of at least so
+/// many tokens to train on; `passes`: how often it may read them before it overfits. A machine that makes so many steps
+/// in less than `least_minutes` has yet to be built: below, the preset is not even tried.
 struct Row {
   const char* preset;
-  double minutes;
-  std::int64_t tokens, passes;
+  double least_minutes;
+  std::int64_t steps, tokens, passes;
 };
 
-constexpr std::array table{Row{"half-hour", 4, 600'000, 11}, Row{"five-minutes", 0.75, 300'000, 7},
-                           Row{"default", 0.1, 0, 5}, Row{"quick", 0, 0, 5}};
+constexpr std::array table{Row{"half-hour", 1, 7500, 600'000, 11}, Row{"five-minutes", 0.2, 2600, 300'000, 7},
+                           Row{"default", 0.03, 600, 0, 5}, Row{"quick", 0, 0, 0, 5}};
 
-const Row& row_for(double minutes, std::int64_t train_tokens) {
-  for (const Row& row : table)
-    if (minutes >= row.minutes && train_tokens >= row.tokens) return row;
+Override passes_of(const Row& row) {
+  return {"train.max_epochs", std::to_string(row.passes), "--minutes"};
+}
+
+const Row& row_for(double minutes, std::int64_t train_tokens, const StepsWithin& steps_within) {
+  for (const Row& row : table) {
+    if (minutes < row.least_minutes || train_tokens < row.tokens) continue;
+    if (row.steps == 0 || steps_within(row.preset, passes_of(row)) >= row.steps) return row;
+  }
   return table.back();
 }
 
@@ -32,14 +39,13 @@ Override seconds_of(double minutes) {
   return {"train.max_seconds", nlohmann::json(60 * minutes).dump(), "--minutes"};
 }
 
-ChosenConfig chosen_config(double minutes, std::int64_t train_tokens) {
-  const Row& row = row_for(minutes, train_tokens);
+ChosenConfig chosen_config(double minutes, std::int64_t train_tokens, const StepsWithin& steps_within) {
+  const Row& row = row_for(minutes, train_tokens, steps_within);
   const Config shape = load_config(row.preset).config;
-  return {row.preset,
-          {"train.max_epochs", std::to_string(row.passes), "--minutes"},
+  return {row.preset, passes_of(row),
           line_of("chose ", row.preset, " (", shape.model.n_layer, " layers of width ", shape.model.n_embd,
                   ", batches of ", shape.train.batch_size, " x ", shape.model.block_size, "): the best preset for ",
-                  format_duration(60 * minutes), " on two cores and ", format_count(train_tokens),
+                  format_duration(60 * minutes), " of this machine and ", format_count(train_tokens),
                   " training tokens, of which it makes at most ", row.passes, " epochs")};
 }
 

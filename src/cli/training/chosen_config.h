@@ -1,8 +1,9 @@
-// What `train --minutes M` without a config trains: a preset's shape by the time and the size of the text, from a small
-// table of measurements. Pure.
+// What `train --minutes M` without a config trains: a preset's shape by the steps that it makes in that time and the
+// size of the text, from a small table of measurements. Knows no trainer.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "config/load.h"
@@ -15,8 +16,12 @@ struct ChosenConfig {
   std::string why;  ///< a line for people
 };
 
-/// `train_tokens`: of the text's train split.
-ChosenConfig chosen_config(double minutes, std::int64_t train_tokens);
+/// How many steps of a preset fit into the time, at this machine's pace; the greatest number where its limit of passes
+/// over the text ends it first.
+using StepsWithin = std::function<std::int64_t(const std::string& preset, const Override& passes)>;
+
+/// `train_tokens`: of the text's train split. `steps_within` is asked for one preset after the other, largest first.
+ChosenConfig chosen_config(double minutes, std::int64_t train_tokens, const StepsWithin& steps_within);
 
 /// train.max_seconds of `minutes`.
 Override seconds_of(double minutes);

@@ -26,7 +26,7 @@ namespace {
 /// What counting reaches on the text of the comparison, to measure the rungs by.
 std::vector<Counted> counted_on(const Corpus& corpus, std::int64_t block_size) {
   const Baselines baselines =
-      compute_baselines(corpus, corpus.val(), {.length = block_size, .stride = 0}, /*validation=*/true);
+      compute_baselines(corpus, corpus.val(), {.length = block_size, .stride = 0}, /*held_out=*/true);
   if (baselines.counted == 0) return {};
   const std::string best = "counting " + std::to_string(baselines.ngram_order) + "-grams";
   return {{"counting pairs", "what a bigram can reach", baselines.bigram},

@@ -8,9 +8,8 @@
 #include "base/error.h"
 #include "base/names.h"
 #include "base/paths.h"
-#include "cli/loaded_run.h"
+#include "cli/joined_runs.h"
 #include "cli/run_text.h"
-#include "config/changed_options.h"
 #include "evaluate/split_loss.h"
 #include "experiment/trained_runs.h"
 #include "inference/model_types.h"
@@ -19,6 +18,7 @@
 #include "run/checkpoints.h"
 #include "run/run_files.h"
 #include "run/run_folder.h"
+#include "run/test_scores.h"
 #include "train/run_length.h"
 
 namespace chargpt {
@@ -26,27 +26,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The text of the first run, and what the others must share with it.
+/// The text of the first run, which the others must share.
 struct CommonText {
-  std::string run;
-  Config config;
+  TrainedOn run;
   Corpus corpus;
 };
 
 void refuse_another_text(const CommonText& common, const std::string& run, const Checkpoint& checkpoint) {
-  std::vector<std::string> lines = changed_options(common.config, checkpoint.config.config, "data");
-  const bool same_text =
-      checkpoint.state.data == common.corpus.fingerprint() && checkpoint.vocabulary == common.corpus.vocabulary();
-  if (same_text)
-    std::erase_if(lines, [](const std::string& line) {
-      return line.starts_with("data.text ") || line.starts_with("data.max_symbols ");
-    });
-  if (same_text && lines.empty()) return;
-  const std::string what =
-      lines.empty() ? difference_of(common.corpus.fingerprint(), checkpoint.state.data) : lines.front();
-  throw Error(ExitCode::usage, common.run + " and " + run + " differ in their text (" + what +
-                                   "); losses compare only on one text, in the same units and split; chargpt eval RUN "
-                                   "--text FILE scores a run on another one");
+  const std::string difference = text_difference(common.run, TrainedOn(run, checkpoint));
+  if (!difference.empty())
+    throw Error(ExitCode::usage, difference,
+                "; losses compare only on one text, in the same units and split; chargpt eval RUN --text FILE scores a "
+                "run on another one");
 }
 
 /// The whole run's time and end; of the weights scored, only the step.
@@ -74,7 +65,7 @@ TrainedRun scored_run(const std::string& name, const TrainingArguments& argument
   LoadedRun run = load_run(name, "", use);
   const Config& config = run.config();
   if (!common) {
-    common = {name, config, text_of_run(run, config.data, arguments.output)};
+    common = {TrainedOn(name, run.checkpoint), text_of_run(run, config.data, arguments.output)};
     log_notices(common->corpus);
   }
   refuse_another_text(*common, name, run.checkpoint);
@@ -89,6 +80,10 @@ TrainedRun scored_run(const std::string& name, const TrainingArguments& argument
   trained.seed.loss = loss.mean;
   trained.seed.losses = std::move(loss.losses);
   trained.seed.run = run.folder;
+  if (config.data.test_fraction > 0) {
+    trained.seed.test_scores = count_test_score(run.folder);
+    trained.seed.test_loss = split_loss(run.predictor(), common->corpus.test(), config.model.block_size).mean;
+  }
   log_note(name + ", step " + format_count(trained.seed.step) + ": " + format_loss(trained.seed.loss));
   return trained;
 }

@@ -92,7 +92,7 @@ Figures final_figures(const Trainer& trainer, LoadedRun& best, ProgressPrinter& 
       measure(best.predictor(), best.config().model, best.config().data.units, validation_of(corpus, best), evaluating);
   counting(0);
   figures.baselines =
-      compute_baselines(corpus, corpus.val(), {.length = figures.block_size}, /*validation=*/true, counting);
+      compute_baselines(corpus, corpus.val(), {.length = figures.block_size}, /*held_out=*/true, counting);
   return figures;
 }
 

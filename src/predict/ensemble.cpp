@@ -1,0 +1,141 @@
+#include "predict/ensemble.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace chargpt {
+
+Ensemble::Ensemble(std::vector<Predictor*> members, std::vector<double> weights)
+    : members_(std::move(members)), weights_(std::move(weights)) {
+  if (weights_.empty()) weights_.assign(members_.size(), 1 / static_cast<double>(members_.size()));
+}
+
+std::int64_t Ensemble::block_size() const {
+  std::int64_t shortest = members_.front()->block_size();
+  for (const Predictor* member : members_) shortest = std::min(shortest, member->block_size());
+  return shortest;
+}
+
+std::int64_t Ensemble::at_once() const {
+  std::int64_t fewest = members_.front()->at_once();
+  for (const Predictor* member : members_) fewest = std::min(fewest, member->at_once());
+  return std::max<std::int64_t>(1, fewest / std::ssize(members_));
+}
+
+// ---- means
+
+/// mean += weight softmax(logits), all of them (V).
+void Ensemble::add(const float* logits, double weight, double* mean) const {
+  const std::int64_t V = vocab_size();
+  const float top = *std::max_element(logits, logits + V);
+  double total = 0;
+  for (std::int64_t v = 0; v < V; ++v) total += std::exp(double{logits[v]} - top);
+  for (std::int64_t v = 0; v < V; ++v) mean[v] += weight / total * std::exp(double{logits[v]} - top);
+}
+
+namespace {
+
+/// A probability that underflows is the least that a double holds, so that no logit is infinite.
+void take_logarithms(const std::vector<double>& probabilities, float* logits) {
+  std::ranges::transform(probabilities, logits, [](double p) {
+    return static_cast<float>(std::log(std::max(p, std::numeric_limits<double>::min())));
+  });
+}
+
+}  // namespace
+
+/// ask(member, its losses). -log sum_i w_i e^-loss_i, the least loss taken out first so that nothing underflows.
+template <class Ask>
+void Ensemble::mean_of_losses(std::span<float> losses, const Ask& ask) {
+  const std::size_t count = losses.size();
+  rows_.resize(members_.size() * count);
+  for (std::size_t i = 0; i < members_.size(); ++i) ask(*members_[i], std::span(rows_).subspan(i * count, count));
+  for (std::size_t t = 0; t < count; ++t) {
+    float least = rows_[t];
+    for (std::size_t i = 1; i < members_.size(); ++i) least = std::min(least, rows_[i * count + t]);
+    double sum = 0;
+    for (std::size_t i = 0; i < members_.size(); ++i)
+      sum += weights_[i] * std::exp(double{least} - double{rows_[i * count + t]});
+    losses[t] = static_cast<float>(least - std::log(sum));
+  }
+}
+
+/// ask(member): its rows, one for each sequence.
+template <class Ask>
+Predictor::Rows Ensemble::mean_of_rows(std::int64_t sequences, const Ask& ask) {
+  const std::int64_t V = vocab_size();
+  mean_.assign(static_cast<std::size_t>(sequences * V), 0);
+  rows_.resize(mean_.size());
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    const Rows rows = ask(*members_[i]);
+    for (std::int64_t row = 0; row < sequences; ++row)
+      add(rows.first + row * rows.stride, weights_[i], mean_.data() + row * V);
+  }
+  take_logarithms(mean_, rows_.data());
+  return {rows_.data(), V};
+}
+
+// ---- sequences
+
+Predictor::Rows Ensemble::start(std::span<const std::int64_t> ids, std::int64_t sequences) {
+  return mean_of_rows(sequences, [&](Predictor& member) { return member.start(ids, sequences); });
+}
+
+Predictor::Rows Ensemble::advance(std::span<const std::int64_t> rows, std::span<const std::int64_t> ids) {
+  return mean_of_rows(std::ssize(rows), [&](Predictor& member) { return member.advance(rows, ids); });
+}
+
+// ---- windows
+
+void Ensemble::logits(const WindowBatch& windows, std::span<float> logits) {
+  const std::int64_t V = vocab_size();
+  mean_.assign(logits.size(), 0);
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    members_[i]->logits(windows, logits);
+    for (std::int64_t row = 0; row < windows.numel(); ++row)
+      add(logits.data() + row * V, weights_[i], mean_.data() + row * V);
+  }
+  take_logarithms(mean_, logits.data());
+}
+
+void Ensemble::score(const WindowBatch& windows, std::span<float> losses) {
+  mean_of_losses(losses, [&](Predictor& member, std::span<float> own) { member.score(windows, own); });
+}
+
+void Ensemble::learn(const TokenView& tokens, const WindowCut::Window& window) {
+  for (Predictor* member : members_) member->learn(tokens, window);
+}
+
+void Ensemble::score_and_learn(const TokenView& tokens, const WindowCut::Window& window, std::span<float> losses) {
+  mean_of_losses(losses, [&](Predictor& member, std::span<float> own) { member.score_and_learn(tokens, window, own); });
+}
+
+// ---- weights
+
+std::vector<double> ensemble_weights(const std::vector<std::vector<float>>& losses) {
+  constexpr int most_steps = 2000;
+  constexpr double little = 1e-5;
+  const std::size_t members = losses.size(), count = losses.front().size();
+  std::vector<double> weights(members, 1 / static_cast<double>(members)), p(members * count);  // p: up to a factor
+  for (std::size_t t = 0; t < count; ++t) {
+    float least = losses.front()[t];
+    for (const std::vector<float>& of : losses) least = std::min(least, of[t]);
+    for (std::size_t i = 0; i < members; ++i) p[t * members + i] = std::exp(double{least} - double{losses[i][t]});
+  }
+  for (int step = 0; step < most_steps; ++step) {
+    std::vector<double> gains(members);  // mean of p_i(t) / p(t)
+    for (std::size_t t = 0; t < count; ++t) {
+      double sum = 0;
+      for (std::size_t i = 0; i < members; ++i) sum += weights[i] * p[t * members + i];
+      for (std::size_t i = 0; i < members; ++i) gains[i] += p[t * members + i] / sum / static_cast<double>(count);
+    }
+    if (std::ranges::max(gains) <= 1 + little)
+      break;  // the loss is convex: no weights gain more than the best gain - 1
+    for (std::size_t i = 0; i < members; ++i) weights[i] *= gains[i];
+  }
+  return weights;
+}
+
+}  // namespace chargpt

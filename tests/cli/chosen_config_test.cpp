@@ -1,0 +1,27 @@
+#include "cli/training/chosen_config.h"
+
+#include <catch2/catch.hpp>
+#include <string>
+#include <vector>
+
+using namespace chargpt;
+
+TEST_CASE("a machine twice as slow gets the preset that it has the time for") {
+  const auto chosen = [](double minutes, std::int64_t tokens, double steps_of_default_a_second) {
+    std::vector<std::string> asked;
+    const ChosenConfig config = chosen_config(minutes, tokens, [&](const std::string& preset, const Override&) {
+      asked.push_back(preset);
+      const double slower = preset == "half-hour" ? 3.3 : preset == "five-minutes" ? 1.8 : 1;
+      return static_cast<std::int64_t>(60 * minutes * steps_of_default_a_second / slower);
+    });
+    if (!asked.empty()) CHECK(asked.back() == (config.preset == "quick" ? "default" : config.preset));
+    return config.preset;
+  };
+  CHECK(chosen(1, 1'000'000, 107) == "five-minutes");
+  CHECK(chosen(1, 1'000'000, 53) == "default");
+  CHECK(chosen(1, 1'000'000, 5) == "quick");
+  CHECK(chosen(5, 1'000'000, 107) == "half-hour");
+  CHECK(chosen(5, 500'000, 107) == "five-minutes");  // a text that the largest would learn by heart
+  CHECK(chosen(5, 20'000, 107) == "default");
+  CHECK(chosen(0.01, 1'000'000, 1e6) == "quick");  // nothing is measured
+}

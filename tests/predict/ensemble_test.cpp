@@ -1,0 +1,191 @@
+// Several networks as one: their probabilities averaged, in windows and in sequences, and weights learned for it.
+#include "predict/ensemble.h"
+
+#include <array>
+#include <cmath>
+#include <numeric>
+
+#include "generate/generate.h"
+#include "inference/drawn_weights.h"
+#include "inference/variants.h"
+#include "predict/counted.h"
+#include "predict/mixture.h"
+#include "predict/network.h"
+#include "test.h"
+
+namespace chargpt {
+namespace {
+
+using Floats = std::vector<float>;
+
+struct Network {
+  explicit Network(std::uint64_t seed, const ModelConfig& config = small_config())
+      : weights(seed), model(config, test_vocab, std::ref(weights)), predictor(model, 1) {}
+  DrawnWeights weights;
+  InferenceModel model;
+  NetworkPredictor predictor;
+};
+
+const Ids starts{0, 5, 9};
+
+WindowBatch windows_in(const Stored& text, std::int64_t T = 8) {
+  return {.tokens = view_of(text), .starts = starts, .T = T};
+}
+
+Floats losses_of(Predictor& predictor, const WindowBatch& windows) {
+  Floats losses(static_cast<std::size_t>(windows.numel()));
+  predictor.score(windows, losses);
+  return losses;
+}
+
+/// Probabilities of all symbols at every position: (B, T, V).
+std::vector<double> probabilities_of(Predictor& predictor, const WindowBatch& windows) {
+  Floats logits(static_cast<std::size_t>(windows.numel() * test_vocab));
+  predictor.logits(windows, logits);
+  std::vector<double> all;
+  for (std::size_t row = 0; row < logits.size(); row += test_vocab) {
+    double total = 0;
+    for (std::size_t v = 0; v < test_vocab; ++v) total += std::exp(double{logits[row + v]});
+    for (std::size_t v = 0; v < test_vocab; ++v) all.push_back(std::exp(double{logits[row + v]}) / total);
+  }
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("an ensemble's probabilities are the weighted mean of its members', and their sum is one") {
+  Network a(1), b(2), c(3);
+  const Stored text = text_of(30, test_vocab);
+  const WindowBatch windows = windows_in(text);
+  Ensemble equal({&a.predictor, &b.predictor, &c.predictor}),
+      weighted({&a.predictor, &b.predictor, &c.predictor}, {0.5, 0.2, 0.3});
+  const auto of_a = probabilities_of(a.predictor, windows), of_b = probabilities_of(b.predictor, windows),
+             of_c = probabilities_of(c.predictor, windows), of_equal = probabilities_of(equal, windows),
+             of_weighted = probabilities_of(weighted, windows);
+  CHECK(of_a != of_b);
+  Floats logits(of_a.size());
+  equal.logits(windows, logits);
+  double sum = 0;
+  for (std::size_t i = 0; i < of_a.size(); ++i) {
+    CHECK(of_equal[i] == Approx((of_a[i] + of_b[i] + of_c[i]) / 3).epsilon(1e-5));
+    CHECK(of_weighted[i] == Approx(0.5 * of_a[i] + 0.2 * of_b[i] + 0.3 * of_c[i]).epsilon(1e-5));
+    sum += std::exp(double{logits[i]});
+  }
+  CHECK(sum / static_cast<double>(windows.numel()) == Approx(1).margin(1e-6));
+}
+
+TEST_CASE("an ensemble's losses are the logarithms of the mean of e to its members', below the mean of these") {
+  Network a(1), b(2);
+  const Stored text = text_of(30, test_vocab);
+  const WindowBatch windows = windows_in(text);
+  Ensemble ensemble({&a.predictor, &b.predictor}, {0.25, 0.75});
+  const Floats of_a = losses_of(a.predictor, windows), of_b = losses_of(b.predictor, windows),
+               found = losses_of(ensemble, windows);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    CHECK(found[i] == Approx(-std::log(0.25 * std::exp(-of_a[i]) + 0.75 * std::exp(-of_b[i]))).margin(1e-5));
+    CHECK(found[i] <= 0.25F * of_a[i] + 0.75F * of_b[i] + 1e-5F);
+  }
+  Floats by_logits(found.size());
+  ensemble.Predictor::score(windows, by_logits);
+  for (std::size_t i = 0; i < found.size(); ++i) CHECK(by_logits[i] == Approx(found[i]).margin(1e-5));
+}
+
+TEST_CASE("losses that no double's exponential holds are averaged too") {
+  CHECK(ensemble_weights({{2000, 2000}, {2000, 2000}}) == std::vector{0.5, 0.5});
+  const std::vector<double> sure = ensemble_weights({{1, 1}, {3000, 3000}});
+  CHECK(sure[0] == Approx(1).margin(1e-5));
+}
+
+TEST_CASE("an ensemble of one network with itself is the network, in windows and in sequences") {
+  Network one(1), same(1);
+  const Stored text = text_of(30, test_vocab);
+  const WindowBatch windows = windows_in(text);
+  Ensemble ensemble({&one.predictor, &same.predictor});
+  const Floats expected = losses_of(one.predictor, windows), found = losses_of(ensemble, windows);
+  for (std::size_t i = 0; i < expected.size(); ++i) CHECK(found[i] == Approx(expected[i]).margin(1e-6));
+  const SampleConfig sample{.tokens = 100, .num_samples = 3, .temperature = 0.8, .top_k = 5};
+  const auto written = [&](Predictor& predictor) {
+    Ids ids;
+    generate(predictor, {1, 2}, sample, 1337, [&](std::int64_t, std::int64_t id) {
+      ids.push_back(id);
+      return true;
+    });
+    return ids;
+  };
+  CHECK(written(ensemble) == written(one.predictor));
+}
+
+TEST_CASE("a sequence that grows has the mean of what each member says of it, rows dropped or not") {
+  Network a(1), b(2);
+  Ensemble ensemble({&a.predictor, &b.predictor});
+  const auto check = [&](Predictor::Rows rows, Predictor::Rows of_a, Predictor::Rows of_b, std::int64_t count) {
+    for (std::int64_t row = 0; row < count; ++row) {
+      const auto p = [row](Predictor::Rows all, std::int64_t v) {
+        const float* logits = all.first + row * all.stride;
+        double total = 0;
+        for (std::int64_t i = 0; i < test_vocab; ++i) total += std::exp(double{logits[i]});
+        return std::exp(double{logits[v]}) / total;
+      };
+      for (std::int64_t v = 0; v < test_vocab; ++v)
+        CHECK(p(rows, v) == Approx((p(of_a, v) + p(of_b, v)) / 2).margin(1e-6));
+    }
+  };
+  Network alone_a(1), alone_b(2);
+  const Ids prompt{3, 1, 4, 1};
+  check(ensemble.start(prompt, 3), alone_a.predictor.start(prompt, 3), alone_b.predictor.start(prompt, 3), 3);
+  const Ids first{0, 1, 2}, kept{0, 2}, ids{5, 6, 7};
+  check(ensemble.advance(first, ids), alone_a.predictor.advance(first, ids), alone_b.predictor.advance(first, ids), 3);
+  for (int i = 0; i < 12; ++i)  // beyond the window
+    check(ensemble.advance(i == 0 ? kept : Ids{0, 1}, Ids{5, 6}),
+          alone_a.predictor.advance(i == 0 ? kept : Ids{0, 1}, Ids{5, 6}),
+          alone_b.predictor.advance(i == 0 ? kept : Ids{0, 1}, Ids{5, 6}), 2);
+}
+
+TEST_CASE("networks of several windows score in the shortest, and each writes with its own") {
+  ModelConfig longer = small_config();
+  longer.block_size = 12;
+  Network a(1), b(2, longer);
+  Ensemble ensemble({&b.predictor, &a.predictor});
+  CHECK(ensemble.block_size() == a.model.block_size());
+  const Ids prompt{1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4};
+  const Predictor::Rows rows = ensemble.start(prompt, 1);
+  const Floats before(rows.first, rows.first + test_vocab);
+  Ids other = prompt;
+  other[0] = 2;  // which only the longer window reaches
+  const Predictor::Rows changed = ensemble.start(other, 1);
+  CHECK(before != Floats(changed.first, changed.first + test_vocab));
+}
+
+TEST_CASE("learned weights are those of the lowest loss, found among all of them") {
+  Network a(1), b(2);
+  const Stored text = text_of(400, test_vocab);
+  Ids all(49);
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::int64_t>(8 * i);
+  const WindowBatch windows{.tokens = view_of(text), .starts = all, .T = 8};
+  const Floats of_a = losses_of(a.predictor, windows), of_b = losses_of(b.predictor, windows);
+  const auto loss_at = [&](double weight) {
+    double sum = 0;
+    for (std::size_t i = 0; i < of_a.size(); ++i)
+      sum -= std::log(weight * std::exp(-of_a[i]) + (1 - weight) * std::exp(-of_b[i]));
+    return sum / static_cast<double>(of_a.size());
+  };
+  const std::vector<double> weights = ensemble_weights({of_a, of_b});
+  CHECK(weights[0] + weights[1] == Approx(1).margin(1e-9));
+  for (int i = 1; i < 100; ++i) CHECK(loss_at(weights[0]) <= loss_at(i / 100.0) + 1e-5);
+}
+
+TEST_CASE("an ensemble mixed with counts gives a distribution") {
+  Network a(1), b(2);
+  Ensemble ensemble({&a.predictor, &b.predictor});
+  const Stored train = text_of(12'000, test_vocab), text = text_of(30, test_vocab);
+  Mixture mixture(ensemble, 1, letters(test_vocab), view_of(train));
+  Floats logits(static_cast<std::size_t>(windows_in(text).numel() * test_vocab));
+  mixture.logits(windows_in(text), logits);
+  for (std::size_t row = 0; row < logits.size(); row += test_vocab) {
+    double sum = 0;
+    for (std::size_t v = 0; v < test_vocab; ++v) sum += std::exp(double{logits[row + v]});
+    CHECK(sum == Approx(1).margin(1e-5));
+  }
+}
+
+}  // namespace chargpt
