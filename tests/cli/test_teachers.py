@@ -1,6 +1,7 @@
 """train --teacher: runs that learn from others."""
 
 import json
+import pathlib
 import shutil
 import unittest
 
@@ -80,10 +81,10 @@ class TeachersTest(ProgramTest):
             self.assertFalse((self.folder / "new").exists())
 
         refused(66, "^--teacher: train.teacher: no run or checkpoint at nowhere", "--teacher", "nowhere")
-        refused(2, "is named twice; name each teacher once", "--teacher", "a", "--teacher", "./a")
+        refused(2, "is named twice; name each teacher once", "--teacher", "a", "--teacher=./a")
         refused(2, "a teacher's must be at least as large: give --block_size 16 or another teacher", "--teacher", "a", "--block_size", "17")
         refused(65, r"has another vocabulary: it lacks '@' \(U\+0040\), which this text has", "--teacher", "a",
-                "--text", self.write("other.txt", (open(SAMPLE_TEXT, encoding="utf-8").read() + "@") * 2))
+                "--text", self.write("other.txt", (pathlib.Path(SAMPLE_TEXT).read_text(encoding="utf-8") + "@") * 2))
         refused(2, "train.teacher_weight = 0.3 has no effect: it needs train.teacher", "--teacher_weight", "0.3")
         refused(2, "train.teacher_weight = 1.5", "--teacher", "a", "--teacher_weight", "1.5")
         refused(75, "is in a, which --overwrite renames", "--teacher", "a", "--overwrite", run="a")
