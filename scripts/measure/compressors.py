@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""What compressors reach on the held-out part of a text: the last tenth of its characters, given the rest. All are adaptive: they learn from the
-text that they score. Programs that are not installed are left out (Debian: p7zip-full, xz-utils, zpaq).
+"""What compressors reach on the held-out part of a text: the last tenth of its characters, given the rest. They are adaptive: they learn from the
+text that they score. PPMd is frozen too: it begins anew from the training part with each stretch of 256 or 2,048 characters. Programs that are not
+installed are left out (Debian: p7zip-full, xz-utils, zpaq; PyPI: pyppmd).
 
     scripts/measure/compressors.py TEXT
 
@@ -10,7 +11,9 @@ long as the whole; they cost a few bytes, which are to the rival's advantage.
 """
 
 import argparse
+import importlib.util
 import math
+import os
 import pathlib
 import shutil
 import subprocess
@@ -49,6 +52,36 @@ def size_of(compress, text):
         return compress(folder)
 
 
+def emitted(encoder, stretch):
+    """Bytes that a stretch and the end add to what an encoder has written. The encoder of a child process is a copy that is thrown away."""
+    end, begin = os.pipe()
+    if os.fork() == 0:
+        os.write(begin, str(len(encoder.encode(stretch)) + len(encoder.flush())).encode())
+        os._exit(0)
+    os.close(begin)
+    size = int(os.read(end, 100))
+    os.close(end)
+    os.wait()
+    return size
+
+
+def restarted_ppmd(pyppmd, train, scored, length):
+    """Bytes of `scored`. A coder has up to a byte in hand when it has read the training part, which would be added to each stretch or left out
+    each time: so eight coders, which have read a character less each, take the stretches by turns."""
+    stretches, coders, size = [scored[i:i + length].encode() for i in range(0, len(scored), length)], 8, 0
+    for left_out in range(coders):
+        encoder = pyppmd.Ppmd7Encoder(6, 16 << 20)
+        encoder.encode(train[:len(train) - left_out].encode())
+        nothing = emitted(encoder, b"")
+        size += sum(emitted(encoder, stretch) - nothing for stretch in stretches[left_out::coders])
+    return size
+
+
+def print_row(what, size, characters, begin):
+    bits = 8 * size / characters
+    print(f"{what:<36}{bits * math.log(2):>10.4f}{bits:>10.4f}{time.perf_counter() - begin:>9.1f}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("text", type=pathlib.Path, help="a UTF-8 text")
@@ -62,8 +95,13 @@ def main():
             continue
         begin = time.perf_counter()
         added = size_of(compress, whole) - size_of(compress, first.ljust(len(whole), b"\0") if pads else first)
-        bits = 8 * added / (len(text) - len(train))
-        print(f"{what:<36}{bits * math.log(2):>10.4f}{bits:>10.4f}{time.perf_counter() - begin:>9.1f}")
+        print_row(what, added, len(text) - len(train), begin)
+    if importlib.util.find_spec("pyppmd") is None:
+        return print(f"{'PPMd var. H, restarted':<36}{'no pyppmd here':>29}")
+    for length in (256, 2048):
+        begin = time.perf_counter()
+        size = restarted_ppmd(importlib.import_module("pyppmd"), train, text[len(train):], length)
+        print_row(f"PPMd var. H, restarted every {length:,}", size, len(text) - len(train), begin)
 
 
 if __name__ == "__main__":

@@ -146,8 +146,7 @@ double Mixture::by_network(std::int32_t node, const Room& room) {
 double Mixture::decide(const Counts::Place& place, std::int32_t node, Counts::Known known, Room& room) const {
   counts_.decide(place, node, known, room.decision);
   std::ranges::copy(room.decision.logits, room.logits.begin());
-  const double counts = stretch(room.decision.p),
-               network = stretch(by_network(node, room));
+  const double counts = stretch(room.decision.p), network = stretch(by_network(node, room));
   room.logits[inputs - 2] = counts;
   room.logits[inputs - 1] = network;
   room.chosen = {node, room.decision.chosen[1], room.decision.chosen[2],  // by match and last symbol, as the counts do
