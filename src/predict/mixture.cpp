@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t most_counted = 4'000'000, most_learned = 100'000, least_learned = 500;
 constexpr double least_probability = 1e-6;  // of the network, so that no symbol is out of reach for the mixture
-constexpr double least_reached = 1e-3;      // decisions that are less likely to be come to are the network's alone
+constexpr double least_reached = 1e-3;      // a decision reached with less probability is left to the network
 constexpr double mixer_rate = 0.003, average_rate = 0.0005;
 constexpr std::int64_t steps_of_logit = 12;
 

@@ -29,7 +29,7 @@ class SymbolTree {
   /// Of each node (nodes()), the probability that its bit is 1, given probabilities of symbols that are above 0.
   void split(std::span<const double> of_symbols, std::span<double> of_bits) const;
   /// The other way: of each symbol. bit_is_one(node, reached, from) is asked from the root down, with the probability
-  /// of coming to the node, and what it left in `from` of the node before (at the root: `from_root`).
+  /// of reaching the node, and what it left in `from` of the node before (at the root: `from_root`).
   template <class From, class BitIsOne>
   void join(std::span<double> of_symbols, From from_root, const BitIsOne& bit_is_one) const {
     std::vector<std::pair<double, From>> reached(children_.size() + 1, {1, from_root});

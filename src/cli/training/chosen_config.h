@@ -16,8 +16,7 @@ struct ChosenConfig {
   std::string why;  ///< a line for people
 };
 
-/// How many steps of a preset fit into the time, at this machine's pace; the greatest number where its limit of passes
-/// over the text ends it first.
+/// How many steps of a preset this machine makes in the time; the largest int64 if the limit of epochs ends it first.
 using StepsWithin = std::function<std::int64_t(const std::string& preset, const Override& passes)>;
 
 /// `train_tokens`: of the text's train split. `steps_within` is asked for one preset after the other, largest first.
