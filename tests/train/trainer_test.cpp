@@ -6,8 +6,10 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "checkpoint/checkpoint_name.h"
+#include "engine/torch_module.h"
 #include "evaluate/split_loss.h"
 #include "failure.h"
+#include "kernels/needs_bf16.h"
 #include "small_run.h"
 #include "train/evaluator.h"
 
@@ -418,6 +420,7 @@ TEST_CASE("what cannot work is refused before anything is made") {
 }
 
 TEST_CASE("bfloat16 trains on the CPU") {
+  if (!has_torch_module() && needed_bf16_kernels() == nullptr) return;
   ResolvedConfig config = small_config();
   config.config.train.dtype = Dtype::bfloat16;
   config.config.model.dropout = 0;
