@@ -227,12 +227,17 @@ void check_finite(const SplitLoss& loss, const Scored& scored) {
 
 Figures measure(WindowScorer& scorer, const ModelConfig& model, Units units, const Scored& scored,
                 const Heartbeat& heartbeat) {
-  const std::int64_t block_size = model.block_size;
   const double begun = steady_seconds();
-  const SplitLoss loss = split_loss(scorer, scored.tokens, block_size, scored.stride, heartbeat);
+  const SplitLoss loss = split_loss(scorer, scored.tokens, model.block_size, scored.stride, heartbeat);
+  return measured(loss, steady_seconds() - begun, scorer, model, units, scored, heartbeat);
+}
+
+Figures measured(const SplitLoss& loss, double seconds, WindowScorer& scorer, const ModelConfig& model, Units units,
+                 const Scored& scored, const Heartbeat& heartbeat) {
   check_finite(loss, scored);
+  const std::int64_t block_size = model.block_size;
   Figures figures;
-  figures.seconds = steady_seconds() - begun;
+  figures.seconds = seconds;
   figures.scored = scored;
   figures.loss = loss.mean;
   figures.tenths = tenths_of(loss.losses, scored.tokens);

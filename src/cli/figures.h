@@ -67,6 +67,10 @@ struct Figures {
 Figures measure(WindowScorer& scorer, const ModelConfig& model, Units units, const Scored& scored,
                 const Heartbeat& heartbeat = {});
 
+/// The same of a loss that was computed already, in so many seconds.
+Figures measured(const SplitLoss& loss, double seconds, WindowScorer& scorer, const ModelConfig& model, Units units,
+                 const Scored& scored, const Heartbeat& heartbeat = {});
+
 /// The loss becomes that of what --adapt and --counts have made of the network. Error diverged as above.
 void score_by(Figures& figures, const SplitLoss& loss, double seconds);
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 #include <string>
+#include <utility>
 
 #include "base/error.h"
 
@@ -65,11 +66,13 @@ void beat(const Heartbeat& heartbeat, std::int64_t done, std::int64_t all) {
   if (heartbeat) heartbeat(static_cast<double>(done) / static_cast<double>(all));
 }
 
-double mean_of(const std::vector<float>& losses) {
-  return std::accumulate(losses.begin(), losses.end(), 0.0) / static_cast<double>(losses.size());
-}
-
 }  // namespace
+
+SplitLoss split_loss_of(std::vector<float> losses) {
+  const std::int64_t tokens = std::ssize(losses);
+  const double sum = std::accumulate(losses.begin(), losses.end(), 0.0);
+  return {.losses = std::move(losses), .mean = sum / static_cast<double>(tokens), .tokens = tokens};
+}
 
 SplitLoss split_loss(WindowScorer& scorer, TokenView split, std::int64_t block_size, std::int64_t stride,
                      const Heartbeat& heartbeat) {
@@ -78,8 +81,8 @@ SplitLoss split_loss(WindowScorer& scorer, TokenView split, std::int64_t block_s
   const WindowCut windows(split, block_size, stride == 0 ? block_size : stride);
   const std::int64_t at_once = windows_at_once(split, block_size);
   Batches batches(scorer, split);
-  SplitLoss result;
-  result.losses.reserve(static_cast<std::size_t>(split.size() - 1));
+  std::vector<float> losses;
+  losses.reserve(static_cast<std::size_t>(split.size() - 1));
   for (std::int64_t first = 0; first < windows.count();) {
     const std::int64_t length = windows[first].length;
     std::vector<std::int64_t> begins;
@@ -92,15 +95,13 @@ SplitLoss split_loss(WindowScorer& scorer, TokenView split, std::int64_t block_s
     }
     const float* row = batches.losses(begins, length).data();  // (B, T)
     for (const WindowCut::Window& window : cut) {
-      result.losses.insert(result.losses.end(), row + window.from, row + window.to);
+      losses.insert(losses.end(), row + window.from, row + window.to);
       row += length;
     }
     first += std::ssize(cut);
     beat(heartbeat, first, windows.count());
   }
-  result.mean = mean_of(result.losses);
-  result.tokens = std::ssize(result.losses);
-  return result;
+  return split_loss_of(std::move(losses));
 }
 
 SplitLoss adaptive_loss(Predictor& predictor, TokenView split, std::int64_t block_size, std::int64_t stride,
@@ -108,19 +109,15 @@ SplitLoss adaptive_loss(Predictor& predictor, TokenView split, std::int64_t bloc
   check_split(split);
   check_stride(stride, block_size, "half of block_size");
   const WindowCut windows(split, block_size, stride == 0 ? half_window(block_size) : stride);
-  SplitLoss result;
-  result.losses.resize(static_cast<std::size_t>(split.size() - 1));
+  std::vector<float> losses(static_cast<std::size_t>(split.size() - 1));
   for (std::int64_t i = 0; i < windows.count(); ++i) {
     const WindowCut::Window window = windows[i];
     predictor.score_and_learn(split, window,
-                              std::span(result.losses)
-                                  .subspan(static_cast<std::size_t>(window.begin + window.from),
-                                           static_cast<std::size_t>(window.to - window.from)));
+                              std::span(losses).subspan(static_cast<std::size_t>(window.begin + window.from),
+                                                        static_cast<std::size_t>(window.to - window.from)));
     beat(heartbeat, i + 1, windows.count());
   }
-  result.mean = mean_of(result.losses);
-  result.tokens = std::ssize(result.losses);
-  return result;
+  return split_loss_of(std::move(losses));
 }
 
 double sampled_loss(WindowScorer& scorer, const WindowCut& cut, std::int64_t count, const Heartbeat& heartbeat) {

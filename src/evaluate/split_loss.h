@@ -19,11 +19,14 @@ inline std::int64_t half_window(std::int64_t block_size) {
 }
 
 struct SplitLoss {
-  std::vector<float>
-      losses;  ///< nats, one per scored token, in the order of the text: losses[i] is that of token i + 1
+  /// Nats, one per scored token, in the order of the text: losses[i] is that of token i + 1.
+  std::vector<float> losses;
   double mean = 0;
   std::int64_t tokens = 0;
 };
+
+/// Of at least one loss.
+SplitLoss split_loss_of(std::vector<float> losses);
 
 /// Consecutive windows of block_size from 0 (x = ids[s, s+T), y = ids[s+1, s+T+1)), the last one short: n - 1 tokens
 /// scored. 0 < `stride` < block_size: windows begin every `stride` tokens, and of all but the first only the targets

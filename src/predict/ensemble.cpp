@@ -46,20 +46,13 @@ void take_logarithms(const std::vector<double>& probabilities, float* logits) {
 
 }  // namespace
 
-/// ask(member, its losses). -log sum_i w_i e^-loss_i, the least loss taken out first so that nothing underflows.
+/// ask(member, its losses).
 template <class Ask>
-void Ensemble::mean_of_losses(std::span<float> losses, const Ask& ask) {
-  const std::size_t count = losses.size();
-  rows_.resize(members_.size() * count);
-  for (std::size_t i = 0; i < members_.size(); ++i) ask(*members_[i], std::span(rows_).subspan(i * count, count));
-  for (std::size_t t = 0; t < count; ++t) {
-    float least = rows_[t];
-    for (std::size_t i = 1; i < members_.size(); ++i) least = std::min(least, rows_[i * count + t]);
-    double sum = 0;
-    for (std::size_t i = 0; i < members_.size(); ++i)
-      sum += weights_[i] * std::exp(double{least} - double{rows_[i * count + t]});
-    losses[t] = static_cast<float>(least - std::log(sum));
-  }
+void Ensemble::ask_for_losses(std::span<float> losses, const Ask& ask) {
+  rows_.resize(members_.size() * losses.size());
+  for (std::size_t i = 0; i < members_.size(); ++i)
+    ask(*members_[i], std::span(rows_).subspan(i * losses.size(), losses.size()));
+  mean_of_losses(rows_, weights_, losses);
 }
 
 /// ask(member): its rows, one for each sequence.
@@ -101,7 +94,7 @@ void Ensemble::logits(const WindowBatch& windows, std::span<float> logits) {
 }
 
 void Ensemble::score(const WindowBatch& windows, std::span<float> losses) {
-  mean_of_losses(losses, [&](Predictor& member, std::span<float> own) { member.score(windows, own); });
+  ask_for_losses(losses, [&](Predictor& member, std::span<float> own) { member.score(windows, own); });
 }
 
 void Ensemble::learn(const TokenView& tokens, const WindowCut::Window& window) {
@@ -109,10 +102,23 @@ void Ensemble::learn(const TokenView& tokens, const WindowCut::Window& window) {
 }
 
 void Ensemble::score_and_learn(const TokenView& tokens, const WindowCut::Window& window, std::span<float> losses) {
-  mean_of_losses(losses, [&](Predictor& member, std::span<float> own) { member.score_and_learn(tokens, window, own); });
+  ask_for_losses(losses, [&](Predictor& member, std::span<float> own) { member.score_and_learn(tokens, window, own); });
 }
 
-// ---- weights
+// ---- losses and weights
+
+/// The least loss is taken out first so that nothing underflows.
+void mean_of_losses(std::span<const float> of_members, std::span<const double> weights, std::span<float> losses) {
+  const std::size_t count = losses.size();
+  for (std::size_t t = 0; t < count; ++t) {
+    float least = of_members[t];
+    for (std::size_t i = 1; i < weights.size(); ++i) least = std::min(least, of_members[i * count + t]);
+    double sum = 0;
+    for (std::size_t i = 0; i < weights.size(); ++i)
+      sum += weights[i] * std::exp(double{least} - double{of_members[i * count + t]});
+    losses[t] = static_cast<float>(least - std::log(sum));
+  }
+}
 
 std::vector<double> ensemble_weights(const std::vector<std::vector<float>>& losses) {
   constexpr int most_steps = 2000;

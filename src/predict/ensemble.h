@@ -2,6 +2,7 @@
 // of theirs. Knows no network and no count.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "predict/predictor.h"
@@ -30,7 +31,7 @@ class Ensemble : public Predictor {
 
  private:
   template <class Ask>
-  void mean_of_losses(std::span<float> losses, const Ask& ask);
+  void ask_for_losses(std::span<float> losses, const Ask& ask);
   template <class Ask>
   Rows mean_of_rows(std::int64_t sequences, const Ask& ask);
   void add(const float* logits, double weight, double* mean) const;
@@ -40,6 +41,10 @@ class Ensemble : public Predictor {
   std::vector<double> mean_;  ///< probabilities, (rows, V)
   std::vector<float> rows_;   ///< their logarithms; losses of members
 };
+
+/// Of the mean of probabilities, from the losses of its members (members, targets), one member after the other, and
+/// their weights: -log sum_i w_i e^-loss_i, nats.
+void mean_of_losses(std::span<const float> of_members, std::span<const double> weights, std::span<float> losses);
 
 /// The weights of the lowest loss on targets that each member has scored: losses[i][t], nats. From equal weights on by
 /// expectation maximisation, w_i = mean over t of w_i p_i(t) / sum_j w_j p_j(t), each step of which lowers the loss,

@@ -131,36 +131,40 @@ void check_texts(const Arguments& arguments, LoadedRun& run, const Corpus& corpu
         "--learn-weights");
 }
 
-/// The loss of each of several models alone.
-std::vector<Figures::Member> losses_of_members(const Arguments& arguments, LoadedRun& run, const Scored& scored,
-                                               WorkLine& line) {
+/// Of several networks as they were trained: each is scored, and so is their mean, from their losses.
+Figures figures_of_members(const Arguments& arguments, LoadedRun& run, const Scored& scored, WorkLine& line) {
+  const double begun = steady_seconds();
   std::vector<Figures::Member> members;
-  if (run.others().empty()) return members;
+  std::vector<float> losses;
   for (LoadedRun* member : run.members()) {
-    const std::size_t i = members.size();
+    const std::string& name = arguments.runs[members.size()];
     Scored own = scored;
     own.checkpoint = member->checkpoint.path.string();
     const SplitLoss loss = split_loss(member->network(), scored.tokens, run.block_size(), scored.stride,
-                                      line.heartbeat("scoring the text by " + arguments.runs[i]));
+                                      line.heartbeat("scoring the text by " + name));
     check_finite(loss, own);
-    members.push_back({.name = arguments.runs[i], .weight = run.weights()[i], .loss = loss.mean});
+    losses.insert(losses.end(), loss.losses.begin(), loss.losses.end());
+    members.push_back({.name = name, .weight = run.weights()[members.size()], .loss = loss.mean});
   }
-  return members;
-}
-
-/// Of the networks as they were trained.
-Figures figures_of(const Arguments& arguments, LoadedRun& run, const Scored& scored, WorkLine& line) {
-  std::vector<Figures::Member> members = losses_of_members(arguments, run, scored, line);
+  std::vector<float> of_mean(losses.size() / members.size());
+  mean_of_losses(losses, run.weights(), of_mean);
   ModelConfig model = run.config().model;
   model.block_size = run.block_size();
-  Figures figures =
-      measure(run.trained(), model, run.config().data.units, scored, line.heartbeat("scoring the text by the network"));
+  Figures figures = measured(split_loss_of(std::move(of_mean)), steady_seconds() - begun, run.trained(), model,
+                             run.config().data.units, scored, line.heartbeat("scoring the text in windows of 64"));
   for (const LoadedRun& other : run.others()) {
     figures.leaks |= leaks(other.config().model);
     figures.may_adapt &= adapts(other.config().model);
   }
   figures.members = std::move(members);
   return figures;
+}
+
+/// Of the networks as they were trained.
+Figures figures_of(const Arguments& arguments, LoadedRun& run, const Scored& scored, WorkLine& line) {
+  if (!run.others().empty()) return figures_of_members(arguments, run, scored, line);
+  return measure(run.network(), run.config().model, run.config().data.units, scored,
+                 line.heartbeat("scoring the text by the network"));
 }
 
 /// Each network learns by a rate of its own.
