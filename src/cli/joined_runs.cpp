@@ -26,8 +26,8 @@ std::string vocabulary_difference(const std::string& name, const Vocabulary& one
     return name + " has " + std::string(enum_name(one.units())) + " and " + other_name + " " +
            std::string(enum_name(other.units()));
   for (const auto& [own, its, owner] : {std::tuple(&one, &other, &name), std::tuple(&other, &one, &other_name)})
-    for (const char32_t character : own->code_points())
-      if (its->id_of(character) < 0) return describe_character(character) + " is a symbol of " + *owner + " alone";
+    if (const std::vector<std::string> characters = characters_only_in(*own, *its); !characters.empty())
+      return characters.front() + " is a symbol of " + *owner + " alone";
   return "the text of " + (one.document() >= 0 ? name : other_name) + " alone has documents";
 }
 

@@ -79,6 +79,13 @@ std::string describe_character(char32_t code_point) {
   return std::string("'").append(utf8_of(code_point)).append("' (").append(number).append(")");
 }
 
+std::vector<std::string> characters_only_in(const Vocabulary& some, const Vocabulary& other) {
+  std::vector<std::string> characters;
+  for (const char32_t code_point : some.code_points())
+    if (other.id_of(code_point) < 0) characters.push_back(describe_character(code_point));
+  return characters;
+}
+
 Vocabulary Vocabulary::of_bytes() {
   return {};
 }

@@ -58,5 +58,7 @@ class Vocabulary {
 
 /// Printable ASCII or UTF-8 as 'x' (U+0078); controls and the like by number only, for messages to a terminal.
 std::string describe_character(char32_t code_point);
+/// Those of `some` that `other` lacks, each as describe_character() has it.
+std::vector<std::string> characters_only_in(const Vocabulary& some, const Vocabulary& other);
 
 }  // namespace chargpt

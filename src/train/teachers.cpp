@@ -40,23 +40,15 @@ std::string whole_path(const fs::path& path) {
   return (failed ? path : found).string();
 }
 
-/// The symbols of `some` that `others` lack: "'x' (U+0078), 'y' (U+0079) and 3 more"; empty where there are none.
-std::string lacked(const std::vector<char32_t>& some, const std::vector<char32_t>& others) {
-  std::vector<std::string> names;
-  for (const char32_t code_point : some)
-    if (!std::ranges::binary_search(others, code_point)) names.push_back(describe_character(code_point));
-  return some_of(names);
-}
-
 /// "it lacks 'x' (U+0078), which this text has"
 std::string difference_of(const Vocabulary& teacher, const Vocabulary& own) {
   if (teacher.units() != own.units())
     return line_of("its data.units is ", enum_name(teacher.units()), " and that of this run ", enum_name(own.units()));
   if (teacher.document() >= 0 && own.document() < 0) return "it has learned documents, and this text has none";
   if (teacher.document() < 0 && own.document() >= 0) return "this text has documents, and it has learned none";
-  if (const std::string symbols = lacked(own.code_points(), teacher.code_points()); !symbols.empty())
-    return "it lacks " + symbols + ", which this text has";
-  return "it has " + lacked(teacher.code_points(), own.code_points()) + ", which this text lacks";
+  if (const std::vector<std::string> lacked = characters_only_in(own, teacher); !lacked.empty())
+    return "it lacks " + some_of(lacked) + ", which this text has";
+  return "it has " + some_of(characters_only_in(teacher, own)) + ", which this text lacks";
 }
 
 /// How a teacher may know what this run is scored on; empty where it learned from the same part of the same text.
