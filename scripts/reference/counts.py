@@ -315,11 +315,14 @@ class Counts:
             loss -= math.log(decision.p if bit else 1 - decision.p)
             if learn:
                 self.learn(place, decision, bit)
+        self.go_on(history, symbol, learn)
+        return loss
+
+    def go_on(self, history, symbol, learn):
         if learn:
             self.count(history, symbol)
         else:
             self.advance(history, symbol)
-        return loss
 
 
 class Mixture:
@@ -365,10 +368,7 @@ class Mixture:
             if learn:
                 self.mixer.learn(inputs, mixed, bit)
                 counts.learn(place, decision, bit)
-        if learn:
-            counts.count(history, symbol)
-        else:
-            counts.advance(history, symbol)
+        counts.go_on(history, symbol, learn)
         return loss
 
     def losses(self, ids, window, learn):

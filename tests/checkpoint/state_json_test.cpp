@@ -47,7 +47,7 @@ TEST_CASE("a run state comes back from its text as it was, doubles bit for bit")
   CHECK(to_json(read).dump() == to_json(state).dump());
 }
 
-TEST_CASE("the teachers of a run come back, and what is no list of them is refused") {
+TEST_CASE("the teachers of a run come back; anything but a list of them is refused") {
   RunState state = state_of(5);
   state.teachers = {{"/runs/a/checkpoints/step-00000400", 1}, {"/runs/\"b\"", UINT64_MAX}};
   nlohmann::json json = to_json(state);

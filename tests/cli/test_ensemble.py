@@ -1,5 +1,6 @@
 """Several runs as one: the mean of their probabilities, scored and written from; what does not go together is refused by name."""
 
+import json
 import math
 import pathlib
 import unittest
@@ -63,7 +64,7 @@ class EnsembleTest(ProgramTest):
         best = max(probabilities["a b"], key=probabilities["a b"].get)
         self.assertEqual(self.succeed("sample", "a", "b", "--prompt", "The", "--tokens", "1", "--greedy").out, f"The{best}\n")
         count, samples = 2000, self.succeed("sample", "a", "b", "--prompt", "The", "--tokens", "1", "--num-samples", "2000", "--temperature", "1", "--json")
-        drawn = [text for text in (__import__("json").loads(line)["text"] for line in samples.out.splitlines())]
+        drawn = [json.loads(line)["text"] for line in samples.out.splitlines()]
         share = probabilities["a b"][best]
         self.assertAlmostEqual(drawn.count(best) / count, share, delta=4 * math.sqrt(share * (1 - share) / count))
         self.assertEqual(self.succeed("sample", "a", "b", "-", "--tokens", "9", stdin=b"The").out, self.succeed("sample", "a", "b", "--prompt", "The", "--tokens", "9").out)
