@@ -61,7 +61,7 @@ void matmul_tile(long K, const float* a, long lda, const float* b, long ldb, lon
 #pragma GCC unroll 4
       for (int v = 0; v < Columns; ++v) {
         const float* const from = panels[v / panel_vectors] + v % panel_vectors * lanes;
-        if constexpr (prefetch_rows > 0) __builtin_prefetch(from + prefetch_rows * ldb);
+        if constexpr (tiles_prefetch_rows) __builtin_prefetch(from + prefetch_rows * ldb);
         right[v] = load(from);
       }
 #pragma GCC unroll 16
