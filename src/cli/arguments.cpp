@@ -49,8 +49,12 @@ void add_device_arguments(Options& options, DeviceArguments& arguments) {
 }
 
 void add_device_arguments(Options& options, std::string& device, std::int64_t& threads) {
-  options.add("--device", device, "auto, cpu, cuda or cuda:N (GPU support is untested)").group("Machine");
+  add_device_option(options, device);
   options.add("--threads", threads, "CPU threads; 0: one per physical core").range(0, 1024).group("Machine");
+}
+
+void add_device_option(Options& options, std::string& device) {
+  options.add("--device", device, "auto, cpu, cuda or cuda:N (GPU support is untested)").group("Machine");
 }
 
 namespace {

@@ -38,6 +38,7 @@ struct DeviceArguments {
 };
 void add_device_arguments(Options& options, DeviceArguments& arguments);
 void add_device_arguments(Options& options, std::string& device, std::int64_t& threads);
+void add_device_option(Options& options, std::string& device);
 
 /// Before the command runs, the earlier name of a preset becomes its present one, with a note.
 void settle_preset(Options& options, std::string& name_or_path);
