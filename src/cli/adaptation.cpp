@@ -96,6 +96,18 @@ AdaptationChoice adaptation_of(LoadedRun& run, const std::function<TokenView()>&
   return choice;
 }
 
+std::vector<AdaptationChoice> adapt(LoadedRun& run, const std::function<TokenView()>& train,
+                                    const Heartbeat& heartbeat) {
+  std::vector<AdaptationChoice> choices;
+  std::vector<Adaptation> adaptations;
+  for (LoadedRun* member : run.members()) {
+    choices.push_back(adaptation_of(*member, train, heartbeat));
+    adaptations.push_back(choices.back().adaptation);
+  }
+  run.adapt(adaptations);
+  return choices;
+}
+
 std::string to_text(const AdaptationChoice& choice, Units units) {
   const std::string rates =
       "at rate " + short_number(choice.adaptation.rate) + " and decay " + short_number(choice.adaptation.decay);
