@@ -148,19 +148,25 @@ NgramLevel NgramCounter::next_order(const Heartbeat& heartbeat) {
   return level;
 }
 
-std::vector<double> ngram_losses(const std::vector<TokenView>& train, TokenView split, std::int64_t vocab_size,
-                                 ScoredWindows windows, int max_order, const Heartbeat& heartbeat) {
-  check_countable(train, split, vocab_size, windows);
-  if (windows.stride == 0) windows.stride = windows.length;
+std::vector<std::vector<double>> ngram_losses(const std::vector<TokenView>& train, TokenView split,
+                                              std::int64_t vocab_size, const std::vector<ScoredWindows>& windows,
+                                              int max_order, const Heartbeat& heartbeat) {
+  std::vector<SplitPrediction> predictions;
+  for (ScoredWindows cut : windows) {
+    check_countable(train, split, vocab_size, cut);
+    if (cut.stride == 0) cut.stride = cut.length;
+    predictions.emplace_back(split, vocab_size, cut);
+  }
   NgramCounter counter(train);
-  SplitPrediction prediction(split, vocab_size, windows);
-  std::vector<double> losses;
+  std::vector<std::vector<double>> losses(windows.size());
   for (int order = 1; order <= max_order; ++order) {
     const NgramLevel level = counter.next_order([&](double part) {
       if (heartbeat) heartbeat((order - 1 + part) / max_order);
     });
-    prediction.predict_next_order(level, order);
-    losses.push_back(prediction.loss());
+    for (std::size_t i = 0; i < predictions.size(); ++i) {
+      predictions[i].predict_next_order(level, order);
+      losses[i].push_back(predictions[i].loss());
+    }
   }
   return losses;
 }

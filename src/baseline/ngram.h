@@ -53,11 +53,12 @@ struct ScoredWindows {
   std::int64_t length = 0, stride = 0;  ///< stride 0: length, no overlap
 };
 
-/// Loss of each order 1..max_order in nats per token, counted on the texts `train`, which do not touch, on `split` cut
-/// into windows (no context across a cut: the first target of a window is predicted from one character, its input, the
-/// second from two, and so on); a length of the split's size or more makes no cut. Error data when `split` has no
-/// target (fewer than 2 tokens).
-std::vector<double> ngram_losses(const std::vector<TokenView>& train, TokenView split, std::int64_t vocab_size,
-                                 ScoredWindows windows, int max_order = 8, const Heartbeat& heartbeat = {});
+/// For each of `windows`: the loss of each order 1..max_order in nats per token, counted on the texts `train`, which do
+/// not touch, on `split` cut into such windows (no context across a cut: the first target of a window is predicted from
+/// one character, its input, the second from two, and so on); a length of the split's size or more makes no cut. Error
+/// data when `split` has no target (fewer than 2 tokens).
+std::vector<std::vector<double>> ngram_losses(const std::vector<TokenView>& train, TokenView split,
+                                              std::int64_t vocab_size, const std::vector<ScoredWindows>& windows,
+                                              int max_order = 8, const Heartbeat& heartbeat = {});
 
 }  // namespace chargpt

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <vector>
 
 #include "base/heartbeat.h"
 #include "base/token_view.h"
@@ -13,6 +14,10 @@ namespace chargpt {
 /// `train` is asked only if nothing is kept for these weights. A line on stderr says if the kept file is damaged, if
 /// the choice could not be kept. Errors as choose_adaptation.
 AdaptationChoice adaptation_of(LoadedRun& run, const std::function<TokenView()>& train, const Heartbeat& heartbeat);
+
+/// From here on each network of the run's members learns, by a rate of its own: the same of each.
+std::vector<AdaptationChoice> adapt(LoadedRun& run, const std::function<TokenView()>& train,
+                                    const Heartbeat& heartbeat);
 
 /// "at rate 0.0002 and decay 0.0005, the rate chosen on the last 50,000 characters of the train split"
 std::string to_text(const AdaptationChoice& choice, Units units);

@@ -318,11 +318,7 @@ nlohmann::ordered_json to_json(const Figures& figures) {
     json["members"].push_back({{"run", member.name}, {"weight", member.weight}, {"loss", member.loss}});
     if (member.adapted) json["members"].back()["adaptation"] = to_json(*member.adapted);
   }
-  if (!figures.members.empty()) {
-    json["weights_learned_on_tokens"] = figures.weights_learned_on;
-    json["seconds"] = figures.seconds;
-    json["tokens_per_second"] = static_cast<double>(figures.tokens) / figures.seconds;
-  }
+  if (!figures.members.empty()) json["weights_learned_on_tokens"] = figures.weights_learned_on;
   if (figures.baselines) {
     json["part_in_training_text"] = shared_part(figures);
     json["baselines"] = to_json(*figures.baselines);

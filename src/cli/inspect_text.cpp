@@ -143,7 +143,7 @@ Json describe_text(const std::string& path, const OutputArguments& output) {
   DataConfig data;
   data.text = {path};
   tell_terminal(data.text);
-  const Corpus corpus = load_corpus(data);
+  const Corpus corpus = load_corpus(data, std::nullopt, reading_progress(output));
   const CharacterCounts counts = count(corpus);
   Json json = {{"kind", "text"},
                {"path", path},

@@ -40,17 +40,30 @@ void refuse_other_symbols(const std::vector<std::string>& names, std::size_t i, 
                 "); runs of one vocabulary can be averaged: train them on one text");
 }
 
+constexpr const char* runs_help =
+    "run folder, or one checkpoint folder in it; several are one model, the mean of their probabilities (default: the "
+    "newest in runs/)";
+
 }  // namespace
 
 Option& add_runs_argument(Options& options, std::vector<std::string>& runs) {
   options.before_run([&runs] {
     if (runs.empty()) runs.push_back(run_left_out());
   });
-  return options
-      .add("RUN", runs,
-           "run folder, or one checkpoint folder in it; several are one model, the mean of their probabilities "
-           "(default: the newest in runs/)")
-      .stands_for(run_meant);
+  return options.add("RUN", runs, runs_help).stands_for(run_meant);
+}
+
+Option& add_runs_argument(Options& options, std::vector<std::string>& runs, std::string& rest,
+                          bool (*is_rest)(const std::string& word, bool alone)) {
+  options.before_run([&runs, &rest, is_rest] {
+    if (!runs.empty() && is_rest(runs.back(), runs.size() == 1)) {
+      rest = runs.back();
+      runs.pop_back();
+    }
+    std::ranges::transform(runs, runs.begin(), run_meant);
+    if (runs.empty()) runs.push_back(run_left_out());
+  });
+  return options.add("RUN", runs, runs_help);
 }
 
 void add_learn_weights_option(Options& options, bool& learn_weights) {
@@ -102,6 +115,11 @@ std::string text_difference(LoadedRun& run, const std::vector<std::string>& name
   for (std::size_t i = 0; i < run.others().size() && difference.empty(); ++i)
     difference = text_difference(first, TrainedOn(names[i + 1], run.others()[i].checkpoint));
   return difference;
+}
+
+void check_one_text(LoadedRun& run, const std::vector<std::string>& names, const std::string& instead) {
+  if (const std::string difference = text_difference(run, names); !difference.empty())
+    throw Error(ExitCode::usage, difference, instead);
 }
 
 std::int64_t learn_weights(LoadedRun& run, const std::vector<std::string>& names, TokenView train,

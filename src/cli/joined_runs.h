@@ -13,6 +13,10 @@ namespace chargpt {
 
 /// RUN… of a command that takes several as one. Left out, they become the newest in runs/, which a line names.
 Option& add_runs_argument(Options& options, std::vector<std::string>& runs);
+/// The same before another argument, declared next: `rest` takes the last word where `is_rest` says so of it; `alone`:
+/// it is the only one.
+Option& add_runs_argument(Options& options, std::vector<std::string>& runs, std::string& rest,
+                          bool (*is_rest)(const std::string& word, bool alone));
 /// --learn-weights
 void add_learn_weights_option(Options& options, bool& learn_weights);
 
@@ -24,6 +28,8 @@ LoadedRun load_runs(const std::vector<std::string>& runs, const ModelArguments& 
 /// "a and b differ in their text (data.val_fraction 0.1 -> 0.2)"; empty where all runs were trained on one text, in the
 /// same units and split.
 std::string text_difference(LoadedRun& run, const std::vector<std::string>& names);
+/// Error usage where they were not: the difference, and `instead`, what follows from it.
+void check_one_text(LoadedRun& run, const std::vector<std::string>& names, const std::string& instead);
 /// What a run was trained on.
 struct TrainedOn {
   TrainedOn(std::string run, const Checkpoint& checkpoint);

@@ -70,14 +70,6 @@ Option& add_run_argument(Options& options, std::string& run, const std::string& 
   return options.add("RUN", run, help + " (default: the newest in runs/)").stands_for(run_meant);
 }
 
-Option& add_run_argument(Options& options, std::string& run, std::string& rest,
-                         bool (*is_rest)(const std::string& word)) {
-  options.before_run([&run, &rest, is_rest] {
-    if (rest.empty() && is_rest(run)) std::swap(run, rest);
-  });
-  return add_run_argument(options, run);
-}
-
 ResolvedConfig config_of_run(const std::string& run) {
   std::vector<std::string> ignored;
   return load_checkpoint(run_meant(run), "last", /*with_optimizer=*/false, ignored).config;

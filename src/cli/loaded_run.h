@@ -94,9 +94,6 @@ ResolvedConfig config_of_run(const std::string& run);
 /// line on stderr names.
 Option& add_run_argument(Options& options, std::string& run,
                          const std::string& help = "run folder, or one checkpoint folder in it");
-/// The same before a second argument: of RUN left out, `rest` takes the only word given where `is_rest` says so of it.
-Option& add_run_argument(Options& options, std::string& run, std::string& rest,
-                         bool (*is_rest)(const std::string& word));
 /// The newest run in runs/, with the line that names it.
 std::string run_left_out();
 /// --checkpoint and --weights.

@@ -106,21 +106,27 @@ void AdaptiveNetwork::score(const WindowBatch& windows, std::span<float> losses)
 
 // ---- learning
 
-void AdaptiveNetwork::learn(const TokenView& tokens, const WindowCut::Window& window) {
+/// losses_ become those of the window before it; `logits` too, unless they are null.
+void AdaptiveNetwork::step(const TokenView& tokens, const WindowCut::Window& window, float* logits) {
   const WindowBatch windows{.tokens = tokens, .starts = {&window.begin, 1}, .T = window.length};
   check_windows(windows, vocab_size());
   float* const gradients = gradients_.data();
   pass_.prepare(1, window.length);
   pass_.begin(weights_, {&gradients, 1});
   pass_.run({.windows = windows, .from = window.from, .scale = 1.0F / static_cast<float>(window.to - window.from)},
-            losses_.data());
+            losses_.data(), logits);
   update();
 }
 
 void AdaptiveNetwork::score_and_learn(const TokenView& tokens, const WindowCut::Window& window,
                                       std::span<float> losses) {
-  learn(tokens, window);
+  step(tokens, window, nullptr);
   std::copy(losses_.begin() + window.from, losses_.begin() + window.to, losses.begin());
+}
+
+void AdaptiveNetwork::logits_and_learn(const TokenView& tokens, const WindowCut::Window& window,
+                                       std::span<float> logits) {
+  step(tokens, window, logits.data());
 }
 
 void AdaptiveNetwork::update() {

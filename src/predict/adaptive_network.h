@@ -41,15 +41,15 @@ class AdaptiveNetwork : public Predictor {
   void logits(const WindowBatch& windows, std::span<float> logits) override;
   void score(const WindowBatch& windows, std::span<float> losses) override;
 
-  /// One step.
-  void learn(const TokenView& tokens, const WindowCut::Window& window) override;
-  /// By one forward pass, whose losses these are, and whose gradient the step takes.
+  /// Both by one forward pass, whose losses and logits these are, and whose gradient the step takes.
   void score_and_learn(const TokenView& tokens, const WindowCut::Window& window, std::span<float> losses) override;
+  void logits_and_learn(const TokenView& tokens, const WindowCut::Window& window, std::span<float> logits) override;
 
  private:
   AdaptiveNetwork(const InferenceModel& trained, int threads, const Adaptation& adaptation,
                   const std::vector<cpu::Parameter>& places);
   void pack();
+  void step(const TokenView& tokens, const WindowCut::Window& window, float* logits);
   void update();
   NetworkPredictor& network();
 

@@ -55,6 +55,18 @@ void Ensemble::ask_for_losses(std::span<float> losses, const Ask& ask) {
   mean_of_losses(rows_, weights_, losses);
 }
 
+/// ask(member), whose logits `logits` then holds; in the end it holds their mean.
+template <class Ask>
+void Ensemble::ask_for_logits(std::span<float> logits, const Ask& ask) {
+  const auto V = static_cast<std::size_t>(vocab_size());
+  mean_.assign(logits.size(), 0);
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    ask(*members_[i]);
+    for (std::size_t row = 0; row < logits.size(); row += V) add(logits.data() + row, weights_[i], mean_.data() + row);
+  }
+  take_logarithms(mean_, logits.data());
+}
+
 /// ask(member): its rows, one for each sequence.
 template <class Ask>
 Predictor::Rows Ensemble::mean_of_rows(std::int64_t sequences, const Ask& ask) {
@@ -83,26 +95,19 @@ Predictor::Rows Ensemble::advance(std::span<const std::int64_t> rows, std::span<
 // ---- windows
 
 void Ensemble::logits(const WindowBatch& windows, std::span<float> logits) {
-  const std::int64_t V = vocab_size();
-  mean_.assign(logits.size(), 0);
-  for (std::size_t i = 0; i < members_.size(); ++i) {
-    members_[i]->logits(windows, logits);
-    for (std::int64_t row = 0; row < windows.numel(); ++row)
-      add(logits.data() + row * V, weights_[i], mean_.data() + row * V);
-  }
-  take_logarithms(mean_, logits.data());
+  ask_for_logits(logits, [&](Predictor& member) { member.logits(windows, logits); });
 }
 
 void Ensemble::score(const WindowBatch& windows, std::span<float> losses) {
   ask_for_losses(losses, [&](Predictor& member, std::span<float> own) { member.score(windows, own); });
 }
 
-void Ensemble::learn(const TokenView& tokens, const WindowCut::Window& window) {
-  for (Predictor* member : members_) member->learn(tokens, window);
-}
-
 void Ensemble::score_and_learn(const TokenView& tokens, const WindowCut::Window& window, std::span<float> losses) {
   ask_for_losses(losses, [&](Predictor& member, std::span<float> own) { member.score_and_learn(tokens, window, own); });
+}
+
+void Ensemble::logits_and_learn(const TokenView& tokens, const WindowCut::Window& window, std::span<float> logits) {
+  ask_for_logits(logits, [&](Predictor& member) { member.logits_and_learn(tokens, window, logits); });
 }
 
 // ---- losses and weights

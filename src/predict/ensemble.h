@@ -26,12 +26,14 @@ class Ensemble : public Predictor {
   void logits(const WindowBatch& windows, std::span<float> logits) override;
   void score(const WindowBatch& windows, std::span<float> losses) override;
   /// Each member learns by itself.
-  void learn(const TokenView& tokens, const WindowCut::Window& window) override;
   void score_and_learn(const TokenView& tokens, const WindowCut::Window& window, std::span<float> losses) override;
+  void logits_and_learn(const TokenView& tokens, const WindowCut::Window& window, std::span<float> logits) override;
 
  private:
   template <class Ask>
   void ask_for_losses(std::span<float> losses, const Ask& ask);
+  template <class Ask>
+  void ask_for_logits(std::span<float> logits, const Ask& ask);
   template <class Ask>
   Rows mean_of_rows(std::int64_t sequences, const Ask& ask);
   void add(const float* logits, double weight, double* mean) const;

@@ -239,7 +239,7 @@ void Mixture::score(const WindowBatch& windows, std::span<float> losses) {
 void Mixture::score_and_learn(const TokenView& tokens, const WindowCut::Window& window, std::span<float> losses) {
   const auto V = static_cast<std::size_t>(vocab_size());
   rows_.resize(static_cast<std::size_t>(window.length) * V);
-  network_.logits({.tokens = tokens, .starts = {&window.begin, 1}, .T = window.length}, rows_);
+  network_.logits_and_learn(tokens, window, rows_);  // as it was before it learns
   for (std::int64_t t = window.from; t < window.to; ++t) {
     const std::int64_t target = window.begin + t + 1;
     if (target != scored_to_) {  // a text begins
@@ -257,7 +257,6 @@ void Mixture::score_and_learn(const TokenView& tokens, const WindowCut::Window& 
     losses[static_cast<std::size_t>(t - window.from)] = static_cast<float>(loss);
     scored_to_ = target + 1;
   }
-  network_.learn(tokens, window);
 }
 
 // ---- sequences

@@ -35,12 +35,11 @@ class Predictor : public WindowScorer {
   /// By logits().
   void score(const WindowBatch& windows, std::span<float> losses) override;
 
-  /// The targets [from, to) of a window have come, each after it was predicted: learns from them. Does nothing unless
-  /// the predictor adapts.
-  virtual void learn(const TokenView& /*tokens*/, const WindowCut::Window& /*window*/) {}
   /// Losses of the targets [from, to) of one window, into (to - from), each predicted before anything learns from it;
-  /// then learns from them.
+  /// then learns from them, if the predictor adapts.
   virtual void score_and_learn(const TokenView& tokens, const WindowCut::Window& window, std::span<float> losses);
+  /// The same, with the logits of all its positions instead of losses: (length, V).
+  virtual void logits_and_learn(const TokenView& tokens, const WindowCut::Window& window, std::span<float> logits);
 };
 
 }  // namespace chargpt

@@ -17,7 +17,7 @@ namespace {
 
 std::vector<double> losses_in_windows_of(std::int64_t block_size) {
   const Corpus& corpus = tinyshakespeare();
-  return ngram_losses({corpus.train()}, corpus.val(), corpus.vocabulary().size(), {.length = block_size});
+  return ngram_losses({corpus.train()}, corpus.val(), corpus.vocabulary().size(), {{.length = block_size}}).front();
 }
 
 void check_losses(const std::vector<double>& losses, const std::vector<double>& expected) {

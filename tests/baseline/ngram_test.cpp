@@ -38,7 +38,7 @@ Losses losses(std::string_view train, std::string_view split, std::int64_t symbo
   }
   std::vector<TokenView> counted;
   for (const Letters& text : texts) counted.push_back(text.view());
-  return ngram_losses(counted, Letters(split, document).view(), symbols, windows, max_order);
+  return ngram_losses(counted, Letters(split, document).view(), symbols, {windows}, max_order).front();
 }
 
 Losses losses(std::string_view train, std::string_view split, std::int64_t symbols, std::int64_t block_size,
@@ -185,7 +185,7 @@ TEST_CASE("n-grams of one context lie side by side, none across two texts") {
 TEST_CASE("a vocabulary of 32768 symbols is counted like a small one") {
   // The same text over other ids: the numbers of the symbols make no difference, only how many there are.
   const std::vector<std::uint16_t> train = {0, 32767, 0, 32767, 100, 0}, split = {0, 32767, 100};
-  const Losses wide = ngram_losses({{train.data(), 2, 6}}, {split.data(), 2, 3}, 32768, {.length = 8}, 4);
+  const Losses wide = ngram_losses({{train.data(), 2, 6}}, {split.data(), 2, 3}, 32768, {{.length = 8}}, 4).front();
   const Losses narrow = losses("abacca", "abc", 32768, 8, 4);
   CHECK(losses("ababca", "abc", 32768, 8, 4) == wide);
   CHECK(narrow != wide);

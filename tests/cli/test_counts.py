@@ -45,7 +45,18 @@ class CountsTest(ProgramTest):
         one = self.succeed(*sample, "--threads", "1").out
         self.assertEqual(one, self.succeed(*sample, "--threads", "3").out)
         self.assertNotEqual(one, self.succeed("sample", "run", "--tokens", "60", "--num-samples", "3").out)
-        self.succeed("audit", "run", "--counts", "--samples", "2", "--tokens", "50")
+
+    def test_audit_says_how_much_samples_copy_with_counts_and_without(self):
+        audit = ["audit", "run", "--samples", "4", "--tokens", "500"]
+        alone, both = (self.succeed(*audit, *counts, "--json").json for counts in ([], ["--counts"]))
+        self.assertEqual(both["without_counts"], {"copied_share": alone["copied_share"], "longest": alone["longest"]["characters"]})
+        self.assertEqual([row["without_counts"] for row in both["not_in_train"]], [row["samples"] for row in alone["not_in_train"]])
+        self.assertEqual([row["held_out"] for row in both["not_in_train"]], [row["held_out"] for row in alone["not_in_train"]])
+        self.assertLess(both["not_in_train"][1]["samples"], alone["not_in_train"][1]["samples"] - 0.1)  # the counts know words, 20 steps do not
+        out = " ".join(self.succeed(*audit, "--counts").out.split())
+        self.assertIn("samples without counts: " + str(alone["longest"]["characters"]), out)
+        self.assertRegex(out, r"samples \d+\.\d % \(without counts \d+\.\d %\), held-out text")
+        self.assertNotIn("without_counts", alone)
 
     def test_a_text_too_short_to_learn_from_is_said_in_a_line(self):
         self.write("short.txt", TEXT[:3000])

@@ -45,6 +45,55 @@ class EnsembleTest(ProgramTest):
         self.assertEqual(start[0]["tokens"], 16)
         self.assertAlmostEqual(both["loss"], mean, places=5)
 
+    def scored(self, *words):
+        return self.succeed("score", *words, "--json").json
+
+    def test_score_gives_each_character_the_loss_of_the_mean(self):
+        self.write("text.txt", TEXT[5000:5100])
+        alone, both = [self.scored(run, "text.txt") for run in ("a", "b")], self.scored("a", "b", "text.txt")
+        for x, y, mean in zip(alone[0]["losses"], alone[1]["losses"], both["losses"]):
+            self.assertAlmostEqual(mean, -math.log((math.exp(-x) + math.exp(-y)) / 2), places=4)
+        self.assertEqual([(member["run"], member["weight"], member["checkpoint"]) for member in both["members"]],
+                         [(run, 0.5, one["checkpoint"]) for run, one in zip("ab", alone)])
+        self.assertNotIn("checkpoint", both)
+        self.assertEqual(self.succeed("score", "a", "b", "-", "--json", stdin=TEXT[5000:5100].encode()).json["losses"], both["losses"])
+        self.assertIn(" of text.txt, by 2 models as one\n", self.succeed("score", "a", "b", "text.txt").out)
+        self.assertEqual(self.scored("a", "b")["text"], "the validation split")
+        (self.folder / "texts").mkdir()
+        self.write("texts/one.txt", TEXT[5000:5100])
+        self.assertEqual(self.scored("a", "b", "texts")["losses"], both["losses"])
+
+    def test_each_character_has_a_distribution_that_no_later_one_changes(self):
+        self.write("text.txt", TEXT[5000:5100])
+        self.write("other.txt", TEXT[5000:5060] + TEXT[7000:7040])
+        for options in ([], ["--learn-weights"], ["--counts"]):
+            first, other = (self.scored("a", "b", name, *options, "--candidates", "1000")["scores"] for name in ("text.txt", "other.txt"))
+            for one in first:
+                self.assertAlmostEqual(sum(math.exp(candidate["log_probability"]) for candidate in one["candidates"]), 1, places=5)
+                own = next(c for c in one["candidates"] if c["character"] == one["character"])
+                self.assertAlmostEqual(-own["log_probability"], one["loss"], places=4)
+            self.assertEqual(first[:60], other[:60])
+            self.assertNotEqual(first[60:], other[60:])
+
+    def test_while_it_learns_probabilities_sum_to_one_and_no_later_character_changes_them(self):
+        few, adapt = "".join("abcdef"[ord(character) % 6] for character in TEXT), ["--adapt", "--counts"]
+        self.write("few.txt", few[:12000])
+        for name in ("c", "d"):
+            self.train(name, "nanogpt-cpu", 5, *SMALL, "--text", "few.txt", "--seed", str(ord(name)))
+        losses = []
+        for symbol in "abcdef":
+            self.write("text.txt", few[20000:20060] + symbol)
+            losses.append(self.scored("c", "d", "text.txt", *adapt)["losses"])
+        self.assertAlmostEqual(sum(math.exp(-each[60]) for each in losses), 1, places=5)
+        for each in losses:
+            self.assertEqual(each[:60], losses[0][:60])
+
+    def test_score_adapts_each_by_its_own_rate_and_says_so(self):
+        self.write("text.txt", TEXT[5000:5100])
+        both = self.scored("a", "b", "text.txt", "--adapt")
+        self.assertEqual([member["adaptation"] for member in both["members"]], [self.scored(run, "text.txt", "--adapt")["adaptation"] for run in "ab"])
+        self.assertRegex(self.succeed("score", "a", "b", "text.txt", "--adapt").out, r"adapting\s+a at rate [^;]*;\s+b at\s+rate ")
+
     def test_one_run_twice_is_that_run(self):
         self.assertAlmostEqual(self.figures("a", "a")["loss"], self.figures("a")["loss"], places=6)
         sample = ["--tokens", "100", "--num-samples", "2", "--prompt", "The "]
@@ -115,7 +164,7 @@ class EnsembleTest(ProgramTest):
     def test_runs_that_do_not_go_together_are_refused_by_name(self):
         self.write("other.txt", TEXT[:20000] + "é")
         self.train("other", "nanogpt-cpu", 2, *SMALL, "--text", "other.txt")
-        for command in ("eval", "sample"):
+        for command in ("eval", "sample", "score"):
             self.assertIn("a and other have different vocabularies ('", self.fail_with(65, command, "a", "other"))
         self.write("more.txt", TEXT + "é")
         self.train("more", "nanogpt-cpu", 2, *SMALL, "--text", "more.txt")
@@ -136,6 +185,10 @@ class EnsembleTest(ProgramTest):
         self.assertIn("without --counts", self.fail_with(2, "eval", "a", "half", "--text", "new.txt", "--counts"))
         self.succeed("sample", "a", "half", "--tokens", "10")
         self.assertIn("no one text to learn from", self.fail_with(2, "sample", "a", "half", "--counts"))
+        self.succeed("score", "a", "half", "new.txt")
+        self.assertIn("as one they score another text", self.fail_with(2, "score", "a", "half"))
+        for option in ("--counts", "--adapt", "--learn-weights"):
+            self.assertIn("no one text to learn from", self.fail_with(2, "score", "a", "half", "new.txt", option))
 
 
 if __name__ == "__main__":

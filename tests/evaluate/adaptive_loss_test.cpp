@@ -22,7 +22,10 @@ class Recorder : public Predictor {
     for (std::int64_t t = 0; t < windows.T; ++t)
       losses[static_cast<std::size_t>(t)] = loss(windows.starts[0] + t, std::ssize(learned));
   }
-  void learn(const TokenView&, const WindowCut::Window& window) override { learned.push_back(window); }
+  void score_and_learn(const TokenView& tokens, const WindowCut::Window& window, std::span<float> losses) override {
+    Predictor::score_and_learn(tokens, window, losses);
+    learned.push_back(window);
+  }
 
   static float loss(std::int64_t target, std::int64_t windows_before) {
     return static_cast<float>(target + 1000 * windows_before);
@@ -70,7 +73,9 @@ TEST_CASE("an adaptive loss learns from the targets of whole documents") {
 TEST_CASE("a predictor that does not adapt has the loss of its overlapping windows") {
   const std::vector<std::uint16_t> ids(20, 1);
   class Frozen : public Recorder {
-    void learn(const TokenView&, const WindowCut::Window&) override {}
+    void score_and_learn(const TokenView& tokens, const WindowCut::Window& window, std::span<float> losses) override {
+      Predictor::score_and_learn(tokens, window, losses);
+    }
     void score(const WindowBatch& windows, std::span<float> losses) override {
       for (std::int64_t b = 0; b < windows.B(); ++b)
         for (std::int64_t t = 0; t < windows.T; ++t)

@@ -131,18 +131,24 @@ TEST_CASE("an adapting network learns a text that repeats, and the trained one s
   CHECK(losses_of(frozen, view_of(text), 4) == before);
 }
 
-TEST_CASE("to score and learn at once is to score, then to learn") {
+TEST_CASE(
+    "the losses and the logits of a window are those from before it was learned, to the bit, and teach the same") {
   const Network network;
   const Text text = text_of(60);
   const Adaptation adaptation{.rate = 0.01, .decay = 0.01};
-  AdaptiveNetwork at_once(network.model, 1, adaptation), in_turn(network.model, 2, adaptation);
+  AdaptiveNetwork by_losses(network.model, 1, adaptation), by_logits(network.model, 2, adaptation);
   const WindowCut cut(view_of(text), 8, 4);
   for (std::int64_t i = 0; i < cut.count(); ++i) {
     const WindowCut::Window window = cut[i];
-    Floats one(static_cast<std::size_t>(window.to - window.from)), other = one;
-    at_once.score_and_learn(view_of(text), window, one);
-    in_turn.Predictor::score_and_learn(view_of(text), window, other);
-    CHECK(one == other);
+    const WindowBatch alone{.tokens = view_of(text), .starts = {&window.begin, 1}, .T = window.length};
+    Floats before(static_cast<std::size_t>(window.length)), losses(static_cast<std::size_t>(window.to - window.from));
+    by_logits.score(alone, before);
+    by_losses.score_and_learn(view_of(text), window, losses);
+    CHECK(std::equal(losses.begin(), losses.end(), before.begin() + window.from));
+    Floats expected(before.size() * test_vocab), logits = expected;
+    by_logits.logits(alone, expected);
+    by_logits.logits_and_learn(view_of(text), window, logits);
+    CHECK(logits == expected);
   }
 }
 

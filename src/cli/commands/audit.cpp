@@ -61,7 +61,8 @@ struct WrittenDocuments {
 /// Samples, or held-out text, against the train split.
 struct Audit {
   CopiedText samples, held_out;
-  Texts texts;  ///< the samples, without the ends of documents
+  std::optional<CopiedText> without_counts;  ///< with --counts: samples of the network alone, as many and as long
+  Texts texts;                               ///< the samples, without the ends of documents
   std::optional<WrittenDocuments> documents;
   double train_loss = 0, val_loss = 0;
   std::int64_t shared = 0;  ///< tokens of the validation split that also appear in the train split
@@ -138,7 +139,12 @@ Texts held_out_like(const Arguments& arguments, TokenView val) {
 Audit audit(const Arguments& arguments, LoadedRun& run, const Corpus& corpus) {
   Audit result;
   WorkLine line(arguments.output);
-  if (arguments.counts) run.mix_with_counts(corpus, line.heartbeat("counting the training text"));
+  if (arguments.counts) {
+    Texts texts = samples_of(arguments, run, line.heartbeat("writing samples without counts"));
+    if (document_of(run) >= 0) written_documents(texts, corpus);
+    result.without_counts = copied_text(texts, corpus.train());
+    run.mix_with_counts(corpus, line.heartbeat("counting the training text"));
+  }
   result.texts = samples_of(arguments, run, line.heartbeat("writing samples"));
   if (document_of(run) >= 0) result.documents = written_documents(result.texts, corpus);
   result.samples = copied_text(result.texts, corpus.train());
@@ -163,17 +169,23 @@ std::string verdict(const Audit& audit) {
   return "It writes text of its own.";
 }
 
+std::string percent(double share) {
+  return format_fixed(100 * share, 1) + " %";
+}
+
 std::string copied_line(const Audit& audit, const std::string& unit) {
   return "copied in stretches of " + std::to_string(copied_stretch) + " " + unit + "s or more: samples " +
-         format_fixed(100 * audit.copied(), 1) + " %, held-out text " + format_fixed(100 * audit.held_out_copied(), 1) +
-         " %";
+         percent(audit.copied()) +
+         (audit.without_counts ? " (without counts " + percent(audit.without_counts->copied_share(copied_stretch)) + ")"
+                               : "") +
+         ", held-out text " + percent(audit.held_out_copied());
 }
 
 /// Of the documents written to their end: how many are new, and how many stand where.
 std::string documents_line(const Audit& audit) {
   const WrittenDocuments& documents = *audit.documents;
   const auto told = [&](std::int64_t count) {
-    return format_count(count) + " (" + format_fixed(100 * documents.share(count), 1) + " %)";
+    return format_count(count) + " (" + percent(documents.share(count)) + ")";
   };
   const std::int64_t fresh = documents.ended - documents.trained_on - documents.held_out,
                      cut = std::ssize(audit.texts) - documents.ended;
@@ -213,10 +225,12 @@ std::vector<std::int64_t> lengths_of(const Audit& audit) {
 nlohmann::ordered_json to_json(const LoadedRun& run, const Audit& audit, const std::string& longest,
                                std::int64_t line) {
   nlohmann::ordered_json fresh = nlohmann::ordered_json::array();
-  for (const std::int64_t length : lengths_of(audit))
+  for (const std::int64_t length : lengths_of(audit)) {
     fresh.push_back({{"length", length},
                      {"samples", audit.samples.new_share(length)},
                      {"held_out", audit.held_out.new_share(length)}});
+    if (audit.without_counts) fresh.back()["without_counts"] = audit.without_counts->new_share(length);
+  }
   nlohmann::ordered_json json = {
       {"verdict", verdict(audit)},
       {"checkpoint", checkpoint_json(run)},
@@ -230,6 +244,8 @@ nlohmann::ordered_json to_json(const LoadedRun& run, const Audit& audit, const s
       {"val_loss", audit.val_loss},
       {"val_tokens_in_train", audit.shared}};
   if (line > 0) json["longest"]["line"] = line;
+  if (const auto& alone = audit.without_counts)
+    json["without_counts"] = {{"copied_share", alone->copied_share(copied_stretch)}, {"longest", alone->longest}};
   add_text(json["longest"], "text", longest);
   if (const auto& documents = audit.documents)
     json["documents"] = {{"written", documents->ended},
@@ -239,15 +255,25 @@ nlohmann::ordered_json to_json(const LoadedRun& run, const Audit& audit, const s
   return json;
 }
 
+/// By length, the shares that do not stand in the training text.
+void print_new_shares(const Audit& audit, const std::string& unit) {
+  const std::string in_a_row = unit + "s in a row";
+  Table table = audit.without_counts ? Table({in_a_row, "not in the training text: with counts", "without", "held out"})
+                                     : Table({in_a_row, "not in the training text: samples", "held-out text"});
+  for (const std::int64_t length : lengths_of(audit)) {
+    std::vector<std::string> row{std::to_string(length), percent(audit.samples.new_share(length))};
+    if (audit.without_counts) row.push_back(percent(audit.without_counts->new_share(length)));
+    row.push_back(percent(audit.held_out.new_share(length)));
+    table.add(row);
+  }
+  print_table(table);
+}
+
 void print_for_people(const Audit& audit, const std::string& unit, const std::string& longest, std::int64_t line,
                       std::int64_t val_tokens) {
   const std::size_t columns = terminal_columns(STDOUT_FILENO);
   const auto print = [](const std::string& text) { print_lines(text + "\n"); };
-  Table table({unit + "s in a row", "not in the training text: samples", "held-out text"});
-  for (const std::int64_t length : lengths_of(audit))
-    table.add({std::to_string(length), format_fixed(100 * audit.samples.new_share(length), 1) + " %",
-               format_fixed(100 * audit.held_out.new_share(length), 1) + " %"});
-  print_table(table);
+  print_new_shares(audit, unit);
   print("\nlongest stretch copied: " + format_count(audit.samples.longest) + " " + unit + "s, from " +
         (line > 0 ? "line " + format_count(line) + " of " : "") + "the training text");
   std::string shown;
@@ -256,11 +282,12 @@ void print_for_people(const Audit& audit, const std::string& unit, const std::st
   const std::string_view fits =
       first_columns(shown, columns == 0 ? most : std::clamp(columns, around + 20, most + around) - around);
   print_text("  \"" + std::string(fits) + (fits.size() < shown.size() ? "..." : "") + "\"\n");
-  print("(longest of the held-out text: " + format_count(audit.held_out.longest) + ")\n" + copied_line(audit, unit) +
-        "\n" + gap_sentence(audit));
+  print("(longest of the held-out text: " + format_count(audit.held_out.longest) +
+        (audit.without_counts ? ", of samples without counts: " + format_count(audit.without_counts->longest) : "") +
+        ")\n" + copied_line(audit, unit) + "\n" + gap_sentence(audit));
   if (audit.shared > 0)
-    print(format_fixed(100.0 * static_cast<double>(audit.shared) / static_cast<double>(val_tokens), 1) +
-          " % of the validation split also appears in the train split");
+    print(percent(static_cast<double>(audit.shared) / static_cast<double>(val_tokens)) +
+          " of the validation split also appears in the train split");
   if (audit.documents) print(documents_line(audit));
   print("\n" + verdict(audit));
 }

@@ -169,15 +169,10 @@ Figures figures_of(const Arguments& arguments, LoadedRun& run, const Scored& sco
 
 /// Each network learns by a rate of its own.
 void adapt(Figures& figures, LoadedRun& run, const Corpus& trained_on, WorkLine& line) {
-  std::vector<Adaptation> adaptations;
-  for (LoadedRun* member : run.members()) {
-    const AdaptationChoice choice = adaptation_of(
-        *member, [&] { return trained_on.train(); }, line.heartbeat("choosing the rate of adaptation"));
-    if (!figures.members.empty()) figures.members[adaptations.size()].adapted = choice;
-    if (adaptations.empty()) figures.adapted = choice;
-    adaptations.push_back(choice.adaptation);
-  }
-  run.adapt(adaptations);
+  const std::vector<AdaptationChoice> choices = adapt(
+      run, [&] { return trained_on.train(); }, line.heartbeat("choosing the rate of adaptation"));
+  figures.adapted = choices.front();
+  for (std::size_t i = 0; i < figures.members.size(); ++i) figures.members[i].adapted = choices[i];
 }
 
 /// The run of which it was scored most often tells how often that was.
@@ -238,6 +233,8 @@ void run_eval(const Arguments& arguments) {
   if (!arguments.output.json) return print_figures(figures);
   nlohmann::ordered_json json = to_json(figures);
   add_checkpoints(json, run, arguments.runs);
+  json["seconds"] = figures.seconds;
+  json["tokens_per_second"] = static_cast<double>(figures.tokens) / figures.seconds;
   json["text"] = given ? arguments.text : run.config().data.text;
   print_json(json);
 }

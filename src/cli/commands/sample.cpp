@@ -313,10 +313,8 @@ void write_new_documents(const Arguments& arguments, LoadedRun& run, SampleConfi
 /// What --learn-weights and --counts learn from the training text.
 void learn_from_text(const Arguments& arguments, LoadedRun& run) {
   if (!arguments.counts && !arguments.learn_weights) return;
-  if (const std::string difference = text_difference(run, arguments.runs); !difference.empty())
-    throw Error(ExitCode::usage, difference,
-                ", so there is no one text to learn from; leave out --counts and "
-                "--learn-weights");
+  check_one_text(run, arguments.runs,
+                 ", so there is no one text to learn from; leave out --counts and --learn-weights");
   const Corpus corpus = text_of_run(run, run.config().data, arguments.output);
   WorkLine line(arguments.output);
   if (arguments.learn_weights)

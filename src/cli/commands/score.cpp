@@ -1,4 +1,5 @@
-// `chargpt score RUN [FILE|-]`: how much each character of a text surprises a model, and where that comes from.
+// `chargpt score RUN… [FILE|-]`: how much each character of a text surprises a model, or several as one, and where that
+// comes from.
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,11 +15,13 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/paths.h"
+#include "checkpoint/manifest.h"
 #include "cli/adaptation.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/decoding.h"
 #include "cli/figures.h"
+#include "cli/joined_runs.h"
 #include "cli/loaded_run.h"
 #include "cli/print_json.h"
 #include "cli/print_text.h"
@@ -37,6 +40,8 @@
 #include "report/surprise.h"
 #include "report/symbols.h"
 #include "report/table.h"
+#include "run/run_files.h"
+#include "run/run_name.h"
 #include "text/documents.h"
 #include "text/sample_text.h"
 #include "text/text_listing.h"
@@ -51,8 +56,9 @@ constexpr std::uint64_t most_scored_bytes = std::uint64_t{1} << 30;
 struct Arguments : ModelArguments {
   UnknownPolicy unknown = UnknownPolicy::error;
   std::string file, html;
+  std::vector<std::string> runs;
   std::int64_t show = 2000, candidates = 0;
-  bool counts = false, adapt = false;
+  bool counts = false, adapt = false, learn_weights = false;
 };
 
 /// What was scored, and all that is said of it.
@@ -63,7 +69,7 @@ struct Score {
   double mean = 0;
   std::vector<MeanLoss> by_context, by_class;
   std::vector<LineLoss> lines;
-  AdaptationChoice adaptation;  ///< with --adapt
+  std::vector<AdaptationChoice> adaptations;  ///< with --adapt: of each run
 };
 
 /// Of a file, or of all the files of a folder, without their byte order marks.
@@ -114,14 +120,14 @@ std::vector<float> losses_of(const Arguments& arguments, LoadedRun& run, Score& 
     if (!corpus) corpus = text_of_run(run, run.config().data, arguments.output);
     return *corpus;
   };
-  if (arguments.adapt) {
-    score.adaptation = adaptation_of(
+  if (arguments.learn_weights)
+    learn_weights(run, arguments.runs, trained_on().train(), line.heartbeat("learning the weights"));
+  if (arguments.adapt)
+    score.adaptations = adapt(
         run, [&] { return trained_on().train(); }, line.heartbeat("choosing the rate of adaptation"));
-    run.adapt({score.adaptation.adaptation});
-  }
   if (arguments.counts) run.mix_with_counts(trained_on(), line.heartbeat("counting the training text"));
   const std::int64_t first = run.checkpoint.state.start_symbol, document = run.checkpoint.vocabulary.document(),
-                     block_size = run.model->block_size();
+                     block_size = run.block_size();
   const Heartbeat heartbeat = line.heartbeat("scoring the text");
   return arguments.adapt ? adaptive_text_losses(run.predictor(), score.ids, first, block_size, heartbeat, document)
                          : text_losses(run.predictor(), score.ids, first, block_size, heartbeat, document);
@@ -130,7 +136,7 @@ std::vector<float> losses_of(const Arguments& arguments, LoadedRun& run, Score& 
 Score measure(const Arguments& arguments, LoadedRun& run) {
   Score score;
   read_text(arguments, run, score);
-  const std::int64_t block_size = run.model->block_size();
+  const std::int64_t block_size = run.block_size();
   const Vocabulary& vocabulary = run.checkpoint.vocabulary;
   WorkLine line(arguments.output);
   score.losses = losses_of(arguments, run, score, line);
@@ -152,7 +158,7 @@ class Candidates {
       : run_(run),
         text_(scored_text(score.ids, run.checkpoint.state.start_symbol)),
         windows_(TokenView(text_.data(), sizeof text_[0], std::ssize(text_), run.checkpoint.vocabulary.document()),
-                 run.model->block_size(), half_window(run.model->block_size())),
+                 run.block_size(), half_window(run.block_size())),
         count_(count) {}
 
   /// In the order of the text.
@@ -196,20 +202,25 @@ nlohmann::ordered_json to_json(const std::vector<MeanLoss>& means) {
   return all;
 }
 
+bool leaking(LoadedRun& run) {
+  return std::ranges::any_of(run.members(), [](const LoadedRun* member) { return leaks(member->config().model); });
+}
+
 /// What may fail is done before the document begins.
 void print_as_json(const Arguments& arguments, LoadedRun& run, const Score& score) {
-  nlohmann::ordered_json json = {{"text", score.name},
-                                 {"checkpoint", checkpoint_json(run)},
-                                 {"characters", score.ids.size()},
-                                 {"loss", score.mean},
-                                 {"block_size", run.model->block_size()},
-                                 {"leaks", leaks(run.config().model)},
-                                 {"class", arguments.adapt ? "adaptive" : "frozen"},
-                                 {"counts", run.mixture != nullptr},
-                                 {"by_context", to_json(score.by_context)},
-                                 {"by_class", to_json(score.by_class)},
-                                 {"losses", score.losses}};
-  if (arguments.adapt) json["adaptation"] = to_json(score.adaptation);
+  nlohmann::ordered_json json = {{"text", score.name}};
+  add_checkpoints(json, run, arguments.runs);
+  json.update({{"characters", score.ids.size()},
+               {"loss", score.mean},
+               {"block_size", run.block_size()},
+               {"leaks", leaking(run)},
+               {"class", arguments.adapt ? "adaptive" : "frozen"},
+               {"counts", run.mixture != nullptr},
+               {"by_context", to_json(score.by_context)},
+               {"by_class", to_json(score.by_class)},
+               {"losses", score.losses}});
+  for (std::size_t i = 0; i < score.adaptations.size(); ++i)
+    (run.others().empty() ? json : json["members"][i])["adaptation"] = to_json(score.adaptations[i]);
   std::vector<nlohmann::ordered_json> candidates;
   Candidates at(run, score, arguments.candidates);
   for (std::int64_t i = 0; arguments.candidates > 0 && i < std::ssize(score.ids); ++i) candidates.push_back(at.of(i));
@@ -281,9 +292,18 @@ void print_means(const char* heading, const std::vector<MeanLoss>& means) {
   std::printf("\n");
 }
 
-void print_for_people(const Arguments& arguments, const LoadedRun& run, const Score& score) {
+/// ", adapting at rate …": of several runs, each by its own.
+std::string adapting(const Arguments& arguments, const LoadedRun& run, const Score& score) {
+  std::vector<std::string> each;
+  for (const AdaptationChoice& choice : score.adaptations)
+    each.push_back((run.others().empty() ? "" : arguments.runs[each.size()] + " ") +
+                   to_text(choice, run.config().data.units));
+  return each.empty() ? "" : ", adapting " + joined(each, "; ");
+}
+
+void print_for_people(const Arguments& arguments, LoadedRun& run, const Score& score) {
   const bool color = uses_color(arguments.output.color, STDOUT_FILENO);
-  if (leaks(run.config().model)) std::printf("%s\n", leaks_label);
+  if (leaking(run)) std::printf("%s\n", leaks_label);
   print_text_lines(arguments, run, score, color);
   print_worst_lines(run, score);
   const bool documents = run.checkpoint.vocabulary.document() >= 0;
@@ -291,7 +311,16 @@ void print_for_people(const Arguments& arguments, const LoadedRun& run, const Sc
   print_means("kind", score.by_class);
   print_lines("loss " + format_loss(score.mean) + ": " +
               format_count(std::ssize(score.ids), unit_word(run.config().data.units)) + " of " + score.name +
-              (arguments.adapt ? ", adapting " + to_text(score.adaptation, run.config().data.units) : "") + "\n");
+              (run.others().empty() ? "" : ", by " + std::to_string(arguments.runs.size()) + " models as one") +
+              adapting(arguments, run, score) + "\n");
+}
+
+/// Error usage where several runs have no one validation split to be scored, or no one train split to learn from.
+void check_texts(const Arguments& arguments, LoadedRun& run) {
+  if (arguments.file.empty()) check_one_text(run, arguments.runs, "; as one they score another text: name its FILE");
+  if (arguments.counts || arguments.adapt || arguments.learn_weights)
+    check_one_text(run, arguments.runs,
+                   ", so there is no one text to learn from; leave out --counts, --adapt and --learn-weights");
 }
 
 void run_score(const Arguments& arguments) {
@@ -299,8 +328,10 @@ void run_score(const Arguments& arguments) {
     throw Error(ExitCode::usage, "--candidates needs --json, which holds them");
   if (arguments.candidates > 0 && arguments.adapt)
     throw Error(ExitCode::usage, "--candidates is of a network that does not change; leave out --adapt");
-  LoadedRun run = load_run(arguments);
-  if (arguments.adapt) check_adapts(*run.model);
+  LoadedRun run = load_runs(arguments.runs, arguments, arguments.learn_weights);
+  check_texts(arguments, run);
+  if (arguments.adapt)
+    for (const LoadedRun* member : run.members()) check_adapts(*member->model);
   const Score score = measure(arguments, run);
   if (!arguments.html.empty()) {
     std::vector<ScoredSymbol> symbols = symbols_of(run, score, 0, std::ssize(score.ids));
@@ -315,19 +346,21 @@ void run_score(const Arguments& arguments) {
   print_for_people(arguments, run, score);
 }
 
-/// What `score FILE` gives in the place of a run.
-bool is_text(const std::string& word) {
-  return word == standard_input_name || word == sample_text_name || is_file(word);
+/// Whether the last word is FILE: alone, what is surely a text; after runs, what is not one more of them.
+bool is_text(const std::string& word, bool alone) {
+  if (word == standard_input_name || word == sample_text_name || (!alone && is_file(word))) return true;
+  const std::filesystem::path run = run_meant(word);
+  return alone ? is_file(run) : !is_run(run) && !is_there(run / manifest_file);
 }
 
 }  // namespace
 
 void add_score(Options& options) {
   const auto arguments = std::make_shared<Arguments>();
-  add_run_argument(options, arguments->run, arguments->file, is_text);
+  add_runs_argument(options, arguments->runs, arguments->file, is_text);
   options.add("FILE", arguments->file,
-              "text to score: a file, a folder, or - for standard input (default: the run's validation "
-              "split)");
+              "text to score, after the runs: a file, a folder, or - for standard input (default: the run's "
+              "validation split)");
   options.add("--show", arguments->show, "characters to print, coloured by surprise where the terminal has colours")
       .non_negative();
   options.add("--html", arguments->html, "also write the coloured text as a web page").value_name("FILE");
@@ -336,6 +369,7 @@ void add_score(Options& options) {
       .non_negative();
   add_counts_option(options, arguments->counts);
   add_adapt_option(options, arguments->adapt);
+  add_learn_weights_option(options, arguments->learn_weights);
   add_unknown_option(options, arguments->unknown, "characters");
   add_weights_options(options, arguments->checkpoint, arguments->use.weights);
   add_device_arguments(options, arguments->use);

@@ -173,15 +173,16 @@ void ForwardBackward::begin(const WeightPointers& weights, std::span<float* cons
   for (const LinearPlan* layer : linear_layers(plan_)) clear(layer->bias);
 }
 
-double ForwardBackward::run(const BatchSlice& slice, float* losses) {
+double ForwardBackward::run(const BatchSlice& slice, float* losses, float* logits) {
+  const long V = plan_.vocab_size;
   double total = 0;
   for_each_chunk(slice, [&](const Chunk& chunk, std::int64_t first) {
     forward(chunk);
-    k_.cross_entropy(rows_, plan_.vocab_size, logits_, row_stride(plan_.vocab_size), targets_.data(), slice.scale,
-                     losses_);
+    if (logits != nullptr) k_.copy(rows_, V, logits_, row_stride(V), logits + first * slice.windows.T * V, V);
+    k_.cross_entropy(rows_, V, logits_, row_stride(V), targets_.data(), slice.scale, losses_);
     if (slice.soft != nullptr)
-      k_.mix_targets(rows_, plan_.vocab_size, targets_.data(), slice.soft + first * slice.windows.T * plan_.vocab_size,
-                     slice.scale * slice.soft_weight, logits_, row_stride(plan_.vocab_size));
+      k_.mix_targets(rows_, V, targets_.data(), slice.soft + first * slice.windows.T * V,
+                     slice.scale * slice.soft_weight, logits_, row_stride(V));
     for (long r = 0; r < rows_; ++r) total += static_cast<double>(losses_[r]);
     if (losses != nullptr) std::copy_n(losses_, rows_, losses + first * slice.windows.T);
     backward(chunk);

@@ -21,8 +21,8 @@ class ForwardBackward : private Forward {
   /// Before the first slice of a step. `gradients`: by group; only what a slice touches is written.
   void begin(const WeightPointers& weights, std::span<float* const> gradients);
   /// Adds the gradients of the slice; returns the sum of its tokens' losses. `losses`: room for each of them, (count,
-  /// T), 0 where a target does not count; null: not wanted.
-  double run(const BatchSlice& slice, float* losses = nullptr);
+  /// T), 0 where a target does not count; `logits`: (count, T, V); null: not wanted.
+  double run(const BatchSlice& slice, float* losses = nullptr, float* logits = nullptr);
   /// Instead of begin(), where a step has no slice for this thread.
   void skip() { has_gradients_ = false; }
   /// Has run since begin().
