@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
-#include "report/metrics_reader.h"
+#include "report/files/metrics_reader.h"
 #include "run/checkpoints.h"
 
 namespace chargpt {

@@ -14,7 +14,7 @@
 #include "experiment/planned_run.h"
 #include "failure.h"
 #include "learner/schedule.h"
-#include "report/metrics.h"
+#include "report/files/metrics.h"
 #include "run/checkpoints.h"
 #include "run/run_lock.h"
 #include "test.h"

@@ -9,7 +9,7 @@
 #include "base/files.h"
 #include "checkpoint/checkpoint.h"
 #include "promise.h"
-#include "report/metrics.h"
+#include "report/files/metrics.h"
 #include "run/checkpoints.h"
 
 namespace chargpt {

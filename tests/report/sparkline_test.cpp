@@ -1,4 +1,4 @@
-#include "report/sparkline.h"
+#include "report/charts/sparkline.h"
 
 #include <limits>
 #include <vector>

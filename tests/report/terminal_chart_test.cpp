@@ -1,5 +1,5 @@
 // Curves as characters: where points land, what the axes say, what is left out.
-#include "report/terminal_chart.h"
+#include "report/charts/terminal_chart.h"
 
 #include <limits>
 #include <sstream>

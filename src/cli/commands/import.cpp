@@ -11,7 +11,7 @@
 #include "cli/commands.h"
 #include "cli/print_json.h"
 #include "cli/print_text.h"
-#include "cli/run_text.h"
+#include "cli/runs/run_text.h"
 #include "cli/version.h"
 #include "exchange/formats.h"
 #include "exchange/new_run.h"

@@ -17,7 +17,7 @@
 #include "cli/print_json.h"
 #include "cli/print_text.h"
 #include "cli/process.h"
-#include "cli/run_text.h"
+#include "cli/runs/run_text.h"
 #include "cli/signals.h"
 #include "cli/training/children.h"
 #include "cli/training/process_group.h"

@@ -9,9 +9,9 @@
 
 #include "base/error.h"
 #include "cli/process.h"
-#include "cli/run_text.h"
+#include "cli/runs/run_text.h"
+#include "report/files/metrics.h"
 #include "report/log.h"
-#include "report/metrics.h"
 #include "report/progress.h"
 #include "text/text_listing.h"
 #include "text/text_place.h"

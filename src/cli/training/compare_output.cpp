@@ -13,7 +13,7 @@
 #include "cli/print_json.h"
 #include "cli/print_text.h"
 #include "cli/process.h"
-#include "cli/run_page.h"
+#include "cli/runs/run_page.h"
 #include "experiment/comparison_report.h"
 #include "experiment/target.h"
 #include "page/page.h"

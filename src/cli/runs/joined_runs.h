@@ -1,0 +1,47 @@
+// Several runs as one: the mean of their probabilities (predict/ensemble.h).
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "base/heartbeat.h"
+#include "base/token_view.h"
+#include "cli/runs/loaded_run.h"
+
+namespace chargpt {
+
+/// RUN… of a command that takes several as one. Left out, they become the newest in runs/, which a line names.
+Option& add_runs_argument(Options& options, std::vector<std::string>& runs);
+/// --learn-weights
+void add_learn_weights_option(Options& options, bool& learn_weights);
+
+/// The first run, which speaks for all where they differ, joined by the others; a line says where they have different
+/// windows. Errors: as load_run; data where their symbols differ, naming the first that does; usage for weights of one
+/// run.
+LoadedRun load_runs(const std::vector<std::string>& runs, const ModelArguments& arguments, bool learn_weights);
+
+/// "a and b differ in their text (data.val_fraction 0.1 -> 0.2)"; empty where all runs were trained on one text, in the
+/// same units and split.
+std::string text_difference(LoadedRun& run, const std::vector<std::string>& names);
+/// What a run was trained on.
+struct TrainedOn {
+  TrainedOn(std::string run, const Checkpoint& checkpoint);
+  std::string name;
+  Config config;
+  Fingerprint text;
+  Vocabulary vocabulary;
+};
+/// The same of two runs.
+std::string text_difference(const TrainedOn& run, const TrainedOn& other);
+
+/// Weighs the runs by the loss of their mean on the last twentieth of `train`, 100,000 tokens at most, and tells the
+/// weights in a line; equal ones below 500 tokens. Returns how many tokens they were learned on.
+std::int64_t learn_weights(LoadedRun& run, const std::vector<std::string>& names, TokenView train,
+                           const Heartbeat& heartbeat);
+
+/// "checkpoint" of --json (checkpoint_json); of several runs "members", to each of which its name, weight and
+/// checkpoint are added.
+void add_checkpoints(nlohmann::ordered_json& json, LoadedRun& run, const std::vector<std::string>& names);
+
+}  // namespace chargpt
