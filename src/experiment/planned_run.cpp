@@ -110,7 +110,7 @@ class Training {
   static std::optional<Checkpoint> last_checkpoint(const PlannedTraining& training) {
     if (list_checkpoints(training.run).empty()) return std::nullopt;
     std::vector<std::string> notices;
-    Checkpoint checkpoint = load_checkpoint(training.run, "last", /*with_optimizer=*/true, notices);
+    Checkpoint checkpoint = load_checkpoint(training.run, "last", /*with_optimizer=*/true, &notices);
     if (training.told) training.told(notices);
     return checkpoint;
   }
@@ -139,8 +139,7 @@ class Training {
   /// Of the last weights: the best checkpoint is the best on the very split that is scored, and a run that is evaluated
   /// more often would have more to choose from.
   KeptRun scored(Trainer& trainer, const Speedometer& speedometer) const {
-    std::vector<std::string> notices;
-    const Checkpoint last = load_checkpoint(training_.run, "last", /*with_optimizer=*/false, notices);
+    const Checkpoint last = load_checkpoint(training_.run, "last");
     trainer.use_weights(last);
     SplitLoss loss = split_loss(trainer.engine(), corpus_.val(), config_.config.model.block_size, 0, [this](double) {
       if (stopper_.stopped()) throw Interrupted{};
@@ -173,8 +172,7 @@ class Training {
   /// Of the best checkpoint: the validation split chose it, and the test split chose nothing.
   void score_test_split(SeedRun& seed) const {
     if (corpus_.holdout().test == 0 || training_.stop_at) return;
-    std::vector<std::string> notices;
-    const Checkpoint best = load_checkpoint(training_.run, "best", /*with_optimizer=*/false, notices);
+    const Checkpoint best = load_checkpoint(training_.run, "best");
     const InferenceModel model(best, Weights::better);
     NetworkPredictor network(model, thread_count(options().threads));
     seed.test_scores = count_test_score(training_.run);

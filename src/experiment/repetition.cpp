@@ -27,11 +27,6 @@ bool same_tensors(const SafetensorsFile* one, const SafetensorsFile* other) {
   });
 }
 
-Checkpoint loaded(const fs::path& checkpoint) {
-  std::vector<std::string> notices;
-  return load_checkpoint(checkpoint, "last", /*with_optimizer=*/true, notices);
-}
-
 }  // namespace
 
 Repetition::Repetition(const fs::path& run, const RepeatedSteps& steps, const std::atomic<bool>& outside)
@@ -99,7 +94,8 @@ void Repetition::compare_weights(const fs::path& again) {
     const auto same_name = [&then](const fs::path& one) { return one.filename() == then.filename(); };
     const auto found = std::ranges::find_if(now, same_name);
     if (found == now.end()) continue;
-    const Checkpoint one = loaded(then), other = loaded(*found);
+    const Checkpoint one = load_checkpoint(then, "last", /*with_optimizer=*/true),
+                     other = load_checkpoint(*found, "last", /*with_optimizer=*/true);
     if (one.state.step <= steps_.from) continue;
     if (same_tensors(one.model.get(), other.model.get()) && same_tensors(one.averaged.get(), other.averaged.get()) &&
         same_tensors(one.optimizer.get(), other.optimizer.get()))

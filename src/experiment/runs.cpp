@@ -47,15 +47,9 @@ std::vector<std::string> differences(const fs::path& run, const Config& wanted) 
   const ResolvedConfig kept = config_of_run_folder(run);
   if (!kept.gone.empty()) return {kept.gone};
   std::vector<std::string> lines = changed_options(kept.config, wanted);
-  const auto leave_out = [&lines](const std::string& option) {
-    std::erase_if(lines, [&option](const std::string& line) { return line.starts_with(option + " "); });
-  };
-  leave_out("data.text");
-  if (settles_length(wanted.train)) {
-    leave_out("train.max_iters");
-    leave_out("train.decay_steps");
-  }
-  if (limits_evaluations(kept)) leave_out("eval.eval_iters");
+  leave_out(lines, {"data.text"});
+  if (settles_length(wanted.train)) leave_out(lines, {"train.max_iters", "train.decay_steps"});
+  if (limits_evaluations(kept)) leave_out(lines, {"eval.eval_iters"});
   return lines;
 }
 

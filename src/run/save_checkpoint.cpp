@@ -174,7 +174,7 @@ std::vector<std::string> copy_checkpoints(const OpenFolder& from, const Checkpoi
   for (const std::string& name : others) {
     std::optional<Checkpoint> other;
     try {
-      other = load_checkpoint(from.path(), name, /*with_optimizer=*/true, notices);
+      other = load_checkpoint(from.path(), name, /*with_optimizer=*/true, &notices);
     } catch (const Error& failure) {
       notices.push_back(name + " is not in the new run: " + failure.what());
       continue;

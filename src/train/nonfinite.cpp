@@ -41,9 +41,7 @@ std::optional<NonfinitePolicy::RollbackPoint> NonfinitePolicy::point_before(cons
   const std::int64_t step = checkpoint.state.rollback_step;
   if (!rolls_back() || step == RunProgress::no_step || step == checkpoint.state.step) return std::nullopt;
   try {
-    std::vector<std::string> ignored;
-    const Checkpoint kept = load_checkpoint(checkpoint.path.parent_path().parent_path(), line_of("step-", step),
-                                            /*with_optimizer=*/true, ignored);
+    const Checkpoint kept = load_checkpoint(checkpoint.path.parent_path().parent_path(), line_of("step-", step), /*with_optimizer=*/true);
     return RollbackPoint{.step = step, .trend = kept.state.trend, .checkpoint = kept.path};
   } catch (const Error& failure) {
     notice = line_of("not bit-exact from the next rollback on, which will return to step ", checkpoint.state.step, ": ",
@@ -92,8 +90,7 @@ void NonfinitePolicy::check_weights() const {
 void NonfinitePolicy::return_to(const RollbackPoint& point) {
   if (point.snapshot) return learner_.restore(*point.snapshot);
   saver_.check();
-  std::vector<std::string> ignored;
-  learner_.load(load_checkpoint(point.checkpoint, "last", /*with_optimizer=*/true, ignored));
+  learner_.load(load_checkpoint(point.checkpoint, "last", /*with_optimizer=*/true));
 }
 
 void NonfinitePolicy::roll_back(const std::string& what) {

@@ -139,8 +139,7 @@ Json describe_config(const ResolvedConfig& resolved) {
 Json describe_checkpoint(const Arguments& arguments) {
   std::vector<std::string> notices;
   const Checkpoint checkpoint =
-      load_checkpoint(arguments.path, arguments.checkpoint.empty() ? "last" : arguments.checkpoint,
-                      /*with_optimizer=*/true, notices);
+      load_checkpoint(arguments.path, arguments.checkpoint.empty() ? "last" : arguments.checkpoint, /*with_optimizer=*/true, &notices);
   Json tensors = Json::array();
   for (const TensorView& tensor : checkpoint.model->tensors())
     tensors.push_back({{"name", tensor.name}, {"shape", tensor.shape}, {"dtype", tensor.dtype}});

@@ -45,9 +45,8 @@ struct Arguments : TrainingArguments {
 /// The last checkpoint of a run all of whose checkpoints are whole. Errors: missing where it has none; data, naming the
 /// damaged file.
 Checkpoint last_of_whole_run(const fs::path& run) {
-  std::vector<std::string> notices;
-  for (const fs::path& checkpoint : list_checkpoints(run)) load_checkpoint(checkpoint, "last", true, notices);
-  Checkpoint last = load_checkpoint(run, "last", /*with_optimizer=*/true, notices);
+  for (const fs::path& checkpoint : list_checkpoints(run)) load_checkpoint(checkpoint, "last", /*with_optimizer=*/true);
+  Checkpoint last = load_checkpoint(run, "last", /*with_optimizer=*/true);
   refuse_gone(last.config, printable_path(run));
   if (last.state.data == Fingerprint{})
     throw Error(ExitCode::data, run, " was imported without its text, so its training cannot be repeated");
@@ -57,8 +56,7 @@ Checkpoint last_of_whole_run(const fs::path& run) {
 /// None without --at: then all of the training is repeated.
 std::optional<Checkpoint> beginning(const fs::path& run, const std::string& at, const Checkpoint& last) {
   if (at.empty()) return std::nullopt;
-  std::vector<std::string> notices;
-  Checkpoint begin = load_checkpoint(run, at, /*with_optimizer=*/true, notices);
+  Checkpoint begin = load_checkpoint(run, at, /*with_optimizer=*/true);
   if (begin.state.step >= last.state.step)
     throw Error(ExitCode::usage, "--at ", at, " is the last checkpoint of ", run, ": nothing was trained after it");
   return begin;

@@ -63,8 +63,7 @@ ResolvedConfig config_to_resume(const ResolvedConfig& before, const Arguments& a
 
 /// Called before anything is written there, even a lock. A run whose checkpoints are all damaged is reported as such.
 void refuse_what_is_no_run(const std::filesystem::path& run, const std::string& which) {
-  std::vector<std::string> notices;
-  if (!is_run(run) && !list_checkpoints(run).empty()) load_checkpoint(run, which, /*with_optimizer=*/true, notices);
+  if (!is_run(run) && !list_checkpoints(run).empty()) load_checkpoint(run, which, /*with_optimizer=*/true);
   if (const std::string near = runs_near(run); !is_run(run))
     throw Error(ExitCode::missing, printable_path(run) + " is not a run folder" +
                                        (near.empty() ? "; to list those in runs/: chargpt runs" : near));
@@ -97,8 +96,7 @@ std::string branch_reason(const Arguments& arguments, const std::filesystem::pat
 bool went_on_so(const std::filesystem::path& run, std::int64_t step, const Config& config) {
   for (const std::filesystem::path& folder : list_checkpoints(run)) {
     if (checkpoint_step(folder.filename().string()).value_or(0) <= step) continue;
-    std::vector<std::string> ignored;
-    return changed_training(load_checkpoint(folder, "last", false, ignored).config.config, config).empty();
+    return changed_training(load_checkpoint(folder, "last").config.config, config).empty();
   }
   return false;
 }
@@ -109,7 +107,7 @@ std::optional<Branch> branch_of(const Arguments& arguments, const std::filesyste
                                 const std::string& which) {
   if (which == "last" && arguments.new_run.empty()) return std::nullopt;
   std::vector<std::string> notices;
-  Branch branch{.from = load_checkpoint(run, which, /*with_optimizer=*/true, notices), .config = {}, .reason = {}};
+  Branch branch{.from = load_checkpoint(run, which, /*with_optimizer=*/true, &notices), .config = {}, .reason = {}};
   refuse_gone(branch.from.config, run.string());
   refuse_incomplete_import(run, branch.from);
   branch.config = config_to_resume(branch.from.config, arguments);
@@ -178,9 +176,7 @@ void resume(const Arguments& arguments, ProcessGroup& group) {
   if (const auto branch = branch_of(arguments, run, which)) return train_branch(arguments, run, *branch, group);
   std::optional<RunLock> lock;
   if (group.first()) lock.emplace(run);
-  std::vector<std::string> notices;
-  const Checkpoint checkpoint = load_checkpoint(run, which, /*with_optimizer=*/true, notices);
-  log_loading(notices);
+  const Checkpoint checkpoint = loaded_checkpoint(run, which, /*with_optimizer=*/true);
   refuse_gone(checkpoint.config, run.string());
   refuse_incomplete_import(run, checkpoint);
   const ResolvedConfig config = config_to_resume(checkpoint.config, arguments);

@@ -72,8 +72,7 @@ Row read_run(const fs::path& run) {
   Row row;
   row.name = run.filename().string();
   try {
-    std::vector<std::string> notices;
-    const Checkpoint checkpoint = load_checkpoint(run, "last", /*with_optimizer=*/false, notices);
+    const Checkpoint checkpoint = load_checkpoint(run, "last");
     row.state = checkpoint.state;
     row.config = checkpoint.config.config;
     row.leaks = leaks(row.config.model);

@@ -57,9 +57,7 @@ void refuse_words_of_nanogpt(const std::string& init_from) {
 std::optional<Checkpoint> starting_point(const Arguments& arguments) {
   if (arguments.init_from.empty()) return std::nullopt;
   refuse_words_of_nanogpt(arguments.init_from);
-  std::vector<std::string> notices;
-  Checkpoint checkpoint = load_checkpoint(arguments.init_from, "best", /*with_optimizer=*/false, notices);
-  log_loading(notices);
+  Checkpoint checkpoint = loaded_checkpoint(arguments.init_from, "best");
   refuse_gone(checkpoint.config, printable_path(checkpoint.path));
   return checkpoint;
 }

@@ -58,8 +58,7 @@ struct Watched {
 /// Error missing, as every command says it, if there is no run.
 fs::path run_of(const std::string& argument) {
   const fs::path run = run_place(argument, "").run;
-  std::vector<std::string> notices;
-  if (!is_run(run)) load_checkpoint(argument, "last", /*with_optimizer=*/false, notices);
+  if (!is_run(run)) load_checkpoint(argument, "last");
   refuse_newer_run(run);
   return run;
 }

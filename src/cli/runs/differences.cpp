@@ -115,9 +115,7 @@ Json describe_differences(std::span<const std::string> paths) {
       runs.push_back(nullptr);
       continue;
     }
-    std::vector<std::string> notices;
-    const Checkpoint checkpoint = load_checkpoint(path, "last", /*with_optimizer=*/false, notices);
-    log_loading(notices);
+    const Checkpoint checkpoint = loaded_checkpoint(path, "last");
     configs.push_back(checkpoint.config.config);
     runs.push_back(outcome_of(path, checkpoint));
   }

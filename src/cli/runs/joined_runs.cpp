@@ -7,12 +7,10 @@
 
 #include "base/error.h"
 #include "base/names.h"
-#include "config/changed_options.h"
 #include "evaluate/split_loss.h"
 #include "report/format.h"
 #include "report/log.h"
 #include "run/run_name.h"
-#include "text/text_place.h"
 
 namespace chargpt {
 
@@ -78,29 +76,21 @@ LoadedRun load_runs(const std::vector<std::string>& runs, const ModelArguments& 
   return first;
 }
 
-TrainedOn::TrainedOn(std::string run, const Checkpoint& checkpoint)
-    : name(std::move(run)),
-      config(checkpoint.config.config),
-      text(checkpoint.state.data),
-      vocabulary(checkpoint.vocabulary) {}
+KnownText known_text(const Checkpoint& checkpoint) {
+  return {checkpoint.config.config.data, checkpoint.vocabulary, checkpoint.state.data};
+}
 
-std::string text_difference(const TrainedOn& run, const TrainedOn& other) {
-  std::vector<std::string> lines = changed_options(run.config, other.config, "data");
-  const bool same_text = run.text == other.text && run.vocabulary == other.vocabulary;
-  if (same_text)
-    std::erase_if(lines, [](const std::string& line) {
-      return line.starts_with("data.text ") || line.starts_with("data.max_symbols ");
-    });
-  if (same_text && lines.empty()) return "";
-  return run.name + " and " + other.name + " differ in their text (" +
-         (lines.empty() ? difference_of(run.text, other.text) : lines.front()) + ")";
+std::string text_difference(const std::string& name, const KnownText& run, const std::string& other_name,
+                            const KnownText& other) {
+  const std::string difference = text_difference(run, other);
+  return difference.empty() ? "" : name + " and " + other_name + " differ in their text (" + difference + ")";
 }
 
 std::string text_difference(LoadedRun& run, const std::vector<std::string>& names) {
-  const TrainedOn first(names[0], run.checkpoint);
   std::string difference;
   for (std::size_t i = 0; i < run.others().size() && difference.empty(); ++i)
-    difference = text_difference(first, TrainedOn(names[i + 1], run.others()[i].checkpoint));
+    difference =
+        text_difference(names[0], known_text(run.checkpoint), names[i + 1], known_text(run.others()[i].checkpoint));
   return difference;
 }
 

@@ -8,6 +8,7 @@
 #include "base/heartbeat.h"
 #include "base/token_view.h"
 #include "cli/runs/loaded_run.h"
+#include "text/text_place.h"
 
 namespace chargpt {
 
@@ -24,16 +25,11 @@ LoadedRun load_runs(const std::vector<std::string>& runs, const ModelArguments& 
 /// "a and b differ in their text (data.val_fraction 0.1 -> 0.2)"; empty where all runs were trained on one text, in the
 /// same units and split.
 std::string text_difference(LoadedRun& run, const std::vector<std::string>& names);
-/// What a run was trained on.
-struct TrainedOn {
-  TrainedOn(std::string run, const Checkpoint& checkpoint);
-  std::string name;
-  Config config;
-  Fingerprint text;
-  Vocabulary vocabulary;
-};
-/// The same of two runs.
-std::string text_difference(const TrainedOn& run, const TrainedOn& other);
+/// The same of two runs by their names.
+std::string text_difference(const std::string& name, const KnownText& run, const std::string& other_name,
+                            const KnownText& other);
+/// What a checkpoint was trained on, which must outlive the result.
+KnownText known_text(const Checkpoint& checkpoint);
 
 /// Weighs the runs by the loss of their mean on the last twentieth of `train`, 100,000 tokens at most, and tells the
 /// weights in a line; equal ones below 500 tokens. Returns how many tokens they were learned on.

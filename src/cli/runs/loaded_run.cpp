@@ -79,8 +79,7 @@ Option& add_run_argument(Options& options, std::string& run, std::string& rest,
 }
 
 ResolvedConfig config_of_run(const std::string& run) {
-  std::vector<std::string> ignored;
-  return load_checkpoint(run_meant(run), "last", /*with_optimizer=*/false, ignored).config;
+  return load_checkpoint(run_meant(run), "last").config;
 }
 
 void add_weights_options(Options& options, std::string& checkpoint, Weights& weights) {
@@ -98,6 +97,13 @@ void add_device_arguments(Options& options, ModelUse& use) {
 
 void log_loading(const std::vector<std::string>& notices) {
   for (const std::string& notice : notices) notice.starts_with(damage_notice) ? log_warning(notice) : log_note(notice);
+}
+
+Checkpoint loaded_checkpoint(const std::filesystem::path& run, const std::string& which, bool with_optimizer) {
+  std::vector<std::string> notices;
+  Checkpoint checkpoint = load_checkpoint(run, which, with_optimizer, &notices);
+  log_loading(notices);
+  return checkpoint;
 }
 
 LoadedRun::LoadedRun(Checkpoint loaded, std::filesystem::path folder_in, const ModelUse& use)
@@ -156,9 +162,7 @@ void LoadedRun::mix_with_counts(const Corpus& corpus, const Heartbeat& heartbeat
 LoadedRun load_run(const std::string& run, const std::string& which, const ModelUse& use, bool with_optimizer) {
   check_device(use.device);
   check_choice(run, which);
-  std::vector<std::string> notices;
-  Checkpoint checkpoint = load_checkpoint(run, which.empty() ? "best" : which, with_optimizer, notices);
-  log_loading(notices);
+  Checkpoint checkpoint = loaded_checkpoint(run, which.empty() ? "best" : which, with_optimizer);
   log_note("checkpoint: " + to_text(standing_of(checkpoint)));
   return {std::move(checkpoint), run_place(run, which).run, use};
 }

@@ -78,6 +78,8 @@ class LoadedRun {
 
 /// What load_checkpoint had to say, to stderr: a damaged checkpoint as a warning, which --quiet does not silence.
 void log_loading(const std::vector<std::string>& notices);
+/// load_checkpoint and log_loading.
+Checkpoint loaded_checkpoint(const std::filesystem::path& run, const std::string& which, bool with_optimizer = false);
 
 /// `which`: best, last or step-N, empty for best; Error usage if `run` is one checkpoint's folder and `which` names
 /// another, or `use` names another device than the CPU. A line on stderr names the checkpoint; notices (a fall-back to

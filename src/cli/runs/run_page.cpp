@@ -20,27 +20,19 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-/// The last checkpoint of a run, for what it records of it.
-Checkpoint last_checkpoint(const fs::path& run) {
-  std::vector<std::string> notices;
-  Checkpoint checkpoint = load_checkpoint(run, "last", /*with_optimizer=*/false, notices);
-  log_loading(notices);
-  return checkpoint;
-}
-
 Json data_of_runs(const std::vector<fs::path>& runs) {
   Json all = Json::array();
   std::optional<Config> first;
   for (const fs::path& run : runs) {
-    const Checkpoint checkpoint = last_checkpoint(run);
+    const Checkpoint checkpoint = loaded_checkpoint(run, "last");
     std::vector<std::string> notices;
     Json data = run_data(run, checkpoint, notices);
     for (const std::string& notice : notices) log_note(notice);
     const Config& config = checkpoint.config.config;
     if (!first) first = config;
-    for (const char* section : {"data", "model", "train"})
-      for (const std::string& line : changed_options(*first, config, section))
-        if (!line.starts_with("data.text ")) data["differs"].push_back(line);
+    std::vector<std::string> differs = changed_options(*first, config);
+    leave_out(differs, {"data.text", "eval.", "sample."});
+    data["differs"] = differs;
     all.push_back(std::move(data));
   }
   return all;

@@ -28,12 +28,14 @@ namespace fs = std::filesystem;
 
 /// The text of the first run, which the others must share.
 struct CommonText {
-  TrainedOn run;
+  std::string run;
+  DataConfig data;
   Corpus corpus;
 };
 
 void refuse_another_text(const CommonText& common, const std::string& run, const Checkpoint& checkpoint) {
-  const std::string difference = text_difference(common.run, TrainedOn(run, checkpoint));
+  const KnownText known{common.data, common.corpus.vocabulary(), common.corpus.fingerprint()};
+  const std::string difference = text_difference(common.run, known, run, known_text(checkpoint));
   if (!difference.empty())
     throw Error(ExitCode::usage, difference,
                 "; losses compare only on one text, in the same units and split; chargpt eval RUN --text FILE scores a "
@@ -54,8 +56,7 @@ SeedRun told_by(const RunState& scored, const RunState& last, const Config& conf
 }
 
 RunState last_state(const fs::path& run) {
-  std::vector<std::string> notices;
-  return load_checkpoint(run, "last", /*with_optimizer=*/false, notices).state;
+  return load_checkpoint(run, "last").state;
 }
 
 TrainedRun scored_run(const std::string& name, const TrainingArguments& arguments, std::optional<CommonText>& common) {
@@ -65,7 +66,7 @@ TrainedRun scored_run(const std::string& name, const TrainingArguments& argument
   LoadedRun run = load_run(name, "", use);
   const Config& config = run.config();
   if (!common) {
-    common = {TrainedOn(name, run.checkpoint), text_of_run(run, config.data, arguments.output)};
+    common = {name, config.data, text_of_run(run, config.data, arguments.output)};
     log_notices(common->corpus);
   }
   refuse_another_text(*common, name, run.checkpoint);
