@@ -84,8 +84,8 @@ const Command& find_command(const std::string& name) {
     names.emplace_back(command.name);
   }
   const auto nearest = nearest_name(name, names);
-  throw Error(ExitCode::usage, "unknown command '" + name + "'" +
-                                   (nearest ? "; did you mean " + *nearest + "?" : "; chargpt --help lists them"));
+  throw Error(ExitCode::usage, "unknown command '", name, "'",
+              nearest ? "; did you mean " + *nearest + "?" : "; chargpt --help lists them");
 }
 
 std::unique_ptr<Options> options_of(const Command& command) {

@@ -19,9 +19,9 @@
 #include "predict/network.h"
 #include "report/json_text.h"
 #include "run/checkpoints.h"
+#include "run/kept_files.h"
 #include "run/run_files.h"
 #include "run/run_lock.h"
-#include "run/test_scores.h"
 #include "text/text_place.h"
 #include "train/conditions.h"
 
@@ -145,7 +145,7 @@ class Training {
       if (stopper_.stopped()) throw Interrupted{};
     });
     if (!std::isfinite(loss.mean))
-      throw Error(ExitCode::diverged, "the weights of " + last.path.string() + " give no finite loss");
+      throw Error(ExitCode::diverged, "the weights of ", last.path.string(), " give no finite loss");
     const RunState& state = trainer.state();
     const auto tokens = static_cast<double>(state.step * tokens_per_step(trainer.config().config));
     KeptRun kept{.seed = {.seed = config_.config.train.seed,
@@ -199,11 +199,10 @@ Corpus train_split_of(const Corpus& corpus) {
 
 void refuse_teachers_of_train_split(const ResolvedConfig& config) {
   if (!config.config.train.teacher.empty())
-    throw with_origin(
-        Error(ExitCode::usage, "train.teacher: ", config.config.name,
-              " would be scored on the end of the train split, which its teachers have learned from; leave it out, or "
-              "compare with --score-on val"),
-        config);
+    throw with_origin(Error(ExitCode::usage, "train.teacher: ", config.config.name,
+                            " would be scored on the end of the train split, which its teachers have learned from; "
+                            "leave it out, or compare with --score-on val"),
+                      config);
 }
 
 bool train_planned(const PlannedTraining& training,

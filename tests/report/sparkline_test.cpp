@@ -1,4 +1,4 @@
-#include "report/charts/sparkline.h"
+#include "report/charts/heat_map.h"
 
 #include <limits>
 #include <vector>

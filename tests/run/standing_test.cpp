@@ -1,5 +1,5 @@
 // What is said of a checkpoint beside the others of its run.
-#include "run/standing.h"
+#include "run/best.h"
 
 #include <filesystem>
 

@@ -174,9 +174,8 @@ TEST_CASE("a student resumes bit for bit, from the same checkpoint of a teacher 
 TEST_CASE("a teacher's checkpoint is settled once, absolute, and found again from another folder") {
   const TwoTeachers of;
   const ResolvedConfig config = student_of({of.first, of.second + "/checkpoints/step-00000040"});
-  CHECK(config.config.train.teacher ==
-        Strings{fs::canonical(load_checkpoint(of.first, "best").path).string(),
-                fs::canonical(of.second + "/checkpoints/step-00000040").string()});
+  CHECK(config.config.train.teacher == Strings{fs::canonical(load_checkpoint(of.first, "best").path).string(),
+                                               fs::canonical(of.second + "/checkpoints/step-00000040").string()});
   ResolvedConfig again = config;
   settle_teachers(again);
   CHECK(again.config.train.teacher == config.config.train.teacher);

@@ -12,8 +12,6 @@
 #include "baseline/shared_text.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
-#include "cli/decoding.h"
-#include "cli/print_json.h"
 #include "cli/print_text.h"
 #include "cli/process.h"
 #include "cli/runs/figures.h"

@@ -9,7 +9,6 @@
 #include "base/quote.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
-#include "cli/print_json.h"
 #include "cli/print_text.h"
 #include "config/document.h"
 #include "config/expected.h"

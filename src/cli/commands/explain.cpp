@@ -11,7 +11,6 @@
 #include "base/names.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
-#include "cli/print_json.h"
 #include "cli/print_text.h"
 #include "cli/process.h"
 #include "cli/runs/loaded_run.h"
@@ -314,7 +313,7 @@ void run_explain(const Arguments& arguments) {
   const AttentionWeights weights = attention_weights(*run.model, window.ids);
   if (!arguments.page.empty()) {
     write_page(arguments.page, page_of(arguments, run, window, operations, weights));
-    log_note("wrote " + arguments.page);
+    log_note("wrote ", arguments.page);
   }
   if (arguments.output.json) return print_as_json(window, operations);
   if (arguments.page.empty()) print_for_people(arguments, run, window, operations, weights);

@@ -7,14 +7,12 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/line_of.h"
 #include "base/paths.h"
 #include "base/quote.h"
 #include "checkpoint/checkpoint.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/commands/inspect_text.h"
-#include "cli/print_json.h"
 #include "cli/print_text.h"
 #include "cli/process.h"
 #include "cli/runs/differences.h"
@@ -26,10 +24,10 @@
 #include "report/format.h"
 #include "report/table.h"
 #include "run/checkpoints.h"
+#include "run/kept_files.h"
 #include "run/run_files.h"
 #include "run/run_folder.h"
 #include "run/run_name.h"
-#include "run/test_scores.h"
 #include "text/corpus.h"
 #include "text/sample_text.h"
 #include "text/text_listing.h"
@@ -138,8 +136,8 @@ Json describe_config(const ResolvedConfig& resolved) {
 
 Json describe_checkpoint(const Arguments& arguments) {
   std::vector<std::string> notices;
-  const Checkpoint checkpoint =
-      load_checkpoint(arguments.path, arguments.checkpoint.empty() ? "last" : arguments.checkpoint, /*with_optimizer=*/true, &notices);
+  const Checkpoint checkpoint = load_checkpoint(
+      arguments.path, arguments.checkpoint.empty() ? "last" : arguments.checkpoint, /*with_optimizer=*/true, &notices);
   Json tensors = Json::array();
   for (const TensorView& tensor : checkpoint.model->tensors())
     tensors.push_back({{"name", tensor.name}, {"shape", tensor.shape}, {"dtype", tensor.dtype}});

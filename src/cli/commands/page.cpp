@@ -7,7 +7,7 @@
 #include "base/quote.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
-#include "cli/print_json.h"
+#include "cli/print_text.h"
 #include "cli/runs/loaded_run.h"
 #include "cli/runs/run_page.h"
 #include "page/page.h"

@@ -12,7 +12,6 @@
 #include "base/quote.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
-#include "cli/print_json.h"
 #include "cli/print_text.h"
 #include "cli/runs/figures.h"
 #include "cli/runs/loaded_run.h"
@@ -24,7 +23,7 @@
 #include "report/log.h"
 #include "run/checkpoint_folder.h"
 #include "run/checkpoints.h"
-#include "run/kept_figures.h"
+#include "run/kept_files.h"
 #include "run/run_folder.h"
 #include "train/conditions.h"
 #include "train/run_length.h"
@@ -141,7 +140,7 @@ void say(const Arguments& arguments, const fs::path& run, const Repetition& repe
     log_hint(
         "if it began from other weights (--init_from), or was resumed with other options, repeat it from a checkpoint "
         "on: --at step-N");
-  if (!kept.empty()) log_note("trained again in " + printable_path(kept));
+  if (!kept.empty()) log_note("trained again in ", printable_path(kept));
 }
 
 void reproduce(const Arguments& arguments) {
@@ -166,8 +165,8 @@ void reproduce(const Arguments& arguments) {
   Trainer trainer(last.config, std::move(text.corpus), options);
   if (!begin && trainer.state().initial_weights != last.state.initial_weights)
     throw Error(ExitCode::data, "the first weights of ", run,
-                " were drawn as an earlier chargpt did, so its beginning cannot be repeated; "
-                "from a checkpoint on it can: --at step-N");
+                " were drawn as an earlier chargpt did, so its beginning cannot be repeated; from a checkpoint on it "
+                "can: --at step-N");
   refuse_changed_teachers(last, trainer.state());
   const std::vector<std::string> conditions = differing_conditions(last.state, trainer.state());
   again.begin();

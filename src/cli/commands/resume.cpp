@@ -46,9 +46,9 @@ void refuse_another_model(const Config& before, const Config& after) {
   for (const std::string section : {"model", "data"})
     for (const auto& [key, value] : old_json[section].items())
       if (key != "text" && value != new_json[section][key])
-        throw Error(ExitCode::usage, section + "." + key + " cannot change from " + value.dump() + " to " +
-                                         new_json[section][key].dump() + " in a resumed run; start a new one with " +
-                                         "`chargpt train --init_from`");
+        throw Error(ExitCode::usage, section, ".", key, " cannot change from ", value.dump(), " to ",
+                    new_json[section][key].dump(),
+                    " in a resumed run; start a new one with `chargpt train --init_from`");
 }
 
 /// With the options that were given in place of the run's.
@@ -65,8 +65,8 @@ ResolvedConfig config_to_resume(const ResolvedConfig& before, const Arguments& a
 void refuse_what_is_no_run(const std::filesystem::path& run, const std::string& which) {
   if (!is_run(run) && !list_checkpoints(run).empty()) load_checkpoint(run, which, /*with_optimizer=*/true);
   if (const std::string near = runs_near(run); !is_run(run))
-    throw Error(ExitCode::missing, printable_path(run) + " is not a run folder" +
-                                       (near.empty() ? "; to list those in runs/: chargpt runs" : near));
+    throw Error(ExitCode::missing, printable_path(run), " is not a run folder",
+                near.empty() ? "; to list those in runs/: chargpt runs" : near);
   refuse_replaced(run);
 }
 
@@ -78,12 +78,14 @@ void refuse_incomplete_import(const std::filesystem::path& run, const Checkpoint
   const std::string anew =
       "chargpt train " + shell_quoted(name + "/config.json") + " --init_from " + shell_quoted(name);
   if (has_moments)
-    throw Error(ExitCode::data, name +
-                                    " was imported without its text; import it again with --text FILE, or train on " +
-                                    "from its weights, as a new run: " + anew + " --text FILE");
-  throw Error(ExitCode::data, name + " was imported without the state of an optimizer, so it cannot be resumed; " +
-                                  "train on from its weights, as a new run: " + anew +
-                                  (has_text ? "" : " --text FILE"));
+    throw Error(ExitCode::data, name,
+                " was imported without its text; import it again with --text FILE, or train on from its weights, as a "
+                "new run: ",
+                anew, " --text FILE");
+  throw Error(ExitCode::data, name,
+              " was imported without the state of an optimizer, so it cannot be resumed; train on from its weights, as "
+              "a new run: ",
+              anew, has_text ? "" : " --text FILE");
 }
 
 std::string branch_reason(const Arguments& arguments, const std::filesystem::path& run, std::int64_t step,
@@ -115,9 +117,8 @@ std::optional<Branch> branch_of(const Arguments& arguments, const std::filesyste
   const std::int64_t step = branch.from.state.step;
   if (arguments.new_run.empty()) {
     if (changes.empty() || step == last_step(run) || went_on_so(run, step, branch.config.config)) return std::nullopt;
-    throw Error(ExitCode::usage, "resuming from step " + std::to_string(step) +
-                                     ", which is not the last, with other options (" + joined(changes, ", ") +
-                                     ") is another training; give it a folder: --run NEW");
+    throw Error(ExitCode::usage, "resuming from step ", step, ", which is not the last, with other options (",
+                joined(changes, ", "), ") is another training; give it a folder: --run NEW");
   }
   log_loading(notices);
   branch.reason = branch_reason(arguments, run, step, changes);

@@ -21,7 +21,6 @@
 #include "checkpoint/checkpoint.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
-#include "cli/print_json.h"
 #include "cli/print_text.h"
 #include "cli/runs/differences.h"
 #include "inference/model_types.h"
@@ -106,7 +105,7 @@ std::vector<Row> read_runs(const fs::path& folder) {
   std::vector<Row> rows;
   if (!fs::is_directory(folder, failed)) {
     const std::string reason = failed ? failed.message() : "not a folder";
-    throw Error(ExitCode::missing, folder.string() + ": " + reason + "; to train a first run: chargpt train");
+    throw Error(ExitCode::missing, folder.string(), ": ", reason, "; to train a first run: chargpt train");
   }
   for (const std::string& name : entries_of(folder))
     if (auto row = row_of(folder / name)) rows.push_back(std::move(*row));
@@ -211,14 +210,13 @@ void print_list(const std::vector<Row>& rows) {
 
 void run_runs(const Arguments& arguments) {
   if (arguments.folders.size() > 1)
-    throw Error(ExitCode::usage, "runs lists the runs of one folder; to compare two: chargpt inspect " +
-                                     shell_quoted(arguments.folders[0]) + " " + shell_quoted(arguments.folders[1]));
+    throw Error(ExitCode::usage, "runs lists the runs of one folder; to compare two: chargpt inspect ",
+                shell_quoted(arguments.folders[0]), " ", shell_quoted(arguments.folders[1]));
   const std::string folder = arguments.folders.empty() ? "runs" : arguments.folders[0];
   const std::vector<Row> rows = read_runs(folder);
   if (rows.empty() && is_run(folder))
-    throw Error(ExitCode::usage, printable_path(folder) +
-                                     " is a run, not a folder of runs; to describe it: chargpt inspect " +
-                                     shell_quoted(folder));
+    throw Error(ExitCode::usage, printable_path(folder),
+                " is a run, not a folder of runs; to describe it: chargpt inspect ", shell_quoted(folder));
   arguments.output.json ? print_json(to_json(rows)) : print_list(rows);
 }
 

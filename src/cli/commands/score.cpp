@@ -16,8 +16,6 @@
 #include "base/paths.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
-#include "cli/decoding.h"
-#include "cli/print_json.h"
 #include "cli/print_text.h"
 #include "cli/process.h"
 #include "cli/runs/adaptation.h"

@@ -5,10 +5,12 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/quote.h"
+#include "checkpoint/strict_json.h"
 #include "cli/runs/figures.h"
 #include "report/format.h"
 #include "report/log.h"
-#include "run/kept_adaptation.h"
+#include "run/kept_files.h"
 
 namespace chargpt {
 
@@ -21,38 +23,57 @@ std::uint64_t sum_of(const InferenceModel& model) {
   return sum;
 }
 
-/// What is kept for these weights.
-std::optional<AdaptationChoice> kept_choice(const LoadedRun& run, std::uint64_t weights) {
-  try {
-    const std::optional<KeptAdaptation> kept = kept_adaptation(run.folder);
-    if (!kept || kept->weights != weights) return std::nullopt;
-    AdaptationChoice choice{.adaptation = {.rate = kept->rate, .decay = kept->decay}, .tokens = kept->tokens};
-    for (const KeptAdaptation::Trial& trial : kept->trials) choice.trials.push_back({trial.rate, trial.loss});
-    return choice;
-  } catch (const Error& error) {
-    log_warning(std::string(error.what()) + "; the rate is chosen anew");
-    return std::nullopt;
-  }
-}
+constexpr KeptFile adapt_file{"adapt.json", "chargpt adaptation"};
 
-void keep(const LoadedRun& run, std::uint64_t weights, const AdaptationChoice& choice) {
-  KeptAdaptation kept{
-      .weights = weights, .rate = choice.adaptation.rate, .decay = choice.adaptation.decay, .tokens = choice.tokens};
-  for (const AdaptationTrial& trial : choice.trials) kept.trials.push_back({trial.rate, trial.loss});
-  try {
-    keep_adaptation(run.folder, kept);
-  } catch (const Error& error) {
-    log_note(std::string("the rate is not kept: ") + error.what());
-  }
+double part_in(const StrictObject& object, const std::string& field) {
+  const double value = object.real(field);
+  if (!(value >= 0 && value <= 1)) object.refuse(field, "a number from 0 to 1");
+  return value;
 }
 
 }  // namespace
 
+std::optional<AdaptationChoice> kept_choice(const std::filesystem::path& run, std::uint64_t weights) {
+  const std::optional<nlohmann::json> json = kept_json(run, adapt_file);
+  if (!json) return std::nullopt;
+  const std::string source = printable_path(run / adapt_file.name);
+  const StrictObject object(*json, source);
+  AdaptationChoice choice{.adaptation = {.rate = part_in(object, "rate"), .decay = part_in(object, "decay")},
+                          .tokens = object.integer("tokens", 1)};
+  const nlohmann::json& trials = object.field("trials");
+  if (!trials.is_array() || trials.size() > 100) object.refuse("trials", "a list");
+  for (const nlohmann::json& one : trials) {
+    const StrictObject trial(one, source + ", trials");
+    choice.trials.push_back({.rate = part_in(trial, "rate"), .loss = trial.real("loss")});
+  }
+  return object.hex("weights") == weights ? std::optional(std::move(choice)) : std::nullopt;
+}
+
+void keep_choice(const std::filesystem::path& run, std::uint64_t weights, const AdaptationChoice& choice) {
+  nlohmann::ordered_json trials = nlohmann::ordered_json::array();
+  for (const AdaptationTrial& trial : choice.trials)
+    trials.push_back({{"rate", trial.rate}, {"loss", json_real(trial.loss)}});
+  keep_json(run, adapt_file,
+            {{"weights", json_hex(weights)},
+             {"rate", choice.adaptation.rate},
+             {"decay", choice.adaptation.decay},
+             {"tokens", choice.tokens},
+             {"trials", trials}});
+}
+
 AdaptationChoice adaptation_of(LoadedRun& run, const std::function<TokenView()>& train, const Heartbeat& heartbeat) {
   const std::uint64_t weights = sum_of(*run.model);
-  if (std::optional<AdaptationChoice> kept = kept_choice(run, weights)) return *kept;
-  const AdaptationChoice choice = choose_adaptation(*run.model, train(), run.network().threads(), heartbeat);
-  if (choice.tokens > 0) keep(run, weights, choice);
+  try {
+    if (std::optional<AdaptationChoice> kept = kept_choice(run.folder, weights)) return *std::move(kept);
+  } catch (const Error& error) {
+    log_warning(error.what(), "; the rate is chosen anew");
+  }
+  AdaptationChoice choice = choose_adaptation(*run.model, train(), run.network().threads(), heartbeat);
+  try {
+    if (choice.tokens > 0) keep_choice(run.folder, weights, choice);
+  } catch (const Error& error) {
+    log_note("the rate is not kept: ", error.what());
+  }
   return choice;
 }
 

@@ -14,6 +14,12 @@ namespace chargpt {
 /// the choice could not be kept. Errors as choose_adaptation.
 AdaptationChoice adaptation_of(LoadedRun& run, const std::function<TokenView()>& train, const Heartbeat& heartbeat);
 
+/// RUN/adapt.json, hostile until read: what is kept for the weights of this CRC-64; none where that is nothing. Error
+/// data where it is damaged, io where it cannot be read.
+std::optional<AdaptationChoice> kept_choice(const std::filesystem::path& run, std::uint64_t weights);
+/// Nothing where the folder is no run. Errors: io.
+void keep_choice(const std::filesystem::path& run, std::uint64_t weights, const AdaptationChoice& choice);
+
 /// "at rate 0.0002 and decay 0.0005, the rate chosen on the last 50,000 characters of the train split"
 std::string to_text(const AdaptationChoice& choice, Units units);
 

@@ -11,7 +11,7 @@
 #include "engine/cpu_engine.h"
 #include "evaluate/tenths.h"
 #include "inference/model_types.h"
-#include "report/charts/sparkline.h"
+#include "report/charts/heat_map.h"
 #include "report/format.h"
 
 namespace chargpt {
@@ -220,9 +220,9 @@ Scored test_of(const Corpus& corpus, const LoadedRun& run) {
 void check_finite(const SplitLoss& loss, const Scored& scored) {
   if (std::isfinite(loss.mean)) return;
   const auto bad = std::ranges::count_if(loss.losses, [](float value) { return !std::isfinite(value); });
-  throw Error(ExitCode::diverged, scored.checkpoint + " has no loss: it is not a finite number for " +
-                                      format_count(bad) + " of " + format_count(loss.tokens) +
-                                      " tokens, so its weights have diverged; choose another with --checkpoint");
+  throw Error(ExitCode::diverged, scored.checkpoint, " has no loss: it is not a finite number for ", format_count(bad),
+              " of ", format_count(loss.tokens),
+              " tokens, so its weights have diverged; choose another with --checkpoint");
 }
 
 Figures measure(WindowScorer& scorer, const ModelConfig& model, Units units, const Scored& scored,

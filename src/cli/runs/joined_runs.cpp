@@ -71,7 +71,7 @@ LoadedRun load_runs(const std::vector<std::string>& runs, const ModelArguments& 
       others, [&](const LoadedRun& other) { return other.model->block_size() == first.model->block_size(); });
   first.join(std::move(others));
   if (!alike)
-    log_note("the runs' windows differ: texts are scored in the shortest, of " + std::to_string(first.block_size()) +
+    log_note("the runs' windows differ: texts are scored in the shortest, of ", first.block_size(),
              "; in writing each run sees its own");
   return first;
 }
@@ -109,8 +109,8 @@ std::int64_t learn_weights(LoadedRun& run, const std::vector<std::string>& names
   run.weigh(ensemble_weights(losses));
   std::vector<std::string> each;
   for (std::size_t i = 0; i < names.size(); ++i) each.push_back(names[i] + " " + format_fixed(run.weights()[i], 3));
-  log_note("weights, learned on the last " + format_count(tokens) +
-           " characters of the train split: " + joined(each, ", "));
+  log_note("weights, learned on the last ", format_count(tokens),
+           " characters of the train split: ", joined(each, ", "));
   return tokens;
 }
 

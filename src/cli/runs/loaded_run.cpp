@@ -12,10 +12,10 @@
 #include "kernels/processor.h"
 #include "report/format.h"
 #include "report/log.h"
+#include "run/best.h"
 #include "run/checkpoints.h"
 #include "run/run_folder.h"
 #include "run/run_name.h"
-#include "run/standing.h"
 
 namespace chargpt {
 
@@ -26,21 +26,21 @@ void announce(const Checkpoint& checkpoint, Weights used) {
   if (!checkpoint.averaged) return;
   const RunState& state = checkpoint.state;
   const auto loss = [](double value) { return std::isfinite(value) ? format_fixed(value, 4) : "not evaluated"; };
-  log_note("using the " + std::string(enum_name(used)) + " weights of " + checkpoint.path.filename().string() +
-           " (validation loss: trained " + loss(state.val_loss) + ", averaged " + loss(state.averaged_val_loss) + ")");
+  log_note("using the ", enum_name(used), " weights of ", checkpoint.path.filename().string(),
+           " (validation loss: trained ", loss(state.val_loss), ", averaged ", loss(state.averaged_val_loss), ")");
 }
 
 /// The folder of one checkpoint already says which.
 void check_choice(const std::filesystem::path& run, const std::string& which) {
   if (which.empty() || !is_there(run / manifest_file)) return;
-  throw Error(ExitCode::usage, run.string() + " is one checkpoint, and --checkpoint " + which +
-                                   " is given too; leave that out, or give the run's folder");
+  throw Error(ExitCode::usage, run.string(), " is one checkpoint, and --checkpoint ", which,
+              " is given too; leave that out, or give the run's folder");
 }
 
 /// Weights are read on the CPU, whatever trained them.
 void check_device(const std::string& device) {
   if (device == "auto" || device == "cpu") return;
-  throw Error(ExitCode::usage, "--device " + device + ": sampling and scoring run on the CPU; leave it out");
+  throw Error(ExitCode::usage, "--device ", device, ": sampling and scoring run on the CPU; leave it out");
 }
 
 }  // namespace
@@ -59,7 +59,7 @@ nlohmann::ordered_json checkpoint_json(const LoadedRun& run) {
 
 std::string run_left_out() {
   const std::string run = newest_run();
-  log_note("run: " + printable_path(run) + ", the newest");
+  log_note("run: ", printable_path(run), ", the newest");
   return run;
 }
 
@@ -155,7 +155,7 @@ void LoadedRun::mix_with_counts(const Corpus& corpus, const Heartbeat& heartbeat
   if (learning.tokens == 0)
     log_note("the training text is too short to learn how much the counts should weigh; both weigh the same");
   if (learning.counted < corpus.train().size())
-    log_note("counted the last " + format_count(learning.counted) + " of " + format_count(corpus.train().size()) +
+    log_note("counted the last ", format_count(learning.counted), " of ", format_count(corpus.train().size()),
              " characters of the training text");
 }
 
@@ -163,7 +163,7 @@ LoadedRun load_run(const std::string& run, const std::string& which, const Model
   check_device(use.device);
   check_choice(run, which);
   Checkpoint checkpoint = loaded_checkpoint(run, which.empty() ? "best" : which, with_optimizer);
-  log_note("checkpoint: " + to_text(standing_of(checkpoint)));
+  log_note("checkpoint: ", to_text(standing_of(checkpoint)));
   return {std::move(checkpoint), run_place(run, which).run, use};
 }
 

@@ -11,9 +11,8 @@ namespace chargpt {
 
 void note_long_prompt(std::size_t characters, std::int64_t block_size) {
   if (std::cmp_greater(characters, block_size))
-    log_note("the prompt has " + format_count(static_cast<std::int64_t>(characters)) +
-             " characters but the context is " + format_count(block_size) + "; only the last " +
-             format_count(block_size) + " are used");
+    log_note("the prompt has ", format_count(static_cast<std::int64_t>(characters)), " characters but the context is ",
+             format_count(block_size), "; only the last ", format_count(block_size), " are used");
 }
 
 PromptWindow prompt_window(const LoadedRun& run, const std::string& prompt) {

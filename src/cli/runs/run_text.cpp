@@ -83,7 +83,7 @@ FoundText text_of_run(const Checkpoint& checkpoint, const DataConfig& data, cons
   if (named) tell_terminal(data.text);
   const KnownText known{data, checkpoint.vocabulary, checkpoint.state.data, run};
   FoundText found = find_text(known, named, reading_progress(output));
-  if (found.names != data.text) log_note("the text of " + run.string() + " is at " + joined(found.names, ", "));
+  if (found.names != data.text) log_note("the text of ", run.string(), " is at ", joined(found.names, ", "));
   return found;
 }
 

@@ -32,8 +32,8 @@ void keep_text_for_child(const std::filesystem::path& run, const Corpus& corpus)
   const std::string line = keep_text(run, corpus);
   if (!corpus.listing().repeatable() && !std::filesystem::exists(run / kept_text_name))
     throw Error(ExitCode::usage,
-                "the text from standard input or a pipe is too long to be kept in each run; write it "
-                "into a file and give that");
+                "the text from standard input or a pipe is too long to be kept in each run; write it into a file and "
+                "give that");
 }
 
 }  // namespace

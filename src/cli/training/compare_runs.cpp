@@ -16,9 +16,9 @@
 #include "report/format.h"
 #include "report/log.h"
 #include "run/checkpoints.h"
+#include "run/kept_files.h"
 #include "run/run_files.h"
 #include "run/run_folder.h"
-#include "run/test_scores.h"
 #include "train/run_length.h"
 
 namespace chargpt {
@@ -77,7 +77,7 @@ TrainedRun scored_run(const std::string& name, const TrainingArguments& argument
                      .seed = told_by(run.checkpoint.state, last_state(run.folder), config)};
   SplitLoss loss = split_loss(run.predictor(), common->corpus.val(), config.model.block_size);
   if (!std::isfinite(loss.mean))
-    throw Error(ExitCode::diverged, run.checkpoint.path.string() + " has no finite loss: its weights have diverged");
+    throw Error(ExitCode::diverged, run.checkpoint.path.string(), " has no finite loss: its weights have diverged");
   trained.seed.loss = loss.mean;
   trained.seed.losses = std::move(loss.losses);
   trained.seed.run = run.folder;
@@ -85,7 +85,7 @@ TrainedRun scored_run(const std::string& name, const TrainingArguments& argument
     trained.seed.test_scores = count_test_score(run.folder);
     trained.seed.test_loss = split_loss(run.predictor(), common->corpus.test(), config.model.block_size).mean;
   }
-  log_note(name + ", step " + format_count(trained.seed.step) + ": " + format_loss(trained.seed.loss));
+  log_note(name, ", step ", format_count(trained.seed.step), ": ", format_loss(trained.seed.loss));
   return trained;
 }
 
@@ -93,7 +93,7 @@ void refuse_twice(const std::vector<std::string>& runs) {
   std::set<fs::path> seen;
   for (const std::string& run : runs)
     if (std::error_code ignored; !seen.insert(fs::weakly_canonical(run_place(run, "").run, ignored)).second)
-      throw Error(ExitCode::usage, run + " is given twice; give each run once");
+      throw Error(ExitCode::usage, run, " is given twice; give each run once");
 }
 
 }  // namespace

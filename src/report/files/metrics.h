@@ -8,7 +8,7 @@
 #include <string>
 
 #include "report/events.h"
-#include "report/files/patient_file.h"
+#include "report/files/output_file.h"
 
 namespace chargpt {
 

@@ -43,8 +43,8 @@ void MetricsReader::read(const std::function<void()>& begin, const Visit& visit)
       take(unfinished_.substr(from, end - from), visit);
     unfinished_.erase(0, from);
     if (unfinished_.size() > longest_line)
-      throw Error(ExitCode::data, printable_path(path_) + ": line " + std::to_string(lines_ + 1) + " is longer than " +
-                                      std::to_string(longest_line) + " bytes, so it is not a file of metrics");
+      throw Error(ExitCode::data, printable_path(path_), ": line ", lines_ + 1, " is longer than ", longest_line,
+                  " bytes, so it is not a file of metrics");
   }
 }
 

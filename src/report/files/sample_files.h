@@ -6,7 +6,7 @@
 
 #include "base/open_folder.h"
 #include "report/events.h"
-#include "report/files/patient_file.h"
+#include "report/files/output_file.h"
 
 namespace chargpt {
 

@@ -1,5 +1,5 @@
-// RUN/test.json: how often a test split was scored; hostile until read.
-#include "run/test_scores.h"
+// Small files of a run: they come back as they were kept, and are hostile until read.
+#include "run/kept_files.h"
 
 #include "base/error.h"
 #include "base/files.h"
