@@ -168,8 +168,14 @@ nlohmann::ordered_json to_json(const std::vector<Row>& rows) {
   return json;
 }
 
+/// A lone dash keeps a column of figures one.
+std::string figure_or_dash(const std::string& name, const nlohmann::ordered_json& value) {
+  const std::string figure = shown_figure(name, value);
+  return figure == "none" ? "-" : figure;
+}
+
 std::string loss_text(const Row& row) {
-  return shown_figure("best_val_loss", row.state.best_val_loss) + (row.leaks ? " (leaks)" : "");
+  return figure_or_dash("best_val_loss", row.state.best_val_loss) + (row.leaks ? " (leaks)" : "");
 }
 
 std::string steps_text(const Row& row) {
@@ -182,7 +188,7 @@ void print_group(const std::vector<const Row*>& rows) {
   for (const Row* row : rows)
     table.add({row->name, row->config.name, row->config.model.type,
                format_short(static_cast<double>(row->state.parameters)), steps_text(*row), row->ended, loss_text(*row),
-               shown_figure("best_step", best_step_of(row->state)), format_duration(row->state.seconds),
+               figure_or_dash("best_step", best_step_of(row->state)), format_duration(row->state.seconds),
                time_text(row->begun, "%Y-%m-%d", /*local=*/true)});
   print_table(table);
 }

@@ -201,7 +201,7 @@ void add_train(Options& options) {
   options.flag("--dry-run", arguments->dry_run, "print the plan (sizes, epochs, memory, disk, time) and stop");
   options
       .add("--minutes", arguments->minutes,
-           "train for this long, as --max_seconds; without CONFIG, chooses a preset for the time and the text's size")
+           "train for this long, as --max-seconds; without CONFIG, chooses a preset for the time and the text's size")
       .positive();
   add_training_arguments(options, *arguments);
   arguments->config.help_shows(options, config, default_preset, config_by_name);

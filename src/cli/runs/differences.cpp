@@ -69,6 +69,17 @@ std::size_t value_width(const Json& differences) {
   return std::clamp(room - std::min(gap, room), least, most);
 }
 
+/// Two values on one line each; of long lists that begin alike, from the part on that is not the same.
+std::pair<std::string, std::string> from_the_difference(const Json& values, std::size_t width) {
+  constexpr std::size_t enough = 8;  // of what is not the same
+  std::string first = shown_value(values[0]), second = shown_value(values[1]);
+  const auto parts = static_cast<std::size_t>(std::ranges::mismatch(first, second).in1 - first.begin());
+  const std::size_t comma = first.rfind(',', parts);
+  if (std::max(first.size(), second.size()) > width && parts + enough > width && comma != std::string::npos)
+    for (std::string* text : {&first, &second}) *text = "..." + text->substr(comma + 1);
+  return {first, second};
+}
+
 std::string figure_of(const std::string& name, const Json& run) {
   if (run.is_null()) return "";
   return shown_figure(name, run[name]) + (name == "best_val_loss" && run["leaks"] == true ? " (leaks)" : "");
@@ -131,10 +142,10 @@ void print_differences(const Json& json) {
   const Json &differences = json["differences"], &runs = json["runs"];
   const std::size_t width = value_width(differences);
   Table table({"", shown_value(json["paths"][0], width), shown_value(json["paths"][1], width)});
-  const auto add = [&](const std::string& name, const Json& values) {
-    table.add({name, shown_value(values[0], width), shown_value(values[1], width)});
-  };
-  for (const Json& one : differences) add(one["option"], one["values"]);
+  for (const Json& one : differences) {
+    const auto& [first, second] = from_the_difference(one["values"], width);
+    table.add({one["option"], shown_value(first, width), shown_value(second, width)});
+  }
   if (differences.empty()) table.add({"every option", "the same"});
   if (!runs[0].is_null() || !runs[1].is_null()) {
     table.add({});

@@ -319,9 +319,9 @@ class Drawing {
 Points smoothed(const Points& points) {
   Points means;
   for (std::size_t i = 0; i < points.size(); ++i) {
-    const std::size_t reach = std::min({points.size() / 30, i, points.size() - 1 - i});
+    const std::size_t reach = std::min(points.size() / 30, i), end = std::min(i + reach + 1, points.size());
     double sum = 0, count = 0;
-    for (std::size_t j = i - reach; j <= i + reach; ++j)
+    for (std::size_t j = i - reach; j < end; ++j)
       if (drawable(points[j])) sum += points[j].second, ++count;
     means.emplace_back(points[i].first, sum / count);
   }

@@ -29,7 +29,8 @@ struct Canvas {
   bool utf8 = true, color = false;
 };
 
-/// Each point's y as the mean of its neighbourhood, a fifteenth of all points wide, narrower towards both ends.
+/// Each point's y as the mean of its neighbourhood, a fifteenth of all points wide, narrower towards the beginning,
+/// where losses fall fast; at the end what there is of it, so that the last point is no batch alone.
 Points smoothed(const Points& points);
 
 /// The curves over their axes, and a line that tells them apart; each line ends with a newline and none is wider than
