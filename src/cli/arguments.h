@@ -9,6 +9,8 @@
 
 #include "cli/options.h"
 #include "config/load.h"
+#include "predict/network.h"
+#include "text/vocabulary.h"
 
 namespace chargpt {
 
@@ -76,5 +78,16 @@ class ConfigArguments {
   Option* text_option_ = nullptr;
   std::vector<std::unique_ptr<Flag>> flags_;
 };
+
+/// --context
+void add_context_option(Options& options, Context& context);
+/// --counts
+void add_counts_option(Options& options, bool& counts);
+/// --adapt
+void add_adapt_option(Options& options, bool& adapt);
+/// --unknown: error, skip or replace; `which` characters.
+void add_unknown_option(Options& options, UnknownPolicy& policy, const std::string& which);
+/// As the options take them.
+std::string context_name(Context context);
 
 }  // namespace chargpt

@@ -10,10 +10,9 @@ import shutil
 import signal
 import struct
 import subprocess
-import time
 import unittest
 
-from program import PROGRAM, QUICK, SAMPLE_TEXT, ProgramTest, last_wins, rewrite
+from program import PROGRAM, QUICK, SAMPLE_TEXT, ProgramTest, last_wins, metrics, rewrite
 
 
 def poison(checkpoint):
@@ -338,9 +337,8 @@ class OneLossTest(ProgramTest):
         for run in ("auto", "libtorch"):
             self.succeed("train", "nanogpt-cpu", "--run", run, "--max_iters", "40", *SMALL, *QUICK, "--learning_rate", "0.03", "--dtype", "bfloat16",
                          "--engine", run, "--quiet")
-            rows = [json.loads(line) for line in (self.folder / run / "metrics.jsonl").read_text().splitlines()]
-            trained_by = rows[0]["engine"]  # a processor without bfloat16 leaves both to LibTorch
-            recorded = [row["val_loss"] for row in rows if row["kind"] == "eval"][-1]
+            trained_by = metrics(self.folder / run)[0]["engine"]  # a processor without bfloat16 leaves both to LibTorch
+            recorded = metrics(self.folder / run, "eval")[-1]["val_loss"]
             loss = self.succeed("eval", run, "--checkpoint", "last", "--json").json["loss"]
             self.assertAlmostEqual(loss, recorded, delta=0 if trained_by == "cpu" else 1e-5)
 
@@ -355,8 +353,7 @@ class AveragedWeightsTest(ProgramTest):
                   for weights in ("trained", "averaged", "better")}
         self.assertNotEqual(losses["trained"], losses["averaged"])
         self.assertEqual(losses["better"], min(losses["trained"], losses["averaged"]))
-        rows = [json.loads(line) for line in (self.folder / "r/metrics.jsonl").read_text().splitlines()]
-        last = [row for row in rows if row["kind"] == "eval"][-1]
+        last = metrics(self.folder / "r", "eval")[-1]
         self.assertAlmostEqual(last["val_loss"], losses["trained"], places=6)
         self.assertAlmostEqual(last["averaged_val_loss"], losses["averaged"], places=6)
 
@@ -424,9 +421,7 @@ class CompareTest(ProgramTest):
                              "--eval_interval", "100"])
         process = subprocess.Popen([PROGRAM, *command], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         runs = [self.folder / f"out/ladder-bigram-seed{seed}" for seed in (1337, 1338)]
-        deadline = time.time() + 60
-        while not all((run / "checkpoints/LATEST").exists() for run in runs) and time.time() < deadline:
-            time.sleep(0.02)
+        self.wait_for(lambda: all((run / "checkpoints/LATEST").exists() for run in runs))
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 130, err)
