@@ -18,7 +18,6 @@
 #include "checkpoint/manifest.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
-#include "cli/print_json.h"
 #include "cli/print_text.h"
 #include "cli/process.h"
 #include "cli/runs/adaptation.h"
