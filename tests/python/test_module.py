@@ -195,7 +195,10 @@ class ModuleTest(unittest.TestCase):
                 self.assertLess(self.interrupted(f"model = chargpt.load({RUN!r})\nprint('begun', flush=True)\n{call}")[1], 5)
 
     def test_an_interrupted_training_is_saved(self):
-        said, _ = self.interrupted(f"print('begun', flush=True)\nchargpt.train(text={TEXT!r}, run='r', n_layer=1, n_embd=16, n_head=2, max_iters=10**6)")
+        code = ("import pathlib, threading, time\ndef watch():\n    while not pathlib.Path('r/checkpoints').exists():\n        time.sleep(0.01)\n"
+                "    print('begun', flush=True)\nthreading.Thread(target=watch, daemon=True).start()\n"
+                f"chargpt.train(text={TEXT!r}, run='r', n_layer=1, n_embd=16, n_head=2, max_iters=10**6)")
+        said, _ = self.interrupted(code)
         self.assertIn("chargpt resume r", said)
         step = chargpt.Run("r").load(checkpoint="last").step
         self.assertEqual(chargpt.resume("r", max_iters=step + 5, progress=False).load(checkpoint="last").step, step + 5)
