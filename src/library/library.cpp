@@ -206,9 +206,9 @@ chargpt_generate_options generate_defaults(const chargpt_model& model) {
 template <class Number>
 void check_range(const char* name, Number value, Number least, Number most) {
   if (value >= least && value <= most) return;
-  const nlohmann::json lowest = least, highest = most, given = value;
-  throw bad_argument(std::string(name) + " = " + given.dump() + " is not between " + lowest.dump() + " and " +
-                     highest.dump());
+  const nlohmann::json lowest = least, highest = most;
+  const std::string given = value == value ? nlohmann::json(value).dump() : "NaN";
+  throw bad_argument(std::string(name) + " = " + given + " is not between " + lowest.dump() + " and " + highest.dump());
 }
 
 SampleConfig sample_of(const chargpt_generate_options& options) {

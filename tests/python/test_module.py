@@ -69,6 +69,7 @@ class ModuleTest(unittest.TestCase):
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
         self.assertIn(b"KeyboardInterrupt", err)
+        self.assertEqual(process.returncode, -signal.SIGINT)
         return err.decode(), time.monotonic() - begin
 
     def test_it_writes_what_the_program_writes(self):
@@ -126,7 +127,9 @@ class ModuleTest(unittest.TestCase):
 
     def test_wrong_types_and_closed_models_are_refused(self):
         for call in (lambda: self.model.generate(5), lambda: self.model.encode(None), lambda: self.model.generate(tokens="many"), lambda: chargpt.load(5),
-                     lambda: chargpt.load(RUN, threads="2")):
+                     lambda: chargpt.load(RUN, threads="2"), lambda: chargpt.load(RUN, checkpoint=None), lambda: self.model.decode([1.5]),
+                     lambda: self.model.decode("12"), lambda: chargpt.train(overwrite="yes"), lambda: chargpt.train(dry_run=True),
+                     lambda: chargpt.compare("quick", vary={"train.seed": 1}), lambda: chargpt.compare("quick", vary={"model.activation": "gelu"})):
             self.assertRaises(TypeError, call)
         self.assertEqual(self.refusal(lambda: self.model.encode("a", unknown="ask"))[1], 2)
         stream = self.model.generate(tokens=10**9)
@@ -135,6 +138,15 @@ class ModuleTest(unittest.TestCase):
         self.assertIn("closed", self.refusal(lambda: model.encode("a"))[0])
         self.assertTrue(next(stream))  # has the model until it ends
         stream.close()
+
+    def test_nothing_is_cut_to_what_c_can_hold(self):
+        for call in (lambda: self.model.generate(tokens=2**64), lambda: self.model.generate(seed=-1), lambda: self.model.decode([2**64]),
+                     lambda: chargpt.load(RUN, threads=2**32 + 1)):
+            self.assertRegex(self.refusal(call)[0], r" = -?\d+ is out of range")
+        self.assertIn("temperature = NaN is not between", self.refusal(lambda: list(self.model.generate(temperature=float("nan"))))[0])
+        for call in (lambda: chargpt.load(RUN + "\0/x"), lambda: chargpt.load(RUN, checkpoint="best\0"), lambda: self.model.generate(stop="a\0b")):
+            self.assertRaisesRegex(ValueError, "contains a null character", call)
+        self.assertEqual("".join(self.model.generate("the ", tokens=9, stop=b"e")), "".join(self.model.generate("the ", tokens=9, stop=["e"])))
 
     def test_eight_threads_share_a_model(self):
         alone = ["".join(self.model.generate("the ", tokens=200, sample=sample)) for sample in range(8)]
@@ -157,6 +169,23 @@ class ModuleTest(unittest.TestCase):
         process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
         self.assertEqual(process.stdout, "this model was opened before a fork; open it in the new process with chargpt.load\n3\n")
 
+    def test_a_fork_cannot_go_on_with_a_text_that_its_parent_began(self):
+        code = (f"import os, chargpt\nstream = chargpt.load({RUN!r}).generate(tokens=5000)\nnext(stream)\nif os.fork() == 0:\n"
+                "    try:\n        list(stream)\n    except chargpt.Error as error:\n        print(error, flush=True)\n    os._exit(0)\n"
+                "os.wait()\nprint(len(''.join(stream)))\n")
+        process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+        self.assertEqual(process.stdout, "this model was opened before a fork; open it in the new process with chargpt.load\n4999\n")
+
+    @needs("numpy")
+    def test_a_model_closed_during_a_call_lasts_until_that_ends(self):
+        code = (f"import chargpt, threading\nfrom chargpt import _library\nmodel = chargpt.load({RUN!r})\ntext = 'the end of it ' * 10000\n"
+                "alone = model.score(text)\nbegun = threading.Event()\ncall = _library._call\n"
+                "def announced(*arguments):\n    begun.set()\n    call(*arguments)\n_library._call = announced\n"
+                "thread = threading.Thread(target=lambda: print((model.score(text) == alone).all()))\nthread.start()\nbegun.wait()\n"
+                "model.close()\nthread.join()\n")
+        process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual((process.returncode, process.stdout), (0, "True\n"), process.stderr)
+
     def test_calls_end_when_they_are_interrupted(self):
         calls = ["for _ in model.generate(tokens=10**9): pass"]
         if importlib.util.find_spec("numpy"):
@@ -166,7 +195,10 @@ class ModuleTest(unittest.TestCase):
                 self.assertLess(self.interrupted(f"model = chargpt.load({RUN!r})\nprint('begun', flush=True)\n{call}")[1], 5)
 
     def test_an_interrupted_training_is_saved(self):
-        said, _ = self.interrupted(f"print('begun', flush=True)\nchargpt.train(text={TEXT!r}, run='r', n_layer=1, n_embd=16, n_head=2, max_iters=10**6)")
+        code = ("import pathlib, threading, time\ndef watch():\n    while not pathlib.Path('r/checkpoints').exists():\n        time.sleep(0.01)\n"
+                "    print('begun', flush=True)\nthreading.Thread(target=watch, daemon=True).start()\n"
+                f"chargpt.train(text={TEXT!r}, run='r', n_layer=1, n_embd=16, n_head=2, max_iters=10**6)")
+        said, _ = self.interrupted(code)
         self.assertIn("chargpt resume r", said)
         step = chargpt.Run("r").load(checkpoint="last").step
         self.assertEqual(chargpt.resume("r", max_iters=step + 5, progress=False).load(checkpoint="last").step, step + 5)
@@ -192,6 +224,17 @@ class ModuleTest(unittest.TestCase):
         self.assertEqual(self.refusal(lambda: chargpt.train(run="r", max_iters=20, **SMALL))[1], 75)
         self.assertEqual(chargpt.train(run="r", max_iters=2, overwrite=True, **SMALL).load().step, 2)
         self.assertEqual(self.refusal(lambda: chargpt.Run("nowhere").metrics)[1], 66)
+
+    def test_options_are_what_python_has_of_them(self):
+        groups = [{"match": "wte", "lr_scale": 2}]
+        run = chargpt.train(run="r", max_iters=2, conv_places=["attention", "mlp"], groups=groups, set=["eval.eval_interval=1", "train.keep=2"], **SMALL)
+        self.assertEqual((run.config["model"]["conv_places"], run.config["eval"]["eval_interval"], run.config["train"]["keep"]), (["attention", "mlp"], 1, 2))
+        self.assertEqual([group["match"] for group in run.config["train"]["groups"]], ["wte"])
+        self.assertEqual(self.refusal(lambda: chargpt.train("-h", progress=False))[0], "-h is neither a preset nor a file; chargpt configs lists the presets")
+        if importlib.util.find_spec("numpy"):
+            import numpy
+            config = chargpt.train(run="n", max_iters=numpy.int64(2), learning_rate=numpy.float64(0.5), **SMALL).config["train"]
+            self.assertEqual((config["max_iters"], config["learning_rate"]), (2, 0.5))
 
     def test_a_comparison_is_a_table_best_first(self):
         table = chargpt.compare("default", vary={"train.learning_rate": [1e-2, 1e-5]}, seeds=1, max_iters=30, out="c", **SMALL)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import json
+import operator
 import os
 import queue
 import threading
@@ -83,14 +84,20 @@ def _call_long(name: str, *arguments: Any) -> None:
 
 
 class _Opened:
-    """A chargpt_model, closed when the last call that uses it has ended."""
+    """A chargpt_model, as which ctypes passes it, closed when the last call that uses it has ended."""
 
     def __init__(self, model: c_void_p) -> None:
-        self.model, self.process, self.getpid, self.close = model, os.getpid(), os.getpid, _library().chargpt_close
+        self._as_parameter_, self.process, self.getpid, self.close = model, os.getpid(), os.getpid, _library().chargpt_close
 
     def __del__(self) -> None:
         if self.getpid() == self.process:  # its threads are not in a fork
-            self.close(self.model)
+            self.close(self)
+
+    def here(self) -> _Opened:
+        """Itself; an error in a fork."""
+        if self.getpid() != self.process:
+            raise Error("this model was opened before a fork; open it in the new process with chargpt.load", _USAGE)
+        return self
 
 
 class Model:
@@ -99,12 +106,12 @@ class Model:
     def __init__(self, opened: _Opened) -> None:
         self._opened: _Opened | None = opened
         library = _library()
-        self.checkpoint: str = os.fsdecode(library.chargpt_checkpoint(opened.model))
-        self.config: dict[str, Any] = json.loads(library.chargpt_config(opened.model))
-        self.step: int = library.chargpt_step(opened.model)
-        self.parameters: int = library.chargpt_parameters(opened.model)
-        self.block_size: int = library.chargpt_block_size(opened.model)
-        self.vocabulary_size: int = library.chargpt_vocabulary_size(opened.model)
+        self.checkpoint: str = os.fsdecode(library.chargpt_checkpoint(opened))
+        self.config: dict[str, Any] = json.loads(library.chargpt_config(opened))
+        self.step: int = library.chargpt_step(opened)
+        self.parameters: int = library.chargpt_parameters(opened)
+        self.block_size: int = library.chargpt_block_size(opened)
+        self.vocabulary_size: int = library.chargpt_vocabulary_size(opened)
 
     def __repr__(self) -> str:
         return f"<chargpt.Model of {self.checkpoint}, {self.parameters:,} parameters>"
@@ -128,15 +135,15 @@ class Model:
         """
         opened = self._in_use()
         options = _GenerateOptions(size=ctypes.sizeof(_GenerateOptions))
-        _call("generate_defaults", opened.model, ctypes.byref(options))
+        _call("generate_defaults", opened, ctypes.byref(options))
         text = _bytes(prompt, "prompt")
         options.prompt, options.prompt_length = text, len(text)
         options.unknown = _unknown(unknown)
-        for name, value in {"tokens": tokens, "temperature": temperature, "top_k": top_k, "top_p": top_p, "min_p": min_p, "seed": seed,
-                            "sample": sample}.items():
+        for name, value, kind in (("tokens", tokens, c_int64), ("temperature", temperature, c_double), ("top_k", top_k, c_int64),
+                                  ("top_p", top_p, c_double), ("min_p", min_p, c_double), ("seed", seed, c_uint64), ("sample", sample, c_int64)):
             if value is not None:
-                setattr(options, name, value)
-        stops = [_bytes(one, "stop") for one in ([stop] if isinstance(stop, str) else stop)]
+                setattr(options, name, _number(value, name, kind))
+        stops = [_c_string(one, "stop") for one in ([stop] if isinstance(stop, (str, bytes)) else stop)]
         options.stops, options.stop_count = (c_char_p * len(stops))(*stops), len(stops)
         return _stream(opened, options)
 
@@ -146,7 +153,7 @@ class Model:
 
         data, count = _bytes(text, "text"), c_size_t()
         losses = numpy.empty(len(data), numpy.float32)
-        _call_long("score", self._in_use().model, data, len(data), _unknown(unknown), losses.ctypes.data_as(POINTER(c_float)), len(data), ctypes.byref(count))
+        _call_long("score", self._in_use(), data, len(data), _unknown(unknown), losses.ctypes.data_as(POINTER(c_float)), len(data), ctypes.byref(count))
         return losses[:count.value]
 
     def logits(self, ids: str | Sequence[int] | NDArray[Any]) -> NDArray[numpy.float32]:
@@ -158,30 +165,28 @@ class Model:
             raise TypeError("ids must be a str or one sequence of integers")
         given = numpy.ascontiguousarray(given, numpy.int64)
         logits = numpy.empty((given.size, self.vocabulary_size), numpy.float32)
-        _call_long("logits_of_ids", self._in_use().model, given.ctypes.data_as(POINTER(c_int64)), given.size, logits.ctypes.data_as(POINTER(c_float)), logits.size)
+        _call_long("logits_of_ids", self._in_use(), given.ctypes.data_as(POINTER(c_int64)), given.size, logits.ctypes.data_as(POINTER(c_float)), logits.size)
         return logits
 
     def encode(self, text: str | bytes, *, unknown: str = "error") -> list[int]:
         """The ids of a text."""
         data, count = _bytes(text, "text"), c_size_t()
         ids = (c_int64 * len(data))()
-        _call("encode", self._in_use().model, data, len(data), _unknown(unknown), ids, len(data), ctypes.byref(count))
+        _call("encode", self._in_use(), data, len(data), _unknown(unknown), ids, len(data), ctypes.byref(count))
         return ids[:count.value]
 
     def decode(self, ids: Sequence[int] | NDArray[Any]) -> str:
         """The text of these ids. In a model of bytes, invalid UTF-8 becomes U+FFFD."""
-        model, symbol, length, text = self._in_use().model, (c_char * 4)(), c_size_t(), b""
+        model, symbol, length, text = self._in_use(), (c_char * 4)(), c_size_t(), b""
         for one in ids:
-            _call("symbol", model, int(one), symbol, ctypes.byref(length))
+            _call("symbol", model, _number(one, "id", c_int64), symbol, ctypes.byref(length))
             text += symbol.raw[:length.value]
         return text.decode("utf-8", "replace")
 
     def _in_use(self) -> _Opened:
         if self._opened is None:
             raise Error("this model is closed; open it again with chargpt.load", _USAGE)
-        if os.getpid() != self._opened.process:
-            raise Error("this model was opened before a fork; open it in the new process with chargpt.load", _USAGE)
-        return self._opened
+        return self._opened.here()
 
 
 def load(run: Union[str, os.PathLike[str]], *, checkpoint: str = "best", weights: str = "better", threads: int = 1) -> Model:
@@ -189,9 +194,10 @@ def load(run: Union[str, os.PathLike[str]], *, checkpoint: str = "best", weights
 
     checkpoint: "best", "last" or "step-N". weights: "better", "trained" or "averaged". threads: of each call; 0: one per core.
     """
-    options = _OpenOptions(ctypes.sizeof(_OpenOptions), checkpoint.encode(), weights.encode(), threads)
+    options = _OpenOptions(ctypes.sizeof(_OpenOptions), _c_string(checkpoint, "checkpoint"), _c_string(weights, "weights"),
+                           _number(threads, "threads", c_int))
     model = c_void_p()
-    _call_long("open", os.fsencode(run), ctypes.byref(options), ctypes.byref(model))
+    _call_long("open", _c_string(os.fsencode(run), "run"), ctypes.byref(options), ctypes.byref(model))
     opened = _Opened(model)
     for line in _library().chargpt_notices(model).decode("utf-8", "replace").splitlines():
         warnings.warn(line, stacklevel=2)
@@ -209,7 +215,7 @@ def _stream(opened: _Opened, options: _GenerateOptions) -> Iterator[str]:
 
     def work() -> None:
         try:
-            _call("generate", opened.model, ctypes.byref(options), _OnText(on_text), None)
+            _call("generate", opened, ctypes.byref(options), _OnText(on_text), None)
             pieces.put(None)
         except Error as failure:
             pieces.put(failure)
@@ -221,6 +227,7 @@ def _stream(opened: _Opened, options: _GenerateOptions) -> Iterator[str]:
             if isinstance(piece, Error):
                 raise piece
             yield piece
+            opened.here()  # after a fork that thread is missing
     finally:
         unwanted.set()
         while thread.is_alive():  # it may wait for room
@@ -234,6 +241,21 @@ def _bytes(text: str | bytes, what: str) -> bytes:
     if isinstance(text, (str, bytes)):
         return text.encode() if isinstance(text, str) else text
     raise TypeError(f"{what} must be str or bytes, not {type(text).__name__}")
+
+
+def _c_string(text: str | bytes, what: str) -> bytes:
+    data = _bytes(text, what)
+    if b"\0" in data:  # C would take what is before it
+        raise ValueError(f"{what} contains a null character")
+    return data
+
+
+def _number(value: Any, what: str, kind: Any) -> Any:
+    """As this type of C has it, which would wrap a number that it cannot hold."""
+    held = kind(value if kind is c_double else operator.index(value)).value
+    if held != value and value == value:
+        raise Error(f"{what} = {value} is out of range", _USAGE)
+    return held
 
 
 def _unknown(policy: str) -> int:

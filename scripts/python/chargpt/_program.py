@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     import pandas
 
 Path = Union[str, "os.PathLike[str]"]
-_FLAGS = ("overwrite", "page", "stop_at_target")  # options without a value
+_FLAGS = ("overwrite", "page", "stop_at_target", "verbose")  # options without a value
+_REPEATED = ("text", "set", "teacher")  # options that may be given several times; another's list is one value
+_OF_THE_TERMINAL = ("dry_run", "help", "json", "markdown", "quiet")  # options that change what is printed
 Table = Union["pandas.DataFrame", "list[dict[str, Any]]"]  # a data frame where pandas is installed
 
 
@@ -36,13 +38,12 @@ def train(config: Path = "default", *, text: Path | Sequence[Path] | None = None
     runs/CONFIG-N. progress: shows what the program says, on sys.stderr.
     Ctrl-C saves a checkpoint before KeyboardInterrupt is raised; resume() continues.
     """
-    words = [os.fspath(config), *_words({"text": text, "run": run, **options})]
-    return Run(json.loads(_output("train", words, progress))["run"])
+    return Run(json.loads(_output("train", _words({"text": text, "run": run, **options}, config), progress))["run"])
 
 
 def resume(run: Path, *, progress: bool = True, **options: Any) -> Run:
     """Continues a run exactly where it stopped: `chargpt resume`."""
-    return Run(json.loads(_output("resume", [os.fspath(run), *_words(options)], progress))["run"])
+    return Run(json.loads(_output("resume", _words(options, run), progress))["run"])
 
 
 def compare(configs: Path | Sequence[Path], *, vary: Mapping[str, Sequence[Any]] | None = None, text: Path | Sequence[Path] | None = None,
@@ -52,9 +53,12 @@ def compare(configs: Path | Sequence[Path], *, vary: Mapping[str, Sequence[Any]]
     vary: each config with each of these values, {"train.learning_rate": [1e-3, 3e-3]}.
     """
     configs = [configs] if isinstance(configs, (str, os.PathLike)) else configs
-    varied = [word for key, values in (vary or {}).items() for word in ("--vary", f"{key}={','.join(map(_value, values))}")]
-    words = [*(os.fspath(config) for config in configs), *varied, *_words({"text": text, **options})]
-    return _table(json.loads(_output("compare", words, progress))["results"])
+    varied = []
+    for key, values in (vary or {}).items():
+        if isinstance(values, str) or not hasattr(values, "__iter__"):
+            raise TypeError(f"vary takes a list of values of {key}, not {values!r}")
+        varied.append(f"--vary={key}={','.join(map(_value, values))}")
+    return _table(json.loads(_output("compare", [*varied, *_words({"text": text, **options}, *configs)], progress))["results"])
 
 
 class Run:
@@ -93,7 +97,7 @@ class Run:
         """Its page without the model: curves, samples, figures and options."""
         with tempfile.TemporaryDirectory() as folder:
             page = pathlib.Path(folder, "page.html")
-            _output("page", [str(self.path), "--no-model", "--output", str(page)], progress=False)
+            _output("page", ["--no-model", *_words({"output": page}, self.path)], progress=False)
             return f'<iframe srcdoc="{html.escape(page.read_text("utf-8"))}" style="width: 100%; height: 40em; border: 0"></iframe>'
 
     def _json(self, name: str) -> dict[str, Any]:
@@ -113,20 +117,27 @@ def command() -> None:
     os.execv(program, [program, *sys.argv[1:]])
 
 
-def _words(options: Mapping[str, Any]) -> list[str]:
-    """{"n_layer": 2, "bias": False, "text": [a, b], "overwrite": True} as --n_layer 2 --bias false --text a --text b --overwrite."""
+def _words(options: Mapping[str, Any], *configs: Any) -> list[str]:
+    """{"n_layer": 2, "bias": False, "text": [a, b], "overwrite": True}, c as --n_layer=2 --bias=false --text=a --text=b --overwrite -- c."""
     words = []
     for name, value in options.items():
-        if name in _FLAGS and isinstance(value, bool):
+        if name in _OF_THE_TERMINAL:
+            raise TypeError(f"{name} is an option of the command line only")
+        if name in _FLAGS:
+            if not isinstance(value, bool):
+                raise TypeError(f"{name} must be True or False, not {value!r}")
             words += [f"--{name}"] * value
-            continue
-        several = value if isinstance(value, (list, tuple)) else [] if value is None else [value]
-        words += [word for one in several for word in (f"--{name}", _value(one))]
-    return words
+        elif value is not None:
+            several = value if name in _REPEATED and isinstance(value, (list, tuple)) else [value]
+            words += [f"--{name}={_value(one)}" for one in several]
+    return [*words, "--", *map(os.fspath, configs)]
 
 
 def _value(value: Any) -> str:
-    return os.fspath(value) if isinstance(value, (str, os.PathLike)) else json.dumps(value)
+    """As the command line takes it: text, a path, or JSON, a NumPy number's too."""
+    if isinstance(value, (str, os.PathLike)):
+        return os.fspath(value)
+    return json.dumps(value.tolist() if hasattr(value, "tolist") else value)
 
 
 def _table(rows: list[dict[str, Any]]) -> Table:
@@ -139,7 +150,7 @@ def _table(rows: list[dict[str, Any]]) -> Table:
 
 def _output(command: str, words: Sequence[str], progress: bool) -> str:
     """What `chargpt COMMAND WORDS --json` prints. KeyboardInterrupt lets it save first; a second one ends it at once."""
-    arguments = [str(binary("chargpt")), command, *words, "--json", *([] if progress else ["--quiet"])]
+    arguments = [str(binary("chargpt")), command, "--json", *([] if progress else ["--quiet"]), *words]
     # A session of its own keeps a terminal's Ctrl-C from it, which would be its second signal; CHARGPT_PARENT ends it with this process.
     environment = dict(os.environ, CHARGPT_PARENT=str(os.getpid()))
     ours, theirs = _stderr()
