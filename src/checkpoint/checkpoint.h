@@ -21,7 +21,7 @@
 
 namespace chargpt {
 
-/// How the loss of the batches goes, so that a jump of it can be told from its noise. See train/loss_trend.h.
+/// How the loss of the batches goes, so that a jump of it can be told from its noise. See train/nonfinite.h.
 struct LossTrend {
   double mean = 0, variance = 0;
   std::int64_t count = 0;  ///< losses seen

@@ -7,7 +7,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "base/error.h"
 #include "base/paths.h"
@@ -49,8 +51,12 @@ void add_device_arguments(Options& options, DeviceArguments& arguments) {
 }
 
 void add_device_arguments(Options& options, std::string& device, std::int64_t& threads) {
-  options.add("--device", device, "auto, cpu, cuda or cuda:N (GPU support is untested)").group("Machine");
+  add_device_option(options, device);
   options.add("--threads", threads, "CPU threads; 0: one per physical core").range(0, 1024).group("Machine");
+}
+
+void add_device_option(Options& options, std::string& device) {
+  options.add("--device", device, "auto, cpu, cuda or cuda:N (GPU support is untested)").group("Machine");
 }
 
 namespace {
@@ -161,16 +167,16 @@ void refuse_config_among(const std::vector<std::string>& texts) {
   const std::string& last = texts.back();
   const bool is_preset = !is_there(last) && find_preset(last) != nullptr;
   if (is_preset || is_config_file(last))
-    throw Error(ExitCode::usage, printable(last) + " after --text is taken as a text, but it is a config; give it " +
-                                     "before the options: " + shell_quoted(last) + " --text " +
-                                     shell_quoted(texts.front()));
+    throw Error(ExitCode::usage, printable(last),
+                " after --text is taken as a text, but it is a config; give it before the options: ",
+                shell_quoted(last), " --text ", shell_quoted(texts.front()));
 }
 
 /// The name of a preset, as it is now.
 void make_present(std::string& name_or_path) {
   const std::string name = present_name(name_or_path);
   if (name == name_or_path || is_there(name_or_path)) return;
-  log_note(name_or_path + " is called " + name + " now");
+  log_note(name_or_path, " is called ", name, " now");
   name_or_path = name;
 }
 
@@ -193,13 +199,13 @@ std::vector<Override> ConfigArguments::overrides() const {
   for (const std::string& assignment : assignments_) {
     const std::size_t equals = assignment.find('=');
     if (equals == std::string::npos || equals == 0)
-      throw Error(ExitCode::usage, "--set " + assignment + " is not KEY=VALUE; for example --set train.max_iters=500");
+      throw Error(ExitCode::usage, "--set ", assignment, " is not KEY=VALUE; for example --set train.max_iters=500");
     overrides.push_back({assignment.substr(0, equals), assignment.substr(equals + 1), "--set"});
   }
   refuse_config_among(texts_);
   for (const std::string& text : texts_)
     if (!is_utf8(text))
-      throw Error(ExitCode::usage, "--text " + printable(text) + ": the file's name is not UTF-8; rename it");
+      throw Error(ExitCode::usage, "--text ", printable(text), ": the file's name is not UTF-8; rename it");
   if (!texts_.empty()) overrides.push_back({"data.text", nlohmann::json(texts_).dump(), "--text"});
   for (const auto& flag : flags_)
     if (flag->is_list && flag->values.size() > 1)
@@ -216,6 +222,56 @@ void check_model(const ResolvedConfig& config, bool refuses_unused) {
   } catch (const Error& error) {
     throw with_origin(error, config);
   }
+}
+
+namespace {
+
+const std::map<std::string, Context>& contexts() {
+  static const std::map<std::string, Context> all{
+      {"auto", Context::automatic}, {"full", Context::full}, {"half", Context::half}, {"slide", Context::slide}};
+  return all;
+}
+
+}  // namespace
+
+void add_context_option(Options& options, Context& context) {
+  std::vector<std::string> names;
+  for (const auto& [name, meaning] : contexts()) names.push_back(name);
+  options.choice(
+      "--context", names, "auto", [&context](const std::string& name) { context = contexts().at(name); },
+      "what to do once the text outgrows block_size: full, run the last block_size characters again for each new one, "
+      "as nanoGPT does; half, drop the first half of a full window and run the rest again, many times faster; "
+      "slide, run nothing again (models with position rope or none); auto, slide if the model can, else half (full "
+      "where block_size is under 32)");
+}
+
+void add_counts_option(Options& options, bool& counts) {
+  options.flag(
+      "--counts", counts,
+      "mix the network with counts of what followed in its training text; with --adapt they go on to count what is "
+      "scored");
+}
+
+void add_adapt_option(Options& options, bool& adapt) {
+  options.flag(
+      "--adapt", adapt,
+      "let the network go on learning while it scores: each character is predicted first, then learned from; the "
+      "run's weights stay as they are");
+}
+
+void add_unknown_option(Options& options, UnknownPolicy& policy, const std::string& which) {
+  options.choice(
+      "--unknown", {"error", "skip", "replace"}, "error",
+      [&policy](const std::string& name) {
+        policy = name == "skip"      ? UnknownPolicy::skip
+                 : name == "replace" ? UnknownPolicy::replace
+                                     : UnknownPolicy::error;
+      },
+      "what to do with " + which + " that the model has never seen");
+}
+
+std::string context_name(Context context) {
+  return std::ranges::find(contexts(), context, &std::map<std::string, Context>::value_type::second)->first;
 }
 
 }  // namespace chargpt

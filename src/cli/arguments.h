@@ -9,6 +9,8 @@
 
 #include "cli/options.h"
 #include "config/load.h"
+#include "predict/network.h"
+#include "text/vocabulary.h"
 
 namespace chargpt {
 
@@ -38,6 +40,7 @@ struct DeviceArguments {
 };
 void add_device_arguments(Options& options, DeviceArguments& arguments);
 void add_device_arguments(Options& options, std::string& device, std::int64_t& threads);
+void add_device_option(Options& options, std::string& device);
 
 /// Before the command runs, the earlier name of a preset becomes its present one, with a note.
 void settle_preset(Options& options, std::string& name_or_path);
@@ -75,5 +78,16 @@ class ConfigArguments {
   Option* text_option_ = nullptr;
   std::vector<std::unique_ptr<Flag>> flags_;
 };
+
+/// --context
+void add_context_option(Options& options, Context& context);
+/// --counts
+void add_counts_option(Options& options, bool& counts);
+/// --adapt
+void add_adapt_option(Options& options, bool& adapt);
+/// --unknown: error, skip or replace; `which` characters.
+void add_unknown_option(Options& options, UnknownPolicy& policy, const std::string& which);
+/// As the options take them.
+std::string context_name(Context context);
 
 }  // namespace chargpt

@@ -12,18 +12,17 @@ namespace chargpt {
 namespace {
 
 constexpr Command table[] = {
-    {"train", "Train", "train a model from a config or a preset",
-     "chargpt train ladder/bigram --text data/sample.txt --max_iters 200", add_train},
+    {"train", "Train", "train a model from a config or a preset", "chargpt train --text my.txt --minutes 1", add_train},
     {"resume", "Train", "continue a run exactly where it stopped", "chargpt resume runs/default-1", add_resume},
     {"compare", "Train", "train several configs with several seeds and rank them",
-     "chargpt compare ladder/bigram ladder/masked --seeds 2 --max-iters 300", add_compare},
+     "chargpt compare bigram masked --seeds 2 --max-iters 300", add_compare},
     {"tune", "Train", "search for a better config within time and memory limits", "chargpt tune default --minutes 10",
      add_tune},
-    {"sample", "Use", "write text with a trained model", "chargpt sample runs/default-1 --prompt 'ROMEO:' --tokens 300",
+    {"sample", "Use", "write text with a trained model", "chargpt sample default-1 --prompt 'ROMEO:' --tokens 300",
      add_sample},
     {"export", "Use", "write a model in another program's format",
-     "chargpt export runs/default-1 --format huggingface --out exported", add_export},
-    {"import", "Use", "make a run from another program's model", "chargpt import exported --run runs/imported",
+     "chargpt export default-1 --format huggingface --out model", add_export},
+    {"import", "Use", "make a run from another program's model", "chargpt import model --run runs/imported",
      add_import},
     {"eval", "Measure", "measure the exact loss of a split, beside baselines", "chargpt eval runs/default-1", add_eval},
     {"reproduce", "Measure", "train a run again and tell whether it comes out the same",
@@ -84,8 +83,8 @@ const Command& find_command(const std::string& name) {
     names.emplace_back(command.name);
   }
   const auto nearest = nearest_name(name, names);
-  throw Error(ExitCode::usage, "unknown command '" + name + "'" +
-                                   (nearest ? "; did you mean " + *nearest + "?" : "; chargpt --help lists them"));
+  throw Error(ExitCode::usage, "unknown command '", name, "'",
+              nearest ? "; did you mean " + *nearest + "?" : "; chargpt --help lists them");
 }
 
 std::unique_ptr<Options> options_of(const Command& command) {

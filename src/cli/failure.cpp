@@ -111,7 +111,7 @@ int report_failure(const std::exception& error, FailureForm form) {
 
 std::optional<Error> output_error(int reason) {
   if (reason == EPIPE) return std::nullopt;
-  return Error(ExitCode::io, std::string("writing to standard output failed: ") + std::strerror(reason));
+  return Error(ExitCode::io, "writing to standard output failed: ", std::strerror(reason));
 }
 
 int finish_output(FailureForm form) {

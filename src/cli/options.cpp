@@ -53,7 +53,7 @@ std::string wrong_count(const Option& option) {
 }
 
 Error surplus(const std::string& argument, const std::string& see) {
-  return Error(ExitCode::usage, "'" + argument + "' is one argument too many" + see);
+  return Error(ExitCode::usage, "'", argument, "' is one argument too many", see);
 }
 
 /// "--max_iters" -> "--max-iters"
@@ -292,9 +292,8 @@ void Options::refuse_empty_argument() const {
   std::vector<std::string> names;
   for (const auto& option : all_)
     if (option->text().positional()) names.push_back(option->name());
-  throw Error(ExitCode::usage, "an empty argument is given in the place of " +
-                                   (names.empty() ? "an option" : joined(names, " or ")) + "; see chargpt " + command_ +
-                                   " --help");
+  throw Error(ExitCode::usage, "an empty argument is given in the place of ",
+              names.empty() ? "an option" : joined(names, " or "), "; see chargpt ", command_, " --help");
 }
 
 /// The words for CLI11: options spelled as declared, an empty value (`--prompt=`) as a word of its own, in whose place
@@ -346,19 +345,19 @@ void Options::refuse_extra(const std::string& extra) const {
     if (!option->text().positional()) known.push_back(option->name());
   const std::string name = extra.substr(0, extra.find('='));
   const auto instead = std::ranges::find_if(gone_, [&](const auto& old) { return folded(old.first) == folded(name); });
-  if (instead != gone_.end()) throw Error(ExitCode::usage, name + " is gone; " + instead->second);
+  if (instead != gone_.end()) throw Error(ExitCode::usage, name, " is gone; ", instead->second);
   if (const std::string here = said_here(name); !here.empty())
-    throw Error(ExitCode::usage, "unknown option " + name + ": " + here);
+    throw Error(ExitCode::usage, "unknown option ", name, ": ", here);
   const auto nearest = nearest_name(name, known);
-  throw Error(ExitCode::usage, "unknown option " + name + (nearest ? "; did you mean " + *nearest + "?" : see));
+  throw Error(ExitCode::usage, "unknown option ", name, nearest ? "; did you mean " + *nearest + "?" : see);
 }
 
 /// CLI11 keeps all values given for an option, and words its refusal of a second one differently.
 void Options::refuse_repeated() const {
   for (const auto& option : all_)
     if (option->given_twice())
-      throw Error(ExitCode::usage, option->name() + " is given twice, as " + printable(option->values()[0]) +
-                                       " and as " + printable(option->values()[1]) + "; give it once");
+      throw Error(ExitCode::usage, option->name(), " is given twice, as ", printable(option->values()[0]), " and as ",
+                  printable(option->values()[1]), "; give it once");
 }
 
 /// "--seed: 1 required INT missing" is what CLI11 says.
@@ -367,7 +366,7 @@ void Options::refuse_wrong_count(const std::exception& refusal) const {
   const std::string what = refusal.what();
   for (const auto& option : all_)
     if (what.starts_with(option->name() + ":"))
-      throw Error(ExitCode::usage, wrong_count(*option) + "; see chargpt " + command_ + " --help");
+      throw Error(ExitCode::usage, wrong_count(*option), "; see chargpt ", command_, " --help");
 }
 
 bool Options::parse(const std::vector<std::string>& arguments) {
@@ -382,7 +381,7 @@ bool Options::parse(const std::vector<std::string>& arguments) {
     refuse_repeated();
     refuse_wrong_count(error);
     const std::string what = error.what();
-    throw Error(ExitCode::usage, what + (what.ends_with('?') ? "" : see));
+    throw Error(ExitCode::usage, what, what.ends_with('?') ? "" : see);
   }
   bool arguments_only = false;
   for (const std::string& extra : app_->remaining()) {

@@ -4,8 +4,11 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/bytes.h"
+#include "base/utf8.h"
 #include "cli/failure.h"
 #include "cli/process.h"
 #include "report/escape.h"
@@ -34,6 +37,41 @@ void print_lines(const std::string& text) {
 
 void print_table(const Table& table) {
   print_text(table.text(terminal_columns(STDOUT_FILENO)));
+}
+
+namespace {
+
+/// nlohmann-json escapes everything below a space; outside strings a document has nothing else to escape.
+std::string for_terminal(std::string text) {
+  for (std::size_t at = 0; (at = text.find('\x7F', at)) != std::string::npos;) text.replace(at, 1, "\\u007f");
+  return escape_for_terminal(text);
+}
+
+void write_json(const std::string& text) {
+  static const bool to_terminal = isatty(STDOUT_FILENO) != 0;
+  write_output(to_terminal ? for_terminal(text) : text);
+}
+
+}  // namespace
+
+void add_text(nlohmann::ordered_json& json, const std::string& key, std::string_view text) {
+  json[key] = std::string(text);
+  if (!is_utf8(text)) json[key + "_base64"] = base64(text);
+}
+
+void print_json(const nlohmann::ordered_json& json, int indent) {
+  write_json(json_text(json, indent));
+}
+
+void print_json_with_list(const nlohmann::ordered_json& json, const std::string& key, std::size_t count,
+                          const std::function<nlohmann::ordered_json(std::size_t)>& item) {
+  const auto without_end = [](std::string text, std::string_view end) {
+    text.resize(text.size() - end.size());
+    return text;
+  };
+  write_json(without_end(json_text(json, -1), "}\n") + "," + without_end(json_text(key, -1), "\n") + ":[");
+  for (std::size_t i = 0; i < count; ++i) write_json((i > 0 ? "," : "") + without_end(json_text(item(i), -1), "\n"));
+  write_json("]}\n");
 }
 
 }  // namespace chargpt

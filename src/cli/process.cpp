@@ -87,7 +87,7 @@ void end_with_parent() {
   if (parent == nullptr || !is_number(parent)) return;
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (std::to_string(getppid()) == parent) return;
-  log_error("process " + std::string(parent) + ", which started this one (" + parent_variable +
+  log_error("process ", parent, ", which started this one (", parent_variable,
             " in the environment), has ended; unset that to run without it");
   raise(SIGTERM);
 }
@@ -97,9 +97,8 @@ std::optional<Error> working_folder_error() {
   if (getcwd(path.data(), path.size()) != nullptr) return std::nullopt;
   if (errno == ENOENT)
     return Error(ExitCode::missing, "the working folder has been removed; change to another one (cd)");
-  return Error(ExitCode::io, "the path of the working folder cannot be told: " +
-                                 std::generic_category().message(errno == ERANGE ? ENAMETOOLONG : errno) +
-                                 "; change to another one (cd)");
+  return Error(ExitCode::io, "the path of the working folder cannot be told: ",
+               std::generic_category().message(errno == ERANGE ? ENAMETOOLONG : errno), "; change to another one (cd)");
 }
 
 // The link is looked up by the child between its birth and the program's start, when it still leads to the parent's

@@ -20,7 +20,7 @@ std::size_t read_some(std::array<char, 1 << 16>& piece) {
     const ssize_t count = ::read(STDIN_FILENO, piece.data(), piece.size());
     if (count >= 0) return static_cast<std::size_t>(count);
     if (errno != EAGAIN && errno != EINTR)
-      throw Error(ExitCode::io, "cannot read standard input: " + std::generic_category().message(errno));
+      throw Error(ExitCode::io, "cannot read standard input: ", std::generic_category().message(errno));
     struct pollfd waiting = {.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
     if (errno == EAGAIN) ::poll(&waiting, 1, /*milliseconds=*/-1);
   }
@@ -47,8 +47,7 @@ bool StandardInputLines::next(std::string& line) {
     const std::size_t count = read_some(piece);
     ended_ = count == 0;
     if (count > most_prompt_bytes - pending_.size())
-      throw Error(ExitCode::data,
-                  "a line of standard input is larger than " + std::to_string(most_prompt_bytes) + " bytes, the limit");
+      throw Error(ExitCode::data, "a line of standard input is larger than ", most_prompt_bytes, " bytes, the limit");
     pending_.append(piece.data(), count);
   }
   line = std::exchange(pending_, "");

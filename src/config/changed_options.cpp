@@ -32,4 +32,12 @@ std::vector<std::string> changed_options(const Config& then, const Config& now, 
   return lines;
 }
 
+void leave_out(std::vector<std::string>& changes, std::initializer_list<std::string_view> options) {
+  std::erase_if(changes, [options](const std::string& line) {
+    return std::ranges::any_of(options, [&line](std::string_view option) {
+      return line.starts_with(option) && (option.ends_with('.') || line[option.size()] == ' ');
+    });
+  });
+}
+
 }  // namespace chargpt

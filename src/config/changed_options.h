@@ -1,7 +1,9 @@
 // In what two configs differ, for people. Knows no option by name.
 #pragma once
 
+#include <initializer_list>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/config.h"
@@ -18,5 +20,8 @@ std::vector<DifferingOption> differing_options(const std::vector<Config>& config
 
 /// "train.max_iters 2000 -> 4000" for every option of `section` ("" for all) that differs, in the order of declaration.
 std::vector<std::string> changed_options(const Config& then, const Config& now, const std::string& section = "");
+
+/// Removes the lines on these options, "sample." for all of a section.
+void leave_out(std::vector<std::string>& changes, std::initializer_list<std::string_view> options);
 
 }  // namespace chargpt

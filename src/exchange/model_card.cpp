@@ -6,13 +6,13 @@
 #include <nlohmann/json.hpp>
 #include <numbers>
 
-#include "base/line_of.h"
+#include "base/error.h"
 #include "base/quote.h"
 #include "exchange/architecture.h"
 #include "exchange/character_tokenizer.h"
 #include "report/format.h"
 #include "report/table.h"
-#include "run/kept_figures.h"
+#include "run/kept_files.h"
 
 namespace chargpt {
 namespace {

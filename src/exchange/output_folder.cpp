@@ -14,7 +14,7 @@
 #include "base/paths.h"
 #include "base/quote.h"
 #include "checkpoint/strict_json.h"
-#include "report/output_file.h"
+#include "report/files/output_file.h"
 
 namespace chargpt {
 namespace {

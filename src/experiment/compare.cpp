@@ -17,7 +17,7 @@
 #include "inference/model_types.h"
 #include "report/format.h"
 #include "report/json_text.h"
-#include "run/test_scores.h"
+#include "run/kept_files.h"
 #include "text/text_listing.h"
 #include "text/text_place.h"
 #include "train/evaluator.h"
@@ -31,8 +31,8 @@ namespace fs = std::filesystem;
 void check_options(const std::vector<ResolvedConfig>& configs, const CompareOptions& options) {
   if (configs.empty()) throw Error(ExitCode::usage, "compare needs at least one config");
   if (options.seeds < 1 || options.seeds > 1000)
-    throw Error(ExitCode::usage, "--seeds " + std::to_string(options.seeds) + " is outside 1 to 1000");
-  if (options.jobs < 1) throw Error(ExitCode::usage, "--jobs " + std::to_string(options.jobs) + " is below 1");
+    throw Error(ExitCode::usage, "--seeds ", options.seeds, " is outside 1 to 1000");
+  if (options.jobs < 1) throw Error(ExitCode::usage, "--jobs ", options.jobs, " is below 1");
   if (options.stop_at_target && !options.target) throw Error(ExitCode::usage, "--stop-at-target needs --target LOSS");
 }
 
@@ -45,16 +45,15 @@ void check_jobs(const std::vector<ResolvedConfig>& configs, const CompareOptions
   for (const ResolvedConfig& resolved : configs) {
     const double seconds = resolved.config.train.max_seconds;
     if (shared && std::ranges::count(resolved.config.data.text, standard_input_name) > 0)
-      throw Error(ExitCode::usage, who +
-                                       " has processes that cannot all read standard input; write the text into a "
-                                       "file and give that, or " +
-                                       otherwise);
+      throw Error(ExitCode::usage, who,
+                  " has processes that cannot all read standard input; write the text into a file and give that, or ",
+                  otherwise);
     if (seconds > 0)
-      throw Error(ExitCode::usage, who + " excludes a length in seconds, and " + resolved.config.name +
-                                       " has train.max_seconds = " + nlohmann::ordered_json(seconds).dump() +
-                                       ": trainings that share the machine would get fewer steps for their "
-                                       "seconds, and not all alike; give --max-iters or --max-epochs, or " +
-                                       otherwise);
+      throw Error(ExitCode::usage, who, " excludes a length in seconds, and ", resolved.config.name,
+                  " has train.max_seconds = ", nlohmann::ordered_json(seconds).dump(),
+                  ": trainings that share the machine would get fewer steps for their seconds, and not all alike; give "
+                  "--max-iters or --max-epochs, or ",
+                  otherwise);
   }
 }
 
@@ -62,8 +61,8 @@ void check_jobs(const std::vector<ResolvedConfig>& configs, const CompareOptions
 void check_target(const std::vector<ResolvedConfig>& configs, const CompareOptions& options) {
   for (const ResolvedConfig& resolved : configs)
     if (options.target && resolved.config.eval.eval_iters > 0)
-      throw Error(ExitCode::usage, "--target needs evaluations of the whole split, and those of " +
-                                       resolved.config.name + " score a part of it; set --eval_iters 0");
+      throw Error(ExitCode::usage, "--target needs evaluations of the whole split, and those of ", resolved.config.name,
+                  " score a part of it; set --eval_iters 0");
 }
 
 bool same_text(const Corpus& a, const Corpus& b) {
@@ -183,7 +182,7 @@ class Comparer {
     if (!kept || (kept->seed.ended == Ending::stopped && !(options_.stop_at_target && reached(kept->seed))))
       return false;
     if (kept->text != corpus_.fingerprint() || std::ssize(kept->seed.losses) != corpus_.val().size() - 1)
-      throw Error(ExitCode::busy, run.folder.string() + " was trained on another text; choose another --out");
+      throw Error(ExitCode::busy, run.folder.string(), " was trained on another text; choose another --out");
     ConfigRuns& runs = runs_of(run);
     runs.params = kept->params;
     runs.leaks = kept->leaks;
@@ -243,10 +242,9 @@ Corpus load_common_text(const std::vector<ResolvedConfig>& configs, const fs::pa
   for (const ResolvedConfig& resolved : configs) {
     if (changed_options(first, resolved.config, "data").empty()) continue;
     if (!same_text(corpus, load_text(resolved.config.data, out, reading)))
-      throw Error(ExitCode::usage, "configs " + first.name + " and " + resolved.config.name +
-                                       " differ in their text (" +
-                                       changed_options(first, resolved.config, "data").front() +
-                                       "); losses compare only on one text, in the same units and split");
+      throw Error(ExitCode::usage, "configs ", first.name, " and ", resolved.config.name, " differ in their text (",
+                  changed_options(first, resolved.config, "data").front(),
+                  "); losses compare only on one text, in the same units and split");
   }
   return corpus;
 }

@@ -19,9 +19,9 @@
 #include "predict/network.h"
 #include "report/json_text.h"
 #include "run/checkpoints.h"
+#include "run/kept_files.h"
 #include "run/run_files.h"
 #include "run/run_lock.h"
-#include "run/test_scores.h"
 #include "text/text_place.h"
 #include "train/conditions.h"
 
@@ -110,7 +110,7 @@ class Training {
   static std::optional<Checkpoint> last_checkpoint(const PlannedTraining& training) {
     if (list_checkpoints(training.run).empty()) return std::nullopt;
     std::vector<std::string> notices;
-    Checkpoint checkpoint = load_checkpoint(training.run, "last", /*with_optimizer=*/true, notices);
+    Checkpoint checkpoint = load_checkpoint(training.run, "last", /*with_optimizer=*/true, &notices);
     if (training.told) training.told(notices);
     return checkpoint;
   }
@@ -139,14 +139,13 @@ class Training {
   /// Of the last weights: the best checkpoint is the best on the very split that is scored, and a run that is evaluated
   /// more often would have more to choose from.
   KeptRun scored(Trainer& trainer, const Speedometer& speedometer) const {
-    std::vector<std::string> notices;
-    const Checkpoint last = load_checkpoint(training_.run, "last", /*with_optimizer=*/false, notices);
+    const Checkpoint last = load_checkpoint(training_.run, "last");
     trainer.use_weights(last);
     SplitLoss loss = split_loss(trainer.engine(), corpus_.val(), config_.config.model.block_size, 0, [this](double) {
       if (stopper_.stopped()) throw Interrupted{};
     });
     if (!std::isfinite(loss.mean))
-      throw Error(ExitCode::diverged, "the weights of " + last.path.string() + " give no finite loss");
+      throw Error(ExitCode::diverged, "the weights of ", last.path.string(), " give no finite loss");
     const RunState& state = trainer.state();
     const auto tokens = static_cast<double>(state.step * tokens_per_step(trainer.config().config));
     KeptRun kept{.seed = {.seed = config_.config.train.seed,
@@ -173,8 +172,7 @@ class Training {
   /// Of the best checkpoint: the validation split chose it, and the test split chose nothing.
   void score_test_split(SeedRun& seed) const {
     if (corpus_.holdout().test == 0 || training_.stop_at) return;
-    std::vector<std::string> notices;
-    const Checkpoint best = load_checkpoint(training_.run, "best", /*with_optimizer=*/false, notices);
+    const Checkpoint best = load_checkpoint(training_.run, "best");
     const InferenceModel model(best, Weights::better);
     NetworkPredictor network(model, thread_count(options().threads));
     seed.test_scores = count_test_score(training_.run);
@@ -201,11 +199,10 @@ Corpus train_split_of(const Corpus& corpus) {
 
 void refuse_teachers_of_train_split(const ResolvedConfig& config) {
   if (!config.config.train.teacher.empty())
-    throw with_origin(
-        Error(ExitCode::usage, "train.teacher: ", config.config.name,
-              " would be scored on the end of the train split, which its teachers have learned from; leave it out, or "
-              "compare with --score-on val"),
-        config);
+    throw with_origin(Error(ExitCode::usage, "train.teacher: ", config.config.name,
+                            " would be scored on the end of the train split, which its teachers have learned from; "
+                            "leave it out, or compare with --score-on val"),
+                      config);
 }
 
 bool train_planned(const PlannedTraining& training,

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
-#include "report/metrics_reader.h"
+#include "report/files/metrics_reader.h"
 #include "run/checkpoints.h"
 
 namespace chargpt {
@@ -25,11 +25,6 @@ bool same_tensors(const SafetensorsFile* one, const SafetensorsFile* other) {
   return std::ranges::equal(one->tensors(), other->tensors(), [](const TensorView& a, const TensorView& b) {
     return a.name == b.name && a.shape == b.shape && std::ranges::equal(a.bytes, b.bytes);
   });
-}
-
-Checkpoint loaded(const fs::path& checkpoint) {
-  std::vector<std::string> notices;
-  return load_checkpoint(checkpoint, "last", /*with_optimizer=*/true, notices);
 }
 
 }  // namespace
@@ -99,7 +94,8 @@ void Repetition::compare_weights(const fs::path& again) {
     const auto same_name = [&then](const fs::path& one) { return one.filename() == then.filename(); };
     const auto found = std::ranges::find_if(now, same_name);
     if (found == now.end()) continue;
-    const Checkpoint one = loaded(then), other = loaded(*found);
+    const Checkpoint one = load_checkpoint(then, "last", /*with_optimizer=*/true),
+                     other = load_checkpoint(*found, "last", /*with_optimizer=*/true);
     if (one.state.step <= steps_.from) continue;
     if (same_tensors(one.model.get(), other.model.get()) && same_tensors(one.averaged.get(), other.averaged.get()) &&
         same_tensors(one.optimizer.get(), other.optimizer.get()))

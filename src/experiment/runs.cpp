@@ -16,10 +16,10 @@
 #include "base/files.h"
 #include "base/paths.h"
 #include "config/changed_options.h"
+#include "report/files/metrics_reader.h"
 #include "report/fitted_line.h"
 #include "report/format.h"
 #include "report/json_text.h"
-#include "report/metrics_reader.h"
 #include "report/progress.h"
 #include "report/symbols.h"
 #include "run/checkpoints.h"
@@ -47,15 +47,9 @@ std::vector<std::string> differences(const fs::path& run, const Config& wanted) 
   const ResolvedConfig kept = config_of_run_folder(run);
   if (!kept.gone.empty()) return {kept.gone};
   std::vector<std::string> lines = changed_options(kept.config, wanted);
-  const auto leave_out = [&lines](const std::string& option) {
-    std::erase_if(lines, [&option](const std::string& line) { return line.starts_with(option + " "); });
-  };
-  leave_out("data.text");
-  if (settles_length(wanted.train)) {
-    leave_out("train.max_iters");
-    leave_out("train.decay_steps");
-  }
-  if (limits_evaluations(kept)) leave_out("eval.eval_iters");
+  leave_out(lines, {"data.text"});
+  if (settles_length(wanted.train)) leave_out(lines, {"train.max_iters", "train.decay_steps"});
+  if (limits_evaluations(kept)) leave_out(lines, {"eval.eval_iters"});
   return lines;
 }
 
@@ -63,19 +57,19 @@ void refuse_another_run(const fs::path& run, const Config& wanted) {
   is_run(run) ? refuse_replaced(run) : refuse_strangers(run, "--out DIR");
   if (!is_there(run / "config.json")) {
     if (list_checkpoints(run).empty() && !is_there(run / "val_losses.json")) return;
-    throw Error(ExitCode::busy, run.string() + " holds results but no config.json; choose another --out");
+    throw Error(ExitCode::busy, run.string(), " holds results but no config.json; choose another --out");
   }
   const std::vector<std::string> lines = differences(run, wanted);
   if (!lines.empty())
-    throw Error(ExitCode::busy, run.string() + " holds a run of other options (" + lines.front() +
-                                    "); choose another --out, or remove that folder");
+    throw Error(ExitCode::busy, run.string(), " holds a run of other options (", lines.front(),
+                "); choose another --out, or remove that folder");
 }
 
 /// A run that has no checkpoint yet starts from its config as it was asked for, with nothing settled.
 void prepare(const PlannedRun& run) {
   std::error_code failed;
   fs::create_directories(run.folder, failed);
-  if (failed) throw Error(ExitCode::io, "cannot make the folder " + run.folder.string() + ": " + failed.message());
+  if (failed) throw Error(ExitCode::io, "cannot make the folder ", run.folder.string(), ": ", failed.message());
   refuse_another_run(run.folder, run.options.config);
   mark_run(run.folder);
   if (list_checkpoints(run.folder).empty())
@@ -251,12 +245,11 @@ class Runner {
     const PlannedRun& run = child.run();
     const int code = *child.process->ended();
     if (code == 0 && hooks_.take_over(run)) return done(run, /*reused=*/false);
-    if (code == 0) throw Error(ExitCode::internal, run.folder.string() + " was trained but has no result");
+    if (code == 0) throw Error(ExitCode::internal, run.folder.string(), " was trained but has no result");
     if (options_.shared && code == static_cast<int>(ExitCode::busy)) return waiting_.push_back(&run);  // taken just now
     if (stopped()) return waiting_.push_back(&run);  // and it too: a terminal's Ctrl-C reaches all
     const Error error(code_to_pass_on(code), error_line(*child.process, code));
-    if (!concerns_it_alone(code))
-      throw Error(error.code(), run.config + " with seed " + std::to_string(run.seed()) + ": " + error.what());
+    if (!concerns_it_alone(code)) throw Error(error.code(), run.config, " with seed ", run.seed(), ": ", error.what());
     ++done_;
     if (hooks_.failed) hooks_.failed(run, {error, child.seconds()});
   }
@@ -366,7 +359,7 @@ ResolvedConfig config_of_run_folder(const fs::path& run) {
   const std::string text = read_regular_file(path);
   const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object() || json.contains("extends"))  // which could name any file
-    throw Error(ExitCode::busy, path.string() + " was not written by a run; choose another --out");
+    throw Error(ExitCode::busy, path.string(), " was not written by a run; choose another --out");
   return parse_config(text, path.string(), run);
 }
 

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "base/error.h"
+#include "report/files/metrics_reader.h"
 #include "report/format.h"
-#include "report/metrics_reader.h"
 
 namespace chargpt {
 namespace {

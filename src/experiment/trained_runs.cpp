@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/names.h"
+#include "config/changed_options.h"
 #include "train/conditions.h"
 #include "train/run_length.h"
 
@@ -82,15 +83,10 @@ std::string members(const std::string& name, const Group& group) {
 
 std::vector<std::string> differences_but_for_seed(const ResolvedConfig& a, const ResolvedConfig& b) {
   std::vector<std::string> lines = changed_training(a.config, b.config);
-  const auto leave_out = [&lines](const std::string& option) {
-    std::erase_if(lines, [&option](const std::string& line) { return line.starts_with(option + " "); });
-  };
-  leave_out("train.seed");
-  if (length_set_by(a) != "train.max_iters" && length_set_by(b) != "train.max_iters") {
-    leave_out("train.max_iters");
-    leave_out("train.decay_steps");
-  }
-  if (limits_evaluations(a) || limits_evaluations(b)) leave_out("eval.eval_iters");
+  leave_out(lines, {"train.seed"});
+  if (length_set_by(a) != "train.max_iters" && length_set_by(b) != "train.max_iters")
+    leave_out(lines, {"train.max_iters", "train.decay_steps"});
+  if (limits_evaluations(a) || limits_evaluations(b)) leave_out(lines, {"eval.eval_iters"});
   return lines;
 }
 

@@ -17,7 +17,7 @@
 #include "inference/model_types.h"
 #include "learner/step.h"
 #include "report/format.h"
-#include "train/footprint.h"
+#include "train/plan.h"
 #include "train/run_length.h"
 
 namespace chargpt {
@@ -78,9 +78,9 @@ class Search {
   void check_memory_cap() const {
     const std::int64_t needed = memory_of(given_.config);
     if (needed > tuning_.memory)
-      throw Error(ExitCode::memory, given_.config.name + " itself needs about " + format_bytes(needed) +
-                                        ", above the cap of " + format_bytes(tuning_.memory) +
-                                        "; raise --memory or start from a smaller config");
+      throw Error(ExitCode::memory, given_.config.name, " itself needs about ", format_bytes(needed),
+                  ", above the cap of ", format_bytes(tuning_.memory),
+                  "; raise --memory or start from a smaller config");
   }
 
   std::int64_t memory_of(const Config& config) const {
@@ -130,7 +130,7 @@ class Search {
     const auto trainer = trainer_of(for_own_length());
     overhead_ = options_.overhead + (now() - making) + 0.05;
     if (leaks(given_.config.model))
-      throw Error(ExitCode::usage, given_.config.name + " " + leaks_label + "; there is no loss to tune by");
+      throw Error(ExitCode::usage, given_.config.name, " ", leaks_label, "; there is no loss to tune by");
     for (const ParameterGroup& group : trainer->arena().groups())
       for (const ParameterSlot& slot : group.slots)
         if (slot.name.find("wte") != std::string::npos) pattern_ = embedding_and_head;

@@ -66,9 +66,8 @@ std::size_t combinations_of(const std::vector<VariedOption>& varied, std::size_t
   for (const VariedOption& option : varied)
     count = std::min(count, std::size_t{1'000'000}) * option.values.size();  // one option holds far fewer values
   if (!varied.empty() && count * configs > most_variants)
-    throw Error(ExitCode::usage, "--vary makes " + format_count(static_cast<std::int64_t>(count * configs)) +
-                                     " variants, above the limit of " + format_count(most_variants) +
-                                     "; give fewer values or fewer configs");
+    throw Error(ExitCode::usage, "--vary makes ", format_count(static_cast<std::int64_t>(count * configs)),
+                " variants, above the limit of ", format_count(most_variants), "; give fewer values or fewer configs");
   return count;
 }
 
@@ -99,8 +98,8 @@ void refuse_same(const ResolvedConfig& variant, std::map<std::string, std::strin
   options.erase("name");
   const auto [other, fresh] = seen.emplace(options.dump(), variant.config.name);
   if (!fresh)
-    throw Error(ExitCode::usage, "the variants \"" + other->second + "\" and \"" + variant.config.name +
-                                     "\" are the same config; give each value of --vary once");
+    throw Error(ExitCode::usage, "the variants \"", other->second, "\" and \"", variant.config.name,
+                "\" are the same config; give each value of --vary once");
 }
 
 }  // namespace
@@ -109,28 +108,27 @@ void name_by(ResolvedConfig& variant, const std::string& differs) {
   std::string& name = variant.config.name;
   name += differs;
   if (name.size() > longest_name)
-    throw Error(ExitCode::usage, "the variant \"" + printable(name, 2 * longest_name) + "\" has a name of " +
-                                     std::to_string(name.size()) + " bytes, above the limit of " +
-                                     std::to_string(longest_name) + "; give its config a shorter name, or vary less");
+    throw Error(ExitCode::usage, "the variant \"", printable(name, 2 * longest_name), "\" has a name of ", name.size(),
+                " bytes, above the limit of ", longest_name, "; give its config a shorter name, or vary less");
 }
 
 VariedOption parse_varied(const std::string& given) {
   const std::string said = "--vary " + printable(given);
   const std::size_t equals = given.find('=');
   if (equals == std::string::npos || equals == 0)
-    throw Error(ExitCode::usage, said + " is not KEY=VALUE,VALUE; for example --vary model.n_layer=2,4,6");
+    throw Error(ExitCode::usage, said, " is not KEY=VALUE,VALUE; for example --vary model.n_layer=2,4,6");
   VariedOption option{given.substr(0, equals), split_outside_brackets(given.substr(equals + 1))};
   const NamedOption named = named_option(option.key);
   if (named.holders.empty() && named.name == "name")
-    throw Error(ExitCode::usage, said + ": a name is nothing to vary; variants are named by what differs");
+    throw Error(ExitCode::usage, said, ": a name is nothing to vary; variants are named by what differs");
   if (named.holders == std::vector<std::string>{"train"} && named.name == "seed")
-    throw Error(ExitCode::usage, said + ": seeds are no variants of a config; --seeds " +
-                                     std::to_string(option.values.size()) + " trains each config with as many");
+    throw Error(ExitCode::usage, said, ": seeds are no variants of a config; --seeds ", option.values.size(),
+                " trains each config with as many");
   for (std::size_t i = 0; i < option.values.size(); ++i) {
     const std::string& value = option.values[i];
-    if (value.empty()) throw Error(ExitCode::usage, said + ": value " + std::to_string(i + 1) + " is empty");
+    if (value.empty()) throw Error(ExitCode::usage, said, ": value ", i + 1, " is empty");
     if (std::count(option.values.begin(), option.values.end(), value) > 1)
-      throw Error(ExitCode::usage, said + ": " + printable(value) + " is there twice; give each value once");
+      throw Error(ExitCode::usage, said, ": ", printable(value), " is there twice; give each value once");
   }
   return option;
 }

@@ -54,20 +54,35 @@ inline void softmax_row(float* row, long i, long end, float scale, float* stats)
   stats[1] = inverse_sum;
 }
 
-/// o (hs) = w (count) times values, rows `ld` apart, four rows at a time: one after the other each addition would wait
-/// for the one before.
+/// `Vectors` vectors of o = w (count) times values, rows `ld` apart, four rows at a time: one after the other each
+/// addition would wait for the one before.
+template <int Vectors, class Get, class Put>
+inline __attribute__((always_inline)) void weighted_columns(long count, const float* w, const float* values, long ld,
+                                                            float* o, Get get, Put put) {
+  Vector sums[4][Vectors]{};
+  long j = 0;
+  for (; j + 4 <= count; j += 4, values += 4 * ld)
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i)
+#pragma GCC unroll 2
+      for (int v = 0; v < Vectors; ++v) sums[i][v] += w[j + i] * get(values + i * ld + v * lanes);
+  for (; j < count; ++j, values += ld)
+#pragma GCC unroll 2
+    for (int v = 0; v < Vectors; ++v) sums[0][v] += w[j] * get(values + v * lanes);
+#pragma GCC unroll 2
+  for (int v = 0; v < Vectors; ++v) put(o + v * lanes, (sums[0][v] + sums[1][v]) + (sums[2][v] + sums[3][v]));
+}
+
+/// o (hs) = w (count) times values, rows `ld` apart. Two vectors in a pass: with AVX2 they are a cache line, and values
+/// come from far.
 inline void weighted_sum(long count, long hs, const float* w, const float* values, long ld, float* o) {
-  for_each_vector(hs, [&](long c, auto get, auto put) {
-    Vector s0{}, s1{}, s2{}, s3{};
-    long j = 0;
-    for (const float* v = values + c; j + 4 <= count; j += 4, v += 4 * ld) {
-      s0 += w[j] * get(v);
-      s1 += w[j + 1] * get(v + ld);
-      s2 += w[j + 2] * get(v + 2 * ld);
-      s3 += w[j + 3] * get(v + 3 * ld);
-    }
-    for (; j < count; ++j) s0 += w[j] * get(values + j * ld + c);
-    put(o + c, (s0 + s1) + (s2 + s3));
+  long c = 0;
+  for (; c + 2 * lanes <= hs; c += 2 * lanes)
+    weighted_columns<2>(
+        count, w, values + c, ld, o + c, [](const float* p) { return load(p); },
+        [](float* p, Vector v) { store(p, v); });
+  for_each_vector(hs - c, [&](long i, auto get, auto put) {
+    weighted_columns<1>(count, w, values + c + i, ld, o + c + i, get, put);
   });
 }
 

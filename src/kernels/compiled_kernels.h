@@ -2,7 +2,6 @@
 #pragma once
 
 #include "kernels/activation.h"
-#include "kernels/adamw.h"
 #include "kernels/attention.h"
 #include "kernels/convolution.h"
 #include "kernels/cross_entropy.h"
@@ -13,6 +12,7 @@
 #include "kernels/matmul.h"
 #include "kernels/norm.h"
 #include "kernels/qk_norm_rope.h"
+#include "kernels/updates.h"
 
 namespace chargpt::cpu {
 namespace {
@@ -48,6 +48,7 @@ constexpr Kernels compiled_kernels(const char* name) {
           .mix_targets = mix_targets,
           .add_softmax = add_softmax,
           .adamw = adamw,
+          .nesterov = nesterov,
           .lerp = lerp,
           .fma_loop = fma_loop};
 }

@@ -41,7 +41,7 @@ struct HeadKeys {
 enum class NormKind { layernorm, rmsnorm };
 enum class ActivationKind { gelu, gelu_tanh, relu, relu2, silu };
 
-/// Of an update by AdamW; see adamw.h.
+/// Of an update by AdamW; see updates.h.
 struct AdamwFactors {
   float scale;           ///< of the gradients: clipping
   float fresh1, fresh2;  ///< 1 - beta1, 1 - beta2
@@ -51,8 +51,14 @@ struct AdamwFactors {
   float inverse_root;  ///< 1 / sqrt(1 - beta2^t)
 };
 
+/// Of Nesterov's momentum; see updates.h.
+struct NesterovFactors {
+  float kept, fresh;  ///< of the momentum, and of the gradient
+  float shrunk;       ///< 1 - rate * weight decay
+};
+
 /// The formulas are in the header of each: matmul.h, norm.h, activation.h, elementwise.h, convolution.h, dropout.h,
-/// qk_norm_rope.h, attention.h, cross_entropy.h, adamw.h.
+/// qk_norm_rope.h, attention.h, cross_entropy.h, updates.h.
 struct Kernels {
   const char* name;                            ///< x86-64-v4, x86-64-v3, portable; neon on aarch64
   long panel_width;                            ///< columns of a packed panel
@@ -139,6 +145,9 @@ struct Kernels {
 
   /// An update of `n` weights; the moments follow.
   void (*adamw)(const AdamwFactors& by, long n, const float* gradients, float* values, float* moment1, float* moment2);
+  /// The moment of `n` weights moves on, the weights shrink, and `ahead` (n) is where the moment would be next.
+  void (*nesterov)(const NesterovFactors& by, long n, const float* gradients, float* values, float* moment,
+                   float* ahead);
   /// y (n) += weight (x - y).
   void (*lerp)(float weight, long n, const float* x, float* y);
 

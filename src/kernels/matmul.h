@@ -61,7 +61,7 @@ void matmul_tile(long K, const float* a, long lda, const float* b, long ldb, lon
 #pragma GCC unroll 4
       for (int v = 0; v < Columns; ++v) {
         const float* const from = panels[v / panel_vectors] + v % panel_vectors * lanes;
-        if constexpr (prefetch_rows > 0) __builtin_prefetch(from + prefetch_rows * ldb);
+        if constexpr (tiles_prefetch_rows) __builtin_prefetch(from + prefetch_rows * ldb);
         right[v] = load(from);
       }
 #pragma GCC unroll 16
@@ -129,12 +129,16 @@ void matmul(long M, long N, long K, const float* a, long lda, const float* b, lo
 template <int Panels>
 inline void matvec_panels(long K, const float* a, const float* b, long ldb, long panel_stride, float* c, bool add) {
   Vector sums[2 * Panels]{};
-  for (long k = 0; k < K; ++k, b += ldb) {
+  // The rows that follow the last are those of the panels behind these.
+  const long within = K > prefetch_rows ? K - prefetch_rows : 0, behind = (Panels - 1) * panel_stride;
+  const float* ahead = b + prefetch_rows * ldb;
+  for (long k = 0; k < K; ++k, b += ldb, ahead += ldb) {
+    if (k == within) ahead += behind;
     const Vector left = splat(a[k]);
 #pragma GCC unroll 4
     for (int p = 0; p < Panels; ++p) {
-      __builtin_prefetch(b + p * panel_stride + prefetch_rows * ldb);
-      __builtin_prefetch(b + p * panel_stride + prefetch_rows * ldb + lanes);
+      __builtin_prefetch(ahead + p * panel_stride);
+      __builtin_prefetch(ahead + p * panel_stride + lanes);
       sums[2 * p] += left * load(b + p * panel_stride);
       sums[2 * p + 1] += left * load(b + p * panel_stride + lanes);
     }

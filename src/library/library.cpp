@@ -175,7 +175,7 @@ chargpt_model* open_model(const char* path, const chargpt_open_options& options)
   if (path == nullptr) throw bad_argument("the path is NULL; give a run's folder");
   std::vector<std::string> notices;
   Checkpoint checkpoint =
-      load_checkpoint(path, options.checkpoint == nullptr ? "best" : options.checkpoint, false, notices);
+      load_checkpoint(path, options.checkpoint == nullptr ? "best" : options.checkpoint, false, &notices);
   std::string lines;
   for (const std::string& notice : notices) lines += notice + "\n";
   return std::make_unique<chargpt_model>(std::move(checkpoint), weights_named(options.weights),

@@ -11,25 +11,6 @@
 namespace chargpt {
 namespace {
 
-/// Moves the momentum on and shrinks the weights. Returns what is to be orthogonalised, Nesterov's look ahead, laid out
-/// as the group, with `slack` floats behind it.
-cpu::AlignedFloats look_ahead(ParameterGroup& group, double rate, double gradient_scale, std::int64_t slack) {
-  cpu::AlignedFloats ahead(group.size() + slack);
-  const auto kept = static_cast<float>(group.momentum);
-  const auto fresh = static_cast<float>((1 - group.momentum) * gradient_scale);
-  const auto shrunk = static_cast<float>(1 - rate * group.weight_decay);
-  on_parts(group.size(), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      const float g = fresh * group.gradients.data()[i];
-      const float moment = kept * group.moment1.data()[i] + g;
-      group.moment1.data()[i] = moment;
-      ahead.data()[i] = kept * moment + g;
-      group.values.data()[i] *= shrunk;
-    }
-  });
-  return ahead;
-}
-
 struct Matrix {
   std::int64_t offset, rows, cols;
   double factor;
@@ -60,15 +41,20 @@ double rate_of_shape(const ParameterSlot& slot) {
 void muon(ParameterGroup& group, std::int64_t /*step*/, const UpdateContext& context) {
   const double rate = group.learning_rate * context.lr_factor;
   const cpu::Kernels& kernels = cpu::kernels();
-  const cpu::AlignedFloats ahead = look_ahead(group, rate, context.gradient_scale, kernels.slack);
+  const cpu::NesterovFactors by{.kept = static_cast<float>(group.momentum),
+                                .fresh = static_cast<float>((1 - group.momentum) * context.gradient_scale),
+                                .shrunk = static_cast<float>(1 - rate * group.weight_decay)};
   const std::vector<Matrix> matrices = matrices_of(group, rate);
   std::atomic<std::size_t> next = 0;
   cpu::on_threads(std::min(cpu::threads_in_force(), static_cast<int>(matrices.size())), [&](int /*thread*/) {
-    std::vector<float> scratch;
+    std::vector<float> ahead, scratch;
     for (std::size_t i = next++; i < matrices.size(); i = next++) {
       const Matrix& matrix = matrices[i];
-      cpu::add_orthogonalised(kernels, matrix.rows, matrix.cols, ahead.data() + matrix.offset, matrix.factor,
-                              group.values.data() + matrix.offset, scratch);
+      const std::int64_t size = matrix.rows * matrix.cols, at = matrix.offset;
+      ahead.resize(std::max(ahead.size(), static_cast<std::size_t>(size + kernels.slack)));
+      float* const values = group.values.data() + at;
+      kernels.nesterov(by, size, group.gradients.data() + at, values, group.moment1.data() + at, ahead.data());
+      cpu::add_orthogonalised(kernels, matrix.rows, matrix.cols, ahead.data(), matrix.factor, values, scratch);
     }
   });
 }

@@ -12,7 +12,7 @@
 namespace chargpt {
 namespace {
 
-/// Adam with decoupled weight decay; the same figures as torch's AdamW. See kernels/adamw.h.
+/// Adam with decoupled weight decay; the same figures as torch's AdamW. See kernels/updates.h.
 void adamw(ParameterGroup& group, std::int64_t step, const UpdateContext& context) {
   const auto t = static_cast<double>(step);
   const double rate = group.learning_rate * context.lr_factor;

@@ -10,10 +10,10 @@
 #include "base/quote.h"
 #include "config/changed_options.h"
 #include "config/load.h"
+#include "report/charts/thinned.h"
 #include "report/ending.h"
+#include "report/files/metrics_reader.h"
 #include "report/format.h"
-#include "report/metrics_reader.h"
-#include "report/thinned.h"
 #include "text/text_listing.h"
 
 namespace chargpt {

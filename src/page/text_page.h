@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "report/surprise.h"
+#include "report/charts/surprise.h"
 
 namespace chargpt {
 

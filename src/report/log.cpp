@@ -3,6 +3,7 @@
 #include <spdlog/logger.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 
+#include <array>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -35,14 +36,6 @@ std::unique_ptr<spdlog::logger>& logger() {
 std::size_t columns_of_terminal = 0;
 bool line_is_unfinished = false;  ///< a progress line stands on the terminal
 
-void log(spdlog::level::level_enum level, std::string_view prefix, std::string_view line) {
-  if (!logger()->should_log(level)) return;
-  const std::string text = fitted(std::string(prefix) + escape_for_terminal(line), std::string_view("chargpt: ").size(),
-                                  columns_of_terminal);
-  if (std::exchange(line_is_unfinished, false)) std::fwrite(clear_line.data(), 1, clear_line.size(), stderr);
-  logger()->log(level, spdlog::string_view_t(text.data(), text.size()));
-}
-
 }  // namespace
 
 void start_log(LogLevel level, bool color, std::size_t columns) {
@@ -55,20 +48,16 @@ void write_progress(std::string_view text) {
   line_is_unfinished = !text.empty() && text != clear_line && !text.ends_with('\n');
 }
 
-void log_error(std::string_view line) {
-  log(spdlog::level::err, "error: ", line);
-}
-void log_warning(std::string_view line) {
-  log(spdlog::level::warn, "warning: ", line);
-}
-void log_note(std::string_view line) {
-  log(spdlog::level::info, "", line);
-}
-void log_hint(std::string_view command) {
-  log(spdlog::level::info, "→ ", command);
-}
-void log_detail(std::string_view line) {
-  log(spdlog::level::debug, "", line);
+void log_line(LogLine kind, std::string_view line) {
+  static constexpr std::array levels{spdlog::level::err, spdlog::level::warn, spdlog::level::info, spdlog::level::info,
+                                     spdlog::level::debug};
+  static constexpr std::array<std::string_view, levels.size()> prefixes{"error: ", "warning: ", "", "→ ", ""};
+  const spdlog::level::level_enum level = levels.at(static_cast<std::size_t>(kind));
+  if (!logger()->should_log(level)) return;
+  const std::string text = fitted(std::string(prefixes.at(static_cast<std::size_t>(kind))) + escape_for_terminal(line),
+                                  std::string_view("chargpt: ").size(), columns_of_terminal);
+  if (std::exchange(line_is_unfinished, false)) std::fwrite(clear_line.data(), 1, clear_line.size(), stderr);
+  logger()->log(level, spdlog::string_view_t(text.data(), text.size()));
 }
 
 }  // namespace chargpt

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <string_view>
 
+#include "base/error.h"
+
 namespace chargpt {
 
 enum class LogLevel {
@@ -23,11 +25,30 @@ inline constexpr std::string_view clear_line = "\r\x1b[K";
 /// without an end on the terminal, the next log line clears that first.
 void write_progress(std::string_view text);
 
-// Each writes one line, "chargpt: …", its control characters escaped.
-void log_error(std::string_view line);    ///< "chargpt: error: …"
-void log_warning(std::string_view line);  ///< "chargpt: warning: …"
-void log_note(std::string_view line);
-void log_hint(std::string_view command);  ///< "chargpt: → COMMAND": what to run next
-void log_detail(std::string_view line);
+enum class LogLine { error, warning, note, hint, detail };
+/// Writes one line, "chargpt: …", its control characters escaped.
+void log_line(LogLine kind, std::string_view line);
+
+// The same of a line's parts; see line_of().
+template <class... Parts>
+void log_error(const Parts&... parts) {  ///< "chargpt: error: …"
+  log_line(LogLine::error, line_of(parts...));
+}
+template <class... Parts>
+void log_warning(const Parts&... parts) {  ///< "chargpt: warning: …"
+  log_line(LogLine::warning, line_of(parts...));
+}
+template <class... Parts>
+void log_note(const Parts&... parts) {
+  log_line(LogLine::note, line_of(parts...));
+}
+template <class... Parts>
+void log_hint(const Parts&... command) {  ///< "chargpt: → COMMAND": what to run next
+  log_line(LogLine::hint, line_of(command...));
+}
+template <class... Parts>
+void log_detail(const Parts&... parts) {
+  log_line(LogLine::detail, line_of(parts...));
+}
 
 }  // namespace chargpt

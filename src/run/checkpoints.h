@@ -55,7 +55,7 @@ inline constexpr const char* damage_notice = "DAMAGED CHECKPOINT: ";
 /// step or folder that was asked for by name is an Error. Errors: missing 66 (says what is there), damaged or from a
 /// newer program 65.
 Checkpoint load_checkpoint(const std::filesystem::path& run_or_checkpoint, const std::string& which,
-                           bool with_optimizer, std::vector<std::string>& notices);
+                           bool with_optimizer = false, std::vector<std::string>* notices = nullptr);
 
 /// Finished checkpoints of a run, oldest first; folders that are not checkpoints (temp ones) are not listed.
 std::vector<std::filesystem::path> list_checkpoints(const std::filesystem::path& run);

@@ -163,8 +163,9 @@ bool is_checkpoint_folder(const fs::path& path) {
 }  // namespace
 
 Checkpoint load_checkpoint(const fs::path& run_or_checkpoint, const std::string& which, bool with_optimizer,
-                           std::vector<std::string>& notices) {
+                           std::vector<std::string>* notices) {
   const fs::path path = without_final_slash(run_or_checkpoint);
+  std::vector<std::string> ignored;
   asked_step(which);
   const fs::file_type type = type_of(path);
   if (type == fs::file_type::not_found)
@@ -173,7 +174,7 @@ Checkpoint load_checkpoint(const fs::path& run_or_checkpoint, const std::string&
     throw Error(ExitCode::data, printable_path(path), " is a file, not a run or checkpoint folder");
   if (is_checkpoint_folder(path)) return read_checkpoint(path, with_optimizer);
   if (type_of(path / "checkpoints") == fs::file_type::directory)
-    return load_from_run(path, which, with_optimizer, notices);
+    return load_from_run(path, which, with_optimizer, notices != nullptr ? *notices : ignored);
   throw Error(ExitCode::missing, printable_path(path),
               " is neither a run (it has no folder checkpoints) nor a checkpoint (it has no ", manifest_file, ")",
               runs_near(path));

@@ -11,8 +11,8 @@
 #include "checkpoint/checkpoint_name.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/state_json.h"
+#include "report/files/output_file.h"
 #include "report/json_text.h"
-#include "report/output_file.h"
 #include "run/best.h"
 #include "run/checkpoint_folder.h"
 #include "run/checkpoints.h"
@@ -174,7 +174,7 @@ std::vector<std::string> copy_checkpoints(const OpenFolder& from, const Checkpoi
   for (const std::string& name : others) {
     std::optional<Checkpoint> other;
     try {
-      other = load_checkpoint(from.path(), name, /*with_optimizer=*/true, notices);
+      other = load_checkpoint(from.path(), name, /*with_optimizer=*/true, &notices);
     } catch (const Error& failure) {
       notices.push_back(name + " is not in the new run: " + failure.what());
       continue;

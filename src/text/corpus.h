@@ -52,7 +52,7 @@ class Corpus {
   /// out for validation, and the id before them.
   TokenView val() const { return scored_part(train_size_, test_begin_); }
   /// The first holdout().most of the tokens behind those; or of the documents drawn last, and the id before them. Only
-  /// for a score that is recorded as one (run/test_scores.h).
+  /// for a score that is recorded as one (run/kept_files.h).
   TokenView test() const { return scored_part(test_begin_, tokens_.size()); }
   /// All but the test split.
   TokenView without_test() const { return tokens_.slice(0, test_begin_); }

@@ -11,6 +11,7 @@
 #include "base/paths.h"
 #include "base/quote.h"
 #include "base/utf8.h"
+#include "config/changed_options.h"
 #include "text/sample_text.h"
 
 namespace chargpt {
@@ -185,6 +186,18 @@ FoundText find_text(const KnownText& known, bool named, const ReadingProgress& p
 std::string difference_of(const Fingerprint& then, const Fingerprint& now) {
   if (then.tokens == now.tokens) return "as long, but with other characters";
   return std::to_string(then.tokens) + " tokens then, " + std::to_string(now.tokens) + " now";
+}
+
+std::string text_difference(const KnownText& one, const KnownText& other) {
+  Config then, now;
+  then.data = one.data;
+  now.data = other.data;
+  std::vector<std::string> lines = changed_options(then, now, "data");
+  leave_out(lines, {"data.max_val_tokens"});  // scored is what all are scored on
+  if (one.fingerprint != other.fingerprint || !(one.vocabulary == other.vocabulary))
+    return lines.empty() ? difference_of(one.fingerprint, other.fingerprint) : lines.front();
+  leave_out(lines, {"data.text", "data.max_symbols"});
+  return lines.empty() ? "" : lines.front();
 }
 
 std::string advice_for_another_text(const fs::path& run) {

@@ -36,7 +36,7 @@ struct KnownText {
   const DataConfig& data;
   const Vocabulary& vocabulary;
   const Fingerprint& fingerprint;
-  std::filesystem::path run;
+  std::filesystem::path run = {};
 };
 
 struct FoundText {
@@ -51,6 +51,10 @@ FoundText find_text(const KnownText& known, bool named, const ReadingProgress& p
 
 /// "as long, but with other characters", or "3000 tokens then, 6000 now".
 std::string difference_of(const Fingerprint& then, const Fingerprint& now);
+
+/// In what the texts of two runs differ, or the parts of them that are held out: "data.val_fraction 0.1 -> 0.2"; empty
+/// where both have learned from the same part of the same text.
+std::string text_difference(const KnownText& one, const KnownText& other);
 
 /// What to do about a text that is not the one a run was trained on: "pass that one with --text FILE, …".
 std::string advice_for_another_text(const std::filesystem::path& run);

@@ -76,11 +76,7 @@ std::vector<std::string> differing_conditions(const RunConditions& then, const R
 
 std::vector<std::string> changed_training(const Config& then, const Config& now) {
   std::vector<std::string> lines = changed_options(then, now);
-  std::erase_if(lines, [](const std::string& line) {
-    for (const char* start : {"train.keep ", "eval.log_interval ", "eval.sample_tokens ", "sample.", "data.text "})
-      if (line.starts_with(start)) return true;
-    return false;
-  });
+  leave_out(lines, {"train.keep", "eval.log_interval", "eval.sample_tokens", "sample.", "data.text"});
   return lines;
 }
 

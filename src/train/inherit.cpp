@@ -6,7 +6,6 @@
 #include <set>
 
 #include "base/error.h"
-#include "base/line_of.h"
 #include "config/changed_options.h"
 #include "inference/parameter_list.h"
 
@@ -23,16 +22,15 @@ struct SharedSymbols {
 
 SharedSymbols match_symbols(const Vocabulary& here, const Vocabulary& there, const std::string& source) {
   if (here.units() != there.units())
-    throw Error(ExitCode::data, source + " was trained on " + std::string(enum_name(there.units())) +
-                                    " and data.units is " + std::string(enum_name(here.units())) +
-                                    "; use the same units");
+    throw Error(ExitCode::data, source, " was trained on ", enum_name(there.units()), " and data.units is ",
+                enum_name(here.units()), "; use the same units");
   std::map<std::string, std::int64_t> ids;
   for (std::int64_t id = 0; id < there.size(); ++id) ids[there.symbol(id)] = id;
   SharedSymbols shared{.ids = {}, .size_there = there.size()};
   for (std::int64_t id = 0; id < here.size(); ++id)
     if (const auto found = ids.find(here.symbol(id)); found != ids.end()) shared.ids.emplace_back(id, found->second);
   if (shared.ids.empty())
-    throw Error(ExitCode::data, source + " shares no symbol with this text; start a new run without --init_from");
+    throw Error(ExitCode::data, source, " shares no symbol with this text; start a new run without --init_from");
   return shared;
 }
 
@@ -46,9 +44,9 @@ std::string differences(const Config& there, const Config& here) {
 std::vector<float> read(const std::string& name, const Shape& shape, const Checkpoint& from, const Config& config) {
   const TensorView* const found = from.model->find(name);
   if (!found || found->dtype != "F32" || found->shape != shape)
-    throw Error(ExitCode::data, from.path.string() + ": tensor " + name +
-                                    (found ? " has another shape or type" : " is missing") +
-                                    "; --init_from needs the same model" + differences(from.config.config, config));
+    throw Error(ExitCode::data, from.path.string(), ": tensor ", name,
+                found ? " has another shape or type" : " is missing", "; --init_from needs the same model",
+                differences(from.config.config, config));
   std::vector<float> values(found->bytes.size() / sizeof(float));
   std::memcpy(values.data(), found->bytes.data(), found->bytes.size());
   expect_finite(values, from.path.string(), name);
@@ -78,9 +76,9 @@ std::string inherit_weights(ParameterArena& arena, const Config& config, const V
   }
   for (const TensorView& tensor : from.model->tensors())
     if (!used.contains(tensor.name))
-      throw Error(ExitCode::data, source + ": tensor " + tensor.name +
-                                      " has no place in this model; --init_from needs the same model" +
-                                      differences(from.config.config, config));
+      throw Error(ExitCode::data, source, ": tensor ", tensor.name,
+                  " has no place in this model; --init_from needs the same model",
+                  differences(from.config.config, config));
   return line_of("weights from ", source, ", which knows ", symbols.ids.size(), " of ", vocabulary.size(), " symbols");
 }
 

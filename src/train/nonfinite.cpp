@@ -1,12 +1,12 @@
 #include "train/nonfinite.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
+#include <sstream>
 
 #include "base/error.h"
-#include "base/line_of.h"
 #include "run/checkpoints.h"
-#include "train/diagnosis.h"
-#include "train/loss_trend.h"
 
 namespace chargpt {
 namespace {
@@ -41,9 +41,8 @@ std::optional<NonfinitePolicy::RollbackPoint> NonfinitePolicy::point_before(cons
   const std::int64_t step = checkpoint.state.rollback_step;
   if (!rolls_back() || step == RunProgress::no_step || step == checkpoint.state.step) return std::nullopt;
   try {
-    std::vector<std::string> ignored;
-    const Checkpoint kept = load_checkpoint(checkpoint.path.parent_path().parent_path(), line_of("step-", step),
-                                            /*with_optimizer=*/true, ignored);
+    const Checkpoint kept =
+        load_checkpoint(checkpoint.path.parent_path().parent_path(), line_of("step-", step), /*with_optimizer=*/true);
     return RollbackPoint{.step = step, .trend = kept.state.trend, .checkpoint = kept.path};
   } catch (const Error& failure) {
     notice = line_of("not bit-exact from the next rollback on, which will return to step ", checkpoint.state.step, ": ",
@@ -92,8 +91,7 @@ void NonfinitePolicy::check_weights() const {
 void NonfinitePolicy::return_to(const RollbackPoint& point) {
   if (point.snapshot) return learner_.restore(*point.snapshot);
   saver_.check();
-  std::vector<std::string> ignored;
-  learner_.load(load_checkpoint(point.checkpoint, "last", /*with_optimizer=*/true, ignored));
+  learner_.load(load_checkpoint(point.checkpoint, "last", /*with_optimizer=*/true));
 }
 
 void NonfinitePolicy::roll_back(const std::string& what) {
@@ -134,6 +132,69 @@ void NonfinitePolicy::diverged(const std::string& what) const {
   const std::string clip = learner_.config.grad_clip > 0 ? "" : ", or set train.grad_clip = 1";
   throw Error(ExitCode::diverged, line_of("training diverged: ", what, "; ", kept,
                                           "; lower train.learning_rate = ", learner_.config.learning_rate, clip));
+}
+
+namespace {
+
+constexpr std::int64_t memory = 50;         ///< losses that the trend looks back
+constexpr std::int64_t fewest_losses = 20;  ///< below which the noise is unknown
+constexpr double least_jump = 1;            ///< nats
+constexpr double deviations = 6;
+
+}  // namespace
+
+LossTrend followed_by(const LossTrend& trend, double loss) {
+  if (!std::isfinite(loss)) return trend;
+  const std::int64_t count = trend.count + 1;
+  const double weight = 1 / static_cast<double>(std::min(count, memory));
+  const double jump = loss - trend.mean;
+  return {.mean = trend.mean + weight * jump,
+          .variance = (1 - weight) * (trend.variance + weight * jump * jump),
+          .count = count};
+}
+
+double spike_threshold(const LossTrend& trend) {
+  if (trend.count < fewest_losses) return std::numeric_limits<double>::infinity();
+  return trend.mean + std::max(least_jump, deviations * std::sqrt(std::max(trend.variance, 0.0)));
+}
+
+namespace {
+
+constexpr std::size_t most_windows = 16, most_norms = 4;
+
+bool is_worse(const GradientNorm& a, const GradientNorm& b) {
+  if (std::isnan(a.norm) != std::isnan(b.norm)) return std::isnan(a.norm);
+  return a.norm > b.norm;
+}
+
+/// In float64: the sum of squares of a finite gradient must not look infinite here.
+double norm_of(std::span<const float> gradient) {
+  double squares = 0;
+  for (const float g : gradient) squares += static_cast<double>(g) * static_cast<double>(g);
+  return std::abs(std::sqrt(squares));  // a NaN without its sign
+}
+
+}  // namespace
+
+std::vector<GradientNorm> gradient_norms(const ParameterArena& arena) {
+  std::vector<GradientNorm> norms;
+  for (const ParameterGroup& group : arena.groups())
+    for (const ParameterSlot& slot : group.slots) norms.push_back({slot.name, norm_of(slot.in(group.gradients))});
+  std::stable_sort(norms.begin(), norms.end(), is_worse);
+  return norms;
+}
+
+std::string diagnosis(const std::vector<std::int64_t>& window_starts, const ParameterArena& arena) {
+  std::ostringstream line;
+  line << "its windows start at ";
+  for (std::size_t i = 0; i < std::min(window_starts.size(), most_windows); ++i)
+    line << (i == 0 ? "" : ", ") << window_starts[i];
+  if (window_starts.size() > most_windows) line << ", … (" << window_starts.size() << " in all)";
+  line << " of the train split; largest gradient norms: ";
+  const std::vector<GradientNorm> norms = gradient_norms(arena);
+  for (std::size_t i = 0; i < std::min(norms.size(), most_norms); ++i)
+    line << (i == 0 ? "" : ", ") << norms[i].name << " " << norms[i].norm;
+  return line.str();
 }
 
 }  // namespace chargpt

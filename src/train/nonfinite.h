@@ -1,5 +1,6 @@
 // What is done about a step or an evaluation that is not finite, by train.on_nonfinite: stop, skip, or roll back to the
-// last good point. Knows no schedule, no clock and not what an evaluation costs.
+// last good point; and, by pure functions, when a loss is a spike, and what a person needs to know of a step that went
+// wrong. Knows no schedule, no clock and not what an evaluation costs.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "learner/learner.h"
+#include "parameters/arena.h"
 #include "train/emitter.h"
 #include "train/saving.h"
 
@@ -64,5 +66,26 @@ class NonfinitePolicy {
   std::optional<RollbackPoint> last_good_;
   bool just_rolled_back_ = false;  ///< and no good step since
 };
+
+/// The trend after one more loss: mean and variance over all losses so far, or, after the first 50, exponentially
+/// weighted with 1/50 (Welford's update in the form of Finch, 2009, "Incremental calculation of weighted mean and
+/// variance"). Losses that are not finite change nothing.
+LossTrend followed_by(const LossTrend& trend, double loss);
+
+/// The loss from which a step is a spike: 1 nat and 6 standard deviations above the mean; infinity before 20 losses.
+double spike_threshold(const LossTrend& trend);
+
+/// Norm of one parameter's gradient.
+struct GradientNorm {
+  std::string name;
+  double norm = 0;
+};
+
+/// Norms of the gradients that the last step left in the arena, worst first: NaN, infinite, then the largest.
+std::vector<GradientNorm> gradient_norms(const ParameterArena& arena);
+
+/// "its windows start at 12, 99, … of the train split; largest gradient norms: NAME 3e+20, …". The first 16 windows and
+/// the 4 worst norms are named.
+std::string diagnosis(const std::vector<std::int64_t>& window_starts, const ParameterArena& arena);
 
 }  // namespace chargpt

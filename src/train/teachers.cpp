@@ -9,7 +9,6 @@
 #include "base/line_of.h"
 #include "base/names.h"
 #include "base/quote.h"
-#include "config/changed_options.h"
 #include "inference/model.h"
 #include "inference/model_types.h"
 #include "kernels/kernels.h"
@@ -54,22 +53,18 @@ std::string difference_of(const Vocabulary& teacher, const Vocabulary& own) {
 /// How a teacher may know what this run is scored on; empty where it learned from the same part of the same text.
 std::string foreign_text(const Checkpoint& teacher, const Config& config, const Corpus& corpus) {
   constexpr const char* so = ": if that holds what is held out here, validation losses are too low";
-  if (teacher.state.data == Fingerprint{}) return std::string("was imported without its text") + so;
-  if (teacher.state.data != corpus.fingerprint())
-    return "was trained on another text (" + difference_of(teacher.state.data, corpus.fingerprint()) + ")" + so;
-  const auto splits_otherwise = [](const std::string& line) {
-    return line.starts_with("data.val_fraction ") || line.starts_with("data.test_fraction ") ||
-           line.starts_with("data.split_seed ");
-  };
-  const std::vector<std::string> changes = changed_options(teacher.config.config, config, "data");
-  if (std::ranges::none_of(changes, splits_otherwise)) return "";
-  return "was trained on another part of this text (" + *std::ranges::find_if(changes, splits_otherwise) + ")" + so;
+  const Fingerprint &its = teacher.state.data, &own = corpus.fingerprint();
+  if (its == Fingerprint{}) return std::string("was imported without its text") + so;
+  const std::string difference =
+      text_difference({teacher.config.config.data, teacher.vocabulary, its}, {config.data, corpus.vocabulary(), own});
+  if (difference.empty()) return "";
+  return std::string("was trained on another ") + (its == own ? "part of this text (" : "text (") + difference + ")" +
+         so;
 }
 
 Checkpoint loaded(const std::string& path) {
-  std::vector<std::string> notices;
   try {
-    return load_checkpoint(path, "best", /*with_optimizer=*/false, notices);
+    return load_checkpoint(path, "best");
   } catch (const Error& error) {
     throw Error(error.code(), "train.teacher: ", error.what(),
                 "; a run needs its teachers: put this one back, or name others with --teacher");
@@ -113,7 +108,7 @@ std::vector<std::string> settle_teachers(ResolvedConfig& resolved) {
   Strings settled;
   try {
     for (const std::string& name : resolved.config.train.teacher) {
-      const Checkpoint checkpoint = load_checkpoint(run_meant(name), "best", /*with_optimizer=*/false, notices);
+      const Checkpoint checkpoint = load_checkpoint(run_meant(name), "best", /*with_optimizer=*/false, &notices);
       settled.push_back(whole_path(checkpoint.path));
       if (std::ranges::count(settled, settled.back()) > 1)
         throw Error(ExitCode::usage, printable_path(name), " is named twice; name each teacher once");

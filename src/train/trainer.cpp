@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/line_of.h"
 #include "base/memory.h"
 #include "config/changed_options.h"
 #include "engine/device.h"
@@ -20,7 +19,6 @@
 #include "train/conditions.h"
 #include "train/emitter.h"
 #include "train/evaluator.h"
-#include "train/footprint.h"
 #include "train/inherit.h"
 #include "train/nonfinite.h"
 #include "train/plan.h"
@@ -94,7 +92,7 @@ void Trainer::resume_from(const Checkpoint& checkpoint) {
   const Config &asked = length_.asked().config, &earlier = checkpoint.config.config;
   refuse_another_text(checkpoint, corpus_);
   refuse_changed_teachers(checkpoint, state_);
-  if (!checkpoint.optimizer) throw Error(ExitCode::internal, source + " was loaded without its optimizer");
+  if (!checkpoint.optimizer) throw Error(ExitCode::internal, source, " was loaded without its optimizer");
   RunProgress& progress = state_;
   progress = checkpoint.state;
   progress.ended = Ending::unknown;

@@ -75,7 +75,7 @@ class Trainer {
   Ending run();
   /// One step; nothing is evaluated or saved. If train.on_nonfinite says so, a step whose loss or gradient is not
   /// finite is skipped, or weights and moments go back to those of the last evaluation (of step 0 before that);
-  /// then also at a loss spike (see train/loss_trend.h). Such a step counts all the same, so the windows, a function
+  /// then also at a loss spike (see train/nonfinite.h). Such a step counts all the same, so the windows, a function
   /// of the step, are others from there on. Error diverged after 100 skips in a row, or 10 returns to one point.
   StepEvent step();
 

@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 import termios
 import threading
+import time
 import unittest
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
@@ -53,10 +54,14 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 FIGURES = ("step", "loss", "lr", "grad_norm", "train_loss", "val_loss", "best", "best_val_loss")
 
 
+def metrics(run, kind=""):
+    """The rows of a run's metrics.jsonl, or those of one kind."""
+    return [row for row in map(json.loads, (run / "metrics.jsonl").read_text().splitlines()) if row["kind"].startswith(kind)]
+
+
 def rows(run):
     """What metrics.jsonl says of the training, without what time and machine decide."""
-    lines = (json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines())
-    return [(row["kind"], *(row.get(key) for key in FIGURES)) for row in lines if row["kind"] in ("train", "eval")]
+    return [(row["kind"], *(row.get(key) for key in FIGURES)) for row in metrics(run) if row["kind"] in ("train", "eval")]
 
 
 def tensors(run, step):
@@ -169,6 +174,18 @@ class ProgramTest(unittest.TestCase):
         outcome = self.run_program(*arguments, **keywords)
         self.assertEqual(outcome.code, code, outcome.err + outcome.out)
         return outcome.error
+
+    def wait_for(self, condition, process=None):
+        """Until it holds; `process` must not end before."""
+        deadline = time.monotonic() + 120
+        while not condition():
+            self.assertLess(time.monotonic(), deadline, "nothing happened for two minutes")
+            if process:
+                self.assertIsNone(process.poll(), "it has ended")
+            time.sleep(0.01)
+
+    def wait_for_save(self, run):
+        self.wait_for(lambda: (self.folder / run / "checkpoints/LATEST").exists())
 
     def write(self, name, content):
         path = self.folder / name

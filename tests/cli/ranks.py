@@ -1,13 +1,11 @@
 """What tests of several processes share: mpirun, tiny trainings, and what came of them."""
 
-import json
 import os
 import pathlib
 import shutil
 import subprocess
-import time
 
-from program import PROGRAM, QUICK, Outcome, ProgramTest, last_wins
+from program import PROGRAM, QUICK, Outcome, ProgramTest, last_wins, metrics
 
 SMALL = ["--n_layer", "2", "--n_head", "2", "--n_embd", "16", "--block_size", "16", "--batch_size", "6", "--log_interval", "1"]
 MODULE = pathlib.Path(PROGRAM).parent / "chargpt-mpi.so"
@@ -34,8 +32,7 @@ class RanksCase(ProgramTest):
         return last_wins(["train", "nanogpt-cpu", "--run", run, "--max_iters", iters, *QUICK, *SMALL, "--quiet", *more])
 
     def losses(self, run):
-        rows = map(json.loads, (self.folder / run / "metrics.jsonl").read_text().splitlines())
-        return {row["step"]: row["loss"] for row in rows if row.get("loss") is not None}
+        return {row["step"]: row["loss"] for row in metrics(self.folder / run) if row.get("loss") is not None}
 
     def weights(self, run, step):
         return (self.folder / run / "checkpoints" / f"step-{step:08}" / "model.safetensors").read_bytes()
@@ -43,10 +40,7 @@ class RanksCase(ProgramTest):
     def running(self, run, *more):
         """Two ranks of a long training that has saved something."""
         process = self.start(2, *self.training(run, *more, iters=100000))
-        end = time.monotonic() + 30
-        while not (self.folder / run / "checkpoints" / "LATEST").exists():
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.02)
+        self.wait_for_save(run)
         return process
 
     def rank_process(self, rank):

@@ -11,7 +11,7 @@ import subprocess
 import time
 import unittest
 
-from program import PROGRAM, QUICK, SAMPLE_TEXT, ProgramTest, last_wins
+from program import PROGRAM, QUICK, SAMPLE_TEXT, ProgramTest, last_wins, metrics
 
 TINY = [*QUICK, "--n_embd", "8", "--max_iters", "12", "--quiet"]
 
@@ -103,10 +103,7 @@ class ChildrenTest(CompareTest):
             process.wait()
             with open(self.folder / "out/ladder-bigram-seed1337/.lock", "rb") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX)  # waits for the child
-            deadline = time.time() + 10
-            while pathlib.Path(f"/proc/{child}").exists():
-                self.assertLess(time.time(), deadline)
-                time.sleep(0.01)
+            self.wait_for(lambda: not pathlib.Path(f"/proc/{child}").exists())
         self.assertEqual(len(self.succeed(*self.COMMAND, "--out", "out", "--json").json["results"]), 2)
 
     def test_two_comparisons_do_not_share_a_folder(self):
@@ -214,8 +211,7 @@ class FormsTest(CompareTest):
         report = self.succeed(*command, "--json").json
         self.assertEqual(report["target"], 4)
         for seed in report["results"][0]["seeds"]:
-            rows = [json.loads(line) for line in (self.folder / seed["run"] / "metrics.jsonl").read_text().splitlines()]
-            first = next(row for row in rows if row["kind"] == "eval" and row["val_loss"] <= 4)
+            first = next(row for row in metrics(self.folder / seed["run"], "eval") if row["val_loss"] <= 4)
             self.assertEqual(seed["target"], {"step": first["step"], "seconds": first["seconds"]})
         self.assertEqual([seed["target"] for seed in report["results"][1]["seeds"]], [None, None])
         lines = self.in_80_columns(*command).splitlines()

@@ -7,7 +7,7 @@ import subprocess
 import time
 import unittest
 
-from program import PROGRAM, SAMPLE_TEXT, ProgramTest, tensors
+from program import PROGRAM, SAMPLE_TEXT, ProgramTest, metrics, tensors
 
 SMALL = ["nanogpt-cpu", "--text", SAMPLE_TEXT, "--n_layer", "1", "--n_head", "1", "--n_embd", "16", "--block_size", "8", "--batch_size", "4",
          "--threads", "1", "--tokens", "5", "--sample_tokens", "5"]
@@ -16,9 +16,6 @@ PATIENCE = [*SMALL, "--learning_rate", "0", "--min_lr", "0", "--max_iters", "60"
 
 
 class EndingTest(ProgramTest):
-    def rows(self, run):
-        return [json.loads(line) for line in (self.folder / run / "metrics.jsonl").read_text().splitlines()]
-
     def ended(self, run):
         """By `runs`, as JSON and as a table."""
         row, = [row for row in self.succeed("runs", ".", "--json").json if row["run"] == run]
@@ -31,7 +28,7 @@ class EndingTest(ProgramTest):
         self.assertIn("chargpt: ended by patience after 30 of 60 steps: no better validation loss in the last 2 evaluations; "
                       "to continue:\nchargpt: → chargpt resume run --max_iters 120\n", outcome.err)
         self.assertEqual(self.ended("run"), "patience")
-        self.assertEqual({key: self.rows("run")[-1][key] for key in ("kind", "step", "ended", "max_iters")},
+        self.assertEqual({key: metrics(self.folder / "run")[-1][key] for key in ("kind", "step", "ended", "max_iters")},
                          {"kind": "end", "step": 30, "ended": "patience", "max_iters": 60})
         again = self.succeed("resume", "run", "--json")
         self.assertEqual(again.json["ended"], "patience")
@@ -39,7 +36,7 @@ class EndingTest(ProgramTest):
         longer = self.succeed("resume", "run", "--max_iters", "500", "--json")
         self.assertIn("patience starts over", longer.err)
         self.assertEqual(longer.json["ended"], "patience")
-        self.assertEqual(self.rows("run")[-1]["step"], 50)
+        self.assertEqual(metrics(self.folder / "run")[-1]["step"], 50)
         patient = self.succeed("resume", "run", "--patience", "3", "--json")
         self.assertIn("ended by patience after 80 of 500 steps: no better validation loss in the last 3 evaluations", patient.err)
 
@@ -51,7 +48,7 @@ class EndingTest(ProgramTest):
     def test_a_run_that_diverged_is_listed_as_that(self):
         self.fail_with(80, "train", *SMALL, "--run", "run", "--max_iters", "500", "--eval_interval", "1", "--learning_rate", "1000",
                        "--weight_decay", "1000", "--grad_clip", "0", "--warmup_iters", "0")
-        self.assertEqual(self.rows("run")[-1]["ended"], "diverged")
+        self.assertEqual(metrics(self.folder / "run")[-1]["ended"], "diverged")
         self.assertEqual(self.ended("run"), "diverged")
 
     def test_without_metrics_the_checkpoint_says_how_the_run_ended(self):
@@ -75,7 +72,7 @@ class EndingTest(ProgramTest):
         self.assertIn(outcome.json["ended"], ("finished", "seconds"))
         self.assertIn("their time does not count towards max_seconds", outcome.err)
         self.assertIn("baselines", outcome.json)
-        rows = self.rows("run")
+        rows = metrics(self.folder / "run")
         end = rows[-1]
         self.assertEqual(end["kind"], "end")
         self.assertLess(end["seconds"], time.time() - begun)
@@ -85,13 +82,13 @@ class EndingTest(ProgramTest):
         self.assertEqual(config["origin"]["train.decay_steps"], "train.max_seconds")
         self.assertEqual(config["train"]["decay_steps"][-1], end["step"])
         self.assertEqual(self.succeed("resume", "run", "--json").json["checkpoint"], outcome.json["checkpoint"])
-        self.assertEqual(self.rows("run")[-1]["step"], end["step"])
+        self.assertEqual(metrics(self.folder / "run")[-1]["step"], end["step"])
 
     def test_seconds_that_are_over_at_once_make_one_update_and_say_so(self):
         outcome = self.succeed("train", *SMALL, "--run", "run", "--max_seconds", "0.01", "--json")
         self.assertIn("leaves no time to train", outcome.err)
         self.assertIn("ended", outcome.json)
-        self.assertEqual(self.rows("run")[-1]["step"], 1)
+        self.assertEqual(metrics(self.folder / "run")[-1]["step"], 1)
 
     def test_minutes_choose_a_config_where_none_is_given(self):
         plan = self.succeed("train", "--minutes", "5", "--text", SAMPLE_TEXT, "--dry-run", "--json")
@@ -108,18 +105,11 @@ class EndingTest(ProgramTest):
         self.assertIn("--minutes and --max_seconds exclude each other",
                       self.fail_with(2, "train", "--minutes", "1", "--max_seconds", "60"))
 
-    def wait_for(self, process, condition):
-        deadline = time.time() + 60
-        while not condition():
-            self.assertIsNone(process.poll())
-            self.assertLess(time.time(), deadline, "nothing happened for a minute")
-            time.sleep(0.01)
-
     def stopped_when(self, condition, *arguments):
         """The program, sent SIGTERM as soon as `condition` holds."""
         process = subprocess.Popen([PROGRAM, *map(str, arguments)], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.addCleanup(process.kill)
-        self.wait_for(process, condition)
+        self.wait_for(condition, process)
         process.send_signal(signal.SIGTERM)
         out, err = process.communicate(timeout=120)
         self.assertEqual(process.returncode, 143, err)
@@ -145,11 +135,11 @@ class EndingTest(ProgramTest):
         command.remove(SAMPLE_TEXT), command.remove("--text")
         err = self.stopped_when(lambda: (self.folder / "run/metrics.jsonl").exists(), *command, "--run", "run")
         if "stopped at step 0 and saved" in err:
-            self.assertEqual([row for row in self.rows("run") if row["kind"] == "eval"], [])
+            self.assertEqual(metrics(self.folder / "run", "eval"), [])
         self.succeed("resume", "run")
         self.succeed(*command, "--run", "whole")
         self.assertEqual(tensors(self.folder / "run", 2), tensors(self.folder / "whole", 2))
-        losses = [[(row["step"], row["val_loss"]) for row in self.rows(run) if row["kind"] == "eval"] for run in ("run", "whole")]
+        losses = [[(row["step"], row["val_loss"]) for row in metrics(self.folder / run, "eval")] for run in ("run", "whole")]
         self.assertEqual(losses[0], losses[1])
 
 

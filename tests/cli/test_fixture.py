@@ -24,7 +24,7 @@ import re
 import shutil
 import unittest
 
-from program import SAMPLE_TEXT, SOURCE, ProgramTest
+from program import SAMPLE_TEXT, SOURCE, ProgramTest, metrics
 
 FIXTURES = SOURCE / "tests/fixtures"
 
@@ -66,9 +66,8 @@ class FixtureTest(ProgramTest):
                 notices = self.succeed("resume", name, "--max_iters", "30").err
                 self.assertEqual(len(re.findall("not bit-exact: chargpt was 0.1.0", notices)), 1, notices)
                 self.assertNotIn("not bit-exact: the engine", notices)
-                rows = [json.loads(line) for line in (self.folder / name / "metrics.jsonl").read_text().splitlines()]
-                self.assertEqual([row["engine"] for row in rows if row["kind"] == "plan"], [expected["engine"], now[expected["engine"]]])
-                last = [row for row in rows if row["kind"] == "eval"][-1]
+                self.assertEqual([row["engine"] for row in metrics(self.folder / name, "plan")], [expected["engine"], now[expected["engine"]]])
+                last = metrics(self.folder / name, "eval")[-1]
                 self.assertEqual(last["step"], 30)
                 self.assertAlmostEqual(last["val_loss"], expected["resumed"], delta=1e-6)
                 if "resumed_averaged" in expected:

@@ -4,7 +4,7 @@ import json
 import pathlib
 import unittest
 
-from program import QUICK, SAMPLE_TEXT, ProgramTest
+from program import QUICK, SAMPLE_TEXT, ProgramTest, metrics
 
 TEXT = pathlib.Path(SAMPLE_TEXT).read_text()
 SMALL = ["--n_layer", "1", "--n_head", "2", "--n_embd", "16", "--block_size", "16"]
@@ -25,7 +25,7 @@ class HeldOutTest(ProgramTest):
         runs = []
         for name in ("mine", "other"):
             self.train_with(name, *SPLIT, "--text", f"{name}.txt")
-            evals = [json.loads(line) for line in (self.folder / name / "metrics.jsonl").read_text().splitlines()]
+            evals = metrics(self.folder / name)
             figures = self.succeed("eval", name, "--json").json
             adapted = self.succeed("eval", name, "--json", "--adapt", "--counts").json
             alike = [(one["step"], one.get("loss"), one.get("val_loss"), one.get("train_loss")) for one in evals if one["kind"] in ("train", "eval")]

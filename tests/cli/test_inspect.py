@@ -89,6 +89,12 @@ class DifferencesTest(ProgramTest):
             self.assertTrue(" ".join(lines).endswith("do not compare the losses."), lines)
             self.assertIn("(leaks)", "".join(lines))
 
+    def test_of_long_lists_that_begin_alike_the_part_is_shown_that_does_not(self):
+        for name, rate in (("a.json", 0.5), ("b.json", 0.25)):
+            groups = [{"match": "conv_" * 9, "weight_decay": 0}, {"match": "wte", "learning_rate": rate}]
+            self.write(name, json.dumps({"extends": "ladder/bigram", "train": {"groups": groups}}))
+        self.assertRegex(self.lines_at(80, "inspect", "a.json", "b.json")[1], r"^train.groups +\.\.\."learning_rate":0\.5\}\] +\.\.\."learning_rate":0\.25\}\]$")
+
     def test_runs_of_equal_configs_say_so(self):
         self.train("again", "ladder/bigram", 60)
         self.assertRegex(self.succeed("inspect", "long", "again").out, r"every option +the same")

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import unittest
 
-from program import PROGRAM, QUICK, ProgramTest
+from program import PROGRAM, QUICK, ProgramTest, metrics
 
 MODULE = pathlib.Path(PROGRAM).parent / "chargpt-torch.so"
 
@@ -78,8 +78,7 @@ class LibtorchTest(ProgramTest):
             sample = ["sample", run, "--tokens", "30", "--seed", "3", "--quiet"]
             alone = self.run_alone(*sample)
             self.assertEqual((alone.returncode, alone.stdout), (0, self.succeed(*sample).out), alone.stderr)
-            rows = [json.loads(line) for line in (self.folder / run / "metrics.jsonl").read_text().splitlines()]
-            libtorch = [row["val_loss"] for row in rows if row["kind"] == "eval"][-1]
+            libtorch = metrics(self.folder / run, "eval")[-1]["val_loss"]
             self.assertAlmostEqual(self.succeed("eval", run, "--checkpoint", "last", "--json").json["loss"], libtorch, delta=1e-5)
         for command in (["resume", "gpt", "--max_iters", "12", "--quiet"], ["eval", "gpt"], ["runs", "."], ["train", "--help"], ["doctor"]):
             self.assertEqual(self.run_alone(*command).returncode, 0, command)

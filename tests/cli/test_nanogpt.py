@@ -8,7 +8,7 @@ import sys
 import unittest
 
 from exchange import SIZE, ExchangeTest, packages
-from program import SAMPLE_TEXT, SOURCE
+from program import SAMPLE_TEXT, SOURCE, metrics
 
 MORE = ["--warmup_iters", "5", "--lr_decay_iters", "60", "--beta2", "0.97"]
 
@@ -18,7 +18,7 @@ class NanoGptTest(ExchangeTest):
         self.train("ours", "nanogpt-cpu", iters, *SIZE, *MORE, *options)
 
     def rows(self, run):
-        return [row for row in map(json.loads, (self.folder / run / "metrics.jsonl").read_text().splitlines()) if row.get("step", 0) > 20]
+        return [row for row in metrics(self.folder / run) if row.get("step", 0) > 20]
 
     def test_a_run_goes_there_and_back_and_on_to_the_same_bits(self):
         for bias in ("false", "true"):

@@ -5,10 +5,9 @@ import re
 import shutil
 import signal
 import subprocess
-import time
 import unittest
 
-from program import PROGRAM, SAMPLE_TEXT, ProgramTest, command
+from program import PROGRAM, SAMPLE_TEXT, ProgramTest, command, metrics
 
 SIZE = ["--n_layer", "2", "--n_embd", "16", "--block_size", "32", "--threads", "1"]
 
@@ -108,8 +107,7 @@ class ReproduceTest(ProgramTest):
         self.assertEqual((answer["verdict"], answer["conditions"]), ("bits", []))
         process = subprocess.Popen(command("train", "default", *SIZE, "--text", SAMPLE_TEXT, "--max_iters", "100000", "--eval_interval", "50000", "--patience", "0",
                                            "--run", "stopped", "--quiet"), cwd=self.folder)
-        while not (self.folder / "stopped/metrics.jsonl").exists() or (self.folder / "stopped/metrics.jsonl").read_text().count("train\"") < 5:
-            time.sleep(0.02)
+        self.wait_for(lambda: (self.folder / "stopped/metrics.jsonl").exists() and len(metrics(self.folder / "stopped", "train")) >= 5, process)
         process.send_signal(signal.SIGINT)
         self.assertEqual(process.wait(60), 130)
         answer = self.reproduced("stopped")

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import unittest
 
-from program import PROGRAM, SAMPLE_TEXT, ProgramTest
+from program import PROGRAM, SAMPLE_TEXT, ProgramTest, metrics
 
 SMALL = ["--n_layer", "1", "--n_head", "2", "--n_embd", "16", "--block_size", "16"]
 
@@ -51,8 +51,7 @@ class RunsTest(ProgramTest):
         self.assertLess(abs((datetime.datetime.now(datetime.timezone.utc).replace(tzinfo=None) - begun).total_seconds()), 600)
 
     def test_a_figure_has_one_name_in_metrics_and_json(self):
-        plan = json.loads((self.folder / "long/metrics.jsonl").read_text().splitlines()[0])
-        last = [json.loads(line) for line in (self.folder / "long/metrics.jsonl").read_text().splitlines() if '"eval"' in line][-1]
+        plan, last = metrics(self.folder / "long", "plan")[0], metrics(self.folder / "long", "eval")[-1]
         listed = next(row for row in self.succeed("runs", ".", "--json").json if row["run"] == "long")
         described = self.succeed("inspect", "long", "--json").json
         compared = self.succeed("inspect", "long", "short", "--json").json["runs"][0]

@@ -5,7 +5,7 @@ import pathlib
 import shutil
 import unittest
 
-from program import QUICK, SAMPLE_TEXT, ProgramTest, last_wins
+from program import QUICK, SAMPLE_TEXT, ProgramTest, last_wins, metrics
 
 SIZE = ["--n_layer", "1", "--n_head", "2", "--n_embd", "16", "--block_size", "16"]
 
@@ -18,9 +18,6 @@ class TeachersTest(ProgramTest):
 
     def student(self, run, *more):
         return last_wins(["train", "default", "--run", run, "--max_iters", "30", *QUICK, *SIZE, "--quiet", *more])
-
-    def rows(self, run):
-        return list(map(json.loads, (self.folder / run / "metrics.jsonl").read_text().splitlines()))
 
     def test_several_teachers_by_option_by_name_and_by_config(self):
         told = self.succeed(*[word for word in self.student("both", "--teacher", "a") if word != "--quiet"], "--teacher", "b")
@@ -37,7 +34,7 @@ class TeachersTest(ProgramTest):
         self.train("alone", "default", 30, *SIZE)
 
         def losses(run):
-            return [row["loss"] for row in self.rows(run) if row["kind"] == "train"]
+            return [row["loss"] for row in metrics(self.folder / run, "train")]
 
         self.assertEqual(losses("both"), losses("by-config"))
         self.assertEqual(losses("both")[0], losses("alone")[0])  # before the first update: the text's own

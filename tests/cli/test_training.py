@@ -10,7 +10,7 @@ import subprocess
 import time
 import unittest
 
-from program import PROGRAM, QUICK, SAMPLE_TEXT, ProgramTest, command, rows, tensors
+from program import PROGRAM, QUICK, SAMPLE_TEXT, ProgramTest, command, metrics, rows, tensors
 
 
 SMALL_GPT = ["--n_layer", "2", "--n_head", "2", "--n_embd", "16", "--block_size", "16", "--dropout", "0.1", "--warmup_iters", "2",
@@ -32,12 +32,11 @@ class TrainTest(ProgramTest):
                      "checkpoints/step-00000020/MANIFEST.json"):
             self.assertTrue((run / name).is_file(), name)
         self.assertEqual(len(list(run.glob("events.out.tfevents.*"))), 1)
-        rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
-        evals = [row for row in rows if row["kind"] == "eval"]
+        evals = metrics(run, "eval")
         self.assertEqual([row["step"] for row in evals], [0, 10, 20])
         self.assertLess(evals[-1]["val_loss"], evals[0]["val_loss"])
         for key in ("step", "loss", "lr", "grad_norm", "tokens_per_second", "seconds"):
-            self.assertIn(key, next(row for row in rows if row["kind"] == "train"))
+            self.assertIn(key, metrics(run, "train")[0])
 
     def test_the_default_run_folder_is_numbered(self):
         for n in (1, 2):
@@ -101,8 +100,7 @@ class TrainTest(ProgramTest):
             subprocess.run(["bash", "-c", script, "bash", *command("train", "ladder/bigram", "--run", "r", "--overwrite", "--max_iters", 1, *QUICK, "--quiet")],
                            cwd=self.folder, check=True, stdout=subprocess.DEVNULL)
             wall = time.monotonic() - asked
-            rows = [json.loads(line) for line in (self.folder / "r/metrics.jsonl").read_text().splitlines()]
-            return [row for row in rows if row["kind"] == "eval"][-1]["seconds"], wall
+            return metrics(self.folder / "r", "eval")[-1]["seconds"], wall
 
         whole, wall = seconds("")
         self.assertGreater(whole, 2)
@@ -152,9 +150,7 @@ class ResumeTest(ProgramTest):
         quick = [*QUICK, *options] if "--threads" not in options else [*QUICK[:QUICK.index("--threads")], *options]
         process = subprocess.Popen(command("train", "nanogpt-cpu", "--run", "parts", "--max_iters", "100000", *SMALL_GPT, *quick),
                                    cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        deadline = time.time() + 60
-        while not (self.folder / "parts/checkpoints/LATEST").exists() and time.time() < deadline:
-            time.sleep(0.05)
+        self.wait_for_save("parts")
         process.send_signal(number)
         _, err = process.communicate(timeout=60)
         return process.returncode, err.decode()
@@ -198,9 +194,7 @@ class ResumeTest(ProgramTest):
         process = subprocess.Popen(command("train", "nanogpt-cpu", "--run", "r", "--max_iters", "100000", *SMALL_GPT, *QUICK),
                                    cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            deadline = time.time() + 60
-            while not (self.folder / "r/checkpoints/LATEST").exists() and time.time() < deadline:
-                time.sleep(0.05)
+            self.wait_for_save("r")
             self.assertIn("r", self.fail_with(75, "resume", "r"))
         finally:
             process.kill()

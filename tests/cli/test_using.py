@@ -10,10 +10,9 @@ import shutil
 import signal
 import struct
 import subprocess
-import time
 import unittest
 
-from program import PROGRAM, QUICK, SAMPLE_TEXT, ProgramTest, last_wins, rewrite
+from program import PROGRAM, QUICK, SAMPLE_TEXT, ProgramTest, last_wins, metrics, rewrite
 
 
 def poison(checkpoint):
@@ -338,9 +337,8 @@ class OneLossTest(ProgramTest):
         for run in ("auto", "libtorch"):
             self.succeed("train", "nanogpt-cpu", "--run", run, "--max_iters", "40", *SMALL, *QUICK, "--learning_rate", "0.03", "--dtype", "bfloat16",
                          "--engine", run, "--quiet")
-            rows = [json.loads(line) for line in (self.folder / run / "metrics.jsonl").read_text().splitlines()]
-            trained_by = rows[0]["engine"]  # a processor without bfloat16 leaves both to LibTorch
-            recorded = [row["val_loss"] for row in rows if row["kind"] == "eval"][-1]
+            trained_by = metrics(self.folder / run)[0]["engine"]  # a processor without bfloat16 leaves both to LibTorch
+            recorded = metrics(self.folder / run, "eval")[-1]["val_loss"]
             loss = self.succeed("eval", run, "--checkpoint", "last", "--json").json["loss"]
             self.assertAlmostEqual(loss, recorded, delta=0 if trained_by == "cpu" else 1e-5)
 
@@ -355,8 +353,7 @@ class AveragedWeightsTest(ProgramTest):
                   for weights in ("trained", "averaged", "better")}
         self.assertNotEqual(losses["trained"], losses["averaged"])
         self.assertEqual(losses["better"], min(losses["trained"], losses["averaged"]))
-        rows = [json.loads(line) for line in (self.folder / "r/metrics.jsonl").read_text().splitlines()]
-        last = [row for row in rows if row["kind"] == "eval"][-1]
+        last = metrics(self.folder / "r", "eval")[-1]
         self.assertAlmostEqual(last["val_loss"], losses["trained"], places=6)
         self.assertAlmostEqual(last["averaged_val_loss"], losses["averaged"], places=6)
 
@@ -424,9 +421,7 @@ class CompareTest(ProgramTest):
                              "--eval_interval", "100"])
         process = subprocess.Popen([PROGRAM, *command], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         runs = [self.folder / f"out/ladder-bigram-seed{seed}" for seed in (1337, 1338)]
-        deadline = time.time() + 60
-        while not all((run / "checkpoints/LATEST").exists() for run in runs) and time.time() < deadline:
-            time.sleep(0.02)
+        self.wait_for(lambda: all((run / "checkpoints/LATEST").exists() for run in runs))
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 130, err)
@@ -468,6 +463,23 @@ class LookTest(UsingTest):
         self.assertGreater(figures["ms_per_step"]["median"], 0)
         self.assertAlmostEqual(figures["gflops"], figures["gflop_per_step"] / figures["ms_per_step"]["median"] * 1e3, places=6)
         self.assertAlmostEqual(figures["fraction_of_peak"], figures["gflops"] / figures["peak_gflops"])
+
+    def test_bench_train_measures_several_counts_of_threads_in_turns(self):
+        command = ["bench", "train", "nanogpt-cpu", *SMALL, "--text", SAMPLE_TEXT, "--warmup", "1", "--steps", "5", "--batch_size", "4"]
+        figures = self.succeed(*command, "--threads", "1,2", "--json").json
+        self.assertEqual([(each["threads"], each["steps"]) for each in figures["by_threads"]], [(1, 5), (2, 5)])
+        one, two = (each["ms_per_step"]["median"] for each in figures["by_threads"])
+        self.assertAlmostEqual(figures["unshared_ms"], min(max(2 * two - one, 0), one))
+        paper = {each["threads"]: each["ms_per_step"] for each in figures["on_paper"]}
+        self.assertEqual(paper[4], paper[16])  # there are four windows
+        self.assertAlmostEqual(paper[4], figures["unshared_ms"] + (one - figures["unshared_ms"]) / 4)
+        said = self.succeed(*command, "--threads", "1,2").out
+        self.assertIn("nanogpt-cpu, measured in turns:", said)
+        self.assertIn("ms of a step are not shared out", said)
+        for wrong in ("1,", "two", "1,-1", "1025"):
+            self.assertIn("--threads: '%s' is not a number from 0 to 1024" % wrong, self.fail_with(2, *command, "--threads=" + wrong))
+        self.assertIn("several --threads are measured with the cpu engine", self.fail_with(2, *command, "--threads", "1,2", "--engine", "libtorch"))
+        self.assertIn("give bench sample one", self.fail_with(2, "bench", "sample", self.run_folder, "--threads", "1,2"))
 
     def test_bench_sample_measures_a_run(self):
         figures = self.succeed("bench", "sample", self.run_folder, "--batch", "3", "--tokens", "40", "--repeats", "1", "--json").json

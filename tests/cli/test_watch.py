@@ -4,7 +4,6 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 import unittest
 
 from program import PROGRAM, QUICK, ProgramTest, Terminal, last_wins
@@ -33,9 +32,7 @@ class WatchTest(ProgramTest):
             process.wait(timeout=60)
 
         self.addCleanup(end)
-        deadline = time.time() + 60
-        while '"eval"' not in self.metrics(run) and time.time() < deadline:
-            time.sleep(0.05)
+        self.wait_for(lambda: '"eval"' in self.metrics(run))
         return process
 
     def metrics(self, run):

@@ -14,7 +14,7 @@
 #include "experiment/planned_run.h"
 #include "failure.h"
 #include "learner/schedule.h"
-#include "report/metrics.h"
+#include "report/files/metrics.h"
 #include "run/checkpoints.h"
 #include "run/run_lock.h"
 #include "test.h"
@@ -225,9 +225,8 @@ TEST_CASE("the weights scored are those that the run ended with, however good it
   config.config.train.learning_rate = 20;
   const Comparison comparison = compared({config}, options_for(folder.path() / "out", 1));
   const SeedRun& run = comparison.results.at(0).runs.seeds.at(0);
-  std::vector<std::string> notices;
-  const Checkpoint best = load_checkpoint(run.run, "best", false, notices);
-  const Checkpoint last = load_checkpoint(run.run, "last", false, notices);
+  const Checkpoint best = load_checkpoint(run.run, "best");
+  const Checkpoint last = load_checkpoint(run.run, "last");
   CHECK(best.state.step < 40);
   CHECK(run.step == 40);
   CHECK(run.loss == last.state.val_loss);

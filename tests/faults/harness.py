@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
-from program import PROGRAM, Outcome, ProgramTest, last_wins, mounts_are_allowed, rewrite, rows, tensors  # noqa: E402, F401
+from program import PROGRAM, Outcome, ProgramTest, last_wins, metrics, mounts_are_allowed, rewrite, rows, tensors  # noqa: E402, F401
 
 TEXT = "".join("abcdefghijkl. \n"[(3 * i + i // 11) % 15] for i in range(3000))
 # lr_decay_iters is given, so that a run's length changes nothing of the steps before its end.

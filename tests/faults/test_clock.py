@@ -5,7 +5,7 @@ import os
 import time
 import unittest
 
-from harness import FaultTest, drawn, shim
+from harness import FaultTest, drawn, metrics, shim
 
 SAVES = ["--eval_interval", "2", "--keep", "2"]
 DAY, YEARS = 86_400, 10 * 365 * 86_400
@@ -25,8 +25,7 @@ class ClockTest(FaultTest):
         return outcome, time.monotonic() - begun
 
     def seconds(self, run):
-        rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
-        return [row["seconds"] for row in rows if "seconds" in row]
+        return [row["seconds"] for row in metrics(run) if "seconds" in row]
 
     def assert_seconds_are_sane(self, run, elapsed):
         seconds = self.seconds(run)

@@ -24,13 +24,6 @@ class MovedTest(FaultTest):
             process.wait()
             process.stderr.close()
 
-    def wait_for(self, what):
-        """Until it is so; two saves of these runs are milliseconds apart."""
-        deadline = time.time() + 120
-        while not what():
-            self.assertLess(time.time(), deadline, "it never was so")
-            time.sleep(0.01)
-
     def latest(self, run):
         try:
             return int((run / "checkpoints/LATEST").read_text()[5:])

@@ -7,7 +7,6 @@ import pty
 import signal
 import subprocess
 import termios
-import time
 import unittest
 
 from harness import PROGRAM, FaultTest, tensors
@@ -21,14 +20,8 @@ class StopTest(FaultTest):
                                    **{"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, **keywords})
         self.addCleanup(lambda: [pipe.close() for pipe in (process.stdout, process.stderr) if pipe])
         self.addCleanup(process.kill)
-        self.wait_for(lambda: (self.folder / "run/checkpoints/LATEST").exists())
+        self.wait_for_save("run")
         return process
-
-    def wait_for(self, condition):
-        deadline = time.time() + 60
-        while not condition():
-            self.assertLess(time.time(), deadline, "nothing happened for a minute")
-            time.sleep(0.02)
 
     def step(self):
         return int((self.folder / "run/checkpoints/LATEST").read_text()[5:])

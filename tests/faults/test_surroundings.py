@@ -283,9 +283,7 @@ class SurroundingsTest(FaultTest):
         process = subprocess.Popen([PROGRAM, "tune", self.compared(), "--minutes", "5", "--out", "out"], cwd=self.folder, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.PIPE)
         self.addCleanup(process.kill)
-        while not (self.folder / "out").exists():
-            self.assertIsNone(process.poll())
-            time.sleep(0.001)
+        self.wait_for((self.folder / "out").exists, process)
         process.send_signal(signal.SIGTERM)
         said = process.communicate(timeout=60)[1]
         self.assertEqual(process.returncode, 128 + signal.SIGTERM, said)

@@ -9,7 +9,7 @@
 #include "base/files.h"
 #include "checkpoint/checkpoint.h"
 #include "promise.h"
-#include "report/metrics.h"
+#include "report/files/metrics.h"
 #include "run/checkpoints.h"
 
 namespace chargpt {
@@ -78,7 +78,7 @@ void ScratchRun::open() const {
   for (const bool with_optimizer : {false, true})
     attempt([&] {
       std::vector<std::string> notices;
-      load_checkpoint(path_, with_optimizer ? "last" : "best", with_optimizer, notices);
+      load_checkpoint(path_, with_optimizer ? "last" : "best", with_optimizer, &notices);
       for (const std::string& notice : notices) promise_fit_for_people(notice);
     });
   for (const FileReport& report : verify_checkpoint(checkpoint_))

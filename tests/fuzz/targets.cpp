@@ -15,7 +15,7 @@
 #include "inference/parameter_list.h"
 #include "promise.h"
 #include "report/escape.h"
-#include "report/metrics.h"
+#include "report/files/metrics.h"
 #include "scratch_run.h"
 #include "text/corpus.h"
 

@@ -314,6 +314,17 @@ TEST_CASE("an update by AdamW is the formula's, and an element's bits do not dep
   });
 }
 
+TEST_CASE("Nesterov's momentum moves on, looks ahead and shrinks the weights") {
+  for_all_kernels([](const Kernels& k) {
+    const NesterovFactors by{.kept = 0.5F, .fresh = 0.25F, .shrunk = 0.75F};
+    Floats values{4, 8, -4, 1, 2}, moment{2, -2, 0, 1, 5}, ahead(5, 9.0F);
+    k.nesterov(by, 4, Floats{4, 8, -4, 0}.data(), values.data(), moment.data(), ahead.data());
+    CHECK(moment == Floats{2, 1, -1, 0.5F, 5});
+    CHECK(ahead == Floats{2, 2.5F, -1.5F, 0.25F, 9});
+    CHECK(values == Floats{3, 6, -3, 0.75F, 2});
+  });
+}
+
 TEST_CASE("lerp moves towards the other by a part of the way") {
   for_all_kernels([](const Kernels& k) {
     Floats y{1, 2, 3, 4, 5};

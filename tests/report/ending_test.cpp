@@ -2,7 +2,7 @@
 #include "report/ending.h"
 
 #include "base/files.h"
-#include "report/metrics.h"
+#include "report/files/metrics.h"
 #include "report/progress.h"
 #include "test.h"
 #include "test_folder.h"

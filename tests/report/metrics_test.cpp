@@ -1,5 +1,5 @@
 // metrics.jsonl: the rows as other programs read them, and what is left of them when a run is resumed.
-#include "report/metrics.h"
+#include "report/files/metrics.h"
 
 #include <filesystem>
 #include <limits>

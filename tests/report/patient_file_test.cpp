@@ -1,5 +1,5 @@
 // Records that outlast a disk that is full for a while.
-#include "report/patient_file.h"
+#include "report/files/output_file.h"
 
 #include <sys/resource.h>
 

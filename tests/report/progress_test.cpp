@@ -6,8 +6,8 @@
 #include <string>
 
 #include "base/files.h"
+#include "report/files/sample_files.h"
 #include "report/log.h"
-#include "report/sample_files.h"
 #include "report/symbols.h"
 #include "test.h"
 #include "test_folder.h"

@@ -1,5 +1,5 @@
 // metrics.jsonl read while it grows, and what its rows tell of a run.
-#include "report/run_curves.h"
+#include "report/charts/run_curves.h"
 
 #include <cmath>
 #include <filesystem>
@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
-#include "report/metrics_reader.h"
+#include "report/files/metrics_reader.h"
 #include "test.h"
 #include "test_folder.h"
 

@@ -1,6 +1,6 @@
 // Colours by surprise, blocks and pictures of weights.
-#include "report/heat_map.h"
-#include "report/surprise.h"
+#include "report/charts/heat_map.h"
+#include "report/charts/surprise.h"
 #include "test.h"
 
 namespace chargpt {

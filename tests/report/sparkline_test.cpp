@@ -1,4 +1,4 @@
-#include "report/sparkline.h"
+#include "report/charts/heat_map.h"
 
 #include <limits>
 #include <vector>

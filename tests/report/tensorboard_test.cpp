@@ -1,5 +1,5 @@
 // TensorBoard files against bytes made by TensorFlow's own libraries, and against the published CRC vectors.
-#include "report/tensorboard.h"
+#include "report/files/tensorboard.h"
 
 #include <filesystem>
 #include <string>

@@ -1,5 +1,5 @@
 // Curves as characters: where points land, what the axes say, what is left out.
-#include "report/terminal_chart.h"
+#include "report/charts/terminal_chart.h"
 
 #include <limits>
 #include <sstream>
@@ -53,6 +53,7 @@ TEST_CASE("marks are joined, and dots lie faint around the line that smooths the
   for (const auto& [x, y] : smoothed(noisy)) flat.emplace_back(x, x < 20 || x > 280 ? 2 : y);
   CHECK(smoothed(noisy)[150].second == Approx(2).margin(0.1));
   CHECK(smoothed(noisy).front() == noisy.front());
+  CHECK(smoothed(noisy).back().second == Approx(2).margin(0.1));  // not the last batch alone
   CHECK(smoothed({{0, 5}, {1, 7}}) == Points{{0, 5}, {1, 7}});
   const DrawnCurve dots{.points = noisy, .as = As::dots}, line{.name = "train", .points = flat};
   const DrawnCurve marks{.name = "val", .points = {{0, 3}, {150, 3}, {299, 1}}, .as = As::marks};

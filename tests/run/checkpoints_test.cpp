@@ -101,11 +101,11 @@ TEST_CASE("best, last, a step and a folder are found") {
   CHECK(first_weight(run.load("step-100")) == "100");
   CHECK(first_weight(run.load("step-00000100")) == "100");
   std::vector<std::string> notices;
-  CHECK(first_weight(load_checkpoint(run.step(100), "best", false, notices)) == "100");
-  CHECK(first_weight(load_checkpoint(run.step(100).string() + "/", "last", false, notices)) == "100");
-  CHECK(first_weight(load_checkpoint(run.path().string() + "/", "last", false, notices)) == "300");
+  CHECK(first_weight(load_checkpoint(run.step(100), "best", false, &notices)) == "100");
+  CHECK(first_weight(load_checkpoint(run.step(100).string() + "/", "last", false, &notices)) == "100");
+  CHECK(first_weight(load_checkpoint(run.path().string() + "/", "last", false, &notices)) == "300");
   CHECK(notices.empty());
-  CHECK(load_checkpoint(run.path(), "last", false, notices).optimizer == nullptr);
+  CHECK(load_checkpoint(run.path(), "last").optimizer == nullptr);
 }
 
 TEST_CASE("best falls back to last with a notice") {
@@ -118,15 +118,13 @@ TEST_CASE("best falls back to last with a notice") {
 TEST_CASE("a checkpoint that was copied out of its run loads under any name") {
   SavedRun run;
   fs::copy(run.save(100), run.path() / "copy");
-  std::vector<std::string> notices;
-  CHECK(first_weight(load_checkpoint(run.path() / "copy", "best", true, notices)) == "100");
+  CHECK(first_weight(load_checkpoint(run.path() / "copy", "best", true)) == "100");
 }
 
 TEST_CASE("what is missing is named, with what is there") {
   SavedRun run("mine-1");
-  std::vector<std::string> notices;
   const auto failure = [&](const fs::path& path, const std::string& which) {
-    const Error error = failure_of([&] { load_checkpoint(path, which, false, notices); });
+    const Error error = failure_of([&] { load_checkpoint(path, which); });
     return std::to_string(static_cast<int>(error.code())) + " " + error.what();
   };
   const std::string path = run.path().string(), parent = run.path().parent_path().string();
@@ -155,8 +153,7 @@ TEST_CASE("what is missing is named, with what is there") {
 TEST_CASE("what cannot be looked at is not said to be missing") {
   const TestFolder folder;
   fs::create_symlink("loop", folder / "loop");
-  std::vector<std::string> notices;
-  const Error error = failure_of([&] { load_checkpoint(folder / "loop", "last", true, notices); });
+  const Error error = failure_of([&] { load_checkpoint(folder / "loop", "last", true); });
   CHECK(error.code() == ExitCode::io);
   CHECK(error.what() == "cannot read " + (folder / "loop").string() + ": Too many levels of symbolic links");
 }
@@ -334,8 +331,7 @@ TEST_CASE("a checkpoint that was asked for by name is never replaced by another"
   run.save(200, false, 9);
   fs::remove(run.step(200) / "MANIFEST.json");
   CHECK(failure_of([&] { run.load("step-200"); }).code() == ExitCode::data);
-  std::vector<std::string> notices;
-  const Error error = failure_of([&] { load_checkpoint(run.step(200), "last", false, notices); });
+  const Error error = failure_of([&] { load_checkpoint(run.step(200), "last"); });
   CHECK(error.code() == ExitCode::data);
   CHECK(std::string(error.what()) ==
         (run.step(200) / "MANIFEST.json").string() + " is missing, so the checkpoint is not complete");
@@ -345,9 +341,8 @@ TEST_CASE("sampling does not need the optimizer's file") {
   SavedRun run;
   run.save(100);
   fs::remove(run.step(100) / "optimizer.safetensors");
-  std::vector<std::string> notices;
-  CHECK(first_weight(load_checkpoint(run.path(), "last", false, notices)) == "100");
-  CHECK(failure_of([&] { load_checkpoint(run.path(), "last", true, notices); }).code() == ExitCode::data);
+  CHECK(first_weight(load_checkpoint(run.path(), "last")) == "100");
+  CHECK(failure_of([&] { load_checkpoint(run.path(), "last", true); }).code() == ExitCode::data);
 }
 
 namespace {
@@ -380,8 +375,7 @@ TEST_CASE("files that agree with the manifest are still read strictly") {
   SavedRun run;
   run.save(100);
   const auto failure = [&] {
-    std::vector<std::string> notices;
-    const Error error = failure_of([&] { load_checkpoint(run.step(100), "last", true, notices); });
+    const Error error = failure_of([&] { load_checkpoint(run.step(100), "last", true); });
     CHECK(error.code() == ExitCode::data);
     return std::string(error.what());
   };
@@ -482,15 +476,14 @@ TEST_CASE("averaged weights are a file of the checkpoint where there are any") {
   const std::vector<TensorView> model = {{"w", "F32", {3}, std::as_bytes(std::span(weights))}};
   const std::vector<TensorView> averaged = {{"w", "F32", {3}, std::as_bytes(std::span(averages))}};
   const auto folder = save_checkpoint(run.path(), {state, run.vocabulary(), run.config(), model, {}, averaged}, 1).path;
-  std::vector<std::string> notices;
-  const Checkpoint loaded = load_checkpoint(run.path(), "last", false, notices);
+  const Checkpoint loaded = load_checkpoint(run.path(), "last");
   REQUIRE(loaded.averaged);
   CHECK(loaded.averaged->find("w")->bytes[3] == std::byte{0x40});  // 2.0f
   CHECK(loaded.model->find("w")->bytes[3] == std::byte{0x3F});
   CHECK(verify_checkpoint(folder).size() == 7);
 
   std::filesystem::resize_file(folder / "averaged.safetensors", 10);
-  CHECK(failure_of([&] { load_checkpoint(folder, "last", false, notices); }).code() == ExitCode::data);
+  CHECK(failure_of([&] { load_checkpoint(folder, "last"); }).code() == ExitCode::data);
 }
 
 TEST_CASE("a link in place of the checkpoints is not followed, to save, to prune or to read") {
@@ -531,9 +524,8 @@ TEST_CASE("the parent of a link is the system's, not the name before it") {
   fs::create_directories(folder / "far/away");
   fs::create_directory_symlink(folder / "far/away", folder / "link");
   fs::copy(run.path(), folder / "far/y", fs::copy_options::recursive);
-  std::vector<std::string> notices;
-  CHECK(load_checkpoint(folder / "link/../y", "last", false, notices).state.step == 100);
-  CHECK(failure_of([&] { load_checkpoint(folder / "y", "last", false, notices); }).code() == ExitCode::missing);
+  CHECK(load_checkpoint(folder / "link/../y", "last").state.step == 100);
+  CHECK(failure_of([&] { load_checkpoint(folder / "y", "last"); }).code() == ExitCode::missing);
 }
 
 TEST_CASE("a run of a newer version is not read") {

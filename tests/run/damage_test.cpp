@@ -24,8 +24,7 @@ const char* const file_names[] = {model_file,      optimizer_file, averaged_file
 /// Whether a checkpoint folder loads as `whole`; false for an Error that names a file of it.
 bool loads_as(const fs::path& folder, const std::string& whole) {
   try {
-    std::vector<std::string> notices;
-    const std::string read = contents(load_checkpoint(folder, "last", true, notices));
+    const std::string read = contents(load_checkpoint(folder, "last", true));
     CHECK(read == whole);
     return true;
   } catch (const Error& error) {
@@ -84,8 +83,7 @@ TEST_CASE("with the manifest, damage to any byte of any file is found") {
   SavedRun run;
   run.averages_weights = true;
   const fs::path folder = run.save(100);
-  std::vector<std::string> notices;
-  const std::string whole = contents(load_checkpoint(folder, "last", true, notices));
+  const std::string whole = contents(load_checkpoint(folder, "last", true));
   for (const std::string name : file_names) {
     const std::string bytes = read_file(folder / name);
     for (std::size_t at = 0; at < bytes.size(); ++at) {

@@ -65,7 +65,7 @@ class SavedRun {
   }
   Checkpoint load(const std::string& which = "last") {
     notices.clear();
-    return load_checkpoint(path_, which, true, notices);
+    return load_checkpoint(path_, which, true, &notices);
   }
   std::vector<std::string> names() const {
     std::vector<std::string> names;

@@ -1,5 +1,5 @@
 // What is said of a checkpoint beside the others of its run.
-#include "run/standing.h"
+#include "run/best.h"
 
 #include <filesystem>
 
@@ -43,7 +43,6 @@ TEST_CASE("of a checkpoint outside a run only its step is known") {
   run.save_with_loss(1000, 2.5);
   const TestFolder folder;
   fs::copy(run.step(1000), folder / "copy", fs::copy_options::recursive);
-  std::vector<std::string> notices;
-  const Checkpoint copy = load_checkpoint(folder / "copy", "last", false, notices);
+  const Checkpoint copy = load_checkpoint(folder / "copy", "last");
   CHECK(to_text(standing_of(copy)) == "step 1,000");
 }

@@ -71,8 +71,7 @@ TEST_CASE("a rollback takes the averages back too") {
   run.trainer.add_listener(std::make_shared<Poisoner>(run.trainer, std::vector<std::int64_t>{11}));
   CHECK(run.trainer.run() == Ending::finished);
   CHECK(run.recorder->noticed("going back to the weights and moments of step 10"));
-  std::vector<std::string> notices;
-  const Checkpoint good = load_checkpoint(folder.path(), "step-10", false, notices);
+  const Checkpoint good = load_checkpoint(folder.path(), "step-10");
   CHECK(averaged_bytes(last_checkpoint(folder.path())) == averaged_bytes(good));
   CHECK(last_checkpoint(folder.path()).state.step == 12);
 }

@@ -85,9 +85,7 @@ void check_repeats(const ResolvedConfig& config, const std::string& work, std::i
   CHECK(same_samples);
   CHECK(second.trainer.state().best_step == whole.trainer.state().best_step);
   CHECK(second.trainer.state().evals_without_improvement == whole.trainer.state().evals_without_improvement);
-  std::vector<std::string> notices;
-  CHECK(load_checkpoint(folder.path(), "best", false, notices).state.step ==
-        load_checkpoint(whole_folder.path(), "best", false, notices).state.step);
+  CHECK(load_checkpoint(folder.path(), "best").state.step == load_checkpoint(whole_folder.path(), "best").state.step);
   check_equal_bits(whole.trainer.arena(), second.trainer.arena());
 }
 
@@ -334,13 +332,9 @@ TEST_CASE("a run killed in any phase replays what its checkpoint has decided, an
     // A killed run has nothing but its checkpoints of before; the time since the last of them is not known to it.
     std::vector<std::filesystem::path> checkpoints = list_checkpoints(folder.path());
     if (killed < 1'000'000)
-      std::erase_if(checkpoints, [&](const auto& path) {
-        std::vector<std::string> notices;
-        return load_checkpoint(path, "last", false, notices).state.step % 100 != 0;
-      });
-    std::vector<std::string> notices;
+      std::erase_if(checkpoints, [&](const auto& path) { return load_checkpoint(path, "last").state.step % 100 != 0; });
     REQUIRE_FALSE(checkpoints.empty());
-    const Checkpoint checkpoint = load_checkpoint(std::ranges::max(checkpoints), "last", true, notices);
+    const Checkpoint checkpoint = load_checkpoint(std::ranges::max(checkpoints), "last", true);
     const TrainConfig before = checkpoint.config.config.train;
     const auto run = timed_run(checkpoint.config, clock, in_folder(folder.path()));
     run->trainer.resume_from(checkpoint);

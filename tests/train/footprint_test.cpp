@@ -1,5 +1,5 @@
 // What a run will take, by its sizes alone.
-#include "train/footprint.h"
+#include "train/plan.h"
 
 #include "inference/model_types.h"
 #include "test.h"

@@ -1,5 +1,5 @@
 // The trend of a loss and its spikes: figures to be checked by hand.
-#include "train/loss_trend.h"
+#include "train/nonfinite.h"
 
 #include <cmath>
 #include <limits>

@@ -13,7 +13,7 @@
 #include "inference/parameter_groups.h"
 #include "small_run.h"
 #include "test_folder.h"
-#include "train/footprint.h"
+#include "train/plan.h"
 
 namespace chargpt {
 namespace {

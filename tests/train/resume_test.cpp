@@ -83,9 +83,8 @@ TEST_CASE("a run that goes on from an evaluated step does not evaluate it again"
   const TestFolder folder;
   SmallRun first(small_config(), folder.path(), 7);
   first.trainer.run();
-  std::vector<std::string> notices;
   SmallRun second(small_config());
-  second.trainer.resume_from(load_checkpoint(folder.path(), "step-5", true, notices));
+  second.trainer.resume_from(load_checkpoint(folder.path(), "step-5", true));
   second.trainer.run();
   CHECK(second.recorder->evaluated() == std::vector<std::int64_t>{10, 12});
 }

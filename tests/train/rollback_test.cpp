@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "failure.h"
 #include "small_run.h"
-#include "train/diagnosis.h"
+#include "train/nonfinite.h"
 
 #include "run/checkpoints.h"
 #include "test.h"

@@ -3,7 +3,6 @@
 #include "base/error.h"
 #include "config/changed_options.h"
 #include "train/conditions.h"
-#include "train/footprint.h"
 #include "train/plan.h"
 
 #include "test.h"

@@ -185,8 +185,7 @@ inline void check_equal_bits(ParameterArena& expected, ParameterArena& got) {
 }
 
 inline Checkpoint last_checkpoint(const std::filesystem::path& run) {
-  std::vector<std::string> notices;
-  return load_checkpoint(run, "last", true, notices);
+  return load_checkpoint(run, "last", true);
 }
 
 }  // namespace chargpt

@@ -73,8 +73,7 @@ std::vector<double> probabilities(const std::vector<float>& logits, std::size_t 
 }
 
 std::vector<double> predicted(const std::string& run, const WindowBatch& windows) {
-  std::vector<std::string> notices;
-  const Checkpoint checkpoint = load_checkpoint(run, "best", false, notices);
+  const Checkpoint checkpoint = load_checkpoint(run, "best");
   const InferenceModel model(checkpoint, Weights::better);
   std::vector<float> logits(static_cast<std::size_t>(windows.numel() * model.vocab_size()));
   NetworkPredictor(model, 1).logits(windows, logits);
@@ -175,10 +174,8 @@ TEST_CASE("a student resumes bit for bit, from the same checkpoint of a teacher 
 TEST_CASE("a teacher's checkpoint is settled once, absolute, and found again from another folder") {
   const TwoTeachers of;
   const ResolvedConfig config = student_of({of.first, of.second + "/checkpoints/step-00000040"});
-  std::vector<std::string> notices;
-  CHECK(config.config.train.teacher ==
-        Strings{fs::canonical(load_checkpoint(of.first, "best", false, notices).path).string(),
-                fs::canonical(of.second + "/checkpoints/step-00000040").string()});
+  CHECK(config.config.train.teacher == Strings{fs::canonical(load_checkpoint(of.first, "best").path).string(),
+                                               fs::canonical(of.second + "/checkpoints/step-00000040").string()});
   ResolvedConfig again = config;
   settle_teachers(again);
   CHECK(again.config.train.teacher == config.config.train.teacher);

@@ -9,14 +9,13 @@
 #include "base/error.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
-#include "cli/loaded_run.h"
-#include "cli/print_json.h"
 #include "cli/print_text.h"
 #include "cli/process.h"
-#include "cli/prompt_window.h"
+#include "cli/runs/loaded_run.h"
+#include "cli/runs/prompt_window.h"
 #include "inference/attention_weights.h"
 #include "inference/model_types.h"
-#include "report/heat_map.h"
+#include "report/charts/heat_map.h"
 #include "report/log.h"
 #include "report/symbols.h"
 
@@ -87,9 +86,7 @@ void print_as_json(const AttentionWeights& weights, const PromptWindow& window) 
 
 /// 1-based; 0 where it was not given.
 void check_place(const char* option, std::int64_t value, std::int64_t count) {
-  if (value > count)
-    throw Error(ExitCode::usage, std::string(option) + " " + std::to_string(value) + " is not there; the model has " +
-                                     std::to_string(count));
+  if (value > count) throw Error(ExitCode::usage, option, " ", value, " is not there; the model has ", count);
 }
 
 void run_attention(const Arguments& arguments) {
@@ -97,7 +94,7 @@ void run_attention(const Arguments& arguments) {
   const PromptWindow window = prompt_window(run, arguments.prompt);
   const AttentionWeights weights = attention_weights(*run.model, window.ids);
   if (weights.layers == 0)
-    throw Error(ExitCode::usage, "a " + run.config().model.type + " model attends to nothing: it sees one character");
+    throw Error(ExitCode::usage, "a ", run.config().model.type, " model attends to nothing: it sees one character");
   check_place("--layer", arguments.layer, weights.layers);
   check_place("--head", arguments.head, weights.heads);
   if (leaks(run.config().model)) log_note("this model leaks: every character looks at the whole window");

@@ -18,9 +18,9 @@
 #include "base/quote.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
-#include "cli/loaded_run.h"
 #include "cli/process.h"
-#include "cli/run_text.h"
+#include "cli/runs/loaded_run.h"
+#include "cli/runs/run_text.h"
 #include "cli/signals.h"
 #include "cli/training/children.h"
 #include "cli/training/compare_output.h"
@@ -64,8 +64,8 @@ void refuse_foreign_results(const std::filesystem::path& out) {
   const bool is_file = std::filesystem::symlink_status(path, ignored).type() == std::filesystem::file_type::regular;
   const auto json = nlohmann::json::parse(is_file ? read_file(path) : "", nullptr, /*allow_exceptions=*/false);
   if (!json.is_object() || !json.contains("results"))
-    throw Error(ExitCode::busy,
-                path.string() + " was not written by a comparison; choose another folder with --out DIR");
+    throw Error(ExitCode::busy, path.string(),
+                " was not written by a comparison; choose another folder with --out DIR");
 }
 
 CompareOptions compare_options(const Arguments& arguments, const std::filesystem::path& out,
@@ -189,10 +189,10 @@ bool compares_runs(const Arguments& arguments) {
   const auto run = std::ranges::find_if(arguments.presets, names_run);
   if (run == arguments.presets.end()) return false;
   if (const auto config = std::ranges::find_if_not(arguments.presets, names_run); config != arguments.presets.end())
-    throw Error(ExitCode::usage, printable(*run) + " is a run, and " + printable(*config) +
-                                     " is none; compare runs with runs or configs with configs");
+    throw Error(ExitCode::usage, printable(*run), " is a run, and ", printable(*config),
+                " is none; compare runs with runs or configs with configs");
   const auto refuse = [](const std::string& option) {
-    throw Error(ExitCode::usage, option + " is for trainings, and runs are compared as they are; leave it out");
+    throw Error(ExitCode::usage, option, " is for trainings, and runs are compared as they are; leave it out");
   };
   for (const char* option : {"--vary", "--seeds", "--score-on", "--jobs", "--engine", "--stop-at-target"})
     if (arguments.given(option)) refuse(option);
@@ -228,11 +228,11 @@ void compare_trained(const Arguments& arguments) {
   if (folder) write_file_atomically(folder->path() / "compare.json", json_text(to_json(comparison)));
   print_comparison(comparison, form_of(arguments));
   if (arguments.page) write_comparison_page(comparison, folder->path());
-  if (folder) log_note("saved in " + folder->path().string());
+  if (folder) log_note("saved in ", folder->path().string());
 }
 
 [[noreturn]] void stop(const ResultsFolder& folder) {
-  log_note("stopped; to continue, give the same command with --out " + shell_quoted(folder.path().native()));
+  log_note("stopped; to continue, give the same command with --out ", shell_quoted(folder.path().native()));
   throw Stopped{stopping_signal()};
 }
 
@@ -278,16 +278,16 @@ void report_killed(const Comparison& comparison, const ResultsFolder& folder) {
       code = run.failure_code;
     }
   if (killed > 0)
-    throw Error(code, std::to_string(killed) + " of " + std::to_string(total) +
-                          " runs ended without a result; to train them again, give the same command with --out " +
-                          shell_quoted(folder.path().native()));
+    throw Error(code, killed, " of ", total,
+                " runs ended without a result; to train them again, give the same command with --out ",
+                shell_quoted(folder.path().native()));
 }
 
 void compare_configs(const Arguments& arguments, const std::optional<Launch>& launched) {
   const std::vector<ResolvedConfig> configs = configs_of(arguments);
   ResultsFolder folder(arguments.out, "compare", /*goes_on=*/true);
   refuse_foreign_results(folder.path());
-  log_note(runs_text(configs.size(), arguments.seeds) + " in " + folder.path().string());
+  log_note(runs_text(configs.size(), arguments.seeds), " in ", folder.path().string());
   std::optional<Corpus> corpus;
   const CompareOptions options = compare_options(arguments, folder.path(), launched);
   const ChildOrder order = order_of(arguments, configs.size(), launched);
@@ -297,7 +297,7 @@ void compare_configs(const Arguments& arguments, const std::optional<Launch>& la
   if (climbs_ladder(arguments)) report = ladder_report(comparison, *corpus, configs.front().config.model.block_size);
   print_comparison(comparison, form_of(arguments), report);
   if (arguments.page) write_comparison_page(comparison, folder.path());
-  log_note("saved in " + folder.path().string());
+  log_note("saved in ", folder.path().string());
   report_killed(comparison, folder);
 }
 

@@ -9,7 +9,6 @@
 #include "base/quote.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
-#include "cli/print_json.h"
 #include "cli/print_text.h"
 #include "config/document.h"
 #include "config/expected.h"
@@ -39,7 +38,7 @@ nlohmann::ordered_json schema_with_model_types() {
 /// "2000 steps", "1.5 epochs or 60 s": the shortest of them.
 std::string length_text(const TrainConfig& train) {
   std::vector<std::string> limits;
-  if (train.max_epochs > 0) limits.push_back(format_short(train.max_epochs) + " epochs");
+  if (train.max_epochs > 0) limits.push_back(line_of(train.max_epochs, " epochs"));
   if (train.max_seconds > 0) limits.push_back(format_duration(train.max_seconds));
   if (train.max_iters > 0 || limits.empty()) limits.insert(limits.begin(), format_count(train.max_iters) + " steps");
   return joined(limits, " or ");

@@ -11,7 +11,6 @@
 #include "baseline/compression.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
-#include "cli/print_json.h"
 #include "cli/print_text.h"
 #include "cli/version.h"
 #include "engine/device.h"

@@ -8,16 +8,15 @@
 #include "base/error.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
-#include "cli/decoding.h"
-#include "cli/figures.h"
-#include "cli/joined_runs.h"
-#include "cli/loaded_run.h"
-#include "cli/print_json.h"
-#include "cli/run_text.h"
+#include "cli/print_text.h"
+#include "cli/runs/figures.h"
+#include "cli/runs/joined_runs.h"
+#include "cli/runs/loaded_run.h"
+#include "cli/runs/run_text.h"
 #include "cli/work_line.h"
 #include "inference/model_types.h"
 #include "report/log.h"
-#include "run/test_scores.h"
+#include "run/kept_files.h"
 
 namespace chargpt {
 

@@ -11,19 +11,18 @@
 #include "base/names.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
-#include "cli/loaded_run.h"
-#include "cli/print_json.h"
 #include "cli/print_text.h"
 #include "cli/process.h"
-#include "cli/prompt_window.h"
+#include "cli/runs/loaded_run.h"
+#include "cli/runs/prompt_window.h"
 #include "generate/filters.h"
 #include "inference/attention_weights.h"
 #include "inference/dimensions.h"
 #include "inference/walk.h"
 #include "page/page.h"
 #include "page/walk_page.h"
+#include "report/charts/heat_map.h"
 #include "report/format.h"
-#include "report/heat_map.h"
 #include "report/log.h"
 #include "report/symbols.h"
 #include "report/wrap.h"
@@ -314,7 +313,7 @@ void run_explain(const Arguments& arguments) {
   const AttentionWeights weights = attention_weights(*run.model, window.ids);
   if (!arguments.page.empty()) {
     write_page(arguments.page, page_of(arguments, run, window, operations, weights));
-    log_note("wrote " + arguments.page);
+    log_note("wrote ", arguments.page);
   }
   if (arguments.output.json) return print_as_json(window, operations);
   if (arguments.page.empty()) print_for_people(arguments, run, window, operations, weights);

@@ -7,8 +7,8 @@
 #include "base/quote.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
-#include "cli/loaded_run.h"
-#include "cli/print_json.h"
+#include "cli/print_text.h"
+#include "cli/runs/loaded_run.h"
 #include "exchange/formats.h"
 #include "report/format.h"
 #include "report/log.h"
@@ -24,8 +24,8 @@ struct Arguments : ModelArguments {
 
 void check_name(const Format& format, const std::string& out) {
   if (!out.ends_with(format.suffix))
-    throw Error(ExitCode::usage, "--out " + printable(out) + " should end in " + std::string(format.suffix) +
-                                     ": --format " + std::string(format.name) + " is one file");
+    throw Error(ExitCode::usage, "--out ", printable(out), " should end in ", format.suffix, ": --format ", format.name,
+                " is one file");
 }
 
 void run_export(const Arguments& arguments) {

@@ -9,9 +9,8 @@
 #include "base/quote.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
-#include "cli/print_json.h"
 #include "cli/print_text.h"
-#include "cli/run_text.h"
+#include "cli/runs/run_text.h"
 #include "cli/version.h"
 #include "exchange/formats.h"
 #include "exchange/new_run.h"
@@ -37,16 +36,15 @@ struct Arguments {
 
 /// The one that recognises `path`. Errors: missing where there is nothing, data where none does.
 const Format& format_at(const fs::path& path) {
-  if (!is_there(path)) throw Error(ExitCode::missing, printable_path(path) + " does not exist");
+  if (!is_there(path)) throw Error(ExitCode::missing, printable_path(path), " does not exist");
   std::string readable;
   for (const Format& format : formats()) {
     if (format.recognises == nullptr) continue;
     if (format.recognises(path)) return format;
     readable += (readable.empty() ? "" : "; ") + std::string(format.name) + ", " + std::string(format.what);
   }
-  throw Error(ExitCode::data, printable_path(path) +
-                                  (is_run(path) ? " is a run already" : " is in no format that chargpt reads") +
-                                  ": it imports " + readable);
+  throw Error(ExitCode::data, printable_path(path),
+              is_run(path) ? " is a run already" : " is in no format that chargpt reads", ": it imports ", readable);
 }
 
 /// The text that the model was trained on goes into its config, so that eval, resume and train find it.
@@ -81,7 +79,7 @@ void run_import(const Arguments& arguments) {
              {.allowed = arguments.overwrite});
   run.begin();
   if (const fs::path old = run.old_run(); !old.empty())
-    log_note("the run that was in " + printable_path(run.path()) + " is now " + printable_path(old));
+    log_note("the run that was in ", printable_path(run.path()), " is now ", printable_path(old));
   write_imported_run(run.path(), model, program_version());
   if (corpus) tell(keep_text(run.path(), *corpus));
   run.keep();

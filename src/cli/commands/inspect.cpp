@@ -7,29 +7,27 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/line_of.h"
 #include "base/paths.h"
 #include "base/quote.h"
 #include "checkpoint/checkpoint.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
-#include "cli/differences.h"
-#include "cli/inspect_text.h"
-#include "cli/loaded_run.h"
-#include "cli/print_json.h"
+#include "cli/commands/inspect_text.h"
 #include "cli/print_text.h"
 #include "cli/process.h"
-#include "cli/run_text.h"
+#include "cli/runs/differences.h"
+#include "cli/runs/loaded_run.h"
+#include "cli/runs/run_text.h"
 #include "cli/work_line.h"
 #include "inference/model_types.h"
 #include "inference/parameter_groups.h"
 #include "report/format.h"
 #include "report/table.h"
 #include "run/checkpoints.h"
+#include "run/kept_files.h"
 #include "run/run_files.h"
 #include "run/run_folder.h"
 #include "run/run_name.h"
-#include "run/test_scores.h"
 #include "text/corpus.h"
 #include "text/sample_text.h"
 #include "text/text_listing.h"
@@ -138,9 +136,8 @@ Json describe_config(const ResolvedConfig& resolved) {
 
 Json describe_checkpoint(const Arguments& arguments) {
   std::vector<std::string> notices;
-  const Checkpoint checkpoint =
-      load_checkpoint(arguments.path, arguments.checkpoint.empty() ? "last" : arguments.checkpoint,
-                      /*with_optimizer=*/true, notices);
+  const Checkpoint checkpoint = load_checkpoint(
+      arguments.path, arguments.checkpoint.empty() ? "last" : arguments.checkpoint, /*with_optimizer=*/true, &notices);
   Json tensors = Json::array();
   for (const TensorView& tensor : checkpoint.model->tensors())
     tensors.push_back({{"name", tensor.name}, {"shape", tensor.shape}, {"dtype", tensor.dtype}});

@@ -12,11 +12,10 @@
 #include "base/quote.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
-#include "cli/figures.h"
-#include "cli/loaded_run.h"
-#include "cli/print_json.h"
 #include "cli/print_text.h"
-#include "cli/run_text.h"
+#include "cli/runs/figures.h"
+#include "cli/runs/loaded_run.h"
+#include "cli/runs/run_text.h"
 #include "cli/signals.h"
 #include "cli/training/training.h"
 #include "experiment/repetition.h"
@@ -24,7 +23,7 @@
 #include "report/log.h"
 #include "run/checkpoint_folder.h"
 #include "run/checkpoints.h"
-#include "run/kept_figures.h"
+#include "run/kept_files.h"
 #include "run/run_folder.h"
 #include "train/conditions.h"
 #include "train/run_length.h"
@@ -45,9 +44,8 @@ struct Arguments : TrainingArguments {
 /// The last checkpoint of a run all of whose checkpoints are whole. Errors: missing where it has none; data, naming the
 /// damaged file.
 Checkpoint last_of_whole_run(const fs::path& run) {
-  std::vector<std::string> notices;
-  for (const fs::path& checkpoint : list_checkpoints(run)) load_checkpoint(checkpoint, "last", true, notices);
-  Checkpoint last = load_checkpoint(run, "last", /*with_optimizer=*/true, notices);
+  for (const fs::path& checkpoint : list_checkpoints(run)) load_checkpoint(checkpoint, "last", /*with_optimizer=*/true);
+  Checkpoint last = load_checkpoint(run, "last", /*with_optimizer=*/true);
   refuse_gone(last.config, printable_path(run));
   if (last.state.data == Fingerprint{})
     throw Error(ExitCode::data, run, " was imported without its text, so its training cannot be repeated");
@@ -57,8 +55,7 @@ Checkpoint last_of_whole_run(const fs::path& run) {
 /// None without --at: then all of the training is repeated.
 std::optional<Checkpoint> beginning(const fs::path& run, const std::string& at, const Checkpoint& last) {
   if (at.empty()) return std::nullopt;
-  std::vector<std::string> notices;
-  Checkpoint begin = load_checkpoint(run, at, /*with_optimizer=*/true, notices);
+  Checkpoint begin = load_checkpoint(run, at, /*with_optimizer=*/true);
   if (begin.state.step >= last.state.step)
     throw Error(ExitCode::usage, "--at ", at, " is the last checkpoint of ", run, ": nothing was trained after it");
   return begin;
@@ -143,7 +140,7 @@ void say(const Arguments& arguments, const fs::path& run, const Repetition& repe
     log_hint(
         "if it began from other weights (--init_from), or was resumed with other options, repeat it from a checkpoint "
         "on: --at step-N");
-  if (!kept.empty()) log_note("trained again in " + printable_path(kept));
+  if (!kept.empty()) log_note("trained again in ", printable_path(kept));
 }
 
 void reproduce(const Arguments& arguments) {
@@ -168,8 +165,8 @@ void reproduce(const Arguments& arguments) {
   Trainer trainer(last.config, std::move(text.corpus), options);
   if (!begin && trainer.state().initial_weights != last.state.initial_weights)
     throw Error(ExitCode::data, "the first weights of ", run,
-                " were drawn as an earlier chargpt did, so its beginning cannot be repeated; "
-                "from a checkpoint on it can: --at step-N");
+                " were drawn as an earlier chargpt did, so its beginning cannot be repeated; from a checkpoint on it "
+                "can: --at step-N");
   refuse_changed_teachers(last, trainer.state());
   const std::vector<std::string> conditions = differing_conditions(last.state, trainer.state());
   again.begin();

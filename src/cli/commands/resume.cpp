@@ -11,11 +11,11 @@
 #include "base/quote.h"
 #include "checkpoint/checkpoint_name.h"
 #include "cli/commands.h"
-#include "cli/loaded_run.h"
-#include "cli/run_text.h"
+#include "cli/runs/loaded_run.h"
+#include "cli/runs/run_text.h"
 #include "cli/training/training.h"
+#include "report/files/metrics.h"
 #include "report/log.h"
-#include "report/metrics.h"
 #include "run/checkpoint_folder.h"
 #include "run/checkpoints.h"
 #include "run/run_files.h"
@@ -46,9 +46,9 @@ void refuse_another_model(const Config& before, const Config& after) {
   for (const std::string section : {"model", "data"})
     for (const auto& [key, value] : old_json[section].items())
       if (key != "text" && value != new_json[section][key])
-        throw Error(ExitCode::usage, section + "." + key + " cannot change from " + value.dump() + " to " +
-                                         new_json[section][key].dump() + " in a resumed run; start a new one with " +
-                                         "`chargpt train --init_from`");
+        throw Error(ExitCode::usage, section, ".", key, " cannot change from ", value.dump(), " to ",
+                    new_json[section][key].dump(),
+                    " in a resumed run; start a new one with `chargpt train --init_from`");
 }
 
 /// With the options that were given in place of the run's.
@@ -63,11 +63,10 @@ ResolvedConfig config_to_resume(const ResolvedConfig& before, const Arguments& a
 
 /// Called before anything is written there, even a lock. A run whose checkpoints are all damaged is reported as such.
 void refuse_what_is_no_run(const std::filesystem::path& run, const std::string& which) {
-  std::vector<std::string> notices;
-  if (!is_run(run) && !list_checkpoints(run).empty()) load_checkpoint(run, which, /*with_optimizer=*/true, notices);
+  if (!is_run(run) && !list_checkpoints(run).empty()) load_checkpoint(run, which, /*with_optimizer=*/true);
   if (const std::string near = runs_near(run); !is_run(run))
-    throw Error(ExitCode::missing, printable_path(run) + " is not a run folder" +
-                                       (near.empty() ? "; to list those in runs/: chargpt runs" : near));
+    throw Error(ExitCode::missing, printable_path(run), " is not a run folder",
+                near.empty() ? "; to list those in runs/: chargpt runs" : near);
   refuse_replaced(run);
 }
 
@@ -79,12 +78,14 @@ void refuse_incomplete_import(const std::filesystem::path& run, const Checkpoint
   const std::string anew =
       "chargpt train " + shell_quoted(name + "/config.json") + " --init_from " + shell_quoted(name);
   if (has_moments)
-    throw Error(ExitCode::data, name +
-                                    " was imported without its text; import it again with --text FILE, or train on " +
-                                    "from its weights, as a new run: " + anew + " --text FILE");
-  throw Error(ExitCode::data, name + " was imported without the state of an optimizer, so it cannot be resumed; " +
-                                  "train on from its weights, as a new run: " + anew +
-                                  (has_text ? "" : " --text FILE"));
+    throw Error(ExitCode::data, name,
+                " was imported without its text; import it again with --text FILE, or train on from its weights, as a "
+                "new run: ",
+                anew, " --text FILE");
+  throw Error(ExitCode::data, name,
+              " was imported without the state of an optimizer, so it cannot be resumed; train on from its weights, as "
+              "a new run: ",
+              anew, has_text ? "" : " --text FILE");
 }
 
 std::string branch_reason(const Arguments& arguments, const std::filesystem::path& run, std::int64_t step,
@@ -97,8 +98,7 @@ std::string branch_reason(const Arguments& arguments, const std::filesystem::pat
 bool went_on_so(const std::filesystem::path& run, std::int64_t step, const Config& config) {
   for (const std::filesystem::path& folder : list_checkpoints(run)) {
     if (checkpoint_step(folder.filename().string()).value_or(0) <= step) continue;
-    std::vector<std::string> ignored;
-    return changed_training(load_checkpoint(folder, "last", false, ignored).config.config, config).empty();
+    return changed_training(load_checkpoint(folder, "last").config.config, config).empty();
   }
   return false;
 }
@@ -109,7 +109,7 @@ std::optional<Branch> branch_of(const Arguments& arguments, const std::filesyste
                                 const std::string& which) {
   if (which == "last" && arguments.new_run.empty()) return std::nullopt;
   std::vector<std::string> notices;
-  Branch branch{.from = load_checkpoint(run, which, /*with_optimizer=*/true, notices), .config = {}, .reason = {}};
+  Branch branch{.from = load_checkpoint(run, which, /*with_optimizer=*/true, &notices), .config = {}, .reason = {}};
   refuse_gone(branch.from.config, run.string());
   refuse_incomplete_import(run, branch.from);
   branch.config = config_to_resume(branch.from.config, arguments);
@@ -117,9 +117,8 @@ std::optional<Branch> branch_of(const Arguments& arguments, const std::filesyste
   const std::int64_t step = branch.from.state.step;
   if (arguments.new_run.empty()) {
     if (changes.empty() || step == last_step(run) || went_on_so(run, step, branch.config.config)) return std::nullopt;
-    throw Error(ExitCode::usage, "resuming from step " + std::to_string(step) +
-                                     ", which is not the last, with other options (" + joined(changes, ", ") +
-                                     ") is another training; give it a folder: --run NEW");
+    throw Error(ExitCode::usage, "resuming from step ", step, ", which is not the last, with other options (",
+                joined(changes, ", "), ") is another training; give it a folder: --run NEW");
   }
   log_loading(notices);
   branch.reason = branch_reason(arguments, run, step, changes);
@@ -178,9 +177,7 @@ void resume(const Arguments& arguments, ProcessGroup& group) {
   if (const auto branch = branch_of(arguments, run, which)) return train_branch(arguments, run, *branch, group);
   std::optional<RunLock> lock;
   if (group.first()) lock.emplace(run);
-  std::vector<std::string> notices;
-  const Checkpoint checkpoint = load_checkpoint(run, which, /*with_optimizer=*/true, notices);
-  log_loading(notices);
+  const Checkpoint checkpoint = loaded_checkpoint(run, which, /*with_optimizer=*/true);
   refuse_gone(checkpoint.config, run.string());
   refuse_incomplete_import(run, checkpoint);
   const ResolvedConfig config = config_to_resume(checkpoint.config, arguments);

@@ -21,9 +21,8 @@
 #include "checkpoint/checkpoint.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
-#include "cli/differences.h"
-#include "cli/print_json.h"
 #include "cli/print_text.h"
+#include "cli/runs/differences.h"
 #include "inference/model_types.h"
 #include "report/format.h"
 #include "report/table.h"
@@ -72,8 +71,7 @@ Row read_run(const fs::path& run) {
   Row row;
   row.name = run.filename().string();
   try {
-    std::vector<std::string> notices;
-    const Checkpoint checkpoint = load_checkpoint(run, "last", /*with_optimizer=*/false, notices);
+    const Checkpoint checkpoint = load_checkpoint(run, "last");
     row.state = checkpoint.state;
     row.config = checkpoint.config.config;
     row.leaks = leaks(row.config.model);
@@ -107,7 +105,7 @@ std::vector<Row> read_runs(const fs::path& folder) {
   std::vector<Row> rows;
   if (!fs::is_directory(folder, failed)) {
     const std::string reason = failed ? failed.message() : "not a folder";
-    throw Error(ExitCode::missing, folder.string() + ": " + reason + "; to train a first run: chargpt train");
+    throw Error(ExitCode::missing, folder.string(), ": ", reason, "; to train a first run: chargpt train");
   }
   for (const std::string& name : entries_of(folder))
     if (auto row = row_of(folder / name)) rows.push_back(std::move(*row));
@@ -170,8 +168,14 @@ nlohmann::ordered_json to_json(const std::vector<Row>& rows) {
   return json;
 }
 
+/// A lone dash keeps a column of figures one.
+std::string figure_or_dash(const std::string& name, const nlohmann::ordered_json& value) {
+  const std::string figure = shown_figure(name, value);
+  return figure == "none" ? "-" : figure;
+}
+
 std::string loss_text(const Row& row) {
-  return shown_figure("best_val_loss", row.state.best_val_loss) + (row.leaks ? " (leaks)" : "");
+  return figure_or_dash("best_val_loss", row.state.best_val_loss) + (row.leaks ? " (leaks)" : "");
 }
 
 std::string steps_text(const Row& row) {
@@ -184,7 +188,7 @@ void print_group(const std::vector<const Row*>& rows) {
   for (const Row* row : rows)
     table.add({row->name, row->config.name, row->config.model.type,
                format_short(static_cast<double>(row->state.parameters)), steps_text(*row), row->ended, loss_text(*row),
-               shown_figure("best_step", best_step_of(row->state)), format_duration(row->state.seconds),
+               figure_or_dash("best_step", best_step_of(row->state)), format_duration(row->state.seconds),
                time_text(row->begun, "%Y-%m-%d", /*local=*/true)});
   print_table(table);
 }
@@ -212,14 +216,13 @@ void print_list(const std::vector<Row>& rows) {
 
 void run_runs(const Arguments& arguments) {
   if (arguments.folders.size() > 1)
-    throw Error(ExitCode::usage, "runs lists the runs of one folder; to compare two: chargpt inspect " +
-                                     shell_quoted(arguments.folders[0]) + " " + shell_quoted(arguments.folders[1]));
+    throw Error(ExitCode::usage, "runs lists the runs of one folder; to compare two: chargpt inspect ",
+                shell_quoted(arguments.folders[0]), " ", shell_quoted(arguments.folders[1]));
   const std::string folder = arguments.folders.empty() ? "runs" : arguments.folders[0];
   const std::vector<Row> rows = read_runs(folder);
   if (rows.empty() && is_run(folder))
-    throw Error(ExitCode::usage, printable_path(folder) +
-                                     " is a run, not a folder of runs; to describe it: chargpt inspect " +
-                                     shell_quoted(folder));
+    throw Error(ExitCode::usage, printable_path(folder),
+                " is a run, not a folder of runs; to describe it: chargpt inspect ", shell_quoted(folder));
   arguments.output.json ? print_json(to_json(rows)) : print_list(rows);
 }
 

@@ -10,27 +10,24 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/files.h"
-#include "base/line_of.h"
 #include "base/names.h"
 #include "base/paths.h"
 #include "base/quote.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
-#include "cli/decoding.h"
-#include "cli/joined_runs.h"
-#include "cli/loaded_run.h"
-#include "cli/print_json.h"
 #include "cli/print_text.h"
-#include "cli/prompt_window.h"
-#include "cli/run_text.h"
+#include "cli/runs/joined_runs.h"
+#include "cli/runs/loaded_run.h"
+#include "cli/runs/prompt_window.h"
+#include "cli/runs/run_text.h"
 #include "cli/standard_input.h"
 #include "cli/streamed_text.h"
 #include "cli/work_line.h"
 #include "generate/filters.h"
 #include "generate/generate.h"
 #include "inference/model_types.h"
+#include "report/charts/heat_map.h"
 #include "report/format.h"
-#include "report/heat_map.h"
 #include "report/log.h"
 #include "text/documents.h"
 #include "text/text_source.h"
@@ -65,7 +62,7 @@ void take_dash(std::vector<std::string>& runs, std::string& dash) {
 void refuse_words(const std::vector<std::string>& runs) {
   for (std::size_t i = 1; i < runs.size(); ++i)
     if (!is_there(runs[i]))
-      throw Error(ExitCode::usage, "'" + printable(runs[i]) + "' is no run; give a prompt with --prompt");
+      throw Error(ExitCode::usage, "'", printable(runs[i]), "' is no run; give a prompt with --prompt");
 }
 
 /// Error usage for another escape than unescaped() knows, and for nothing at all.
@@ -175,7 +172,7 @@ void note_documents(const LoadedRun& run, const std::string& prompt, const std::
   if (run.checkpoint.vocabulary.document() < 0) return;
   const std::int64_t cut = std::ranges::count_if(samples, [](const StreamedText& sample) { return !sample.ended(); });
   if (cut > 0)
-    log_note(line_of(cut, " of ", samples.size(), " documents stop before their end: more --tokens let them reach it"));
+    log_note(cut, " of ", samples.size(), " documents stop before their end: more --tokens let them reach it");
   if (cut == std::ssize(samples)) return;
   try {
     const Corpus corpus = text_of_run(run, run.config().data, output);
@@ -183,8 +180,7 @@ void note_documents(const LoadedRun& run, const std::string& prompt, const std::
     const std::int64_t fresh = std::ranges::count_if(samples, [&](const StreamedText& sample) {
       return sample.ended() && !known.contain(corpus.vocabulary().encode(prompt + sample.text(), "a sample"));
     });
-    log_note(
-        line_of(fresh, " of ", std::ssize(samples) - cut, " whole documents are new: the text has none like them"));
+    log_note(fresh, " of ", std::ssize(samples) - cut, " whole documents are new: the text has none like them");
   } catch (const Error& error) {
     log_detail(error.what());  // the text is gone, or another one
   }
@@ -202,8 +198,8 @@ SampleConfig sample_options(const Arguments& arguments, const LoadedRun& run) {
   apply_overrides(config, arguments.config.overrides());
   SampleConfig sample = config.config.sample;
   if (arguments.greedy && is_given(config, "sample.temperature") && sample.temperature != 0)
-    throw Error(ExitCode::usage, "--greedy is --temperature 0, and --temperature " +
-                                     nlohmann::json(sample.temperature).dump() + " is given too; give one");
+    throw Error(ExitCode::usage, "--greedy is --temperature 0, and --temperature ",
+                nlohmann::json(sample.temperature).dump(), " is given too; give one");
   if (arguments.greedy) sample.temperature = 0;
   if (sample.temperature != 0) return sample;
   std::vector<std::string> idle;
@@ -211,8 +207,8 @@ SampleConfig sample_options(const Arguments& arguments, const LoadedRun& run) {
     if (is_given(config, (std::string("sample.") + option).c_str())) idle.push_back(std::string("--") + option);
   if (arguments.seed_option->given()) idle.emplace_back("--seed");
   const std::string why = "the most probable character is always taken (temperature 0): ";
-  if (!idle.empty()) log_note(why + joined(idle, " and ") + (idle.size() > 1 ? " have" : " has") + " no effect");
-  if (sample.num_samples > 1) log_note(why + "all " + std::to_string(sample.num_samples) + " samples are alike");
+  if (!idle.empty()) log_note(why, joined(idle, " and "), idle.size() > 1 ? " have" : " has", " no effect");
+  if (sample.num_samples > 1) log_note(why, "all ", sample.num_samples, " samples are alike");
   return sample;
 }
 
@@ -226,8 +222,7 @@ void converse(const Arguments& arguments, LoadedRun& run, const SampleConfig& sa
   const bool documents = vocabulary.document() >= 0;
   std::vector<std::int64_t> said = {run.checkpoint.state.start_symbol};
   if (at_terminal)
-    log_note(std::string("the model ") + (completes ? "completes" : "answers") +
-             " each line and remembers those before; Ctrl-D ends");
+    log_note("the model ", completes ? "completes" : "answers", " each line and remembers those before; Ctrl-D ends");
   StandardInputLines lines;
   const auto add = [&](const std::string& text) {
     const std::vector<std::int64_t> ids = vocabulary.encode(text, "the line", arguments.unknown);
@@ -307,7 +302,7 @@ void write_new_documents(const Arguments& arguments, LoadedRun& run, SampleConfi
   }
   if (!arguments.output.json && !kept.empty()) print_text(prompt + kept.front().text());
   print_samples(arguments, run, prompt, kept, {});
-  log_note(line_of(kept.size(), " new documents, of ", written, " written"));
+  log_note(kept.size(), " new documents, of ", written, " written");
 }
 
 /// What --learn-weights and --counts learn from the training text.
@@ -361,8 +356,7 @@ void run_sample(const Arguments& arguments) {
   std::int64_t tokens = 0;
   for (const StreamedText& text : samples) tokens += text.tokens();
   const double seconds = steady_seconds() - start;
-  log_detail(std::to_string(tokens) + " characters, " +
-             std::to_string(static_cast<std::int64_t>(static_cast<double>(tokens) / seconds)) + " a second");
+  log_detail(tokens, " characters, ", static_cast<std::int64_t>(static_cast<double>(tokens) / seconds), " a second");
 }
 
 }  // namespace

@@ -12,16 +12,15 @@
 #include "base/quote.h"
 #include "baseline/split_check.h"
 #include "cli/commands.h"
-#include "cli/loaded_run.h"
-#include "cli/print_json.h"
 #include "cli/print_text.h"
 #include "cli/process.h"
-#include "cli/run_text.h"
+#include "cli/runs/loaded_run.h"
+#include "cli/runs/run_text.h"
 #include "cli/signals.h"
 #include "cli/training/chosen_config.h"
 #include "cli/training/training.h"
+#include "report/files/metrics.h"
 #include "report/log.h"
-#include "report/metrics.h"
 #include "report/progress.h"
 #include "run/checkpoints.h"
 #include "run/run_folder.h"
@@ -47,9 +46,9 @@ void refuse_words_of_nanogpt(const std::string& init_from) {
   if (init_from == "scratch")
     throw Error(ExitCode::usage, "--init_from scratch: leave --init_from out to start from scratch");
   if (init_from.starts_with("gpt2"))
-    throw Error(ExitCode::usage, "--init_from " + init_from +
-                                     ": OpenAI's weights are for a vocabulary of word pieces, and models here read "
-                                     "characters; give a run of chargpt");
+    throw Error(ExitCode::usage, "--init_from ", init_from,
+                ": OpenAI's weights are for a vocabulary of word pieces, and models here read characters; give a run "
+                "of chargpt");
 }
 
 /// The vocabulary of a fine-tuned run is its own text's, grown by the symbols of the run it starts from.
@@ -57,9 +56,7 @@ void refuse_words_of_nanogpt(const std::string& init_from) {
 std::optional<Checkpoint> starting_point(const Arguments& arguments) {
   if (arguments.init_from.empty()) return std::nullopt;
   refuse_words_of_nanogpt(arguments.init_from);
-  std::vector<std::string> notices;
-  Checkpoint checkpoint = load_checkpoint(arguments.init_from, "best", /*with_optimizer=*/false, notices);
-  log_loading(notices);
+  Checkpoint checkpoint = loaded_checkpoint(arguments.init_from, "best");
   refuse_gone(checkpoint.config, printable_path(checkpoint.path));
   return checkpoint;
 }
@@ -145,8 +142,7 @@ void choose_shape(const Arguments& arguments, ResolvedConfig& config, const Corp
 void train(const Arguments& arguments, ProcessGroup& group) {
   if (arguments.overwrite && arguments.run.empty())
     throw Error(ExitCode::usage,
-                "--overwrite needs --run DIR, the folder to start over in; without one the run gets a "
-                "new folder");
+                "--overwrite needs --run DIR, the folder to start over in; without one the run gets a new folder");
   const bool chooses = arguments.preset.empty() && arguments.minutes > 0;
   ResolvedConfig config =
       load_config(arguments.preset.empty() ? default_preset : arguments.preset, given_options(arguments));
@@ -173,7 +169,7 @@ void train(const Arguments& arguments, ProcessGroup& group) {
   start_from(trainer, std::move(start));
   run.begin();
   if (const std::filesystem::path old = run.old_run(); !old.empty())
-    log_note("the run that was in " + printable_path(run.path()) + " is now " + printable_path(old));
+    log_note("the run that was in ", printable_path(run.path()), " is now ", printable_path(old));
   tell(keep_text(run.path(), trainer.corpus()));
   try {
     train_to_end(trainer, run.path(), arguments, /*resume_step=*/std::nullopt, group);
@@ -205,7 +201,7 @@ void add_train(Options& options) {
   options.flag("--dry-run", arguments->dry_run, "print the plan (sizes, epochs, memory, disk, time) and stop");
   options
       .add("--minutes", arguments->minutes,
-           "train for this long, as --max_seconds; without CONFIG, chooses a preset for the time and the text's size")
+           "train for this long, as --max-seconds; without CONFIG, chooses a preset for the time and the text's size")
       .positive();
   add_training_arguments(options, *arguments);
   arguments->config.help_shows(options, config, default_preset, config_by_name);

@@ -14,10 +14,9 @@
 #include "base/quote.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
-#include "cli/print_json.h"
 #include "cli/print_text.h"
 #include "cli/process.h"
-#include "cli/run_text.h"
+#include "cli/runs/run_text.h"
 #include "cli/signals.h"
 #include "cli/training/children.h"
 #include "cli/training/process_group.h"
@@ -94,7 +93,7 @@ void run_tune(const Arguments& arguments) {
   std::optional<MuteOutput> mute;
   if (const auto launched = launch()) {
     if (launched->rank > 0) mute.emplace();
-    throw Error(ExitCode::usage, "tune over processes is gone; start it without " + launched->by);
+    throw Error(ExitCode::usage, "tune over processes is gone; start it without ", launched->by);
   }
   ResolvedConfig config = load_config(arguments.preset, arguments.config.overrides());
   check_model(config);
@@ -115,12 +114,12 @@ void run_tune(const Arguments& arguments) {
   write_file_atomically(out / "tuned.json", tuned_text(tuning, from));
   write_file_atomically(out / "tune.json", json_text(to_json(tuning)));
   if (!tuning.complete) {
-    log_note("stopped; the best config found so far is in " + printable_path(out / "tuned.json"));
+    log_note("stopped; the best config found so far is in ", printable_path(out / "tuned.json"));
     throw Stopped{stopping_signal()};
   }
   show(tuning, arguments);
   log_note("to train the config that was found:");
-  log_hint("chargpt train " + shell_quoted((out / "tuned.json").native()));
+  log_hint("chargpt train ", shell_quoted((out / "tuned.json").native()));
 }
 
 }  // namespace

@@ -17,17 +17,17 @@
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
-#include "cli/loaded_run.h"
 #include "cli/process.h"
+#include "cli/runs/loaded_run.h"
 #include "cli/signals.h"
 #include "page/run_data.h"
+#include "report/charts/run_curves.h"
+#include "report/charts/terminal_chart.h"
+#include "report/files/metrics_reader.h"
 #include "report/fitted_line.h"
 #include "report/format.h"
 #include "report/log.h"
-#include "report/metrics_reader.h"
-#include "report/run_curves.h"
 #include "report/symbols.h"
-#include "report/terminal_chart.h"
 #include "report/wrap.h"
 #include "run/checkpoints.h"
 #include "run/run_files.h"
@@ -58,8 +58,7 @@ struct Watched {
 /// Error missing, as every command says it, if there is no run.
 fs::path run_of(const std::string& argument) {
   const fs::path run = run_place(argument, "").run;
-  std::vector<std::string> notices;
-  if (!is_run(run)) load_checkpoint(argument, "last", /*with_optimizer=*/false, notices);
+  if (!is_run(run)) load_checkpoint(argument, "last");
   refuse_newer_run(run);
   return run;
 }

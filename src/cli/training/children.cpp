@@ -9,9 +9,9 @@
 
 #include "base/error.h"
 #include "cli/process.h"
-#include "cli/run_text.h"
+#include "cli/runs/run_text.h"
+#include "report/files/metrics.h"
 #include "report/log.h"
-#include "report/metrics.h"
 #include "report/progress.h"
 #include "text/text_listing.h"
 #include "text/text_place.h"
@@ -32,8 +32,8 @@ void keep_text_for_child(const std::filesystem::path& run, const Corpus& corpus)
   const std::string line = keep_text(run, corpus);
   if (!corpus.listing().repeatable() && !std::filesystem::exists(run / kept_text_name))
     throw Error(ExitCode::usage,
-                "the text from standard input or a pipe is too long to be kept in each run; write it "
-                "into a file and give that");
+                "the text from standard input or a pipe is too long to be kept in each run; write it into a file and "
+                "give that");
 }
 
 }  // namespace

@@ -10,10 +10,9 @@
 #include "base/error.h"
 #include "base/quote.h"
 #include "baseline/baseline.h"
-#include "cli/print_json.h"
 #include "cli/print_text.h"
 #include "cli/process.h"
-#include "cli/run_page.h"
+#include "cli/runs/run_page.h"
 #include "experiment/comparison_report.h"
 #include "experiment/target.h"
 #include "page/page.h"
@@ -67,7 +66,7 @@ std::string page_of(const Comparison& comparison, const std::vector<std::filesys
     return page_of_runs(runs, model, &json);
   } catch (const Error& error) {
     if (error.code() != ExitCode::usage) throw;
-    log_note("the page has no model: " + std::string(error.what()));
+    log_note("the page has no model: ", error.what());
   }
   return page_of_runs(runs, std::nullopt, &json);
 }
@@ -103,7 +102,7 @@ void write_comparison_page(const Comparison& comparison, const std::filesystem::
   if (runs.empty()) return log_note("no page: every run failed");
   const std::filesystem::path file = out / "compare.html";
   write_page(file, page_of(comparison, runs));
-  log_note("wrote " + printable_path(file) + ": open it in a browser");
+  log_note("wrote ", printable_path(file), ": open it in a browser");
 }
 
 }  // namespace chargpt

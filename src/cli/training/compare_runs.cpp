@@ -8,17 +8,17 @@
 #include "base/error.h"
 #include "base/names.h"
 #include "base/paths.h"
-#include "cli/joined_runs.h"
-#include "cli/run_text.h"
+#include "cli/runs/joined_runs.h"
+#include "cli/runs/run_text.h"
 #include "evaluate/split_loss.h"
 #include "experiment/trained_runs.h"
 #include "inference/model_types.h"
 #include "report/format.h"
 #include "report/log.h"
 #include "run/checkpoints.h"
+#include "run/kept_files.h"
 #include "run/run_files.h"
 #include "run/run_folder.h"
-#include "run/test_scores.h"
 #include "train/run_length.h"
 
 namespace chargpt {
@@ -28,12 +28,14 @@ namespace fs = std::filesystem;
 
 /// The text of the first run, which the others must share.
 struct CommonText {
-  TrainedOn run;
+  std::string run;
+  DataConfig data;
   Corpus corpus;
 };
 
 void refuse_another_text(const CommonText& common, const std::string& run, const Checkpoint& checkpoint) {
-  const std::string difference = text_difference(common.run, TrainedOn(run, checkpoint));
+  const KnownText known{common.data, common.corpus.vocabulary(), common.corpus.fingerprint()};
+  const std::string difference = text_difference(common.run, known, run, known_text(checkpoint));
   if (!difference.empty())
     throw Error(ExitCode::usage, difference,
                 "; losses compare only on one text, in the same units and split; chargpt eval RUN --text FILE scores a "
@@ -54,8 +56,7 @@ SeedRun told_by(const RunState& scored, const RunState& last, const Config& conf
 }
 
 RunState last_state(const fs::path& run) {
-  std::vector<std::string> notices;
-  return load_checkpoint(run, "last", /*with_optimizer=*/false, notices).state;
+  return load_checkpoint(run, "last").state;
 }
 
 TrainedRun scored_run(const std::string& name, const TrainingArguments& arguments, std::optional<CommonText>& common) {
@@ -65,7 +66,7 @@ TrainedRun scored_run(const std::string& name, const TrainingArguments& argument
   LoadedRun run = load_run(name, "", use);
   const Config& config = run.config();
   if (!common) {
-    common = {TrainedOn(name, run.checkpoint), text_of_run(run, config.data, arguments.output)};
+    common = {name, config.data, text_of_run(run, config.data, arguments.output)};
     log_notices(common->corpus);
   }
   refuse_another_text(*common, name, run.checkpoint);
@@ -76,7 +77,7 @@ TrainedRun scored_run(const std::string& name, const TrainingArguments& argument
                      .seed = told_by(run.checkpoint.state, last_state(run.folder), config)};
   SplitLoss loss = split_loss(run.predictor(), common->corpus.val(), config.model.block_size);
   if (!std::isfinite(loss.mean))
-    throw Error(ExitCode::diverged, run.checkpoint.path.string() + " has no finite loss: its weights have diverged");
+    throw Error(ExitCode::diverged, run.checkpoint.path.string(), " has no finite loss: its weights have diverged");
   trained.seed.loss = loss.mean;
   trained.seed.losses = std::move(loss.losses);
   trained.seed.run = run.folder;
@@ -84,7 +85,7 @@ TrainedRun scored_run(const std::string& name, const TrainingArguments& argument
     trained.seed.test_scores = count_test_score(run.folder);
     trained.seed.test_loss = split_loss(run.predictor(), common->corpus.test(), config.model.block_size).mean;
   }
-  log_note(name + ", step " + format_count(trained.seed.step) + ": " + format_loss(trained.seed.loss));
+  log_note(name, ", step ", format_count(trained.seed.step), ": ", format_loss(trained.seed.loss));
   return trained;
 }
 
@@ -92,7 +93,7 @@ void refuse_twice(const std::vector<std::string>& runs) {
   std::set<fs::path> seen;
   for (const std::string& run : runs)
     if (std::error_code ignored; !seen.insert(fs::weakly_canonical(run_place(run, "").run, ignored)).second)
-      throw Error(ExitCode::usage, run + " is given twice; give each run once");
+      throw Error(ExitCode::usage, run, " is given twice; give each run once");
 }
 
 }  // namespace

@@ -31,20 +31,18 @@ std::string text_of(const std::vector<std::byte>& bytes) {
 void check_same_as_first(const nlohmann::json& first, const nlohmann::json& other, std::size_t rank) {
   const std::string who = "rank " + std::to_string(rank);
   if (first["program"] != other["program"])
-    throw Error(ExitCode::usage, who + " runs chargpt " + other["program"].get<std::string>() + ", and rank 0 " +
-                                     first["program"].get<std::string>() + "; give all ranks the same build");
+    throw Error(ExitCode::usage, who, " runs chargpt ", other["program"].get<std::string>(), ", and rank 0 ",
+                first["program"].get<std::string>(), "; give all ranks the same build");
   const auto config_of = [](const nlohmann::json& json) {
     return parse_config(json["config"].get<std::string>(), "the config of a rank", {}).config;
   };
   if (first["config"] != other["config"])
     if (const auto changes = changed_options(config_of(first), config_of(other)); !changes.empty())
-      throw Error(ExitCode::usage,
-                  who + " was given another config than rank 0: " + changes.front() + "; give all the same");
+      throw Error(ExitCode::usage, who, " was given another config than rank 0: ", changes.front(),
+                  "; give all the same");
   if (first["tokens"] != other["tokens"] || first["crc64"] != other["crc64"])
-    throw Error(ExitCode::data,
-                who + " reads another text than rank 0: " + std::to_string(other["tokens"].get<std::int64_t>()) +
-                    " tokens there, " + std::to_string(first["tokens"].get<std::int64_t>()) +
-                    " here; give all the same files");
+    throw Error(ExitCode::data, who, " reads another text than rank 0: ", other["tokens"].get<std::int64_t>(),
+                " tokens there, ", first["tokens"].get<std::int64_t>(), " here; give all the same files");
 }
 
 }  // namespace
@@ -75,7 +73,7 @@ ProcessGroup::ProcessGroup(const TrainingArguments& arguments) : json_(arguments
   WaitingOptions waiting{.seconds = arguments.rank_timeout, .stop = &stop_on_signals(arguments.output.quiet)};
   waiting.stuck = [run = run_, first = found->rank == 0] {
     const std::string line = go_on_from(*run);
-    if (first) log_warning("another rank does not answer" + (line.empty() ? "" : "; if this job is killed, " + line));
+    if (first) log_warning("another rank does not answer", line.empty() ? "" : "; if this job is killed, " + line);
   };
   if (found->rank > 0) mute_.emplace();
   ranks_ = join(*found, waiting);
@@ -107,9 +105,8 @@ void ProcessGroup::check_same(const ResolvedConfig& config, const Corpus& corpus
 
 void ProcessGroup::check_windows(const Config& config) const {
   if (config.train.batch_size < ranks_->ranks())
-    throw Error(ExitCode::usage, std::to_string(ranks_->ranks()) +
-                                     " ranks share train.batch_size = " + std::to_string(config.train.batch_size) +
-                                     " windows, and each needs one; start fewer, or set a larger batch_size");
+    throw Error(ExitCode::usage, ranks_->ranks(), " ranks share train.batch_size = ", config.train.batch_size,
+                " windows, and each needs one; start fewer, or set a larger batch_size");
 }
 
 std::string ProcessGroup::notice(const Config& config) const {

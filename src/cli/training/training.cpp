@@ -10,22 +10,21 @@
 #include "base/names.h"
 #include "base/quote.h"
 #include "cli/failure.h"
-#include "cli/figures.h"
-#include "cli/loaded_run.h"
-#include "cli/print_json.h"
 #include "cli/print_text.h"
 #include "cli/process.h"
-#include "cli/run_text.h"
+#include "cli/runs/figures.h"
+#include "cli/runs/loaded_run.h"
+#include "cli/runs/run_text.h"
 #include "cli/signals.h"
 #include "cli/version.h"
 #include "engine/device.h"
 #include "generate/generate.h"
 #include "inference/model_types.h"
+#include "report/files/metrics.h"
+#include "report/files/sample_files.h"
+#include "report/files/tensorboard.h"
 #include "report/format.h"
 #include "report/log.h"
-#include "report/metrics.h"
-#include "report/sample_files.h"
-#include "report/tensorboard.h"
 #include "text/documents.h"
 #include "train/teachers.h"
 
@@ -121,7 +120,7 @@ void print_result(const Trainer& trainer, const std::filesystem::path& run, bool
   } catch (const Interrupted&) {
     progress.finish();
     log_note("the run is saved; its figures:");
-    log_hint("chargpt eval " + shell_quoted(run.native()));
+    log_hint("chargpt eval ", shell_quoted(run.native()));
     throw Stopped{stopping_signal()};
   }
 }
@@ -214,15 +213,15 @@ void train_to_end(Trainer& trainer, const std::filesystem::path& run, const Trai
   const Ending ending = trainer.run();
   progress->finish();
   if (!group.alone())
-    log_note("summing, and waiting for each other, took the ranks " + format_duration(group.ranks().seconds()) +
-             " of " + format_duration(trainer.state().training_seconds) + " of training");
+    log_note("summing, and waiting for each other, took the ranks ", format_duration(group.ranks().seconds()), " of ",
+             format_duration(trainer.state().training_seconds), " of training");
   group.ranks().finish();
   if (ending == Ending::stopped) {
-    log_note("stopped at step " + std::to_string(trainer.state().step) + " and saved; to continue:");
+    log_note("stopped at step ", trainer.state().step, " and saved; to continue:");
     log_hint(resume_command(trainer, run));
     throw Stopped{stopping_signal()};
   }
-  log_note(why_ended(trainer.ended()) + "; to continue:");
+  log_note(why_ended(trainer.ended()), "; to continue:");
   log_hint(resume_command(trainer, run));
   print_result(trainer, run, arguments.output.json, *progress);
 }

@@ -1,0 +1,193 @@
+#include "cli/commands/inspect_text.h"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <utility>
+
+#include "base/names.h"
+#include "base/utf8.h"
+#include "baseline/baseline.h"
+#include "baseline/shared_text.h"
+#include "baseline/split_check.h"
+#include "cli/print_text.h"
+#include "cli/runs/figures.h"
+#include "cli/runs/run_text.h"
+#include "cli/work_line.h"
+#include "report/format.h"
+#include "report/symbols.h"
+#include "report/table.h"
+#include "text/corpus.h"
+
+namespace chargpt {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Of characters that one cannot see; empty for the others.
+std::string name_of_invisible(char32_t character) {
+  static const std::map<char32_t, std::string> names = {{0x09, "tab"},
+                                                        {0x0A, "line feed"},
+                                                        {0x0D, "carriage return"},
+                                                        {0x20, "space"},
+                                                        {0xA0, "no-break space"},
+                                                        {0xAD, "soft hyphen"},
+                                                        {0x2009, "thin space"},
+                                                        {0x200B, "zero width space"},
+                                                        {0x200C, "zero width non-joiner"},
+                                                        {0x200D, "zero width joiner"},
+                                                        {0x200E, "left-to-right mark"},
+                                                        {0x200F, "right-to-left mark"},
+                                                        {0x2028, "line separator"},
+                                                        {0x2029, "paragraph separator"},
+                                                        {0x202F, "narrow no-break space"},
+                                                        {0x3000, "ideographic space"},
+                                                        {0xFEFF, "byte order mark"}};
+  const auto found = names.find(character);
+  if (found != names.end()) return found->second;
+  if (is_control(character)) return "control character";
+  return display_width(utf8_of(character)) == 0 ? "combining or of no width" : "";
+}
+
+/// What one pass over the characters of a text finds.
+struct CharacterCounts {
+  std::vector<std::int64_t> of_symbol;  ///< by id
+  std::int64_t lf = 0, crlf = 0, cr = 0;
+  bool ends_in_line = false;  ///< the last line has no end
+  std::int64_t lines() const { return lf + crlf + cr + (ends_in_line ? 1 : 0); }
+};
+
+CharacterCounts count(const Corpus& corpus) {
+  const Vocabulary& vocabulary = corpus.vocabulary();
+  CharacterCounts counts;
+  counts.of_symbol.resize(static_cast<std::size_t>(vocabulary.size()));
+  std::vector<char32_t> characters;
+  for (std::int64_t id = 0; id < vocabulary.size(); ++id)
+    characters.push_back(decode_character(vocabulary.symbol(id)).code_point);
+  char32_t before = 0;
+  const TokenView text = corpus.all();
+  for (std::int64_t i = 0; i < text.size(); ++i) {
+    const auto id = static_cast<std::size_t>(text[i]);
+    ++counts.of_symbol[id];
+    const char32_t character = characters[id];
+    if (character == '\n') before == '\r' ? ++counts.crlf, --counts.cr : ++counts.lf;
+    if (character == '\r') ++counts.cr;
+    before = character;
+  }
+  counts.ends_in_line = before != '\n' && before != '\r';
+  return counts;
+}
+
+/// "LF", "CRLF", "CR", "none", or "mixed: 10 LF, 2 CRLF".
+std::string line_ends(const CharacterCounts& counts) {
+  std::vector<std::string> kinds, with_counts;
+  for (const auto& [name, number] :
+       {std::pair("LF", counts.lf), std::pair("CRLF", counts.crlf), std::pair("CR", counts.cr)}) {
+    if (number == 0) continue;
+    kinds.emplace_back(name);
+    with_counts.push_back(format_count(number) + " " + name);
+  }
+  return kinds.empty() ? "none" : kinds.size() == 1 ? kinds[0] : "mixed: " + joined(with_counts, ", ");
+}
+
+/// Most frequent first.
+Json symbol_counts(const Corpus& corpus, const CharacterCounts& counts) {
+  std::vector<std::int64_t> ids(counts.of_symbol.size());
+  std::iota(ids.begin(), ids.end(), 0);
+  const auto number_of = [&](std::int64_t id) { return counts.of_symbol[static_cast<std::size_t>(id)]; };
+  std::stable_sort(ids.begin(), ids.end(), [&](std::int64_t a, std::int64_t b) { return number_of(a) > number_of(b); });
+  Json symbols = Json::array();
+  for (const std::int64_t id : ids) {
+    const std::string symbol = corpus.vocabulary().symbol(id);
+    const char32_t character = decode_character(symbol).code_point;
+    Json row = {{"symbol", symbol}, {"code_point", code_point_name(character)}, {"count", number_of(id)}};
+    if (const std::string name = name_of_invisible(character); !name.empty()) row["name"] = name;
+    symbols.push_back(row);
+  }
+  return symbols;
+}
+
+std::string percent(double part) {
+  return format_fixed(100 * part, part < 0.1 ? 2 : 1) + " %";
+}
+
+std::string split_text(const Json& json) {
+  std::string text =
+      format_count(json["train"]) + " characters to train on, " + format_count(json["val"]) + " to validate";
+  if (!json["val_tokens_in_train"].is_number()) return text;
+  const auto shared = json["val_tokens_in_train"].get<double>(),
+             measured = json["baselines"]["measured_tokens"].get<double>();
+  return text + "; " + percent(shared / measured) + " of these also appear in the train split, in stretches of " +
+         std::to_string(shared_stretch) + " or more";
+}
+
+void print_symbols(const Json& json, bool all) {
+  constexpr std::size_t some = 12;
+  const Json& symbols = json["symbol_counts"];
+  Table table({"symbol", "", "count", "share"});
+  for (std::size_t i = 0; i < symbols.size() && (all || i < some); ++i) {
+    const Json& row = symbols[i];
+    table.add({row["code_point"].get<std::string>(), row.value("name", row["symbol"].get<std::string>()),
+               format_count(row["count"]), percent(row["count"].get<double>() / json["characters"].get<double>())});
+  }
+  print_table(table);
+  if (!all && symbols.size() > some)
+    print_lines("and " + std::to_string(symbols.size() - some) + " rarer symbols; --all lists them\n");
+}
+
+}  // namespace
+
+Json describe_text(const std::string& path, const OutputArguments& output) {
+  DataConfig data;
+  data.text = {path};
+  tell_terminal(data.text);
+  const Corpus corpus = load_corpus(data, std::nullopt, reading_progress(output));
+  const CharacterCounts counts = count(corpus);
+  Json json = {{"kind", "text"},
+               {"path", path},
+               {"files", corpus.files()},
+               {"characters", corpus.all().size()},
+               {"symbols", corpus.vocabulary().size()},
+               {"train", corpus.train().size()},
+               {"val", corpus.val().size()},
+               {"notices", corpus.notices()},
+               {"lines", counts.lines()},
+               {"line_ends", line_ends(counts)},
+               {"symbol_counts", symbol_counts(corpus, counts)},
+               {"split_check", nullptr},
+               {"val_tokens_in_train", nullptr},
+               {"baselines", nullptr}};
+  if (const auto check = check_split(corpus)) {
+    json["split_check"] = to_json(*check);
+    if (const std::string notice = split_notice(corpus, check); !notice.empty()) json["notices"].push_back(notice);
+  }
+  if (corpus.val().size() < 2) return json;
+  WorkLine line(output);
+  const Baselines baselines = compute_baselines(corpus, corpus.val(), {.length = corpus.val().size()},
+                                                /*held_out=*/true, line.heartbeat("measuring baselines"));
+  json["val_tokens_in_train"] = baselines.shared;
+  json["baselines"] = to_json(baselines);
+  return json;
+}
+
+void print_text_description(const Json& json, bool all) {
+  Table table;
+  table.add({"text", json["path"]});
+  if (json["files"] > 1) table.add({"files", format_count(json["files"])});
+  table.add({"characters", format_count(json["characters"]) + " (" + format_count(json["symbols"]) + " different)"});
+  table.add({"lines", format_count(json["lines"]) + ", line ends: " + json["line_ends"].get<std::string>()});
+  table.add({"split", split_text(json)});
+  for (const Json& notice : json["notices"]) table.add({"notice", notice});
+  print_table(table);
+  print_text("\n");
+  print_symbols(json, all);
+  if (json["baselines"].is_null()) return;
+  Table baselines({"baseline, on the validation split", "nats/char", "bits/char"});
+  add_baselines(baselines, json["baselines"]);
+  print_text("\n");
+  print_table(baselines);
+}
+
+}  // namespace chargpt

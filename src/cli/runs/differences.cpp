@@ -1,0 +1,160 @@
+#include "cli/runs/differences.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "base/names.h"
+#include "base/quote.h"
+#include "cli/print_text.h"
+#include "cli/process.h"
+#include "cli/runs/loaded_run.h"
+#include "config/changed_options.h"
+#include "inference/model_types.h"
+#include "report/files/metrics.h"
+#include "report/format.h"
+#include "report/symbols.h"
+#include "report/table.h"
+#include "run/checkpoints.h"
+#include "run/run_folder.h"
+#include "run/run_lock.h"
+#include "text/text_listing.h"
+
+namespace chargpt {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+/// "tinyshakespeare.txt: 1,115,394 characters"
+std::string text_of(const Checkpoint& checkpoint) {
+  const DataConfig& data = checkpoint.config.config.data;
+  std::vector<std::string> names;
+  for (const std::string& path : data.text) names.push_back(short_text_name(path));
+  return joined(names, " + ") + ": " + format_count(checkpoint.state.data.tokens) + " " +
+         std::string(enum_name(data.units));
+}
+
+/// What came of a run, named as in metrics.jsonl and `runs --json`.
+Json outcome_of(const std::string& path, const Checkpoint& checkpoint) {
+  const RunState& state = checkpoint.state;
+  const fs::path run = run_place(path, "").run;
+  return {{"run", run.string()},
+          {"best_val_loss", state.best_val_loss},
+          {"best_step", best_step_of(state)},
+          {"step", state.step},
+          {"max_iters", state.max_iters},
+          {"ended", ending_of(run, state)},
+          {"parameters", state.parameters},
+          {"seconds", state.seconds},
+          {"leaks", leaks(checkpoint.config.config.model)},
+          {"text", text_of(checkpoint)},
+          {"val_fraction", checkpoint.config.config.data.val_fraction},
+          {"test_fraction", checkpoint.config.config.data.test_fraction}};
+}
+
+/// Columns for each of two beside the names of the options.
+std::size_t value_width(const Json& differences) {
+  constexpr std::size_t least = 10, most = 60, gap = 2;
+  const std::size_t columns = terminal_columns(STDOUT_FILENO);
+  if (columns == 0) return most;
+  std::size_t names = std::string_view("best_val_loss").size();
+  for (const Json& one : differences) names = std::max(names, one["option"].get_ref<const std::string&>().size());
+  const std::size_t room = columns > names ? (columns - names) / 2 : 0;
+  return std::clamp(room - std::min(gap, room), least, most);
+}
+
+/// Two values on one line each; of long lists that begin alike, from the part on that is not the same.
+std::pair<std::string, std::string> from_the_difference(const Json& values, std::size_t width) {
+  constexpr std::size_t enough = 8;  // of what is not the same
+  std::string first = shown_value(values[0]), second = shown_value(values[1]);
+  const auto parts = static_cast<std::size_t>(std::ranges::mismatch(first, second).in1 - first.begin());
+  const std::size_t comma = first.rfind(',', parts);
+  if (std::max(first.size(), second.size()) > width && parts + enough > width && comma != std::string::npos)
+    for (std::string* text : {&first, &second}) *text = "..." + text->substr(comma + 1);
+  return {first, second};
+}
+
+std::string figure_of(const std::string& name, const Json& run) {
+  if (run.is_null()) return "";
+  return shown_figure(name, run[name]) + (name == "best_val_loss" && run["leaks"] == true ? " (leaks)" : "");
+}
+
+bool differ_in(const Json& runs, const char* name) {
+  return !runs[0].is_null() && !runs[1].is_null() && runs[0][name] != runs[1][name];
+}
+
+}  // namespace
+
+std::string shown_value(const Json& value, std::size_t width) {
+  constexpr auto replace = Json::error_handler_t::replace;
+  const std::string text =
+      printable(value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, replace), std::string::npos);
+  return width == 0 || display_width(text) <= width ? text : std::string(first_columns(text, width - 3)) + "...";
+}
+
+std::string shown_figure(const std::string& name, const Json& value) {
+  if (name == "seconds") return format_duration(value);
+  if (value.is_null() || value == std::numeric_limits<double>::infinity()) return "none";
+  if (name.ends_with("loss")) return format_fixed(value, 4);
+  return value.is_number_integer() ? format_count(value) : shown_value(value);
+}
+
+Json best_step_of(const RunState& state) {
+  return state.best_step == RunProgress::no_step ? Json() : Json(state.best_step);
+}
+
+// The last word is that of metrics.jsonl: a signal, or weights that are not finite, may have ended the run after its
+// last save.
+std::string ending_of(const fs::path& run, const RunState& state) {
+  if (is_locked(run)) return "running";
+  const Ending last = ending_in_metrics(run);
+  return std::string(enum_name(last == Ending::unknown ? state.ended : last));
+}
+
+Json describe_differences(std::span<const std::string> paths) {
+  std::vector<Config> configs;
+  Json runs = Json::array(), differences = Json::array();
+  for (const std::string& path : paths) {
+    if (!fs::is_directory(path)) {
+      configs.push_back(load_config(path).config);
+      runs.push_back(nullptr);
+      continue;
+    }
+    const Checkpoint checkpoint = loaded_checkpoint(path, "last");
+    configs.push_back(checkpoint.config.config);
+    runs.push_back(outcome_of(path, checkpoint));
+  }
+  for (const DifferingOption& option : differing_options(configs)) {
+    Json values = Json::array();
+    for (const std::string& value : option.values) values.push_back(Json::parse(value));
+    differences.push_back({{"option", option.key}, {"values", values}});
+  }
+  return {{"kind", "differences"}, {"paths", paths}, {"differences", differences}, {"runs", runs}};
+}
+
+void print_differences(const Json& json) {
+  const Json &differences = json["differences"], &runs = json["runs"];
+  const std::size_t width = value_width(differences);
+  Table table({"", shown_value(json["paths"][0], width), shown_value(json["paths"][1], width)});
+  for (const Json& one : differences) {
+    const auto& [first, second] = from_the_difference(one["values"], width);
+    table.add({one["option"], shown_value(first, width), shown_value(second, width)});
+  }
+  if (differences.empty()) table.add({"every option", "the same"});
+  if (!runs[0].is_null() || !runs[1].is_null()) {
+    table.add({});
+    for (const char* name : {"best_val_loss", "best_step", "step", "max_iters", "ended", "parameters", "seconds"})
+      table.add({name, figure_of(name, runs[0]), figure_of(name, runs[1])});
+  }
+  print_table(table);
+  if (differ_in(runs, "text") || differ_in(runs, "val_fraction") || differ_in(runs, "test_fraction"))
+    print_lines("\nTheir texts or held-out parts differ: do not compare the losses.\n");
+}
+
+}  // namespace chargpt

@@ -1,0 +1,355 @@
+#include "cli/runs/figures.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "baseline/shared_text.h"
+#include "cli/print_text.h"
+#include "engine/cpu_engine.h"
+#include "evaluate/tenths.h"
+#include "inference/model_types.h"
+#include "report/charts/heat_map.h"
+#include "report/format.h"
+
+namespace chargpt {
+
+namespace {
+
+/// The part from which shared text is worth mentioning: it moves a loss by a hundredth.
+constexpr double little = 0.005;
+
+/// The part of the scored text that also appears in the train split.
+double shared_part(const Figures& figures) {
+  if (!figures.baselines) return 0;
+  return static_cast<double>(figures.baselines->shared) / static_cast<double>(figures.baselines->measured);
+}
+
+bool knows_the_text(const Figures& figures) {
+  return !figures.scored.held_out && shared_part(figures) >= little;
+}
+
+std::string unit(const Figures& figures) {
+  return unit_word(figures.units);
+}
+
+std::string windows_text(const Figures& figures) {
+  const std::string every =
+      figures.scored.stride > 0 ? " that begin every " + std::to_string(figures.scored.stride) : "";
+  return "in windows of " + std::to_string(figures.block_size) + every;
+}
+
+std::string model_row(const Figures& figures) {
+  const std::size_t members = figures.members.size();
+  std::string name =
+      (members > 0 ? std::to_string(members) + " models as one, " : "this model, ") + figures.scored.split;
+  if (!figures.scored.weights.empty()) name += ", " + figures.scored.weights + " weights";
+  return name;
+}
+
+/// "the first 1,000,000 of 20,000,000 that are held out (data.max_val_tokens), …"
+std::string scored_line(const Figures& figures) {
+  const std::string plural = unit(figures) + "s";
+  std::string line =
+      format_count(figures.tokens) + " " + plural + ", each scored once, " + windows_text(figures) + "\n";
+  if (figures.scored.part_of > 0)
+    line += "They are only the first of " + format_count(figures.scored.part_of) + " " + plural +
+            " held out (data.max_val_tokens).\n";
+  return line;
+}
+
+/// Says so if the baselines cover other text than one would expect.
+std::string baseline_lines(const Figures& figures) {
+  if (!figures.baselines) return "";
+  const Baselines& baselines = *figures.baselines;
+  const std::string plural = unit(figures) + "s";
+  std::string lines;
+  if (baselines.counted == 0)
+    lines = "No counted baselines: scored text is not counted, and " +
+            std::string(knows_the_text(figures) ? "too little else is left of the train split.\n"
+                                                : "the train split is too short.\n");
+  else if (baselines.left_out > 0)
+    lines = "Counted on " + format_count(baselines.counted) + " " + plural + " of the train split, without the " +
+            format_count(baselines.left_out) + " that are also scored.\n";
+  if (baselines.measured < figures.tokens)
+    lines += "The baselines cover only the first " + format_count(baselines.measured) + " " + plural + ".\n";
+  if (!baselines.ppmd_missing.empty()) lines += "PPMd is left out: " + baselines.ppmd_missing + ".\n";
+  return lines;
+}
+
+/// "90 % of this text also appears in …"
+std::string shared_line(const Figures& figures) {
+  const double part = shared_part(figures);
+  if (part < little) return "";
+  const std::string stretches =
+      " (in stretches of " + std::to_string(shared_stretch) + " " + unit(figures) + "s or more)";
+  const std::string percent = format_fixed(std::clamp(100 * part, 1.0, part < 1 ? 99.0 : 100.0), 0) + " % of ";
+  if (figures.scored.held_out)
+    return percent + "the " + (figures.scored.split == "test" ? "test" : "validation") +
+           " split also appears in the train split" + stretches +
+           ", so there the losses measure memorization, not prediction.\n";
+  return percent + "this text also appears in the training text" + stretches +
+         ", so the loss measures memorization, not prediction; do not compare it with the baselines.\n";
+}
+
+/// "by tenths of the split: ▂▁▃…, 1.41 to 1.78 nats per character": how much the loss varies along the text.
+std::string tenths_line(const Figures& figures) {
+  const std::vector<double>& tenths = figures.tenths;
+  if (tenths.size() < 2) return "";
+  const auto [least, most] = std::ranges::minmax(tenths);
+  return "by tenths of the text: " + sparkline(tenths, most) + " from " + format_fixed(least, 4) + " to " +
+         format_fixed(most, 4) + " nats per " + unit(figures) + "\n";
+}
+
+/// What the counts have added, or would add.
+std::string counts_line(const Figures& figures) {
+  constexpr double worth_mixing = 0.2;  // behind the network by no more than that, counts still lower its loss
+  if (figures.mixed) {
+    const MixtureLearning& learning = figures.mixed->learning;
+    if (learning.tokens == 0) return "";
+    return "The weights of the mixture, network " + format_fixed(figures.mixed->weights.network, 2) + " and counts " +
+           format_fixed(figures.mixed->weights.counts, 2) + ", come from the last " + format_count(learning.tokens) +
+           " " + unit(figures) + "s of the train split, where the network's loss is " +
+           format_fixed(learning.network_loss, 4) + ", since it was trained on them.\n";
+  }
+  if (figures.leaks || !figures.baselines || figures.baselines->counted == 0 || knows_the_text(figures) ||
+      figures.baselines->ngram > figures.loss + worth_mixing)
+    return "";
+  return "--counts (eval, sample) mixes it with counts of its training text, for a lower loss.\n";
+}
+
+/// What was learned from.
+std::string adapted_line(const Figures& figures) {
+  const auto line = [&](const std::string& name, const AdaptationChoice& choice) {
+    return "Adapting: after each window " + name + " learned from the " + unit(figures) + "s just scored, " +
+           to_text(choice, figures.units) + ".\n";
+  };
+  if (!figures.adapted) return "";
+  if (figures.members.empty()) return line("the network", *figures.adapted);
+  std::string lines;
+  for (const Figures::Member& member : figures.members) lines += line(member.name, *member.adapted);
+  return lines;
+}
+
+/// Of several models as one.
+std::string speed_line(const Figures& figures) {
+  if (figures.members.empty()) return "";
+  return "Scored in " + format_duration(figures.seconds) + ", " +
+         format_count(std::llround(static_cast<double>(figures.tokens) / figures.seconds)) + " " + unit(figures) +
+         "s a second" +
+         (figures.weights_learned_on > 0 ? "; weights learned on the last " + format_count(figures.weights_learned_on) +
+                                               " " + unit(figures) + "s of the train split"
+                                         : "") +
+         ".\n";
+}
+
+/// "beats PPMd (1.4062) by 0.0200", or the contrary.
+std::string beside(double loss, const Rival& rival) {
+  return (loss < rival.loss ? "beats " : "behind ") + rival.name + " (" + format_fixed(rival.loss, 4) + ") by " +
+         format_fixed(std::abs(rival.loss - loss), 4);
+}
+
+/// Counted n-grams in the windows of the network; with any context where it is mixed with counts, which have any too.
+std::string frozen_line(const Figures& figures) {
+  const Baselines& baselines = *figures.baselines;
+  const std::string name = "counted " + std::to_string(baselines.ngram_order) + "-grams";
+  const double loss = figures.adapted ? *figures.network_loss : figures.loss;
+  if (figures.mixed && !figures.adapted) return "Frozen: " + beside(loss, {name, baselines.ngram}) + ".";
+  const bool only_in_windows = loss < baselines.ngram_in_windows && loss >= baselines.ngram;
+  return "Frozen, " + windows_text(figures) + ": " + beside(loss, {name, baselines.ngram_in_windows}) +
+         (only_in_windows ? "; with any context these reach " + format_fixed(baselines.ngram, 4) : "") + ".";
+}
+
+std::string adaptive_line(const Figures& figures) {
+  const Rival rival = strongest_adaptive(*figures.baselines);
+  if (figures.adapted) return "Adapting to the text: " + beside(figures.loss, rival) + ".";
+  const std::string name = rival.name + " (" + format_fixed(rival.loss, 4) + "), which learns from the text it scores,",
+                    by = " by " + format_fixed(std::abs(rival.loss - figures.loss), 4) + ".";
+  return figures.loss < rival.loss ? "Beats " + name + by : name + " is ahead" + by;
+}
+
+/// Whether it beats the strongest rival of each class; where it adapts, the network as it was trained is the frozen
+/// one.
+std::vector<std::string> verdict(const Figures& figures) {
+  if (figures.leaks)
+    return {"This model leaks: a position sees its own target, so its loss says nothing about prediction."};
+  if (!figures.baselines || figures.baselines->counted == 0 || knows_the_text(figures)) return {};
+  return {frozen_line(figures), adaptive_line(figures)};
+}
+
+/// Where a rival is ahead that learns from the text.
+std::string adapt_line(const Figures& figures) {
+  if (figures.adapted || !figures.may_adapt || verdict(figures).size() < 2 ||
+      figures.loss < strongest_adaptive(*figures.baselines).loss)
+    return "";
+  return "--adapt --counts (eval, score) let it learn from the text too.\n";
+}
+
+/// `all`: tokens held out.
+Scored held_out_part(const std::string& split, TokenView tokens, std::int64_t all, const LoadedRun& run) {
+  Scored scored{.tokens = tokens, .split = split, .held_out = true, .checkpoint = run.checkpoint.path.string()};
+  if (run.checkpoint.averaged) scored.weights = enum_name(run.model->weights());
+  if (tokens.size() < all) scored.part_of = all;
+  return scored;
+}
+
+/// One line, whatever the number.
+std::string test_line(const Figures& figures) {
+  if (!figures.test_scores) return "";
+  if (*figures.test_scores == 0)
+    return "Nothing records how often this test split was scored: the checkpoint is in no run.\n";
+  return "This test split has been scored " + format_count(*figures.test_scores, "time") + ".\n";
+}
+
+}  // namespace
+
+std::string unit_word(Units units) {
+  return units == Units::bytes ? "byte" : "character";
+}
+
+Scored validation_of(const Corpus& corpus, const LoadedRun& run) {
+  return held_out_part("val", corpus.val(), corpus.val_tokens(), run);
+}
+
+Scored test_of(const Corpus& corpus, const LoadedRun& run) {
+  return held_out_part("test", corpus.test(), corpus.test_tokens(), run);
+}
+
+void check_finite(const SplitLoss& loss, const Scored& scored) {
+  if (std::isfinite(loss.mean)) return;
+  const auto bad = std::ranges::count_if(loss.losses, [](float value) { return !std::isfinite(value); });
+  throw Error(ExitCode::diverged, scored.checkpoint, " has no loss: it is not a finite number for ", format_count(bad),
+              " of ", format_count(loss.tokens),
+              " tokens, so its weights have diverged; choose another with --checkpoint");
+}
+
+Figures measure(WindowScorer& scorer, const ModelConfig& model, Units units, const Scored& scored,
+                const Heartbeat& heartbeat) {
+  const double begun = steady_seconds();
+  const SplitLoss loss = split_loss(scorer, scored.tokens, model.block_size, scored.stride, heartbeat);
+  return measured(loss, steady_seconds() - begun, scorer, model, units, scored, heartbeat);
+}
+
+Figures measured(const SplitLoss& loss, double seconds, WindowScorer& scorer, const ModelConfig& model, Units units,
+                 const Scored& scored, const Heartbeat& heartbeat) {
+  check_finite(loss, scored);
+  const std::int64_t block_size = model.block_size;
+  Figures figures;
+  figures.seconds = seconds;
+  figures.scored = scored;
+  figures.loss = loss.mean;
+  figures.tenths = tenths_of(loss.losses, scored.tokens);
+  figures.tokens = loss.tokens;
+  figures.block_size = block_size;
+  figures.units = units;
+  figures.leaks = leaks(model);
+  figures.may_adapt = adapts(model);
+  if (block_size > 64) figures.loss_windows_64 = split_loss(scorer, scored.tokens, 64, 0, heartbeat).mean;
+  return figures;
+}
+
+void score_by(Figures& figures, const SplitLoss& loss, double seconds) {
+  check_finite(loss, figures.scored);
+  figures.seconds = seconds;
+  figures.network_loss = figures.loss;
+  figures.loss = loss.mean;
+  figures.tenths = tenths_of(loss.losses);
+}
+
+void add_loss(Table& table, const std::string& name, double nats) {
+  table.add({name, format_fixed(nats, 4), format_fixed(nats / std::log(2.0), 4)});
+}
+
+void add_baselines(Table& table, const nlohmann::ordered_json& baselines, const std::string& windows) {
+  const bool counted = baselines.contains("ngram"), left_out = baselines["left_out_tokens"] > 0;
+  table.add({"frozen rivals"});
+  if (counted) {
+    const nlohmann::ordered_json& best = baselines["ngram"];
+    const std::string name = "  counted " + best["order"].dump() + "-grams";
+    if (!windows.empty()) add_loss(table, name + ", " + windows, best["loss_in_windows"]);
+    add_loss(table, windows.empty() ? name + " (best order)" : "    with any context", best["loss"]);
+    for (const std::string order : {"trigram", "bigram", "unigram"})
+      add_loss(table, "  counted " + order + "s", baselines[order]);
+  }
+  add_loss(table, "  uniform", baselines["uniform"]);
+  const std::string known = left_out ? ", knowing what is counted" : ", knowing the train split";
+  std::vector<std::pair<double, std::string>> adaptive{{baselines["gzip"], "gzip, of this text alone"}};
+  if (counted) adaptive.emplace_back(baselines["xz"], "xz" + known);
+  if (baselines.contains("ppmd")) adaptive.emplace_back(baselines["ppmd"]["loss"], "PPMd" + known);
+  std::ranges::sort(adaptive);
+  table.add({"adaptive rivals"});
+  for (const auto& [loss, name] : adaptive) add_loss(table, "  " + name, loss);
+}
+
+nlohmann::ordered_json to_json(const Figures& figures) {
+  const Scored& scored = figures.scored;
+  nlohmann::ordered_json json = {{"loss", figures.loss},
+                                 {"bits_per_char", figures.loss / std::log(2.0)},
+                                 {"perplexity", std::exp(figures.loss)},
+                                 {"tenths", figures.tenths},
+                                 {"tokens", figures.tokens},
+                                 {"split", scored.split},
+                                 {"block_size", figures.block_size},
+                                 {"stride", scored.stride},
+                                 {"units", enum_name(figures.units)},
+                                 {"class", figures.adapted ? "adaptive" : "frozen"}};
+  if (figures.test_scores) json["test_scores"] = *figures.test_scores;
+  if (scored.part_of > 0) json["part"] = {{"tokens", scored.tokens.size()}, {"of", scored.part_of}};
+  if (figures.loss_windows_64) json["loss_windows_64"] = *figures.loss_windows_64;
+  if (figures.leaks) json["leaks"] = true;
+  if (figures.mixed) {
+    const MixtureLearning& learning = figures.mixed->learning;
+    json["counts"] = {{"counted_tokens", learning.counted},
+                      {"weights",
+                       {{"network", figures.mixed->weights.network},
+                        {"counts", figures.mixed->weights.counts},
+                        {"learned_on_tokens", learning.tokens}}}};
+    if (learning.tokens > 0) {
+      json["counts"]["weights"]["network_loss"] = learning.network_loss;
+      json["counts"]["weights"]["counts_loss"] = learning.counts_loss;
+      json["counts"]["weights"]["mixture_loss"] = learning.mixture_loss;
+    }
+  }
+  if (figures.network_loss) json["network_loss"] = *figures.network_loss;
+  if (figures.adapted && figures.members.empty()) json["adaptation"] = to_json(*figures.adapted);
+  for (const Figures::Member& member : figures.members) {
+    json["members"].push_back({{"run", member.name}, {"weight", member.weight}, {"loss", member.loss}});
+    if (member.adapted) json["members"].back()["adaptation"] = to_json(*member.adapted);
+  }
+  if (!figures.members.empty()) json["weights_learned_on_tokens"] = figures.weights_learned_on;
+  if (figures.baselines) {
+    json["part_in_training_text"] = shared_part(figures);
+    json["baselines"] = to_json(*figures.baselines);
+    json["verdict"] = verdict(figures);
+  }
+  return json;
+}
+
+void print_figures(const Figures& figures) {
+  const std::string per = figures.units == Units::bytes ? "/byte" : "/char";
+  Table table({"", "nats" + per, "bits" + per});
+  add_loss(table, model_row(figures), figures.network_loss.value_or(figures.loss));
+  if (figures.loss_windows_64)
+    add_loss(table, figures.scored.stride > 0 ? "  in windows of 64, no overlap" : "  in windows of 64",
+             *figures.loss_windows_64);
+  if (figures.network_loss)
+    add_loss(table,
+             !figures.mixed    ? "  adapting to the text"
+             : figures.adapted ? "  mixed with counts, both adapting"
+                               : "  mixed with counts",
+             figures.loss);
+  for (const Figures::Member& member : figures.members)
+    add_loss(table, "  " + member.name + " alone, weight " + format_fixed(member.weight, 2), member.loss);
+  if (figures.baselines) add_baselines(table, to_json(*figures.baselines), windows_text(figures));
+  std::string sentences = "perplexity " + format_fixed(std::exp(figures.loss), 2) + "; " + scored_line(figures) +
+                          speed_line(figures) + test_line(figures) + adapted_line(figures) + tenths_line(figures) +
+                          baseline_lines(figures) + shared_line(figures);
+  for (const std::string& line : verdict(figures)) sentences += line + "\n";
+  sentences += counts_line(figures) + adapt_line(figures);
+  print_table(table);
+  print_lines(sentences);
+}
+
+}  // namespace chargpt

@@ -1,0 +1,91 @@
+// The figures of one model on one split, as `eval` and the end of `train` show them.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "baseline/baseline.h"
+#include "cli/runs/adaptation.h"
+#include "cli/runs/loaded_run.h"
+#include "evaluate/split_loss.h"
+#include "inference/model.h"
+#include "inference/window_scorer.h"
+#include "report/table.h"
+
+namespace chargpt {
+
+/// "character", or "byte" of models of bytes: what losses are per.
+std::string unit_word(Units units);
+
+/// What is scored, and how.
+struct Scored {
+  TokenView tokens;
+  std::string split;         ///< train, val, test or all
+  bool held_out = false;     ///< the run's own validation or test split: held out from what the model was trained on
+  std::int64_t part_of = 0;  ///< tokens held out, if only the first of them are scored (data.max_val_tokens)
+  std::int64_t stride = 0;   ///< of overlapping windows; 0: no overlap
+  std::string checkpoint{};  ///< for messages
+  std::string weights{};     ///< trained or averaged, if there are both
+};
+/// The validation split of the text that a run was trained on; its test split.
+Scored validation_of(const Corpus& corpus, const LoadedRun& run);
+Scored test_of(const Corpus& corpus, const LoadedRun& run);
+
+struct Figures {
+  Scored scored;
+  double loss = 0;             ///< nats per token
+  std::vector<double> tenths;  ///< loss by tenths of the split, in order
+  std::int64_t tokens = 0, block_size = 0;
+  Units units = Units::characters;
+  std::optional<double> loss_windows_64;  ///< if block_size > 64: the same split in windows of 64, no overlap
+  bool leaks = false;
+  bool may_adapt = false;  ///< whether --adapt covers such a model
+  /// One of several models that are scored as one.
+  struct Member {
+    std::string name;
+    double weight = 0, loss = 0;
+    std::optional<AdaptationChoice> adapted{};
+  };
+  std::vector<Member> members;              ///< none: it is one model
+  std::int64_t weights_learned_on = 0;      ///< tokens of the train split; 0: the weights are equal
+  double seconds = 0;                       ///< that scoring `loss` took
+  std::optional<std::int64_t> test_scores;  ///< of a test split: how often it was scored; 0: nothing records it
+  std::optional<double> network_loss;       ///< of the network as it was trained, where `loss` is not its own
+  /// If it is mixed with counts: by which weights, and what these were learned on.
+  struct Mixed {
+    MixtureWeights weights;
+    MixtureLearning learning;
+  };
+  std::optional<Mixed> mixed;
+  std::optional<AdaptationChoice> adapted;  ///< if it learns from the text that it scores
+  std::optional<Baselines> baselines;       ///< absent if the training text is not at hand
+};
+
+/// Without baselines. Error diverged, naming the checkpoint, for a loss that is not finite.
+Figures measure(WindowScorer& scorer, const ModelConfig& model, Units units, const Scored& scored,
+                const Heartbeat& heartbeat = {});
+
+/// The same of a loss that was computed already, in so many seconds.
+Figures measured(const SplitLoss& loss, double seconds, WindowScorer& scorer, const ModelConfig& model, Units units,
+                 const Scored& scored, const Heartbeat& heartbeat = {});
+
+/// The loss becomes that of what --adapt and --counts have made of the network. Error diverged as above.
+void score_by(Figures& figures, const SplitLoss& loss, double seconds);
+
+/// Error diverged, naming the checkpoint, for a loss that is not finite.
+void check_finite(const SplitLoss& loss, const Scored& scored);
+
+/// A row of a table of losses: nats, and bits beside them.
+void add_loss(Table& table, const std::string& name, double nats);
+/// Rows of the baselines, as to_json() has them, by class, the strongest of each first; `windows`: what those that the
+/// model is scored in are called.
+void add_baselines(Table& table, const nlohmann::ordered_json& baselines, const std::string& windows = "");
+
+/// interface of `eval --json`.
+nlohmann::ordered_json to_json(const Figures& figures);
+/// A few lines for people: the loss beside what counting and compressing reach.
+void print_figures(const Figures& figures);
+
+}  // namespace chargpt

@@ -1,0 +1,106 @@
+// A run or checkpoint made ready for use: model with the trained weights, vocabulary, config.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "checkpoint/checkpoint.h"
+#include "cli/arguments.h"
+#include "inference/model.h"
+#include "predict/adaptive_network.h"
+#include "predict/ensemble.h"
+#include "predict/mixture.h"
+#include "predict/network.h"
+
+namespace chargpt {
+
+/// How a trained model is to be read.
+struct ModelUse {
+  Weights weights = Weights::better;
+  std::string device = "auto";  ///< as asked for: auto or cpu, else it is refused
+  std::int64_t threads = 0;     ///< 0: one per physical core
+  Context context = Context::automatic;
+};
+
+/// The options of commands that read a run's weights.
+struct ModelArguments {
+  OutputArguments output;
+  ModelUse use;
+  std::string run, checkpoint;  ///< checkpoint empty: the best
+};
+
+class LoadedRun {
+ public:
+  /// A checkpoint of the run in `folder`, used as `use` says. Errors: as InferenceModel.
+  LoadedRun(Checkpoint loaded, std::filesystem::path folder, const ModelUse& use);
+
+  Checkpoint checkpoint;
+  std::filesystem::path folder;
+  std::unique_ptr<InferenceModel> model;
+  const Config& config() const { return checkpoint.config.config; }
+  /// What says which character comes next: the network, or what join(), adapt() and mix_with_counts() have made of it.
+  Predictor& predictor() { return mixture ? static_cast<Predictor&>(*mixture) : adapting(); }
+  /// The networks as they were trained: this one's, or the mean of all.
+  Predictor& trained() { return ensemble_ ? static_cast<Predictor&>(*ensemble_) : *network_; }
+  /// This run's alone.
+  NetworkPredictor& network() { return *network_; }
+  /// Of windows that are scored: the shortest of members().
+  std::int64_t block_size() { return trained().block_size(); }
+  /// Characters that a text is continued from, at most: the longest of members().
+  std::int64_t context();
+  /// From here on the predictor is the mean of this run and `others`, which have the same vocabulary.
+  void join(std::vector<LoadedRun> others);
+  /// Of members(), in place of equal weights; before adapt() and mix_with_counts(). Empty: equal ones.
+  void weigh(std::vector<double> weights);
+  const std::vector<LoadedRun>& others() const { return others_; }
+  /// This one first; after join(), the others.
+  std::vector<LoadedRun*> members();
+  /// Of members().
+  std::vector<double> weights() const { return ensemble_ ? ensemble_->weights() : std::vector<double>{1}; }
+  /// From here on the predictor's networks learn from what is scored, each member of members() in its own way.
+  void adapt(const std::vector<Adaptation>& adaptations);
+  /// From here on the predictor is mixed with counts of the train split of its own text. A line on stderr says where
+  /// not all of that was counted, or nothing could be learned from it.
+  void mix_with_counts(const Corpus& corpus, const Heartbeat& heartbeat);
+  std::unique_ptr<Mixture> mixture;  ///< null until then
+
+ private:
+  Predictor& adapting() { return adaptive_ensemble_ ? *adaptive_ensemble_ : adaptive_ ? *adaptive_ : trained(); }
+  std::unique_ptr<NetworkPredictor> network_;
+  std::vector<LoadedRun> others_;
+  std::unique_ptr<Ensemble> ensemble_;            ///< of networks; null: this run is alone
+  std::unique_ptr<Predictor> adaptive_;           ///< of this run
+  std::unique_ptr<Predictor> adaptive_ensemble_;  ///< of adaptive networks
+};
+
+/// What load_checkpoint had to say, to stderr: a damaged checkpoint as a warning, which --quiet does not silence.
+void log_loading(const std::vector<std::string>& notices);
+/// load_checkpoint and log_loading.
+Checkpoint loaded_checkpoint(const std::filesystem::path& run, const std::string& which, bool with_optimizer = false);
+
+/// `which`: best, last or step-N, empty for best; Error usage if `run` is one checkpoint's folder and `which` names
+/// another, or `use` names another device than the CPU. A line on stderr names the checkpoint; notices (a fall-back to
+/// another checkpoint, the choice between trained and averaged weights) go there too.
+LoadedRun load_run(const std::string& run, const std::string& which, const ModelUse& use = {},
+                   bool with_optimizer = false);
+LoadedRun load_run(const ModelArguments& arguments, bool with_optimizer = false);
+/// The "checkpoint" of --json: step, path, whether it is the best, the last step of its run (null: not known) and
+/// whether that was evaluated; the weights, if there are averaged ones too.
+nlohmann::ordered_json checkpoint_json(const LoadedRun& run);
+/// The config of a run's last checkpoint.
+ResolvedConfig config_of_run(const std::string& run);
+/// RUN of a command: one of runs/ by its name alone. Left out, `run` becomes the newest in runs/ (newest_run), which a
+/// line on stderr names.
+Option& add_run_argument(Options& options, std::string& run,
+                         const std::string& help = "run folder, or one checkpoint folder in it");
+/// The newest run in runs/, with the line that names it.
+std::string run_left_out();
+/// --checkpoint and --weights.
+void add_weights_options(Options& options, std::string& checkpoint, Weights& weights);
+/// --device and --threads, of a command that reads weights.
+void add_device_arguments(Options& options, ModelUse& use);
+
+}  // namespace chargpt

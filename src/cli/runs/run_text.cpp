@@ -1,0 +1,94 @@
+#include "cli/runs/run_text.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "base/heartbeat.h"
+#include "base/names.h"
+#include "base/paths.h"
+#include "cli/signals.h"
+#include "cli/work_line.h"
+#include "report/format.h"
+#include "report/log.h"
+#include "text/sample_text.h"
+
+namespace chargpt {
+
+namespace {
+
+std::string part_of_file(std::uint64_t done, std::uint64_t of) {
+  return "reading the text (" + format_bytes(static_cast<std::int64_t>(of)) + "): " + std::to_string(100 * done / of) +
+         "%";
+}
+
+std::string part_of_pipe(std::uint64_t done, double seconds) {
+  return "reading the text: " + format_bytes(static_cast<std::int64_t>(done)) + " after " + format_duration(seconds);
+}
+
+/// Neither the user nor one of the user's files has named a text.
+bool nobody_named(const std::string& origin) {
+  return origin == "default" || origin.starts_with("preset ");
+}
+
+}  // namespace
+
+void choose_text(ResolvedConfig& config) {
+  tell_terminal(config.config.data.text);
+  Strings& text = config.config.data.text;
+  std::string& origin = config.origin.at("data.text");
+  const auto is_given = [](const std::string& name) { return is_there(name); };
+  if (!nobody_named(origin) || std::ranges::all_of(text, is_given)) return;
+  const std::string note = "no text was named, and " + joined(text, ", ") +
+                           " is not there: using the sample built into the program, " +
+                           format_count(static_cast<std::int64_t>(sample_text().size())) +
+                           " characters, so expect little; to train on your own: --text FILE";
+  static std::string said;  // many configs of one command want to say the same
+  if (std::exchange(said, note) != note) log_note(note);
+  text = {std::string(sample_text_name)};
+  origin = "built in";
+}
+
+ReadingProgress reading_progress(const OutputArguments& output) {
+  const auto line = std::make_shared<WorkLine>(output, /*after=*/1);
+  return [line](std::uint64_t done, std::uint64_t of) {
+    if (stopping_signal() != 0) throw Interrupted{};
+    if (of > 0 && done == of) return line->clear();
+    if (line->is_due()) line->show(of > 0 ? part_of_file(done, of) : part_of_pipe(done, line->seconds()));
+  };
+}
+
+void tell_terminal(const Strings& names) {
+  static bool told = false;
+  if (told || std::ranges::count(names, standard_input_name) == 0 || isatty(STDIN_FILENO) == 0) return;
+  told = true;
+  log_note(
+      "reading the text from this terminal: type or paste it, and end it with Ctrl-D on a new line; or pipe one in");
+}
+
+void tell(const std::string& line) {
+  if (!line.empty()) log_note(line);
+}
+
+void log_notices(const Corpus& corpus) {
+  for (const std::string& notice : corpus.notices()) log_note(notice);
+}
+
+FoundText text_of_run(const Checkpoint& checkpoint, const DataConfig& data, const std::filesystem::path& run,
+                      const OutputArguments& output) {
+  const bool named = data.text != checkpoint.config.config.data.text;
+  if (named) tell_terminal(data.text);
+  const KnownText known{data, checkpoint.vocabulary, checkpoint.state.data, run};
+  FoundText found = find_text(known, named, reading_progress(output));
+  if (found.names != data.text) log_note("the text of ", run.string(), " is at ", joined(found.names, ", "));
+  return found;
+}
+
+Corpus text_of_run(const LoadedRun& run, const DataConfig& data, const OutputArguments& output) {
+  return text_of_run(run.checkpoint, data, run.folder, output).corpus;
+}
+
+}  // namespace chargpt

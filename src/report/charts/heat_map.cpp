@@ -1,0 +1,89 @@
+#include "report/charts/heat_map.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <sstream>
+
+#include "base/utf8.h"
+#include "report/escape.h"
+#include "report/format.h"
+#include "report/symbols.h"
+
+namespace chargpt {
+
+std::string visible_symbol(const std::string& symbol) {
+  if (symbol == " ") return "␣";
+  if (symbol == "\n") return "↵";
+  if (symbol == "\t") return "→";
+  if (symbol.empty()) return "·";
+  const DecodedCharacter first = decode_character(symbol);
+  return !first.valid() || is_control(first.code_point) || display_width(symbol) == 0 ? "·" : symbol;
+}
+
+std::string bars(std::span<const float> weights, std::span<const std::string> symbols) {
+  const float largest = weights.empty() ? 0 : *std::ranges::max_element(weights);
+  std::string line;
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    for (std::size_t column = 0; column < display_width(symbols[i]); ++column)
+      line += block_of(largest > 0 ? weights[i] / largest : 0);
+  return line;
+}
+
+std::string heat_maps_svg(const std::vector<HeatMap>& maps, std::span<const std::string> symbols,
+                          std::int64_t columns) {
+  const std::int64_t T = std::ssize(symbols);
+  const double cell = std::clamp(220.0 / static_cast<double>(T), 1.0, 18.0), edge = cell * static_cast<double>(T);
+  const bool labelled = cell >= 8;
+  const double margin = labelled ? 16 : 4, width = edge + margin + 12, height = edge + margin + 26;
+  const auto rows = (std::ssize(maps) + columns - 1) / columns;
+  std::ostringstream svg;
+  svg << "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " << width * static_cast<double>(columns) << " "
+      << height * static_cast<double>(rows) << "\" font-family=\"monospace\" font-size=\"10\">\n"
+      << "<style>text { fill: #555; text-anchor: middle } rect { fill: #c2410c } rect.frame { fill: none; stroke: #999 "
+         "}\n"
+      << "@media (prefers-color-scheme: dark) { text { fill: #bbb } rect:not(.frame) { fill: #fb923c } }</style>\n";
+  for (std::size_t i = 0; i < maps.size(); ++i) {
+    const auto at = static_cast<std::int64_t>(i);
+    const double left = static_cast<double>(at % columns) * width + margin,
+                 top = static_cast<double>(at / columns) * height + margin + 14;
+    svg << "<g transform=\"translate(" << left << " " << top << ")\"><text x=\"" << edge / 2 << "\" y=\""
+        << (labelled ? -16 : -4) << "\">" << text_in_markup(maps[i].title) << "</text>\n";
+    for (std::int64_t j = 0; labelled && j < T; ++j) {
+      const double middle = (static_cast<double>(j) + 0.5) * cell;
+      const std::string symbol = text_in_markup(symbols[static_cast<std::size_t>(j)]);
+      svg << "<text x=\"" << middle << "\" y=\"-3\">" << symbol << "</text><text x=\"-7\" y=\"" << middle + 3 << "\">"
+          << symbol << "</text>\n";
+    }
+    for (std::int64_t row = 0; row < T; ++row)
+      for (std::int64_t column = 0; column < T; ++column) {
+        const float value = maps[i].values[static_cast<std::size_t>(row * T + column)];
+        if (value < 0.005F) continue;
+        svg << "<rect x=\"" << static_cast<double>(column) * cell << "\" y=\"" << static_cast<double>(row) * cell
+            << "\" width=\"" << cell << "\" height=\"" << cell << "\" opacity=\"" << format_fixed(value, 2) << "\"/>\n";
+      }
+    svg << "<rect class=\"frame\" width=\"" << edge << "\" height=\"" << edge << "\"/></g>\n";
+  }
+  svg << "</svg>\n";
+  return svg.str();
+}
+
+std::string_view block_of(double share) {
+  constexpr std::array<std::string_view, 9> blocks = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  return blocks[static_cast<std::size_t>(std::clamp(share * 8.0 + 0.5, 0.0, 8.0))];
+}
+
+std::string sparkline(std::span<const double> values, double top) {
+  double low = std::numeric_limits<double>::infinity();
+  for (const double value : values)
+    if (std::isfinite(value)) low = std::min(low, value);
+  std::string line;
+  for (const double value : values) {
+    const double share = top > low ? std::clamp((value - low) / (top - low), 0.0, 1.0) : value > low ? 1 : 0;
+    line += std::isfinite(value) ? block_of(1.0 / 8 + share * 7 / 8) : " ";
+  }
+  return line;
+}
+
+}  // namespace chargpt

@@ -1,0 +1,35 @@
+// Values as blocks in one line of text, weights between 0 and 1 as squares in a picture. Does not know what they are.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace chargpt {
+
+/// A symbol by itself, one or two columns wide: ␣ for a space, ↵ for a line end, → for a tab, · for what cannot be
+/// seen.
+std::string visible_symbol(const std::string& symbol);
+
+/// One block for each weight, of a height by its share of the largest (a space for next to nothing), as wide as the
+/// symbol above it.
+std::string bars(std::span<const float> weights, std::span<const std::string> symbols);
+
+/// A square matrix, and what it is.
+struct HeatMap {
+  std::string title;
+  std::span<const float> values;  ///< (T, T)
+};
+
+/// A whole SVG document: the maps, `columns` in a row, with the T symbols along both edges where there is room.
+std::string heat_maps_svg(const std::vector<HeatMap>& maps, std::span<const std::string> symbols, std::int64_t columns);
+
+/// A block as high as `share` (0 to 1) of a line; a space for next to nothing.
+std::string_view block_of(double share);
+
+/// One block for each value, ▁ for the lowest one and █ from `top` on; a space for a value that is not finite.
+std::string sparkline(std::span<const double> values, double top);
+
+}  // namespace chargpt

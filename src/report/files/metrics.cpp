@@ -1,0 +1,191 @@
+#include "report/files/metrics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "report/json_text.h"
+
+namespace chargpt {
+namespace {
+
+using Row = nlohmann::ordered_json;
+
+Row figure(double value) {
+  return std::isfinite(value) ? Row(value) : Row(nullptr);
+}
+
+Row figure(const std::optional<double>& value) {
+  return value ? figure(*value) : Row(nullptr);
+}
+
+/// The keys of a plan, and what they stand for.
+template <class Plan, class Visit>
+void each_figure(Plan& plan, const Visit& visit) {
+  visit("step", plan.start_step);
+  visit("config", plan.config);
+  visit("run", plan.run);
+  visit("device", plan.device);
+  visit("cpu_capability", plan.cpu_capability);
+  visit("engine", plan.engine);
+  visit("dtype", plan.dtype);
+  visit("model_type", plan.model_type);
+  visit("leaks", plan.leaks);
+  visit("threads", plan.threads);
+  visit("parameters", plan.parameters);
+  visit("vocab_size", plan.vocab_size);
+  visit("train_tokens", plan.train_tokens);
+  visit("val_tokens", plan.val_tokens);
+  visit("test_tokens", plan.test_tokens);
+  visit("text_tokens", plan.text_tokens);
+  visit("text_files", plan.text_files);
+  visit("tokens_per_step", plan.tokens_per_step);
+  visit("max_iters", plan.max_iters);
+  visit("length_set_by", plan.length_set_by);
+  visit("epochs", plan.epochs);
+  visit("memory_bytes", plan.memory_bytes);
+  visit("disk_bytes", plan.disk_bytes);
+  visit("expected_seconds", plan.seconds);
+}
+
+/// Texts may hold bytes that are not UTF-8 (a path); they become U+FFFD.
+std::string line(const Row& row) {
+  return json_text(row, -1);
+}
+
+bool is_kept(std::string_view line, std::int64_t step) {
+  const auto row = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+  if (!row.is_object()) return false;
+  const auto found = row.find("step");
+  return found == row.end() || !found->is_number() || found->get<double>() <= static_cast<double>(step);
+}
+
+/// Prepares `path` for appending: emptied, or cut back to `resume_step`.
+std::filesystem::path cut_back(std::filesystem::path path, std::optional<std::int64_t> resume_step) {
+  const bool has_rows = resume_step && std::filesystem::exists(path);
+  write_file_atomically(path, has_rows ? rows_up_to(read_regular_file(path), *resume_step) : std::string());
+  return path;
+}
+
+}  // namespace
+
+Row to_json(const PlanEvent& plan) {
+  Row row;
+  each_figure(plan, [&row]<class Value>(const char* key, const Value& value) {
+    if constexpr (std::is_same_v<Value, double> || std::is_same_v<Value, std::optional<double>>)
+      row[key] = figure(value);
+    else
+      row[key] = value;
+  });
+  return row;
+}
+
+PlanEvent plan_of_row(const Row& row) {
+  PlanEvent plan;
+  each_figure(plan, [&row]<class Value>(const char* key, Value& value) {
+    const auto found = row.find(key);
+    if (found == row.end() || found->is_null()) return;
+    if constexpr (std::is_same_v<Value, std::optional<double>>)
+      value = found->template get<double>();
+    else
+      found->get_to(value);
+  });
+  return plan;
+}
+
+std::string rows_up_to(const std::string& metrics, std::int64_t step) {
+  std::string kept;
+  std::size_t begin = 0;
+  for (std::size_t end = 0; (end = metrics.find('\n', begin)) != std::string::npos; begin = end + 1) {
+    const std::string_view line(metrics.data() + begin, end - begin);
+    if (is_kept(line, step)) kept.append(line).append("\n");
+  }
+  return kept;
+}
+
+Ending ending_in_metrics(const std::filesystem::path& run) {
+  constexpr std::uint64_t longest_row = 1 << 12;
+  std::string tail;
+  try {
+    const std::filesystem::path path = run / "metrics.jsonl";
+    const std::uint64_t size = read_stretch(path, 0, 0).size;
+    tail = read_stretch(path, size - std::min(size, longest_row), longest_row).bytes;
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::missing) throw;
+  }
+  if (tail.empty() || tail.back() != '\n') return Ending::unknown;
+  tail.pop_back();
+  const auto row = nlohmann::json::parse(tail.substr(tail.rfind('\n') + 1), nullptr, /*allow_exceptions=*/false);
+  if (!row.is_object() || row.value("kind", Row()) != "end" || !row.contains("ended")) return Ending::unknown;
+  return row["ended"].is_string() ? enum_value<Ending>(row["ended"].get<std::string>()).value_or(Ending::unknown)
+                                  : Ending::unknown;
+}
+
+MetricsWriter::MetricsWriter(std::filesystem::path path, std::optional<std::int64_t> resume_step,
+                             std::int64_t log_interval, Complaint complain)
+    : log_interval_(log_interval),
+      step_(resume_step.value_or(0)),
+      file_(cut_back(std::move(path), resume_step), OutputFile::Start::append, std::move(complain)) {}
+
+void MetricsWriter::on(const PlanEvent& event) {
+  step_ = event.start_step;
+  Row row = {{"kind", "plan"}};
+  row.update(to_json(event));
+  file_.write(line(row));
+}
+
+void MetricsWriter::on(const StepEvent& event) {
+  step_ = event.step;
+  if (event.step != 1 && event.step % log_interval_ != 0 && event.step != event.max_iters) return;
+  Row row = {{"kind", "train"},
+             {"step", event.step},
+             {"loss", figure(event.loss)},
+             {"lr", figure(event.lr)},
+             {"grad_norm", figure(event.grad_norm)},
+             {"tokens_per_second", figure(event.tokens_per_second)},
+             {"seconds", figure(event.seconds)}};
+  if (event.rank_seconds) row["rank_seconds"] = figure(*event.rank_seconds);
+  file_.write(line(row));
+}
+
+void MetricsWriter::on(const EvalEvent& event) {
+  step_ = event.step;
+  Row row = {{"kind", "eval"},
+             {"step", event.step},
+             {"train_loss", figure(event.train_loss)},
+             {"val_loss", figure(event.val_loss)},
+             {"best", event.best},
+             {"best_val_loss", figure(event.best_val_loss)},
+             {"exact", event.exact},
+             {"seconds", figure(event.seconds)},
+             {"training_seconds", figure(event.training_seconds)}};
+  if (event.averaged_val_loss) row["averaged_val_loss"] = figure(*event.averaged_val_loss);
+  if (event.leaks) row["leaks"] = true;
+  file_.write(line(row));
+}
+
+void MetricsWriter::on(const CheckpointEvent& event) {
+  step_ = event.step;
+  file_.write(
+      line({{"kind", "checkpoint"}, {"step", event.step}, {"path", event.path.string()}, {"best", event.best}}));
+}
+
+void MetricsWriter::on(const NoticeEvent& event) {
+  file_.write(line({{"kind", "notice"}, {"step", step_}, {"line", event.line}}));
+}
+
+void MetricsWriter::on(const EndEvent& event) {
+  step_ = event.step;
+  file_.write(line({{"kind", "end"},
+                    {"step", event.step},
+                    {"ended", enum_name(event.ended)},
+                    {"max_iters", event.max_iters},
+                    {"seconds", figure(event.seconds)}}));
+}
+
+}  // namespace chargpt

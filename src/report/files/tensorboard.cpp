@@ -1,0 +1,166 @@
+#include "report/files/tensorboard.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <chrono>
+#include <cstdlib>
+#include <system_error>
+#include <utility>
+
+namespace chargpt {
+namespace {
+
+constexpr std::array<std::uint32_t, 256> crc32c_table() {
+  std::array<std::uint32_t, 256> table{};
+  for (std::uint32_t byte = 0; byte < 256; ++byte) {
+    std::uint32_t value = byte;
+    for (int bit = 0; bit < 8; ++bit) value = (value >> 1) ^ ((value & 1U) != 0 ? 0x82F63B78U : 0U);
+    table[byte] = value;
+  }
+  return table;
+}
+
+std::string little_endian(std::uint64_t value, int bytes) {
+  std::string out;
+  for (int i = 0; i < bytes; ++i) out += static_cast<char>(value >> (8 * i) & 0xFFU);
+  return out;
+}
+
+/// A CRC of data that holds CRCs is weak; TensorFlow therefore stores them rotated and shifted.
+std::string masked_crc32c(std::string_view bytes) {
+  const std::uint32_t crc = crc32c(bytes);
+  return little_endian((crc >> 15 | crc << 17) + 0xA282EAD8U, 4);
+}
+
+// Protobuf wire format: a key (field number << 3 | type), then the value by type: 0 varint, 1 eight bytes, 2 a length
+// and bytes, 5 four bytes.
+std::string varint(std::uint64_t value) {
+  std::string out;
+  for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80U);
+  return out + static_cast<char>(value);
+}
+std::string key(int field, int type) {
+  return varint(static_cast<std::uint64_t>(field) << 3 | static_cast<unsigned>(type));
+}
+std::string integer(int field, std::int64_t value) {
+  return key(field, 0) + varint(static_cast<std::uint64_t>(value));
+}
+std::string real(int field, double value) {
+  return key(field, 1) + little_endian(std::bit_cast<std::uint64_t>(value), 8);
+}
+std::string real(int field, float value) {
+  return key(field, 5) + little_endian(std::bit_cast<std::uint32_t>(value), 4);
+}
+std::string bytes(int field, std::string_view value) {
+  return key(field, 2) + varint(value.size()) + std::string(value);
+}
+
+/// Event{wall_time = 1, step = 2, and one of file_version = 3, summary = 5, session_log = 7}; a step of 0 is left out.
+std::string event(double wall_time, std::int64_t step, std::string_view what) {
+  return real(1, wall_time) + (step == 0 ? std::string() : integer(2, step)) + std::string(what);
+}
+
+/// Summary.value = 1: Value{tag = 1, simple_value = 2}.
+std::string scalar(std::string_view tag, double value) {
+  return bytes(1, bytes(1, tag) + real(2, static_cast<float>(value)));
+}
+
+/// Value{tag = 1, tensor = 8, metadata = 9}; TensorProto{dtype = 1 (7: string), tensor_shape = 2, string_val = 8} of
+/// shape (1); SummaryMetadata.plugin_data = 1: PluginData.plugin_name = 1.
+std::string text(std::string_view tag, std::string_view value) {
+  const std::string shape = bytes(2, integer(1, 1));
+  const std::string tensor = integer(1, 7) + bytes(2, shape) + bytes(8, value);
+  const std::string metadata = bytes(1, bytes(1, "text"));
+  return bytes(1, bytes(1, tag) + bytes(8, tensor) + bytes(9, metadata));
+}
+
+double seconds_since_1970() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  if (::gethostname(name.data(), name.size() - 1) != 0 || name[0] == '\0') return "localhost";
+  std::string host = name.data();
+  for (char& c : host)
+    if (c == '/') c = '-';
+  return host;
+}
+
+/// The time in a file's name; 0 in other names.
+std::int64_t time_in(const std::string& name) {
+  constexpr std::string_view prefix = "events.out.tfevents.";
+  constexpr std::int64_t most = 9'999'999'999;  // names get one more digit in the year 2286
+  const std::int64_t time = name.starts_with(prefix) ? std::strtoll(name.c_str() + prefix.size(), nullptr, 10) : 0;
+  return time <= most ? time : 0;
+}
+
+/// TensorBoard reads the files of a run in the order of their names: a new one comes after the existing ones, even if
+/// the clock was set back meanwhile.
+double time_after_all(const std::filesystem::path& run, double wall_time) {
+  std::error_code none;
+  std::int64_t newest = 0;
+  for (std::filesystem::directory_iterator at(run, none), end; !none && at != end; at.increment(none))
+    newest = std::max(newest, time_in(at->path().filename().string()));
+  return static_cast<double>(newest) > wall_time ? static_cast<double>(newest + 1) : wall_time;
+}
+
+std::filesystem::path new_file_in(const std::filesystem::path& run, double wall_time) {
+  const std::string name =
+      "events.out.tfevents." + std::to_string(static_cast<std::int64_t>(wall_time)) + "." + host_name() + ".chargpt";
+  std::filesystem::path path = run / name;
+  for (int i = 2; std::filesystem::exists(std::filesystem::symlink_status(path)); ++i)
+    path = run / (name + "." + std::to_string(i));
+  return path;
+}
+
+}  // namespace
+
+std::uint32_t crc32c(std::string_view bytes) {
+  static constexpr auto table = crc32c_table();
+  std::uint32_t crc = 0xFFFFFFFFU;
+  for (const char c : bytes) crc = (crc >> 8) ^ table[(crc ^ static_cast<unsigned char>(c)) & 0xFFU];
+  return ~crc;
+}
+
+std::string tensorboard_record(std::string_view event) {
+  const std::string length = little_endian(event.size(), 8);
+  return length + masked_crc32c(length) + std::string(event) + masked_crc32c(event);
+}
+
+TensorBoardWriter::TensorBoardWriter(const std::filesystem::path& run, std::optional<std::int64_t> resume_step,
+                                     std::int64_t log_interval, Clock clock, Complaint complain)
+    : log_interval_(log_interval),
+      clock_(clock ? std::move(clock) : seconds_since_1970),
+      file_(new_file_in(run, time_after_all(run, clock_())), OutputFile::Start::fresh, std::move(complain)) {
+  file_.write(tensorboard_record(event(clock_(), 0, bytes(3, "brain.Event:2"))));
+  if (!resume_step) return;
+  const std::string session_start = bytes(7, integer(1, 1));  // SessionLog.status = START
+  file_.write(tensorboard_record(event(clock_(), *resume_step + 1, session_start)));
+}
+
+void TensorBoardWriter::write_summary(std::int64_t step, std::string_view summary) {
+  file_.write(tensorboard_record(event(clock_(), step, bytes(5, summary))));
+}
+
+void TensorBoardWriter::on(const StepEvent& event) {
+  if (event.step != 1 && event.step % log_interval_ != 0 && event.step != event.max_iters) return;
+  write_summary(event.step, scalar("train/loss", event.loss) + scalar("lr", event.lr) +
+                                scalar("grad_norm", event.grad_norm) +
+                                scalar("tokens_per_second", event.tokens_per_second));
+}
+
+void TensorBoardWriter::on(const EvalEvent& event) {
+  std::string summary = scalar("val/loss", event.val_loss);
+  if (event.train_loss) summary += scalar("train/eval_loss", *event.train_loss);
+  write_summary(event.step, summary);
+}
+
+void TensorBoardWriter::on(const SampleEvent& event) {
+  write_summary(event.step, text("sample", event.text));
+}
+
+}  // namespace chargpt
