@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """What counts cost: seconds and memory of counting a text, and of mixing counts with a network, for texts of 1, 10 and 100 MB.
 
-    scripts/measure/counts.py                      prints a table
+    scripts/measure/counts.py                      prints a table; about ten minutes
     scripts/measure/counts.py --folder /usr/share  the texts: all ASCII files below these folders, the largest first (default: /usr/include, /usr/lib/python3)
 
-The network is `quick`, trained for a few steps: the cost does not depend on what it has learned. Seconds and memory of counting are those of `sample` with
---counts less those without; microseconds for each character are those of `eval` on 100,000 held-out characters.
+The network is `quick`, trained for a few steps: the cost does not depend on what it has learned. Seconds (of the processor) and memory of counting are those
+of `sample` with --counts less those without; microseconds for each character are those of `eval` on 100,000 held-out characters.
 """
 
 import argparse
@@ -14,7 +14,6 @@ import pathlib
 import re
 import subprocess
 import tempfile
-import time
 
 from presets import Program, processor
 
@@ -45,13 +44,12 @@ class Run:
                     "--max_val_tokens", SCORED, *self.threads)
 
     def sampled(self, *options):
-        """Seconds and peak bytes of the process, and characters a second."""
+        """Processor seconds and peak bytes, and characters a second."""
         command = [self.program.path, "sample", self.run, "--tokens", WRITTEN, "--verbose", *self.threads, *options]
-        begin = time.perf_counter()
         with subprocess.Popen([*map(str, command)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
             told = process.stderr.read()
             usage = os.wait4(process.pid, 0)[2]
-        return time.perf_counter() - begin, 1024 * usage.ru_maxrss, int(re.search(r"(\d+) a second", told)[1])
+        return usage.ru_utime + usage.ru_stime, 1024 * usage.ru_maxrss, int(re.search(r"(\d+) a second", told)[1])
 
     def scored(self, *options):
         """Microseconds for each character."""
@@ -59,7 +57,7 @@ class Run:
 
     def row(self, name):
         alone, mixed = self.sampled(), self.sampled("--counts")
-        counting = mixed[0] - alone[0] - WRITTEN / mixed[2] + WRITTEN / alone[2]
+        counting = mixed[0] - alone[0] - WRITTEN / mixed[2] + WRITTEN / alone[2]  # without what writing takes longer
         each = [self.scored(*options) for options in ((), ("--counts",), ("--adapt",), ("--adapt", "--counts"))]
         return [name, f"{counting:.1f}", f"{(mixed[1] - alone[1]) / 1e6:.0f}", *(f"{one:.0f}" for one in each), f"{alone[2]:,}", f"{mixed[2]:,}"]
 
