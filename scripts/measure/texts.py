@@ -118,7 +118,7 @@ class Rows:
             figures = self.program.json("eval", run, "--threads", self.options.threads)
             kept(run).write_text(json.dumps({
                 "loss": figures["loss"], "windows_64": figures.get("loss_windows_64", figures["loss"]), "seconds": ended["seconds"],
-                "step": ended["checkpoint"]["step"], "counting": figures["baselines"]["ngram"]["loss"]}))
+                "step": ended["checkpoint"]["step"]}))
             shutil.rmtree(run)
         return json.loads(kept(run).read_text())
 
@@ -134,7 +134,7 @@ class Rows:
             rivals = f"{mean([run['loss'] for run in theirs]):.3f}" if len(theirs) == len(mine) else "not measured"
             cells = [self.about if not rows else "", f"`{preset}`", f"{mean([run['seconds'] for run in mine]):.0f}",
                      *(f"{mean([run[key] for run in mine]):.3f}" for key in ("loss", "windows_64")),
-                     rivals, f"{mine[0]['counting']:.3f}"]
+                     rivals]
             rows.append(f"| {' | '.join(cells)} |")
         return rows, days
 
@@ -151,7 +151,7 @@ def parse_arguments():
 def main():
     options, own = parse_arguments()
     texts = [(name, path, "") for name, path in own] or [(name, *fetch(name, options.work)) for name in TEXTS]
-    lines = ["| text | preset | seconds | loss | in windows of 64 | `nanogpt-cpu` in as many seconds | counting n-grams |", "|---|---|---|---|---|---|---|"]
+    lines = ["| text | preset | seconds | loss | in windows of 64 | `nanogpt-cpu` in as many seconds |", "|---|---|---|---|---|---|"]
     days = set()
     for name, path, _ in texts:
         rows = Rows(name, path, options)

@@ -60,6 +60,8 @@ class Counts {
     double p;  ///< that the bit is 1
   };
 
+  /// Counted tokens that the memory has room for, about; of more, what was seen least gives way.
+  static constexpr std::int64_t most_kept = 2'000'000;
   /// Of nothing yet. `frequencies`: of each symbol, roughly, for the tree; `tokens`: how many will be counted, for the
   /// size of the table, 77 bytes each and 154 MB at most.
   Counts(const Vocabulary& vocabulary, std::span<const std::int64_t> frequencies, std::int64_t tokens);

@@ -149,6 +149,9 @@ void LoadedRun::mix_with_counts(const Corpus& corpus, const Heartbeat& heartbeat
   if (learning.counted < corpus.train().size())
     log_note("counted the last ", format_count(learning.counted), " of ", format_count(corpus.train().size()),
              " characters of the training text");
+  if (learning.counted > Counts::most_kept)
+    log_note("the counts have room for about " + format_count(Counts::most_kept) +
+             " characters: contexts seen least gave way to later ones");
 }
 
 LoadedRun load_run(const std::string& run, const std::string& which, const ModelUse& use, bool with_optimizer) {
