@@ -240,6 +240,7 @@ class ModuleTest(unittest.TestCase):
         table = chargpt.compare("default", vary={"train.learning_rate": [1e-2, 1e-5]}, seeds=1, max_iters=30, out="c", **SMALL)
         rows = table if isinstance(table, list) else table.to_dict("records")
         self.assertEqual([row["rank"] for row in rows], [1, 2])
+        self.assertTrue(isinstance(table, list) or list(table)[:3] == ["rank", "config", "mean"])
         self.assertIn("0.01", rows[0]["config"])
 
     def test_the_example_runs(self):
