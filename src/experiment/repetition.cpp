@@ -63,6 +63,7 @@ void Repetition::compare(std::int64_t step, const std::string& what, double now,
   if (then == now || (std::isnan(then) && !std::isfinite(now))) return;
   const Difference difference{step, what, then, now};
   if (!other_bits_) other_bits_ = difference;
+  if (!other_figure_ && !(std::abs(now - then) <= allowed_of_first_steps * std::abs(then))) other_figure_ = difference;
   if (beyond_rounding_ || std::abs(now - then) <= allowed) return;
   beyond_rounding_ = difference;
   stop_ = true;
@@ -105,16 +106,23 @@ void Repetition::compare_weights(const fs::path& again) {
   }
 }
 
+bool Repetition::another_was_saved() const {
+  return other_figure_ && std::ranges::any_of(same_weights_, [this](auto step) { return step >= other_figure_->step; });
+}
+
 std::optional<Difference> Repetition::difference() const {
   if (beyond_rounding_) return beyond_rounding_;
+  if (another_was_saved()) return other_figure_;
   if (!saved_.empty())
     return Difference{saved_.begin()->first.first, saved_.begin()->first.second, saved_.begin()->second, nothing};
   return other_bits_ ? other_bits_ : other_weights_;
 }
 
-/// Weights that differ where no loss does are not rounding: the losses would tell.
+/// Weights that differ where no loss does are not rounding: the losses would tell. Nor is a loss before weights that do
+/// not differ.
 Verdict Repetition::verdict() const {
-  if (beyond_rounding_ || !saved_.empty() || (other_weights_ && !other_bits_)) return Verdict::differs;
+  if (beyond_rounding_ || another_was_saved() || !saved_.empty() || (other_weights_ && !other_bits_))
+    return Verdict::differs;
   return other_bits_ ? Verdict::rounding : Verdict::bits;
 }
 

@@ -65,6 +65,7 @@ class Repetition : public Listener {
  private:
   void look();
   void compare(std::int64_t step, const std::string& what, double now, double allowed);
+  bool another_was_saved() const;
 
   std::filesystem::path run_;
   RepeatedSteps steps_;
@@ -73,7 +74,7 @@ class Repetition : public Listener {
   std::map<std::pair<std::int64_t, std::string>, double> saved_;  ///< losses that have not come yet
   bool last_evaluated_ = false, ended_ = false;
   std::int64_t compared_ = 0;
-  std::optional<Difference> other_bits_, beyond_rounding_, other_weights_;
+  std::optional<Difference> other_bits_, other_figure_, beyond_rounding_, other_weights_;
   std::vector<std::int64_t> same_weights_;
   std::string complaint_;
 };
