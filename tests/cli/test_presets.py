@@ -117,11 +117,10 @@ class MeasuringTest(ProgramTest):
         process = subprocess.run([sys.executable, script_of_texts, "--program", PROGRAM, "--threads", "1", "--text", f"own={SAMPLE_TEXT}", "--presets", "quick",
                                   "--work", self.folder / "work"], capture_output=True, text=True, check=False)
         self.assertEqual(process.returncode, 0, process.stderr)
-        about, preset, seconds, loss, same_loss, theirs, counted = process.stdout.splitlines()[2].strip("| ").split(" | ")
+        about, preset, seconds, loss, same_loss, theirs = process.stdout.splitlines()[2].strip("| ").split(" | ")
         self.assertRegex(about, r"^own: 2\d,\d{3} characters, \d+ symbols$")
         self.assertEqual((preset, loss), ("`quick`", same_loss))  # it sees windows of 64
         self.assertGreater(float(theirs), float(loss))
-        self.assertGreater(float(counted), 1)
         self.assertLess(int(seconds), 60)
 
 
