@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -122,6 +123,17 @@ class MeasuringTest(ProgramTest):
         self.assertEqual((preset, loss), ("`quick`", same_loss))  # it sees windows of 64
         self.assertGreater(float(theirs), float(loss))
         self.assertLess(int(seconds), 60)
+
+    def test_default_is_set_beside_the_strongest_rival_of_each_class(self):
+        process = subprocess.run([sys.executable, SCRIPT.with_name("classes.py"), "--program", PROGRAM, "--threads", "1", "--text", f"own={SAMPLE_TEXT}",
+                                  "--seconds", "1", "--work", self.folder / "work"], capture_output=True, text=True, check=False)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        name, *cells = process.stdout.strip("| \n").split(" | ")
+        self.assertEqual((name, len(cells)), ("own", 3))
+        for cell in cells:
+            own, rival = (float(loss) for loss in re.findall(r"\d\.\d{3}", cell))
+            self.assertEqual(cell.startswith("**"), own < rival, cell)
+        self.assertEqual(process.stdout, subprocess.run(process.args, capture_output=True, text=True, check=False).stdout)  # measured once
 
 
 if __name__ == "__main__":
