@@ -60,7 +60,7 @@ class EndingTest(ProgramTest):
         process = subprocess.Popen([PROGRAM, "train", *SMALL, "--max_iters", "1000000000", "--eval_interval", "5", "--run", "run"],
                                    cwd=self.folder, stderr=subprocess.DEVNULL)
         self.addCleanup(process.kill)
-        self.wait_for(process, lambda: (self.folder / "run/checkpoints/LATEST").exists())
+        self.wait_for_save("run")
         self.assertEqual(self.ended("run"), "running")
         process.kill()
         process.wait()
