@@ -162,7 +162,10 @@ void reproduce(const Arguments& arguments) {
   options.stop = &repetition.stop();
   options.settled = {.decay_steps = last.config.config.train.decay_steps,
                      .eval_iters = last.config.config.eval.eval_iters};
-  Trainer trainer(last.config, std::move(text.corpus), options);
+  ResolvedConfig config = last.config;
+  // Patience counts evaluations, and here are some for which the first run had no time left.
+  if (config.config.train.max_seconds > 0 && last.state.ended != Ending::patience) config.config.train.patience = 0;
+  Trainer trainer(std::move(config), std::move(text.corpus), options);
   if (!begin && trainer.state().initial_weights != last.state.initial_weights)
     throw Error(ExitCode::data, "the first weights of ", run,
                 " were drawn as an earlier chargpt did, so its beginning cannot be repeated; from a checkpoint on it "
