@@ -16,8 +16,8 @@ inline constexpr std::string_view page_mark = "<!DOCTYPE html>\n<!-- chargpt pag
 /// (Content-Security-Policy).
 std::string page_beginning(const std::string& title, std::string_view style, std::string_view policy);
 
-/// `data`: {"title", "subtitle", "version", "runs", "baselines", "verdict", "model" or null, "no_model"}. No text in it
-/// can end the element that holds it.
+/// `data`: {"title", "subtitle", "version", "runs", "baselines", "verdict", "model" or null}. No text in it can end the
+/// element that holds it.
 std::string page_html(const nlohmann::ordered_json& data);
 
 /// Writes it whole, in place of a page that this program wrote before. Errors: busy where something else has the name;

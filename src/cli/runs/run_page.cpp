@@ -78,8 +78,10 @@ std::string page_of_runs(const std::vector<fs::path>& runs, const std::optional<
                          const Json* comparison, Json* checkpoint) {
   Json data = {{"title", "chargpt: " + name_of_path(runs.front())}};
   if (runs.size() > 1) data["title"] = "chargpt: " + std::to_string(runs.size()) + " runs";
-  data["subtitle"] = runs.size() > 1 ? "Runs beside one another, and the model of the first."
-                                     : "A small language model, how it was trained, and the model itself.";
+  data["subtitle"] = runs.size() > 1
+                         ? model ? "Runs beside one another, and the model of the first." : "Runs beside one another."
+                     : model ? "A small language model, how it was trained, and the model itself."
+                             : "A small language model, and how it was trained.";
   if (comparison) {
     const std::size_t configs = (*comparison)["results"].size();
     data["title"] = "chargpt: " + std::to_string(configs) + (configs == 1 ? " config" : " configs") + " compared";
@@ -91,7 +93,6 @@ std::string page_of_runs(const std::vector<fs::path>& runs, const std::optional<
   data["baselines"] = baseline_data(runs.front());
   data["verdict"] = runs.size() > 1 ? "" : verdict_data(runs.front());
   data["model"] = model ? data_of_model(*model, checkpoint) : Json(nullptr);
-  data["no_model"] = "The page was written without the model (--no-model).";
   return page_html(data);
 }
 

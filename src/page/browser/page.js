@@ -351,11 +351,7 @@ function promptFromSamples() {
 }
 
 function modelSection() {
-  const heading = "The model, alive";
-  if (!data.model) {
-    section(heading, element("p", {class: "soft"}, data.no_model));
-    return;
-  }
+  if (!data.model) return;
   const model = new Model(data.model);
   model.bytes = data.model.bytes;
   model.idOf = new Map(model.symbols.map((symbol, id) => [symbol, id]));
@@ -372,7 +368,7 @@ function modelSection() {
     addWriting();
     second.remove();
   }}, "A second sample beside it");
-  section(heading,
+  section("The model, alive",
     element("p", {}, `The trained weights are in this page, and your browser computes with them: nothing is sent anywhere. ` +
             "The more a character surprised the model, the stronger its colour."),
     data.model.leaks ? element("p", {class: "warning"}, "This model leaks: it was trained to see the characters it had to predict, and has not learnt to write.") : null,
