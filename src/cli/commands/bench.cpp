@@ -81,7 +81,7 @@ std::vector<std::vector<double>> measure_in_turns(Trainer& trainer, const Argume
   for (std::int64_t round = 0; round < rounds; ++round)
     for (std::size_t i = 0; i < threads.size(); ++i) {
       const std::int64_t begin = arguments.steps * round / rounds, end = arguments.steps * (round + 1) / rounds;
-      if (threads.size() > 1) cpu::set_threads_in_force(static_cast<int>(threads[i]));
+      cpu::set_threads_in_force(static_cast<int>(threads[i]));
       measure_steps(trainer, round == 0 ? arguments.warmup : 2, end - begin, milliseconds[i]);
     }
   return milliseconds;
@@ -146,7 +146,7 @@ nlohmann::ordered_json bench_train(const Arguments& arguments) {
   check_splits(corpus, block_size);
   std::vector<std::int64_t> threads = thread_counts(arguments.threads);
   const bool several = threads.size() > 1;
-  for (std::int64_t& count : threads) count = several ? thread_count(count) : count;
+  for (std::int64_t& count : threads) count = thread_count(count);
   TrainerOptions options;
   options.device = arguments.device;
   options.threads = std::ranges::max(threads);
@@ -159,7 +159,7 @@ nlohmann::ordered_json bench_train(const Arguments& arguments) {
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
   const auto milliseconds = measure_in_turns(trainer, arguments, threads);
   for (std::size_t i = 0; i < threads.size(); ++i) {
-    if (several) cpu::set_threads_in_force(static_cast<int>(threads[i]));
+    cpu::set_threads_in_force(static_cast<int>(threads[i]));
     const double middle = median(milliseconds[i]);
     nlohmann::ordered_json json = {
         {"ms_per_step",
@@ -168,7 +168,7 @@ nlohmann::ordered_json bench_train(const Arguments& arguments) {
         {"steps", arguments.steps},
         {"warmup_steps", arguments.warmup},
         {"engine", trainer.engine().name()},
-        {"threads", several ? threads[i] : trainer.state().threads},
+        {"threads", threads[i]},
         {"device", trainer.state().device},
         {"config", trainer.config().config.name}};
     add_operations(json, trainer, tokens);
