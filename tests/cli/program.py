@@ -2,6 +2,7 @@
 
 import fcntl
 import json
+import math
 import os
 import pathlib
 import pty
@@ -183,6 +184,13 @@ class ProgramTest(unittest.TestCase):
             if process:
                 self.assertIsNone(process.poll(), "it has ended")
             time.sleep(0.01)
+
+    def check_distributions(self, scores):
+        """Of `score --json --candidates N`, N all symbols: the probabilities of each place sum to 1, and the loss is that of the character there."""
+        for one in scores:
+            self.assertAlmostEqual(sum(math.exp(candidate["log_probability"]) for candidate in one["candidates"]), 1, places=5)
+            own = next(c for c in one["candidates"] if c["character"] == one["character"])
+            self.assertAlmostEqual(-own["log_probability"], one["loss"], places=4)
 
     def wait_for_save(self, run):
         self.wait_for(lambda: (self.folder / run / "checkpoints/LATEST").exists())

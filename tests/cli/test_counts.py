@@ -1,6 +1,5 @@
 """--counts: what the mixture of network and counts prints, and that it is a distribution."""
 
-import math
 import pathlib
 import unittest
 
@@ -33,10 +32,7 @@ class CountsTest(ProgramTest):
         self.write("other.txt", TEXT[5000:5060] + TEXT[7000:7040])
         score = ["--counts", "--json", "--candidates", "1000"]
         first, other = (self.succeed("score", "run", name, *score).json["scores"] for name in ("text.txt", "other.txt"))
-        for one in first:
-            self.assertAlmostEqual(sum(math.exp(candidate["log_probability"]) for candidate in one["candidates"]), 1, places=5)
-            own = next(c for c in one["candidates"] if c["character"] == one["character"])
-            self.assertAlmostEqual(-own["log_probability"], one["loss"], places=4)
+        self.check_distributions(first)
         self.assertEqual(first[:60], other[:60])
         self.assertNotEqual(first[60:], other[60:])
 
