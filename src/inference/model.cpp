@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "base/quote.h"
 #include "inference/model_types.h"
@@ -126,6 +127,13 @@ std::vector<NamedParameter> InferenceModel::parameters() const {
   std::vector<NamedParameter> all;
   for (std::size_t i = 0; i < values_.size(); ++i) all.push_back({names_[i], shapes_[i], values_[i]});
   return all;
+}
+
+std::uint64_t weights_digest(const InferenceModel& model) {
+  std::uint64_t digest = 0;
+  for (const NamedParameter& parameter : model.parameters())
+    digest = crc64(std::as_bytes(std::span(parameter.values, static_cast<std::size_t>(parameter.numel()))), digest);
+  return digest;
 }
 
 }  // namespace chargpt

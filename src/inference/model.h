@@ -74,4 +74,7 @@ class InferenceModel {
   std::vector<std::shared_ptr<float[]>> own_;      ///< what does not lie in a file as it is used
 };
 
+/// CRC-64 of every parameter's values, one after another.
+std::uint64_t weights_digest(const InferenceModel& model);
+
 }  // namespace chargpt

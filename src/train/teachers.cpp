@@ -24,14 +24,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Of every parameter's values, one after another.
-std::uint64_t digest_of(const InferenceModel& model) {
-  std::uint64_t sum = 0;
-  for (const NamedParameter& parameter : model.parameters())
-    sum = crc64(std::as_bytes(std::span(parameter.values, static_cast<std::size_t>(parameter.numel()))), sum);
-  return sum;
-}
-
 /// Without links and "..", as far as the system says.
 std::string whole_path(const fs::path& path) {
   std::error_code failed;
@@ -140,7 +132,7 @@ Teachers::~Teachers() = default;
 std::vector<TeacherWeights> Teachers::weights() const {
   std::vector<TeacherWeights> all;
   for (const auto& teacher : teachers_)
-    all.push_back({whole_path(teacher->checkpoint.path), digest_of(teacher->model)});
+    all.push_back({whole_path(teacher->checkpoint.path), weights_digest(teacher->model)});
   return all;
 }
 

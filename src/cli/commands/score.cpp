@@ -344,7 +344,8 @@ void run_score(const Arguments& arguments) {
   print_for_people(arguments, run, score);
 }
 
-/// Whether the last word is FILE: alone, what is surely a text; after runs, what is not one more of them.
+/// Whether the last word is FILE, not a run. A word that stands alone is taken as a run unless it is a file; one that
+/// follows runs is taken as FILE unless it names another run.
 bool is_text(const std::string& word, bool alone) {
   if (word == standard_input_name || word == sample_text_name || (!alone && is_file(word))) return true;
   const std::filesystem::path run = run_meant(word);

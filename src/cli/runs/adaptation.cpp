@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "base/bytes.h"
 #include "base/error.h"
 #include "base/quote.h"
 #include "checkpoint/strict_json.h"
@@ -15,13 +14,6 @@
 namespace chargpt {
 
 namespace {
-
-std::uint64_t sum_of(const InferenceModel& model) {
-  std::uint64_t sum = 0;
-  for (const NamedParameter& parameter : model.parameters())
-    sum = crc64(std::as_bytes(std::span(parameter.values, static_cast<std::size_t>(parameter.numel()))), sum);
-  return sum;
-}
 
 constexpr KeptFile adapt_file{"adapt.json", "chargpt adaptation"};
 
@@ -62,7 +54,7 @@ void keep_choice(const std::filesystem::path& run, std::uint64_t weights, const 
 }
 
 AdaptationChoice adaptation_of(LoadedRun& run, const std::function<TokenView()>& train, const Heartbeat& heartbeat) {
-  const std::uint64_t weights = sum_of(*run.model);
+  const std::uint64_t weights = weights_digest(*run.model);
   try {
     if (std::optional<AdaptationChoice> kept = kept_choice(run.folder, weights)) return *std::move(kept);
   } catch (const Error& error) {

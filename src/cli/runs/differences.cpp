@@ -69,9 +69,9 @@ std::size_t value_width(const Json& differences) {
   return std::clamp(room - std::min(gap, room), least, most);
 }
 
-/// Two values on one line each; of long lists that begin alike, from the part on that is not the same.
+/// Two values on one line each; long ones that begin alike are shown from where they differ.
 std::pair<std::string, std::string> from_the_difference(const Json& values, std::size_t width) {
-  constexpr std::size_t enough = 8;  // of what is not the same
+  constexpr std::size_t enough = 8;  // characters shown from there on
   std::string first = shown_value(values[0]), second = shown_value(values[1]);
   const auto parts = static_cast<std::size_t>(std::ranges::mismatch(first, second).in1 - first.begin());
   const std::size_t comma = first.rfind(',', parts);
