@@ -34,9 +34,12 @@ void keep_json(const std::filesystem::path& run, const KeptFile& file, const nlo
   OpenFolder(run).write(file.name, json_text(json));
 }
 
-std::int64_t test_scores(const std::filesystem::path& run) {
+std::int64_t test_scores(const std::filesystem::path& run) try {
   const std::optional<nlohmann::json> json = kept_json(run, test_file);
   return json ? StrictObject(*json, printable_path(run / test_file.name)).integer("times", 1) : 0;
+} catch (const Error& error) {
+  if (error.code() != ExitCode::data) throw;
+  throw Error(ExitCode::data, error.what(), "; it counts how often the test split was scored: restore it, or delete it to count from 0");
 }
 
 std::int64_t count_test_score(const std::filesystem::path& run) {

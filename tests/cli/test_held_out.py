@@ -57,7 +57,9 @@ class HeldOutTest(ProgramTest):
     def test_a_damaged_count_is_named_before_anything_is_scored(self):
         self.train_with("run", *SPLIT)
         self.write("run/test.json", "{}")
-        self.assertIn("test.json", self.fail_with(65, "eval", "run", "--split", "test"))
+        error = self.fail_with(65, "eval", "run", "--split", "test")
+        self.assertIn("test.json", error)
+        self.assertIn("delete it to count from 0", error)
 
     def test_a_run_without_one_says_what_to_do(self):
         self.train_with("run")

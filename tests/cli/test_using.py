@@ -204,7 +204,8 @@ class EvalTest(UsingTest):
         self.write("text.txt", text)
         self.write("replaced.txt", text.replace("\u263a", "?"))
         self.assertIn("--unknown", self.succeed("eval", "--help").out)
-        self.assertIn("never seen", self.fail_with(65, "eval", self.run_folder, "--text", "text.txt"))
+        refused = self.fail_with(65, "eval", self.run_folder, "--text", "text.txt")
+        self.assertRegex(refused, "never seen: '\u263a' .* leave them out, or --unknown skip$")
         for policy, same in [("skip", "known.txt"), ("replace", "replaced.txt")]:
             ours = self.succeed("eval", self.run_folder, "--text", "text.txt", "--unknown", policy, "--json")
             self.assertIn("(40 times)", ours.err)

@@ -67,7 +67,7 @@ Corpus given_corpus(const Arguments& arguments, const LoadedRun& run, const std:
   const auto load = [&](const std::optional<Vocabulary>& known) {
     return load_corpus(data, known, reading_progress(arguments.output));
   };
-  if (arguments.unknown == UnknownPolicy::error || vocabulary.units() == Units::bytes) return load(vocabulary);
+  if (vocabulary.units() == Units::bytes) return load(vocabulary);
   data.max_symbols = std::numeric_limits<std::int64_t>::max();
   std::string notice;
   Corpus corpus =

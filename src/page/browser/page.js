@@ -72,11 +72,11 @@ function ticks(low, high, wanted) {
   return made;
 }
 
-// Each point as the mean over as many on either side, of about a twentieth of all, fewer near the ends.
+// Each point as the mean over a fortieth of all on either side: fewer near the first, and what there is near the last.
 function smoothed(points) {
   const finite = points.filter(([, y]) => Number.isFinite(y)), most = Math.ceil(finite.length / 40);
   return finite.map(([x], i) => {
-    const half = Math.min(most, i, finite.length - 1 - i), around = finite.slice(i - half, i + half + 1);
+    const half = Math.min(most, i), around = finite.slice(i - half, i + half + 1);
     return [x, around.reduce((sum, [, y]) => sum + y, 0) / around.length];
   });
 }
