@@ -14,6 +14,7 @@ import tempfile
 import threading
 import time
 import unittest
+from unittest import mock
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 MODULE = SOURCE / "scripts/python"
@@ -26,6 +27,7 @@ os.environ["PYTHONPATH"] = str(MODULE)
 signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever starts tests in the background has it ignored
 
 import chargpt  # noqa: E402 (found by the lines above)
+from chargpt import _library  # noqa: E402
 from program import Terminal  # noqa: E402
 
 
@@ -193,6 +195,24 @@ class ModuleTest(unittest.TestCase):
         for call in calls:
             with self.subTest(call):
                 self.assertLess(self.interrupted(f"model = chargpt.load({RUN!r})\nprint('begun', flush=True)\n{call}")[1], 5)
+
+    def test_an_interrupted_load_closes_what_it_opens(self):
+        call, library, closed = _library._call, _library._library(), threading.Event()
+        close = library.chargpt_close
+
+        def interrupted(*arguments):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.2)
+            call(*arguments)
+
+        def observed(model):
+            close(model)
+            closed.set()
+
+        with mock.patch.object(_library, "_call", interrupted), mock.patch.object(library, "chargpt_close", observed):
+            with self.assertRaises(KeyboardInterrupt):
+                chargpt.load(RUN)
+            self.assertTrue(closed.wait(10))
 
     def test_an_interrupted_training_is_saved(self):
         code = ("import pathlib, threading, time\ndef watch():\n    while not pathlib.Path('r/checkpoints').exists():\n        time.sleep(0.01)\n"

@@ -83,14 +83,15 @@ def _call_long(name: str, *arguments: Any) -> None:
         raise failures[0]
 
 
-class _Opened:
-    """A chargpt_model, as which ctypes passes it, closed when the last call that uses it has ended."""
+class _Opened(c_void_p):
+    """A chargpt_model, closed when the last call that uses it has ended, be it an interrupted call that opened it."""
 
-    def __init__(self, model: c_void_p) -> None:
-        self._as_parameter_, self.process, self.getpid, self.close = model, os.getpid(), os.getpid, _library().chargpt_close
+    def __init__(self) -> None:
+        super().__init__()
+        self.process, self.getpid, self.close = os.getpid(), os.getpid, _library().chargpt_close
 
     def __del__(self) -> None:
-        if self.getpid() == self.process:  # its threads are not in a fork
+        if self.value and self.getpid() == self.process:  # its threads are not in a fork
             self.close(self)
 
     def here(self) -> _Opened:
@@ -196,10 +197,9 @@ def load(run: Union[str, os.PathLike[str]], *, checkpoint: str = "best", weights
     """
     options = _OpenOptions(ctypes.sizeof(_OpenOptions), _c_string(checkpoint, "checkpoint"), _c_string(weights, "weights"),
                            _number(threads, "threads", c_int))
-    model = c_void_p()
-    _call_long("open", _c_string(os.fsencode(run), "run"), ctypes.byref(options), ctypes.byref(model))
-    opened = _Opened(model)
-    for line in _library().chargpt_notices(model).decode("utf-8", "replace").splitlines():
+    opened = _Opened()
+    _call_long("open", _c_string(os.fsencode(run), "run"), ctypes.byref(options), ctypes.byref(opened))
+    for line in _library().chargpt_notices(opened).decode("utf-8", "replace").splitlines():
         warnings.warn(line, stacklevel=2)
     return Model(opened)
 
