@@ -27,7 +27,8 @@ Path = Union[str, "os.PathLike[str]"]
 _FLAGS = ("overwrite", "page", "stop_at_target", "verbose")  # options without a value
 _REPEATED = ("text", "set", "teacher")  # options that may be given several times; another's list is one value
 _OF_THE_TERMINAL = ("dry_run", "help", "json", "markdown", "quiet")  # options that change what is printed
-_FIRST = ("kind", "step", "rank", "config", "mean", "loss", "val_loss")  # columns that come first in a data frame: a narrow display leaves out those in the middle
+# Columns that come first and last in a data frame: a narrow display leaves out those in the middle.
+_FIRST, _LAST = ("kind", "step", "rank", "config", "loss", "val_loss"), ("versus_best.difference", "mean")
 Table = Union["pandas.DataFrame", "list[dict[str, Any]]"]  # a data frame where pandas is installed
 
 
@@ -147,7 +148,8 @@ def _table(rows: list[dict[str, Any]]) -> Table:
     except ImportError:
         return rows
     table = pandas.json_normalize(rows)
-    return table[sorted(table, key=lambda name: _FIRST.index(name) if name in _FIRST else len(_FIRST))]
+    place = {name: i for i, name in enumerate((*_FIRST, "", *_LAST))}
+    return table[sorted(table, key=lambda name: place.get(name, place[""]))]
 
 
 def _output(command: str, words: Sequence[str], progress: bool) -> str:
