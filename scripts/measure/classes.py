@@ -6,7 +6,7 @@
     scripts/measure/classes.py --text mine=FILE    a text of one's own: prints its row
 
 The classes: frozen in the network's own windows, frozen with any context, and adaptive, which learns from what it has predicted. Counted n-grams, xz and
-PPMd are measured by `chargpt eval`, zpaq and a restarted PPMd by compressors.py, all on the same last tenth of the text, given the rest.
+PPMd are measured by `chargpt eval`, zpaq and a PPMd restarted every 2,048 characters (in windows: twice their length) by compressors.py, all on the same last tenth of the text, given the rest.
 Figures are kept in --work: broken off, the same command goes on.
 """
 
@@ -50,7 +50,8 @@ class Text:
         threads = "--threads", self.options.threads
         length = "--max_seconds", self.options.seconds, "--max_epochs", EPOCHS
         ended = self.program.json("train", "default", *length, "--text", self.path, *threads, "--quiet", "--run", self.run, "--overwrite")
-        return {"seconds": ended["seconds"], "step": ended["checkpoint"]["step"], "day": datetime.date.today().isoformat(), "processor": processor()}
+        block_size = json.loads((self.run / "config.json").read_text())["model"]["block_size"]
+        return {"seconds": ended["seconds"], "step": ended["checkpoint"]["step"], "block_size": block_size, "day": datetime.date.today().isoformat(), "processor": processor()}
 
     def evaluate(self, *options):
         begin = time.perf_counter()
@@ -71,8 +72,8 @@ class Text:
         self.once("counts", self.evaluate, "--counts")
         self.once("both", self.evaluate, "--counts", "--adapt")
         shutil.rmtree(self.run, ignore_errors=True)
-        for length in (256, 2048):
-            self.once(f"PPMd every {length}", self.compressed, restarted_ppmd, length)
+        self.once("PPMd in windows", self.compressed, restarted_ppmd, 2 * self.figures["trained"]["block_size"])
+        self.once("PPMd every 2048", self.compressed, restarted_ppmd, 2048)
         self.once("zpaq", self.compressed, zpaq)
 
     def is_measured(self):
@@ -82,7 +83,7 @@ class Text:
         """Of each class: name -> loss."""
         counts, figures = self.figures["counts"]["baselines"], self.figures
         grams = f"{counts['ngram']['order']}-grams"
-        rivals = {"window": {grams: counts["ngram"]["loss_in_windows"], "PPMd": figures["PPMd every 256"]},
+        rivals = {"window": {grams: counts["ngram"]["loss_in_windows"], "PPMd": figures["PPMd in windows"]},
                   "context": {grams: counts["ngram"]["loss"], "PPMd": figures["PPMd every 2048"]},
                   "adaptive": {"gzip": counts["gzip"], "xz": counts["xz"], "PPMd": counts.get("ppmd", {}).get("loss"), "zpaq": figures["zpaq"]}}
         return {kind: {name: loss for name, loss in of_kind.items() if loss is not None} for kind, of_kind in rivals.items()}
