@@ -92,7 +92,7 @@ class EndingTest(ProgramTest):
 
     def test_minutes_choose_a_config_where_none_is_given(self):
         plan = self.succeed("train", "--minutes", "5", "--text", SAMPLE_TEXT, "--dry-run", "--json")
-        self.assertIn("chargpt: chose default (6 layers of width 64, batches of 4 x 256)", plan.err)
+        self.assertIn("chargpt: chose default (6 layers of width 64, batches of 8 x 128)", plan.err)
         self.assertEqual(plan.json["config"], "default")
         self.assertEqual(plan.json["length_set_by"], "train.max_epochs")
         given = self.succeed("train", "ladder/bigram", "--minutes", "5", "--text", SAMPLE_TEXT, "--dry-run", "--json")
