@@ -90,11 +90,9 @@ class Comparer {
         names_(distinct_names(configs_)),
         options_(options),
         hooks_(hooks),
-        corpus_(load_common_text(configs_, options.out, hooks.reading)) {
-    if (options.within_train_split) {
-      std::ranges::for_each(configs_, refuse_teachers_of_train_split);
-      corpus_ = train_split_of(corpus_);
-    }
+        text_(load_common_text(configs_, options.out, hooks.reading)),
+        corpus_(options.within_train_split ? train_split_of(text_) : text_) {
+    if (options.within_train_split) std::ranges::for_each(configs_, refuse_teachers_of_train_split);
     for (std::size_t i = 0; i < configs_.size(); ++i) {
       const ModelConfig& model = configs_[i].config.model;
       check_model_config(model);
@@ -117,7 +115,7 @@ class Comparer {
     std::rotate(runs.begin(), runs.begin() + first, runs.end());
     RunsHooks hooks = hooks_.runs;
     hooks.take_over = [this](const PlannedRun& run) { return take_over(run); };
-    hooks.start = [this](const PlannedRun& run) { return hooks_.start(run, corpus_, replayed_by(run)); };
+    hooks.start = [this](const PlannedRun& run) { return hooks_.start(run, text_, replayed_by(run)); };
     hooks.ended = [this](const PlannedRun& run, bool reused) { announce(run, reused); };
     hooks.failed = [this](const PlannedRun& run, const RunFailure& failure) {
       runs_of(run).seeds.push_back({.seed = run.seed(),
@@ -204,7 +202,7 @@ class Comparer {
   std::vector<std::string> names_;  ///< as they are listed, each once
   const CompareOptions& options_;
   const CompareHooks& hooks_;
-  Corpus corpus_;
+  Corpus text_, corpus_;            ///< whole; what runs train on and are scored on
   std::vector<ConfigRuns> results_;  ///< one per config, in the order given
 };
 

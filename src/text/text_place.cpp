@@ -12,6 +12,7 @@
 #include "base/quote.h"
 #include "base/utf8.h"
 #include "config/changed_options.h"
+#include "text/documents.h"
 #include "text/sample_text.h"
 
 namespace chargpt {
@@ -121,19 +122,20 @@ bool is_passing(const TextListing& listing, const fs::path& run) {
   return path.filename() == kept_text_name && !fs::equivalent(path, run / kept_text_name, ignored);
 }
 
-/// The text that reads back as these ids; none if it is longer than `most` bytes.
-std::optional<std::string> text_of(const Corpus& corpus, std::uint64_t most) {
-  constexpr std::int64_t piece = 1 << 16;
+/// The text that reads back as these ids, documents in the order in which they are here; none if it is longer than
+/// `most` bytes, or if no one file holds such documents.
+std::optional<std::string> text_of(const Corpus& corpus, const DataConfig& data, std::uint64_t most) {
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+  const Vocabulary& vocabulary = corpus.vocabulary();
+  const std::string between = has_documents(data) ? between_documents(data) : "";
   std::string text;
-  std::vector<std::int64_t> ids;
-  for (std::int64_t i = 0; i < corpus.all().size(); i += piece) {
-    ids.resize(static_cast<std::size_t>(std::min(piece, corpus.all().size() - i)));
-    corpus.all().copy(i, std::ssize(ids), ids.data());
-    text += corpus.vocabulary().decode(ids);
-    if (text.size() > most) return std::nullopt;
-  }
-  return text.starts_with(byte_order_mark) ? std::string(byte_order_mark) + text : text;  // as a reader takes one away
+  for (std::int64_t i = 0; i < corpus.all().size() && text.size() <= most; ++i)
+    text += corpus.all()[i] == vocabulary.document() ? between : vocabulary.symbol(corpus.all()[i]);
+  if (text.size() > most) return std::nullopt;
+  if (text.starts_with(byte_order_mark)) text.insert(0, byte_order_mark);  // as a reader takes one away
+  const bool reads_back = !has_documents(data) ||
+                          corpus_from_text(text, data, "", vocabulary).fingerprint() == corpus.fingerprint();
+  return reads_back ? std::optional(text) : std::nullopt;
 }
 
 }  // namespace
@@ -147,13 +149,13 @@ void keep_text_place(const fs::path& run, const TextListing& listing) {
   write_file_atomically(run / file_name, json.dump() + "\n");
 }
 
-std::string keep_text(const fs::path& run, const Corpus& corpus) {
+std::string keep_text(const fs::path& run, const Corpus& corpus, const DataConfig& data) {
   keep_text_place(run, corpus.listing());
   if (!is_passing(corpus.listing(), run)) return "";
-  const std::optional<std::string> text = text_of(corpus, most_kept_bytes);
+  const std::optional<std::string> text = text_of(corpus, data, most_kept_bytes);
   if (!text)
-    return "the text cannot be read again and is longer than the " + std::to_string(most_kept_bytes >> 20) +
-           " MB that a run keeps: resume, eval and the like will need it as a file, with --text FILE";
+    return "the text cannot be read again, and a run keeps at most " + std::to_string(most_kept_bytes >> 20) +
+           " MB of one file: resume, eval and the like will need it as a file, with --text FILE";
   write_file_atomically(run / kept_text_name, *text);
   return "the text cannot be read again, so it is kept in " + printable_path(run / kept_text_name);
 }

@@ -23,9 +23,10 @@ inline constexpr const char* kept_text_name = "kept-text.txt";
 /// Writes to RUN/text.json where these files are now; leaves it alone if one is missing. Error io.
 void keep_text_place(const std::filesystem::path& run, const TextListing& listing);
 
-/// The same of the files that `corpus` was read from; and writes RUN/kept-text.txt if they cannot be read again and are
-/// no longer than 64 MB. Returns a line for people where it did, or could not; else "". Error io.
-std::string keep_text(const std::filesystem::path& run, const Corpus& corpus);
+/// The same of the files that `corpus` was read from as `data` says; and writes RUN/kept-text.txt if they cannot be
+/// read again and one file of at most 64 MB can hold them. Returns a line for people where it did, or could not; else
+/// "". Error io.
+std::string keep_text(const std::filesystem::path& run, const Corpus& corpus, const DataConfig& data);
 
 /// Where these texts may be found, in the order in which they are tried: RUN/kept-text.txt; under the names given; the
 /// files that RUN/text.json lists, where they were last. Only what is there, and never standard input.

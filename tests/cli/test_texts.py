@@ -191,6 +191,14 @@ class TextFromStandardInput(ProgramTest):
         given = self.succeed("eval", "branch", "--text", "-", "--split", "val", "--json", stdin=TEXT.encode()).json
         self.assertEqual(given["loss"], self.succeed("eval", "branch", "--json").json["loss"])
 
+    def test_documents_are_kept_as_documents(self):
+        names = "".join(f"{word}\n" for word in dict.fromkeys(TEXT.split())).encode()
+        self.succeed("train", "ladder/bigram", "--run", "run", "--text", "-", "--documents", "lines", *self.LENGTH, stdin=names)
+        loss = self.succeed("eval", "run", "--json").json["loss"]
+        self.write("names.txt", names)
+        self.assertEqual(self.succeed("eval", "run", "--text", "names.txt", "--split", "val", "--json").json["loss"], loss)
+        self.succeed("resume", "run", "--max_iters", "30", "--quiet")
+
     def test_it_may_be_one_of_several(self):
         self.write("first", TEXT[:1000])
         self.succeed("train", "ladder/bigram", "--run", "run", "--text", "first", "--text", "-", *self.LENGTH, stdin=TEXT[1000:].encode())
@@ -230,6 +238,12 @@ class TextFromStandardInput(ProgramTest):
         compared = self.succeed("compare", "ladder/bigram", "--seeds", "2", "--jobs", "2", "--text", "-", *self.LENGTH, "--out", "duel", "--json",
                                 stdin=TEXT.encode())
         self.assertEqual(2, len(compared.json["results"][0]["seeds"]))
+
+    def test_a_comparison_within_the_train_split_reads_it_whole(self):
+        command = ["compare", "ladder/bigram", "--score-on", "train", *self.LENGTH, "--json"]
+        compared = self.succeed(*command, "--text", "-", "--out", "duel", stdin=TEXT.encode())
+        self.write("text.txt", TEXT)
+        self.assertEqual(compared.json["results"][0]["mean"], self.succeed(*command, "--text", "text.txt", "--out", "other").json["results"][0]["mean"])
 
 
 class TextThatComesSlowly(ProgramTest):

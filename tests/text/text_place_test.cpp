@@ -217,7 +217,7 @@ TEST_CASE("a text that could be read only once is kept in the run") {
   data.text = {"pipe"};
   const Corpus corpus = load_corpus(data);
   writer.join();
-  const std::string line = keep_text(project.run(), corpus);
+  const std::string line = keep_text(project.run(), corpus, data);
   CHECK(line.ends_with("so it is kept in " + (project.run() / "kept-text.txt").string()));
   CHECK(read_file(project.run() / "kept-text.txt") == mark + mark + text);
   for (const TextNames& names : {TextNames{"pipe"}, TextNames{"-"}, TextNames{"gone", "-"}}) {
@@ -229,9 +229,44 @@ TEST_CASE("a text that could be read only once is kept in the run") {
   fs::create_directories(branch);
   data.text = {"-"};
   const FoundText found = find_text({data, corpus.vocabulary(), corpus.fingerprint(), project.run()}, false);
-  CHECK(keep_text(project.run(), found.corpus).empty());
-  CHECK(!keep_text(branch, found.corpus).empty());
+  CHECK(keep_text(project.run(), found.corpus, data).empty());
+  CHECK(!keep_text(branch, found.corpus, data).empty());
   CHECK(fs::exists(branch / "kept-text.txt"));
+}
+
+TEST_CASE("documents that could be read only once read back from the run") {
+  Project project;
+  REQUIRE(::mkfifo("pipe", 0600) == 0);
+  const auto piped = [](const DataConfig& data, const std::string& text) {
+    std::thread writer([&] { std::ofstream("pipe") << text; });
+    const Corpus corpus = load_corpus(data);
+    writer.join();
+    return corpus;
+  };
+  DataConfig data;
+  data.text = {"pipe"};
+  const auto reads_back = [&](const std::string& text) {
+    fs::remove(project.run() / "kept-text.txt");
+    const Corpus corpus = piped(data, text);
+    const std::string line = keep_text(project.run(), corpus, data);
+    if (!fs::exists(project.run() / "kept-text.txt")) {
+      CHECK(line.starts_with("the text cannot be read again, and a run keeps at most 64 MB of one file"));
+      return false;
+    }
+    const KnownText known{data, corpus.vocabulary(), corpus.fingerprint(), project.run()};
+    return find_text(known, false).corpus.documents().count == corpus.documents().count;
+  };
+  data.documents = Documents::lines;
+  CHECK(reads_back("one\ntwo\nthree\nfour\n"));
+  CHECK(reads_back("one\r\ntwo\r\n\r\nthree"));
+  CHECK_FALSE(reads_back("one\r\r\ntwo\r\r\nthree\r\r\n"));
+  data.documents = Documents::paragraphs;
+  CHECK(reads_back("one\nmore\n\n\ntwo\n\nthree\n"));
+  data.documents = Documents::files;
+  CHECK(reads_back("one\ntwo\n"));
+  data.documents = Documents::none;
+  data.separator = "<|end|>";
+  CHECK(reads_back("one<|end|>two<|end|><|end|>three"));
 }
 
 TEST_CASE("standard input is never waited for by a run that goes on") {

@@ -99,7 +99,7 @@ auto starter(const ChildOrder& order) {
   return [order](const PlannedRun& run, const Corpus& corpus, const std::filesystem::path& replays) {
     ChildOrder own = order;
     own.replays = replays;
-    return start_child(own, run.folder, corpus);
+    return start_child(own, run, corpus);
   };
 }
 

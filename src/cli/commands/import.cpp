@@ -81,7 +81,7 @@ void run_import(const Arguments& arguments) {
   if (const fs::path old = run.old_run(); !old.empty())
     log_note("the run that was in ", printable_path(run.path()), " is now ", printable_path(old));
   write_imported_run(run.path(), model, program_version());
-  if (corpus) tell(keep_text(run.path(), *corpus));
+  if (corpus) tell(keep_text(run.path(), *corpus, model.config.config.data));
   run.keep();
   for (const std::string& notice : model.notices) log_note(notice);
   const std::string folder = run.path().string();

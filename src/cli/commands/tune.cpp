@@ -75,7 +75,7 @@ TuneOptions tune_options(const Arguments& arguments, const std::filesystem::path
                            .engine = arguments.engine};
     candidate.folder = out / "candidate";
     RunsHooks hooks = watcher.hooks();
-    hooks.start = [&](const PlannedRun& run) { return start_child(order, run.folder, corpus); };
+    hooks.start = [&](const PlannedRun& run) { return start_child(order, run, corpus); };
     return train_candidate(candidate, stop, hooks);
   };
   return options;

@@ -28,18 +28,17 @@ std::string without_digits(std::string line) {
   return line;
 }
 
-void keep_text_for_child(const std::filesystem::path& run, const Corpus& corpus) {
-  const std::string line = keep_text(run, corpus);
-  if (!corpus.listing().repeatable() && !std::filesystem::exists(run / kept_text_name))
+void keep_text_for_child(const PlannedRun& run, const Corpus& corpus) {
+  keep_text(run.folder, corpus, run.options.config.data);
+  if (!corpus.listing().repeatable() && !std::filesystem::exists(run.folder / kept_text_name))
     throw Error(ExitCode::usage,
-                "the text from standard input or a pipe is too long to be kept in each run; write it into a file and "
-                "give that");
+                "the text from standard input or a pipe cannot be kept in each run; write it into a file and give "
+                "that");
 }
 
 }  // namespace
 
-std::unique_ptr<ChildProcess> start_child(const ChildOrder& order, const std::filesystem::path& run,
-                                          const Corpus& corpus) {
+std::unique_ptr<ChildProcess> start_child(const ChildOrder& order, const PlannedRun& run, const Corpus& corpus) {
   keep_text_for_child(run, corpus);
   std::vector<std::string> words{"compare", "--planned"};
   const auto add = [&words](const std::string& option, const std::string& value) {
@@ -55,7 +54,7 @@ std::unique_ptr<ChildProcess> start_child(const ChildOrder& order, const std::fi
   if (!order.replays.empty()) add("--replays", order.replays.string());
   if (!order.scores) words.emplace_back("--without-scores");
   words.emplace_back(order.verbose ? "--verbose" : "--quiet");
-  words.insert(words.end(), {"--", run.string()});
+  words.insert(words.end(), {"--", run.folder.string()});
   return std::make_unique<ChildProcess>(own_command(words));
 }
 

@@ -25,9 +25,8 @@ struct ChildOrder {
 };
 
 /// `compare RUN --planned` with that, on the text of `corpus`: what cannot be read again is kept in the run first.
-/// Errors: usage where it is too long for that; those of ChildProcess.
-std::unique_ptr<ChildProcess> start_child(const ChildOrder& order, const std::filesystem::path& run,
-                                          const Corpus& corpus);
+/// Errors: usage where it cannot be; those of ChildProcess.
+std::unique_ptr<ChildProcess> start_child(const ChildOrder& order, const PlannedRun& run, const Corpus& corpus);
 
 class RunsWatcher {
  public:
