@@ -197,11 +197,12 @@ Corpus::Corpus(Vocabulary vocabulary, TokenView tokens, std::shared_ptr<const vo
 }
 
 TokenView Corpus::scored_part(std::int64_t begin, std::int64_t end) const {
-  const bool whole = documents_.count == 0;
-  if (!whole) --begin;
-  std::int64_t size = std::min(end - begin, holdout_.most);
-  while (!whole && size > 1 && tokens_[begin + size - 1] != tokens_.document()) --size;
-  return tokens_.slice(begin, size);
+  if (documents_.count == 0) return tokens_.slice(begin, std::min(end - begin, holdout_.most));
+  --begin;
+  const std::int64_t most = std::min(end - begin, holdout_.most);
+  std::int64_t size = most;
+  while (size > 1 && tokens_[begin + size - 1] != tokens_.document()) --size;
+  return tokens_.slice(begin, size > 1 ? size : most);  // of a document longer than that, its beginning
 }
 
 std::int64_t test_size(std::int64_t tokens, const DataConfig& data) {

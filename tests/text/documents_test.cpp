@@ -147,6 +147,17 @@ TEST_CASE("documents of bytes have the id 256 between them") {
   CHECK(corpus.all().size() == 9);
 }
 
+TEST_CASE("of a held-out document longer than data.max_val_tokens the beginning is scored") {
+  DataConfig data = cut_at(Documents::lines);
+  data.val_fraction = 0.5;
+  data.max_val_tokens = 40;
+  const Corpus corpus = corpus_from_text(std::string(100, 'a') + "\n" + std::string(100, 'b') + "\n", data, "two");
+  CHECK(corpus.documents().held_out == 1);
+  CHECK(corpus.val().size() == 40);
+  CHECK(corpus.val()[0] == corpus.vocabulary().document());
+  check_splits(corpus, 39);
+}
+
 TEST_CASE("documents are encoded in a given vocabulary, and what that lacks is an error") {
   const Corpus corpus = corpus_from_text("abc\ncab\n", cut_at(Documents::lines), "names");
   const Corpus again = corpus_from_text("bca\nab\n", cut_at(Documents::lines), "more", corpus.vocabulary());
