@@ -197,6 +197,7 @@ void Trainer::announce() {
 Ending Trainer::run_to_end() {
   announce();
   std::optional<Ending> ending;
+  bool evaluated = false;  // at the end, which a save of the same step may not know
   try {
     if (evaluation_due() && evaluated_step_ != state_.step) evaluate_and_save();
     policy_.before_first_step();
@@ -204,12 +205,15 @@ Ending Trainer::run_to_end() {
       make_step();
       if (evaluation_due() && (reason_to_end() || length_.has_time_on_the_way(state_.step))) evaluate_and_save();
     }
-    if (evaluated_step_ != state_.step && *ending != Ending::stopped) evaluate();
+    if (evaluated_step_ != state_.step && *ending != Ending::stopped) {
+      evaluate();
+      evaluated = true;
+    }
   } catch (const Interrupted&) {
     ending = Ending::stopped;
   }
   state_.ended = *ending;
-  if (!saver_.has_saved(state_.step)) save();
+  if (evaluated || !saver_.has_saved(state_.step)) save();
   saver_.finish(state_);
   return state_.ended;
 }

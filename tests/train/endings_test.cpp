@@ -83,6 +83,9 @@ void check_repeats(const ResolvedConfig& config, const std::string& work, std::i
   const bool same_samples = joined_rows(texts_of(first.recorder->samples), texts_of(second.recorder->samples)) ==
                             texts_of(whole.recorder->samples);
   CHECK(same_samples);
+  const RunState saved = last_checkpoint(folder.path()).state;
+  CHECK(saved.ended == Ending::finished);
+  CHECK(saved.val_loss == last_checkpoint(whole_folder.path()).state.val_loss);
   CHECK(second.trainer.state().best_step == whole.trainer.state().best_step);
   CHECK(second.trainer.state().evals_without_improvement == whole.trainer.state().evals_without_improvement);
   CHECK(load_checkpoint(folder.path(), "best").state.step == load_checkpoint(whole_folder.path(), "best").state.step);
@@ -147,7 +150,7 @@ TEST_CASE("an update that a stop has dropped between micro-batches is done again
 }
 
 TEST_CASE("an evaluation or a sample that a stop has dropped is done again, with the same rows") {
-  for (const std::int64_t step : {0, 5, 10}) {
+  for (const std::int64_t step : {0, 5, 10, 12}) {  // the last of all
     check_repeats(large_steps(), "evaluating", step);
     check_repeats(small_config(), "evaluating", step);
     check_repeats(small_config(), "sampling", step);
