@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "base/paths.h"
 #include "run/checkpoints.h"
 
 namespace chargpt {
@@ -91,7 +92,9 @@ void NonfinitePolicy::check_weights() const {
 void NonfinitePolicy::return_to(const RollbackPoint& point) {
   if (point.snapshot) return learner_.restore(*point.snapshot);
   saver_.check();
-  learner_.load(load_checkpoint(point.checkpoint, "last", /*with_optimizer=*/true));
+  // A run that branched off another has a copy.
+  const std::filesystem::path own = saver_.run() / "checkpoints" / point.checkpoint.filename();
+  learner_.load(load_checkpoint(is_there(own) ? own : point.checkpoint, "last", /*with_optimizer=*/true));
 }
 
 void NonfinitePolicy::roll_back(const std::string& what) {

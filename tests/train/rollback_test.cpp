@@ -197,6 +197,21 @@ TEST_CASE("where the checkpoint that a rollback returns to is gone, resuming say
   CHECK(second.recorder->noticed("not bit-exact from the next rollback on, which will return to step 14"));
 }
 
+TEST_CASE("a run that branched off another returns to its own copy of a checkpoint") {
+  const TestFolder old, branch;
+  SmallRun first(careful_config(), old.path(), 14);
+  REQUIRE(first.trainer.run() == Ending::stopped);
+  SmallRun second(careful_config(), branch.path());
+  second.trainer.resume_from(last_checkpoint(old.path()));
+  copy_checkpoints(OpenFolder(old.path()), last_checkpoint(old.path()), second.trainer.config(),
+                   OpenFolder(branch.path()));
+  REQUIRE(list_checkpoints(branch.path()).size() == 2);
+  for (const std::filesystem::path& checkpoint : list_checkpoints(old.path())) std::filesystem::remove_all(checkpoint);
+  poison(second.trainer);
+  second.trainer.step();
+  CHECK(second.recorder->noticed(": going back to the weights and moments of step 12"));
+}
+
 TEST_CASE("gradient norms are named worst first") {
   SmallRun run(careful_config());
   run.trainer.step();
