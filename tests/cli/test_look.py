@@ -48,6 +48,9 @@ class ScoreTest(LookTest):
         self.assertIn(" characters of the validation split", own.out)
         self.assertIn("more characters; --show takes another number", own.out)
         self.assertIn("hardest lines", own.out)
+        self.write("line.txt", TEXT.replace("\n", " "))
+        one = self.succeed("score", "run", "line.txt", "--show", "50").out
+        self.assertIn(f"{TEXT[:50]}\n... {len(TEXT) - 50} more characters; --show takes another number\n".replace("\n", " ", TEXT[:50].count("\n")), one)
 
     def test_colours_change_nothing_but_colours(self):
         plain = self.succeed("score", "run", "text.txt", "--color", "never").out

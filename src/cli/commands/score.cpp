@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/names.h"
 #include "base/paths.h"
 #include "checkpoint/manifest.h"
 #include "cli/arguments.h"
@@ -70,15 +71,17 @@ struct Score {
   std::vector<AdaptationChoice> adaptations;  ///< with --adapt: of each run
 };
 
-/// Of a file, or of all the files of a folder, without their byte order marks.
-std::string text_of(const Arguments& arguments, const LoadedRun& run) {
-  std::string all;
+/// Of a file, or of each file of a folder, without byte order marks.
+std::vector<std::string> texts_of(const Arguments& arguments, const LoadedRun& run) {
+  std::vector<std::string> texts;
+  std::size_t most = most_scored_bytes;  // of all
   for (const TextFile& file : list_texts({arguments.file}, run.config().data.units).files) {
-    if (file.kind == TextKind::sample) return std::string(sample_text());
-    const std::string bytes = read_file(file.path, most_scored_bytes - all.size());
-    all += TextReader(TextSource::in_memory(file.path.native(), bytes)).next();
+    if (file.kind == TextKind::sample) return {std::string(sample_text())};
+    const std::string bytes = read_file(file.path, most);
+    most -= bytes.size();
+    texts.push_back(TextReader(TextSource::in_memory(file.path.native(), bytes)).next());
   }
-  return all;
+  return texts;
 }
 
 /// Of the file, of standard input, or of the run's own validation split.
@@ -94,19 +97,20 @@ void read_text(const Arguments& arguments, const LoadedRun& run, Score& score) {
   const bool piped = arguments.file == standard_input_name;
   score.name = piped ? "standard input" : arguments.file;
   tell_terminal({arguments.file});
-  const std::string text = piped ? read_standard_input() : text_of(arguments, run);
+  const std::vector<std::string> texts = piped ? std::vector{read_standard_input()} : texts_of(arguments, run);
   std::string notice;
   const Vocabulary& vocabulary = run.checkpoint.vocabulary;
   if (vocabulary.document() < 0) {
-    score.ids = vocabulary.encode(text, score.name, arguments.unknown, &notice);
+    score.ids = vocabulary.encode(joined(texts, ""), score.name, arguments.unknown, &notice);
     tell(notice);
   } else {
-    for (const std::string_view document : documents_of(text, run.config().data)) {
-      const std::vector<std::int64_t> ids = vocabulary.encode(document, score.name, arguments.unknown, &notice);
-      score.ids.insert(score.ids.end(), ids.begin(), ids.end());
-      score.ids.push_back(vocabulary.document());
-      tell(std::exchange(notice, {}));
-    }
+    for (const std::string& text : texts)  // whose end is that of a document
+      for (const std::string_view document : documents_of(text, run.config().data)) {
+        const std::vector<std::int64_t> ids = vocabulary.encode(document, score.name, arguments.unknown, &notice);
+        score.ids.insert(score.ids.end(), ids.begin(), ids.end());
+        score.ids.push_back(vocabulary.document());
+        tell(std::exchange(notice, {}));
+      }
   }
   if (score.ids.empty()) throw Error(ExitCode::data, score.name + " has no characters to score");
 }
@@ -140,6 +144,9 @@ Score measure(const Arguments& arguments, LoadedRun& run) {
   score.losses = losses_of(arguments, run, score, line);
   score.mean =
       std::accumulate(score.losses.begin(), score.losses.end(), 0.0) / static_cast<double>(score.losses.size());
+  if (!std::isfinite(score.mean))
+    throw Error(ExitCode::diverged, "the loss of ", score.name,
+                " is not a finite number, so the model's weights have diverged; choose others with --checkpoint");
   if (vocabulary.document() >= 0)
     score.by_context = losses_by_place(score.ids, score.losses, vocabulary.document());
   else if (!arguments.adapt)
@@ -246,18 +253,17 @@ std::vector<ScoredSymbol> symbols_of(const LoadedRun& run, const Score& score, s
 /// The lines of the first `show` characters, each after its mean loss.
 void print_text_lines(const Arguments& arguments, const LoadedRun& run, const Score& score, bool color) {
   for (const LineLoss& line : score.lines) {
-    if (line.begin >= arguments.show) {
-      std::printf("... %s more characters; --show takes another number\n\n",
-                  format_count(std::ssize(score.ids) - line.begin).c_str());
-      return;
-    }
-    std::string shown = color ? colored_by_surprise(symbols_of(run, score, line.begin, line.end))
-                              : decode(run, score, line.begin, line.end);
+    if (line.begin >= arguments.show) break;
+    const std::int64_t end = std::min(line.end, arguments.show);
+    std::string shown =
+        color ? colored_by_surprise(symbols_of(run, score, line.begin, end)) : decode(run, score, line.begin, end);
     while (shown.ends_with('\n') || shown.ends_with('\r')) shown.pop_back();
     std::printf("%5s  ", format_fixed(line.loss, 2).c_str());
     color ? void(std::fwrite(shown.data(), 1, shown.size(), stdout)) : print_text(shown);
     std::printf("\n");
   }
+  if (const std::int64_t more = std::ssize(score.ids) - arguments.show; more > 0)
+    std::printf("... %s more characters; --show takes another number\n", format_count(more).c_str());
   std::printf("\n");
 }
 
