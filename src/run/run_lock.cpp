@@ -7,8 +7,10 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <string>
 #include <system_error>
+#include <thread>
 
 #include "base/error.h"
 #include "base/paths.h"
@@ -52,14 +54,20 @@ bool is_regular(int descriptor) {
   return ::fstat(descriptor, &opened) == 0 && S_ISREG(opened.st_mode);
 }
 
-/// Opened and locked. It may have gone with its folder between the two.
+/// Opened and locked. It may have gone with its folder between the two, or is_locked() may hold it for an instant.
 Descriptor locked(const std::filesystem::path& run) {
   const std::filesystem::path path = run / lock_name;
-  while (true) {
+  constexpr int most_attempts = 6;
+  for (int attempt = 1;; ++attempt) {
     Descriptor lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666));
     if (lock.number() >= 0 && !is_regular(lock.number())) fail(lock, run, EBADFD);
-    if (lock.number() < 0 || ::flock(lock.number(), LOCK_EX | LOCK_NB) != 0) fail(lock, run, errno);
-    if (is_at(path, lock)) return lock;
+    if (lock.number() >= 0 && ::flock(lock.number(), LOCK_EX | LOCK_NB) == 0) {
+      if (is_at(path, lock)) return lock;
+    } else if (errno != EWOULDBLOCK || attempt >= most_attempts) {
+      fail(lock, run, errno);
+    } else {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
   }
 }
 

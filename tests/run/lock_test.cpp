@@ -1,13 +1,16 @@
 // The lock of a run folder, across processes.
+#include <fcntl.h>
 #include <sys/file.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <functional>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "base/files.h"
@@ -104,6 +107,21 @@ TEST_CASE("a lock file that went with its folder between opening and locking loc
   before_flock = [&] { std::filesystem::remove(run / ".lock"); };
   const RunLock lock(run.path());
   CHECK(failure_of([&] { RunLock second(run.path()); }).code() == ExitCode::busy);
+}
+
+TEST_CASE("a lock that somebody who only looks holds for an instant is waited for") {
+  const TestFolder run;
+  std::jthread looking;
+  before_flock = [&] {
+    const int other = ::open((run / ".lock").c_str(), O_RDONLY | O_CLOEXEC);
+    REQUIRE(::syscall(SYS_flock, other, LOCK_SH) == 0);
+    looking = std::jthread([other] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(15));
+      ::close(other);
+    });
+  };
+  const RunLock lock(run.path());
+  CHECK(looking.joinable());
 }
 
 TEST_CASE("a link in place of the lock is no lock, and what it leads to stays as it is") {
