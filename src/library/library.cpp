@@ -395,7 +395,7 @@ int chargpt_logits_of_ids(const chargpt_model* model, const std::int64_t* ids, s
     const std::int64_t first = 0, T = std::ssize(tokens) - 1;
     const chargpt_model::Predicting predictor(*model);
     (*predictor)
-        .logits({{tokens.data(), sizeof tokens[0], T + 1}, {&first, 1}, T},
+        .logits({{tokens.data(), sizeof tokens[0], T + 1, model->checkpoint.vocabulary.document()}, {&first, 1}, T},
                 {logits, count * static_cast<std::size_t>(V)});
   });
 }

@@ -1,6 +1,8 @@
 """The module `chargpt` beside the command line of the same build: the same bits, sentences and codes; threads, forks, Ctrl-C."""
 
+import contextlib
 import importlib.util
+import io
 import json
 import os
 import pathlib
@@ -27,7 +29,7 @@ os.environ["PYTHONPATH"] = str(MODULE)
 signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever starts tests in the background has it ignored
 
 import chargpt  # noqa: E402 (found by the lines above)
-from chargpt import _library  # noqa: E402
+from chargpt import _library, _program  # noqa: E402
 from program import Terminal  # noqa: E402
 
 
@@ -244,6 +246,28 @@ class ModuleTest(unittest.TestCase):
         self.assertEqual(self.refusal(lambda: chargpt.train(run="r", max_iters=20, **SMALL))[1], 75)
         self.assertEqual(chargpt.train(run="r", max_iters=2, overwrite=True, **SMALL).load().step, 2)
         self.assertEqual(self.refusal(lambda: chargpt.Run("nowhere").metrics)[1], 66)
+
+    def test_a_row_that_is_half_written_is_left_out(self):
+        shutil.copytree(RUN, "copy")
+        pathlib.Path("copy/metrics.jsonl").write_text('{"kind":"train","step":1,"loss":3.5}\n{"kind":"train","st')
+        self.assertEqual(len(chargpt.Run("copy").metrics), 1)
+
+    def test_a_failure_is_told_from_text_that_looks_like_one(self):
+        said = b'a sample: {"error": "none"}\nmore\n\x1b[K{"error":{"message":"gone"}}\n'
+        with contextlib.redirect_stderr(io.StringIO()) as shown:
+            failure = _program._show(io.BytesIO(said))
+        self.assertEqual(json.loads(failure), {"error": {"message": "gone"}})
+        self.assertEqual(shown.getvalue(), 'a sample: {"error": "none"}\nmore\n\x1b[K')
+
+    def test_documents_are_kept_apart(self):
+        if importlib.util.find_spec("numpy") is None:
+            return print(f"skipped because numpy is not here: {self.id()}", flush=True)
+        pathlib.Path("names.txt").write_text("\n".join(f"{a}{b}{c}" for a in "abc" for b in "def" for c in "ghi"))
+        options = dict(SMALL, text="names.txt", documents="lines", max_iters=5, block_size=8)
+        model = chargpt.train("quick", run="names", **options).load()
+        document = model.vocabulary_size - 1
+        together, alone = model.logits([document, 1, 4, document, 2]), model.logits([document, 2])
+        self.assertLess(abs(together[3:] - alone).max(), 1e-5)
 
     def test_options_are_what_python_has_of_them(self):
         groups = [{"match": "wte", "lr_scale": 2}]

@@ -88,7 +88,7 @@ class Run:
     @property
     def metrics(self) -> Table:
         """The steps and evaluations so far: a row for each line of metrics.jsonl of these kinds."""
-        rows = map(json.loads, self._read("metrics.jsonl").splitlines())
+        rows = [row for line in self._read("metrics.jsonl").split("\n") if (row := _row(line))]
         return _table([row for row in rows if row["kind"] in ("train", "eval")])
 
     def load(self, **options: Any) -> Model:
@@ -140,6 +140,15 @@ def _value(value: Any) -> str:
     if isinstance(value, (str, os.PathLike)):
         return os.fspath(value)
     return json.dumps(value.tolist() if hasattr(value, "tolist") else value)
+
+
+def _row(line: str) -> dict[str, Any] | None:
+    """None of one that is only half written so far."""
+    try:
+        row: dict[str, Any] = json.loads(line)
+        return row
+    except ValueError:
+        return None
 
 
 def _table(rows: list[dict[str, Any]]) -> Table:
@@ -197,12 +206,13 @@ def _stderr() -> tuple[int, int]:
 
 
 def _show(said: Any) -> str:
-    """Passes on what the program says until it ends; returns its failure, one JSON document."""
+    """Passes on what the program says until it ends; returns its failure, one JSON document in the last line."""
     failure = ""
     for piece in _pieces(said):
-        shown, mark, rest = ("", "", piece) if failure else piece.partition('{"error":')
-        failure += mark + rest
-        sys.stderr.write(shown)
+        shown, mark, rest = (failure + piece).rpartition('{"error":')
+        last = mark and "\n" not in rest.rstrip("\r\n")
+        failure = mark + rest if last else ""
+        sys.stderr.write(shown if last else shown + mark + rest)
         sys.stderr.flush()
     return failure
 
