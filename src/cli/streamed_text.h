@@ -23,6 +23,7 @@ class StreamedText {
     return false;
   }
   bool ended() const { return ended_; }
+  bool stopped() const { return !ended_ && matcher_.stopped(); }  ///< by one of `stop`
   bool add(const std::string& symbol) {
     ++tokens_;
     emit(matcher_.add(assembler_.add(symbol)));

@@ -71,6 +71,20 @@ class AdaptTest(ProgramTest):
         self.assertEqual(self.succeed("eval", "run", "--adapt", "--json").json["adaptation"], choice)
         self.assertEqual(json.loads(self.kept().read_text()), kept)
 
+    def test_with_a_kept_rate_another_text_needs_no_training_text(self):
+        own = self.folder / "own.txt"
+        own.write_text(TEXT)
+        self.train("other", "nanogpt-cpu", 100, *SMALL, "--text", "own.txt")
+        self.write("text.txt", TEXT[:500])
+        command = ["eval", "other", "--adapt", "--text", "text.txt", "--json"]
+        loss = self.succeed(*command).json["loss"]
+        own.unlink()
+        again = self.succeed(*command)
+        self.assertEqual(again.json["loss"], loss)
+        self.assertIn("no baselines", again.err)
+        (self.folder / "other/adapt.json").unlink()
+        self.assertIn("own.txt", self.fail_with(66, *command))
+
     def test_a_damaged_file_is_named_and_the_rate_chosen_anew(self):
         choice = self.succeed("eval", "run", "--adapt", "--json").json["adaptation"]
         kept = json.loads(self.kept().read_text())

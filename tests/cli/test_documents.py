@@ -49,7 +49,9 @@ class DocumentsTest(ProgramTest):
         objects = [json.loads(line) for line in self.succeed("sample", "run", "--num-samples", "3", "--new", "--json").out.splitlines()]
         self.assertEqual([one["text"] for one in objects], new[:3])
         cut = self.succeed("sample", "run", "--num-samples", "4", "--tokens", "1")
-        self.assertIn("documents stop before their end", cut.err)
+        self.assertIn("4 of 4 documents stop before their end", cut.err)
+        stopped = self.succeed("sample", "run", "--num-samples", "20", *(word for vowel in "aeiou" for word in ("--stop", vowel)))
+        self.assertNotIn("documents stop before their end", stopped.err)
 
     def test_score_of_a_text_is_evals_of_its_documents(self):
         self.trained("run")
@@ -59,6 +61,17 @@ class DocumentsTest(ProgramTest):
         self.assertEqual([one["character"] for one in scored["scores"]], list("kata") + [""] + list("mi") + [""])
         for text in ("some.txt", "reversed.txt"):
             self.assertAlmostEqual(self.evaluated("run", "--text", text)["loss"], scored["loss"], places=5)
+        (self.folder / "several").mkdir()
+        self.write("several/a.txt", "kata")
+        self.write("several/b.txt", "mi\n")
+        self.assertEqual(self.succeed("score", "run", "several", "--json").json["scores"], scored["scores"])
+
+    def test_with_few_documents_counts_are_scored_by_the_same_parts(self):
+        self.write("few.txt", "\n".join(" ".join(self.names[i::40]) for i in range(40)))
+        self.trained("few", text="few.txt")
+        plain, counted = self.evaluated("few"), self.evaluated("few", "--counts")
+        self.assertLess(len(plain["tenths"]), 10)
+        self.assertEqual(len(plain["tenths"]), len(counted["tenths"]))
 
     def test_audit_says_how_many_documents_are_new(self):
         self.trained("run", "--windows", "shuffled", iters=200)

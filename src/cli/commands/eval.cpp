@@ -44,7 +44,7 @@ Corpus own_corpus(const Arguments& arguments, const LoadedRun& run, const std::s
 
 /// Whether something is learned from the train split before the text is scored.
 bool needs_training_text(const Arguments& arguments) {
-  return arguments.counts || arguments.adapt || arguments.learn_weights;
+  return arguments.counts || arguments.learn_weights;
 }
 
 /// The same, only for what is learned from it and baselines: null, with a notice, if it is gone or has changed and only
@@ -167,9 +167,13 @@ Figures figures_of(const Arguments& arguments, LoadedRun& run, const Scored& sco
 }
 
 /// Each network learns by a rate of its own.
-void adapt(Figures& figures, LoadedRun& run, const Corpus& trained_on, WorkLine& line) {
-  const std::vector<AdaptationChoice> choices = adapt(
-      run, [&] { return trained_on.train(); }, line.heartbeat("choosing the rate of adaptation"));
+/// `trained_on`: null where it could not be read, which matters only if a rate must be chosen.
+void adapt(const Arguments& arguments, Figures& figures, LoadedRun& run, const Corpus* trained_on, WorkLine& line) {
+  std::optional<Corpus> again;
+  const auto train = [&] {
+    return (trained_on != nullptr ? *trained_on : again.emplace(own_corpus(arguments, run, "train"))).train();
+  };
+  const std::vector<AdaptationChoice> choices = adapt(run, train, line.heartbeat("choosing the rate of adaptation"));
   figures.adapted = choices.front();
   for (std::size_t i = 0; i < figures.members.size(); ++i) figures.members[i].adapted = choices[i];
 }
@@ -218,7 +222,7 @@ void run_eval(const Arguments& arguments) {
   Figures figures = figures_of(arguments, run, scored, line);
   figures.test_scores = test_scores;
   figures.weights_learned_on = learned_on;
-  if (arguments.adapt) adapt(figures, run, *trained_on, line);
+  if (arguments.adapt) adapt(arguments, figures, run, trained_on, line);
   if (arguments.counts) {
     run.mix_with_counts(*trained_on, line.heartbeat("counting the training text"));
     figures.mixed = {run.mixture->weights(), run.mixture->learning()};

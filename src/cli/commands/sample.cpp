@@ -170,10 +170,11 @@ void print_samples(const Arguments& arguments, LoadedRun& run, const std::string
 void note_documents(const LoadedRun& run, const std::string& prompt, const std::vector<StreamedText>& samples,
                     const OutputArguments& output) {
   if (run.checkpoint.vocabulary.document() < 0) return;
-  const std::int64_t cut = std::ranges::count_if(samples, [](const StreamedText& sample) { return !sample.ended(); });
+  const std::int64_t ended = std::ranges::count_if(samples, &StreamedText::ended),
+                     cut = std::ssize(samples) - ended - std::ranges::count_if(samples, &StreamedText::stopped);
   if (cut > 0)
     log_note(cut, " of ", samples.size(), " documents stop before their end: more --tokens let them reach it");
-  if (cut == std::ssize(samples)) return;
+  if (ended == 0) return;
   try {
     const Corpus corpus = text_of_run(run, run.config().data, output);
     const KnownDocuments known(corpus.all());

@@ -255,7 +255,7 @@ void score_by(Figures& figures, const SplitLoss& loss, double seconds) {
   figures.seconds = seconds;
   figures.network_loss = figures.loss;
   figures.loss = loss.mean;
-  figures.tenths = tenths_of(loss.losses);
+  figures.tenths = tenths_of(loss.losses, figures.scored.tokens);
 }
 
 void add_loss(Table& table, const std::string& name, double nats) {

@@ -127,8 +127,8 @@ std::int64_t learn_weights(LoadedRun& run, const std::vector<std::string>& names
   run.weigh(ensemble_weights(losses));
   std::vector<std::string> each;
   for (std::size_t i = 0; i < names.size(); ++i) each.push_back(names[i] + " " + format_fixed(run.weights()[i], 3));
-  log_note("weights, learned on the last ", format_count(tokens),
-           " characters of the train split: ", joined(each, ", "));
+  log_note("weights, learned on the last ", format_count(tokens), " ", unit_word(run.checkpoint.vocabulary.units()),
+           "s of the train split: ", joined(each, ", "));
   return tokens;
 }
 

@@ -144,14 +144,15 @@ void LoadedRun::mix_with_counts(const Corpus& corpus, const Heartbeat& heartbeat
   mixture =
       std::make_unique<Mixture>(adapting(), network_->threads(), checkpoint.vocabulary, corpus.train(), heartbeat);
   const MixtureLearning& learning = mixture->learning();
+  const std::string units = unit_word(checkpoint.vocabulary.units()) + "s";
   if (learning.tokens == 0)
     log_note("the training text is too short to learn how much the counts should weigh; both weigh the same");
   if (learning.counted < corpus.train().size())
-    log_note("counted the last ", format_count(learning.counted), " of ", format_count(corpus.train().size()),
-             " characters of the training text");
+    log_note("counted the last ", format_count(learning.counted), " of ", format_count(corpus.train().size()), " ",
+             units, " of the training text");
   if (learning.counted > Counts::most_kept)
-    log_note("the counts have room for about " + format_count(Counts::most_kept) +
-             " characters: contexts seen least gave way to later ones");
+    log_note("the counts have room for about ", format_count(Counts::most_kept), " ", units,
+             ": contexts seen least gave way to later ones");
 }
 
 LoadedRun load_run(const std::string& run, const std::string& which, const ModelUse& use, bool with_optimizer) {
