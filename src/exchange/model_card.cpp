@@ -1,6 +1,5 @@
 #include "exchange/model_card.h"
 
-#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>

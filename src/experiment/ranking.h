@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <limits>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,7 +12,6 @@
 #include "base/error.h"
 #include "evaluate/paired.h"
 #include "report/ending.h"
-#include "report/table.h"
 
 namespace chargpt {
 

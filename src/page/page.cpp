@@ -1,6 +1,5 @@
 #include "page/page.h"
 
-#include <algorithm>
 #include <array>
 #include <fstream>
 #include <nlohmann/json.hpp>

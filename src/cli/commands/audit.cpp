@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -23,7 +22,6 @@
 #include "generate/generate.h"
 #include "inference/model_types.h"
 #include "report/format.h"
-#include "report/log.h"
 #include "report/symbols.h"
 #include "report/table.h"
 #include "text/documents.h"

@@ -1,16 +1,12 @@
 // `chargpt compare CONFIG…`: several configs, several seeds, one ranked table.
 #include "experiment/compare.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdio>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
-#include <utility>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -18,7 +14,6 @@
 #include "base/quote.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
-#include "cli/process.h"
 #include "cli/runs/loaded_run.h"
 #include "cli/runs/run_text.h"
 #include "cli/signals.h"

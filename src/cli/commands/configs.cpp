@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "base/names.h"
-#include "base/quote.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/print_text.h"

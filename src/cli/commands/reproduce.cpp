@@ -1,7 +1,6 @@
 // `chargpt reproduce RUN`: trains a run again, from its config and text, in a folder of its own, and says whether the
 // losses and weights are the same. RUN may be somebody else's: it is hostile until read, and only read.
 #include <cmath>
-#include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>

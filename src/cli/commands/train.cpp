@@ -16,7 +16,6 @@
 #include "cli/process.h"
 #include "cli/runs/loaded_run.h"
 #include "cli/runs/run_text.h"
-#include "cli/signals.h"
 #include "cli/training/chosen_config.h"
 #include "cli/training/training.h"
 #include "report/files/metrics.h"

@@ -6,7 +6,6 @@
 #include <set>
 
 #include "base/error.h"
-#include "base/names.h"
 #include "base/paths.h"
 #include "cli/runs/joined_runs.h"
 #include "cli/runs/run_text.h"
