@@ -131,48 +131,8 @@ Option& Option::excludes(const Option& other) {
   return *this;
 }
 
-Option& Option::takes_words() {
-  text_.words = true;
-  return *this;
-}
-
 Option& Option::stands_for(std::string (*meant)(const std::string& given)) {
   parsed_.transform([meant](const std::string& given) { return given.empty() ? given : meant(unmarked(given)); });
-  return *this;
-}
-
-Option& Option::may_be_empty() {
-  may_be_empty_ = true;
-  return *this;
-}
-
-Option& Option::alone_means(const std::string& value) {
-  alone_ = value;
-  return *this;
-}
-
-Option& Option::group(const std::string& heading) {
-  text_.group = heading;
-  return *this;
-}
-
-Option& Option::hidden() {
-  text_.hidden = true;
-  return *this;
-}
-
-Option& Option::value_name(const std::string& name) {
-  text_.value = name;
-  return *this;
-}
-
-Option& Option::default_text(const std::string& text) {
-  text_.standard = text;
-  return *this;
-}
-
-Option& Option::help(const std::string& text) {
-  text_.help = text;
   return *this;
 }
 
