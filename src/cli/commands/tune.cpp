@@ -43,7 +43,8 @@ std::string command_of(const Arguments& arguments) {
   if (arguments.engine != "auto") command += " --engine " + shell_quoted(arguments.engine);
   if (arguments.device.device != "auto") command += " --device " + arguments.device.device;
   if (arguments.device.threads > 0) command += " --threads " + std::to_string(arguments.device.threads);
-  for (const std::string& word : as_arguments(arguments.config.overrides())) command += " " + shell_quoted(word);
+  for (const Override& option : arguments.config.overrides())
+    command += " --set " + shell_quoted(option.key + "=" + option.value);
   return command;
 }
 
