@@ -124,10 +124,7 @@ void ProgressPrinter::on(const StepEvent& event) {
   const bool overdue = options_.is_terminal && (last || !painted_);
   if (!overdue && last_shown_ && event.seconds - *last_shown_ < interval) return;
   last_shown_ = event.seconds;
-  if (options_.is_terminal)
-    repaint(step_line(event));
-  else
-    print_line(step_line(event));
+  options_.is_terminal ? repaint(step_line(event)) : print_line(step_line(event));
 }
 
 void ProgressPrinter::on(const EvalEvent& event) {
@@ -164,10 +161,7 @@ void ProgressPrinter::on(const WorkEvent& event) {
   last_shown_ = event.seconds;
   std::string line = step_of(event.step, max_iters_) + "  " + std::string(event.what);
   if (has_parts) line += " " + format_fixed(std::floor(100 * event.part), 0) + " %";
-  if (options_.is_terminal)
-    repaint(std::string(first_columns(line, options_.width - 1)));
-  else
-    print_line(line);
+  options_.is_terminal ? repaint(std::string(first_columns(line, options_.width - 1))) : print_line(line);
 }
 
 void ProgressPrinter::finish() {

@@ -39,9 +39,8 @@ void run_page(const Arguments& arguments) {
   const std::string html = page_of_runs(runs, model, /*comparison=*/nullptr, &checkpoint);
   write_page(file, html);
   if (arguments.output.json)
-    print_json({{"page", file.string()}, {"bytes", html.size()}, {"checkpoint", checkpoint}});
-  else
-    std::printf("%s, %s: open it in a browser\n", printable_path(file).c_str(), format_bytes(std::ssize(html)).c_str());
+    return print_json({{"page", file.string()}, {"bytes", html.size()}, {"checkpoint", checkpoint}});
+  std::printf("%s, %s: open it in a browser\n", printable_path(file).c_str(), format_bytes(std::ssize(html)).c_str());
 }
 
 }  // namespace
