@@ -169,10 +169,6 @@ Json facts_of(const Checkpoint& checkpoint, const Json& plan) {
   return facts;
 }
 
-Json finite(double value) {
-  return std::isfinite(value) ? Json(value) : Json(nullptr);
-}
-
 /// An object; empty where there is none.
 Json part_of(const Json& json, const char* key) {
   const auto found = json.find(key);
@@ -200,8 +196,8 @@ Json run_data(const fs::path& run, const Checkpoint& checkpoint, std::vector<std
   shown["data"].erase("text");  // names of folders are private
   return {{"name", name_of_path(run)},
           {"parameters", state.parameters},
-          {"val_loss", finite(state.val_loss)},
-          {"best_val_loss", finite(state.best_val_loss)},
+          {"val_loss", state.val_loss},
+          {"best_val_loss", state.best_val_loss},
           {"best_step", state.best_step == RunProgress::no_step ? Json() : Json(state.best_step)},
           {"seconds", state.seconds},
           {"steps", thinned(metrics.steps.items(), most_points)},

@@ -117,10 +117,8 @@ Json to_json(const Repetition& repetition) {
                {"losses", repetition.losses()},
                {"same_weights", repetition.same_weights()},
                {"difference", nullptr}};
-  const auto number = [](double value) { return std::isfinite(value) ? Json(value) : Json(); };
   if (const auto first = repetition.difference())
-    json["difference"] = {
-        {"step", first->step}, {"what", first->what}, {"then", number(first->then)}, {"now", number(first->now)}};
+    json["difference"] = {{"step", first->step}, {"what", first->what}, {"then", first->then}, {"now", first->now}};
   return json;
 }
 
