@@ -82,6 +82,22 @@ Corpus load_text(const DataConfig& data, const fs::path& out, const ReadingProgr
   return load_corpus(data, std::nullopt, reading);
 }
 
+/// The text that all configs of a comparison are trained and scored on: where the config names it, or where a run in
+/// `out` found it before. Error usage where the configs' texts, units or splits differ; else as load_corpus.
+Corpus load_common_text(const std::vector<ResolvedConfig>& configs, const fs::path& out,
+                        const ReadingProgress& reading) {
+  const Config& first = configs.front().config;
+  Corpus corpus = load_text(first.data, out, reading);
+  for (const ResolvedConfig& resolved : configs) {
+    if (changed_options(first, resolved.config, "data").empty()) continue;
+    if (!same_text(corpus, load_text(resolved.config.data, out, reading)))
+      throw Error(ExitCode::usage, "configs ", first.name, " and ", resolved.config.name, " differ in their text (",
+                  changed_options(first, resolved.config, "data").front(),
+                  "); losses compare only on one text, in the same units and split");
+  }
+  return corpus;
+}
+
 /// One comparison under way.
 class Comparer {
  public:
@@ -233,20 +249,6 @@ Comparison compare(std::vector<ResolvedConfig> configs, const CompareOptions& op
   if (options.stop_at_target) rank_by_target(comparison);
   if (options.rank == 0) write_file_atomically(options.out / "compare.json", json_text(to_json(comparison)));
   return comparison;
-}
-
-Corpus load_common_text(const std::vector<ResolvedConfig>& configs, const fs::path& out,
-                        const ReadingProgress& reading) {
-  const Config& first = configs.front().config;
-  Corpus corpus = load_text(first.data, out, reading);
-  for (const ResolvedConfig& resolved : configs) {
-    if (changed_options(first, resolved.config, "data").empty()) continue;
-    if (!same_text(corpus, load_text(resolved.config.data, out, reading)))
-      throw Error(ExitCode::usage, "configs ", first.name, " and ", resolved.config.name, " differ in their text (",
-                  changed_options(first, resolved.config, "data").front(),
-                  "); losses compare only on one text, in the same units and split");
-  }
-  return corpus;
 }
 
 std::string length_difference(const std::vector<ResolvedConfig>& configs, const std::vector<std::string>& names,

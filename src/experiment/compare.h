@@ -55,11 +55,6 @@ struct CompareHooks {
 /// run_all().
 Comparison compare(std::vector<ResolvedConfig> configs, const CompareOptions& options, const CompareHooks& hooks);
 
-/// The text that all configs of a comparison are trained and scored on: where the config names it, or where a run in
-/// `out` found it before. Error usage where the configs' texts, units or splits differ; else as load_corpus.
-Corpus load_common_text(const std::vector<ResolvedConfig>& configs, const std::filesystem::path& out,
-                        const ReadingProgress& reading);
-
 /// "configs differ in length: a 1.20M tokens in 100 steps, b …", with what makes them equal; empty where they do not.
 /// `train_tokens`: of the train split, for lengths in epochs. Error usage as steps_of_epochs.
 std::string length_difference(const std::vector<ResolvedConfig>& configs, const std::vector<std::string>& names,
