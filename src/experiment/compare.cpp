@@ -28,14 +28,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void check_options(const std::vector<ResolvedConfig>& configs, const CompareOptions& options) {
-  if (configs.empty()) throw Error(ExitCode::usage, "compare needs at least one config");
-  if (options.seeds < 1 || options.seeds > 1000)
-    throw Error(ExitCode::usage, "--seeds ", options.seeds, " is outside 1 to 1000");
-  if (options.jobs < 1) throw Error(ExitCode::usage, "--jobs ", options.jobs, " is below 1");
-  if (options.stop_at_target && !options.target) throw Error(ExitCode::usage, "--stop-at-target needs --target LOSS");
-}
-
 /// Seconds buy fewer steps on a machine that is shared, and not equally fewer.
 void check_jobs(const std::vector<ResolvedConfig>& configs, const CompareOptions& options) {
   const bool shared = options.ranks > 1;
@@ -102,7 +94,7 @@ Corpus load_common_text(const std::vector<ResolvedConfig>& configs, const fs::pa
 class Comparer {
  public:
   Comparer(std::vector<ResolvedConfig> configs, const CompareOptions& options, const CompareHooks& hooks)
-      : configs_(checked(std::move(configs), options)),
+      : configs_(std::move(configs)),
         names_(distinct_names(configs_)),
         options_(options),
         hooks_(hooks),
@@ -147,21 +139,15 @@ class Comparer {
     return run_all(runs, {.jobs = options_.jobs, .shared = options_.ranks > 1, .stop = options_.stop}, hooks);
   }
 
-  /// Each config's runs by seed, whichever ended first.
   /// The validation split.
   TokenView scored_text() const { return corpus_.val(); }
+  /// Each config's runs by seed, whichever ended first.
   std::vector<ConfigRuns> results() {
     for (ConfigRuns& runs : results_) std::ranges::sort(runs.seeds, {}, &SeedRun::seed);
     return std::move(results_);
   }
 
  private:
-  static std::vector<ResolvedConfig> checked(std::vector<ResolvedConfig> configs, const CompareOptions& options) {
-    check_options(configs, options);
-    check_jobs(configs, options);
-    return configs;
-  }
-
   std::vector<PlannedRun> planned() const {
     std::vector<PlannedRun> all;
     const std::int64_t first = configs_.front().config.train.seed, total = options_.seeds * std::ssize(configs_);
@@ -241,6 +227,7 @@ std::string length_of(const ResolvedConfig& resolved, std::int64_t train_tokens)
 }  // namespace
 
 Comparison compare(std::vector<ResolvedConfig> configs, const CompareOptions& options, const CompareHooks& hooks) {
+  check_jobs(configs, options);
   Comparer comparer(std::move(configs), options, hooks);
   if (!comparer.run()) return {.complete = false};
   Comparison comparison = rank_configs(comparer.results(), comparer.scored_text());
