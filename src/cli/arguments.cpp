@@ -46,12 +46,8 @@ void start_output(const OutputArguments& output) {
 }
 
 void add_device_arguments(Options& options, DeviceArguments& arguments) {
-  add_device_arguments(options, arguments.device, arguments.threads);
-}
-
-void add_device_arguments(Options& options, std::string& device, std::int64_t& threads) {
-  add_device_option(options, device);
-  options.add("--threads", threads, "CPU threads; 0: one per physical core").range(0, 1024).group("Machine");
+  add_device_option(options, arguments.device);
+  options.add("--threads", arguments.threads, "CPU threads; 0: one per physical core").range(0, 1024).group("Machine");
 }
 
 void add_device_option(Options& options, std::string& device) {

@@ -39,7 +39,6 @@ struct DeviceArguments {
   std::int64_t threads = 0;  ///< 0: one per physical core
 };
 void add_device_arguments(Options& options, DeviceArguments& arguments);
-void add_device_arguments(Options& options, std::string& device, std::int64_t& threads);
 void add_device_option(Options& options, std::string& device);
 
 /// Before the command runs, the earlier name of a preset becomes its present one, with a note.

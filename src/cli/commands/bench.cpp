@@ -225,8 +225,8 @@ nlohmann::ordered_json bench_sample(const Arguments& arguments) {
   const std::vector<std::int64_t> threads = thread_counts(arguments.threads);
   if (threads.size() > 1)
     throw Error(ExitCode::usage, "--threads: several numbers are measured by bench train; give bench sample one");
-  LoadedRun run = load_run(folder, /*which=*/"",
-                           {.device = arguments.device, .threads = threads.front(), .context = arguments.context});
+  LoadedRun run =
+      load_run(folder, /*which=*/"", {.machine = {arguments.device, threads.front()}, .context = arguments.context});
   ResolvedConfig config = run.checkpoint.config;
   apply_overrides(config, arguments.config.overrides());
   SampleConfig sample = config.config.sample;

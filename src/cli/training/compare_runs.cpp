@@ -59,10 +59,7 @@ RunState last_state(const fs::path& run) {
 }
 
 TrainedRun scored_run(const std::string& name, const TrainingArguments& arguments, std::optional<CommonText>& common) {
-  ModelUse use;
-  use.device = arguments.device.device;
-  use.threads = arguments.device.threads;
-  LoadedRun run = load_run(name, "", use);
+  LoadedRun run = load_run(name, "", {.machine = arguments.device});
   const Config& config = run.config();
   if (!common) {
     common = {name, config.data, text_of_run(run, config.data, arguments.output)};
