@@ -1,12 +1,12 @@
 #include "exchange/model_card.h"
 
-#include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <numbers>
 
 #include "base/error.h"
 #include "base/quote.h"
+#include "checkpoint/strict_json.h"
 #include "exchange/architecture.h"
 #include "exchange/character_tokenizer.h"
 #include "report/format.h"
@@ -62,12 +62,11 @@ std::string training(const ExportedModel& model) {
     names += (names.empty() ? "`" : ", `") + file_name(text) + "`";
     options += " " + shell_quoted(file_name(text));
   }
-  char digest[20];
-  std::snprintf(digest, sizeof digest, "%016llx", static_cast<unsigned long long>(model.state().data.crc64));
   return "## Training\n\n" + names + ", " + format_count(model.state().data.tokens, unit_of(model)) +
-         " (CRC-64 of the ids " + digest + "), " + format_count(model.state().step, "step") + " of " +
-         model.state().program_version + ". The same again, with every option in `chargpt.json`:\n\n```sh\n" +
-         "chargpt train chargpt.json --text" + options + "\n```\n";
+         " (CRC-64 of the ids " + json_hex(model.state().data.crc64) + "), " +
+         format_count(model.state().step, "step") + " of " + model.state().program_version +
+         ". The same again, with every option in `chargpt.json`:\n\n```sh\n" + "chargpt train chargpt.json --text" +
+         options + "\n```\n";
 }
 
 std::string use(const ExportedModel& model) {
