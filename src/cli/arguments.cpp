@@ -105,6 +105,7 @@ void ConfigArguments::show_defaults_of(const ResolvedConfig& config) const {
 
 void ConfigArguments::help_shows(Options& options, const Option& positional, const std::string& otherwise,
                                  std::function<ResolvedConfig(const std::string& what)> load) {
+  if (!load) load = [](const std::string& what) { return load_config(what); };
   const auto defaults = [this, &positional, otherwise, load = std::move(load)]() -> std::string {
     const std::string what = positional.given() ? positional.values().front() : otherwise;
     const std::string name = positional.name(), others = "; with a " + name + " before --help, those of that " + name;
@@ -183,10 +184,6 @@ void settle_preset(Options& options, std::string& name_or_path) {
 
 void settle_presets(Options& options, std::vector<std::string>& names_or_paths) {
   options.before_run([&names_or_paths] { std::ranges::for_each(names_or_paths, make_present); });
-}
-
-ResolvedConfig config_by_name(const std::string& name_or_path) {
-  return load_config(name_or_path);
 }
 
 std::vector<Override> ConfigArguments::overrides() const {

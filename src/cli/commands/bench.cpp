@@ -367,7 +367,7 @@ void add_bench(Options& options) {
   options.gone("--rounds", "bench kernels had it; bench train measures the share of this machine's peak");
   arguments->config.add(options, {"data", "model", "train", "eval", "sample"});
   arguments->config.help_shows(options, subject, config_of(*arguments), [](const std::string& what) {
-    return std::filesystem::is_directory(what) ? config_of_run(what) : config_by_name(what);
+    return std::filesystem::is_directory(what) ? config_of_run(what) : load_config(what);
   });
   add_device_option(options, arguments->device);
   options

@@ -350,7 +350,7 @@ void add_compare(Options& options) {
               "folder of the runs and of compare.json (default runs/compare-<n>); processes that mpirun or srun has "
               "started share the runs in it out among themselves");
   add_training_arguments(options, *arguments);
-  arguments->config.help_shows(options, config, "", config_by_name);
+  arguments->config.help_shows(options, config, "");
   on_parsed(options, arguments, run_compare);
 }
 

@@ -110,8 +110,7 @@ void run_tune(const Arguments& arguments) {
     log_note("stopped before a candidate was measured; nothing was saved");
     throw Stopped{stopping_signal()};
   }
-  const TunedFrom from{extended_by(arguments.preset, out), config_by_name(arguments.preset).config,
-                       command_of(arguments)};
+  const TunedFrom from{extended_by(arguments.preset, out), load_config(arguments.preset).config, command_of(arguments)};
   write_file_atomically(out / "tuned.json", tuned_text(tuning, from));
   write_file_atomically(out / "tune.json", json_text(to_json(tuning)));
   if (!tuning.complete) {
@@ -134,7 +133,7 @@ void add_tune(Options& options) {
   options.add("--memory", arguments->memory, "GB that a run may take; 0: half of the memory").non_negative();
   options.add("--out", arguments->out, "folder of tuned.json and tune.json (default runs/tune-<n>)");
   add_training_arguments(options, *arguments);
-  arguments->config.help_shows(options, config, "", config_by_name);
+  arguments->config.help_shows(options, config, "");
   on_parsed(options, arguments, run_tune);
 }
 
