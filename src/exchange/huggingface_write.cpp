@@ -8,6 +8,7 @@
 #include "exchange/huggingface_layout.h"
 #include "exchange/model_card.h"
 #include "inference/dimensions.h"
+#include "report/json_text.h"
 
 namespace chargpt {
 namespace {
@@ -123,10 +124,6 @@ Json tokenizer_config_json(const ExportedModel& model) {
   return json;
 }
 
-std::string text_of(const Json& json) {
-  return json.dump(2) + "\n";
-}
-
 }  // namespace
 
 std::vector<std::string> write_huggingface(const ExportedModel& model, OutputFolder& folder) {
@@ -135,13 +132,13 @@ std::vector<std::string> write_huggingface(const ExportedModel& model, OutputFol
   const std::vector<OwnTensor> tensors = tensors_as_theirs(
       model,
       rows_in_transformers(in_transformers(model.options(), architecture), architecture, model.vocabulary().size()));
-  folder.write("config.json", text_of(config_json(model)));
-  folder.write("generation_config.json", text_of(generation_json(model)));
-  folder.write("tokenizer.json", text_of(tokenizer_json(model.vocabulary())));
-  folder.write("tokenizer_config.json", text_of(tokenizer_config_json(model)));
+  folder.write("config.json", json_text(config_json(model)));
+  folder.write("generation_config.json", json_text(generation_json(model)));
+  folder.write("tokenizer.json", json_text(tokenizer_json(model.vocabulary())));
+  folder.write("tokenizer_config.json", json_text(tokenizer_config_json(model)));
   folder.write("model.safetensors", [&](const ByteSink& sink) { write_safetensors(sink, views_of(tensors)); });
   folder.write("README.md", model_card(model));
-  folder.write("chargpt.json", text_of(config_to_train(model)));
+  folder.write("chargpt.json", json_text(config_to_train(model)));
   if (architecture != Architecture::chargpt) return {};
   folder.write("modeling_chargpt.py", modeling_chargpt());
   return {
