@@ -119,10 +119,9 @@ void ProgressPrinter::on(const StepEvent& event) {
   loss_.add(event.loss);
   tokens_per_second_.add(event.tokens_per_second);
   if (options_.quiet) return;
-  const double interval = options_.is_terminal ? options_.repaint_interval : options_.plain_interval;
   const bool last = event.step == event.max_iters;
   const bool overdue = options_.is_terminal && (last || !painted_);
-  if (!overdue && last_shown_ && event.seconds - *last_shown_ < interval) return;
+  if (!overdue && last_shown_ && event.seconds - *last_shown_ < interval()) return;
   last_shown_ = event.seconds;
   options_.is_terminal ? repaint(step_line(event)) : print_line(step_line(event));
 }
@@ -154,9 +153,8 @@ void ProgressPrinter::on(const NoticeEvent& event) {
 void ProgressPrinter::on(const WorkEvent& event) {
   if (event.part == 0) work_begun_ = event.seconds;
   const bool has_parts = event.part != WorkEvent::no_parts;
-  const double interval = options_.is_terminal ? options_.repaint_interval : options_.plain_interval;
   const bool soon = event.seconds - work_begun_ < seconds_before_work_is_shown ||
-                    (last_shown_ && event.seconds - *last_shown_ < interval);
+                    (last_shown_ && event.seconds - *last_shown_ < interval());
   if (options_.quiet || (has_parts && soon)) return;
   last_shown_ = event.seconds;
   std::string line = step_of(event.step, max_iters_) + "  " + std::string(event.what);
