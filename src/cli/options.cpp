@@ -186,7 +186,7 @@ Option& Options::keep(CLI::Option& parsed, OptionText text) {
 }
 
 template <class Value>
-Option& Options::bind(const std::string& name, Value& value, const std::string& help) {
+Option& Options::add(const std::string& name, Value& value, const std::string& help) {
   CLI::Option& parsed = *app_->add_option(name, value);
   const std::size_t comma = name.find(',');
   const bool has_letter = comma != std::string::npos;
@@ -203,24 +203,16 @@ Option& Options::bind(const std::string& name, Value& value, const std::string& 
   return option;
 }
 
+template Option& Options::add(const std::string& name, std::string& value, const std::string& help);
+template Option& Options::add(const std::string& name, std::int64_t& value, const std::string& help);
+template Option& Options::add(const std::string& name, double& value, const std::string& help);
+
 Option& Options::flag(const std::string& name, bool& value, const std::string& help) {
   return keep(*app_->add_flag(name, value), {.name = name, .help = help});
 }
 
-Option& Options::add(const std::string& name, std::string& value, const std::string& help) {
-  return bind(name, value, help);
-}
-
-Option& Options::add(const std::string& name, std::int64_t& value, const std::string& help) {
-  return bind(name, value, help);
-}
-
-Option& Options::add(const std::string& name, double& value, const std::string& help) {
-  return bind(name, value, help);
-}
-
 Option& Options::add(const std::string& name, std::vector<std::string>& values, const std::string& help) {
-  Option& option = bind(name, values, help).default_text("");
+  Option& option = add<std::vector<std::string>>(name, values, help).default_text("");
   option.text_.several = option.text_.positional();
   if (option.text_.several)
     option.parsed_.expected(0, most_words);

@@ -105,9 +105,9 @@ class Options {
   ~Options();
 
   Option& flag(const std::string& name, bool& value, const std::string& help);
-  Option& add(const std::string& name, std::string& value, const std::string& help);
-  Option& add(const std::string& name, std::int64_t& value, const std::string& help);
-  Option& add(const std::string& name, double& value, const std::string& help);
+  /// Of std::string, std::int64_t or double.
+  template <class Value>
+  Option& add(const std::string& name, Value& value, const std::string& help);
   /// May be repeated, with one value each time; of a positional argument, up to 1000 words.
   Option& add(const std::string& name, std::vector<std::string>& values, const std::string& help);
   /// `set` is called with the given one of `names`; `standard` holds if none is given.
@@ -141,8 +141,6 @@ class Options {
   void run() const { run_(); }
 
  private:
-  template <class Value>
-  Option& bind(const std::string& name, Value& value, const std::string& help);
   Option& keep(CLI::Option& parsed, OptionText text);
   std::vector<std::string> words_of(const std::vector<std::string>& arguments) const;
   [[noreturn]] void refuse_empty_argument() const;
