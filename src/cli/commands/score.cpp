@@ -31,7 +31,6 @@
 #include "generate/filters.h"
 #include "inference/model_types.h"
 #include "page/page.h"
-#include "page/text_page.h"
 #include "report/charts/surprise.h"
 #include "report/format.h"
 #include "report/log.h"
