@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -47,12 +46,8 @@ void start_output(const OutputArguments& output) {
 }
 
 void add_device_arguments(Options& options, DeviceArguments& arguments) {
-  add_device_arguments(options, arguments.device, arguments.threads);
-}
-
-void add_device_arguments(Options& options, std::string& device, std::int64_t& threads) {
-  add_device_option(options, device);
-  options.add("--threads", threads, "CPU threads; 0: one per physical core").range(0, 1024).group("Machine");
+  add_device_option(options, arguments.device);
+  options.add("--threads", arguments.threads, "CPU threads; 0: one per physical core").range(0, 1024).group("Machine");
 }
 
 void add_device_option(Options& options, std::string& device) {
@@ -110,6 +105,7 @@ void ConfigArguments::show_defaults_of(const ResolvedConfig& config) const {
 
 void ConfigArguments::help_shows(Options& options, const Option& positional, const std::string& otherwise,
                                  std::function<ResolvedConfig(const std::string& what)> load) {
+  if (!load) load = [](const std::string& what) { return load_config(what); };
   const auto defaults = [this, &positional, otherwise, load = std::move(load)]() -> std::string {
     const std::string what = positional.given() ? positional.values().front() : otherwise;
     const std::string name = positional.name(), others = "; with a " + name + " before --help, those of that " + name;
@@ -188,10 +184,6 @@ void settle_preset(Options& options, std::string& name_or_path) {
 
 void settle_presets(Options& options, std::vector<std::string>& names_or_paths) {
   options.before_run([&names_or_paths] { std::ranges::for_each(names_or_paths, make_present); });
-}
-
-ResolvedConfig config_by_name(const std::string& name_or_path) {
-  return load_config(name_or_path);
 }
 
 std::vector<Override> ConfigArguments::overrides() const {

@@ -39,15 +39,11 @@ struct DeviceArguments {
   std::int64_t threads = 0;  ///< 0: one per physical core
 };
 void add_device_arguments(Options& options, DeviceArguments& arguments);
-void add_device_arguments(Options& options, std::string& device, std::int64_t& threads);
 void add_device_option(Options& options, std::string& device);
 
 /// Before the command runs, the earlier name of a preset becomes its present one, with a note.
 void settle_preset(Options& options, std::string& name_or_path);
 void settle_presets(Options& options, std::vector<std::string>& names_or_paths);
-
-/// load_config without overrides.
-ResolvedConfig config_by_name(const std::string& name_or_path);
 
 /// Error usage, with the file and line that set it, if options of the model do not fit together, or one has no effect
 /// (unless `refuses_unused` is false).
@@ -59,9 +55,9 @@ class ConfigArguments {
  public:
   void add(Options& options, const std::vector<std::string>& sections);
   /// --help shows the defaults that the command would run with: those of load(WHAT), WHAT the first argument given for
-  /// `positional`, or `otherwise`; empty: then the program's own.
+  /// `positional`, or `otherwise`; empty: then the program's own. Without `load`: those of the config of that name.
   void help_shows(Options& options, const Option& positional, const std::string& otherwise,
-                  std::function<ResolvedConfig(const std::string& what)> load);
+                  std::function<ResolvedConfig(const std::string& what)> load = {});
   /// In the order: --set, then the flags.
   std::vector<Override> overrides() const;
 

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <exception>
 #include <memory>
 #include <string>
@@ -15,6 +14,7 @@
 #include "cli/failure.h"
 #include "cli/help_text.h"
 #include "cli/options.h"
+#include "cli/print_text.h"
 #include "cli/process.h"
 #include "cli/signals.h"
 #include "cli/version.h"
@@ -23,10 +23,6 @@
 namespace chargpt {
 
 namespace {
-
-void write_out(const std::string& text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-}
 
 /// `chargpt help train` is `chargpt train --help`.
 std::vector<std::string> in_order(std::vector<std::string> arguments) {
@@ -37,14 +33,14 @@ std::vector<std::string> in_order(std::vector<std::string> arguments) {
 void run(const std::vector<std::string>& given) {
   const std::vector<std::string> arguments = in_order(given);
   const std::string first = arguments.empty() ? "help" : arguments[0];
-  if (first == "--help" || first == "-h" || first == "help") return write_out(overview());
-  if (first == "--version" || first == "-V") return write_out(version_text());
+  if (first == "--help" || first == "-h" || first == "help") return write_output(overview());
+  if (first == "--version" || first == "-V") return write_output(version_text());
   if (first == "complete") return print_candidates({arguments.begin() + 1, arguments.end()});
   const Command& command = find_command(arguments[0]);
   const std::unique_ptr<Options> options = options_of(command);
   if (options->parse({arguments.begin() + 1, arguments.end()})) return options->run();
   const bool in_short = std::ranges::count(arguments, "--help") == 0;
-  write_out(in_short ? short_help(*options, help_of(command)) : full_help(*options, help_of(command)));
+  write_output(in_short ? short_help(*options, help_of(command)) : full_help(*options, help_of(command)));
 }
 
 }  // namespace

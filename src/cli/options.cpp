@@ -131,48 +131,8 @@ Option& Option::excludes(const Option& other) {
   return *this;
 }
 
-Option& Option::takes_words() {
-  text_.words = true;
-  return *this;
-}
-
 Option& Option::stands_for(std::string (*meant)(const std::string& given)) {
   parsed_.transform([meant](const std::string& given) { return given.empty() ? given : meant(unmarked(given)); });
-  return *this;
-}
-
-Option& Option::may_be_empty() {
-  may_be_empty_ = true;
-  return *this;
-}
-
-Option& Option::alone_means(const std::string& value) {
-  alone_ = value;
-  return *this;
-}
-
-Option& Option::group(const std::string& heading) {
-  text_.group = heading;
-  return *this;
-}
-
-Option& Option::hidden() {
-  text_.hidden = true;
-  return *this;
-}
-
-Option& Option::value_name(const std::string& name) {
-  text_.value = name;
-  return *this;
-}
-
-Option& Option::default_text(const std::string& text) {
-  text_.standard = text;
-  return *this;
-}
-
-Option& Option::help(const std::string& text) {
-  text_.help = text;
   return *this;
 }
 
@@ -226,7 +186,7 @@ Option& Options::keep(CLI::Option& parsed, OptionText text) {
 }
 
 template <class Value>
-Option& Options::bind(const std::string& name, Value& value, const std::string& help) {
+Option& Options::add(const std::string& name, Value& value, const std::string& help) {
   CLI::Option& parsed = *app_->add_option(name, value);
   const std::size_t comma = name.find(',');
   const bool has_letter = comma != std::string::npos;
@@ -243,24 +203,16 @@ Option& Options::bind(const std::string& name, Value& value, const std::string& 
   return option;
 }
 
+template Option& Options::add(const std::string& name, std::string& value, const std::string& help);
+template Option& Options::add(const std::string& name, std::int64_t& value, const std::string& help);
+template Option& Options::add(const std::string& name, double& value, const std::string& help);
+
 Option& Options::flag(const std::string& name, bool& value, const std::string& help) {
   return keep(*app_->add_flag(name, value), {.name = name, .help = help});
 }
 
-Option& Options::add(const std::string& name, std::string& value, const std::string& help) {
-  return bind(name, value, help);
-}
-
-Option& Options::add(const std::string& name, std::int64_t& value, const std::string& help) {
-  return bind(name, value, help);
-}
-
-Option& Options::add(const std::string& name, double& value, const std::string& help) {
-  return bind(name, value, help);
-}
-
 Option& Options::add(const std::string& name, std::vector<std::string>& values, const std::string& help) {
-  Option& option = bind(name, values, help).default_text("");
+  Option& option = add<std::vector<std::string>>(name, values, help).default_text("");
   option.text_.several = option.text_.positional();
   if (option.text_.several)
     option.parsed_.expected(0, most_words);

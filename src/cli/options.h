@@ -50,20 +50,20 @@ class Option {
   Option& one_of(const std::vector<std::string>& values);
   Option& excludes(const Option& other);
   /// Of a list: takes all words up to the next option ("--text A B C"); "--text=A" takes one.
-  Option& takes_words();
+  Option& takes_words() { return set(text_.words, true); }
   /// `meant` of a given text takes its place.
   Option& stands_for(std::string (*meant)(const std::string& given));
   /// An empty value, which is refused elsewhere, is one.
-  Option& may_be_empty();
+  Option& may_be_empty() { return set(may_be_empty_, true); }
   /// Without one of its values (see one_of), the option alone is given as this one.
-  Option& alone_means(const std::string& value);
+  Option& alone_means(const std::string& value) { return set(alone_, value); }
 
   /// For --help only.
-  Option& group(const std::string& heading);
-  Option& hidden();
-  Option& value_name(const std::string& name);
-  Option& default_text(const std::string& text);
-  Option& help(const std::string& text);
+  Option& group(const std::string& heading) { return set(text_.group, heading); }
+  Option& hidden() { return set(text_.hidden, true); }
+  Option& value_name(const std::string& name) { return set(text_.value, name); }
+  Option& default_text(const std::string& text) { return set(text_.standard, text); }
+  Option& help(const std::string& text) { return set(text_.help, text); }
 
   const OptionText& text() const { return text_; }
   const std::string& name() const { return text_.name; }
@@ -77,6 +77,11 @@ class Option {
  private:
   friend class Options;
   Option(CLI::Option& parsed, OptionText text) : parsed_(parsed), text_(std::move(text)) {}
+  template <class Value>
+  Option& set(Value& member, const Value& value) {
+    member = value;
+    return *this;
+  }
   /// Why a number is refused; empty if it is not.
   template <class Value>
   std::string refusal(const std::string& given) const;
@@ -100,9 +105,9 @@ class Options {
   ~Options();
 
   Option& flag(const std::string& name, bool& value, const std::string& help);
-  Option& add(const std::string& name, std::string& value, const std::string& help);
-  Option& add(const std::string& name, std::int64_t& value, const std::string& help);
-  Option& add(const std::string& name, double& value, const std::string& help);
+  /// Of std::string, std::int64_t or double.
+  template <class Value>
+  Option& add(const std::string& name, Value& value, const std::string& help);
   /// May be repeated, with one value each time; of a positional argument, up to 1000 words.
   Option& add(const std::string& name, std::vector<std::string>& values, const std::string& help);
   /// `set` is called with the given one of `names`; `standard` holds if none is given.
@@ -136,8 +141,6 @@ class Options {
   void run() const { run_(); }
 
  private:
-  template <class Value>
-  Option& bind(const std::string& name, Value& value, const std::string& help);
   Option& keep(CLI::Option& parsed, OptionText text);
   std::vector<std::string> words_of(const std::vector<std::string>& arguments) const;
   [[noreturn]] void refuse_empty_argument() const;

@@ -101,19 +101,4 @@ std::optional<Error> working_folder_error() {
                std::generic_category().message(errno == ERANGE ? ENAMETOOLONG : errno), "; change to another one (cd)");
 }
 
-// The link is looked up by the child between its birth and the program's start, when it still leads to the parent's
-// program.
-std::vector<std::string> own_command(const std::vector<std::string>& arguments) {
-  std::vector<std::string> command{"/proc/self/exe"};
-  command.insert(command.end(), arguments.begin(), arguments.end());
-  return command;
-}
-
-std::vector<std::string> as_arguments(std::span<const Override> overrides) {
-  std::vector<std::string> arguments;
-  for (const Override& override : overrides)
-    arguments.insert(arguments.end(), {"--set", override.key + "=" + override.value});
-  return arguments;
-}
-
 }  // namespace chargpt

@@ -1,16 +1,13 @@
-// Facts about this process, and the command lines that start this very program again.
+// Facts about this process and its terminal.
 #pragma once
 
 #include <sys/types.h>
 
 #include <cstddef>
 #include <optional>
-#include <span>
 #include <string>
-#include <vector>
 
 #include "base/error.h"
-#include "config/load.h"
 
 namespace chargpt {
 
@@ -44,11 +41,5 @@ void end_with_parent();
 /// What is wrong with the working folder, which libraries ask for and then end the process with a line of their own:
 /// Error missing where it has been removed, io where its path is too long to be told; else none.
 std::optional<Error> working_folder_error();
-
-/// This program's file, even if replaced since it started, then `arguments`.
-std::vector<std::string> own_command(const std::vector<std::string>& arguments);
-
-/// The overrides as command line: "--set", "KEY=VALUE", …
-std::vector<std::string> as_arguments(std::span<const Override> overrides);
 
 }  // namespace chargpt

@@ -1,6 +1,5 @@
 #include "exchange/architecture.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <vector>
 

@@ -1,9 +1,7 @@
 // A model on its way into another program's format: what every writer is given. Knows no format.
 #pragma once
 
-#include <optional>
 #include <string>
-#include <vector>
 
 #include "checkpoint/checkpoint.h"
 #include "inference/model.h"

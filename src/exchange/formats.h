@@ -29,7 +29,7 @@ struct Format {
 };
 
 std::span<const Format> formats();
-/// Error usage, with the names there are, for another one.
+/// The one of that name, which must exist.
 const Format& format_of(std::string_view name);
 
 }  // namespace chargpt

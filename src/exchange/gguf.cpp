@@ -2,7 +2,6 @@
 // neighbours where ours and its qwen3 turn halves of a head. The vocabulary is of its kind "rwkv", which takes the
 // longest token that fits and has no special ones but those that are named: its others make tokens 1 and 2 the ends of
 // a text, or know bytes only.
-#include <algorithm>
 #include <cstdint>
 #include <cstring>
 

@@ -1,6 +1,5 @@
 #include "exchange/huggingface_layout.h"
 
-#include "base/line_of.h"
 #include "inference/dimensions.h"
 
 namespace chargpt {

@@ -14,7 +14,6 @@
 #include "exchange/character_tokenizer.h"
 #include "exchange/huggingface.h"
 #include "exchange/huggingface_layout.h"
-#include "inference/dimensions.h"
 #include "inference/parameter_list.h"
 #include "run/run_files.h"
 

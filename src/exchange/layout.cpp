@@ -1,7 +1,6 @@
 #include "exchange/layout.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "base/error.h"

@@ -1,5 +1,4 @@
 // Writing; see nanogpt.h. nanoGPT's model has GPT-2's layout with our names and shapes.
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -8,6 +7,7 @@
 #include "exchange/layout.h"
 #include "exchange/nanogpt.h"
 #include "inference/dimensions.h"
+#include "report/json_text.h"
 
 namespace chargpt {
 namespace {
@@ -149,17 +149,14 @@ std::vector<std::string> write_nanogpt(const ExportedModel& model, OutputFolder&
   folder.write("model.safetensors", [&](const ByteSink& sink) { write_safetensors(sink, views_of(tensors)); });
   if (without.empty())
     folder.write("optimizer.safetensors", [&](const ByteSink& sink) { write_safetensors(sink, moments_of(model)); });
-  folder.write("nanogpt.json",
-               Json{{"format", "nanogpt"},
-                    {"version", 1},
-                    {"model_args", model_args(model)},
-                    {"config", config_of_train_py(model)},
-                    {"iter_num", model.state().step},
-                    {"best_val_loss",
-                     std::isfinite(model.state().best_val_loss) ? Json(model.state().best_val_loss) : Json(nullptr)},
-                    {"symbols", symbols}}
-                       .dump(1) +
-                   "\n");
+  folder.write("nanogpt.json", json_text({{"format", "nanogpt"},
+                                          {"version", 1},
+                                          {"model_args", model_args(model)},
+                                          {"config", config_of_train_py(model)},
+                                          {"iter_num", model.state().step},
+                                          {"best_val_loss", model.state().best_val_loss},
+                                          {"symbols", symbols}},
+                                         1));
   return notices;
 }
 

@@ -15,6 +15,7 @@
 #include "base/quote.h"
 #include "checkpoint/strict_json.h"
 #include "report/files/output_file.h"
+#include "report/json_text.h"
 
 namespace chargpt {
 namespace {
@@ -133,8 +134,7 @@ void OutputFolder::put_file() {
 
 // A folder replaces an empty one in one step; what another export wrote is exchanged with it, and then removed.
 void OutputFolder::put_folder() {
-  write(export_mark,
-        nlohmann::ordered_json{{"format", "chargpt export"}, {"version", 1}, {"files", files_}}.dump(2) + "\n");
+  write(export_mark, json_text({{"format", "chargpt export"}, {"version", 1}, {"files", files_}}));
   fsync_path(temporary_);
   if (::rename(temporary_.c_str(), out_.c_str()) == 0) return;
   const int reason = errno;

@@ -28,14 +28,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void check_options(const std::vector<ResolvedConfig>& configs, const CompareOptions& options) {
-  if (configs.empty()) throw Error(ExitCode::usage, "compare needs at least one config");
-  if (options.seeds < 1 || options.seeds > 1000)
-    throw Error(ExitCode::usage, "--seeds ", options.seeds, " is outside 1 to 1000");
-  if (options.jobs < 1) throw Error(ExitCode::usage, "--jobs ", options.jobs, " is below 1");
-  if (options.stop_at_target && !options.target) throw Error(ExitCode::usage, "--stop-at-target needs --target LOSS");
-}
-
 /// Seconds buy fewer steps on a machine that is shared, and not equally fewer.
 void check_jobs(const std::vector<ResolvedConfig>& configs, const CompareOptions& options) {
   const bool shared = options.ranks > 1;
@@ -82,11 +74,27 @@ Corpus load_text(const DataConfig& data, const fs::path& out, const ReadingProgr
   return load_corpus(data, std::nullopt, reading);
 }
 
+/// The text that all configs of a comparison are trained and scored on: where the config names it, or where a run in
+/// `out` found it before. Error usage where the configs' texts, units or splits differ; else as load_corpus.
+Corpus load_common_text(const std::vector<ResolvedConfig>& configs, const fs::path& out,
+                        const ReadingProgress& reading) {
+  const Config& first = configs.front().config;
+  Corpus corpus = load_text(first.data, out, reading);
+  for (const ResolvedConfig& resolved : configs) {
+    if (changed_options(first, resolved.config, "data").empty()) continue;
+    if (!same_text(corpus, load_text(resolved.config.data, out, reading)))
+      throw Error(ExitCode::usage, "configs ", first.name, " and ", resolved.config.name, " differ in their text (",
+                  changed_options(first, resolved.config, "data").front(),
+                  "); losses compare only on one text, in the same units and split");
+  }
+  return corpus;
+}
+
 /// One comparison under way.
 class Comparer {
  public:
   Comparer(std::vector<ResolvedConfig> configs, const CompareOptions& options, const CompareHooks& hooks)
-      : configs_(checked(std::move(configs), options)),
+      : configs_(std::move(configs)),
         names_(distinct_names(configs_)),
         options_(options),
         hooks_(hooks),
@@ -129,21 +137,15 @@ class Comparer {
     return run_all(runs, {.jobs = options_.jobs, .shared = options_.ranks > 1, .stop = options_.stop}, hooks);
   }
 
-  /// Each config's runs by seed, whichever ended first.
   /// The validation split.
   TokenView scored_text() const { return corpus_.val(); }
+  /// Each config's runs by seed, whichever ended first.
   std::vector<ConfigRuns> results() {
     for (ConfigRuns& runs : results_) std::ranges::sort(runs.seeds, {}, &SeedRun::seed);
     return std::move(results_);
   }
 
  private:
-  static std::vector<ResolvedConfig> checked(std::vector<ResolvedConfig> configs, const CompareOptions& options) {
-    check_options(configs, options);
-    check_jobs(configs, options);
-    return configs;
-  }
-
   std::vector<PlannedRun> planned() const {
     std::vector<PlannedRun> all;
     const std::int64_t first = configs_.front().config.train.seed, total = options_.seeds * std::ssize(configs_);
@@ -223,6 +225,7 @@ std::string length_of(const ResolvedConfig& resolved, std::int64_t train_tokens)
 }  // namespace
 
 Comparison compare(std::vector<ResolvedConfig> configs, const CompareOptions& options, const CompareHooks& hooks) {
+  check_jobs(configs, options);
   Comparer comparer(std::move(configs), options, hooks);
   if (!comparer.run()) return {.complete = false};
   Comparison comparison = rank_configs(comparer.results(), comparer.scored_text());
@@ -231,20 +234,6 @@ Comparison compare(std::vector<ResolvedConfig> configs, const CompareOptions& op
   if (options.stop_at_target) rank_by_target(comparison);
   if (options.rank == 0) write_file_atomically(options.out / "compare.json", json_text(to_json(comparison)));
   return comparison;
-}
-
-Corpus load_common_text(const std::vector<ResolvedConfig>& configs, const fs::path& out,
-                        const ReadingProgress& reading) {
-  const Config& first = configs.front().config;
-  Corpus corpus = load_text(first.data, out, reading);
-  for (const ResolvedConfig& resolved : configs) {
-    if (changed_options(first, resolved.config, "data").empty()) continue;
-    if (!same_text(corpus, load_text(resolved.config.data, out, reading)))
-      throw Error(ExitCode::usage, "configs ", first.name, " and ", resolved.config.name, " differ in their text (",
-                  changed_options(first, resolved.config, "data").front(),
-                  "); losses compare only on one text, in the same units and split");
-  }
-  return corpus;
 }
 
 std::string length_difference(const std::vector<ResolvedConfig>& configs, const std::vector<std::string>& names,

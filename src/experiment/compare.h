@@ -25,7 +25,7 @@ namespace chargpt {
 struct CompareOptions {
   std::int64_t seeds = 1;
   std::filesystem::path out;        ///< OUT/<config>-seed<seed>/ for each run, OUT/compare.json at the end
-  std::optional<double> target;     ///< loss whose time is looked up in the runs' metrics
+  std::optional<double> target;     ///< loss whose time is looked up in the runs' metrics; stop_at_target needs one
   bool stop_at_target = false;      ///< runs end there: they are listed by their steps to it, and not ranked by loss
   bool within_train_split = false;  ///< see PlannedTraining
   std::int64_t jobs = 1;            ///< children at once; more than one excludes every length in seconds
@@ -50,15 +50,9 @@ struct CompareHooks {
 
 /// Runs seed by seed, all configs with the first seed first. Stopped, it returns with `complete` false; what has been
 /// trained stays. A run that fails alone (RunsHooks::failed) is listed, and the others go on.
-/// Errors, before anything is trained: usage for no config, seeds outside 1..1000, jobs beside a length in seconds, a
-/// target beside evaluations that are estimates, configs whose texts, units or splits differ, a bad model; those of
-/// run_all().
+/// Errors, before anything is trained: usage for jobs beside a length in seconds, a target beside evaluations that are
+/// estimates, configs whose texts, units or splits differ, a bad model; those of run_all().
 Comparison compare(std::vector<ResolvedConfig> configs, const CompareOptions& options, const CompareHooks& hooks);
-
-/// The text that all configs of a comparison are trained and scored on: where the config names it, or where a run in
-/// `out` found it before. Error usage where the configs' texts, units or splits differ; else as load_corpus.
-Corpus load_common_text(const std::vector<ResolvedConfig>& configs, const std::filesystem::path& out,
-                        const ReadingProgress& reading);
 
 /// "configs differ in length: a 1.20M tokens in 100 steps, b …", with what makes them equal; empty where they do not.
 /// `train_tokens`: of the train split, for lengths in epochs. Error usage as steps_of_epochs.

@@ -80,6 +80,11 @@ nlohmann::ordered_json reached_json(const std::optional<ReachedTarget>& reached)
   return {{"step", reached->step}, {"seconds", reached->seconds}};
 }
 
+/// Tenths of the text in which the second of a difference has the lower loss.
+int tenths_above_zero(const MeanEstimate& difference) {
+  return static_cast<int>(std::ranges::count_if(difference.tenths, [](double tenth) { return tenth > 0; }));
+}
+
 nlohmann::ordered_json result_json(const ConfigResult& result, bool has_target) {
   nlohmann::ordered_json json = {{"config", result.runs.config}, {"params", result.runs.params}};
   json["block_size"] = result.runs.block_size;
@@ -100,6 +105,16 @@ nlohmann::ordered_json result_json(const ConfigResult& result, bool has_target) 
   if (const auto test = mean_test_loss(result.runs)) json["test_loss"] = *test;
   if (result.runs.leaks) json["leaks"] = true;
   return json;
+}
+
+/// Length of "quick " where every name begins with that word, as variants of one config do; else 0.
+std::size_t common_beginning(const std::vector<ConfigResult>& results) {
+  if (results.empty()) return 0;
+  const std::string& first = results.front().runs.config;
+  const std::string beginning = first.substr(0, first.find(' ') + 1);
+  const bool all = std::ranges::all_of(
+      results, [&](const ConfigResult& result) { return result.runs.config.starts_with(beginning); });
+  return all ? beginning.size() : 0;
 }
 
 std::string rank_cell(const ConfigResult& result) {
@@ -254,8 +269,7 @@ std::string seeds_ahead(const ConfigResult& best, const ConfigResult& next) {
 }
 
 std::string in_tenths(const MeanEstimate& difference) {
-  return "in " + std::to_string(tenths_above_zero(difference)) + " of " + std::to_string(difference.tenths.size()) +
-         " tenths of the text";
+  return "in " + tenths_cell(difference) + " tenths of the text";
 }
 
 std::string try_seeds(const Comparison& comparison, std::int64_t seeds) {
@@ -271,10 +285,6 @@ std::string too_close(const Comparison& comparison, const MeanEstimate& differen
 }
 
 }  // namespace
-
-int tenths_above_zero(const MeanEstimate& difference) {
-  return static_cast<int>(std::ranges::count_if(difference.tenths, [](double tenth) { return tenth > 0; }));
-}
 
 nlohmann::ordered_json difference_json(const std::optional<MeanEstimate>& difference) {
   if (!difference) return nullptr;
@@ -314,15 +324,6 @@ Table to_table(const Comparison& comparison) {
                format_fixed(mean_over(result.runs, &SeedRun::seconds), 1) + shared});
   }
   return table;
-}
-
-std::size_t common_beginning(const std::vector<ConfigResult>& results) {
-  if (results.empty()) return 0;
-  const std::string& first = results.front().runs.config;
-  const std::string beginning = first.substr(0, first.find(' ') + 1);
-  const bool all = std::ranges::all_of(
-      results, [&](const ConfigResult& result) { return result.runs.config.starts_with(beginning); });
-  return all ? beginning.size() : 0;
 }
 
 bool is_undecided(const MeanEstimate& difference) {

@@ -21,9 +21,6 @@ nlohmann::ordered_json to_json(const Comparison& comparison);
 /// One row per config; variants of one config stand under its name.
 Table to_table(const Comparison& comparison);
 
-/// Length of "quick " where every name begins with that word, as variants of one config do; else 0.
-std::size_t common_beginning(const std::vector<ConfigResult>& results);
-
 /// A difference of two configs, and the number of comparisons that it is one of.
 struct Undecided {
   std::string name;
@@ -34,9 +31,6 @@ struct Undecided {
 bool is_undecided(const MeanEstimate& difference);
 /// "a (0.0012 apart, about 9 seeds would tell), b (…)", and for which part of comparisons.
 std::string undecided_text(const std::vector<Undecided>& differences);
-
-/// Tenths of the text in which the second of a difference has the lower loss.
-int tenths_above_zero(const MeanEstimate& difference);
 
 /// {"difference","ci95","p"}, or null.
 nlohmann::ordered_json difference_json(const std::optional<MeanEstimate>& difference);

@@ -1,7 +1,6 @@
 #include "experiment/ladder.h"
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "experiment/comparison_report.h"
@@ -20,16 +19,6 @@ constexpr Rung rungs_in_order[] = {
     {"ladder/transformer", "layers, residual sums, norms, and an MLP"},
     {"ladder/post-norm", "the original block: norm after each sum"},
 };
-
-std::vector<std::vector<float>> losses_of(const ConfigResult& result) {
-  std::vector<std::vector<float>> losses;
-  for (const SeedRun& run : result.runs.seeds) losses.push_back(run.losses);
-  return losses;
-}
-
-bool can_be_stood_on(const ConfigResult& result) {
-  return !result.runs.leaks && std::isfinite(result.mean.mean);
-}
 
 std::string short_name(std::string_view preset) {
   return std::string(preset.substr(preset.find('/') + 1));
@@ -52,13 +41,12 @@ std::vector<ClimbedRung> climb(const Comparison& comparison) {
         comparison.results, [&rung](const ConfigResult& result) { return result.runs.config == rung.preset; });
     if (found != comparison.results.end()) rungs.push_back({.rung = rung, .result = &*found});
   }
-  const auto steps =
-      std::ranges::count_if(rungs, [](const ClimbedRung& rung) { return can_be_stood_on(*rung.result); });
+  const auto steps = std::ranges::count_if(rungs, [](const ClimbedRung& rung) { return can_be_ranked(*rung.result); });
   const ClimbedRung* below = nullptr;
   for (ClimbedRung& rung : rungs) {
-    if (!can_be_stood_on(*rung.result)) continue;
+    if (!can_be_ranked(*rung.result)) continue;
     if (below != nullptr) {
-      rung.step = paired_difference(losses_of(*rung.result), losses_of(*below->result), steps - 1);
+      rung.step = paired_difference(losses_of(rung.result->runs), losses_of(below->result->runs), steps - 1);
       rung.below = below->rung.preset;
     }
     below = &rung;

@@ -7,12 +7,6 @@
 namespace chargpt {
 namespace {
 
-std::vector<std::vector<float>> losses_of(const ConfigRuns& runs) {
-  std::vector<std::vector<float>> losses;
-  for (const SeedRun& run : runs.seeds) losses.push_back(run.losses);
-  return losses;
-}
-
 ConfigResult summarise(ConfigRuns runs) {
   ConfigResult result;
   if (failed(runs))
@@ -23,14 +17,20 @@ ConfigResult summarise(ConfigRuns runs) {
   return result;
 }
 
-bool can_be_ranked(const ConfigResult& result) {
-  return !result.runs.leaks && std::isfinite(result.mean.mean);
-}
-
 }  // namespace
 
 bool failed(const ConfigRuns& runs) {
   return std::any_of(runs.seeds.begin(), runs.seeds.end(), [](const SeedRun& run) { return !run.failure.empty(); });
+}
+
+std::vector<std::vector<float>> losses_of(const ConfigRuns& runs) {
+  std::vector<std::vector<float>> losses;
+  for (const SeedRun& run : runs.seeds) losses.push_back(run.losses);
+  return losses;
+}
+
+bool can_be_ranked(const ConfigResult& result) {
+  return !result.runs.leaks && std::isfinite(result.mean.mean);
 }
 
 Comparison rank_configs(std::vector<ConfigRuns> configs, const TokenView& text) {

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <limits>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,7 +12,6 @@
 #include "base/error.h"
 #include "evaluate/paired.h"
 #include "report/ending.h"
-#include "report/table.h"
 
 namespace chargpt {
 
@@ -62,6 +60,9 @@ struct ConfigRuns {
 /// One of its seeds has no loss.
 bool failed(const ConfigRuns& runs);
 
+/// Of each seed, every token's.
+std::vector<std::vector<float>> losses_of(const ConfigRuns& runs);
+
 struct ConfigResult {
   ConfigRuns runs;
   MeanEstimate mean;                        ///< of this config alone; NaN where a seed failed
@@ -69,6 +70,9 @@ struct ConfigResult {
   std::optional<MeanEstimate> versus_best;  ///< its loss minus that of rank 1, paired, at 95 % for all pairs together;
                                             ///< absent for rank 1 and where rank is 0
 };
+
+/// False for one that leaks, or of which a seed failed.
+bool can_be_ranked(const ConfigResult& result);
 
 struct Comparison {
   std::vector<ConfigResult> results = {};  ///< by rank, then those without one in the order they were given

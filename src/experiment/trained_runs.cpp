@@ -25,10 +25,7 @@ std::vector<Group> groups_of(std::vector<TrainedRun> runs) {
     const auto home = std::ranges::find_if(groups, [&run](const Group& group) {
       return differences_but_for_seed(group.front().config, run.config).empty() && !has_seed(group, run.seed.seed);
     });
-    if (home == groups.end())
-      groups.emplace_back().push_back(std::move(run));
-    else
-      home->push_back(std::move(run));
+    (home == groups.end() ? groups.emplace_back() : *home).push_back(std::move(run));
   }
   for (Group& group : groups) std::ranges::sort(group, {}, [](const TrainedRun& run) { return run.seed.seed; });
   return groups;

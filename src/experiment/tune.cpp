@@ -1,8 +1,6 @@
 #include "experiment/tune.h"
 
 #include <algorithm>
-#include <chrono>
-#include <cmath>
 #include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -204,12 +202,11 @@ class Search {
          format_duration(round.seconds) + " of training each");
     std::vector<Trial*> taking_part = best_of_round(index, round.candidates);
     const bool last = index + 1 == tuning_.rounds.size();
-    const auto start = std::find_if(taking_part.begin(), taking_part.end(),
-                                    [](const Trial* trial) { return trial->candidate == Candidate{}; });
-    if (last && start == taking_part.end()) taking_part.push_back(&trial_as_it_is());
+    Trial& as_it_is = *std::ranges::find(tuning_.trials, Candidate{}, &Trial::candidate);
+    if (last && std::ranges::count(taking_part, &as_it_is) == 0) taking_part.push_back(&as_it_is);
     for (std::size_t i = 0; i < taking_part.size() && !stopped(); ++i) {
       Trial& trial = *taking_part[i];
-      const bool needed = i == 0 || (last && trial.candidate == Candidate{});
+      const bool needed = i == 0 || (last && &trial == &as_it_is);
       if (left() < 0 && !needed) continue;
       const std::string name = describe(trial.candidate);
       PlannedRun run{.config = name,
@@ -224,11 +221,6 @@ class Search {
       tell(name + ": " + (trained->failure.empty() ? format_fixed(trained->loss, 4) : trained->failure));
       trial.rounds.push_back(*std::move(trained));
     }
-  }
-
-  Trial& trial_as_it_is() {
-    return *std::find_if(tuning_.trials.begin(), tuning_.trials.end(),
-                         [](const Trial& trial) { return trial.candidate == Candidate{}; });
   }
 
   /// `count` of those that took part in the round before `index`, lowest loss first.
@@ -280,7 +272,7 @@ class Search {
 }  // namespace
 
 const Trial& Tuning::before() const {
-  return *std::find_if(trials.begin(), trials.end(), [](const Trial& t) { return t.candidate == Candidate{}; });
+  return *std::ranges::find(trials, Candidate{}, &Trial::candidate);
 }
 
 std::optional<Trained> train_candidate(const PlannedRun& candidate, const std::atomic<bool>* stop, RunsHooks hooks) {

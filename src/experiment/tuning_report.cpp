@@ -16,11 +16,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// JSON has no name for an infinite loss.
-Json figure(double value) {
-  return std::isfinite(value) ? Json(value) : Json(nullptr);
-}
-
 /// A tuned length counts steps of the winner that take as long as the config's own length did.
 void set_length(const Tuning& tuning, TrainConfig& train, std::int64_t tokens_per_step) {
   if (train.max_seconds > 0 || tuning.best().rounds.empty()) return;
@@ -102,10 +97,8 @@ std::string comment_of(const Tuning& tuning, const std::string& command) {
 }
 
 Json json_of(const Trained& trained) {
-  Json json = {{"round", trained.round},
-               {"seconds", trained.seconds},
-               {"updates", trained.steps},
-               {"loss", figure(trained.loss)}};
+  Json json = {
+      {"round", trained.round}, {"seconds", trained.seconds}, {"updates", trained.steps}, {"loss", trained.loss}};
   if (!trained.failure.empty()) json["failure"] = trained.failure;
   return json;
 }
@@ -161,7 +154,7 @@ nlohmann::ordered_json to_json(const Tuning& tuning) {
                {"rounds", Json::array()},
                {"trials", Json::array()}};
   for (const RangePoint& point : tuning.range)
-    json["range_test"]["points"].push_back({{"factor", point.factor}, {"loss", figure(point.loss)}});
+    json["range_test"]["points"].push_back({{"factor", point.factor}, {"loss", point.loss}});
   for (const Round& round : tuning.rounds)
     json["rounds"].push_back({{"candidates", round.candidates}, {"seconds", round.seconds}});
   for (const Trial& trial : tuning.trials) json["trials"].push_back(json_of(trial));

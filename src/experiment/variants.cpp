@@ -88,7 +88,11 @@ ResolvedConfig load_variant(const std::string& config, const std::vector<VariedO
     differs += " " + in_name(varied[i], places[i]);
   }
   ResolvedConfig resolved = load_config(config, all);
-  name_by(resolved, differs);
+  std::string& name = resolved.config.name;
+  name += differs;
+  if (name.size() > longest_name)
+    throw Error(ExitCode::usage, "the variant \"", printable(name, 2 * longest_name), "\" has a name of ", name.size(),
+                " bytes, above the limit of ", longest_name, "; give its config a shorter name, or vary less");
   return resolved;
 }
 
@@ -103,14 +107,6 @@ void refuse_same(const ResolvedConfig& variant, std::map<std::string, std::strin
 }
 
 }  // namespace
-
-void name_by(ResolvedConfig& variant, const std::string& differs) {
-  std::string& name = variant.config.name;
-  name += differs;
-  if (name.size() > longest_name)
-    throw Error(ExitCode::usage, "the variant \"", printable(name, 2 * longest_name), "\" has a name of ", name.size(),
-                " bytes, above the limit of ", longest_name, "; give its config a shorter name, or vary less");
-}
 
 VariedOption parse_varied(const std::string& given) {
   const std::string said = "--vary " + printable(given);

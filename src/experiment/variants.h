@@ -23,9 +23,6 @@ VariedOption parse_varied(const std::string& given);
 
 constexpr std::size_t most_variants = 1000;
 
-/// Adds to the config's name what a variant differs in. Error usage for a name above 100 bytes.
-void name_by(ResolvedConfig& variant, const std::string& differs);
-
 /// Each of `configs` (presets or paths) with every combination of the values of `varied`, the last option changing
 /// fastest; each of them alone where nothing is varied. Named "default n_head=2 dropout=0.1"; a value that is long or
 /// would not do in a folder's name stands there by its place, "groups=#2". Errors: as load_config, for `overrides` and

@@ -38,11 +38,9 @@ void check_size(std::int64_t numel) {
 
 nlohmann::ordered_json symbols_of(const Vocabulary& vocabulary) {
   nlohmann::ordered_json symbols = nlohmann::ordered_json::array();
-  for (std::int64_t id = 0; id < vocabulary.size(); ++id)
-    if (vocabulary.units() == Units::bytes)
-      symbols.push_back(id < 128 ? vocabulary.symbol(id) : "\xEF\xBF\xBD");  // half a character by itself
-    else
-      symbols.push_back(vocabulary.symbol(id));
+  const bool bytes = vocabulary.units() == Units::bytes;
+  for (std::int64_t id = 0; id < vocabulary.size(); ++id)  // a byte may be half a character by itself
+    symbols.push_back(bytes && id >= 128 ? "\xEF\xBF\xBD" : vocabulary.symbol(id));
   return symbols;
 }
 

@@ -6,6 +6,9 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "report/charts/surprise.h"
 
 namespace chargpt {
 
@@ -19,6 +22,9 @@ std::string page_beginning(const std::string& title, std::string_view style, std
 /// `data`: {"title", "subtitle", "version", "runs", "baselines", "verdict", "model" or null}. No text in it can end the
 /// element that holds it.
 std::string page_html(const nlohmann::ordered_json& data);
+
+/// A page of one text, coloured by surprise, light and dark, without scripts; pointing at a character shows its loss.
+std::string text_page(const std::string& title, const std::vector<ScoredSymbol>& symbols);
 
 /// Writes it whole, in place of a page that this program wrote before. Errors: busy where something else has the name;
 /// io.

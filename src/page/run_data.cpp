@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <string_view>
 
 #include "base/error.h"
 #include "base/open_folder.h"
 #include "base/paths.h"
 #include "base/quote.h"
+#include "checkpoint/checkpoint_name.h"
 #include "config/changed_options.h"
 #include "config/load.h"
 #include "report/charts/thinned.h"
@@ -79,24 +79,15 @@ Metrics read_metrics(const fs::path& path, std::vector<std::string>& notices) {
   return metrics;
 }
 
-/// "step-00000500.txt" -> 500
-std::int64_t step_of_sample(const std::string& name) {
-  const std::string_view prefix = "step-", end = ".txt";
-  if (!name.starts_with(prefix) || !name.ends_with(end)) return -1;
-  const std::string digits = name.substr(prefix.size(), name.size() - prefix.size() - end.size());
-  if (digits.empty() || digits.size() > 15 || !std::ranges::all_of(digits, [](char c) { return c >= '0' && c <= '9'; }))
-    return -1;
-  return std::stoll(digits);
-}
-
 Json samples_of(const fs::path& run, std::vector<std::string>& notices) {
   Json found = Json::array(), samples = Json::array();
   const auto leave_out = [&](const Error& error) { notices.push_back(std::string(error.what()) + "; left out"); };
   try {
     const auto folder = OpenFolder(run).find("samples");
     if (!folder) return samples;
-    for (const std::string& name : folder->entries())
-      if (const std::int64_t step = step_of_sample(name); step >= 0) found.push_back({{"step", step}, {"name", name}});
+    for (const std::string& name : folder->entries())  // "step-00000500.txt"
+      if (const auto step = name.ends_with(".txt") ? checkpoint_step(name.substr(0, name.size() - 4)) : std::nullopt)
+        found.push_back({{"step", *step}, {"name", name}});
     for (const Json& sample : thinned(found, most_samples)) {
       try {
         samples.push_back({{"step", sample["step"]}, {"text", folder->read(sample["name"], largest_sample)}});
@@ -169,10 +160,6 @@ Json facts_of(const Checkpoint& checkpoint, const Json& plan) {
   return facts;
 }
 
-Json finite(double value) {
-  return std::isfinite(value) ? Json(value) : Json(nullptr);
-}
-
 /// An object; empty where there is none.
 Json part_of(const Json& json, const char* key) {
   const auto found = json.find(key);
@@ -200,8 +187,8 @@ Json run_data(const fs::path& run, const Checkpoint& checkpoint, std::vector<std
   shown["data"].erase("text");  // names of folders are private
   return {{"name", name_of_path(run)},
           {"parameters", state.parameters},
-          {"val_loss", finite(state.val_loss)},
-          {"best_val_loss", finite(state.best_val_loss)},
+          {"val_loss", state.val_loss},
+          {"best_val_loss", state.best_val_loss},
           {"best_step", state.best_step == RunProgress::no_step ? Json() : Json(state.best_step)},
           {"seconds", state.seconds},
           {"steps", thinned(metrics.steps.items(), most_points)},

@@ -2,7 +2,6 @@
 // model.
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>

@@ -119,15 +119,11 @@ void ProgressPrinter::on(const StepEvent& event) {
   loss_.add(event.loss);
   tokens_per_second_.add(event.tokens_per_second);
   if (options_.quiet) return;
-  const double interval = options_.is_terminal ? options_.repaint_interval : options_.plain_interval;
   const bool last = event.step == event.max_iters;
   const bool overdue = options_.is_terminal && (last || !painted_);
-  if (!overdue && last_shown_ && event.seconds - *last_shown_ < interval) return;
+  if (!overdue && last_shown_ && event.seconds - *last_shown_ < interval()) return;
   last_shown_ = event.seconds;
-  if (options_.is_terminal)
-    repaint(step_line(event));
-  else
-    print_line(step_line(event));
+  options_.is_terminal ? repaint(step_line(event)) : print_line(step_line(event));
 }
 
 void ProgressPrinter::on(const EvalEvent& event) {
@@ -157,17 +153,13 @@ void ProgressPrinter::on(const NoticeEvent& event) {
 void ProgressPrinter::on(const WorkEvent& event) {
   if (event.part == 0) work_begun_ = event.seconds;
   const bool has_parts = event.part != WorkEvent::no_parts;
-  const double interval = options_.is_terminal ? options_.repaint_interval : options_.plain_interval;
   const bool soon = event.seconds - work_begun_ < seconds_before_work_is_shown ||
-                    (last_shown_ && event.seconds - *last_shown_ < interval);
+                    (last_shown_ && event.seconds - *last_shown_ < interval());
   if (options_.quiet || (has_parts && soon)) return;
   last_shown_ = event.seconds;
   std::string line = step_of(event.step, max_iters_) + "  " + std::string(event.what);
   if (has_parts) line += " " + format_fixed(std::floor(100 * event.part), 0) + " %";
-  if (options_.is_terminal)
-    repaint(std::string(first_columns(line, options_.width - 1)));
-  else
-    print_line(line);
+  options_.is_terminal ? repaint(std::string(first_columns(line, options_.width - 1))) : print_line(line);
 }
 
 void ProgressPrinter::finish() {

@@ -8,20 +8,17 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "report/events.h"
 
 namespace chargpt {
 
 struct ProgressOptions {
-  bool is_terminal = false;  ///< repaint one line; otherwise plain lines, at least `plain_interval` apart
+  bool is_terminal = false;  ///< repaint one line; otherwise plain lines, at least 5 s apart
   bool color = false;
-  std::size_t width = 80;         ///< columns of the terminal; 0: unknown, taken as 80
-  bool quiet = false;             ///< nothing at all: errors go through the log
-  bool verbose = false;           ///< also checkpoints and samples
-  double plain_interval = 5;      ///< seconds
-  double repaint_interval = 0.1;  ///< seconds
+  std::size_t width = 80;  ///< columns of the terminal; 0: unknown, taken as 80
+  bool quiet = false;      ///< nothing at all: errors go through the log
+  bool verbose = false;    ///< also checkpoints and samples
 };
 
 /// Mean of the last values, newer ones counting more: weight `rate` (1 - rate)^age, corrected for the short start as in
@@ -42,8 +39,6 @@ class SmoothedValue {
 class RemainingTime {
  public:
   void see(std::int64_t step, double seconds);
-  /// Forgets what it saw: another process goes on.
-  void begin_anew() { first_.reset(); }
   /// None before the second step, and for less than none.
   std::optional<double> of(std::int64_t steps) const;
 
@@ -71,6 +66,8 @@ class ProgressPrinter : public Listener {
   void finish();
 
  private:
+  /// Seconds from one line to the next, or between repaints of one.
+  double interval() const { return options_.is_terminal ? 0.1 : 5; }
   std::string step_line(const StepEvent& event) const;
   std::string eval_line(const EvalEvent& event) const;
   void print_line(std::string_view line);

@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "base/paths.h"
-#include "base/quote.h"
 #include "checkpoint/checkpoint_name.h"
 #include "checkpoint/manifest.h"
 

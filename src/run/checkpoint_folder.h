@@ -2,11 +2,9 @@
 // whole. What stands in a file is never taken as a path: only names of the form step-00002000 are.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/open_folder.h"

@@ -3,7 +3,6 @@
 #include <charconv>
 #include <span>
 #include <system_error>
-#include <utility>
 
 #include "base/error.h"
 #include "base/names.h"

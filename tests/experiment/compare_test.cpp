@@ -339,22 +339,6 @@ TEST_CASE("configs of different texts, units or splits do not compare") {
                          options_for(folder.path() / "out", 1)));
 }
 
-TEST_CASE("options that cannot be meant are refused") {
-  const TestFolder folder;
-  const ResolvedConfig config = config_of("a", text_file(folder.path(), "text"));
-  const auto code_with = [&](auto change) {
-    CompareOptions options = options_for(folder.path() / "out", 1);
-    change(options);
-    return failure_of([&] { compared({config}, options); }).code();
-  };
-  CHECK(code_with([](CompareOptions& options) { options.seeds = 0; }) == ExitCode::usage);
-  CHECK(code_with([](CompareOptions& options) { options.seeds = 1001; }) == ExitCode::usage);
-  CHECK(code_with([](CompareOptions& options) { options.stop_at_target = true; }) == ExitCode::usage);
-  CHECK(code_with([](CompareOptions& options) { options.jobs = 0; }) == ExitCode::usage);
-  CHECK(failure_of([&] { compared({}, options_for(folder.path() / "out")); }).code() == ExitCode::usage);
-  CHECK_FALSE(fs::exists(folder.path() / "out"));
-}
-
 TEST_CASE("the first config's seed takes the place of every config's own") {
   const TestFolder folder;
   const std::string text = text_file(folder.path(), "text");

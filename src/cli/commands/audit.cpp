@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -23,7 +22,6 @@
 #include "generate/generate.h"
 #include "inference/model_types.h"
 #include "report/format.h"
-#include "report/log.h"
 #include "report/symbols.h"
 #include "report/table.h"
 #include "text/documents.h"
@@ -74,13 +72,9 @@ std::int64_t document_of(const LoadedRun& run) {
 
 /// They end where a document does, with its end as their last id.
 Texts samples_of(const Arguments& arguments, LoadedRun& run, const Heartbeat& heartbeat) {
-  SampleConfig sample = run.config().sample;
-  sample.num_samples = arguments.samples;
-  sample.tokens = arguments.tokens;
-  sample.temperature = arguments.temperature;
-  sample.top_k = 0;
-  sample.top_p = 1;
-  sample.min_p = 0;
+  // No filters, whatever the run's config says.
+  const SampleConfig sample{
+      .tokens = arguments.tokens, .num_samples = arguments.samples, .temperature = arguments.temperature};
   Texts texts(static_cast<std::size_t>(arguments.samples));
   const double all = static_cast<double>(arguments.samples) * static_cast<double>(arguments.tokens);
   double done = 0;

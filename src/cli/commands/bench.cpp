@@ -225,8 +225,8 @@ nlohmann::ordered_json bench_sample(const Arguments& arguments) {
   const std::vector<std::int64_t> threads = thread_counts(arguments.threads);
   if (threads.size() > 1)
     throw Error(ExitCode::usage, "--threads: several numbers are measured by bench train; give bench sample one");
-  LoadedRun run = load_run(folder, /*which=*/"",
-                           {.device = arguments.device, .threads = threads.front(), .context = arguments.context});
+  LoadedRun run =
+      load_run(folder, /*which=*/"", {.machine = {arguments.device, threads.front()}, .context = arguments.context});
   ResolvedConfig config = run.checkpoint.config;
   apply_overrides(config, arguments.config.overrides());
   SampleConfig sample = config.config.sample;
@@ -367,7 +367,7 @@ void add_bench(Options& options) {
   options.gone("--rounds", "bench kernels had it; bench train measures the share of this machine's peak");
   arguments->config.add(options, {"data", "model", "train", "eval", "sample"});
   arguments->config.help_shows(options, subject, config_of(*arguments), [](const std::string& what) {
-    return std::filesystem::is_directory(what) ? config_of_run(what) : config_by_name(what);
+    return std::filesystem::is_directory(what) ? config_of_run(what) : load_config(what);
   });
   add_device_option(options, arguments->device);
   options

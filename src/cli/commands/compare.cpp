@@ -1,16 +1,12 @@
 // `chargpt compare CONFIG…`: several configs, several seeds, one ranked table.
 #include "experiment/compare.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdio>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
-#include <utility>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -18,7 +14,6 @@
 #include "base/quote.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
-#include "cli/process.h"
 #include "cli/runs/loaded_run.h"
 #include "cli/runs/run_text.h"
 #include "cli/signals.h"
@@ -355,7 +350,7 @@ void add_compare(Options& options) {
               "folder of the runs and of compare.json (default runs/compare-<n>); processes that mpirun or srun has "
               "started share the runs in it out among themselves");
   add_training_arguments(options, *arguments);
-  arguments->config.help_shows(options, config, "", config_by_name);
+  arguments->config.help_shows(options, config, "");
   on_parsed(options, arguments, run_compare);
 }
 

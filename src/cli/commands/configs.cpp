@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "base/names.h"
-#include "base/quote.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/print_text.h"
@@ -115,10 +114,7 @@ void print_presets(const nlohmann::ordered_json& rows) {
 void print_config(const std::string& name, bool json) {
   load_config(name);  // an Error unless it is a config
   const std::string text = named_document(name).text;
-  if (json)
-    print_json(nlohmann::ordered_json::parse(text, nullptr, true, /*ignore_comments=*/true));
-  else
-    print_text(text);
+  json ? print_json(nlohmann::ordered_json::parse(text, nullptr, true, /*ignore_comments=*/true)) : print_text(text);
 }
 
 void run_configs(const Arguments& arguments) {

@@ -78,10 +78,7 @@ void run_doctor(const Arguments& arguments) {
                                        {"memory_free", available_memory()},
                                        {"disk_free", free_disk_bytes()},
                                        {"advice", findings(threads)}};
-  if (arguments.output.json) {
-    print_json(json);
-    return;
-  }
+  if (arguments.output.json) return print_json(json);
   std::string text = version_text() + "kernels " + cpu::kernels().name + ", " +
                      (cpu::bf16_kernels() != nullptr ? "with" : "without") + " bfloat16\ndevice " + chosen +
                      " (auto takes a CUDA device where LibTorch finds one; GPU support is untested)\n" +

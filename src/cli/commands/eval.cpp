@@ -37,21 +37,16 @@ DataConfig data_of(const LoadedRun& run, const std::string& split) {
   return data;
 }
 
-/// The text the run was trained on, wherever it is now.
-Corpus own_corpus(const Arguments& arguments, const LoadedRun& run, const std::string& split) {
-  return text_of_run(run, data_of(run, split), arguments.output);
-}
-
 /// Whether something is learned from the train split before the text is scored.
 bool needs_training_text(const Arguments& arguments) {
   return arguments.counts || arguments.learn_weights;
 }
 
-/// The same, only for what is learned from it and baselines: null, with a notice, if it is gone or has changed and only
-/// baselines need it.
+/// The text the run was trained on, wherever it is now, for what is learned from it and baselines: null, with a notice,
+/// if it is gone or has changed and only baselines need it.
 std::unique_ptr<Corpus> training_corpus(const Arguments& arguments, const LoadedRun& run) {
   try {
-    return std::make_unique<Corpus>(own_corpus(arguments, run, "train"));
+    return std::make_unique<Corpus>(text_of_run(run, data_of(run, "train"), arguments.output));
   } catch (const Error& error) {
     if (needs_training_text(arguments)) throw;
     log_note(std::string("no baselines: ") + error.what());
@@ -100,14 +95,6 @@ Scored scored_part(const Arguments& arguments, LoadedRun& run, const Corpus& cor
   scored.stride = arguments.adapt && arguments.stride == 0 ? half_window(run.block_size()) : arguments.stride;
   if (!run.others().empty()) scored.weights.clear();
   return scored;
-}
-
-/// By what --adapt and --counts make of the network.
-SplitLoss loss_of_predictor(const Arguments& arguments, LoadedRun& run, const Scored& scored, WorkLine& line) {
-  const Heartbeat heartbeat = line.heartbeat("scoring the text");
-  const std::int64_t block_size = run.block_size();
-  return arguments.adapt ? adaptive_loss(run.predictor(), scored.tokens, block_size, scored.stride, heartbeat)
-                         : split_loss(run.predictor(), scored.tokens, block_size, scored.stride, heartbeat);
 }
 
 void check_split(const Arguments& arguments, const LoadedRun& run) {
@@ -185,10 +172,15 @@ std::int64_t count_test_scores(LoadedRun& run) {
   return most;
 }
 
+/// By what --adapt and --counts make of the network.
 void score_by_predictor(const Arguments& arguments, Figures& figures, LoadedRun& run, const Scored& scored,
                         WorkLine& line) {
   const double begun = steady_seconds();
-  const SplitLoss loss = loss_of_predictor(arguments, run, scored, line);
+  const Heartbeat heartbeat = line.heartbeat("scoring the text");
+  const std::int64_t block_size = run.block_size();
+  const SplitLoss loss = arguments.adapt
+                             ? adaptive_loss(run.predictor(), scored.tokens, block_size, scored.stride, heartbeat)
+                             : split_loss(run.predictor(), scored.tokens, block_size, scored.stride, heartbeat);
   score_by(figures, loss, steady_seconds() - begun);
 }
 
@@ -202,7 +194,8 @@ void run_eval(const Arguments& arguments) {
                             : given                  ? "all"
                                                      : "val",
                     difference = text_difference(run, arguments.runs);
-  const Corpus corpus = given ? given_corpus(arguments, run, split) : own_corpus(arguments, run, split);
+  const Corpus corpus =
+      given ? given_corpus(arguments, run, split) : text_of_run(run, data_of(run, split), arguments.output);
   log_notices(corpus);
   check_texts(arguments, run, corpus, difference);
   const bool own = corpus.fingerprint() == run.checkpoint.state.data;

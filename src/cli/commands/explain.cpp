@@ -24,7 +24,6 @@
 #include "report/charts/heat_map.h"
 #include "report/format.h"
 #include "report/log.h"
-#include "report/symbols.h"
 #include "report/wrap.h"
 
 namespace chargpt {

@@ -13,7 +13,7 @@
 #include "cli/runs/run_text.h"
 #include "cli/version.h"
 #include "exchange/formats.h"
-#include "exchange/new_run.h"
+#include "exchange/imported_model.h"
 #include "inference/model_types.h"
 #include "report/format.h"
 #include "report/log.h"

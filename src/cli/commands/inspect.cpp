@@ -359,10 +359,7 @@ void run_inspect(const Arguments& arguments) {
     json = describe_config(resolved);
   }
   if (arguments.verify) json["verified"] = true;
-  if (arguments.output.json)
-    print_json(json);
-  else
-    print_description(json, arguments.all);
+  arguments.output.json ? print_json(json) : print_description(json, arguments.all);
 }
 
 }  // namespace

@@ -8,12 +8,12 @@
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/print_text.h"
+#include "cli/runs/joined_runs.h"
 #include "cli/runs/loaded_run.h"
 #include "cli/runs/run_page.h"
 #include "page/page.h"
 #include "report/format.h"
 #include "run/run_folder.h"
-#include "run/run_name.h"
 
 namespace chargpt {
 
@@ -21,11 +21,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Arguments {
-  OutputArguments output;
-  ModelUse use;
+struct Arguments : ModelArguments {
   std::vector<std::string> runs;
-  std::string checkpoint, file, prompt;
+  std::string file, prompt;
   bool no_model = false;
 };
 
@@ -39,22 +37,16 @@ void run_page(const Arguments& arguments) {
   const std::string html = page_of_runs(runs, model, /*comparison=*/nullptr, &checkpoint);
   write_page(file, html);
   if (arguments.output.json)
-    print_json({{"page", file.string()}, {"bytes", html.size()}, {"checkpoint", checkpoint}});
-  else
-    std::printf("%s, %s: open it in a browser\n", printable_path(file).c_str(), format_bytes(std::ssize(html)).c_str());
+    return print_json({{"page", file.string()}, {"bytes", html.size()}, {"checkpoint", checkpoint}});
+  std::printf("%s, %s: open it in a browser\n", printable_path(file).c_str(), format_bytes(std::ssize(html)).c_str());
 }
 
 }  // namespace
 
 void add_page(Options& options) {
   const auto arguments = std::make_shared<Arguments>();
-  options
-      .add("RUN", arguments->runs,
-           "run folders; the model in the page is that of the first (default: the newest in runs/)")
-      .stands_for(run_meant);
-  options.before_run([&runs = arguments->runs] {
-    if (runs.empty()) runs.push_back(run_left_out());
-  });
+  add_runs_argument(options, arguments->runs)
+      .help("run folders; the model in the page is that of the first (default: the newest in runs/)");
   options.add("-o,--output", arguments->file, "the file to write (default: page.html in the first run)")
       .value_name("FILE");
   options.flag("--no-model", arguments->no_model, "leave the weights out: curves, samples and facts alone");

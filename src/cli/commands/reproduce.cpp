@@ -1,7 +1,6 @@
 // `chargpt reproduce RUN`: trains a run again, from its config and text, in a folder of its own, and says whether the
 // losses and weights are the same. RUN may be somebody else's: it is hostile until read, and only read.
 #include <cmath>
-#include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -118,10 +117,8 @@ Json to_json(const Repetition& repetition) {
                {"losses", repetition.losses()},
                {"same_weights", repetition.same_weights()},
                {"difference", nullptr}};
-  const auto number = [](double value) { return std::isfinite(value) ? Json(value) : Json(); };
   if (const auto first = repetition.difference())
-    json["difference"] = {
-        {"step", first->step}, {"what", first->what}, {"then", number(first->then)}, {"now", number(first->now)}};
+    json["difference"] = {{"step", first->step}, {"what", first->what}, {"then", first->then}, {"now", first->now}};
   return json;
 }
 

@@ -1,6 +1,5 @@
 // `chargpt resume RUN`: continues a run exactly where it stopped, or from an earlier step to the same bits. With --run
 // NEW, which changed options from an earlier step need, it begins a new run and only reads RUN.
-#include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>

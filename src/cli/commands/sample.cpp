@@ -23,6 +23,7 @@
 #include "cli/standard_input.h"
 #include "cli/streamed_text.h"
 #include "cli/work_line.h"
+#include "config/needs.h"
 #include "generate/filters.h"
 #include "generate/generate.h"
 #include "inference/model_types.h"
@@ -187,10 +188,6 @@ void note_documents(const LoadedRun& run, const std::string& prompt, const std::
   }
 }
 
-bool is_given(const ResolvedConfig& config, const char* option) {
-  return config.origin.at(option).starts_with("--");
-}
-
 /// The options of this sample. Error usage if two contradict each other; an option without effect is noted.
 SampleConfig sample_options(const Arguments& arguments, const LoadedRun& run) {
   ResolvedConfig config = run.checkpoint.config;
@@ -198,14 +195,14 @@ SampleConfig sample_options(const Arguments& arguments, const LoadedRun& run) {
     if (key.starts_with("sample.")) origin = "the run";
   apply_overrides(config, arguments.config.overrides());
   SampleConfig sample = config.config.sample;
-  if (arguments.greedy && is_given(config, "sample.temperature") && sample.temperature != 0)
+  if (arguments.greedy && is_override(config, "sample.temperature") && sample.temperature != 0)
     throw Error(ExitCode::usage, "--greedy is --temperature 0, and --temperature ",
                 nlohmann::json(sample.temperature).dump(), " is given too; give one");
   if (arguments.greedy) sample.temperature = 0;
   if (sample.temperature != 0) return sample;
   std::vector<std::string> idle;
   for (const char* option : {"top_k", "top_p", "min_p"})
-    if (is_given(config, (std::string("sample.") + option).c_str())) idle.push_back(std::string("--") + option);
+    if (is_override(config, std::string("sample.") + option)) idle.push_back(std::string("--") + option);
   if (arguments.seed_option->given()) idle.emplace_back("--seed");
   const std::string why = "the most probable character is always taken (temperature 0): ";
   if (!idle.empty()) log_note(why, joined(idle, " and "), idle.size() > 1 ? " have" : " has", " no effect");

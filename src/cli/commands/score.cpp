@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <iterator>
 #include <memory>
@@ -33,7 +32,6 @@
 #include "generate/filters.h"
 #include "inference/model_types.h"
 #include "page/page.h"
-#include "page/text_page.h"
 #include "report/charts/surprise.h"
 #include "report/format.h"
 #include "report/log.h"

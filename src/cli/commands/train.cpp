@@ -16,7 +16,6 @@
 #include "cli/process.h"
 #include "cli/runs/loaded_run.h"
 #include "cli/runs/run_text.h"
-#include "cli/signals.h"
 #include "cli/training/chosen_config.h"
 #include "cli/training/training.h"
 #include "report/files/metrics.h"
@@ -61,10 +60,6 @@ std::optional<Checkpoint> starting_point(const Arguments& arguments) {
   return checkpoint;
 }
 
-void start_from(Trainer& trainer, std::optional<Checkpoint> checkpoint) {
-  if (checkpoint) trainer.init_from(*checkpoint);
-}
-
 /// Texts and teachers, which must not move away with a run that is overwritten.
 Overwrite overwrite_of(const Arguments& arguments, const Config& config) {
   Overwrite overwrite{.allowed = arguments.overwrite};
@@ -79,7 +74,7 @@ void print_plan(const Arguments& arguments, const ResolvedConfig& config, Corpus
   const std::string split = split_notice(corpus, check_split(corpus));
   const TrainerOptions options = trainer_options(arguments, {}, group, config.config, corpus);
   Trainer trainer(config, std::move(corpus), options);
-  start_from(trainer, starting_point(arguments));
+  if (const auto start = starting_point(arguments)) trainer.init_from(*start);
   PlanEvent plan = trainer.plan(/*measure=*/true);
   if (!split.empty()) plan.notices.push_back(split);
   group.ranks().finish();
@@ -95,7 +90,7 @@ void print_plan(const Arguments& arguments, const ResolvedConfig& config, Corpus
 void train_with_first(const Arguments& arguments, const ResolvedConfig& config, Corpus corpus, ProcessGroup& group) {
   const TrainerOptions options = trainer_options(arguments, {}, group, config.config, corpus);
   Trainer trainer(config, std::move(corpus), options);
-  start_from(trainer, starting_point(arguments));
+  if (const auto start = starting_point(arguments)) trainer.init_from(*start);
   train_to_end(trainer, {}, arguments, std::nullopt, group);
 }
 
@@ -166,7 +161,8 @@ void train(const Arguments& arguments, ProcessGroup& group) {
   NewRun run(arguments.run, config.config.name, overwrite);
   const TrainerOptions options = trainer_options(arguments, run.path(), group, config.config, corpus);
   Trainer trainer(config, std::move(corpus), options);
-  start_from(trainer, std::move(start));
+  if (start) trainer.init_from(*start);
+  start.reset();  // its memory is free before training
   run.begin();
   if (const std::filesystem::path old = run.old_run(); !old.empty())
     log_note("the run that was in ", printable_path(run.path()), " is now ", printable_path(old));
@@ -204,7 +200,7 @@ void add_train(Options& options) {
            "train for this long, as --max-seconds; without CONFIG, chooses a preset for the time and the text's size")
       .positive();
   add_training_arguments(options, *arguments);
-  arguments->config.help_shows(options, config, default_preset, config_by_name);
+  arguments->config.help_shows(options, config, default_preset);
   on_parsed(options, arguments, run_train);
 }
 

@@ -43,7 +43,8 @@ std::string command_of(const Arguments& arguments) {
   if (arguments.engine != "auto") command += " --engine " + shell_quoted(arguments.engine);
   if (arguments.device.device != "auto") command += " --device " + arguments.device.device;
   if (arguments.device.threads > 0) command += " --threads " + std::to_string(arguments.device.threads);
-  for (const std::string& word : as_arguments(arguments.config.overrides())) command += " " + shell_quoted(word);
+  for (const Override& option : arguments.config.overrides())
+    command += " --set " + shell_quoted(option.key + "=" + option.value);
   return command;
 }
 
@@ -109,8 +110,7 @@ void run_tune(const Arguments& arguments) {
     log_note("stopped before a candidate was measured; nothing was saved");
     throw Stopped{stopping_signal()};
   }
-  const TunedFrom from{extended_by(arguments.preset, out), config_by_name(arguments.preset).config,
-                       command_of(arguments)};
+  const TunedFrom from{extended_by(arguments.preset, out), load_config(arguments.preset).config, command_of(arguments)};
   write_file_atomically(out / "tuned.json", tuned_text(tuning, from));
   write_file_atomically(out / "tune.json", json_text(to_json(tuning)));
   if (!tuning.complete) {
@@ -133,7 +133,7 @@ void add_tune(Options& options) {
   options.add("--memory", arguments->memory, "GB that a run may take; 0: half of the memory").non_negative();
   options.add("--out", arguments->out, "folder of tuned.json and tune.json (default runs/tune-<n>)");
   add_training_arguments(options, *arguments);
-  arguments->config.help_shows(options, config, "", config_by_name);
+  arguments->config.help_shows(options, config, "");
   on_parsed(options, arguments, run_tune);
 }
 

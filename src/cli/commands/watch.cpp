@@ -1,11 +1,9 @@
 // `chargpt watch RUN`: the curves of a running or ended run, in the terminal.
 #include <unistd.h>
 
-#include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>

@@ -19,7 +19,6 @@
 #include "report/format.h"
 #include "report/symbols.h"
 #include "report/table.h"
-#include "run/checkpoints.h"
 #include "run/run_folder.h"
 #include "run/run_lock.h"
 #include "text/text_listing.h"

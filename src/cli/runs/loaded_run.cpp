@@ -83,7 +83,7 @@ void add_weights_options(Options& options, std::string& checkpoint, Weights& wei
 }
 
 void add_device_arguments(Options& options, ModelUse& use) {
-  add_device_arguments(options, use.device, use.threads);
+  add_device_arguments(options, use.machine);
   options.find("--device").help("auto or cpu: sampling and scoring run on the CPU");
 }
 
@@ -102,7 +102,7 @@ LoadedRun::LoadedRun(Checkpoint loaded, std::filesystem::path folder_in, const M
     : checkpoint(std::move(loaded)),
       folder(std::move(folder_in)),
       model(std::make_unique<InferenceModel>(checkpoint, use.weights)),
-      network_(std::make_unique<NetworkPredictor>(*model, thread_count(use.threads), use.context)) {
+      network_(std::make_unique<NetworkPredictor>(*model, thread_count(use.machine.threads), use.context)) {
   announce(checkpoint, model->weights());
   flush_denormals();
 }
@@ -156,7 +156,7 @@ void LoadedRun::mix_with_counts(const Corpus& corpus, const Heartbeat& heartbeat
 }
 
 LoadedRun load_run(const std::string& run, const std::string& which, const ModelUse& use, bool with_optimizer) {
-  check_device(use.device);
+  check_device(use.machine.device);
   check_choice(run, which);
   Checkpoint checkpoint = loaded_checkpoint(run, which.empty() ? "best" : which, with_optimizer);
   log_note("checkpoint: ", to_text(standing_of(checkpoint)));

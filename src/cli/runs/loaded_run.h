@@ -20,8 +20,7 @@ namespace chargpt {
 /// How a trained model is to be read.
 struct ModelUse {
   Weights weights = Weights::better;
-  std::string device = "auto";  ///< as asked for: auto or cpu, else it is refused
-  std::int64_t threads = 0;     ///< 0: one per physical core
+  DeviceArguments machine = {};  ///< device: auto or cpu, else it is refused
   Context context = Context::automatic;
 };
 

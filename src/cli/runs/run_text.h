@@ -3,7 +3,6 @@
 #pragma once
 
 #include <filesystem>
-#include <vector>
 
 #include "checkpoint/checkpoint.h"
 #include "cli/arguments.h"

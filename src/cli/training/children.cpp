@@ -40,7 +40,9 @@ void keep_text_for_child(const PlannedRun& run, const Corpus& corpus) {
 
 std::unique_ptr<ChildProcess> start_child(const ChildOrder& order, const PlannedRun& run, const Corpus& corpus) {
   keep_text_for_child(run, corpus);
-  std::vector<std::string> words{"compare", "--planned"};
+  // This very program, even if replaced since it started: the link is looked up by the child between its birth and the
+  // program's start, when it still leads to the parent's program.
+  std::vector<std::string> words{"/proc/self/exe", "compare", "--planned"};
   const auto add = [&words](const std::string& option, const std::string& value) {
     words.push_back(option + "=" + value);
   };
@@ -55,7 +57,7 @@ std::unique_ptr<ChildProcess> start_child(const ChildOrder& order, const Planned
   if (!order.scores) words.emplace_back("--without-scores");
   words.emplace_back(order.verbose ? "--verbose" : "--quiet");
   words.insert(words.end(), {"--", run.folder.string()});
-  return std::make_unique<ChildProcess>(own_command(words));
+  return std::make_unique<ChildProcess>(words);
 }
 
 RunsHooks RunsWatcher::hooks() {

@@ -1,7 +1,5 @@
 #include "cli/training/compare_output.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -11,13 +9,11 @@
 #include "base/quote.h"
 #include "baseline/baseline.h"
 #include "cli/print_text.h"
-#include "cli/process.h"
 #include "cli/runs/run_page.h"
 #include "experiment/comparison_report.h"
 #include "experiment/target.h"
 #include "page/page.h"
 #include "report/log.h"
-#include "report/wrap.h"
 
 namespace chargpt {
 namespace {

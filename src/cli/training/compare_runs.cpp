@@ -6,7 +6,6 @@
 #include <set>
 
 #include "base/error.h"
-#include "base/names.h"
 #include "base/paths.h"
 #include "cli/runs/joined_runs.h"
 #include "cli/runs/run_text.h"
@@ -55,15 +54,8 @@ SeedRun told_by(const RunState& scored, const RunState& last, const Config& conf
   return seed;
 }
 
-RunState last_state(const fs::path& run) {
-  return load_checkpoint(run, "last").state;
-}
-
 TrainedRun scored_run(const std::string& name, const TrainingArguments& arguments, std::optional<CommonText>& common) {
-  ModelUse use;
-  use.device = arguments.device.device;
-  use.threads = arguments.device.threads;
-  LoadedRun run = load_run(name, "", use);
+  LoadedRun run = load_run(name, "", {.machine = arguments.device});
   const Config& config = run.config();
   if (!common) {
     common = {name, config.data, text_of_run(run, config.data, arguments.output)};
@@ -74,7 +66,7 @@ TrainedRun scored_run(const std::string& name, const TrainingArguments& argument
                      .config = run.checkpoint.config,
                      .params = run.checkpoint.state.parameters,
                      .leaks = leaks(config.model),
-                     .seed = told_by(run.checkpoint.state, last_state(run.folder), config)};
+                     .seed = told_by(run.checkpoint.state, load_checkpoint(run.folder, "last").state, config)};
   SplitLoss loss = split_loss(run.predictor(), common->corpus.val(), config.model.block_size);
   if (!std::isfinite(loss.mean))
     throw Error(ExitCode::diverged, run.checkpoint.path.string(), " has no finite loss: its weights have diverged");

@@ -135,7 +135,7 @@ void ProcessGroup::run(const std::function<void()>& work) const {
   } catch (const std::exception& error) {
     const Failure failure = failure_of(error);
     report_failure(error, {.verbose = false, .json = json_});
-    if (const std::string line = first() ? go_on() : ""; !line.empty()) log_warning(line);
+    if (const std::string line = first() ? go_on_from(*run_) : ""; !line.empty()) log_warning(line);
     std::fflush(nullptr);
     ranks_->fail(static_cast<int>(failure.code), failure.line);
     throw;

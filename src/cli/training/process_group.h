@@ -52,13 +52,12 @@ class ProcessGroup {
   void trains(const std::filesystem::path& run) { *run_ = run; }
   /// "2 ranks of 4 windows each, 1 thread each (…)"; empty where there is one.
   std::string notice(const Config& config) const;
-  /// How to continue after a failure; empty where nothing was saved.
-  std::string go_on() const { return go_on_from(*run_); }
 
   /// Runs `work` on every rank. A failure of one ends all, with its line and its exit code.
   void run(const std::function<void()>& work) const;
 
  private:
+  /// How to continue after a failure; empty where nothing was saved.
   static std::string go_on_from(const std::filesystem::path& run);
 
   std::shared_ptr<std::filesystem::path> run_ = std::make_shared<std::filesystem::path>();

@@ -102,7 +102,7 @@ void print_result(const Trainer& trainer, const std::filesystem::path& run, bool
     log_note("exact figures, baselines and a sample follow; their time does not count towards max_seconds");
   try {
     const RunState& state = trainer.state();
-    LoadedRun best = load_run(run.string(), "best", {.threads = state.threads});
+    LoadedRun best = load_run(run.string(), "best", {.machine = {.threads = state.threads}});
     const Figures figures = final_figures(trainer, best, progress);
     nlohmann::ordered_json json = to_json(figures);
     json["checkpoint"] = {{"step", best.checkpoint.state.step}, {"path", best.checkpoint.path.string()}};

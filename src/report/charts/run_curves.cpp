@@ -49,7 +49,7 @@ void RunCurves::add(const Row& row) {
   if (kind == "plan") {
     leaks_ = row.value("leaks", Row()) == true;
     max_iters_ = std::max<std::int64_t>(0, count(row, "max_iters"));
-    remaining_.begin_anew();
+    remaining_ = {};  // another process goes on
     go_to(step);
   } else if (kind == "train") {
     cut_back(steps_, step);

@@ -1,7 +1,6 @@
 #include "report/files/metrics.h"
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <type_traits>
@@ -16,12 +15,8 @@ namespace {
 
 using Row = nlohmann::ordered_json;
 
-Row figure(double value) {
-  return std::isfinite(value) ? Row(value) : Row(nullptr);
-}
-
 Row figure(const std::optional<double>& value) {
-  return value ? figure(*value) : Row(nullptr);
+  return value ? Row(*value) : Row(nullptr);
 }
 
 /// The keys of a plan, and what they stand for.
@@ -53,7 +48,7 @@ void each_figure(Plan& plan, const Visit& visit) {
   visit("expected_seconds", plan.seconds);
 }
 
-/// Texts may hold bytes that are not UTF-8 (a path); they become U+FFFD.
+/// Texts may hold bytes that are not UTF-8 (a path); they become U+FFFD. Figures that are not finite become null.
 std::string line(const Row& row) {
   return json_text(row, -1);
 }
@@ -77,7 +72,7 @@ std::filesystem::path cut_back(std::filesystem::path path, std::optional<std::in
 Row to_json(const PlanEvent& plan) {
   Row row;
   each_figure(plan, [&row]<class Value>(const char* key, const Value& value) {
-    if constexpr (std::is_same_v<Value, double> || std::is_same_v<Value, std::optional<double>>)
+    if constexpr (std::is_same_v<Value, std::optional<double>>)
       row[key] = figure(value);
     else
       row[key] = value;
@@ -142,14 +137,10 @@ void MetricsWriter::on(const PlanEvent& event) {
 void MetricsWriter::on(const StepEvent& event) {
   step_ = event.step;
   if (event.step != 1 && event.step % log_interval_ != 0 && event.step != event.max_iters) return;
-  Row row = {{"kind", "train"},
-             {"step", event.step},
-             {"loss", figure(event.loss)},
-             {"lr", figure(event.lr)},
-             {"grad_norm", figure(event.grad_norm)},
-             {"tokens_per_second", figure(event.tokens_per_second)},
-             {"seconds", figure(event.seconds)}};
-  if (event.rank_seconds) row["rank_seconds"] = figure(*event.rank_seconds);
+  Row row = {{"kind", "train"},         {"step", event.step},           {"loss", event.loss},
+             {"lr", event.lr},          {"grad_norm", event.grad_norm}, {"tokens_per_second", event.tokens_per_second},
+             {"seconds", event.seconds}};
+  if (event.rank_seconds) row["rank_seconds"] = *event.rank_seconds;
   file_.write(line(row));
 }
 
@@ -158,13 +149,13 @@ void MetricsWriter::on(const EvalEvent& event) {
   Row row = {{"kind", "eval"},
              {"step", event.step},
              {"train_loss", figure(event.train_loss)},
-             {"val_loss", figure(event.val_loss)},
+             {"val_loss", event.val_loss},
              {"best", event.best},
-             {"best_val_loss", figure(event.best_val_loss)},
+             {"best_val_loss", event.best_val_loss},
              {"exact", event.exact},
-             {"seconds", figure(event.seconds)},
-             {"training_seconds", figure(event.training_seconds)}};
-  if (event.averaged_val_loss) row["averaged_val_loss"] = figure(*event.averaged_val_loss);
+             {"seconds", event.seconds},
+             {"training_seconds", event.training_seconds}};
+  if (event.averaged_val_loss) row["averaged_val_loss"] = *event.averaged_val_loss;
   if (event.leaks) row["leaks"] = true;
   file_.write(line(row));
 }
@@ -185,7 +176,7 @@ void MetricsWriter::on(const EndEvent& event) {
                     {"step", event.step},
                     {"ended", enum_name(event.ended)},
                     {"max_iters", event.max_iters},
-                    {"seconds", figure(event.seconds)}}));
+                    {"seconds", event.seconds}}));
 }
 
 }  // namespace chargpt

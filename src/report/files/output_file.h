@@ -49,8 +49,6 @@ class PatientFile {
   PatientFile(std::filesystem::path path, OutputFile::Start start, Complaint complain);
   /// Complains in place of throwing an Error io; throws it if there is nobody to complain to.
   void write(std::string_view record);
-  /// Bytes that are not in the file yet.
-  std::size_t waiting() const { return waiting_.size(); }
 
  private:
   OutputFile file_;
