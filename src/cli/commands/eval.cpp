@@ -158,7 +158,9 @@ Figures figures_of(const Arguments& arguments, LoadedRun& run, const Scored& sco
 void adapt(const Arguments& arguments, Figures& figures, LoadedRun& run, const Corpus* trained_on, WorkLine& line) {
   std::optional<Corpus> again;
   const auto train = [&] {
-    return (trained_on != nullptr ? *trained_on : again.emplace(own_corpus(arguments, run, "train"))).train();
+    return (trained_on != nullptr ? *trained_on
+                                  : again.emplace(text_of_run(run, data_of(run, "train"), arguments.output)))
+        .train();
   };
   const std::vector<AdaptationChoice> choices = adapt(run, train, line.heartbeat("choosing the rate of adaptation"));
   figures.adapted = choices.front();
