@@ -39,7 +39,8 @@ std::int64_t test_scores(const std::filesystem::path& run) try {
   return json ? StrictObject(*json, printable_path(run / test_file.name)).integer("times", 1) : 0;
 } catch (const Error& error) {
   if (error.code() != ExitCode::data) throw;
-  throw Error(ExitCode::data, error.what(), "; it counts how often the test split was scored: restore it, or delete it to count from 0");
+  throw Error(ExitCode::data, error.what(),
+              "; it counts how often the test split was scored: restore it, or delete it to count from 0");
 }
 
 std::int64_t count_test_score(const std::filesystem::path& run) {

@@ -133,8 +133,8 @@ std::optional<std::string> text_of(const Corpus& corpus, const DataConfig& data,
     text += corpus.all()[i] == vocabulary.document() ? between : vocabulary.symbol(corpus.all()[i]);
   if (text.size() > most) return std::nullopt;
   if (text.starts_with(byte_order_mark)) text.insert(0, byte_order_mark);  // as a reader takes one away
-  const bool reads_back = !has_documents(data) ||
-                          corpus_from_text(text, data, "", vocabulary).fingerprint() == corpus.fingerprint();
+  const bool reads_back =
+      !has_documents(data) || corpus_from_text(text, data, "", vocabulary).fingerprint() == corpus.fingerprint();
   return reads_back ? std::optional(text) : std::nullopt;
 }
 

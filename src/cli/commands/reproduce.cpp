@@ -178,7 +178,7 @@ void reproduce(const Arguments& arguments) {
     } else {
       for (const std::string& line : conditions) log_note(line);
     }
-    tell(keep_text(again.path(), trainer.corpus(), trainer.config().data));
+    tell(keep_text(again.path(), trainer.corpus(), trainer.config().config.data));
     const auto progress =
         add_listeners(trainer, again.path(), arguments.output, begin ? std::optional(from) : std::nullopt);
     trainer.add_listener(std::shared_ptr<Listener>(&repetition, [](Listener*) {}));

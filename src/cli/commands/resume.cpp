@@ -165,7 +165,7 @@ void train_branch(const Arguments& arguments, const std::filesystem::path& run, 
   log_note(branch.reason);
   copy_history(run, folder.path(), step);  // first: wherever there is a checkpoint, there are the rows up to it
   for (const std::string& line : copy_checkpoints(run, branch.from, trainer.config(), folder.path())) log_warning(line);
-  tell(keep_text(folder.path(), trainer.corpus(), trainer.config().data));
+  tell(keep_text(folder.path(), trainer.corpus(), trainer.config().config.data));
   folder.keep();
   train_to_end(trainer, folder.path(), arguments, step, group);
 }
@@ -191,7 +191,7 @@ void resume(const Arguments& arguments, ProcessGroup& group) {
       options_to_resume(trainer_options(arguments, run, group, config.config, text.corpus), checkpoint.state);
   Trainer trainer(config, std::move(text.corpus), options);
   trainer.resume_from(checkpoint);
-  tell(keep_text(run, trainer.corpus(), trainer.config().data));
+  tell(keep_text(run, trainer.corpus(), trainer.config().config.data));
   const std::string problem = go_on_from(run, checkpoint.state);
   if (!problem.empty()) log_warning(problem);
   train_to_end(trainer, run, arguments, checkpoint.state.step, group);

@@ -78,7 +78,7 @@ std::vector<std::string> texts_of(const Arguments& arguments, const LoadedRun& r
     if (file.kind == TextKind::sample) return {std::string(sample_text())};
     const std::string bytes = read_file(file.path, most);
     most -= bytes.size();
-    texts.push_back(TextReader(TextSource::in_memory(file.path.native(), bytes)).next());
+    texts.emplace_back(TextReader(TextSource::in_memory(file.path.native(), bytes)).next());
   }
   return texts;
 }

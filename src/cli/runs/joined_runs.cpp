@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/names.h"
+#include "cli/runs/figures.h"
 #include "evaluate/split_loss.h"
 #include "report/format.h"
 #include "report/log.h"

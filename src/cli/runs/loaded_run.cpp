@@ -9,6 +9,7 @@
 #include "base/paths.h"
 #include "base/quote.h"
 #include "checkpoint/manifest.h"
+#include "cli/runs/figures.h"
 #include "kernels/processor.h"
 #include "report/format.h"
 #include "report/log.h"
