@@ -204,7 +204,7 @@ class Comparer {
   std::vector<std::string> names_;  ///< as they are listed, each once
   const CompareOptions& options_;
   const CompareHooks& hooks_;
-  Corpus text_, corpus_;            ///< whole; what runs train on and are scored on
+  Corpus text_, corpus_;             ///< whole; what runs train on and are scored on
   std::vector<ConfigRuns> results_;  ///< one per config, in the order given
 };
 
