@@ -14,6 +14,7 @@ for clang in clang++-{14..20} clang++; do
   fi
 done
 echo "skipped because sanitizers need the address space that is taken away: test_kernels [limits] (1 cases)"
+echo "skipped because they take minutes with sanitizers: test_train [simulated] (2 cases)"
 "$compiler" --version | grep -q clang || echo "skipped because there is no clang++ here: a second compiler"
 
 # check FOLDER SANITIZERS TESTS [TARGET...]: TESTS is a pattern of names.

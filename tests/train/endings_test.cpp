@@ -257,7 +257,7 @@ TEST_CASE("max_seconds holds the last step, its evaluation and its save, and the
   CHECK(resumed->recorder->steps.empty());
 }
 
-TEST_CASE("a machine that turns slow or fast within the run uses its seconds all the same", "[seconds]") {
+TEST_CASE("a machine that turns slow or fast within the run uses its seconds all the same", "[seconds][simulated]") {
   for (const double slower : {0.33, 3.0})
     for (const std::int64_t from : {20, 300, 700, 1000, 1300}) {
       INFO(slower << " times slower from step " << from);
@@ -313,7 +313,7 @@ TEST_CASE("a last evaluation that turns slow when half done ends in time", "[sec
 }
 
 TEST_CASE("a run killed in any phase replays what its checkpoint has decided, and its plan repeats its bits",
-          "[seconds]") {
+          "[seconds][simulated]") {
   for (const std::int64_t killed : {150, 350, 750, 1450, 1'000'000}) {  // in warm-up, hold, decay, at the end
     INFO("killed after step " << killed);
     const TestFolder folder;
