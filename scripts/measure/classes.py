@@ -6,7 +6,8 @@
     scripts/measure/classes.py --text mine=FILE    a text of one's own: prints its row
 
 The classes: frozen in the network's own windows, frozen with any context, and adaptive, which learns from what it has predicted. Counted n-grams, xz and
-PPMd are measured by `chargpt eval`, zpaq and a PPMd restarted every 2,048 characters (in windows: twice their length) by compressors.py, all on the same last tenth of the text, given the rest.
+PPMd are measured by `chargpt eval`, zpaq and a PPMd restarted every 2,048 characters (in windows: twice their length) by compressors.py, all on the same
+last tenth of the text, given the rest.
 Figures are kept in --work: broken off, the same command goes on.
 """
 
@@ -50,13 +51,12 @@ class Text:
         threads = "--threads", self.options.threads
         length = "--max_seconds", self.options.seconds, "--max_epochs", EPOCHS
         ended = self.program.json("train", "default", *length, "--text", self.path, *threads, "--quiet", "--run", self.run, "--overwrite")
-        block_size = json.loads((self.run / "config.json").read_text())["model"]["block_size"]
-        return {"seconds": ended["seconds"], "step": ended["checkpoint"]["step"], "block_size": block_size, "day": datetime.date.today().isoformat(), "processor": processor()}
+        return {"seconds": ended["seconds"], "step": ended["checkpoint"]["step"], "day": datetime.date.today().isoformat(), "processor": processor()}
 
     def evaluate(self, *options):
         begin = time.perf_counter()
         figures = self.program.json("eval", self.run, *options, "--threads", self.options.threads)
-        return {key: figures[key] for key in ("loss", "network_loss", "tokens", "baselines")} | {"seconds": time.perf_counter() - begin}
+        return {key: figures[key] for key in ("loss", "network_loss", "tokens", "block_size", "baselines")} | {"seconds": time.perf_counter() - begin}
 
     def compressed(self, size, *arguments):
         """Nats a character; none where the compressor is missing."""
@@ -72,7 +72,7 @@ class Text:
         self.once("counts", self.evaluate, "--counts")
         self.once("both", self.evaluate, "--counts", "--adapt")
         shutil.rmtree(self.run, ignore_errors=True)
-        self.once("PPMd in windows", self.compressed, restarted_ppmd, 2 * self.figures["trained"]["block_size"])
+        self.once("PPMd in windows", self.compressed, restarted_ppmd, 2 * self.figures["counts"]["block_size"])
         self.once("PPMd every 2048", self.compressed, restarted_ppmd, 2048)
         self.once("zpaq", self.compressed, zpaq)
 

@@ -50,8 +50,8 @@ ResolvedConfig imported_config(nlohmann::ordered_json sections, const std::files
                                const std::string& source);
 
 /// An imported model becomes a run, which sample, eval, inspect and train --init_from take: writes config and
-/// checkpoint into the folder of a run that has begun. Error internal where the parameters are not those of the config:
-/// whoever read them should have said so.
+/// checkpoint into the folder of a run that has begun. Error internal where the parameters are not those of the config,
+/// which the readers check first.
 void write_imported_run(const std::filesystem::path& run, const ImportedModel& model,
                         const std::string& program_version);
 
