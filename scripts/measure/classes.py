@@ -5,9 +5,9 @@
     scripts/measure/classes.py --only sample       this text alone (tinyshakespeare, sample, or a package of texts.py); the table holds all that is kept
     scripts/measure/classes.py --text mine=FILE    a text of one's own: prints its row
 
-The classes: frozen in the network's own windows, frozen with any context, and adaptive, which learns from what it has predicted. Counted n-grams, xz and
-PPMd are measured by `chargpt eval`, zpaq and a PPMd restarted every 2,048 characters (in windows: twice their length) by compressors.py, all on the same
-last tenth of the text, given the rest.
+The classes, by what a prediction may depend on beside the training text: the network's own window, 2,048 characters, or all of the text before. `chargpt
+eval --adapt --counts` is in the first two with --restart. Counted n-grams, xz and PPMd are measured by `chargpt eval`, zpaq and a PPMd restarted every
+2,048 characters (own window: twice its length) by compressors.py, all on the same last tenth of the text, given the rest.
 Figures are kept in --work: broken off, the same command goes on.
 """
 
@@ -27,7 +27,8 @@ from texts import TEXTS, fetch
 BEGIN, END = "<!-- classes: begin (scripts/measure/classes.py writes this table) -->", "<!-- classes: end -->"
 OWN = {"tinyshakespeare": ROOT / "data/tinyshakespeare.txt", "`data/sample.txt`": ROOT / "data/sample.txt"}
 EPOCHS = 5  # at most, in training: of a short text more would be learnt by heart
-CLASSES = ["window", "context", "adaptive"]  # frozen in the network's own windows, frozen with any context, adaptive
+CLASSES = ["window", "context", "adaptive"]
+CONTEXT = 2048
 
 
 class Text:
@@ -53,27 +54,29 @@ class Text:
         ended = self.program.json("train", "default", *length, "--text", self.path, *threads, "--quiet", "--run", self.run, "--overwrite")
         return {"seconds": ended["seconds"], "step": ended["checkpoint"]["step"], "day": datetime.date.today().isoformat(), "processor": processor()}
 
-    def evaluate(self, *options):
+    def evaluate(self, restart):
         begin = time.perf_counter()
-        figures = self.program.json("eval", self.run, *options, "--threads", self.options.threads)
+        figures = self.program.json("eval", self.run, "--adapt", "--counts", "--restart", restart, "--threads", self.options.threads)
         return {key: figures[key] for key in ("loss", "network_loss", "tokens", "block_size", "baselines")} | {"seconds": time.perf_counter() - begin}
 
     def compressed(self, size, *arguments):
         """Nats a character; none where the compressor is missing."""
-        train = self.text[:len(self.text) - self.figures["counts"]["tokens"] - 1]
+        train = self.text[:len(self.text) - self.figures["adaptive"]["tokens"] - 1]
         scored = self.text[len(train):]
         found = size(train, scored, *arguments)
         return found and 8 * math.log(2) * found / len(scored)
 
     def measure(self):
-        if "both" not in self.figures and not self.run.exists():
+        if "window" not in self.figures and not self.run.exists():
             self.figures = {}
         self.once("trained", self.train)
-        self.once("counts", self.evaluate, "--counts")
-        self.once("both", self.evaluate, "--counts", "--adapt")
+        self.once("adaptive", self.evaluate, 0)
+        window = self.figures["adaptive"]["block_size"]
+        self.once("context", self.evaluate, CONTEXT)
+        self.once("window", self.evaluate, window)
         shutil.rmtree(self.run, ignore_errors=True)
-        self.once("PPMd in windows", self.compressed, restarted_ppmd, 2 * self.figures["counts"]["block_size"])
-        self.once("PPMd every 2048", self.compressed, restarted_ppmd, 2048)
+        self.once("PPMd in windows", self.compressed, restarted_ppmd, 2 * window)
+        self.once("PPMd with context", self.compressed, restarted_ppmd, CONTEXT)
         self.once("zpaq", self.compressed, zpaq)
 
     def is_measured(self):
@@ -81,22 +84,22 @@ class Text:
 
     def rivals(self):
         """Of each class: name -> loss."""
-        counts, figures = self.figures["counts"]["baselines"], self.figures
-        grams = f"{counts['ngram']['order']}-grams"
-        rivals = {"window": {grams: counts["ngram"]["loss_in_windows"], "PPMd": figures["PPMd in windows"]},
-                  "context": {grams: counts["ngram"]["loss"], "PPMd": figures["PPMd every 2048"]},
-                  "adaptive": {"gzip": counts["gzip"], "xz": counts["xz"], "PPMd": counts.get("ppmd", {}).get("loss"), "zpaq": figures["zpaq"]}}
+        baselines, figures = self.figures["adaptive"]["baselines"], self.figures
+        grams = f"{baselines['ngram']['order']}-grams"
+        rivals = {"window": {grams: baselines["ngram"]["loss_in_windows"], "PPMd": figures["PPMd in windows"]},
+                  "context": {grams: baselines["ngram"]["loss"], "PPMd": figures["PPMd with context"]},
+                  "adaptive": {"gzip": baselines["gzip"], "xz": baselines["xz"], "PPMd": baselines.get("ppmd", {}).get("loss"), "zpaq": figures["zpaq"]}}
         return {kind: {name: loss for name, loss in of_kind.items() if loss is not None} for kind, of_kind in rivals.items()}
 
     def losses(self):
-        return {"window": self.figures["counts"]["network_loss"], "context": self.figures["counts"]["loss"], "adaptive": self.figures["both"]["loss"]}
+        return {kind: self.figures[kind]["loss"] for kind in CLASSES}
 
     def wins(self):
         """The classes in which it has the lowest loss."""
         return [kind for kind, loss in self.losses().items() if loss < min(self.rivals()[kind].values())]
 
     def row(self):
-        cells, losses, won = [self.name.split(",")[0]], self.losses(), self.wins()
+        cells, losses, won = [self.name.split(",")[0], f"{self.figures['adaptive']['network_loss']:.3f}"], self.losses(), self.wins()
         for kind in CLASSES:
             loss, name = min((loss, name) for name, loss in self.rivals()[kind].items())
             own = f"{losses[kind]:.3f}"
@@ -105,13 +108,13 @@ class Text:
 
 
 def table(texts):
-    heads = ["text", "own window (rival)", "any context: `--counts`", "adaptive: `--adapt --counts`"]
+    heads = ["text", "network alone", "own window (rival)", f"{CONTEXT:,} characters", "all text before"]
     window, context, adaptive = (sum(kind in text.wins() for text in texts) for kind in CLASSES)
     about = {key: sorted({text.figures["trained"][key] for text in texts}) for key in ("day", "processor")}
-    slowest = {key: max(text.figures[key]["seconds"] for text in texts) for key in ("trained", "both")}
+    slowest = {key: max(text.figures[key]["seconds"] for text in texts) for key in ("trained", "adaptive")}
     return "\n".join([f"| {' | '.join(heads)} |", "|---" * len(heads) + "|", *(text.row() for text in texts), "",
                       f"Bold: ahead of the strongest rival, in {window}, {context} and {adaptive} of {len(texts)} texts. One seed; at most {slowest['trained']:.0f} s of training, "
-                      f"{slowest['both']:.0f} s of evaluation; "
+                      f"{slowest['adaptive']:.0f} s of evaluation; "
                       f"{' and '.join(about['processor'])}; {' and '.join(about['day'])}."])
 
 

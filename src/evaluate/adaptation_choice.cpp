@@ -31,11 +31,11 @@ AdaptationChoice choose_adaptation(const InferenceModel& model, TokenView train,
     for (int i = thread; i < count; i += at_once) {
       AdaptationTrial& trial = choice.trials[static_cast<std::size_t>(i)];
       AdaptiveNetwork network(model, 1, {.rate = trial.rate / 2, .decay = decay});
-      trial.loss = adaptive_loss(network, end, model.block_size(), 0, [&](double part) {
+      trial.loss = adaptive_loss(network, end, model.block_size(), 0, 0, [&](double part) {
                      if (interrupted) throw Interrupted{};
                      if (thread > 0 || !heartbeat) return;
                      try {
-                       heartbeat((i + part * at_once) / count);
+                       heartbeat((i + part * std::min(at_once, count - i)) / count);
                      } catch (...) {
                        interrupted = true;
                        throw;

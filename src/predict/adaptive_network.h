@@ -44,6 +44,8 @@ class AdaptiveNetwork : public Predictor {
   /// Both by one forward pass, whose losses and logits these are, and whose gradient the step takes.
   void score_and_learn(const TokenView& tokens, const WindowCut::Window& window, std::span<float> losses) override;
   void logits_and_learn(const TokenView& tokens, const WindowCut::Window& window, std::span<float> logits) override;
+  /// To the trained weights, from the first call on.
+  void restart() override;
 
  private:
   AdaptiveNetwork(const InferenceModel& trained, int threads, const Adaptation& adaptation,

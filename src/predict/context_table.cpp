@@ -15,7 +15,7 @@ std::int64_t ContextTable::find(std::uint64_t key) const {
   return -1;
 }
 
-std::int64_t ContextTable::find_or_add(std::uint64_t key) {
+std::int64_t ContextTable::find_or_add(std::uint64_t key, Undo& undo) {
   if (const std::int64_t found = find(key); found >= 0) return found;
   const std::size_t group = group_of(key);
   const std::array<Seen, places>& seen = groups()[group].seen;
@@ -23,7 +23,7 @@ std::int64_t ContextTable::find_or_add(std::uint64_t key) {
   for (std::size_t place = 1; place < places; ++place)
     if (seen[place].bits < seen[least].bits) least = place;
   const auto place = static_cast<std::int64_t>(group * stride + least);
-  (*this)[place] = {.check = check_of(key), .p = 1 << 15};
+  undo.changing((*this)[place]) = {.check = check_of(key), .p = 1 << 15};
   return place;
 }
 

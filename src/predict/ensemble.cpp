@@ -110,6 +110,10 @@ void Ensemble::logits_and_learn(const TokenView& tokens, const WindowCut::Window
   ask_for_logits(logits, [&](Predictor& member) { member.logits_and_learn(tokens, window, logits); });
 }
 
+void Ensemble::restart() {
+  for (Predictor* member : members_) member->restart();
+}
+
 // ---- losses and weights
 
 /// The least loss is taken out first so that nothing underflows.

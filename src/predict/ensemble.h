@@ -28,6 +28,7 @@ class Ensemble : public Predictor {
   /// Each member learns by itself.
   void score_and_learn(const TokenView& tokens, const WindowCut::Window& window, std::span<float> losses) override;
   void logits_and_learn(const TokenView& tokens, const WindowCut::Window& window, std::span<float> logits) override;
+  void restart() override;
 
  private:
   template <class Ask>

@@ -259,6 +259,14 @@ void Mixture::score_and_learn(const TokenView& tokens, const WindowCut::Window& 
   }
 }
 
+void Mixture::restart() {
+  network_.restart();
+  counts_.restart();
+  if (marked_) mixer_ = *marked_;
+  marked_ = mixer_;
+  scored_to_ = -1;
+}
+
 // ---- sequences
 
 Predictor::Rows Mixture::mixed(const Rows& rows) {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/heartbeat.h"
@@ -48,6 +49,7 @@ class Mixture : public Predictor {
   void logits(const WindowBatch& windows, std::span<float> logits) override;
   void score(const WindowBatch& windows, std::span<float> losses) override;
   void score_and_learn(const TokenView& tokens, const WindowCut::Window& window, std::span<float> losses) override;
+  void restart() override;
 
  private:
   static constexpr std::size_t inputs = Counts::inputs + 2;
@@ -82,6 +84,7 @@ class Mixture : public Predictor {
   MixtureWeights weights_;
   MixtureLearning learning_;
   Mixer mixer_;
+  std::optional<Mixer> marked_;             ///< at the first restart()
   std::vector<Counts::History> histories_;  ///< of each sequence
   Room own_;
   /// Of the text that is scored and learned: the target that comes next, and its history.

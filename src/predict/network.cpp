@@ -69,7 +69,7 @@ std::int64_t NetworkPredictor::at_once() const {
   const auto bytes_of = [](std::int64_t floats) { return static_cast<double>(floats) * sizeof(float); };
   const cpu::Plan& plan = model_.plan();
   const double weights = bytes_of(plan.packed_floats), of_thread = weights > large ? 4 * weights : of_caches;
-  const double sequence = bytes_of(cpu::SequenceCache::floats(plan, cpu::kernels()));
+  const double sequence = std::max(1.0, bytes_of(cpu::SequenceCache::floats(plan, cpu::kernels())));
   const auto of_all = static_cast<std::int64_t>(std::min(threads_ * of_thread, most) / sequence);
   return std::max<std::int64_t>(threads_, of_all);
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "predict/mixer.h"
+#include "predict/undo.h"
 
 namespace chargpt {
 
@@ -32,9 +33,9 @@ class ProbabilityMap {
   double at(const Point& point) const {
     return values_[point.below] * (1 - point.part) + values_[point.below + 1] * point.part;
   }
-  void learn(const Point& point, bool bit) {
-    move(values_[point.below], 1 - point.part, bit);
-    move(values_[point.below + 1], point.part, bit);
+  void learn(const Point& point, bool bit, Undo& undo) {
+    move(undo.changing(values_[point.below]), 1 - point.part, bit);
+    move(undo.changing(values_[point.below + 1]), point.part, bit);
   }
 
  private:

@@ -123,6 +123,18 @@ class AdaptTest(ProgramTest):
         self.assertEqual((score["class"], score["counts"]), ("adaptive", True))
         self.assertAlmostEqual(score["loss"], both["loss"], places=1)
 
+    def test_what_was_learned_is_forgotten_after_each_stretch(self):
+        figures = [self.succeed("eval", "run", "--adapt", "--counts", "--json", "--restart", restart).json for restart in (16, 500, 16384, 0)]
+        self.assertEqual([(each["class"], each.get("restart")) for each in figures], [("frozen", 16), ("frozen", 500), ("frozen", 16384), ("adaptive", None)])
+        losses = [each["loss"] for each in figures]
+        self.assertEqual(losses, sorted(losses, reverse=True))
+        self.assertEqual(losses[2], losses[3])  # the split is shorter
+        out = self.succeed("eval", "run", "--adapt", "--counts", "--restart", 500).out
+        self.assertIn("mixed with counts, both adapting, anew every 500 characters ", out)
+        self.assertRegex(out, rf"Begun anew every 500 characters: (beats|behind) counted [1-6]-grams \({figures[1]['baselines']['ngram']['loss']:.4f}\)")
+        self.assertRegex(self.succeed("eval", "run", "--adapt", "--restart", 16).out, r"Frozen, in windows of 16\b")
+        self.assertIn("add --adapt", self.fail_with(2, "eval", "run", "--counts", "--restart", 500))
+
     def test_what_cannot_adapt_is_refused_by_name(self):
         self.train("bigram", "ladder/bigram", 5)
         self.assertEqual(self.fail_with(2, "eval", "bigram", "--adapt"), "--adapt does not compute gradients for model.type = bigram; leave it out")

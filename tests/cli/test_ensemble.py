@@ -131,6 +131,12 @@ class EnsembleTest(ProgramTest):
         self.assertNotEqual(self.succeed("sample", "a", "b", "--learn-weights").out, self.succeed("sample", "a", "b").out)
         self.assertIn("--learn-weights is for several runs", self.fail_with(2, "eval", "a", "--learn-weights"))
 
+    def test_weights_are_learned_on_a_twentieth_of_the_train_split_unless_that_is_too_little(self):
+        for size, line in ((9_000, "the training text is too short to learn the runs' weights"), (250_000, "weights, learned on the last 11,250 characters")):
+            self.write("text.txt", (TEXT * 9)[:size])
+            self.train(f"of-{size}", "nanogpt-cpu", 1, *SMALL, "--text", "text.txt")
+            self.assertIn(line, self.succeed("sample", f"of-{size}", f"of-{size}", "--learn-weights", "--tokens", "1").err)
+
     def test_it_is_mixed_with_counts_and_adapts(self):
         plain, counts, adapt, all_of_it = (self.figures("a", "b", "--stride", "8", *options) for options in ([], ["--counts"], ["--adapt"], ["--adapt", "--counts"]))
         for figures in (counts, adapt, all_of_it):
@@ -179,7 +185,8 @@ class EnsembleTest(ProgramTest):
         outcome = self.succeed("eval", "a", "half", "--text", "new.txt", "--json")
         self.assertNotIn("baselines", outcome.json)
         self.assertIn("no baselines: a and half differ", outcome.err)
-        self.assertIn("without --counts", self.fail_with(2, "eval", "a", "half", "--text", "new.txt", "--counts"))
+        for option in ("--counts", "--adapt"):
+            self.assertIn("without --counts, --adapt", self.fail_with(2, "eval", "a", "half", "--text", "new.txt", option))
         self.succeed("sample", "a", "half", "--tokens", "10")
         self.assertIn("no one text to learn from", self.fail_with(2, "sample", "a", "half", "--counts"))
         self.succeed("score", "a", "half", "new.txt")

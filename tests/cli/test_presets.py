@@ -128,8 +128,9 @@ class MeasuringTest(ProgramTest):
         process = subprocess.run([sys.executable, SCRIPT.with_name("classes.py"), "--program", PROGRAM, "--threads", "1", "--text", f"own={SAMPLE_TEXT}",
                                   "--seconds", "1", "--work", self.folder / "work"], capture_output=True, text=True, check=False)
         self.assertEqual(process.returncode, 0, process.stderr)
-        name, *cells = process.stdout.strip("| \n").split(" | ")
+        name, alone, *cells = process.stdout.strip("| \n").split(" | ")
         self.assertEqual((name, len(cells)), ("own", 3))
+        self.assertGreater(float(alone), float(cells[0].strip("*")[:5]))
         for cell in cells:
             own, rival = (float(loss) for loss in re.findall(r"\d\.\d{3}", cell))
             self.assertEqual(cell.startswith("**"), own < rival, cell)

@@ -26,7 +26,7 @@ struct Arguments : ModelArguments {
   UnknownPolicy unknown = UnknownPolicy::error;
   std::string split;
   std::vector<std::string> runs, text;
-  std::int64_t stride = 0;
+  std::int64_t stride = 0, restart = 0;
   bool counts = false, adapt = false, learn_weights = false;
 };
 
@@ -110,7 +110,7 @@ void check_texts(const Arguments& arguments, LoadedRun& run, const Corpus& corpu
   if (difference.empty()) return;
   const bool known = std::ranges::any_of(
       run.members(), [&](const LoadedRun* member) { return member->checkpoint.state.data == corpus.fingerprint(); });
-  if (known || needs_training_text(arguments))
+  if (known || arguments.adapt || needs_training_text(arguments))
     throw Error(
         ExitCode::usage, difference,
         "; as one they score another text that none was trained on (--text FILE), without --counts, --adapt and "
@@ -164,6 +164,7 @@ void adapt(const Arguments& arguments, Figures& figures, LoadedRun& run, const C
   };
   const std::vector<AdaptationChoice> choices = adapt(run, train, line.heartbeat("choosing the rate of adaptation"));
   figures.adapted = choices.front();
+  figures.restart = arguments.restart;
   for (std::size_t i = 0; i < figures.members.size(); ++i) figures.members[i].adapted = choices[i];
 }
 
@@ -180,13 +181,17 @@ void score_by_predictor(const Arguments& arguments, Figures& figures, LoadedRun&
   const double begun = steady_seconds();
   const Heartbeat heartbeat = line.heartbeat("scoring the text");
   const std::int64_t block_size = run.block_size();
-  const SplitLoss loss = arguments.adapt
-                             ? adaptive_loss(run.predictor(), scored.tokens, block_size, scored.stride, heartbeat)
-                             : split_loss(run.predictor(), scored.tokens, block_size, scored.stride, heartbeat);
+  const SplitLoss loss =
+      arguments.adapt
+          ? adaptive_loss(run.predictor(), scored.tokens, block_size, scored.stride, arguments.restart, heartbeat)
+          : split_loss(run.predictor(), scored.tokens, block_size, scored.stride, heartbeat);
   score_by(figures, loss, steady_seconds() - begun);
 }
 
 void run_eval(const Arguments& arguments) {
+  if (arguments.restart > 0 && !arguments.adapt)
+    throw Error(ExitCode::usage, "--restart ", arguments.restart,
+                " forgets what --adapt has learned; add --adapt, or leave it out");
   LoadedRun run = load_runs(arguments.runs, arguments, arguments.learn_weights);
   check_split(arguments, run);
   if (arguments.adapt)
@@ -260,6 +265,11 @@ void add_eval(Options& options) {
       .non_negative();
   add_counts_option(options, arguments->counts);
   add_adapt_option(options, arguments->adapt);
+  options
+      .add("--restart", arguments->restart,
+           "with --adapt: forget what was learned after every RESTART characters, so that no prediction depends on "
+           "more; 0: never")
+      .range(0, 16'384);  // what is forgotten takes some 3 kB a character
   add_learn_weights_option(options, arguments->learn_weights);
   add_weights_options(options, arguments->checkpoint, arguments->use.weights);
   options.gone("--storage", "weights are kept as float32; leave it out");

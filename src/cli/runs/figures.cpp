@@ -120,11 +120,22 @@ std::string counts_line(const Figures& figures) {
   return "--counts (eval, sample) mixes it with counts of its training text, for a lower loss.\n";
 }
 
+/// Whether a prediction may depend on all of the text before it.
+bool is_adaptive(const Figures& figures) {
+  return figures.adapted && figures.restart == 0;
+}
+
+/// ", anew every 2,048 characters"
+std::string restarts(const Figures& figures) {
+  if (figures.restart == 0) return "";
+  return ", anew every " + format_count(figures.restart) + " " + unit(figures) + "s";
+}
+
 /// What was learned from.
 std::string adapted_line(const Figures& figures) {
   const auto line = [&](const std::string& name, const AdaptationChoice& choice) {
-    return "Adapting: after each window " + name + " learned from the " + unit(figures) + "s just scored, " +
-           to_text(choice, figures.units) + ".\n";
+    return "Adapting: after each window " + name + " learned from the " + unit(figures) + "s just scored" +
+           restarts(figures) + ", " + to_text(choice, figures.units) + ".\n";
   };
   if (!figures.adapted) return "";
   if (figures.members.empty()) return line("the network", *figures.adapted);
@@ -155,7 +166,9 @@ std::string beside(double loss, const Rival& rival) {
 std::string frozen_line(const Figures& figures) {
   const Baselines& baselines = *figures.baselines;
   const std::string name = "counted " + std::to_string(baselines.ngram_order) + "-grams";
-  const double loss = figures.adapted ? *figures.network_loss : figures.loss;
+  if (figures.restart > figures.block_size)
+    return "Begun" + restarts(figures).substr(1) + ": " + beside(figures.loss, {name, baselines.ngram}) + ".";
+  const double loss = is_adaptive(figures) ? *figures.network_loss : figures.loss;
   if (figures.mixed && !figures.adapted) return "Frozen: " + beside(loss, {name, baselines.ngram}) + ".";
   const bool only_in_windows = loss < baselines.ngram_in_windows && loss >= baselines.ngram;
   return "Frozen, " + windows_text(figures) + ": " + beside(loss, {name, baselines.ngram_in_windows}) +
@@ -164,7 +177,7 @@ std::string frozen_line(const Figures& figures) {
 
 std::string adaptive_line(const Figures& figures) {
   const Rival rival = strongest_adaptive(*figures.baselines);
-  if (figures.adapted) return "Adapting to the text: " + beside(figures.loss, rival) + ".";
+  if (is_adaptive(figures)) return "Adapting to the text: " + beside(figures.loss, rival) + ".";
   const std::string name = rival.name + " (" + format_fixed(rival.loss, 4) + "), which learns from the text it scores,",
                     by = " by " + format_fixed(std::abs(rival.loss - figures.loss), 4) + ".";
   return figures.loss < rival.loss ? "Beats " + name + by : name + " is ahead" + by;
@@ -294,7 +307,8 @@ nlohmann::ordered_json to_json(const Figures& figures) {
                                  {"block_size", figures.block_size},
                                  {"stride", scored.stride},
                                  {"units", enum_name(figures.units)},
-                                 {"class", figures.adapted ? "adaptive" : "frozen"}};
+                                 {"class", is_adaptive(figures) ? "adaptive" : "frozen"}};
+  if (figures.restart > 0) json["restart"] = figures.restart;
   if (figures.test_scores) json["test_scores"] = *figures.test_scores;
   if (scored.part_of > 0) json["part"] = {{"tokens", scored.tokens.size()}, {"of", scored.part_of}};
   if (figures.loss_windows_64) json["loss_windows_64"] = *figures.loss_windows_64;
@@ -336,8 +350,8 @@ void print_figures(const Figures& figures) {
              *figures.loss_windows_64);
   if (figures.network_loss)
     add_loss(table,
-             !figures.mixed    ? "  adapting to the text"
-             : figures.adapted ? "  mixed with counts, both adapting"
+             !figures.mixed    ? "  adapting to the text" + restarts(figures)
+             : figures.adapted ? "  mixed with counts, both adapting" + restarts(figures)
                                : "  mixed with counts",
              figures.loss);
   for (const Figures::Member& member : figures.members)

@@ -60,6 +60,7 @@ struct Figures {
   };
   std::optional<Mixed> mixed;
   std::optional<AdaptationChoice> adapted;  ///< if it learns from the text that it scores
+  std::int64_t restart = 0;                 ///< after so many tokens it forgets what it learned; 0: never
   std::optional<Baselines> baselines;       ///< absent if the training text is not at hand
 };
 
