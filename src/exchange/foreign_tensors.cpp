@@ -36,8 +36,8 @@ void convert(std::span<const std::byte> bytes, std::span<float> to, Convert&& to
 
 }  // namespace
 
-ForeignTensors::ForeignTensors(const SafetensorsFile& file, std::string source, std::string prefix)
-    : file_(file), source_(std::move(source)), prefix_(std::move(prefix)) {}
+ForeignTensors::ForeignTensors(const SafetensorsFile& file, std::string source, std::string asking, std::string prefix)
+    : file_(file), source_(std::move(source)), asking_(std::move(asking)), prefix_(std::move(prefix)) {}
 
 void ForeignTensors::expect_at_least(std::int64_t count) const {
   if (std::ssize(file_.tensors()) < count)
@@ -55,10 +55,10 @@ OwnTensor ForeignTensors::read(const std::string& name, const std::vector<std::i
                                const std::string& ours) {
   const TensorView* const found = find(name);
   if (found == nullptr)
-    throw Error(ExitCode::data, source_, " has no tensor ", name, ", which its config.json asks for");
+    throw Error(ExitCode::data, source_, " has no tensor ", name, ", which its ", asking_, " asks for");
   if (found->shape != shape)
     throw Error(ExitCode::data, source_, ": tensor ", name, " has shape ", printable(shape_text(found->shape)),
-                ", and its config.json asks for ", shape_text(shape));
+                ", and its ", asking_, " asks for ", shape_text(shape));
   if (found->dtype != "F32" && found->dtype != "F16" && found->dtype != "BF16")
     throw Error(ExitCode::data, source_, ": tensor ", name, " is of type ", printable(found->dtype, 20),
                 "; chargpt reads F32, F16 and BF16");

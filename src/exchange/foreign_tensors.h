@@ -14,8 +14,9 @@ namespace chargpt {
 
 class ForeignTensors {
  public:
-  /// `source` names the file in messages. Every name that is asked for begins with `prefix`, where the file's do.
-  ForeignTensors(const SafetensorsFile& file, std::string source, std::string prefix);
+  /// In messages `source` names the file, and `asking` the one that tells which tensors it should have. Every name that
+  /// is asked for begins with `prefix`, where the file's do.
+  ForeignTensors(const SafetensorsFile& file, std::string source, std::string asking, std::string prefix = "");
 
   /// Error data where the file has fewer tensors: so many layers are not to be believed.
   void expect_at_least(std::int64_t count) const;
@@ -32,7 +33,7 @@ class ForeignTensors {
  private:
   const TensorView* find(const std::string& name) const;
   const SafetensorsFile& file_;
-  std::string source_, prefix_;
+  std::string source_, asking_, prefix_;
   std::set<std::string> asked_;
 };
 

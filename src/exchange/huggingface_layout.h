@@ -5,12 +5,24 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "exchange/architecture.h"
 #include "exchange/layout.h"
 
 namespace chargpt {
+
+/// How GPT-2's config.json spells an activation; the first name is written, all are read.
+struct Gpt2Activation {
+  Activation ours;
+  std::string_view theirs;
+};
+inline constexpr Gpt2Activation gpt2_activations[] = {{Activation::gelu, "gelu"},
+                                                      {Activation::gelu_tanh, "gelu_new"},
+                                                      {Activation::gelu_tanh, "gelu_pytorch_tanh"},
+                                                      {Activation::relu, "relu"},
+                                                      {Activation::relu2, "relu2"}};
 
 /// Our model with all the gains and biases that theirs has.
 ModelConfig in_transformers(const ModelConfig& options, Architecture architecture);

@@ -100,9 +100,10 @@ void leave_out_idle(std::vector<OwnTensor>& parameters, const ModelConfig& their
 
 std::string gpt2_activation(const ForeignConfig& config) {
   const std::string name = config.text("activation_function", "gelu_new");
-  if (name == "gelu" || name == "relu" || name == "relu2") return name;
-  if (name == "gelu_new" || name == "gelu_pytorch_tanh") return "gelu_tanh";
-  config.refuse("activation_function", "chargpt's models have gelu, gelu_new, relu and relu2");
+  const auto found = std::ranges::find(gpt2_activations, name, &Gpt2Activation::theirs);
+  if (found == std::end(gpt2_activations))
+    config.refuse("activation_function", "chargpt's models have gelu, gelu_new, relu and relu2");
+  return std::string(enum_name(found->ours));
 }
 
 /// The places that drop, and the rate that they share; of different rates the first one counts.
@@ -253,7 +254,7 @@ std::vector<OwnTensor> read_parameters(const fs::path& path, const ForeignConfig
                                        const ModelConfig& theirs, Architecture architecture,
                                        const ImportedSymbols& tokenizer) {
   const SafetensorsFile file(path);
-  ForeignTensors tensors(file, printable_path(path), prefix);
+  ForeignTensors tensors(file, printable_path(path), "config.json", prefix);
   tensors.expect_at_least(theirs.n_layer);
   std::vector<LayoutRow> rows = rows_in_transformers(theirs, architecture, std::ssize(tokenizer.rows));
   if (theirs.tie_weights && tensors.has("lm_head.weight")) {

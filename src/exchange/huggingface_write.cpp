@@ -1,10 +1,12 @@
 // Writing; see huggingface.h.
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <numbers>
 
 #include "base/error.h"
+#include "base/paths.h"
 #include "base/quote.h"
 #include "checkpoint/strict_json.h"
 #include "exchange/architecture.h"
@@ -16,26 +18,15 @@
 #include "report/json_text.h"
 #include "report/table.h"
 #include "run/kept_files.h"
+#include "run/run_folder.h"
 
 namespace chargpt {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-const char* gpt2_activation(Activation activation) {
-  switch (activation) {
-    case Activation::gelu:
-      return "gelu";
-    case Activation::gelu_tanh:
-      return "gelu_new";
-    case Activation::relu:
-      return "relu";
-    default:
-      return "relu2";
-  }
-}
-
 Json gpt2_config(const ModelConfig& options) {
+  const auto activation = std::ranges::find(gpt2_activations, options.activation, &Gpt2Activation::ours);
   const double residual = std::max(dropout_rate(options, Place::attention_output), dropout_rate(options, Place::mlp));
   return {{"architectures", {"GPT2LMHeadModel"}},
           {"model_type", "gpt2"},
@@ -44,7 +35,7 @@ Json gpt2_config(const ModelConfig& options) {
           {"n_head", options.n_head},
           {"n_inner", mlp_width(options)},
           {"n_positions", options.block_size},
-          {"activation_function", gpt2_activation(options.activation)},
+          {"activation_function", activation->theirs},
           {"layer_norm_epsilon", options.norm_eps},
           {"scale_attn_weights", options.attention_scale == AttentionScale::head},
           {"embd_pdrop", dropout_rate(options, Place::embedding)},
@@ -142,17 +133,19 @@ bool knows_its_text(const ExportedModel& model) {
 }
 
 void add_loss(Table& table, const std::string& name, const Json& loss) {
-  if (loss.is_number())
+  if (loss.is_number() && std::isfinite(loss.get<double>()))
     table.add({name, format_fixed(loss, 4), format_fixed(loss.get<double>() / std::numbers::ln2, 3)});
 }
 
-/// The model's loss and its rivals': "| this model | 1.4949 | 2.157 |".
+/// The model's loss and its rivals': "| this model | 1.4949 | 2.157 |"; empty where nobody has measured any.
 std::string losses(const ExportedModel& model) {
-  const bool averaged = model.model.weights() == Weights::averaged;
+  const Weights weights = model.model.weights();
+  const bool better = weights == chosen_weights(model.checkpoint, Weights::better);  // of which the figures are
   const Json figures = kept_figures(model.checkpoint);
   Table table({"validation split", "nats per " + unit_of(model), "bits"});
-  const double evaluated = averaged ? model.state().averaged_val_loss : model.state().val_loss;
-  add_loss(table, "this model", figures.is_object() ? figures.value("loss", Json()) : Json(evaluated));
+  const double evaluated = weights == Weights::averaged ? model.state().averaged_val_loss : model.state().val_loss;
+  if (!figures.is_object() && !std::isfinite(evaluated)) return "";
+  add_loss(table, "this model", figures.is_object() && better ? figures.value("loss", Json()) : Json(evaluated));
   const Json baselines = figures.is_object() ? figures.value("baselines", Json()) : Json();
   for (const auto& [name, rival] : baselines.items()) {
     const bool several = rival.is_object();  // of which the best is told
@@ -166,9 +159,14 @@ std::string losses(const ExportedModel& model) {
   return text;
 }
 
-/// The name of the file alone: folders are private.
-std::string file_name(const std::string& path) {
-  return printable(std::filesystem::path(path).filename().string());
+/// The name of the file or folder alone: those above it are private.
+std::string file_name(const std::filesystem::path& path) {
+  return printable(name_of_path(path));
+}
+
+/// Of its run, whose checkpoint the config names.
+std::string teacher_name(const std::string& teacher) {
+  return file_name(run_place(teacher, "").run);
 }
 
 std::string training(const ExportedModel& model) {
@@ -177,10 +175,12 @@ std::string training(const ExportedModel& model) {
     names += (names.empty() ? "`" : ", `") + file_name(text) + "`";
     options += " " + shell_quoted(file_name(text));
   }
+  for (const std::string& teacher : model.config().train.teacher)
+    options += " --teacher " + shell_quoted(teacher_name(teacher));
   return "## Training\n\n" + names + ", " + format_count(model.state().data.tokens, unit_of(model)) +
          " (CRC-64 of the ids " + json_hex(model.state().data.crc64) + "), " +
          format_count(model.state().step, "step") + " of " + model.state().program_version +
-         ". The same again, with every option in `chargpt.json`:\n\n```sh\n" + "chargpt train chargpt.json --text" +
+         ". With the same options, which are in `chargpt.json`:\n\n```sh\n" + "chargpt train chargpt.json --text" +
          options + "\n```\n";
 }
 
@@ -204,8 +204,8 @@ std::string use(const ExportedModel& model) {
 }
 
 /// As Hugging Face's model cards are: what the model is, what it was trained on, how good it is beside counting and
-/// compressing (by RUN/figures.json, where that is of this checkpoint), and the command that trains it again. Names no
-/// path of this machine.
+/// compressing (by RUN/figures.json, where that is of this checkpoint), and the command that trains with its options.
+/// Names no path of this machine.
 std::string model_card(const ExportedModel& model) {
   return "---\nlicense: " + printable(model.license) +
          "\nlibrary_name: transformers\npipeline_tag: text-generation\n---\n\n# " + printable(model.config().name) +
@@ -216,10 +216,11 @@ std::string model_card(const ExportedModel& model) {
          (knows_its_text(model) ? training(model) + "\n" : "") + use(model);
 }
 
-/// The config that the card's command trains, with file names in place of paths.
+/// The config that the card's command trains, with names in place of paths.
 Json config_to_train(const ExportedModel& model) {
   ResolvedConfig config = model.checkpoint.config;
   for (std::string& text : config.config.data.text) text = file_name(text);
+  for (std::string& teacher : config.config.train.teacher) teacher = teacher_name(teacher);
   for (auto& [option, origin] : config.origin) origin = file_name(origin);
   return to_json(config);
 }

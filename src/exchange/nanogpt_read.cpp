@@ -110,7 +110,7 @@ std::vector<OwnTensor> read_tensors(ForeignTensors& tensors, const ModelConfig& 
 
 std::vector<OwnTensor> read_parameters(const fs::path& path, const ModelConfig& model, const ImportedSymbols& symbols) {
   const SafetensorsFile file(path);
-  ForeignTensors tensors(file, printable_path(path), "");
+  ForeignTensors tensors(file, printable_path(path), about_file);
   tensors.expect_at_least(model.n_layer);
   std::vector<OwnTensor> all = read_tensors(tensors, model, symbols);
   tensors.expect_no_more();
@@ -119,7 +119,7 @@ std::vector<OwnTensor> read_parameters(const fs::path& path, const ModelConfig& 
 
 std::vector<OwnTensor> read_moments(const fs::path& path, const ModelConfig& model, const ImportedSymbols& symbols) {
   const SafetensorsFile file(path);
-  ForeignTensors tensors(file, printable_path(path), "");
+  ForeignTensors tensors(file, printable_path(path), about_file);
   std::vector<OwnTensor> all = read_tensors(tensors, model, symbols, ".exp_avg", "moment1/");
   for (OwnTensor& moment : read_tensors(tensors, model, symbols, ".exp_avg_sq", "moment2/")) {
     if (std::ranges::any_of(floats(moment), [](float value) { return value < 0; }))

@@ -122,7 +122,11 @@ std::vector<std::string> differences(const ExportedModel& model) {
   if (train.lr_schedule == LrSchedule::constant && model.state().step < train.warmup_iters)
     notices.push_back("train.py has no warm-up before a constant rate; this run's ends at step " +
                       std::to_string(train.warmup_iters));
+  if (train.lr_schedule != LrSchedule::constant && !train.decay_steps.empty())
+    notices.push_back("train.py decays from the end of the warm-up on, this run from step " +
+                      std::to_string(train.decay_steps.front()) + " on (train.decay_steps)");
   if (train.windows != Windows::random) notices.push_back("train.py draws its windows at random");
+  if (!train.teacher.empty()) notices.push_back("train.py learns from no teacher; this run did (train.teacher)");
   return notices;
 }
 

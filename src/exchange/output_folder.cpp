@@ -64,7 +64,8 @@ OutputFolder::OutputFolder(const fs::path& out, bool overwrite, const Replaces& 
   fs::create_directories(out_.parent_path(), failed);
   if (failed) fail_on("make the folder", out_.parent_path(), failed.value());
   temporary_ = out_.parent_path() / (".chargpt-export-" + std::to_string(::getpid()));
-  fs::create_directory(temporary_, failed);
+  // An export that was killed may have left its folder, and in a container each process may have the same number.
+  while (!fs::create_directory(temporary_, failed) && !failed) temporary_ += "+";
   if (failed) fail_on("make the folder", temporary_, failed.value());
 }
 

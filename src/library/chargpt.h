@@ -67,7 +67,7 @@ struct chargpt_open_options {
 /* Best checkpoint, better weights, one thread. */
 CHARGPT_API int chargpt_open_defaults(struct chargpt_open_options* options);
 
-/* Opens the model of a run's folder, or of one checkpoint's. Its files may be deleted afterwards, but not changed.
+/* Opens the model of a run's folder, or of one checkpoint's. Its files may be changed or deleted afterwards.
  * `options` NULL: the defaults. */
 CHARGPT_API int chargpt_open(const char* path, const struct chargpt_open_options* options, chargpt_model** model);
 /* NULL is closed already. */
@@ -82,7 +82,8 @@ CHARGPT_API int64_t chargpt_parameters(const chargpt_model* model);
 CHARGPT_API int64_t chargpt_block_size(const chargpt_model* model);      /* most characters it sees at once, T */
 CHARGPT_API int64_t chargpt_vocabulary_size(const chargpt_model* model); /* V */
 
-/* The UTF-8 of one id, or the byte of a model that was trained on bytes: 1 to 4 bytes into `text`. */
+/* The UTF-8 of one id, or the byte of a model that was trained on bytes: 1 to 4 bytes into `text`; none for the id
+ * between documents. */
 CHARGPT_API int chargpt_symbol(const chargpt_model* model, int64_t id, char text[4], size_t* length);
 
 /* The ids of a text. Without room for all of them (`capacity`) none is written; `count` says how many there are. */
@@ -115,7 +116,8 @@ CHARGPT_API int chargpt_generate(const chargpt_model* model, const struct chargp
                                  chargpt_on_text on_text, void* context);
 
 /* Loss of each character of a text, in nats, as `chargpt score` has them: from half a window to a window of characters
- * before it. Without room for all of them none is written. */
+ * before it. A model of documents takes the whole text as the beginning of one. Without room for all of them none is
+ * written. */
 CHARGPT_API int chargpt_score(const chargpt_model* model, const char* text, size_t length, enum chargpt_unknown unknown,
                               float* losses, size_t capacity, size_t* count);
 
@@ -128,7 +130,8 @@ CHARGPT_API int chargpt_logits_of_ids(const chargpt_model* model, const int64_t*
                                       size_t capacity);
 
 /* The attention weights of a text's last block_size characters: (layers, heads, T, T), each row a query's weights over
- * all keys. Without room for all of them none is written; the three numbers say how many there are. */
+ * all keys. A model of documents sees the id that begins one before the text, and T counts it. Without room for all of
+ * them none is written; the three numbers say how many there are. */
 CHARGPT_API int chargpt_attention(const chargpt_model* model, const char* text, size_t length,
                                   enum chargpt_unknown unknown, float* weights, size_t capacity, int64_t* layers,
                                   int64_t* heads, int64_t* T);

@@ -1,6 +1,7 @@
 // The functions of chargpt.h: each finds what it needs in the rooms below, and turns their exceptions into a status and
 // a line. Prints and logs nothing.
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstring>
 #include <memory>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/line_of.h"
 #include "config/load.h"
 #include "evaluate/text_score.h"
 #include "generate/generate.h"
@@ -207,7 +209,7 @@ template <class Number>
 void check_range(const char* name, Number value, Number least, Number most) {
   if (value >= least && value <= most) return;
   const nlohmann::json lowest = least, highest = most;
-  const std::string given = value == value ? nlohmann::json(value).dump() : "NaN";
+  const std::string given = std::isfinite(value) ? nlohmann::json(value).dump() : line_of(value);  // JSON has no inf
   throw bad_argument(std::string(name) + " = " + given + " is not between " + lowest.dump() + " and " + highest.dump());
 }
 

@@ -47,26 +47,15 @@ std::optional<std::int64_t> device_memory([[maybe_unused]] const std::string& de
   return std::nullopt;
 }
 
-std::string version() {
-  return TORCH_VERSION;
-}
-std::string capability() {
-  return at::get_cpu_capability();
-}
-
-std::unique_ptr<Engine> make(const EngineRequest& request) {
-  return make_libtorch_engine(request);
-}
-
 }  // namespace
 
 const TorchModule& own_torch_module() {
-  static constexpr TorchModule all{.make_engine = make,
+  static constexpr TorchModule all{.make_engine = make_libtorch_engine,
                                    .cuda_devices = cuda_devices,
                                    .why_no_cuda = why_no_cuda,
                                    .device_memory = device_memory,
-                                   .version = version,
-                                   .capability = capability};
+                                   .version = [] { return std::string(TORCH_VERSION); },
+                                   .capability = at::get_cpu_capability};
   return all;
 }
 

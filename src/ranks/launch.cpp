@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <system_error>
 
@@ -53,11 +54,18 @@ struct Place {
   cpu_set_t processors{};
 };
 
+/// Those that a process may run on, 0 for this one; all, where the system does not tell.
+cpu_set_t processors_of(pid_t process) {
+  cpu_set_t processors;
+  if (::sched_getaffinity(process, sizeof processors, &processors) != 0)
+    std::memset(&processors, 0xFF, sizeof processors);
+  return processors;
+}
+
 Place own_place() {
   Place place;
   ::gethostname(place.machine.data(), place.machine.size() - 1);
-  CPU_ZERO(&place.processors);
-  ::sched_getaffinity(0, sizeof place.processors, &place.processors);
+  place.processors = processors_of(0);
   return place;
 }
 
@@ -104,8 +112,8 @@ std::unique_ptr<Communicator> join(const Launch& launch, const WaitingOptions& w
 
 std::int64_t threads_beside(const Launch& launch) {
   if (const Placement asked = asked_for(); asked.threads > 0) return asked.threads;
-  const Place own = own_place();
-  const bool bound = CPU_COUNT(&own.processors) < ::sysconf(_SC_NPROCESSORS_ONLN);
+  const cpu_set_t own = processors_of(0), launcher = processors_of(::getppid());
+  const bool bound = CPU_COUNT(&own) < CPU_COUNT(&launcher);  // a container restricts both
   return bound ? physical_cores() : std::max<std::int64_t>(1, physical_cores() / launch.on_machine);
 }
 

@@ -31,7 +31,7 @@ struct Placement {
 };
 Placement placement(Communicator& ranks);
 /// The same without asking: cores divided by the ranks on this machine, where the launcher tells how many and has bound
-/// none.
+/// this one to no fewer processors than it may run on itself.
 std::int64_t threads_beside(const Launch& launch);
 
 }  // namespace chargpt

@@ -4,10 +4,11 @@ import json
 import math
 import shutil
 import struct
+import subprocess
 import unittest
 
 from exchange import MODELS, OWN_MODELS, SIZE, ExchangeTest
-from program import SAMPLE_TEXT
+from program import SAMPLE_TEXT, SOURCE, command
 
 
 class RoundTripTest(ExchangeTest):
@@ -23,6 +24,7 @@ class RoundTripTest(ExchangeTest):
                 before, after = self.contents(f"{name}.out"), self.contents(f"{name}.again")
                 for file in ("config.json", "model.safetensors", "tokenizer.json"):
                     self.assertEqual(before[file], after[file], file)
+                self.assertNotRegex(after["README.md"], rb"\binf\b|this model")  # nobody has evaluated it
 
     def test_an_imported_run_samples_trains_on_and_says_what_it_cannot_do(self):
         self.model("qwen3")
@@ -43,6 +45,9 @@ class RoundTripTest(ExchangeTest):
         tuned = self.train("tuned", "back/config.json", 40, "--init_from", "back")
         self.assertEqual(tuned.code, 0)
         self.assertLess(self.loss("tuned"), self.loss("back"))
+        self.change("out", "config.json", rope_parameters=None)  # transformers 4 has rope_theta alone
+        self.succeed("import", "out", "--run", "older", "--quiet")
+        self.assertEqual(self.config("older")["model"]["rope_base"], 500)
 
     def test_an_export_appears_whole_or_not_at_all_and_replaces_only_an_export(self):
         self.model("gpt2", 5)
@@ -90,9 +95,12 @@ class RoundTripTest(ExchangeTest):
         self.fail_with(75, "export", "gpt2", "--format", "gguf", "--out", "link.gguf", "--overwrite")
         self.assertEqual((self.folder / "llama.gguf").read_bytes(), foreign)
 
-    def test_an_export_may_have_the_longest_name_that_there_is(self):
+    def test_an_export_may_have_the_longest_name_that_there_is_and_the_process_number_of_a_killed_one(self):
         self.model("gpt2", 3)
-        self.export("gpt2", "n" * 255)
+        words = command("export", "gpt2", "--out", "n" * 255, "--quiet")
+        left = 'mkdir ".chargpt-export-$$" && echo {} > ".chargpt-export-$$/nanogpt.json" && exec "$@"'
+        subprocess.run(["sh", "-c", left, "sh", *words], cwd=self.folder, stdout=subprocess.DEVNULL, check=True)
+        self.assertNotIn("nanogpt.json", self.contents("n" * 255))
 
     def test_the_model_that_an_architecture_cannot_hold_is_refused_with_the_option_in_the_way(self):
         self.train("bigram", "ladder/bigram", 1)
@@ -112,23 +120,40 @@ class RoundTripTest(ExchangeTest):
                 self.assertFalse((self.folder / "out.gguf").exists())
 
     def test_the_card_names_license_text_losses_and_the_command_that_trains_the_same_again(self):
-        self.train("mine", "default", 20, *SIZE)
+        (self.folder / "texts").mkdir()
+        shutil.copy(SAMPLE_TEXT, self.folder / "texts")
+        self.train("teacher", "default", 2, *SIZE)
+        sample = {"temperature": 0.5, "top_k": 7, "top_p": 0.9, "min_p": 0.05}
+        options = [word for name, value in sample.items() for word in (f"--{name}", value)]
+        self.train("mine", "default", 20, *SIZE, "--text", "texts/", "--teacher", "teacher", *options)
         self.assertIn("trust_remote_code=True", self.export("mine", "out", "--license", "mit")["notices"][0])
         card = (self.folder / "out/README.md").read_text()
         figures = json.loads((self.folder / "mine/figures.json").read_text())
         counted = figures["baselines"]["ngram"]
-        for part in ("\nlicense: mit\n", "`sample.txt`, 29,049 characters (CRC-64 of the ids ", f"| this model | {figures['loss']:.4f} |",
-                     f"| ngram (order {counted['order']}) | {counted['loss']:.4f} |", "\nchargpt train chargpt.json --text sample.txt\n"):
+        for part in ("\nlicense: mit\n", "`texts`, 29,049 characters (CRC-64 of the ids ",
+                     f"| this model | {figures['loss']:.4f} | {figures['loss'] / math.log(2):.3f} |",
+                     f"| ngram (order {counted['order']}) | {counted['loss']:.4f} |",
+                     "\nchargpt train chargpt.json --text texts --teacher teacher\n"):
             self.assertIn(part, card)
-        self.assertNotIn(SAMPLE_TEXT, card)
-        shutil.copy(SAMPLE_TEXT, self.folder)
-        self.succeed("train", "out/chargpt.json", "--text", "sample.txt", "--run", "again", "--threads", "1", "--quiet")
+        for name, content in self.contents("out").items():
+            self.assertNotIn(bytes(self.folder), content, name)
+        generation, tokenizer = (json.loads((self.folder / "out" / name).read_text()) for name in ("generation_config.json", "tokenizer_config.json"))
+        self.assertEqual({name: generation[name] for name in sample}, sample)
+        self.assertEqual(tokenizer["model_max_length"], 48)
+        self.succeed("train", "out/chargpt.json", "--text", "texts", "--teacher", "teacher", "--run", "again", "--threads", "1", "--quiet")
         weights = [self.folder / run / "checkpoints/step-00000020/model.safetensors" for run in ("mine", "again")]
         self.assertEqual(*(path.read_bytes() for path in weights))
         self.assertIn("--license is for", self.fail_with(2, "export", "mine", "--format", "gguf", "--out", "m.gguf", "--license", "mit"))
         (self.folder / "mine/figures.json").write_text('{"checkpoint": {"step": 20}, "loss": "low", "baselines": [1]}')
         self.export("mine", "other")
         self.assertNotIn("ngram", (self.folder / "other/README.md").read_text())
+
+    def test_the_card_has_the_loss_of_the_weights_that_were_chosen(self):
+        for weights, loss in (("trained", "3.8390 | 5.539"), ("averaged", "3.8836 | 5.603")):
+            self.export(SOURCE / "tests/fixtures/run", weights, "--weights", weights)
+            card = (self.folder / weights / "README.md").read_text()
+            self.assertIn(f"| this model | {loss} |", card)
+            self.assertIn("| ngram (order 4) | 1.8013 |", card)
 
 
 class HostileTest(ExchangeTest):
@@ -234,6 +259,13 @@ class HostileTest(ExchangeTest):
         imported = self.succeed("import", "out", "--run", "back", "--json", "--quiet").json
         self.assertEqual(imported["notices"], ["what is no character became one of private use: '[UNK]' is U+F0000"])
         self.assertAlmostEqual(self.loss("back"), self.loss("gpt2"), places=6)
+
+    def test_dropout_rates_become_one_rate_and_the_places_where_it_acts(self):
+        for name, places in (("embd_pdrop", ["embedding"]), ("attn_pdrop", ["attention"]), ("resid_pdrop", ["attention_output", "mlp"])):
+            self.change("out", "config.json", **{"embd_pdrop": 0, "attn_pdrop": 0, "resid_pdrop": 0, name: 0.2})
+            self.succeed("import", "out", "--run", name, "--quiet")
+            model = self.config(name)["model"]
+            self.assertEqual((model["dropout"], model["dropout_places"]), (0.2, places))
 
 
 if __name__ == "__main__":

@@ -75,6 +75,14 @@ class GgufTest(ExchangeTest):
         self.assertIn(file.tensors["output_norm.weight"][1], saved)
         self.assertIn(file.tensors["token_embd.weight"][1], saved)
 
+    def test_llama_has_the_pairs_of_a_head_as_neighbours_and_its_own_epsilon(self):
+        file = self.exported("model", *HELD["llama"], "--norm_eps", "0.01")
+        saved, row = self.parameters("model/checkpoints/step-00000003"), 16 * 4  # bytes of a row
+        queries, theirs = saved["transformer.h.0.attn.c_attn.weight"], file.tensors["blk.0.attn_q.weight"][1]
+        self.assertEqual([theirs[at * row: (at + 1) * row] for at in range(3)], [queries[at * row: (at + 1) * row] for at in (0, 4, 1)])  # heads have 8 rows
+        self.assertEqual(file.tensors["blk.0.ffn_gate.weight"][1], saved["transformer.h.0.mlp.c_gate.weight"])
+        self.assertAlmostEqual(file.values["llama.attention.layer_norm_rms_epsilon"], 0.01)
+
     def test_bytes_are_spelled_as_bytes(self):
         tokens = self.exported("model", "nanogpt-cpu", "--units", "bytes").values["tokenizer.ggml.tokens"]
         self.assertEqual(len(tokens), 256)

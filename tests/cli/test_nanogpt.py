@@ -24,7 +24,7 @@ class NanoGptTest(ExchangeTest):
         for bias in ("false", "true"):
             with self.subTest(bias=bias):
                 self.trained("--bias", bias, "--overwrite")
-                self.export("ours", f"there-{bias}", "--checkpoint", "last", form="nanogpt")
+                self.assertEqual(self.export("ours", f"there-{bias}", "--checkpoint", "last", form="nanogpt")["notices"], [])
                 back = self.succeed("import", f"there-{bias}", "--text", SAMPLE_TEXT, "--run", f"back-{bias}", "--json", "--quiet").json
                 self.assertTrue(back["resumable"])
                 for run in ("ours", f"back-{bias}"):
@@ -43,23 +43,34 @@ class NanoGptTest(ExchangeTest):
         self.assertFalse(self.succeed("import", "there", "--run", "bare", "--text", SAMPLE_TEXT, "--json", "--quiet").json["resumable"])
         self.assertIn("without the state of an optimizer", self.fail_with(65, "resume", "bare"))
         self.assertEqual(self.succeed("eval", "bare", "--json", "--quiet").json["loss"], self.succeed("eval", "ours", "--json", "--quiet").json["loss"])
+        config = json.loads((self.folder / "there/nanogpt.json").read_text())["config"]
+        self.change("there", "nanogpt.json", config={**config, "decay_lr": False})
+        self.succeed("import", "there", "--run", "constant", "--quiet")
+        train = self.config("constant")["train"]
+        self.assertEqual((train["lr_schedule"], train["warmup_iters"]), ("constant", 0))
 
     def test_models_that_nanogpt_cannot_hold_are_refused(self):
         for option, arguments in {
                 "model.position": ["standard"], "model.activation": ["nanogpt-cpu", "--activation", "relu"],
                 "model.norm_gain": ["nanogpt-cpu", "--norm_gain", "false"], "model.tie_weights": ["nanogpt-cpu", "--tie_weights", "false"],
-                "data.units": ["nanogpt-cpu", "--units", "bytes"],
+                "data.units": ["nanogpt-cpu", "--units", "bytes"], "model.norm_eps": ["nanogpt-cpu", "--norm_eps", "1e-6"],
+                "model.mlp_size": ["nanogpt-cpu", "--mlp_size", "24"], "model.attention_scale": ["nanogpt-cpu", "--attention_scale", "none"],
+                "model.bias_places": ["nanogpt-cpu", "--bias", "true", "--bias_places", "mlp"],
                 "model.dropout_places": ["nanogpt-cpu", "--dropout", "0.1", "--dropout_places", "mlp"]}.items():
             with self.subTest(option):
                 run = f"run-{len(list(self.folder.iterdir()))}"
                 self.train(run, arguments[0], 1, *SIZE, *arguments[1:])
                 self.assertIn(option, self.fail_with(2, "export", run, "--format", "nanogpt", "--out", "out"))
 
-    def test_moments_that_nanogpts_optimizer_cannot_go_on_with_are_left_out_and_said(self):
-        self.trained("--groups", '[{"match": "wte", "learning_rate": 0.01}]')
+    def test_what_train_py_does_otherwise_is_said_and_moments_that_it_cannot_go_on_with_are_left_out(self):
+        self.train("teacher", "nanogpt-cpu", 2, *SIZE)
+        self.trained("--groups", '[{"match": "wte", "learning_rate": 0.01}]', "--lr_schedule", "wsd", "--lr_decay_iters", "0", "--decay_steps", "[15, 20]",
+                     "--windows", "shuffled", "--teacher", "teacher")
         notices = self.export("ours", "there", form="nanogpt")["notices"]
-        self.assertTrue(any("train.groups" in line for line in notices), notices)
+        for said, part in zip(notices, ("schedule is wsd", "from step 15 on", "windows at random", "no teacher", "train.groups"), strict=True):
+            self.assertIn(part, said)
         self.assertFalse((self.folder / "there" / "optimizer.safetensors").exists())
+        self.assertEqual(json.loads((self.folder / "there/nanogpt.json").read_text())["config"]["lr_decay_iters"], 20)
 
     def test_a_hostile_folder_is_refused_in_one_line(self):
         self.trained(iters=2)
@@ -73,7 +84,7 @@ class NanoGptTest(ExchangeTest):
                 ({"symbols": [3, *symbols[1:]]}, "single"), ({"symbols": {}}, "symbols"), ({"config": []}, "config"), ({"config": {"batch_size": "many"}}, "batch_size"),
                 ({"config": {"learning_rate": -1}}, "learning_rate"), ({"model_args": {**about["model_args"], "n_layer": 1 << 60}}, "n_layer"),
                 ({"model_args": {**about["model_args"], "n_head": 3}}, "n_head"), ({"model_args": {**about["model_args"], "bias": "yes"}}, "bias"),
-                ({"model_args": {**about["model_args"], "bias": True}}, "model.safetensors"),
+                ({"model_args": {**about["model_args"], "bias": True}}, "which its nanogpt.json asks for"),
                 ({"model_args": {**about["model_args"], "n_layer": 1}}, "model.safetensors"), ({"model_args": 3}, "model_args")]:
             with self.subTest(values=str(values)[:60]):
                 self.change("there", "nanogpt.json", **values)
@@ -113,7 +124,7 @@ class ScriptsTest(ExchangeTest):
             self.assertEqual(one[name], two[name], name)
         self.assertIn("exists already", self.script("chargpt_to_nanogpt.py", "there", "pt").stderr)
 
-    def test_a_checkpoint_without_optimizer_and_step_gives_the_model(self):
+    def test_a_checkpoint_without_optimizer_and_step_gives_the_model_and_one_with_it_the_optimizers_options(self):
         import torch
         self.train("ours", "nanogpt-cpu", 5, *SIZE)
         self.export("ours", "there", form="nanogpt")
@@ -126,6 +137,10 @@ class ScriptsTest(ExchangeTest):
             imported = self.succeed("import", f"shared-{len(keys)}", "--run", f"run-{len(keys)}", "--json", "--quiet").json
             self.assertEqual((imported["resumable"], imported["step"]), (False, whole["iter_num"] if "iter_num" in keys else 0))
             self.assertEqual(self.loss(f"run-{len(keys)}"), self.loss("ours"))
+        whole["optimizer"]["param_groups"][0]["weight_decay"] = 0.03  # what train.py goes on with, whatever its config says
+        torch.save(whole, self.folder / "other.pt")
+        self.assertEqual(self.script("nanogpt_to_chargpt.py", "other.pt", "pt/meta.pkl", "other").returncode, 0)
+        self.assertEqual(json.loads((self.folder / "other/nanogpt.json").read_text())["config"]["weight_decay"], 0.03)
 
     def test_pickles_that_run_code_are_refused(self):
         class Attack:

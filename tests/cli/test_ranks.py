@@ -136,13 +136,22 @@ class RanksTest(RanksCase):
                 self.together(2, *self.training(f"{name}-whole", iters=last + 10))
                 self.assertEqual(self.weights(name, last + 10), self.weights(f"{name}-whole", last + 10))
 
+    def ending(self, run):
+        last = (self.folder / run / "checkpoints" / "LATEST").read_text().strip()
+        return json.loads((self.folder / run / "checkpoints" / last / "state.json").read_text())["ended"]
+
     def test_a_signal_saves_once_and_ends_all(self):
         process = self.running("run")
         process.send_signal(signal.SIGUSR1)
         err = process.communicate(timeout=30)[1].decode()
         self.assertEqual(process.returncode, 128 + signal.SIGUSR1, err)
-        last = (self.folder / "run" / "checkpoints" / "LATEST").read_text().strip()
-        self.assertEqual(json.loads((self.folder / "run" / "checkpoints" / last / "state.json").read_text())["ended"], "stopped")
+        self.assertEqual(self.ending("run"), "stopped")
+
+    def test_a_signal_to_one_rank_saves_and_ends_all(self):
+        process = self.running("run")
+        os.kill(self.rank_process(1), signal.SIGUSR1)
+        process.communicate(timeout=30)
+        self.assertEqual(self.ending("run"), "stopped")
 
 
 if __name__ == "__main__":

@@ -3,12 +3,14 @@
 import os
 import subprocess
 import sys
+import tempfile
 import unittest
 
 from exchange import DOCUMENTS, MODELS, OWN_MODELS, SIZE, TEXT, ExchangeTest, packages
 from program import SOURCE
 
-os.environ["HF_HUB_OFFLINE"] = "1"
+MODULES = tempfile.TemporaryDirectory()  # where transformers copies the code of a folder
+os.environ.update(HF_HUB_OFFLINE="1", HF_MODULES_CACHE=MODULES.name)
 
 
 class TransformersTest(ExchangeTest):
@@ -53,6 +55,22 @@ class TransformersTest(ExchangeTest):
         self.assertEqual([id == document for id in tokenizer.encode("The ")], [True, False, False, False, False])
         self.assertEqual(tokenizer.decode(tokenizer.encode("The "), skip_special_tokens=True), "The ")
         self.assertEqual(tokenizer.decode(document), "<|endoftext|>")
+
+    def test_padding_changes_nothing_and_dropout_acts_in_its_places(self):
+        import torch
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+        self.train("own", "default", 30, *SIZE, "--dropout", "0.1", "--dropout_places", "attention")
+        self.export("own", "out")
+        tokenizer, model = (kind.from_pretrained(self.folder / "out", trust_remote_code=True) for kind in (AutoTokenizer, AutoModelForCausalLM))
+        attention = model.transformer["h"][0].attn
+        self.assertEqual((attention.weights_dropout, attention.output_dropout), (0.1, 0))
+        texts = [torch.tensor(tokenizer.encode(text)) for text in ("The ", "some of it")]
+        there = [torch.ones_like(text) for text in texts]
+        ids, mask = (torch.nn.utils.rnn.pad_sequence(each, batch_first=True, padding_side="left") for each in (texts, there))
+        with torch.no_grad():
+            padded = model(ids, attention_mask=mask, position_ids=(mask.cumsum(1) - 1).clamp(min=0)).logits
+            for row, text in zip(padded, texts, strict=True):
+                self.assertLess((row[-len(text):] - model(text[None]).logits[0]).abs().max().item(), 1e-4)
 
     def tokenizer(self, characters, special):
         from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers

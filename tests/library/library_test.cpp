@@ -50,6 +50,12 @@ TEST_CASE("an opened model says what it is") {
   CHECK(chargpt_abi() == CHARGPT_ABI);
 }
 
+TEST_CASE("the weights are those that were asked for") {
+  const auto losses = [](const std::string& weights) { return Model(run, {.weights = weights}).score("the end"); };
+  CHECK(losses("trained") != losses("averaged"));
+  CHECK(losses("trained") == losses("better"));
+}
+
 TEST_CASE("a text's ids and back") {
   const Model model(run);
   const std::string text = "the end\n";
@@ -104,6 +110,14 @@ TEST_CASE("logits, losses and attention agree with one another") {
   for (std::size_t row = 0; row < attention.values.size(); row += T)
     CHECK(sum({attention.values.begin() + static_cast<std::ptrdiff_t>(row),
                attention.values.begin() + static_cast<std::ptrdiff_t>(row + T)}) == Approx(1));
+}
+
+TEST_CASE("attention is that of a text's end where the text is longer than the context") {
+  const Model model(run);
+  const std::string text = "to be or not to be at the end";
+  const chargpt::Attention attention = model.attention(text);
+  CHECK(attention.T == 24);
+  CHECK(attention.values == model.attention(text.substr(text.size() - 24)).values);
 }
 
 TEST_CASE("logits of ids are those of each of a text's beginnings") {

@@ -147,7 +147,8 @@ class ModuleTest(unittest.TestCase):
         for call in (lambda: self.model.generate(tokens=2**64), lambda: self.model.generate(seed=-1), lambda: self.model.decode([2**64]),
                      lambda: chargpt.load(RUN, threads=2**32 + 1)):
             self.assertRegex(self.refusal(call)[0], r" = -?\d+ is out of range")
-        self.assertIn("temperature = NaN is not between", self.refusal(lambda: list(self.model.generate(temperature=float("nan"))))[0])
+        for value in ("nan", "inf"):
+            self.assertIn(f"temperature = {value} is not between 0.0 and", self.refusal(lambda: list(self.model.generate(temperature=float(value))))[0])
         for call in (lambda: chargpt.load(RUN + "\0/x"), lambda: chargpt.load(RUN, checkpoint="best\0"), lambda: self.model.generate(stop="a\0b")):
             self.assertRaisesRegex(ValueError, "contains a null character", call)
         self.assertEqual("".join(self.model.generate("the ", tokens=9, stop=b"e")), "".join(self.model.generate("the ", tokens=9, stop=["e"])))
@@ -247,6 +248,13 @@ class ModuleTest(unittest.TestCase):
         self.assertEqual(chargpt.train(run="r", max_iters=2, overwrite=True, **SMALL).load().step, 2)
         self.assertEqual(self.refusal(lambda: chargpt.Run("nowhere").metrics)[1], 66)
 
+    def test_a_program_that_is_killed_has_the_code_that_a_shell_gives_it(self):
+        program = pathlib.Path("killed")
+        program.write_text("#!/bin/sh\nkill -9 $$\n")
+        program.chmod(0o755)
+        with mock.patch.object(_program, "binary", lambda _: program.resolve()):
+            self.assertEqual(self.refusal(lambda: chargpt.train(progress=False)), ("chargpt train ended with 137", 137))
+
     def test_a_row_that_is_half_written_is_left_out(self):
         shutil.copytree(RUN, "copy")
         pathlib.Path("copy/metrics.jsonl").write_text('{"kind":"train","step":1,"loss":3.5}\n{"kind":"train","st')
@@ -259,12 +267,18 @@ class ModuleTest(unittest.TestCase):
         self.assertEqual(json.loads(failure), {"error": {"message": "gone"}})
         self.assertEqual(shown.getvalue(), 'a sample: {"error": "none"}\nmore\n\x1b[K')
 
-    def test_documents_are_kept_apart(self):
+    def test_documents_are_kept_apart_and_texts_end_with_them(self):
         if importlib.util.find_spec("numpy") is None:
             return print(f"skipped because numpy is not here: {self.id()}", flush=True)
         pathlib.Path("names.txt").write_text("\n".join(f"{a}{b}{c}" for a in "abc" for b in "def" for c in "ghi"))
-        options = dict(SMALL, text="names.txt", documents="lines", max_iters=5, block_size=8)
+        options = dict(SMALL, text="names.txt", documents="lines", units="bytes", max_iters=5, block_size=8)
         model = chargpt.train("quick", run="names", **options).load()
+        for seed in range(20):  # at a temperature where bytes are drawn evenly, some texts end within a character
+            for sample in ({"tokens": 8, "temperature": 1000}, {"tokens": 200}):
+                words = [word for name, value in {**sample, "seed": seed}.items() for word in (f"--{name}", str(value))]
+                written = subprocess.run([PROGRAM, "sample", "names", "--prompt", "ad", "--quiet", *words], capture_output=True, check=True).stdout
+                ours = "ad" + "".join(model.generate("ad", seed=seed, **sample))
+                self.assertEqual(ours.rstrip("\n"), written.decode("utf-8", "replace").rstrip("\n"))
         document = model.vocabulary_size - 1
         together, alone = model.logits([document, 1, 4, document, 2]), model.logits([document, 2])
         self.assertLess(abs(together[3:] - alone).max(), 1e-5)
