@@ -55,12 +55,20 @@ std::vector<std::string> row_of(const ConfigRuns& runs) {
 
 std::optional<ReachedTarget> reached_by(const SeedRun& run, double target) {
   std::optional<ReachedTarget> reached;
-  MetricsReader reader(run.run / "metrics.jsonl");
-  reader.read([&] { reached.reset(); },
-              [&](const nlohmann::ordered_json& row) {
-                if (!reached && row["kind"] == "eval" && whole_split_loss(row) <= target)
-                  reached = {.step = row.value("step", std::int64_t{0}), .seconds = number_in(row, "seconds")};
-              });
+  const std::filesystem::path path = run.run / "metrics.jsonl";
+  MetricsReader reader(path);
+  try {
+    reader.read([&] { reached.reset(); },
+                [&](const nlohmann::ordered_json& row) {
+                  if (!reached && row["kind"] == "eval" && whole_split_loss(row) <= target)
+                    reached = {.step = row.value("step", std::int64_t{0}), .seconds = number_in(row, "seconds")};
+                });
+  } catch (const nlohmann::json::exception&) {
+    throw Error(
+        ExitCode::data, path,
+        " has an evaluation whose step is not a number, or whose exact is not true or false; leave out --target, "
+        "or train that run again");
+  }
   if (const std::string line = reader.complaint(); !line.empty()) throw Error(ExitCode::data, line);
   return reached;
 }

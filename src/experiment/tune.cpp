@@ -173,7 +173,7 @@ class Search {
     }
     tuning_.centre = centre_of(tuning_.range);
     tell("range test of " + std::to_string(tuning_.range.size()) + " steps: searching around " +
-         format_short(tuning_.centre) + " times the config's learning rates");
+         format_fixed(tuning_.centre, tuning_.centre < 1 ? 3 : 1) + " times the config's learning rates");
   }
 
   std::int64_t steps_of_range_test(double seconds_per_step) const {
@@ -253,6 +253,7 @@ class Search {
 
   void sort_trials() {
     std::stable_sort(tuning_.trials.begin(), tuning_.trials.end(), [](const Trial& a, const Trial& b) {
+      if (a.measured() != b.measured()) return a.measured();
       if (a.last_round() != b.last_round() || a.rounds.empty()) return a.last_round() > b.last_round();
       return a.rounds.back().loss < b.rounds.back().loss;
     });
@@ -287,7 +288,9 @@ std::optional<Trained> train_candidate(const PlannedRun& candidate, const std::a
     row.at("step").get_to(trained.steps);
   };
   hooks.failed = [&](const PlannedRun&, const RunFailure& failure) {
-    trained = {.loss = std::numeric_limits<double>::infinity(), .failure = failure.error.what()};
+    trained = {.loss = std::numeric_limits<double>::infinity(),
+               .failure = failure.error.what(),
+               .failure_code = failure.error.code()};
   };
   struct Removed {
     ~Removed() {
@@ -302,7 +305,13 @@ std::optional<Trained> train_candidate(const PlannedRun& candidate, const std::a
 }
 
 Tuning tune(const ResolvedConfig& config, const Corpus& corpus, const TuneOptions& options) {
-  return Search(config, corpus, options).run();
+  Tuning tuning = Search(config, corpus, options).run();
+  if (tuning.complete && !tuning.any_trained()) {
+    const Trained& failed = tuning.before().rounds.back();
+    throw Error(failed.failure_code, "every training of the search failed; ", config.config.name,
+                " as it is: ", failed.failure);
+  }
+  return tuning;
 }
 
 }  // namespace chargpt

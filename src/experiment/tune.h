@@ -28,6 +28,7 @@ struct Trained {
   std::int64_t steps = 0;
   double loss = 0;           ///< on the held-out part; infinite where it failed
   std::string failure = {};  ///< it diverged, its memory ran out, or it crashed
+  ExitCode failure_code = ExitCode::ok;
 };
 
 struct TuneOptions {
@@ -49,6 +50,7 @@ struct Trial {
   std::int64_t parameters = 0;
   std::vector<Trained> rounds = {};  ///< one for each round it took part in
   std::size_t last_round() const { return rounds.empty() ? 0 : rounds.back().round; }
+  bool measured() const { return !rounds.empty() && rounds.back().failure.empty(); }
 };
 
 struct Tuning {
@@ -59,17 +61,19 @@ struct Tuning {
   std::vector<RangePoint> range = {};
   double centre = 1;  ///< factor of the rates that the search was around
   std::vector<Round> rounds = {};
-  std::vector<Trial> trials = {};  ///< best first: by the last round that each took part in, then by loss
-  bool complete = true;            ///< false: stopped, and what was measured so far stands
+  /// Best first: by the last round that each took part in, then by loss; at the end those whose last training failed.
+  std::vector<Trial> trials = {};
+  bool complete = true;  ///< false: stopped, and what was measured so far stands
 
   const Trial& best() const { return trials.front(); }
   /// The config as it is; it takes part in the first round and the last.
   const Trial& before() const;
-  bool any_trained() const { return !trials.empty() && !best().rounds.empty(); }
+  bool any_trained() const { return !trials.empty() && best().measured(); }
 };
 
 /// Errors: usage for no time, a model that sees its own targets or options that do not fit; data for a text too short
-/// to hold a part out; memory where the config itself is above the cap.
+/// to hold a part out; memory where the config itself is above the cap; that of the config's own training where all
+/// trainings failed.
 Tuning tune(const ResolvedConfig& config, const Corpus& corpus, const TuneOptions& options);
 
 /// The best candidate's config, to take as long as the config tuned does: named NAME-tuned.

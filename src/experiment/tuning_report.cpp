@@ -16,25 +16,22 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// Three digits are more than a search of this size can tell.
+double rounded(double value) {
+  char digits[32];
+  const auto written = std::to_chars(std::begin(digits), std::end(digits), value, std::chars_format::scientific, 2);
+  std::from_chars(digits, written.ptr, value);
+  return value;
+}
+
 /// A tuned length counts steps of the winner that take as long as the config's own length did.
 void set_length(const Tuning& tuning, TrainConfig& train, std::int64_t tokens_per_step) {
   if (train.max_seconds > 0 || tuning.best().rounds.empty()) return;
   const Trained& last = tuning.best().rounds.back();
-  const double steps = std::round(static_cast<double>(last.steps) * tuning.full_seconds / last.seconds);
-  if (train.max_iters == 0)
-    train.max_epochs =
-        std::round(100 * steps * static_cast<double>(tokens_per_step) / static_cast<double>(tuning.train_tokens)) / 100;
-  else
-    train.max_iters = static_cast<std::int64_t>(std::max(1.0, steps));
-}
-
-/// Three digits are more than a search of this size can tell.
-double rounded(double rate) {
-  char digits[32];
-  const auto written = std::to_chars(std::begin(digits), std::end(digits), rate, std::chars_format::scientific, 2);
-  double value = 0;
-  std::from_chars(digits, written.ptr, value);
-  return value;
+  const double steps = std::max(1.0, std::round(static_cast<double>(last.steps) * tuning.full_seconds / last.seconds));
+  if (train.max_epochs > 0)
+    train.max_epochs = rounded(steps * static_cast<double>(tokens_per_step) / static_cast<double>(tuning.train_tokens));
+  if (train.max_iters > 0) train.max_iters = static_cast<std::int64_t>(steps);
 }
 
 std::string loss_cell(const Trial& trial, std::size_t round) {
@@ -89,8 +86,8 @@ std::string comment_of(const Tuning& tuning, const std::string& command) {
   std::ostringstream text;
   text << "// Found by `" << command << "`: " << describe(tuning.best().candidate) << ".\n"
        << "// Of " << tuning.trials.size() << " candidates the best: " << verdict(tuning) << ",\n"
-       << "// on the last " << format_count(tuning.scored_tokens)
-       << " characters of the train split, which none was trained on; the validation split was not looked at.\n"
+       << "// on the last " << format_count(tuning.scored_tokens) << " " << enum_name(tuning.start.data.units)
+       << " of the train split, which none was trained on; the validation split was not looked at.\n"
        << "// One seed each, and the lowest of many, which flatters it: a difference of a few hundredths may be luck. "
           "Lengths suit the machine it was found on.\n";
   return text.str();

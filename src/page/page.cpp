@@ -76,8 +76,9 @@ std::string page_html(const nlohmann::ordered_json& data) {
 std::string text_page(const std::string& title, const std::vector<ScoredSymbol>& symbols) {
   return page_beginning(title, text_style, "default-src 'none'; style-src 'unsafe-inline'") +
          "<p>Surprise in nats: <b class=s1>from 0.7</b> <b class=s2>1.6</b> <b class=s3>3</b> <b "
-         "class=s4>5</b>.</p>\n<pre>" +
-         marked_by_surprise(symbols) + "</pre>\n</html>\n";
+         "class=s4>5</b>.</p>\n<pre>\n" +  // of which browsers drop that line end
+         marked_by_surprise(symbols) +
+         "</pre>\n</html>\n";
 }
 
 void write_page(const fs::path& path, std::string_view html) {

@@ -14,6 +14,7 @@
 #include "report/ending.h"
 #include "report/files/metrics_reader.h"
 #include "report/format.h"
+#include "report/json_text.h"
 #include "text/text_listing.h"
 
 namespace chargpt {
@@ -101,26 +102,43 @@ Json samples_of(const fs::path& run, std::vector<std::string>& notices) {
   return samples;
 }
 
-/// What to type to make the run again: the preset it came from, if there is one, what was changed, and the names of its
-/// texts, without the folders they lie in.
+/// Texts and teachers without the folders that they lie in, whose names are private.
+Config without_folders(Config config) {
+  for (std::string& text : config.data.text) text = name_of_path(text);
+  for (std::string& teacher : config.train.teacher) {  // a run, or RUN/checkpoints/step-N
+    const fs::path path(teacher), checkpoints = path.parent_path();
+    const bool in_run = checkpoints.filename() == "checkpoints";
+    teacher = in_run ? path.lexically_relative(checkpoints.parent_path().parent_path()).string() : name_of_path(path);
+  }
+  return config;
+}
+
+bool is_limit(const std::string& option) {
+  return option == "max_iters" || option == "max_epochs" || option == "max_seconds";
+}
+
+/// What to type to make the run again: the preset it came from, if there is one, what was changed, and its texts. To
+/// state one limit of the length clears the others, so all are stated or none.
 std::string command_of(const Config& config) {
   const auto preset = std::ranges::find(presets(), config.name, &Preset::name);
   std::string command = "chargpt train ";
   if (preset == presets().end()) return command + "config.json   # every option is below; save it under that name";
   const Json now = to_json(config), then = to_json(load_config(config.name).config);
   command += config.name;
+  bool other_length = false;
+  for (const auto& [option, value] : now["train"].items())
+    other_length |= is_limit(option) && value != then["train"][option];
   for (const auto& [section, options] : now.items()) {
     if (!options.is_object()) continue;
     for (const auto& [option, value] : options.items()) {
-      if (then.contains(section) && then[section].contains(option) && then[section][option] == value) continue;
-      if (section == "data" && option == "text") continue;
+      const bool stated = is_limit(option) ? other_length && value != 0 : value != then[section][option];
+      if (!stated || (section == "data" && option == "text")) continue;
       const std::string assignment =
           section + "." + option + "=" + (value.is_string() ? value.get<std::string>() : value.dump());
       command += " --set " + shell_quoted(assignment);
     }
   }
-  for (const std::string& text : config.data.text)
-    command += " --text " + shell_quoted(fs::path(text).filename().string());
+  for (const std::string& text : config.data.text) command += " --text " + shell_quoted(text);
   return command;
 }
 
@@ -128,24 +146,22 @@ void add_fact(Json& facts, const std::string& name, const std::string& value) {
   if (!value.empty()) facts.push_back({name, value});
 }
 
-std::string text_of(const Json& row, const char* key) {
+/// Empty where there is none.
+std::string count_in(const Json& row, const char* key) {
   const auto found = row.find(key);
-  if (found == row.end() || found->is_null()) return "";
-  return found->is_string()           ? found->get<std::string>()
-         : found->is_number_integer() ? format_count(*found)
-                                      : found->dump();
+  return found != row.end() && found->is_number_integer() ? format_count(*found) : "";
 }
 
-Json facts_of(const Checkpoint& checkpoint, const Json& plan) {
+Json facts_of(const Checkpoint& checkpoint, const Config& config, const Json& plan) {
   const RunState& state = checkpoint.state;
-  const Config& config = checkpoint.config.config;
+  const std::string units(enum_name(config.data.units));
   Json facts = Json::array();
   add_fact(facts, "config", config.name);
   std::string text;
   for (const std::string& path : config.data.text) text += (text.empty() ? "" : ", ") + short_text_name(path);
   add_fact(facts, "text", text);
-  add_fact(facts, "characters to train on", text_of(plan, "train_tokens"));
-  add_fact(facts, "characters held out", text_of(plan, "val_tokens"));
+  add_fact(facts, units + " to train on", count_in(plan, "train_tokens"));
+  add_fact(facts, units + " held out", count_in(plan, "val_tokens"));
   add_fact(facts, "symbols", format_count(checkpoint.vocabulary.size()));
   add_fact(facts, "parameters", format_count(state.parameters));
   add_fact(facts, "steps", format_count(state.step) + " of " + format_count(state.max_iters));
@@ -169,11 +185,21 @@ Json part_of(const Json& json, const char* key) {
 /// What figures.json says; empty where it is not there, or cannot be read: then it is only left out.
 Json figures_of(const fs::path& run) {
   try {
-    const Json figures =
-        Json::parse(OpenFolder(run).read("figures.json", 1 << 20), nullptr, /*allow_exceptions=*/false);
+    const Json figures = foreign_json(OpenFolder(run).read("figures.json", 1 << 20));
     return figures.is_object() ? figures : Json::object();
   } catch (const Error&) {
     return Json::object();
+  }
+}
+
+/// Of the checkpoint that the run points to as its best; none where it does not.
+std::optional<std::int64_t> best_step(const fs::path& run) {
+  try {
+    const auto folder = OpenFolder(run).find("checkpoints");
+    const std::string line = folder ? folder->read("BEST", 1 << 10) : "";
+    return checkpoint_step(line.substr(0, line.find('\n')));
+  } catch (const Error&) {
+    return std::nullopt;
   }
 }
 
@@ -181,10 +207,8 @@ Json figures_of(const fs::path& run) {
 
 Json run_data(const fs::path& run, const Checkpoint& checkpoint, std::vector<std::string>& notices) {
   const RunState& state = checkpoint.state;
-  const Config& config = checkpoint.config.config;
+  const Config config = without_folders(checkpoint.config.config);
   const Metrics metrics = read_metrics(run / "metrics.jsonl", notices);
-  Json shown = to_json(config);
-  shown["data"].erase("text");  // names of folders are private
   return {{"name", name_of_path(run)},
           {"parameters", state.parameters},
           {"val_loss", state.val_loss},
@@ -194,10 +218,10 @@ Json run_data(const fs::path& run, const Checkpoint& checkpoint, std::vector<std
           {"steps", thinned(metrics.steps.items(), most_points)},
           {"evaluations", thinned(metrics.evaluations.items(), most_points)},
           {"samples", samples_of(run, notices)},
-          {"facts", facts_of(checkpoint, metrics.plan)},
+          {"facts", facts_of(checkpoint, config, metrics.plan)},
           {"command", command_of(config)},
           {"differs", Json::array()},
-          {"config", shown}};
+          {"config", to_json(config)}};
 }
 
 Json baseline_data(const fs::path& run) {
@@ -208,7 +232,7 @@ Json baseline_data(const fs::path& run) {
     if (value.is_number()) levels.push_back({{"name", name}, {"y", value}});
     return value.is_number();
   };
-  add(ngram, "loss_in_windows", "counted " + text_of(ngram, "order") + "-grams");
+  add(ngram, "loss_in_windows", "counted " + count_in(ngram, "order") + "-grams");
   if (!add(part_of(baselines, "ppmd"), "loss", "PPMd")) add(baselines, "xz", "xz");
   add(baselines, "bigram", "counted pairs");
   return levels;
@@ -217,6 +241,8 @@ Json baseline_data(const fs::path& run) {
 std::string verdict_data(const fs::path& run) {
   std::string text;
   const Json figures = figures_of(run);
+  const auto best = best_step(run);
+  if (!best || part_of(figures, "checkpoint").value("step", Json()) != *best) return "";  // of another checkpoint
   if (const auto lines = figures.find("verdict"); lines != figures.end() && lines->is_array())
     for (const Json& line : *lines)
       if (line.is_string()) text += (text.empty() ? "" : " ") + line.get<std::string>();

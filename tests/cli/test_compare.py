@@ -115,6 +115,16 @@ class ChildrenTest(CompareTest):
         self.assertEqual([path.name for path in (self.folder / "out").iterdir()], [".lock"])
 
 
+class TextTest(CompareTest):
+    def test_a_text_that_is_named_is_read_whatever_an_earlier_one_was(self):
+        text = pathlib.Path(SAMPLE_TEXT).read_bytes()
+        command = ["compare", "ladder/bigram", "--out", "duel", *TINY[2:]]
+        self.succeed(*command, "--text", "-", stdin=text)
+        self.write("other.txt", text[:-100])
+        self.assertIn("was trained on another text", self.fail_with(75, *command, "--text", "other.txt"))
+        self.fail_with(66, *command, "--text", "none.txt")
+
+
 class ScoreOnTest(CompareTest):
     def test_within_the_train_split_the_validation_split_is_not_looked_at(self):
         command = ["ladder/bigram", "--vary", "learning_rate=1e-3,1e-1", "--score-on", "train"]

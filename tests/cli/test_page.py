@@ -9,7 +9,7 @@ import subprocess
 import unittest
 
 from browser import Browser, is_there
-from program import QUICK, SAMPLE_TEXT, ProgramTest
+from program import QUICK, SAMPLE_TEXT, ProgramTest, metrics
 
 NODE = shutil.which("node") or shutil.which("nodejs")
 MODERN = ["--norm", "rmsnorm", "--position", "rope", "--qk_norm", "true", "--activation", "relu2", "--tie_weights", "false"]
@@ -191,7 +191,9 @@ class PageFileTest(ProgramTest):
         self.assertEqual(self.fail_with(2, "page", "large"), "the model has 34.1M parameters, and a page holds 33.6M; --no-model leaves them out")
         self.assertFalse((self.folder / "large/page.html").exists())
         self.succeed("page", "large", "--no-model")
-        self.assertIsNone(data_of(self.folder / "large/page.html")["model"])
+        data = data_of(self.folder / "large/page.html")
+        self.assertIsNone(data["model"])
+        self.assertEqual([name for name, _ in data["runs"][0]["facts"] if "bytes" in name], ["bytes to train on", "bytes held out"])
 
     def test_broken_lines_of_the_metrics_are_counted_and_left_out(self):
         metrics = self.folder / "run/metrics.jsonl"
@@ -199,6 +201,63 @@ class PageFileTest(ProgramTest):
         metrics.write_text("{broken\n" + metrics.read_text() + "[1]\n")
         self.assertIn("skipped 2 malformed lines (first: line 1)", self.succeed("page", "run").err)
         self.assertEqual(len(data_of(self.folder / "run/page.html")["runs"][0]["steps"]), whole)
+
+    def test_what_nests_without_end_is_no_figure(self):
+        metrics = self.folder / "run/metrics.jsonl"
+        metrics.write_text('{"kind":"plan","step":0,"train_tokens":' + "[" * 400_000 + "]" * 400_000 + "}\n" + metrics.read_text())
+        self.write("run/figures.json", '{"baselines":' + '{"a":' * 150_000 + "1" + "}" * 150_001)
+        self.succeed("page", "run")
+
+    def test_samples_and_steps_of_a_long_run_are_evenly_spaced_up_to_the_last(self):
+        shutil.rmtree(self.folder / "run/samples")
+        for step in range(1, 61):
+            self.write(f"run/samples/step-{step:08d}.txt", f"after {step}")
+        self.write("run/samples/notes.txt", "mine")
+        (self.folder / "run/samples/step-00000060.txt").unlink()
+        (self.folder / "run/samples/step-00000060.txt").symlink_to("notes.txt")
+        with open(self.folder / "run/metrics.jsonl", "a", encoding="utf-8") as metrics:
+            for step in range(21, 2001):
+                metrics.write(json.dumps({"kind": "train", "step": step, "loss": 1}) + "\n")
+        self.assertIn("; left out", self.succeed("page", "run").err)
+        run = data_of(self.folder / "run/page.html")["runs"][0]
+        self.assertEqual(run["samples"], [{"step": step, "text": f"after {step}"} for step in range(2, 60, 2)])
+        self.assertEqual((len(run["steps"]), run["steps"][-1][:3]), (1000, [2000, None, 1]))
+
+    def test_facts_hold_what_the_run_knows(self):
+        self.succeed("page", "run")
+        facts = dict(data_of(self.folder / "run/page.html")["runs"][0]["facts"])
+        self.assertNotIn("", facts.values())
+        self.assertEqual([facts[name] for name in ("config", "text", "characters to train on", "characters held out", "steps")],
+                         ["ladder/bigram", "sample.txt", "26,144", "2,905", "20 of 20"])
+
+    def test_a_verdict_on_another_checkpoint_is_left_out(self):
+        best = int((self.folder / "run/checkpoints/BEST").read_text()[5:])
+        for step, shown in ((best, "It wins."), (best + 1, "")):
+            self.write("run/figures.json", json.dumps({"checkpoint": {"step": step}, "verdict": ["It wins."]}))
+            self.succeed("page", "run")
+            self.assertEqual(data_of(self.folder / "run/page.html")["verdict"], shown)
+
+    def test_folders_of_texts_and_teachers_are_private(self):
+        self.train("teacher", "default", 10, *SMALL)
+        self.train("student", "default", 10, *SMALL, "--teacher", "teacher")
+        self.succeed("page", "student")
+        html, run = (self.folder / "student/page.html").read_text(), data_of(self.folder / "student/page.html")["runs"][0]
+        for folder in (self.folder, self.folder.resolve(), pathlib.Path(SAMPLE_TEXT).parent):
+            self.assertNotIn(str(folder), html)
+        self.assertRegex(run["command"], r" --set 'train\.teacher=\[\"teacher/checkpoints/step-\d+\"\]' .*--text sample\.txt$")
+        self.assertEqual(run["config"]["data"]["text"], ["sample.txt"])
+
+    def test_the_command_states_every_limit_of_a_length_that_is_not_the_presets(self):
+        self.succeed("page", "run")
+        self.assertIn(" --set train.max_iters=20 ", data_of(self.folder / "run/page.html")["runs"][0]["command"])
+        self.train("long", "ladder/bigram", 2000, "--max_seconds", "600", "--eval_interval", "2000")  # 2,000 as in the preset
+        self.succeed("page", "long")
+        self.assertRegex(data_of(self.folder / "long/page.html")["runs"][0]["command"], r" --set train\.max_iters=2000 --set train\.max_seconds=600\.0 ")
+
+    def test_a_coloured_text_begins_with_its_own_line_end(self):
+        self.write("text.txt", "\nThe sea")
+        self.succeed("score", "run", "text.txt", "--html", "text.html")
+        self.assertRegex((self.folder / "text.html").read_text(), r"<pre>\n(<b [^>]*>)?\n")
 
     def test_texts_are_never_markup(self):
         self.write("text.txt", "</script><b>&amp;<!--" * 300)
@@ -271,6 +330,12 @@ class BrowserTest(ProgramTest):
             self.assert_legible(browser)
             self.assertEqual(browser.call("POST", "/se/log", {"type": "browser"}), [])
             self.keep_screen(browser, f"compare-{width}")
+        html = (self.folder / "out/compare.html").read_text()
+        self.write("other.html", html.replace('"seed":1338', '"seed":9', 1).replace('"units":"characters"', '"units":"bytes"'))
+        browser.open(self.folder / "other.html")
+        browser.wait_for(OPENED)
+        self.assertEqual(browser.run("return Array.from(document.querySelector('table').rows[0].cells, (cell) => cell.textContent)")[3:5], ["run 1", "run 2"])
+        self.assertIn("in nats per byte", browser.run("return document.body.textContent"))
 
     def keep_screen(self, browser, name):
         if folder := os.environ.get("CHARGPT_SCREENSHOTS"):
@@ -298,6 +363,21 @@ class BrowserTest(ProgramTest):
         self.assertEqual(browser.run("return document.querySelector('.text').textContent"), "The sea" + greedy)
         browser.run("chargpt.writings[0].look(20)")
         self.assertEqual(browser.run("return document.querySelectorAll('.bars .bar').length"), 10)
+        self.assertIn("rank 1 of", browser.run("return document.querySelector('h3 + .soft').textContent"))
+        chances = browser.run("return Array.from(document.querySelectorAll('.bars > span:nth-child(3n)'), (one) => parseFloat(one.textContent))")
+        self.assertEqual(chances, sorted(chances, reverse=True))
+        self.assertEqual(browser.run("return document.querySelector('.look').textContent"), ("The sea" + greedy)[8:20].replace("\n", "↵\n"))
+        browser.run("""for (let i = 0; i < 60; ++i) document.querySelector("svg").dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowRight"}))""")
+        losses = [row["loss"] for row in metrics(self.folder / "run", "train")][-2:]  # the mean that smoothing makes of seven
+        val_loss = metrics(self.folder / "run", "eval")[-1]["val_loss"]
+        self.assertEqual(browser.run("return document.querySelector('figcaption').textContent"),
+                         f"step 60: training loss, smoothed {sum(losses) / 2:.3f} · validation loss {val_loss:.3f}")
+        self.assertEqual(browser.run("return ticks(1, 1.0000000000000002, 5).length"), 6)
+        for name, value, wanted in (("topK", "0.5", "top-k (0: all) is 0.5; a whole number from 0 to 1000000000 is possible"),
+                                    ("seed", "4294967296", "seed is 4294967296; a whole number from 0 to 4294967295 is possible")):
+            browser.run(f"chargpt.writings[0].{name}.value = '{value}'; chargpt.writings[0].write()")
+            self.assertEqual(browser.run("return chargpt.writings[0].status.textContent"), wanted)
+            browser.run(f"chargpt.writings[0].{name}.value = '1'")
         self.assertEqual(browser.run("return document.querySelectorAll('svg').length"), 4)
         self.assertEqual(browser.call("POST", "/se/log", {"type": "browser"}), [])
         for name, width, dark in (("light", 1280, False), ("dark", 1280, True), ("narrow", 390, False)):
@@ -307,6 +387,35 @@ class BrowserTest(ProgramTest):
             self.assert_legible(other)
             self.assert_labels_apart(other)
             self.keep_screen(other, name)
+
+    def test_a_model_of_documents_shows_where_they_begin_and_end(self):
+        if not is_there():
+            return skip(self, "chromium with chromedriver")
+        self.write("words.txt", "\n".join(re.findall(r"\b[a-z]{2,9}\b", pathlib.Path(SAMPLE_TEXT).read_text())))
+        self.train("run", "default", 20, *SMALL, "--text", "words.txt", "--documents", "lines")
+        self.succeed("page", "run", "--prompt", "a")
+        browser = self.browser()
+        browser.open(self.folder / "run/page.html")
+        browser.wait_for("return chargpt.writings[0].characters.length > 0 && !chargpt.writings[0].running")
+        browser.run("chargpt.writings[0].look(0)")
+        self.assertEqual(browser.run("return document.querySelector('.look').textContent"), "·")
+        self.assertEqual(browser.run("return shown(chargpt.model.symbols[data.model.document])"), "end of document")
+
+    def test_a_walk_draws_each_number_in_its_colour(self):
+        if not is_there():
+            return skip(self, "chromium with chromedriver")
+        self.train("run")
+        self.succeed("explain", "run", "--prompt", "the", "--page", "walk.html")
+        browser = self.browser()
+        browser.open(self.folder / "walk.html")
+        self.assertTrue(browser.run("""
+            return Array.from(document.querySelectorAll("canvas")).every((canvas) => {
+              const {data} = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+              return atob(canvas.dataset.values).split("").every((char, i) => {
+                const value = char.charCodeAt(0) - 128, [red, , blue, alpha] = data.slice(4 * i, 4 * i + 4);
+                return alpha === 2 * Math.abs(value) && (alpha < 64 || (red > blue) === (value > 0));
+              });
+            });"""))
 
 
 if __name__ == "__main__":

@@ -56,6 +56,8 @@ TEST_CASE("a step is the loss minus that of the rung below, but for rungs that l
   CHECK(rungs[3].below == "ladder/bigram");
   CHECK(rungs[4].step->mean == Approx(-0.15));
   CHECK(rungs[4].below == "ladder/attention");
+  const auto by_hand = paired_difference(losses_of(rungs[4].result->runs), losses_of(rungs[3].result->runs), 2);
+  CHECK(rungs[4].step->ci95->low == by_hand.ci95->low);  // of two steps: three rungs have a loss to rank
 }
 
 TEST_CASE("the ladder's table marks what leaks and fits 80 columns") {

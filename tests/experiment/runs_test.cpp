@@ -81,6 +81,22 @@ TEST_CASE("runs are started in order, and those that have ended are taken as the
   CHECK(again.ended == Names{"a reused", "b", "c reused"});
 }
 
+TEST_CASE("a run that has not begun keeps no text of a start with another") {
+  const TestFolder folder;
+  auto runs = planned(folder.path(), 1);
+  const fs::path kept = runs[0].folder / "kept-text.txt";
+  const auto fails = [](const PlannedRun&) { return "exit 81"; };
+  Log log;
+  runs[0].options.config.data.text = {"-"};
+  run_all(runs, {}, log.hooks([](const PlannedRun&) { return "echo first > kept-text.txt; exit 81"; }));
+  run_all(runs, {}, log.hooks(fails));
+  CHECK(fs::exists(kept));
+  runs[0].options.config.data.text = {"other.txt"};
+  run_all(runs, {}, log.hooks(fails));
+  CHECK_FALSE(fs::exists(kept));
+  CHECK(log.failed.size() == 3);
+}
+
 TEST_CASE("as many as there are jobs train at once") {
   const TestFolder folder;
   Log log;

@@ -36,6 +36,10 @@ TEST_CASE("a candidate changes what it says and nothing else") {
   CHECK(config.train.batch_size == 24);
   CHECK(config.train.groups.empty());
   CHECK(to_json(apply(start(), {}, "wte")) == to_json(start()));
+  CHECK(config.model.mlp_size == 0);  // as wide as the model asks for
+  Config sized = start();
+  sized.model.mlp_size = 100;
+  CHECK(apply(sized, {.width = 1.5}, "").model.mlp_size == 150);
 }
 
 TEST_CASE("rates of groups move against the rest, and embedding and head get a group where there is none") {

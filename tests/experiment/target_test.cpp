@@ -48,5 +48,19 @@ TEST_CASE("an evaluation of a few windows and a line that is no row are refused"
   CHECK_THROWS_WITH(reached(R"({"kind":"eval","step":1,"val_loss":1.0,"exact":false})"
                             "\n"),
                     Catch::Contains("a few windows cannot tell"));
+  for (const char* row :
+       {R"({"kind":"eval","step":"ten","val_loss":1.0})", R"({"kind":"eval","val_loss":1.0,"exact":"no"})"})
+    CHECK_THROWS_WITH(reached(row + std::string("\n")),
+                      Catch::Contains("metrics.jsonl has an evaluation whose step is not"));
   CHECK_THROWS_WITH(reached("half a ro\n"), Catch::Contains("skipped 1 malformed line (first: line 1)"));
+}
+
+TEST_CASE("steps and seconds to the target are means over the seeds") {
+  Comparison comparison{.target = 2};
+  ConfigRuns& runs = comparison.results.emplace_back().runs;
+  runs.config = "a";
+  runs.seeds = {{.seed = 1, .reached = ReachedTarget{10, 3}}, {.seed = 2, .reached = ReachedTarget{20, 6}}};
+  CHECK(target_table(comparison).text() ==
+        "config  reached 2.0000  steps  seconds\n"
+        "a               2 of 2     15      4.5\n");
 }

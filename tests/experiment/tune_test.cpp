@@ -5,6 +5,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -175,6 +176,45 @@ TEST_CASE("what was found is written as what differs from the config it began fr
   }
 }
 
+TEST_CASE("a tuned length takes as long as the config's own did, in steps and in epochs") {
+  Tuning tuning{.start = load_config("default").config, .train_tokens = 10'000, .full_seconds = 60};
+  tuning.start.train.lr_decay_iters = 1500;
+  Trial& best = tuning.trials.emplace_back(Trial{.candidate = {.rates = 2}, .config = tuning.start});
+  best.rounds = {{.round = 1, .seconds = 20, .steps = 100, .loss = 1}};
+  TrainConfig train = tuned_config(tuning).train;
+  CHECK(train.max_iters == 300);
+  CHECK(train.max_epochs == 30.7);  // of 1,024 tokens each
+  CHECK(train.lr_decay_iters == 0);
+  best.config.train.max_iters = 0;
+  train = tuned_config(tuning).train;
+  CHECK(train.max_iters == 0);
+  CHECK(train.max_epochs == 30.7);
+}
+
+TEST_CASE("trainings of a search decay to their own end, and seconds that are a config's length are its full time") {
+  ResolvedConfig config = slow_config();
+  config.config.train.max_iters = 0;
+  config.config.train.max_seconds = 9;
+  config.config.train.lr_decay_iters = 1500;
+  std::set<std::int64_t> decays;
+  const Tuning tuning = tuned_by(config, options_of(1), [&](const Config& candidate) {
+    decays.insert(candidate.train.lr_decay_iters);
+    return 1.0;
+  });
+  CHECK(decays == std::set<std::int64_t>{0});
+  CHECK(tuning.full_seconds == 9);
+}
+
+TEST_CASE("a centre far below the config's rates is told with the digits that it has") {
+  ResolvedConfig config = slow_config();
+  config.config.train.learning_rate = 1000;
+  std::string told;
+  TuneOptions options = options_of(0.5);
+  options.told = [&told](const std::string& line) { told += line + "\n"; };
+  CHECK(tuned_by(config, options, [](const Config&) { return 1; }).centre == Approx(0.01));
+  CHECK(told.find("searching around 0.010 times the config's learning rates") != std::string::npos);
+}
+
 TEST_CASE("what cannot be tuned is refused") {
   CHECK(code_of(slow_config(), options_of(0)) == ExitCode::usage);
   ResolvedConfig leaking = slow_config();
@@ -216,6 +256,25 @@ TEST_CASE("a candidate that fails is the last, and the search goes on") {
   CHECK(tuning.complete);
   CHECK(tuning.best().config.model.n_embd <= 16);
   CHECK(to_table(tuning).text().find("failed") != std::string::npos);
+}
+
+TEST_CASE("where all trainings of a round fail, what was measured before is the best; where all fail, it is an error") {
+  std::set<std::string> trained;
+  bool all_fail = false;
+  TuneOptions options = options_of(1);
+  options.train = [&](const PlannedRun& candidate) {
+    if (trained.insert(candidate.config).second && !all_fail) return Trained{.steps = 10, .loss = 2};
+    return Trained{
+        .loss = std::numeric_limits<double>::infinity(), .failure = "it was killed", .failure_code = ExitCode::memory};
+  };
+  const auto search = [&] { return tune(slow_config(), corpus_of(letters(4000)), options); };
+  const Tuning tuning = search();
+  CHECK(tuning.any_trained());
+  CHECK(tuning.best().last_round() == 1);
+  all_fail = true;
+  const Error error = failure_of(search);
+  CHECK(error.code() == ExitCode::memory);
+  CHECK(std::string(error.what()) == "every training of the search failed; slow as it is: it was killed");
 }
 
 }  // namespace chargpt

@@ -79,6 +79,9 @@ TEST_CASE("the plan is a row with every figure of it") {
   PlanEvent plan;
   plan.config = "mine";
   plan.parameters = 804096;
+  plan.train_tokens = 90;
+  plan.val_tokens = 7;
+  plan.test_tokens = 3;
   plan.leaks = true;
   plan.length_set_by = "train.max_epochs";
   metrics.on(plan);
@@ -86,6 +89,9 @@ TEST_CASE("the plan is a row with every figure of it") {
   CHECK(row.at("kind") == "plan");
   CHECK(row.at("config") == "mine");
   CHECK(row.at("parameters") == 804096);
+  CHECK(row.at("train_tokens") == 90);
+  CHECK(row.at("val_tokens") == 7);
+  CHECK(row.at("test_tokens") == 3);
   CHECK(row.at("leaks") == true);
   CHECK(row.at("length_set_by") == "train.max_epochs");
   CHECK(row.at("expected_seconds").is_null());

@@ -73,6 +73,17 @@ TEST_CASE("broken lines are counted, the first one named, the others told") {
   CHECK(reading.reader.complaint() == path.string() + ": skipped 3 malformed lines (first: line 2)");
 }
 
+TEST_CASE("a row nested without end is told to a depth that can be copied") {
+  const TestFolder folder;
+  const auto path = folder / "metrics.jsonl";
+  constexpr int levels = 400'000;
+  append(path, R"({"kind":"plan","step":1,"leaks":)" + std::string(levels, '[') + std::string(levels, ']') + "}\n");
+  RunCurves curves;
+  MetricsReader(path).read([] {}, [&](const Row& row) { curves.add(row); });
+  CHECK(curves.step() == 1);
+  CHECK_FALSE(curves.leaks());
+}
+
 TEST_CASE("the curves say where a run stands") {
   RunCurves curves;
   curves.add({{"kind", "plan"}, {"step", 0}, {"max_iters", 100}, {"leaks", false}});
@@ -87,6 +98,11 @@ TEST_CASE("the curves say where a run stands") {
   CHECK(curves.tokens_per_second() == Approx(100));
   CHECK(*curves.seconds_left() == Approx(0.5 * 60));
   CHECK(curves.end().ended == Ending::unknown);
+  Row averaged = eval(50, 2.75);
+  averaged["averaged_val_loss"] = 2.25;
+  curves.add(averaged);
+  CHECK(curves.best_val_loss() == 2.25);
+  CHECK(curves.best_step() == 50);
 }
 
 TEST_CASE("an end counts until the run goes on") {

@@ -42,6 +42,7 @@ TEST_CASE("a picture has a frame for each map, a square for each weight worth sh
     return found;
   };
   CHECK(count("opacity=") == 6);
+  CHECK(count(R"(x="0" y="18" width="18" height="18" opacity="0.40")") == 2);  // of the second row, the first
   CHECK(count("<rect class=\"frame\"") == 2);
   CHECK(count("&lt;") == 4);
 }

@@ -57,8 +57,10 @@ TEST_CASE("crc32c gives the published figures") {
 
 TEST_CASE("a TensorBoard file is what TensorFlow's libraries write") {
   const TestFolder folder;
-  TensorBoardWriter writer(folder.path(), std::nullopt, 1, fixed_time);
+  TensorBoardWriter writer(folder.path(), std::nullopt, 100, fixed_time);
   StepEvent step;
+  step.step = 299;
+  writer.on(step);  // not logged
   step.step = 300;
   step.loss = 2.5;
   step.lr = 0.001;

@@ -1,6 +1,7 @@
 // Curves as characters: where points land, what the axes say, what is left out.
 #include "report/charts/terminal_chart.h"
 
+#include <cmath>
 #include <limits>
 #include <sstream>
 
@@ -114,7 +115,7 @@ TEST_CASE("points that are not finite are passed over; a single one has room; wi
 }
 
 TEST_CASE("losses of any size leave room for the curve") {
-  for (const double loss : {1e15, 1e30, 1e300}) {
+  for (const double loss : {std::nextafter(2.0, 3.0), 1e15, 1e30, 1e300}) {
     const DrawnCurve steep{.name = "train", .points = {{0, 2}, {20, loss}}};
     std::istringstream lines(terminal_chart({steep}, {.columns = 30, .rows = 10}));
     std::size_t count = 0;

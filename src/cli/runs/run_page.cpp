@@ -31,7 +31,7 @@ Json data_of_runs(const std::vector<fs::path>& runs) {
     const Config& config = checkpoint.config.config;
     if (!first) first = config;
     std::vector<std::string> differs = changed_options(*first, config);
-    leave_out(differs, {"data.text", "eval.", "sample."});
+    leave_out(differs, {"data.text", "train.teacher", "eval.", "sample."});
     data["differs"] = differs;
     all.push_back(std::move(data));
   }
@@ -58,15 +58,26 @@ std::string short_name(const Json& results, const std::string& config) {
   return all ? config.substr(base.size()) : config;
 }
 
+/// A line that may tell of a run's checkpoint, with the run's name in place of its folder.
+std::string without_folder(std::string line, const std::string& folder) {
+  const std::string name = name_of_path(folder);
+  for (std::size_t at = line.find(folder); at != std::string::npos; at = line.find(folder, at + name.size()))
+    line.replace(at, folder.size(), name);
+  return line;
+}
+
 /// The comparison without the runs' folders, which are private; `runs`, the data of `paths`, are named
 /// by their configs.
 Json shown_comparison(Json comparison, const std::vector<fs::path>& paths, Json& runs) {
   for (Json& result : comparison["results"])
     for (Json& seed : result["seeds"]) {
-      const auto path = std::ranges::find(paths, fs::path(seed["run"].get<std::string>()));
+      const std::string folder = seed["run"];
+      const auto path = std::ranges::find(paths, fs::path(folder));
       if (path != paths.end())
         runs[static_cast<std::size_t>(path - paths.begin())]["name"] =
             short_name(comparison["results"], result["config"]);
+      if (seed.contains("failure")) seed["failure"] = without_folder(seed["failure"], folder);
+      for (Json& remark : comparison["remarks"]) remark = without_folder(remark, folder);
       seed.erase("run");
     }
   return comparison;

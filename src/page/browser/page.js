@@ -26,6 +26,7 @@ function section(heading, ...children) {
 
 const number = (value, digits) => value === null || value === undefined ? "" : value.toFixed(digits);
 const count = (value) => value === null ? "" : Math.round(value).toLocaleString("en");
+const unit = data.runs[0].config.data.units === "bytes" ? "byte" : "character";
 
 // A number of about three digits.
 function short(value) {
@@ -51,7 +52,7 @@ function table(headings, rows) {
     element("tbody", {}, ...rows.map((cells) => line("td", cells)))));
 }
 
-const names = {" ": "space", "\n": "newline", "\t": "tab", "\r": "carriage return", "\u00a0": "no-break space"};
+const names = {"": "end of document", " ": "space", "\n": "newline", "\t": "tab", "\r": "carriage return", "\u00a0": "no-break space"};
 
 // A symbol by itself, as a person can read it.
 function shown(symbol) {
@@ -68,7 +69,8 @@ function ticks(low, high, wanted) {
   const rough = (high - low) / wanted, power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= rough);
   const made = [];
-  for (let i = Math.ceil(low / step); i * step <= high * (1 + 1e-12); ++i) made.push(i * step);
+  // The count ends it where low and high are as good as equal, and adding 1 to i changes nothing.
+  for (let i = Math.ceil(low / step); i * step <= high * (1 + 1e-12) && made.length <= wanted; ++i) made.push(i * step);
   return made;
 }
 
@@ -192,7 +194,7 @@ class Writing {
         field("topK", "top-k (0: all)", 0, {min: 0, step: 1}),
         field("topP", "top-p", 1, {min: 0, max: 1, step: 0.05}),
         field("seed", "seed", 1337, {min: 0, step: 1}),
-        field("length", "characters", 300, {min: 1, max: 100000, step: 1}), this.start),
+        field("length", `${unit}s`, 300, {min: 1, max: 100000, step: 1}), this.start),
       this.status, this.text, this.details);
     this.prompt.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.write();
@@ -223,12 +225,14 @@ class Writing {
   settings() {
     const read = (input, least, most) => {
       const value = Number(input.value);
-      if (!(input.value !== "" && value >= least && value <= most))
-        throw new Error(`${input.parentElement.firstChild.textContent} is ${input.value || "empty"}; ${least} to ${most} is possible`);
+      const whole = input.step === "1";
+      if (!(input.value !== "" && value >= least && value <= most && (!whole || Number.isInteger(value))))
+        throw new Error(`${input.parentElement.firstChild.textContent} is ${input.value || "empty"}; ` +
+                        `${whole ? "a whole number from " : ""}${least} to ${most} is possible`);
       return value;
     };
     return {temperature: read(this.temperature, 0, 1000), topK: read(this.topK, 0, 1e9), topP: read(this.topP, 0, 1),
-            seed: read(this.seed, 0, 2 ** 53), length: read(this.length, 1, 100000)};
+            seed: read(this.seed, 0, 2 ** 32 - 1), length: read(this.length, 1, 100000)};
   }
 
   stop() {
@@ -281,7 +285,7 @@ class Writing {
 
   tell(wrote, began) {
     const seconds = (performance.now() - began) / 1000;
-    this.status.textContent = `${count(wrote)} characters, ${count(wrote / seconds)} a second. Tap or click a character to see what else the model expected there.`;
+    this.status.textContent = `${count(wrote)} ${unit}s, ${count(wrote / seconds)} a second. Tap or click a character to see what else the model expected there.`;
   }
 
   append(id, isPrompt, expected) {
@@ -313,7 +317,7 @@ class Writing {
                   element("span", {}, (100 * probabilities[candidate]).toFixed(1) + " %"));
     this.details.replaceChildren(
       element("h3", {}, `What was expected in place of “${shown(this.model.symbols[id])}”`),
-      element("p", {class: "soft"}, `The model gave it ${(100 * probability).toPrecision(3)} %, rank ${ranked.indexOf(id) + 1} of ${this.model.V} characters.`),
+      element("p", {class: "soft"}, `The model gave it ${(100 * probability).toPrecision(3)} %, rank ${ranked.indexOf(id) + 1} of ${this.model.V} symbols.`),
       bars, this.attentionView(index, expected.attention));
   }
 
@@ -334,7 +338,7 @@ class Writing {
         const place = last - weights.length + j - this.offset;
         const symbol = place < 0 ? this.model.symbols[data.model.start_symbol] : this.model.symbols[this.characters[place].id];
         return element("span", {title: `${(100 * weight).toFixed(1)} %`, style: `background: rgba(var(--surprise), ${(weight / largest * 0.9).toFixed(2)})`},
-                       symbol === "\n" ? "↵\n" : symbol);
+                       {"\n": "↵\n", "": "·"}[symbol] ?? symbol);
       }));
     };
     draw();
@@ -404,7 +408,7 @@ function lossSection() {
     const others = [
       chart({width: narrow, title: "Learning rate", xLabel, yLabel: "learning rate", curves: curvesOf(3, "learning rate"), digits: 0, fromZero: true}),
       chart({width: narrow, title: "Norm of the gradient, before clipping", xLabel, yLabel: "norm", curves: curvesOf(4, "gradient norm"), digits: 2, fromZero: true}),
-      chart({width: narrow, title: "Speed", xLabel, yLabel: "characters per second", curves: curvesOf(5, "speed"), digits: 0, fromZero: true}),
+      chart({width: narrow, title: "Speed", xLabel, yLabel: `${unit}s per second`, curves: curvesOf(5, "speed"), digits: 0, fromZero: true}),
     ].filter((one) => one !== null);
     charts.replaceChildren(loss || element("p", {class: "soft"}, "The run recorded no steps."),
                            element("div", {class: "columns"}, ...others));
@@ -422,7 +426,7 @@ function lossSection() {
   if (best) made.append(best);
   const rivals = data.baselines.length ? " Dashed: what rivals reach on the same text. Counts are frozen, as the model is; compressors (PPMd, xz) learn from the text " +
     "they are measured on." : "";
-  made.append(element("p", {class: "soft"}, "Loss is how much each next character surprises the model, in nats (1 nat is 1.44 bits); lower is better. " +
+  made.append(element("p", {class: "soft"}, `Loss is how much each next ${unit} surprises the model, in nats (1 nat is 1.44 bits); lower is better. ` +
                       "Validation loss is measured on text that the model was not trained on. Faint: the loss of single batches." + rivals),
               data.verdict ? element("p", {}, data.verdict) : "",
               element("div", {class: "row controls"}, element("label", {}, "horizontal axis", by)), charts,
@@ -461,7 +465,7 @@ function factsSection() {
 
 // ---- a comparison
 
-// Configs by rank, and beside each the losses of the same seeds.
+// Configs by rank, and beside each the losses of its runs, those that are compared in one column.
 function comparisonSection() {
   const {results, verdict, remarks} = data.comparison, seeds = results[0].seeds;
   const difference = ({versus_best: versus}) => !versus ? "" :
@@ -469,7 +473,8 @@ function comparisonSection() {
   const mean = (list) => list.reduce((a, b) => a + b, 0) / list.length;
   const base = results[0].config.split(" ")[0] + " ", variants = results.every(({config}) => config.startsWith(base));
   const seedCells = (cells) => seeds.length > 1 ? cells : [];
-  const headings = [...seedCells(seeds.map(({seed}) => `seed ${seed}`)), "above best", "tenths", "parameters", "seconds"];
+  const paired = results.every((result) => result.seeds.every(({seed}, i) => seed === seeds[i].seed));
+  const headings = [...seedCells(seeds.map(({seed}, i) => paired ? `seed ${seed}` : `run ${i + 1}`)), "above best", "tenths", "parameters", "seconds"];
   section("Ranking", element("p", {class: "verdict"}, verdict ? verdict + "." : ""),
     table([{number: "rank"}, variants ? base : "config", {number: "loss"}, ...headings.map((number) => ({number}))],
       results.map((result) => [{number: result.rank || (result.leaks ? "leaks" : "failed")},
@@ -477,7 +482,7 @@ function comparisonSection() {
         ...seedCells(result.seeds.map(({loss}) => ({number: loss === null ? "failed" : number(loss, 4)}))), {number: difference(result)},
         {number: result.versus_best ? `${result.versus_best.ahead_in_tenths} of ${result.versus_best.tenths}` : ""}, {number: count(result.params)},
         {number: number(mean(result.seeds.map((run) => run.seconds)), 1)}])),
-    element("p", {class: "soft"}, `Loss on the same ${count(data.comparison.tokens)} characters of text that was not trained on, in nats per character; lower is better. ` +
+    element("p", {class: "soft"}, `Loss on the same ${count(data.comparison.tokens)} ${unit}s of text that was not trained on, in nats per ${unit}; lower is better. ` +
             "± is half of a 95 % interval over other seeds; tenths are the parts of the text in which the best config is ahead."),
     element("details", {}, element("summary", {}, "details"), element("ul", {}, ...remarks.map((remark) => element("li", {}, remark)))));
 }

@@ -27,9 +27,10 @@ struct Span {
   }
   bool empty() const { return high < low; }
   double size() const { return high - low; }
-  /// Never of no size, so that a single value has room.
+  /// Never of no size, nor of one that rounding makes, so that a single value has room.
   void widen(double part) {
-    const double room = size() > 0 ? size() * part : std::max(std::abs(low), 1.0) * 0.1;
+    const double largest = std::max(std::abs(low), std::abs(high));
+    const double room = size() > 1e-9 * largest ? size() * part : std::max(largest, 1.0) * 0.1;
     low -= room;
     high += room;
   }
@@ -78,7 +79,7 @@ Ranges ranges_of(const std::vector<DrawnCurve>& curves) {
     if (drawn.as == DrawnCurve::As::level && !drawn.points.empty())
       if (const double y = drawn.points[0].second; y >= reach && y < ranges.y.low) ranges.y.low = y;
   ranges.y.widen(0.02);
-  if (ranges.x.size() <= 0) ranges.x.widen(0);
+  ranges.x.widen(0);
   return ranges;
 }
 

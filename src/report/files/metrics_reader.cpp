@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/quote.h"
+#include "report/json_text.h"
 
 namespace chargpt {
 namespace {
@@ -62,7 +63,7 @@ void MetricsReader::forget() {
 
 void MetricsReader::take(const std::string& line, const Visit& visit) {
   ++lines_;
-  const auto row = nlohmann::ordered_json::parse(line, nullptr, /*allow_exceptions=*/false);
+  const nlohmann::ordered_json row = foreign_json(line);
   const bool whole = row.is_object() && row.contains("kind") && row["kind"].is_string();
   if (whole) return visit(row);
   if (++broken_ == 1) first_broken_ = lines_;
