@@ -270,7 +270,7 @@ std::string split_notice(const Corpus& corpus, const std::optional<SplitCheck>& 
                  "names has it) lets the model learn where one begins and ends, and write new ones"
                : "";
   const std::string share =
-      percent(static_cast<double>(corpus.val().size()) / static_cast<double>(corpus.all().size()));
+      percent(static_cast<double>(corpus.val_tokens()) / static_cast<double>(corpus.all().size()));
   const bool last = corpus.test_tokens() == 0;
   const std::string seen = "the held-out part (" + (last ? "the last " + share : share) + " of the text" +
                            (last ? "" : ", before its test split") +

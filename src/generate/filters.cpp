@@ -112,33 +112,6 @@ std::int64_t draw(std::span<const float> logits, RandomStream& random, std::span
 
 }  // namespace
 
-void apply_temperature(std::span<float> logits, double temperature) {
-  require_usable(logits);
-  temperature == 0 ? keep_top_k(logits, 1) : divide(logits, temperature);
-}
-
-void keep_top_k(std::span<float> logits, std::int64_t k) {
-  require_usable(logits);
-  std::vector<std::int64_t> ids(logits.size());
-  keep_first(logits, k, ids);
-}
-
-void keep_top_p(std::span<float> logits, double p) {
-  require_usable(logits);
-  std::vector<std::int64_t> ids(logits.size());
-  keep_nucleus(logits, p, ids);
-}
-
-void keep_min_p(std::span<float> logits, double p) {
-  require_usable(logits);
-  drop_improbable(logits, p);
-}
-
-std::int64_t most_probable(std::span<const float> logits) {
-  require_usable(logits);
-  return first_in_rank(logits);
-}
-
 std::vector<Candidate> best_candidates(std::span<const float> logits, std::int64_t count) {
   require_usable(logits);
   std::vector<std::int64_t> ids(logits.size());
@@ -151,12 +124,6 @@ std::vector<Candidate> best_candidates(std::span<const float> logits, std::int64
   for (const std::int64_t id : std::span(ids).first(static_cast<std::size_t>(kept)))
     best.push_back({id, static_cast<double>(logits[static_cast<std::size_t>(id)]) - top - log_total});
   return best;
-}
-
-std::int64_t draw(std::span<const float> logits, RandomStream& random) {
-  require_usable(logits);
-  std::vector<double> weights(logits.size());
-  return draw(logits, random, weights);
 }
 
 Sampler::Sampler(const SampleConfig& sample, std::int64_t vocab_size)

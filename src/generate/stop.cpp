@@ -37,7 +37,7 @@ std::string Utf8Assembler::finish() {
 
 StopMatcher::StopMatcher(std::vector<std::string> stops) : stops_(std::move(stops)) {
   if (std::any_of(stops_.begin(), stops_.end(), [](const std::string& stop) { return stop.empty(); }))
-    throw Error(ExitCode::usage, "--stop is an empty string, which every text contains; give at least one character");
+    throw Error(ExitCode::usage, "a stop string is empty, which every text contains; give at least one character");
 }
 
 std::string StopMatcher::add(std::string_view text) {

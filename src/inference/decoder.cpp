@@ -9,16 +9,15 @@
 namespace chargpt::cpu {
 
 Decoder::Decoder(ForwardTeam& team)
-    : team_(team), plan_(team.plan()), cache_(plan_, team.kernels()), logits_stride_(row_stride(plan_.vocab_size)) {
-  for (Forward& pass : team.passes()) pass.prepare_chunks();
-}
+    : team_(team), plan_(team.plan()), cache_(plan_, team.kernels()), logits_stride_(row_stride(plan_.vocab_size)) {}
 
 void Decoder::reserve(std::int64_t sequences) {
+  for (Forward& pass : team_.passes()) pass.prepare_chunks();
   slots_.resize(static_cast<std::size_t>(sequences));
   std::iota(slots_.begin(), slots_.end(), 0);
   if (sequences <= cache_.slots()) return;
-  cache_.make_room(sequences);
   logits_ = AlignedFloats(sequences * logits_stride_ + team_.kernels().slack);
+  cache_.make_room(sequences);
 }
 
 // ---- sequences

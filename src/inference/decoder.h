@@ -28,7 +28,6 @@ class Decoder {
   /// Goes on with these sequences, given in ascending order.
   void keep(std::span<const std::int64_t> sequences);
 
-  std::int64_t sequences() const { return static_cast<std::int64_t>(slots_.size()); }
   std::int64_t stride() const { return logits_stride_; }
 
  private:

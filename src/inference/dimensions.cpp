@@ -5,6 +5,10 @@
 
 namespace chargpt {
 
+bool attends(const ModelConfig& config) {
+  return config.type == "attention" || config.type == "gpt";
+}
+
 std::int64_t head_width(const ModelConfig& config) {
   return config.head_size != 0 ? config.head_size : config.n_embd / config.n_head;
 }

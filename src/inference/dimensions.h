@@ -10,6 +10,8 @@
 
 namespace chargpt {
 
+/// Whether a type has attention layers that the options of attention speak of.
+bool attends(const ModelConfig& config);
 /// Width of one head: head_size, or n_embd / n_head.
 std::int64_t head_width(const ModelConfig& config);
 /// Hidden width of the feed-forward layer: mlp_size, or 4 n_embd.

@@ -76,18 +76,19 @@ void Forward::prepare(std::int64_t sequences, std::int64_t T) {
 }
 
 void Forward::prepare_rows(std::int64_t rows, std::int64_t T) {
+  if (memory_.empty()) max_rows_ = max_T_ = 0;  // none was asked for, or it was refused
   if (rows <= max_rows_ && T <= max_T_) return;
+  memory_ = AlignedFloats();
   max_rows_ = std::max(rows, max_rows_);
   max_T_ = std::max(T, max_T_);
-  BumpAllocator count{.base = nullptr, .slack = k_.slack};
-  allocate_buffers(count);
-  memory_ = AlignedFloats();
-  memory_ = AlignedFloats(count.used);
-  BumpAllocator memory{.base = memory_.data(), .slack = k_.slack};
-  allocate_buffers(memory);
   inputs_.resize(static_cast<std::size_t>(max_rows_));
   targets_.resize(inputs_.size());
   stretches_.reserve(inputs_.size());
+  BumpAllocator count{.base = nullptr, .slack = k_.slack};
+  allocate_buffers(count);
+  memory_ = AlignedFloats(count.used);
+  BumpAllocator memory{.base = memory_.data(), .slack = k_.slack};
+  allocate_buffers(memory);
 }
 
 void Forward::read_inputs(const WindowBatch& windows) {

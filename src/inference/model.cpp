@@ -16,12 +16,6 @@
 namespace chargpt {
 namespace {
 
-std::int64_t numel_of(const std::vector<std::int64_t>& shape) {
-  std::int64_t numel = 1;
-  for (const std::int64_t size : shape) numel *= size;
-  return numel;
-}
-
 /// Tensors of one safetensors file by name, counting which have been asked for.
 class WeightsFile {
  public:
@@ -64,7 +58,7 @@ Weights chosen_weights(const Checkpoint& checkpoint, Weights which) {
   refuse_gone(checkpoint.config, printable_path(checkpoint.path));
   if (which == Weights::averaged && !checkpoint.averaged)
     throw Error(ExitCode::usage,
-                checkpoint.path.string() + " has no averaged weights: its run had train.ema = 0; leave out --weights");
+                checkpoint.path.string() + " has no averaged weights: its run had train.ema = 0; use the trained ones");
   if (which == Weights::trained || !checkpoint.averaged) return Weights::trained;
   const RunState& state = checkpoint.state;
   const bool trained = which == Weights::better && !(state.averaged_val_loss < state.val_loss);

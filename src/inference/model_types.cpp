@@ -13,31 +13,17 @@
 namespace chargpt {
 namespace {
 
-constexpr std::array types{
-    ModelType{"bigram", "what comes next depends on this symbol alone: a table of pairs, learned as two matrices"},
-    ModelType{"average", "context as the plain mean of what was seen: order and content of the past are lost"},
-    ModelType{"masked",
-              "weights from similarity, x times x: without learned queries and keys a token finds only itself"},
-    ModelType{"attention", "learned queries, keys and values: each head decides what to look for, and what to pass on"},
-    ModelType{"gpt",
-              "attention and feed-forward layers take turns on a residual stream: depth makes features of features"},
-};
+constexpr std::array<std::string_view, 5> types{"bigram", "average", "masked", "attention", "gpt"};
 
 [[noreturn]] void refuse(const std::string& line) {
   throw Error(ExitCode::usage, line);
 }
 
-const ModelType& type_of(const ModelConfig& config) {
-  const auto found = std::ranges::find(types, config.type, &ModelType::name);
-  if (found != types.end()) return *found;
-  std::vector<std::string> names;
-  std::string list;
-  for (const auto& type : types) {
-    names.emplace_back(type.name);
-    list += (list.empty() ? "" : ", ") + names.back();
-  }
+void check_type(const ModelConfig& config) {
+  if (std::ranges::find(types, config.type) != types.end()) return;
+  const std::vector<std::string> names(types.begin(), types.end());
   const auto nearest = nearest_name(config.type, names);
-  refuse("model.type = \"" + config.type + "\" is not one of " + list +
+  refuse("model.type = \"" + config.type + "\" is not one of " + joined(names, ", ") +
          (nearest ? "; did you mean " + *nearest + "?" : ""));
 }
 
@@ -83,19 +69,14 @@ void check_convolutions(const ModelConfig& config) {
     refuse("model.conv_places has mlp, but model.feed_forward = false leaves that layer out; take mlp out");
 }
 
-/// Whether a type has attention layers that the options of attention speak of.
-bool attends(const ModelConfig& config) {
-  return config.type == "attention" || config.type == "gpt";
-}
-
 }  // namespace
 
-std::span<const ModelType> model_types() {
+std::span<const std::string_view> model_types() {
   return types;
 }
 
 void check_model_config(const ModelConfig& config) {
-  type_of(config);
+  check_type(config);
   check_places(config.bias_places, "bias_places",
                {Place::attention, Place::attention_output, Place::mlp, Place::norm, Place::head});
   check_places(config.dropout_places, "dropout_places",
@@ -108,7 +89,7 @@ void check_model_config(const ModelConfig& config) {
 }
 
 std::int64_t count_parameters(const ModelConfig& config, std::int64_t vocab_size) {
-  type_of(config);
+  check_type(config);
   std::int64_t count = 0;
   for (const ParameterInfo& parameter : parameter_list(config, vocab_size)) count += parameter.numel();
   return count;
@@ -118,12 +99,8 @@ bool leaks(const ModelConfig& config) {
   return config.type == "average" && !config.causal;
 }
 
-bool has_cache(const ModelConfig& config) {
-  return config.type == "attention" || config.type == "gpt";
-}
-
 bool can_slide(const ModelConfig& config) {
-  return has_cache(config) && (config.position == Position::rope || config.position == Position::none);
+  return attends(config) && (config.position == Position::rope || config.position == Position::none);
 }
 
 }  // namespace chargpt

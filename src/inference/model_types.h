@@ -10,13 +10,8 @@
 
 namespace chargpt {
 
-struct ModelType {
-  std::string_view name;
-  std::string_view insight;  ///< one line: what a learner should see in it
-};
-
 /// From simplest to full: bigram, average, masked, attention, gpt.
-std::span<const ModelType> model_types();
+std::span<const std::string_view> model_types();
 
 /// Error usage where the type is unknown (with the nearest) or options do not fit together ("model.n_head = 5 does not
 /// divide model.n_embd = 128; 4 or 8 would").
@@ -27,8 +22,6 @@ std::int64_t count_parameters(const ModelConfig& config, std::int64_t vocab_size
 
 /// Position t's logits depend on ids after t: a loss of such a model says nothing about prediction.
 bool leaks(const ModelConfig& config);
-/// Keys and values of earlier tokens stay good while a text grows.
-bool has_cache(const ModelConfig& config);
 /// Positions are told apart by distance alone (rope, none), so that keys and values stay good while older tokens go.
 bool can_slide(const ModelConfig& config);
 

@@ -79,15 +79,20 @@ void refuse_decay_of_no_vector(const ResolvedConfig& resolved) {
     throw unused_option(resolved, "model.decay", "there is no vector (bias, gain) outside train.groups");
 }
 
-/// Steps of the decay, where the schedule has none or train.max_seconds decides them.
+/// Steps of the decay, where the schedule has none or train.max_seconds decides them. Those of a file may lose their
+/// effect by an override.
 void refuse_idle_decay(const ResolvedConfig& resolved) {
   const TrainConfig& train = resolved.config.train;
-  const auto refuse = [&](const char* key, const char* reason) {
-    if (sets(resolved, key)) throw unused_option(resolved, key, reason);
+  const auto refuse = [&](const char* key, const std::string& cause, const char* reason) {
+    if (sets(resolved, key) && (is_override(resolved, key) || !is_override(resolved, cause)))
+      throw unused_option(resolved, key, reason);
   };
-  if (train.lr_schedule == LrSchedule::constant) refuse("train.decay_steps", "train.lr_schedule = constant");
-  if (train.max_seconds == 0) return;
-  for (const char* key : {"train.decay_steps", "train.lr_decay_iters"}) refuse(key, "train.max_seconds decides it");
+  const bool has_steps = !train.decay_steps.empty(), by_clock = train.max_seconds > 0;
+  if (has_steps && train.lr_schedule == LrSchedule::constant)
+    refuse("train.decay_steps", "train.lr_schedule", "train.lr_schedule = constant");
+  if (has_steps && by_clock) refuse("train.decay_steps", "train.max_seconds", "train.max_seconds decides it");
+  if (train.lr_decay_iters > 0 && by_clock)
+    refuse("train.lr_decay_iters", "train.max_seconds", "train.max_seconds decides it");
 }
 
 bool keeps_both_moments(const GroupInForce& group) {

@@ -41,8 +41,7 @@ class Lister {
   void embedding(const std::string& prefix) {
     add(prefix + "wte.weight", {vocab_size_, config_.n_embd}, Role::embedding, Place::embedding);
     list_.back().counts_symbols = true;
-    const bool attends = config_.type == "attention" || config_.type == "gpt";
-    if (config_.type == "masked" || (attends && config_.position == Position::learned))
+    if (config_.type == "masked" || (attends(config_) && config_.position == Position::learned))
       add(prefix + "wpe.weight", {config_.block_size, config_.n_embd}, Role::embedding, Place::embedding);
   }
 
@@ -98,7 +97,7 @@ class Lister {
 
 }  // namespace
 
-std::int64_t ParameterInfo::numel() const {
+std::int64_t numel_of(const std::vector<std::int64_t>& shape) {
   return std::reduce(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies());
 }
 

@@ -11,6 +11,9 @@
 
 namespace chargpt {
 
+/// Values of a tensor.
+std::int64_t numel_of(const std::vector<std::int64_t>& shape);
+
 enum class ParameterRole {
   embedding,  ///< a row for each symbol or position: looked up
   matrix,     ///< of a linear layer: (out, in)
@@ -26,7 +29,7 @@ struct ParameterInfo {
   Place place = Place::embedding;  ///< that options speak of: bias_places for a bias
   bool counts_symbols = false;     ///< the first dimension is one entry for each symbol
   std::int64_t stacked = 1;        ///< equal matrices one above the other: queries, keys and values
-  std::int64_t numel() const;
+  std::int64_t numel() const { return numel_of(shape); }
 };
 
 /// Distinct parameters of a model of `vocab_size` symbols whose options check_model_config() accepts, in the order in

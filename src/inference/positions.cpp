@@ -3,13 +3,17 @@
 #include <cmath>
 
 namespace chargpt {
+namespace {
 
+/// 1 / base^(2i/width) for i < count: the angles of position 1.
 std::vector<double> position_frequencies(std::int64_t count, std::int64_t width, double base) {
   std::vector<double> frequencies;
   for (std::int64_t i = 0; i < count; ++i)
     frequencies.push_back(std::pow(base, static_cast<double>(i) * (-2.0 / static_cast<double>(width))));
   return frequencies;
 }
+
+}  // namespace
 
 std::vector<float> sinusoids(std::int64_t positions, std::int64_t width, double base) {
   const std::vector<double> frequencies = position_frequencies((width + 1) / 2, width, base);

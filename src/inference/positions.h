@@ -7,9 +7,6 @@
 
 namespace chargpt {
 
-/// 1 / base^(2i/width) for i < count: the angles of position 1.
-std::vector<double> position_frequencies(std::int64_t count, std::int64_t width, double base);
-
 /// (positions, width): column 2i holds sin(p / base^(2i/width)), column 2i+1 the cosine of the same angle. Source:
 /// Vaswani et al., "Attention is all you need" (2017), section 3.5.
 std::vector<float> sinusoids(std::int64_t positions, std::int64_t width, double base = 10000.0);

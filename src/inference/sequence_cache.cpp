@@ -30,13 +30,14 @@ std::int64_t SequenceCache::floats(const Plan& plan, const Kernels& kernels) {
 }
 
 void SequenceCache::make_room(std::int64_t slots) {
-  slots_ = slots;
+  slots_ = 0;  // until there is memory for more
   const std::int64_t of_head = head_size_ * (key_positions_ + block_size_);
   keys_and_values_ = AlignedFloats();
   keys_and_values_ = AlignedFloats(slots * n_layer_ * n_head_ * of_head + k_.slack);
   conv_inputs_ = AlignedFloats();
   conv_inputs_ = AlignedFloats(slots * n_layer_ * conv_places * conv_width_ * n_embd_);
   tokens_.resize(static_cast<std::size_t>(slots * block_size_));
+  slots_ = slots;
 }
 
 float* SequenceCache::conv_input(long layer, ConvolutionPlace place, std::int64_t slot, std::int64_t position) const {

@@ -185,7 +185,8 @@ class Walk {
     std::vector<float> logits = rows(values, 0, V);
     std::vector<float> probabilities(logits.end() - V, logits.end());
     add("logits",
-        plan_.tied ? "wte " + last + ", with the matrix of the token embedding" : linear("W", last, Place::head),
+        (plan_.tied ? "wte " : "W ") + last + (plan_.head.bias.exists() ? " + b" : "") +
+            (plan_.tied ? ", with the matrix of the token embedding" : ""),
         std::move(logits), V, parameters_of({"lm_head"}));
     softmax(probabilities);
     add("probabilities of the next character", "softmax(logits of the last token)", std::move(probabilities), V);

@@ -88,7 +88,7 @@ std::int64_t usable_processors() {
 
 int thread_count(std::int64_t threads) {
   if (threads < 0 || threads > most_threads)
-    throw Error(ExitCode::usage, "--threads " + std::to_string(threads) +
+    throw Error(ExitCode::usage, "threads = " + std::to_string(threads) +
                                      " is not between 0 (one per physical core) and " + std::to_string(most_threads));
   return static_cast<int>(threads == 0 ? physical_cores() : threads);
 }

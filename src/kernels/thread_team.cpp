@@ -75,16 +75,12 @@ void ThreadTeam::worker_loop(int thread) {
   }
 }
 
-void check_threads(int threads) {
-  const ThreadTeam all(threads);
-}
-
 namespace {
 std::atomic<int> in_force{1};
 }
 
 void set_threads_in_force(int threads) {
-  check_threads(threads);
+  const ThreadTeam all(threads);
   in_force = threads;
 }
 

@@ -47,11 +47,8 @@ class ThreadTeam {
 /// when all have ended, and rethrows the first exception. Not to be called from a body.
 void on_threads(int threads, const std::function<void(int)>& body);
 
-/// Error memory where the system refuses to run `threads` at once: asked before a library that would end the process
-/// instead (libgomp) is to start them.
-void check_threads(int threads);
-
-/// How many threads this process computes with: 1 until it is set. Error memory as check_threads.
+/// How many threads this process computes with: 1 until it is set. Error memory where the system refuses to run so many
+/// at once: asked before a library that would end the process instead (libgomp) is to start them.
 void set_threads_in_force(int threads);
 int threads_in_force();
 

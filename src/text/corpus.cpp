@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "base/line_of.h"
 #include "base/names.h"
+#include "base/quote.h"
 #include "text/documents.h"
 #include "text/encoder.h"
 #include "text/sample_text.h"
@@ -118,7 +119,8 @@ Corpus encoded(const std::vector<TextSource>& sources, const DataConfig& data,
   if (has_documents(data)) {
     const ArrangedDocuments arranged = arrange_documents(text, ends, data, vocabulary, some_of(names));
     text = arranged.text;
-    documents = {arranged.count, arranged.held_out, arranged.held_out_begin, arranged.test_begin};
+    documents = {arranged.count, arranged.held_out, arranged.held_out_begin, arranged.test_begin,
+                 arranged.separated ? "" : data.separator};
     notices.push_back(description_of(arranged));
   }
   if (text.vocabulary.units() == Units::bytes)
@@ -135,11 +137,11 @@ bool all_hold(std::int64_t needed, std::int64_t tokens, const Holdout& holdout) 
   return train >= needed && test_begin - train >= needed && (holdout.test == 0 || tokens - test_begin >= needed);
 }
 
-/// The length from which each split holds `needed` tokens; none if no length would do.
+/// The length from which each split holds `needed` tokens; none where one split is less than a millionth of any text.
 std::optional<std::int64_t> sufficient_length(std::int64_t needed, const Holdout& holdout) {
   double smallest = std::min(holdout.fraction, 1 - holdout.fraction - holdout.test);
   if (holdout.test > 0) smallest = std::min(smallest, holdout.test);
-  if (smallest <= 0) return std::nullopt;
+  if (smallest < 1e-6) return std::nullopt;
   auto length = static_cast<std::int64_t>(static_cast<double>(needed - 1) / smallest);
   while (!all_hold(needed, length, holdout)) ++length;
   return length;
@@ -160,17 +162,21 @@ std::optional<std::string> sufficient_val_fraction(std::int64_t needed, std::int
 std::string what_would_do(const Corpus& corpus, std::int64_t needed) {
   std::vector<std::string> choices;
   const double test = corpus.holdout().test;
-  if (const auto length = sufficient_length(needed, corpus.holdout()))
+  const bool limited = (corpus.val().size() < needed && corpus.val_tokens() >= needed) ||
+                       (corpus.test().size() < needed && corpus.test_tokens() >= needed);
+  if (limited)
+    choices.push_back("set data.max_val_tokens to " + std::to_string(needed) + " or more");
+  else if (const auto length = sufficient_length(needed, corpus.holdout()))
     choices.push_back("use a text of at least " + std::to_string(*length) + " tokens");
   std::int64_t shortest = std::min(corpus.train().size(), corpus.val().size());
   if (test > 0) shortest = std::min(shortest, corpus.test().size());
   const std::int64_t half = corpus.all().size() / 2;
   if (shortest >= 2) {
     choices.push_back("set model.block_size to " + std::to_string(shortest - 1) + " or less");
-  } else if (half >= 2 && test == 0) {
+  } else if (half >= 2 && test == 0 && !limited) {
     choices.push_back("set data.val_fraction to 0.5 and model.block_size to " + std::to_string(half - 1) + " or less");
   }
-  if (const auto fraction = sufficient_val_fraction(needed, corpus.all().size(), test))
+  if (const auto fraction = sufficient_val_fraction(needed, corpus.all().size(), test); fraction && !limited)
     choices.push_back("set data.val_fraction to " + *fraction);
   if (choices.empty()) return "use a longer text";
   return joined(choices, ", or ");
@@ -234,6 +240,9 @@ Corpus load_corpus(const DataConfig& data, const std::optional<Vocabulary>& voca
 }
 
 void check_splits(const Corpus& corpus, std::int64_t block_size) {
+  if (const std::string& absent = corpus.documents().absent_separator; !absent.empty())
+    throw Error(ExitCode::data, "data.separator = '", printable(absent),
+                "' does not occur in the text; see --documents for other ways to cut it");
   const std::int64_t needed = block_size + 1;
   const bool tests = corpus.holdout().test > 0;
   if (corpus.train().size() >= needed && corpus.val().size() >= needed && (!tests || corpus.test().size() >= needed))
@@ -274,7 +283,7 @@ Corpus in_vocabulary(const Corpus& corpus, const Vocabulary& vocabulary, Unknown
     const auto theirs = static_cast<std::size_t>(all[i]);
     if (i == corpus.documents().held_out_begin) documents.held_out_begin = std::ssize(*bytes) / width;
     if (i == corpus.documents().test_begin) documents.test_begin = std::ssize(*bytes) / width;
-    if (ids[theirs] < 0) unknown.note(characters[theirs], i);
+    if (ids[theirs] < 0) unknown.note(characters[theirs], documents.count > 0 ? UnknownCharacters::no_place : i);
     const std::int64_t id = ids[theirs] < 0 ? replacement : ids[theirs];
     if (id >= 0) append_id(*bytes, id, width);
   }
@@ -283,8 +292,9 @@ Corpus in_vocabulary(const Corpus& corpus, const Vocabulary& vocabulary, Unknown
   notice = unknown.empty() ? "" : unknown.message(what, outcome_of(policy, vocabulary));
   if (bytes->empty()) throw Error(ExitCode::data, what, " has no character that the model knows");
   const TokenView tokens(bytes->data(), width, std::ssize(*bytes) / width, vocabulary.document());
-  return {vocabulary,       tokens,           bytes,
-          corpus.holdout(), corpus.notices(), std::make_shared<const TextListing>(corpus.listing()),
+  std::vector<std::string> notices = corpus.notices();
+  if (corpus.val_tokens() > corpus.holdout().most) notices.pop_back();  // said anew, of what is left
+  return {vocabulary, tokens, bytes, corpus.holdout(), notices, std::make_shared<const TextListing>(corpus.listing()),
           documents};
 }
 

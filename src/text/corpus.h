@@ -37,6 +37,7 @@ struct DocumentSplit {
   std::int64_t count = 0, held_out = 0;  ///< count 0: the text is one; held out for validation
   std::int64_t held_out_begin = 0;       ///< place of the id before the first one held out
   std::int64_t test_begin = 0;           ///< the same of the test split
+  std::string absent_separator = {};     ///< data.separator, where the text has none: it can be scored, not trained on
 };
 
 struct TextListing;
@@ -110,7 +111,8 @@ Corpus load_listed(TextListing listing, const DataConfig& data,
 /// Tokens of the test split of a text of so many; where it has documents, about as many.
 std::int64_t test_size(std::int64_t tokens, const DataConfig& data);
 
-/// Error data, naming lengths and what to change, unless each split holds at least one window of block_size + 1 tokens.
+/// Error data, naming lengths and what to change, unless each split holds at least one window of block_size + 1 tokens;
+/// and for a separator that does not occur.
 void check_splits(const Corpus& corpus, std::int64_t block_size);
 
 /// A corpus from a string already in memory (tests, `eval --text -`).

@@ -234,9 +234,6 @@ ArrangedDocuments arrange_documents(const EncodedText& text, std::span<const std
     cutter.cut(begin, end);
     begin = end;
   }
-  if (!between.empty() && !cutter.met_separator())
-    throw Error(ExitCode::data, source, ": data.separator = '", printable(data.separator),
-                "' does not occur in it; see --documents for other ways to cut a text");
   std::vector<Piece> pieces = cutter.pieces();
   if (pieces.empty())
     throw Error(ExitCode::data, source, " holds blank lines only; a text needs documents to learn from");
@@ -248,6 +245,7 @@ ArrangedDocuments arrange_documents(const EncodedText& text, std::span<const std
   };
   ArrangedDocuments arranged;
   arranged.count = std::ssize(pieces);
+  arranged.separated = between.empty() || cutter.met_separator();
   for (std::size_t i = 1; i < pieces.size(); ++i) arranged.repeats += equal(pieces[i - 1], pieces[i]) ? 1 : 0;
   const std::size_t first_held_out = held_out_from(pieces, data.val_fraction + data.test_fraction, equal),
                     first_of_test = held_out_from(pieces, data.test_fraction, equal);

@@ -29,6 +29,7 @@ struct ArrangedDocuments {
   EncodedText text;
   std::int64_t count = 0, held_out = 0, test = 0;  ///< documents; held out for validation, and for the test
   std::int64_t repeats = 0;                        ///< of them, those that another one is equal to
+  bool separated = true;                           ///< false: data.separator does not occur
   /// Places of the id before the first one held out, and before the first one of the test; of the last id: none are.
   std::int64_t held_out_begin = 0, test_begin = 0;
 };
@@ -37,7 +38,7 @@ struct ArrangedDocuments {
 /// sorted, equal ones follow one another, and the last data.test_fraction of the tokens are held out, before them
 /// data.val_fraction, each to the nearest document of which the rest has no copy. `file_ends`: how many ids come before
 /// the end of each file, which ends a document too. `vocabulary`: theirs instead of one made of what the documents
-/// hold; what it lacks is an Error data that names `source`, as is a separator that does not occur.
+/// hold; what it lacks is an Error data that names `source`.
 ArrangedDocuments arrange_documents(const EncodedText& text, std::span<const std::int64_t> file_ends,
                                     const DataConfig& data, const std::optional<Vocabulary>& vocabulary,
                                     const std::string& source);

@@ -45,6 +45,13 @@ std::optional<std::string> why_no_text(const fs::path& path) {
   return ends_here ? std::optional<std::string>("not UTF-8") : std::nullopt;
 }
 
+/// Whether this names what the process has open, which the next one has not: /dev/stdin, /dev/fd/3, /proc/self/fd/3.
+bool names_descriptor(const fs::path& path) {
+  const fs::path folder = path.parent_path();
+  return path == "/dev/stdin" || folder == "/dev/fd" ||
+         (folder.filename() == "fd" && path.native().starts_with("/proc/"));
+}
+
 /// Whether a folder is a run: what a training writes is no text to train on.
 bool is_marked_run(const fs::path& folder) {
   try {
@@ -138,7 +145,8 @@ void list_text(const std::string& name, Units units, std::int64_t most_entries, 
   std::error_code ignored;
   const fs::file_type type = fs::status(path, ignored).type();
   if (type == fs::file_type::not_found) refuse_missing(path);
-  if (type == fs::file_type::fifo || type == fs::file_type::character)
+  if (type == fs::file_type::fifo || type == fs::file_type::character ||
+      (type == fs::file_type::regular && names_descriptor(path)))
     return listing.files.push_back({path, TextKind::pipe});
   if (type != fs::file_type::directory) return listing.files.push_back(regular_file(path));
   if (is_marked_run(path))

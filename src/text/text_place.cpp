@@ -61,9 +61,8 @@ std::vector<TextListing> places_of(const TextNames& names, Units units, const fs
   std::vector<TextListing> places;
   if (const fs::path text = run / kept_text_name; is_file(text))
     places.push_back({.names = {text}, .files = {regular_file(text)}});
-  if (std::ranges::count(names, standard_input_name) > 0) return places;
   try {
-    places.push_back(list_texts(names, units));
+    if (TextListing named = list_texts(names, units); named.repeatable()) places.push_back(std::move(named));
   } catch (const Error& error) {
     if (error.code() != ExitCode::missing) refusal = error;
   }
@@ -105,9 +104,9 @@ std::optional<TextNames> absolute(const std::vector<fs::path>& paths) {
   TextNames places;
   std::error_code failed;
   for (const fs::path& path : paths) {
-    const bool is_name = path == sample_text_name || path == standard_input_name;
-    if (!is_name && !is_there(path)) return std::nullopt;
-    places.push_back(is_name ? path.native() : fs::absolute(path, failed).native());
+    const bool is_sample = path == sample_text_name;
+    if (!is_sample && !is_there(path)) return std::nullopt;
+    places.push_back(is_sample ? path.native() : fs::absolute(path, failed).native());
     if (!is_utf8(places.back())) return std::nullopt;
   }
   return places;
@@ -141,6 +140,7 @@ std::optional<std::string> text_of(const Corpus& corpus, const DataConfig& data,
 }  // namespace
 
 void keep_text_place(const fs::path& run, const TextListing& listing) {
+  if (!listing.repeatable()) return;
   std::vector<fs::path> paths;
   for (const TextFile& file : listing.files) paths.push_back(file.path);
   const auto names = absolute({listing.names.begin(), listing.names.end()}), files = absolute(paths);

@@ -20,7 +20,8 @@ using TextNames = std::vector<std::string>;
 
 inline constexpr const char* kept_text_name = "kept-text.txt";
 
-/// Writes to RUN/text.json where these files are now; leaves it alone if one is missing. Error io.
+/// Writes to RUN/text.json where these files are now; leaves it alone if one is missing or can be read only once. Error
+/// io.
 void keep_text_place(const std::filesystem::path& run, const TextListing& listing);
 
 /// The same of the files that `corpus` was read from as `data` says; and writes RUN/kept-text.txt if they cannot be
@@ -29,7 +30,7 @@ void keep_text_place(const std::filesystem::path& run, const TextListing& listin
 std::string keep_text(const std::filesystem::path& run, const Corpus& corpus, const DataConfig& data);
 
 /// Where these texts may be found, in the order in which they are tried: RUN/kept-text.txt; under the names given; the
-/// files that RUN/text.json lists, where they were last. Only what is there, and never standard input.
+/// files that RUN/text.json lists, where they were last. Only what is there and can be read again.
 std::vector<TextListing> text_places(const TextNames& names, Units units, const std::filesystem::path& run);
 
 /// What a run knows about its text.

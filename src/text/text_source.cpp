@@ -76,7 +76,9 @@ TextSource TextSource::pipe(const std::filesystem::path& path, std::uint64_t max
 }
 
 TextSource TextSource::standard_input(std::uint64_t max_bytes, const ByteNote& note) {
-  return all_of(Descriptor(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)), "standard input", max_bytes, note);
+  const Descriptor input(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));
+  if (input.number() < 0) fail_on("read", "standard input", errno);
+  return all_of(input, "standard input", max_bytes, note);
 }
 
 TextSource TextSource::file(const std::filesystem::path& path) {

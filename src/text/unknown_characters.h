@@ -14,7 +14,8 @@ std::string outcome_of(UnknownPolicy policy, const Vocabulary& vocabulary);
 
 class UnknownCharacters {
  public:
-  /// `count` of them, the first at `position`: 0-based, in characters.
+  static constexpr std::int64_t no_place = -1;
+  /// `count` of them, the first at `position`: 0-based, in characters; no_place: none is told.
   void note(char32_t code_point, std::int64_t position, std::int64_t count = 1);
   bool empty() const { return seen_.empty(); }
   /// "WHAT has 2 characters that the model has never seen: '☺' (U+263A) at 6, …; ADVICE"; names the first three.

@@ -41,8 +41,8 @@ SplitCheck check_of(const std::string& text, const DataConfig& data = {}) {
   return *check;
 }
 
-std::string notice_of(const std::string& text) {
-  const Corpus corpus = corpus_from_text(text, {}, "text");
+std::string notice_of(const std::string& text, const DataConfig& data = {}) {
+  const Corpus corpus = corpus_from_text(text, data, "text");
   return split_notice(corpus, check_split(corpus));
 }
 
@@ -68,6 +68,8 @@ TEST_CASE("a sorted list differs from the rest, the same list shuffled does not"
     CHECK(notice_of(lines_of(names)).find("the lines are sorted: if their order means nothing, --documents lines ") !=
           std::string::npos);
   }
+  for (std::size_t i = 0; i < names.size(); i += 10) std::swap(names[i], names[i + 1]);
+  CHECK_FALSE(check_of(lines_of(names)).sorted);
 }
 
 TEST_CASE("another text at the end differs, also where the train part has some of it") {
@@ -83,6 +85,11 @@ TEST_CASE("another text at the end differs, also where the train part has some o
     CHECK(
         notice_of(text).starts_with("the held-out part (the last 10 % of the text) differs from the rest: counts of "));
   }
+  const std::string text = first.substr(0, 48'000) + other.substr(0, 12'000);
+  CHECK(notice_of(text, {.val_fraction = 0.2, .max_val_tokens = 1200})
+            .starts_with("the held-out part (the last 20 % of the text) differs"));
+  CHECK(notice_of(text, {.val_fraction = 0.1, .test_fraction = 0.1})
+            .starts_with("the held-out part (10 % of the text, before its test split) differs"));
   CHECK_FALSE(check_of(second.substr(0, 60'000)).differs());
 }
 

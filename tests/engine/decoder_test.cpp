@@ -6,6 +6,7 @@
 #include <torch/utils.h>
 
 #include <algorithm>
+#include <new>
 #include <vector>
 
 #include "inference/dimensions.h"
@@ -182,16 +183,38 @@ TEST_CASE("windows longer than a thread takes at once") {
   config.block_size = 300;
   config.n_head = 1;  // of 32: products of keys and values apart
   config.n_embd = 32;
-  const auto model = disturbed_model(config);
-  for (const int threads : {1, 2, 3}) {
-    Decoding decoding(*model, threads);
-    Decoder& decoder = decoding.decoder;
-    for (const std::size_t sequences : {1, 2, 3}) {
-      INFO(threads << " threads, " << sequences << " sequences");
-      CHECK(worst_error(*model, decoder, 299, sequences, 299, 3) < 1e-4);
-      CHECK(worst_error(*model, decoder, 300, sequences, 150, 2) < 1e-4);
+  ModelConfig turned = config;
+  turned.position = Position::rope;
+  turned.conv_places = {Place::attention, Place::mlp};
+  for (const auto& model : {disturbed_model(config), disturbed_model(turned)})
+    for (const int threads : {1, 2, 3}) {
+      Decoding decoding(*model, threads);
+      Decoder& decoder = decoding.decoder;
+      for (const std::size_t sequences : {1, 2, 3}) {
+        INFO(enum_name(model->config().position) << ", " << threads << " threads, " << sequences << " sequences");
+        CHECK(worst_error(*model, decoder, 299, sequences, 299, 3) < 1e-4);
+        CHECK(worst_error(*model, decoder, 300, sequences, 150, 2) < 1e-4);
+      }
     }
-  }
+}
+
+TEST_CASE("more sequences than a thread takes at once") {
+  const OneThread one;  // of LibTorch
+  const auto model = disturbed_model(small_config());
+  Decoding decoding(*model, 1);
+  CHECK(worst_error(*model, decoding.decoder, 3, 130, 7, 1) < 1e-4);
+}
+
+TEST_CASE("where memory was refused there is no room, and less is taken afterwards") {
+  const OneThread one;  // of LibTorch
+  const auto model = disturbed_model(small_config());
+  Decoding decoding(*model, 1);
+  constexpr std::int64_t beyond = std::int64_t{1} << 45;  // all address space
+  cpu::SequenceCache cache(decoding.plan, decoding.team.kernels());
+  CHECK_THROWS_AS(cache.make_room(beyond), std::bad_alloc);
+  CHECK(cache.slots() == 0);
+  CHECK_THROWS_AS(decoding.team.pass(0).prepare(1, beyond), std::bad_alloc);
+  CHECK(worst_error(*model, decoding.decoder, 3, 1, 7, 2) < 1e-4);
 }
 
 TEST_CASE("a sequence has the same bits alone and among others, and after those have gone") {

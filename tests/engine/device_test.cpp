@@ -53,7 +53,7 @@ TEST_CASE("threads: as many as asked for, physical cores by default") {
   CHECK(physical_cores() >= 1);
   CHECK(set_threads(0) == physical_cores());
   CHECK(usable_processors() >= physical_cores());
-  CHECK_THROWS_WITH(set_threads(-1), "--threads -1 is not between 0 (one per physical core) and 1024");
+  CHECK_THROWS_WITH(set_threads(-1), "threads = -1 is not between 0 (one per physical core) and 1024");
   CHECK_THROWS_AS(set_threads(100000), Error);
 }
 
@@ -100,7 +100,12 @@ TEST_CASE("LibTorch's version and capability are known, and our kernels have its
 
 TEST_CASE("a step of nanogpt-cpu is 3.84 GFLOP") {
   ModelConfig config;
-  CHECK(*step_operations(config, 65, 12 * 64, 64) == Approx(3.84e9).epsilon(1e-3));
+  const double tied = *step_operations(config, 65, 12 * 64, 64);
+  CHECK(tied == Approx(3.84e9).epsilon(1e-3));
+  config.tie_weights = false;
+  CHECK(*step_operations(config, 65, 12 * 64, 64) == tied);
+  config.conv_places = {Place::attention, Place::mlp};  // 4 x 128 weights at each, of 4 layers
+  CHECK(*step_operations(config, 65, 12 * 64, 64) - tied == Approx(6 * 12 * 64 * 2 * 4 * 4 * 128));
   config.type = "bigram";
   CHECK_FALSE(step_operations(config, 65, 12 * 64, 64));
 }

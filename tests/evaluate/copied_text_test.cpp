@@ -27,6 +27,7 @@ TEST_CASE("the longest copied stretch is found with its place in the source") {
   CHECK(found.text == 1);
   CHECK(found.begin == 1);
   CHECK(found.source_begin == 3);
+  CHECK(copied({ids_of("hello")}, ids_of(std::string(70'000, 'x') + "hello")).source_begin == 70'000);
 }
 
 TEST_CASE("no stretch spans two texts") {

@@ -116,6 +116,7 @@ TEST_CASE("the difference that is shown in 80 of 100 comparisons has the figures
     return *shown_difference({.seeds = seeds, .deviation = 1, .comparisons = pairs});
   };
   CHECK(shown(2, 1) == Approx(11.549888435882329).epsilon(1e-6));
+  CHECK(shown(2, 3) == Approx(34.61800786626721).epsilon(1e-6));
   CHECK(shown(3, 1) == Approx(3.264043549819916).epsilon(1e-6));
   CHECK(shown(5, 1) == Approx(1.6819972822157487).epsilon(1e-6));
   CHECK(shown(5, 3) == Approx(2.2916492051410446).epsilon(1e-6));

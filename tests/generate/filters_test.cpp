@@ -31,10 +31,16 @@ std::vector<int> kept(const Row& row) {
 }
 using Ids = std::vector<int>;
 
-template <class Filter, class... Arguments>
-Ids kept_by(Filter filter, Row row, Arguments... arguments) {
-  filter(row, arguments...);
-  return kept(row);
+/// A row as it is drawn from.
+Row filtered(const SampleConfig& sample, Row row) {
+  RandomStream random(1, Purpose::sampling);
+  Sampler(sample, std::ssize(row)).choose(row, random);
+  return row;
+}
+
+Ids kept_by(SampleConfig sample, const Row& row) {
+  sample.temperature = 1;
+  return kept(filtered(sample, row));
 }
 
 /// Pearson's statistic of `draws` draws against the exact probabilities; -1 where a symbol of probability 0 was drawn.
@@ -56,101 +62,79 @@ double chi_square(const SampleConfig& sample, const Row& row, const std::vector<
 }  // namespace
 
 TEST_CASE("temperature divides the logits below the largest") {
-  Row row = {1, 3, 2};
-  apply_temperature(row, 0.5);
-  CHECK(row == Row{-4, 0, -2});
-  row = {1, 3, gone};
-  apply_temperature(row, 2);
-  CHECK(row == Row{-1, 0, gone});
-}
-
-TEST_CASE("temperature 0 keeps the most probable symbol, the lowest id of equals") {
-  CHECK(kept_by(apply_temperature, Row{1, 3, 3, 2}, 0.0) == Ids{1});
+  CHECK(filtered({.temperature = 0.5}, {1, 3, 2}) == Row{-4, 0, -2});
+  CHECK(filtered({.temperature = 2}, {1, 3, gone}) == Row{-1, 0, gone});
 }
 
 TEST_CASE("no temperature overflows") {
-  Row row = {-1e30f, 1e30f, 9e29f};
-  apply_temperature(row, 1e-300);
-  CHECK(row == Row{gone, 0, gone});
-  row = {-1e30f, 1e30f};
-  apply_temperature(row, 1000);
-  CHECK(row == Row{-2e27f, 0});
+  CHECK(filtered({.temperature = 1e-300}, {-1e30f, 1e30f, 9e29f}) == Row{gone, 0, gone});
+  CHECK(filtered({.temperature = 1000}, {-1e30f, 1e30f}) == Row{-2e27f, 0});
 }
 
 TEST_CASE("top_k keeps exactly k, equal logits lowest id first") {
   const Row row = {2, 5, 2, 5, 2};
-  CHECK(kept_by(keep_top_k, row, 1) == Ids{1});
-  CHECK(kept_by(keep_top_k, row, 2) == Ids{1, 3});
-  CHECK(kept_by(keep_top_k, row, 3) == Ids{0, 1, 3});
-  CHECK(kept_by(keep_top_k, row, 4) == Ids{0, 1, 2, 3});
+  CHECK(kept_by({.top_k = 1}, row) == Ids{1});
+  CHECK(kept_by({.top_k = 2}, row) == Ids{1, 3});
+  CHECK(kept_by({.top_k = 3}, row) == Ids{0, 1, 3});
+  CHECK(kept_by({.top_k = 4}, row) == Ids{0, 1, 2, 3});
 }
 
 TEST_CASE("top_k of 0, of the vocabulary or above keeps all") {
   const Row row = {1, 2, 3};
   for (const std::int64_t k : {std::int64_t{0}, std::int64_t{3}, std::int64_t{4}, INT64_MAX})
-    CHECK(kept_by(keep_top_k, row, k) == Ids{0, 1, 2});
+    CHECK(kept_by({.top_k = k}, row) == Ids{0, 1, 2});
 }
 
 TEST_CASE("top_p keeps the shortest run of most probable symbols that holds p") {
   const Row row = logits_of({0.1, 0.4, 0.3, 0.2});
-  CHECK(kept_by(keep_top_p, row, 0.0) == Ids{1});
-  CHECK(kept_by(keep_top_p, row, 0.39) == Ids{1});
-  CHECK(kept_by(keep_top_p, row, 0.41) == Ids{1, 2});
-  CHECK(kept_by(keep_top_p, row, 0.69) == Ids{1, 2});
-  CHECK(kept_by(keep_top_p, row, 0.71) == Ids{1, 2, 3});
-  CHECK(kept_by(keep_top_p, row, 0.91) == Ids{0, 1, 2, 3});
-  CHECK(kept_by(keep_top_p, row, 1.0) == Ids{0, 1, 2, 3});
+  CHECK(kept_by({.top_p = 0}, row) == Ids{1});
+  CHECK(kept_by({.top_p = 0.39}, row) == Ids{1});
+  CHECK(kept_by({.top_p = 0.41}, row) == Ids{1, 2});
+  CHECK(kept_by({.top_p = 0.69}, row) == Ids{1, 2});
+  CHECK(kept_by({.top_p = 0.71}, row) == Ids{1, 2, 3});
+  CHECK(kept_by({.top_p = 0.91}, row) == Ids{0, 1, 2, 3});
+  CHECK(kept_by({.top_p = 1}, row) == Ids{0, 1, 2, 3});
 }
 
 TEST_CASE("top_p at an exact edge keeps no symbol more, equals lowest id first") {
   const Row row = {0, 0, 0, 0};
-  CHECK(kept_by(keep_top_p, row, 0.25) == Ids{0});
-  CHECK(kept_by(keep_top_p, row, 0.5) == Ids{0, 1});
-  CHECK(kept_by(keep_top_p, row, 0.51) == Ids{0, 1, 2});
+  CHECK(kept_by({.top_p = 0.25}, row) == Ids{0});
+  CHECK(kept_by({.top_p = 0.5}, row) == Ids{0, 1});
+  CHECK(kept_by({.top_p = 0.51}, row) == Ids{0, 1, 2});
 }
 
 TEST_CASE("min_p drops what is below its part of the largest probability") {
   const Row row = logits_of({0.05, 0.5, 0.25, 0.2});
-  CHECK(kept_by(keep_min_p, row, 0.0) == Ids{0, 1, 2, 3});
-  CHECK(kept_by(keep_min_p, row, 0.09) == Ids{0, 1, 2, 3});
-  CHECK(kept_by(keep_min_p, row, 0.11) == Ids{1, 2, 3});
-  CHECK(kept_by(keep_min_p, row, 0.45) == Ids{1, 2});
-  CHECK(kept_by(keep_min_p, Row{2, 5, 5, 4}, 1.0) == Ids{1, 2});
+  CHECK(kept_by({.min_p = 0}, row) == Ids{0, 1, 2, 3});
+  CHECK(kept_by({.min_p = 0.09}, row) == Ids{0, 1, 2, 3});
+  CHECK(kept_by({.min_p = 0.11}, row) == Ids{1, 2, 3});
+  CHECK(kept_by({.min_p = 0.45}, row) == Ids{1, 2});
+  CHECK(kept_by({.min_p = 1}, {2, 5, 5, 4}) == Ids{1, 2});
 }
 
 TEST_CASE("filters leave removed symbols removed and a single symbol alone") {
-  CHECK(kept_by(keep_top_k, Row{gone, 1, gone}, 2) == Ids{1});
-  CHECK(kept_by(keep_top_p, Row{gone, 1, gone}, 0.99) == Ids{1});
-  CHECK(kept_by(keep_min_p, Row{gone, 1, gone}, 0.01) == Ids{1});
-  CHECK(kept_by(keep_top_k, Row{-7}, 1) == Ids{0});
-  CHECK(kept_by(keep_top_p, Row{-7}, 0.0) == Ids{0});
+  CHECK(kept_by({.top_k = 2}, {gone, 1, gone}) == Ids{1});
+  CHECK(kept_by({.top_p = 0.99}, {gone, 1, gone}) == Ids{1});
+  CHECK(kept_by({.min_p = 0.01}, {gone, 1, gone}) == Ids{1});
+  CHECK(kept_by({.top_k = 1}, {-7}) == Ids{0});
+  CHECK(kept_by({.top_p = 0}, {-7}) == Ids{0});
 }
 
 TEST_CASE("a row with every symbol removed is a bug, not a draw") {
-  Row row = {gone, gone, gone};
-  apply_temperature(row, 0.5);
-  keep_top_k(row, 2);
-  keep_top_p(row, 0.5);
-  keep_min_p(row, 0.5);
-  CHECK(kept(row).empty());
-  RandomStream random(1, Purpose::sampling);
-  CHECK(failure_of([&] { draw(row, random); }).code() == ExitCode::internal);
-  CHECK(failure_of([&] { most_probable(row); }).code() == ExitCode::internal);
+  for (const double temperature : {0.0, 0.5})
+    CHECK(failure_of([&] {
+            filtered({.temperature = temperature, .top_k = 2, .top_p = 0.5, .min_p = 0.5}, {gone, gone, gone});
+          }).code() == ExitCode::internal);
 }
 
-TEST_CASE("logits that are not numbers are reported as divergence by every filter") {
-  RandomStream random(1, Purpose::sampling);
+TEST_CASE("logits that are not numbers are reported as divergence") {
   for (const float bad : {nan, inf}) {
-    Row row = {1, bad, 2};
-    CHECK(failure_of([&] { apply_temperature(row, 0.5); }).code() == ExitCode::diverged);
-    CHECK(failure_of([&] { keep_top_k(row, 1); }).code() == ExitCode::diverged);
-    CHECK(failure_of([&] { keep_top_p(row, 0.5); }).code() == ExitCode::diverged);
-    CHECK(failure_of([&] { keep_min_p(row, 0.5); }).code() == ExitCode::diverged);
-    CHECK(failure_of([&] { most_probable(row); }).code() == ExitCode::diverged);
-    CHECK(failure_of([&] { draw(row, random); }).code() == ExitCode::diverged);
-    CHECK(failure_of([&] { Sampler({}, std::ssize(row)).choose(row, random); }).code() == ExitCode::diverged);
+    const Row row = {1, bad, 2};
+    CHECK(failure_of([&] { best_candidates(row, 1); }).code() == ExitCode::diverged);
+    for (const double temperature : {0.0, 0.5})
+      CHECK(failure_of([&] { filtered({.temperature = temperature}, row); }).code() == ExitCode::diverged);
   }
-  CHECK_THROWS_WITH(most_probable(Row{1, nan}),
+  CHECK_THROWS_WITH(best_candidates(Row{1, nan}, 1),
                     "the model's output for symbol 1 is not a number; its weights have diverged: use an earlier "
                     "checkpoint, or train with a lower learning rate");
 }
@@ -175,8 +159,8 @@ TEST_CASE("the best candidates come with their logarithms of probability, equals
 
 TEST_CASE("a draw takes exactly one uniform number") {
   RandomStream used(5, Purpose::sampling), reference(5, Purpose::sampling);
-  const Row row = {0, 0};
-  CHECK(draw(row, used) == (reference.uniform() < 0.5 ? 0 : 1));
+  Row row = {0, 0};
+  CHECK(Sampler({.temperature = 1}, 2).choose(row, used) == (reference.uniform() < 0.5 ? 0 : 1));
   CHECK(used.next() == reference.next());
 }
 

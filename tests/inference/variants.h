@@ -37,7 +37,7 @@ Variant variant(const std::string& name, const std::string& type, Change&& chang
 
 inline std::vector<Variant> types() {
   std::vector<Variant> all;
-  for (const auto& type : model_types()) all.push_back({std::string(type.name), small_config(std::string(type.name))});
+  for (const std::string_view type : model_types()) all.push_back({std::string(type), small_config(std::string(type))});
   return all;
 }
 

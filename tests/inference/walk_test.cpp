@@ -43,17 +43,47 @@ TEST_CASE("a walk's logits are those of the window, and every parameter is count
   }
 }
 
+std::string formula_of(const std::string& name, const ModelConfig& config) {
+  DrawnWeights drawn;
+  const InferenceModel model(config, test_vocab, std::ref(drawn));
+  for (const Operation& operation : walk(model, Ids{1, 2}))
+    if (operation.name == name) return operation.formula;
+  return "none";
+}
+
+TEST_CASE("scores are shown with their scale, equal weights with how many share them, logits with the head's bias") {
+  const auto scores = [](AttentionScale scale) {
+    ModelConfig config = small_config();
+    config.attention_scale = scale;
+    return formula_of("scores of the last token", config);
+  };
+  CHECK_THAT(scores(AttentionScale::none), Catch::StartsWith("q · k_s, of s"));
+  CHECK_THAT(scores(AttentionScale::head), Catch::StartsWith("q · k_s / sqrt(hs), of s"));
+  CHECK_THAT(scores(AttentionScale::width), Catch::StartsWith("q · k_s / sqrt(C), of s"));
+
+  ModelConfig average = small_config("average");
+  CHECK_THAT(formula_of("weights of the last token", average), Catch::StartsWith("1 / t each"));
+  average.causal = false;
+  CHECK_THAT(formula_of("weights of the last token", average), Catch::StartsWith("1 / T each"));
+
+  ModelConfig gpt = small_config();
+  const auto logits = [](const ModelConfig& config) { return formula_of("logits", config); };
+  CHECK(logits(small_config("bigram")) == "W x + b");
+  CHECK(logits(gpt) == "wte n, with the matrix of the token embedding");
+  gpt.bias = true;
+  gpt.bias_places = {Place::head};
+  CHECK(logits(gpt) == "wte n + b, with the matrix of the token embedding");
+  gpt.tie_weights = false;
+  CHECK(logits(gpt) == "W n + b");
+}
+
 TEST_CASE("a norm is shown with the gain and the bias that it has") {
   const auto formula = [](bool gain, bool bias, Norm norm) {
     ModelConfig config = small_config();
     config.norm = norm;
     config.norm_gain = gain;
     config.bias = bias;
-    DrawnWeights drawn;
-    const InferenceModel model(config, test_vocab, std::ref(drawn));
-    for (const Operation& operation : walk(model, Ids{1, 2}))
-      if (operation.name == "norm") return operation.formula;
-    return std::string("none");
+    return formula_of("norm", config);
   };
   const std::string centred = "n = (x - mean(x)) / sqrt(var(x) + eps)";
   CHECK(formula(true, true, Norm::layernorm) == centred + " * gain + bias");

@@ -76,6 +76,8 @@ TEST_CASE("of a large part held out the first max_val_tokens are scored, and a n
   CHECK(corpus.all().size() == 10);
   REQUIRE(corpus.notices().size() == 1);
   CHECK(corpus.notices()[0] == "validation scores the first 3 of the 5 tokens held out (data.max_val_tokens)");
+  std::string notice;
+  CHECK(in_vocabulary(corpus, corpus.vocabulary(), UnknownPolicy::error, "ten", notice).notices() == corpus.notices());
   data.max_val_tokens = 5;
   CHECK(corpus_from_text("abcdefghij", data, "ten").notices().empty());
 }
@@ -331,6 +333,18 @@ TEST_CASE("splits shorter than a window are refused with figures and ways out") 
   CHECK(error_of([] { check_splits(corpus_of("ab", 0.0), 20); }) ==
         data_error("the text has 2 tokens, 2 to train on and 0 to validate on, but each needs at least "
                    "model.block_size + 1 = 21: use a longer text"));
+  CHECK(error_of([] { check_splits(corpus_of("0123456789", 1e-13), 4); }) ==
+        data_error("the text has 10 tokens, 10 to train on and 0 to validate on, but each needs at least "
+                   "model.block_size + 1 = 5: set data.val_fraction to 0.5 and model.block_size to 4 or less, or set "
+                   "data.val_fraction to 0.41"));
+  const auto limited = [&](std::int64_t most) {
+    return corpus_from_text(hundred, {.val_fraction = 0.2, .max_val_tokens = most}, "text");
+  };
+  CHECK(error_of([&] { check_splits(limited(5), 10); }) ==
+        data_error("the text has 100 tokens, 80 to train on and 5 to validate on, but each needs at least "
+                   "model.block_size + 1 = 11: set data.max_val_tokens to 11 or more, or set model.block_size to 4 or "
+                   "less"));
+  CHECK_NOTHROW(check_splits(limited(11), 10));
 }
 
 TEST_CASE("a test split shorter than a window is refused too, and what the message advises is enough") {

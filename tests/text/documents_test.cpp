@@ -114,6 +114,7 @@ TEST_CASE("equal documents are on the same side, and a line says how many there 
   const Corpus corpus = corpus_from_text(lines(50) + lines(50) + lines(50), cut_at(Documents::lines), "names");
   const Texts train = documents_in(corpus, corpus.train()), val = documents_in(corpus, corpus.val());
   for (const std::string& name : val) CHECK(std::ranges::find(train, name) == train.end());
+  CHECK(KnownDocuments(corpus.all()).count() == 50);
   REQUIRE(corpus.notices().size() == 1);
   CHECK(corpus.notices()[0] ==
         "150 documents, " + std::to_string(val.size()) +
@@ -130,10 +131,11 @@ TEST_CASE("a text of one document, or of equal ones, has none to hold out") {
   }
 }
 
-TEST_CASE("a separator that does not occur, and a text of blank lines, are refused by name") {
-  const Error absent = failure_of([] { corpus_from_text("a\nb\n", cut_at(Documents::none, "<|>"), "my.txt"); });
-  CHECK(absent.code() == ExitCode::data);
-  CHECK(contains(absent, "my.txt: data.separator = '<|>' does not occur"));
+TEST_CASE("a text without the separator is one document, which nothing is trained on; blank lines are none") {
+  const Corpus one = corpus_from_text("a\nb\n", cut_at(Documents::none, "<|>"), "my.txt");
+  CHECK(one.documents().count == 1);
+  CHECK(error_of([&] { check_splits(one, 1); }) ==
+        data_error("data.separator = '<|>' does not occur in the text; see --documents for other ways to cut it"));
   const Error blank = failure_of([] { corpus_from_text(" \n\n", cut_at(Documents::lines), "my.txt"); });
   CHECK(contains(blank, "blank lines only"));
 }
@@ -158,14 +160,42 @@ TEST_CASE("of a held-out document longer than data.max_val_tokens the beginning 
   check_splits(corpus, 39);
 }
 
+TEST_CASE("of held-out documents those that data.max_val_tokens holds whole are scored") {
+  DataConfig data = cut_at(Documents::lines);
+  for (const std::int64_t most : {50, 51}) {  // no document ends at both
+    data.max_val_tokens = most;
+    const Corpus corpus = corpus_from_text(lines(1000), data, "names");
+    CHECK(corpus.val().size() > most - 9);
+    CHECK(corpus.val().size() <= most);
+    CHECK(documents_in(corpus, corpus.val()).size() > 1);
+  }
+}
+
 TEST_CASE("documents are encoded in a given vocabulary, and what that lacks is an error") {
   const Corpus corpus = corpus_from_text("abc\ncab\n", cut_at(Documents::lines), "names");
   const Corpus again = corpus_from_text("bca\nab\n", cut_at(Documents::lines), "more", corpus.vocabulary());
   CHECK(again.vocabulary() == corpus.vocabulary());
-  const Error error =
-      failure_of([&] { corpus_from_text("abd\nab\n", cut_at(Documents::lines), "more", corpus.vocabulary()); });
+  const Vocabulary without_7 = corpus_from_text("name 012345689", cut_at(Documents::lines), "names").vocabulary();
+  const Error error = failure_of([&] { corpus_from_text(lines(300), cut_at(Documents::lines), "more", without_7); });
   CHECK(error.code() == ExitCode::data);
-  CHECK(contains(error, "'d'"));
+  CHECK(contains(error, "'7' (U+0037) at 13 ("));  // name 0, name 37
+}
+
+TEST_CASE("in another vocabulary documents are without what that lacks, in the same splits") {
+  DataConfig data = cut_at(Documents::lines);
+  data.test_fraction = 0.2;
+  const Corpus corpus = corpus_from_text(lines(300), data, "names"),
+               other = corpus_from_text("name 012345689", data, "others");
+  std::string notice;
+  const Corpus without = in_vocabulary(corpus, other.vocabulary(), UnknownPolicy::skip, "names", notice);
+  CHECK_THAT(notice, Catch::StartsWith("names has 1 character that the model has never seen: '7' (U+0037) ("));
+  const auto expected = [&](const TokenView& part) {
+    Texts texts = documents_in(corpus, part);
+    for (std::string& text : texts) std::erase(text, '7');
+    return texts;
+  };
+  CHECK(documents_in(without, without.val()) == expected(corpus.val()));
+  CHECK(documents_in(without, without.test()) == expected(corpus.test()));
 }
 
 TEST_CASE("vocab.json names the id between documents, and another number there is damage") {

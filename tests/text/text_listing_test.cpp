@@ -1,5 +1,6 @@
 #include "text/text_listing.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include "test.h"
 #include "test_folder.h"
 #include "text/corpus.h"
+#include "text/text_source.h"
 
 namespace chargpt {
 namespace {
@@ -24,6 +26,19 @@ class WorkingFolder : public TestFolder {
 
  private:
   const fs::path before_ = fs::current_path();
+};
+
+/// Standard input, closed for one test case.
+class ClosedInput {
+ public:
+  ClosedInput() { ::close(STDIN_FILENO); }
+  ~ClosedInput() {
+    ::dup2(before_, STDIN_FILENO);
+    ::close(before_);
+  }
+
+ private:
+  const int before_ = ::dup(STDIN_FILENO);
 };
 
 /// Below its first text, or as that was named.
@@ -205,6 +220,24 @@ TEST_CASE("what cannot be read in a folder is not passed over") {
   CHECK(error_of([] { files_of("book"); }) ==
         Failure{ExitCode::io, "cannot read book/inner: Permission denied; check its permissions"});
   fs::permissions("book/inner", fs::perms::owner_all);
+}
+
+TEST_CASE("standard input that is closed is an error") {
+  const ClosedInput closed;
+  CHECK(error_of([] { TextSource::standard_input(1, {}); }) ==
+        Failure{ExitCode::io, "cannot read standard input: Bad file descriptor"});
+}
+
+TEST_CASE("a file under the name of an open descriptor is one that can be read only once") {
+  const WorkingFolder folder;
+  folder.write("text", "x");
+  const ClosedInput closed;
+  REQUIRE(::open("text", O_RDONLY) == STDIN_FILENO);
+  for (const std::string name : {"/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"}) {
+    const TextListing listing = list_texts({name}, Units::characters);
+    CHECK_FALSE(listing.repeatable());
+    CHECK(load_listed(listing, {}).all().size() == 1);
+  }
 }
 
 TEST_CASE("short names of texts") {

@@ -269,12 +269,25 @@ TEST_CASE("documents that could be read only once read back from the run") {
   CHECK(reads_back("one<|end|>two<|end|><|end|>three"));
 }
 
-TEST_CASE("standard input is never waited for by a run that goes on") {
+TEST_CASE("standard input is never waited for by a run that goes on, which reads the file that it was last given") {
   Project project;
+  CHECK(project.found({"-"}) == TextNames{fs::absolute("data/text.txt")});
+  fs::remove(project.run() / "text.json");
   CHECK(error_of([&] { project.found({"-"}); }) ==
         Failure{ExitCode::missing, "the text of " + project.run().string() +
                                        " came from standard input and is not kept in the run; pass it with --text "
                                        "FILE"});
+}
+
+TEST_CASE("runs differ in their text by what they hold out of it, not by how much of that they score") {
+  const DataConfig data;
+  const Corpus corpus = corpus_from_text("a text", data, "text");
+  const auto difference = [&](const DataConfig& other) {
+    return text_difference({data, corpus.vocabulary(), corpus.fingerprint()},
+                           {other, corpus.vocabulary(), corpus.fingerprint()});
+  };
+  CHECK(difference({.max_val_tokens = 5}) == "");
+  CHECK(difference({.val_fraction = 0.2, .max_val_tokens = 5}) == "data.val_fraction 0.1 -> 0.2");
 }
 
 TEST_CASE("the sample inside the program is found everywhere") {
