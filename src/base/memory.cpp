@@ -102,9 +102,9 @@ Error refused_thread() {
                                 "; lower --threads, or raise the limit"};
 }
 
-std::int64_t physical_memory() {
+std::int64_t physical_memory(const std::filesystem::path& system) {
   const std::int64_t machine = bytes_of_pages(_SC_PHYS_PAGES);
-  return std::min(machine, cgroup_memory().value_or(machine));
+  return std::min(machine, cgroup_memory(system).value_or(machine));
 }
 
 std::int64_t resident_memory() {

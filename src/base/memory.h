@@ -18,8 +18,9 @@ std::optional<Error> as_memory_error(const std::exception& failure);
 /// The system refused another thread or process (EAGAIN): an Error memory with the limits that are set, and advice.
 Error refused_thread();
 
-/// Bytes of main memory this process may use: the machine's, capped by the cgroup's limit.
-std::int64_t physical_memory();
+/// Bytes of main memory this process may use: the machine's, capped by the cgroup's limit. `system`: where /proc and
+/// /sys are.
+std::int64_t physical_memory(const std::filesystem::path& system = "/");
 
 /// Bytes that this process has in main memory now, files mapped into it included.
 std::int64_t resident_memory();

@@ -1,5 +1,6 @@
 // What each type of option is called, and what it accepts, in words: for messages, help, tables and the schema.
-// Knows no option by name. A new type of option is a set of overloads here and in decode.cpp and describe.cpp.
+// Knows no option by name. A new type of option is a case in the functions here, and overloads in decode.cpp and
+// describe.cpp.
 #pragma once
 
 #include <charconv>
@@ -37,36 +38,17 @@ inline std::string range_text(const Range& range) {
   return std::isfinite(range.max) ? "at most " + spelled(range.max) : "";
 }
 
-inline std::string type_name(std::int64_t) {
-  return "integer";
-}
-inline std::string type_name(double) {
-  return "number";
-}
-inline std::string type_name(const OptionalNumber&) {
-  return "number";
-}
-inline std::string type_name(bool) {
-  return "boolean";
-}
-inline std::string type_name(const std::string&) {
-  return "string";
-}
-inline std::string type_name(const Strings&) {
-  return "string or list";
-}
-inline std::string type_name(const Integers&) {
-  return "list of integers";
-}
-inline std::string type_name(const Places&) {
-  return "list";
-}
-inline std::string type_name(const Groups&) {
+template <class T>
+std::string type_name(const T&) {
+  if constexpr (std::is_enum_v<T>) return "choice";
+  if constexpr (std::is_same_v<T, std::int64_t>) return "integer";
+  if constexpr (std::is_same_v<T, double> || std::is_same_v<T, OptionalNumber>) return "number";
+  if constexpr (std::is_same_v<T, bool>) return "boolean";
+  if constexpr (std::is_same_v<T, std::string>) return "string";
+  if constexpr (std::is_same_v<T, Strings>) return "string or list";
+  if constexpr (std::is_same_v<T, Integers>) return "list of integers";
+  if constexpr (std::is_same_v<T, Places>) return "list";
   return "list of objects";
-}
-template <class E>
-requires std::is_enum_v<E> std::string type_name(E) {
-  return "choice";
 }
 
 /// The values that an option of this type and range accepts; empty if any value of the type will do.

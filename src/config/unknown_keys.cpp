@@ -31,7 +31,7 @@ struct ForeignKey {
 constexpr ForeignKey foreign_keys[] = {
     // nanoGPT's train.py, sample.py and GPTConfig
     {"always_save_checkpoint", "every evaluation saves a checkpoint, train.keep says how many to keep"},
-    {"backend", "leave it out, training runs in one process"},
+    {"backend", "leave it out, several processes that mpirun starts use MPI"},
     {"compile", "leave it out, there is nothing to compile"},
     {"dataset", "use data.text, which takes the text itself"},
     {"decay_lr", "use train.lr_schedule, \"constant\" for no decay"},

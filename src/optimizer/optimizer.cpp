@@ -68,11 +68,12 @@ double clipping_factor(double gradient_norm, double grad_clip) {
 }
 
 UpdateContext update_context(const TrainConfig& train, double gradient_norm, double lr_factor) {
+  constexpr double least_eps = 1e-18;  // squares of smaller gradients are 0 in float32, and x / 0 is no weight
   return {.lr_factor = lr_factor,
           .gradient_scale = clipping_factor(gradient_norm, train.grad_clip),
           .beta1 = train.beta1,
           .beta2 = train.beta2,
-          .eps = train.adam_eps};
+          .eps = std::max(least_eps, train.adam_eps)};
 }
 
 }  // namespace chargpt

@@ -82,7 +82,8 @@ std::vector<std::string> names_of_runs(const fs::path& folder) {
 }
 
 std::string run_meant(const std::string& given) {
-  const fs::path path = given, in_runs = usual_folder / path, folder = path.parent_path();
+  const fs::path path = given, in_runs = usual_folder / path,
+                 folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   fs::path meant = path;
   if (!is_there(path) && is_bare(path) && is_folder(in_runs)) meant = in_runs;
   if (is_file(path) && (is_run(folder) || is_there(folder / manifest_file))) meant = folder;

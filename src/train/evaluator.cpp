@@ -22,30 +22,25 @@ double times_scored(const Config& config) {
   return (config.train.ema > 0 ? 2 : 1) + 0.25;
 }
 
-/// Windows of a whole split, the last one short.
-std::int64_t windows_of(TokenView split, std::int64_t block_size) {
-  return (split.size() - 1 + block_size - 1) / block_size;
-}
-
 }  // namespace
 
 Evaluator::Evaluator(const Config& config, const Corpus& corpus, Learner& learner, const EventEmitter& emitter)
-    : config_(config), corpus_(corpus), learner_(learner), emitter_(emitter) {}
-
-std::int64_t Evaluator::all_val_windows() const {
-  return windows_of(corpus_.val(), config_.model.block_size);
-}
+    : config_(config),
+      learner_(learner),
+      emitter_(emitter),
+      val_cut_(corpus.val(), config.model.block_size),
+      train_cut_(corpus.train(), config.model.block_size) {}
 
 std::int64_t Evaluator::val_windows() const {
   const std::int64_t asked = config_.eval.eval_iters * config_.train.batch_size;
-  return asked > 0 ? std::min(all_val_windows(), asked) : all_val_windows();
+  return asked > 0 ? std::min(val_cut_.count(), asked) : val_cut_.count();
 }
 
 /// Spread evenly over the split; a quarter of what validation's exact loss takes is enough to see overfitting.
 std::int64_t Evaluator::train_windows() const {
   const std::int64_t wanted =
       config_.eval.eval_iters > 0 ? val_windows() : std::max<std::int64_t>(1, val_windows() / 4);
-  return std::min(windows_of(corpus_.train(), config_.model.block_size), wanted);
+  return std::min(train_cut_.count(), wanted);
 }
 
 std::int64_t Evaluator::windows_scored() const {
@@ -63,33 +58,31 @@ EvaluationLosses Evaluator::evaluate(const Heartbeat& watch) {
   };
   EvaluationLosses losses;
   losses.val = validation_loss(beat_of(0, val_done));
-  losses.train = sampled_loss(learner_.scorer, train_cut(), train_windows(), beat_of(val_done, train_done));
+  losses.train = sampled_loss(learner_.scorer, train_cut_, train_windows(), beat_of(val_done, train_done));
   if (!averages) return losses;
   const Learner::AveragesInUse in_use(learner_);
   losses.averaged_val = validation_loss(beat_of(train_done, 1));
   return losses;
 }
 
-const WindowCut& Evaluator::train_cut() {
-  if (!train_cut_) train_cut_.emplace(corpus_.train(), config_.model.block_size);
-  return *train_cut_;
-}
-
 double Evaluator::validation_loss(const Heartbeat& beat) {
-  const std::int64_t block_size = config_.model.block_size;
   beat(0);
-  if (exact()) return split_loss(learner_.scorer, corpus_.val(), block_size, 0, beat).mean;
-  return sampled_loss(learner_.scorer, WindowCut(corpus_.val(), block_size), val_windows(), beat);
+  if (exact()) return split_loss(learner_.scorer, val_cut_.tokens(), config_.model.block_size, 0, beat).mean;
+  return sampled_loss(learner_.scorer, val_cut_, val_windows(), beat);
 }
 
 std::int64_t Evaluator::score_some() {
-  const std::int64_t block_size = config_.model.block_size;
-  const std::int64_t windows = std::max<std::int64_t>(1, tokens_evaluated_at_once / block_size);
-  sampled_loss(learner_.scorer, train_cut(), windows, emitter_.heartbeat("measuring"));
-  return std::min(windows, windows_of(corpus_.train(), block_size));
+  const std::int64_t windows = std::max<std::int64_t>(1, tokens_evaluated_at_once / config_.model.block_size);
+  sampled_loss(learner_.scorer, train_cut_, windows, emitter_.heartbeat("measuring"));
+  return std::min(windows, train_cut_.count());
 }
 
 void limit_evaluations_of_long_split(ResolvedConfig& resolved, std::int64_t val_tokens) {
+  lift_limit_of_evaluations(resolved);
+  if (scores_part_of_long_split(resolved)) {  // in the run whose config this is, perhaps of another text
+    resolved.config.eval.eval_iters = 0;
+    resolved.origin[key] = "default";
+  }
   const Config& config = resolved.config;
   const std::string origin = origin_of(resolved, key);
   if (val_tokens <= long_split || config.eval.eval_iters > 0 || (origin != "default" && !origin.starts_with("preset ")))

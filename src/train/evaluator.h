@@ -34,22 +34,19 @@ class Evaluator {
   std::int64_t score_some();
   /// Of the validation split: eval.eval_iters batches, or all; never more than it has.
   std::int64_t val_windows() const;
-  std::int64_t all_val_windows() const;
   /// Everything an evaluation scores: both splits, with trained and averaged weights.
   std::int64_t windows_scored() const;
   /// Whether the whole validation split is scored.
-  bool exact() const { return val_windows() == all_val_windows(); }
+  bool exact() const { return val_windows() == val_cut_.count(); }
 
  private:
   std::int64_t train_windows() const;
   double validation_loss(const Heartbeat& beat);
-  const WindowCut& train_cut();
 
   const Config& config_;
-  const Corpus& corpus_;
   Learner& learner_;
   const EventEmitter& emitter_;
-  std::optional<WindowCut> train_cut_;  ///< kept: cutting a long text of documents takes longer than what is sampled
+  const WindowCut val_cut_, train_cut_;  ///< kept: cutting a long text of documents takes longer than what is sampled
 };
 
 /// In a new run, evaluations of a long validation split (over 131,072 tokens) score a part of it, 32,768 tokens or as

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "config/changed_options.h"
+#include "inference/model.h"
 #include "inference/parameter_list.h"
 
 namespace chargpt {
@@ -40,16 +41,12 @@ std::string differences(const Config& there, const Config& here) {
   return text.empty() ? "" : "; options that differ: " + text;
 }
 
-/// The tensor's numbers. Error data, with the options that differ, unless it is there in that shape.
-std::vector<float> read(const std::string& name, const Shape& shape, const Checkpoint& from, const Config& config) {
-  const TensorView* const found = from.model->find(name);
-  if (!found || found->dtype != "F32" || found->shape != shape)
-    throw Error(ExitCode::data, from.path.string(), ": tensor ", name,
-                found ? " has another shape or type" : " is missing", "; --init_from needs the same model",
-                differences(from.config.config, config));
-  std::vector<float> values(found->bytes.size() / sizeof(float));
-  std::memcpy(values.data(), found->bytes.data(), found->bytes.size());
-  expect_finite(values, from.path.string(), name);
+std::vector<float> read(const SafetensorsFile& file, const std::string& source, const std::string& name,
+                        const Shape& shape) {
+  const TensorView& found = expect_tensor(file, source, name, "F32", shape);
+  std::vector<float> values(found.bytes.size() / sizeof(float));
+  std::memcpy(values.data(), found.bytes.data(), found.bytes.size());
+  expect_finite(values, source, name);
   return values;
 }
 
@@ -57,29 +54,34 @@ std::vector<float> read(const std::string& name, const Shape& shape, const Check
 
 std::string inherit_weights(ParameterArena& arena, const Config& config, const Vocabulary& vocabulary,
                             const Checkpoint& from) {
-  const std::string source = from.path.string();
-  const SharedSymbols symbols = match_symbols(vocabulary, from.vocabulary, source);
-  std::set<std::string> used;
-  for (const ParameterInfo& parameter : parameter_list(config.model, vocabulary.size())) {
-    const std::span<float> values = arena.values_of(parameter.name);
-    used.insert(parameter.name);
-    Shape shape = parameter.shape;
-    if (parameter.counts_symbols) shape[0] = symbols.size_there;
-    const std::vector<float> there = read(parameter.name, shape, from, config);
-    if (!parameter.counts_symbols) {
-      std::ranges::copy(there, values.begin());
-      continue;
+  const bool averaged = chosen_weights(from, Weights::better) == Weights::averaged;
+  const SafetensorsFile& file = averaged ? *from.averaged : *from.model;
+  const std::string source = (from.path / (averaged ? "averaged.safetensors" : "model.safetensors")).string();
+  const SharedSymbols symbols = match_symbols(vocabulary, from.vocabulary, from.path.string());
+  std::set<std::string> names;
+  try {
+    for (const ParameterInfo& parameter : parameter_list(config.model, vocabulary.size())) {
+      const std::span<float> values = arena.values_of(parameter.name);
+      names.insert(parameter.name);
+      Shape shape = parameter.shape;
+      if (parameter.counts_symbols) shape[0] = symbols.size_there;
+      const std::vector<float> there = read(file, source, parameter.name, shape);
+      if (!parameter.counts_symbols) {
+        std::ranges::copy(there, values.begin());
+        continue;
+      }
+      const auto width = static_cast<std::int64_t>(values.size()) / vocabulary.size();
+      for (const auto& [to, row] : symbols.ids)
+        std::copy_n(there.begin() + row * width, width, values.begin() + to * width);
     }
-    const auto width = static_cast<std::int64_t>(values.size()) / vocabulary.size();
-    for (const auto& [to, row] : symbols.ids)
-      std::copy_n(there.begin() + row * width, width, values.begin() + to * width);
+    expect_no_more(file, source, names);
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::data) throw;
+    throw Error(ExitCode::data, error.what(), "; --init_from needs the same model",
+                differences(from.config.config, config));
   }
-  for (const TensorView& tensor : from.model->tensors())
-    if (!used.contains(tensor.name))
-      throw Error(ExitCode::data, source, ": tensor ", tensor.name,
-                  " has no place in this model; --init_from needs the same model",
-                  differences(from.config.config, config));
-  return line_of("weights from ", source, ", which knows ", symbols.ids.size(), " of ", vocabulary.size(), " symbols");
+  return line_of(averaged ? "averaged weights from " : "weights from ", from.path.string(), ", which knows ",
+                 symbols.ids.size(), " of ", vocabulary.size(), " symbols");
 }
 
 }  // namespace chargpt

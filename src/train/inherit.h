@@ -9,10 +9,10 @@
 
 namespace chargpt {
 
-/// Overwrites the fresh weights of `arena`, a model of `config` over `vocabulary`, with those of `from`. A dimension of
-/// a parameter that counts symbols is matched symbol by symbol; symbols new here keep their fresh rows. Returns a line
-/// on what was matched. Error data if a tensor is missing, surplus or of another shape (naming the model options that
-/// differ), if units differ, or if no symbol is shared.
+/// Overwrites the fresh weights of `arena`, a model of `config` over `vocabulary`, with the better ones of `from`. A
+/// dimension of a parameter that counts symbols is matched symbol by symbol; symbols new here keep their fresh rows.
+/// Returns a line on what was matched. Error data if a tensor is missing, surplus or of another shape (naming the model
+/// options that differ), if units differ, or if no symbol is shared.
 std::string inherit_weights(ParameterArena& arena, const Config& config, const Vocabulary& vocabulary,
                             const Checkpoint& from);
 

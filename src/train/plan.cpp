@@ -48,12 +48,13 @@ std::string short_text_warning(const PlanEvent& plan) {
          "--max_epochs 5, or --patience 3";
 }
 
-std::vector<std::string> notices_of(const ResolvedConfig& config, const Learner& learner, std::int64_t threads) {
+std::vector<std::string> notices_of(const ResolvedConfig& config, const Learner& learner, std::int64_t threads,
+                                    std::int64_t steps) {
   std::vector<std::string> lines;
   if (const std::string lacks = cpu_engine_lacks(learner.model, learner.config);
       learner.device == "cpu" && learner.model.type == "gpt" && !lacks.empty())
     lines.push_back("the cpu engine does not support " + lacks + ", so libtorch trains this model, more slowly");
-  append(lines, schedule_warnings(config.config.train));
+  append(lines, schedule_warnings(config.config.train, steps));
   if (scores_part_of_long_split(config))
     lines.push_back(line_of("evaluations during training score ",
                             config.config.eval.eval_iters * config.config.train.batch_size,
@@ -66,14 +67,14 @@ std::vector<std::string> notices_of(const ResolvedConfig& config, const Learner&
 
 }  // namespace
 
-std::vector<std::string> schedule_warnings(const TrainConfig& train) {
+std::vector<std::string> schedule_warnings(const TrainConfig& train, std::int64_t steps) {
   std::vector<std::string> lines;
-  if (train.warmup_iters >= train.max_iters && train.max_iters > 0)
-    lines.push_back(line_of("train.warmup_iters = ", train.warmup_iters, " is not below the run's ", train.max_iters,
+  if (train.warmup_iters >= steps && steps > 0)
+    lines.push_back(line_of("train.warmup_iters = ", train.warmup_iters, " is not below the run's ", steps,
                             " steps: the learning rate never reaches its peak"));
-  if (train.lr_schedule != LrSchedule::constant && train.lr_decay_iters > train.max_iters)
+  if (train.lr_schedule != LrSchedule::constant && train.decay_steps.empty() && train.lr_decay_iters > steps)
     lines.push_back(
-        line_of("train.lr_decay_iters = ", train.lr_decay_iters, " is beyond the run's ", train.max_iters,
+        line_of("train.lr_decay_iters = ", train.lr_decay_iters, " is beyond the run's ", steps,
                 " steps: the learning rate never comes down to min_lr (0 makes the decay follow the run's length)"));
   return lines;
 }
@@ -105,7 +106,7 @@ PlanEvent plan_of(const ResolvedConfig& resolved, const Corpus& corpus, const Le
                 static_cast<double>(plan.train_tokens);
   plan.disk_bytes = disk_estimate(config, plan.vocab_size, plan.parameters);
   plan.leaks = leaks(learner.model);
-  plan.notices = notices_of(resolved, learner, state.threads);
+  plan.notices = notices_of(resolved, learner, state.threads, state.max_iters);
   if (const std::string line = short_text_warning(plan); !line.empty()) plan.notices.push_back(line);
   return plan;
 }
@@ -165,11 +166,15 @@ std::int64_t memory_estimate(const Config& config, const RunSize& run) {
   return whole_bytes(kept + (run.cpu_engine ? of_cpu_engine(config, run) : of_autograd(config, run)));
 }
 
+double checkpoint_bytes(const Config& config, std::int64_t vocab_size, std::int64_t parameters) {
+  const double rows = config.train.ema > 0 ? 4 : 3;
+  return bytes_per_float * (rows * static_cast<double>(parameters) - one_moment_parameters(config, vocab_size));
+}
+
 std::int64_t disk_estimate(const Config& config, std::int64_t vocab_size, std::int64_t parameters) {
   const double beside = config.train.on_nonfinite == OnNonfinite::rollback ? 2 : 1;
-  const double rows = config.train.ema > 0 ? 4 : 3;
-  const double kept = rows * static_cast<double>(parameters) - one_moment_parameters(config, vocab_size);
-  return whole_bytes(bytes_per_float * kept * (static_cast<double>(config.train.keep) + beside));
+  return whole_bytes(checkpoint_bytes(config, vocab_size, parameters) *
+                     (static_cast<double>(config.train.keep) + beside));
 }
 
 void check_memory(const Config& config, const RunSize& run, std::int64_t available) {

@@ -15,8 +15,9 @@
 
 namespace chargpt {
 
-/// Options of a schedule that can hardly be intended: warm-up longer than the run, decay that ends after it.
-std::vector<std::string> schedule_warnings(const TrainConfig& train);
+/// Options of a schedule that can hardly be intended for a run of `steps`: warm-up longer than the run, decay that ends
+/// after it.
+std::vector<std::string> schedule_warnings(const TrainConfig& train, std::int64_t steps);
 
 /// Sizes, epochs, disk, and a notice wherever an option and the machine disagree. `config` with its length
 /// settled.
@@ -35,8 +36,10 @@ struct RunSize {
 /// hidden row per layer, and three rows of logits.
 std::int64_t memory_estimate(const Config& config, const RunSize& run);
 
-/// Bytes of the checkpoints kept (train.keep of them, the best, and what a rollback returns to): weights, two moments
-/// (Muon: one) and averaged weights in float32.
+/// Bytes of one checkpoint: weights, two moments (Muon: one) and averaged weights in float32.
+double checkpoint_bytes(const Config& config, std::int64_t vocab_size, std::int64_t parameters);
+
+/// Bytes of the checkpoints kept: train.keep of them, the best, and what a rollback returns to.
 std::int64_t disk_estimate(const Config& config, std::int64_t vocab_size, std::int64_t parameters);
 
 /// Error memory, naming what would lower it, if the estimate is well above `available` bytes, where such a run would be

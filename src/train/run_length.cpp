@@ -1,7 +1,9 @@
 #include "train/run_length.h"
 
 #include <algorithm>
+#include <cinttypes>
 #include <cmath>
+#include <cstdio>
 #include <limits>
 #include <utility>
 
@@ -50,7 +52,18 @@ bool needs_pace(const std::vector<std::string>& limits) {
 }
 
 bool limits_evaluations(const ResolvedConfig& resolved) {
-  return origin_of(resolved, evaluations_key) == seconds_key;
+  return origin_of(resolved, evaluations_key).starts_with(seconds_key);
+}
+
+/// The origin says what was there before: "train.max_seconds, instead of 20 (--eval_iters)".
+void lift_limit_of_evaluations(ResolvedConfig& resolved) {
+  if (!limits_evaluations(resolved)) return;
+  std::string& origin = resolved.origin[evaluations_key];
+  std::int64_t before = 0;
+  int begin = 0;
+  std::sscanf(origin.c_str(), "train.max_seconds, instead of %10" SCNd64 " (%n", &before, &begin);
+  resolved.config.eval.eval_iters = std::max<std::int64_t>(0, before);
+  origin = begin > 0 ? origin.substr(begin, origin.size() - 1 - begin) : "default";
 }
 
 void settle_steps(ResolvedConfig& resolved, const std::string& option, std::int64_t steps) {
@@ -97,6 +110,7 @@ void RunLength::resume(const TrainConfig& earlier) {
 }
 
 void RunLength::settle() {
+  lift_limit_of_evaluations(config_);
   const std::vector<std::string> limits = length_limits(config_);
   budget_.reset();
   if (limits.front() == seconds_key) settle_steps(config_, seconds_key, 0);
@@ -107,7 +121,6 @@ void RunLength::settle() {
   if (!needs_pace(limits)) return;
   config_.config.train.decay_steps = {never, never};
   config_.origin[decay_key] = seconds_key;
-  if (limits_evaluations(config_)) limit_evaluations(0);  // by another run
   start_budget();
 }
 
@@ -153,8 +166,11 @@ double RunLength::seconds_for_evaluation(bool last) const {
 }
 
 void RunLength::limit_evaluations(std::int64_t eval_iters) {
-  config_.config.eval.eval_iters = eval_iters;
-  config_.origin[evaluations_key] = seconds_key;
+  std::int64_t& now = config_.config.eval.eval_iters;
+  if (!limits_evaluations(config_))
+    config_.origin[evaluations_key] =
+        line_of(seconds_key, ", instead of ", now, " (", origin_of(config_, evaluations_key), ")");
+  now = eval_iters;
 }
 
 }  // namespace chargpt

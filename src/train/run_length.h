@@ -42,6 +42,8 @@ inline constexpr const char* seconds_key = "train.max_seconds";
 
 /// Whether max_seconds has limited eval.eval_iters.
 bool limits_evaluations(const ResolvedConfig& resolved);
+/// Undoes that, for a run of another length.
+void lift_limit_of_evaluations(ResolvedConfig& resolved);
 
 /// Writes the steps that `option` (not max_iters) comes to into max_iters, with an origin that says so and whether a
 /// longer max_iters was asked for.

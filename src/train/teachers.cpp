@@ -12,6 +12,7 @@
 #include "inference/model.h"
 #include "inference/model_types.h"
 #include "kernels/kernels.h"
+#include "learner/shared_step.h"
 #include "predict/network.h"
 #include "report/format.h"
 #include "run/checkpoints.h"
@@ -167,11 +168,7 @@ void refuse_changed_teachers(const Checkpoint& checkpoint, const RunConditions& 
 void check_same_teachers(Communicator& ranks, const std::vector<TeacherWeights>& weights) {
   std::uint64_t sum = 0;
   for (const TeacherWeights& teacher : weights) sum = crc64(std::as_bytes(std::span(&teacher.crc64, 1)), sum);
-  const std::vector<std::uint64_t> sums = gathered(ranks, sum);
-  const auto other = std::ranges::find_if(sums, [&](std::uint64_t one) { return one != sums.front(); });
-  if (other != sums.end())
-    throw Error(ExitCode::data, "rank ", other - sums.begin(),
-                " has teachers of other weights than rank 0; give all the same");
+  check_same(ranks, sum, "has teachers of other weights than rank 0; give all the same");
 }
 
 }  // namespace chargpt

@@ -2,28 +2,23 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
 #include <limits>
-#include <optional>
 #include <span>
-#include <utility>
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "config/changed_options.h"
 #include "engine/device.h"
 #include "inference/model_types.h"
-#include "learner/learner.h"
 #include "learner/schedule.h"
 #include "parameters/initial_weights.h"
 #include "run/checkpoints.h"
 #include "train/conditions.h"
-#include "train/emitter.h"
-#include "train/evaluator.h"
 #include "train/inherit.h"
-#include "train/nonfinite.h"
 #include "train/plan.h"
 #include "train/sampling.h"
-#include "train/saving.h"
 
 namespace chargpt {
 namespace {
@@ -133,9 +128,7 @@ void Trainer::guess_pace() {
   const TrainConfig& train = settings().train;
   const double per_window = seconds_per_window();
   const double windows = static_cast<double>(train.batch_size * train.gradient_accumulation_steps);
-  const double saved =
-      static_cast<double>(disk_estimate(settings(), corpus_.vocabulary().size(), learner_.arena.numel())) /
-      static_cast<double>(train.keep + 1);
+  const double saved = checkpoint_bytes(settings(), corpus_.vocabulary().size(), learner_.arena.numel());
   length_.expect(passes_of_step * windows * per_window,
                  {.evaluation = per_window * static_cast<double>(evaluator_.windows_scored()),
                   .save = seconds_per_save + saved / bytes_saved_per_second},
@@ -160,7 +153,7 @@ std::optional<double> Trainer::measured_seconds() {
       const double begun = clock_.now();
       learner_.make_step(state_.step + made, emitter_.heartbeat("measuring"));
       learner_.engine->synchronize();
-      spent += clock_.now() - begun;
+      spent += clock_.agreed(clock_.now() - begun);
       ++made, ++timed;
     }
     if (made == 0) return std::nullopt;
@@ -186,7 +179,16 @@ PlanEvent Trainer::plan(bool measure) {
   return event;
 }
 
+/// Of several ranks each has read for itself what it starts from.
+void Trainer::check_same_start() {
+  if (ranks_.alone()) return;
+  std::uint64_t sum = crc64(std::as_bytes(std::span(&state_.step, 1)));
+  for (const ParameterGroup& group : learner_.current().groups()) sum = crc64(std::as_bytes(group.values.all()), sum);
+  check_same(ranks_, sum, "starts from other weights or another step than rank 0; give all the same checkpoint");
+}
+
 void Trainer::announce() {
+  check_same_start();
   saver_.open();
   const PlanEvent event = planned_ ? *planned_ : plan(/*measure=*/false);
   emitter_.emit(event);
@@ -213,7 +215,7 @@ Ending Trainer::run_to_end() {
     ending = Ending::stopped;
   }
   state_.ended = *ending;
-  if (evaluated || !saver_.has_saved(state_.step)) save();
+  if (evaluated || !agreed(ranks_, saver_.has_saved(state_.step))) save();
   saver_.finish(state_);
   return state_.ended;
 }
@@ -352,9 +354,15 @@ void Trainer::save() {
   const double begun = clock_.now();
   emitter_.work("saving", saving_seconds_ > 0.5 ? WorkEvent::no_parts : 0);
   state_.seconds = clock_.seconds();
-  saver_.save(state_);
+  std::exception_ptr failure;
+  try {
+    saver_.save(state_);
+  } catch (const Error&) {
+    failure = std::current_exception();
+  }
   saving_seconds_ = clock_.now() - begun;
-  length_.follow(&ClosingSeconds::save, saving_seconds_);
+  length_.follow(&ClosingSeconds::save, saving_seconds_);  // the ranks that save nothing do too
+  if (failure) std::rethrow_exception(failure);
 }
 
 /// There will be another save.

@@ -99,6 +99,7 @@ class Trainer {
   void guess_pace();
   double seconds_per_window();
   std::optional<double> measured_seconds();
+  void check_same_start();
   void announce();
 
   Ending run_to_end();

@@ -49,6 +49,7 @@ TEST_CASE("the least limit of the process's control group and of those around it
   system.write("sys/fs/cgroup/outer/inner/pids.max", "70\n");
   CHECK(cgroup_processors(system.path()) == 1.5);
   CHECK(cgroup_memory(system.path()) == 4096000);
+  CHECK(physical_memory(system.path()) == 4096000);
   CHECK(cgroup_threads(system.path()) == 70);
 }
 

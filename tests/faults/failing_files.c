@@ -1,7 +1,7 @@
 /* Preloaded into the program by tests/faults: counts, logs and spoils the file operations on one folder.
  *
  *   FAULT_FOLDER  operations on paths in this folder (absolute) count, all others pass
- *   FAULT_SET     all | change (what alters files) | write | lock (flock alone, which is in no other set)
+ *   FAULT_SET     all | change (what alters files) | write | exchange (of two names) | lock (flock alone, which is in no other set)
  *   FAULT_AT      number of the first operation that is spoilt, counted from 1 within the set; 0: none
  *   FAULT_HOW     once | forever (fail with FAULT_ERRNO) | short (write half, once) | kill (SIGKILL before it) |
  *                 kill-after (SIGKILL as soon as it is done)
@@ -25,7 +25,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum kind { READS, CHANGES, WRITES, LOCKS };
+enum kind { READS, CHANGES, WRITES, EXCHANGES, LOCKS };
 enum verdict { PASS, FAIL, SHORT, LAST };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -62,6 +62,7 @@ static int counts(enum kind kind) {
   const char* set = setting("FAULT_SET");
   if (strcmp(set, "write") == 0) return kind == WRITES;
   if (strcmp(set, "change") == 0) return kind != READS;
+  if (strcmp(set, "exchange") == 0) return kind == EXCHANGES;
   if (strcmp(set, "lock") == 0) return kind == LOCKS;
   return 1;
 }
@@ -259,7 +260,7 @@ int rename(const char* from, const char* to) {
 int renameat2(int from_folder, const char* from, int to_folder, const char* to, unsigned flags) {
   REAL(int, "renameat2", int, const char*, int, const char*, unsigned);
   char first[2 * PATH_MAX], second[2 * PATH_MAX];
-  const enum verdict verdict = judge("exchange", CHANGES, path_in(from_folder, from, first), path_in(to_folder, to, second));
+  const enum verdict verdict = judge("exchange", EXCHANGES, path_in(from_folder, from, first), path_in(to_folder, to, second));
   if (verdict == FAIL || verdict == SHORT) return -1;
   DONE(verdict, int, real(from_folder, from, to_folder, to, flags));
 }

@@ -1,5 +1,6 @@
 """Going on from an earlier step: to the same bits in place, with other options only in a run of its own; the best is what it is throughout."""
 
+import errno
 import json
 import os
 import shutil
@@ -85,11 +86,25 @@ class BranchTest(FaultTest):
         self.assertEqual(tensors(self.folder / "branch", 8), tensors(self.run_folder, 8))
 
     def test_unchanged_it_is_the_same_run_to_the_same_bits(self):
-        for more in ([], ["--keep", "7"], ["--log_interval", "1"], ["--sample_tokens", "3", "--temperature", "0.5"]):
+        for more in ([], ["--keep", "7"], ["--sample_tokens", "3", "--temperature", "0.5"]):
             with self.subTest(more=more):
                 run = self.copy(self.run_folder, "copy")
                 self.succeed("resume", "copy", "--checkpoint", "step-4", *more, *REPLAY)
                 self.assert_same_training(self.run_folder, run, 8)
+
+    def test_logged_less_often_it_is_the_same_run(self):
+        run = self.copy(self.run_folder, "copy")
+        self.succeed("resume", "copy", "--checkpoint", "step-4", "--log_interval", "2", *REPLAY)
+        self.assertEqual(tensors(run, 8), tensors(self.run_folder, 8))
+
+    def test_a_replay_replaces_checkpoints_where_names_cannot_be_exchanged(self):
+        run = self.copy(self.run_folder, "copy")
+        outcome = self.spoiled(["resume", "copy", "--checkpoint", "step-4", *REPLAY], run, "exchange", 1, "forever", errno.EINVAL)
+        self.assertEqual(outcome.code, 0, outcome.err)
+        self.assertNotIn("no checkpoint of step", outcome.err)
+        self.assertTrue([operation for operation in self.operations() if operation.number > 0])
+        self.assert_same_training(self.run_folder, run, 8)
+        self.assertEqual(sorted(os.listdir(run / "checkpoints")), sorted(os.listdir(self.run_folder / "checkpoints")))
 
     def test_a_replay_that_is_killed_at_once_goes_on_from_where_it_began(self):
         """Its rows are cut back before anything is saved: what they went back to is then the last."""

@@ -101,6 +101,26 @@ TEST_CASE("a batch that an epoch cannot fill goes on with the next epoch") {
     CHECK(pairs.starts(i / 2)[static_cast<std::size_t>(i % 2)] == singles.starts(i)[0]);
 }
 
+TEST_CASE(
+    "windows of documents: parts of a long one move each epoch, the last begins with the first document with room") {
+  std::vector<std::uint8_t> ids{0, 1, 0};
+  ids.insert(ids.end(), 39, 2);
+  for (const std::uint8_t id : {0, 3, 0, 4, 4, 4, 0, 5, 5, 5, 5, 5, 5, 0}) ids.push_back(id);
+  const BatchSource source({ids.data(), 1, std::ssize(ids), /*document=*/0}, 8, 8, 1, Windows::shuffled, 3);
+  REQUIRE(source.windows_per_epoch() == 8);
+  std::set<std::int64_t> offsets;
+  for (std::int64_t epoch = 0; epoch < 10; ++epoch) {
+    std::vector<std::int64_t> starts = source.starts(epoch);
+    std::sort(starts.begin(), starts.end());
+    const std::int64_t offset = 10 - starts[2];
+    offsets.insert(offset);
+    CHECK((0 <= offset && offset < 8));
+    // those at 2 and 34 hold the long document's begin and end, and 48 would be too late for the last
+    CHECK(starts == std::vector<std::int64_t>{0, 2, 10 - offset, 18 - offset, 26 - offset, 34, 42, 44});
+  }
+  CHECK(offsets.size() > 2);
+}
+
 TEST_CASE("a split of exactly one window works in both modes, one token less is an error") {
   const CountingSplit split(9), shorter(8);
   for (const Windows windows : {Windows::random, Windows::shuffled}) {

@@ -50,6 +50,18 @@ TEST_CASE("one update of one weight, by hand") {
   CHECK(arena.updates() == 1);
 }
 
+TEST_CASE("an epsilon of 0 leaves weights without a gradient, and padding, as they are") {
+  TrainConfig train;
+  train.adam_eps = 0;
+  train.weight_decay = 0;
+  TinyArena arena(train);
+  arena.zero_gradients();
+  const ArenaSnapshot before = arena.snapshot();
+  update(arena, update_context(train, 0, 1));
+  for (std::size_t i = 0; i < before.groups.size(); ++i)
+    CHECK(equal(arena.groups()[i].values, before.groups[i].values));
+}
+
 TEST_CASE("a group's own rate follows the schedule's factor") {
   TrainConfig train;
   train.groups = {{.match = "wte", .learning_rate = 10, .weight_decay = 0, .optimizer = UpdateRule::adamw}};

@@ -36,5 +36,18 @@ TEST_CASE("a damaged count of test scores is an error that names the file, and s
   }
 }
 
+TEST_CASE("figures are those of the one checkpoint whose step they name") {
+  const TestFolder run;
+  run.write("figures.json", R"({"loss": 1.5, "checkpoint": {"step": 4}})");
+  const auto figures_at = [&](std::int64_t step) {
+    Checkpoint checkpoint;
+    checkpoint.path = run / "checkpoints/step-00000004";
+    checkpoint.state.step = step;
+    return kept_figures(checkpoint);
+  };
+  CHECK(figures_at(4).value("loss", 0.0) == 1.5);
+  CHECK(figures_at(2).is_null());
+}
+
 }  // namespace
 }  // namespace chargpt

@@ -47,6 +47,9 @@ TEST_CASE("a run is meant by its name in runs/, and by a file of its own") {
   CHECK(run_meant("runs/mine") == "runs/mine");
   CHECK(run_meant("other/config.json") == "other");
   CHECK(run_meant("nowhere") == "nowhere");
+  fs::current_path("other");
+  CHECK(run_meant("config.json") == ".");
+  fs::current_path("..");
   CHECK(run_meant("./mine") == "./mine");
   fs::create_directory("mine");  // what is called that itself comes first
   CHECK(run_meant("mine") == "mine");

@@ -114,6 +114,17 @@ TEST_CASE("ten returns in a row are the end, to one moment or with an evaluation
   }
 }
 
+TEST_CASE("returns with a good step between them are not in a row, however many") {
+  ResolvedConfig config = careful_config();
+  config.config.train.max_iters = 36;
+  config.config.eval.eval_interval = 3;
+  std::vector<std::int64_t> steps;
+  for (std::int64_t step = 1; step < 36; step += 3) steps.push_back(step);
+  PoisonedRun run(config, {}, steps);
+  CHECK(run.trainer.run() == Ending::finished);
+  CHECK(run.trainer.state().rollbacks == 12);
+}
+
 TEST_CASE("a loss spike is undone where rollback is the policy, and only told where it is not") {
   for (const OnNonfinite policy : {OnNonfinite::rollback, OnNonfinite::skip, OnNonfinite::stop}) {
     ResolvedConfig config = careful_config();

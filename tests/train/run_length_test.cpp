@@ -94,6 +94,31 @@ TEST_CASE("seconds leave the number of steps open, up to the other limits, until
   CHECK_FALSE(RunLength(limited(500, 0, 0), 1000, {}, clock).by_clock());
 }
 
+TEST_CASE("evaluations that max_seconds has limited are as asked for again in a run of another length") {
+  OneProcess alone;
+  const RunClock clock({}, 0, alone);
+  ResolvedConfig asked = limited(0, 0, 10);
+  asked.config.eval.eval_iters = 20;
+  asked.origin["eval.eval_iters"] = "--eval_iters";
+  RunLength timed(asked, 1000, {}, clock);
+  for (const std::int64_t fewer : {5, 1}) timed.limit_evaluations(fewer);
+  const ResolvedConfig saved = timed.config();
+  CHECK(saved.origin.at("eval.eval_iters") == "train.max_seconds, instead of 20 (--eval_iters)");
+  CHECK(RunLength(saved, 1000, {}, clock).config().config.eval.eval_iters == 20);  // a new run of that config
+
+  RunLength resumed(saved, 1000, {}, clock);
+  resumed.resume(saved.config.train);
+  CHECK(resumed.config().config.eval.eval_iters == 1);
+  CHECK(limits_evaluations(resumed.config()));
+  ResolvedConfig by_steps = saved;
+  by_steps.config.train.max_iters = 500;
+  by_steps.config.train.max_seconds = 0;
+  RunLength longer(by_steps, 1000, {}, clock);
+  longer.resume(saved.config.train);
+  CHECK(longer.config().config.eval.eval_iters == 20);
+  CHECK(longer.config().origin.at("eval.eval_iters") == "--eval_iters");
+}
+
 TEST_CASE("a run whose steps an early program settled keeps them") {
   OneProcess alone;
   const RunClock clock({}, 0, alone);
@@ -171,6 +196,30 @@ TEST_CASE("disk is weights and two moments for each checkpoint kept and the best
   CHECK(disk_estimate(config, 65, 1000) == 4 * 16 * 1000);
 }
 
+TEST_CASE("what a rollback returns to is one copy more, of all but the gradients in memory and of all on disk") {
+  Config config;
+  config.model.n_layer = 1;
+  config.model.n_embd = 10;
+  config.train.keep = 3;
+  const RunSize run{.vocab_size = 65, .parameters = 1000};
+  const auto more = [&](const auto& estimate) {
+    Config rolling_back = config;
+    rolling_back.train.on_nonfinite = OnNonfinite::rollback;
+    return estimate(rolling_back) - estimate(config);
+  };
+  const auto memory = [&](const Config& of) { return memory_estimate(of, run); };
+  const auto disk = [&](const Config& of) { return disk_estimate(of, 65, 1000); };
+  CHECK(more(memory) == 4 * 3 * 1000);
+  CHECK(more(disk) == 4 * 3 * 1000);
+  config.train.ema = 0.999;
+  CHECK(more(memory) == 4 * 4 * 1000);
+  CHECK(more(disk) == 4 * 4 * 1000);
+  config.train.groups = {{.match = "c_fc.weight", .optimizer = UpdateRule::muon}};  // 40 x 10, of one moment
+  CHECK(more(memory) == 4 * (4 * 1000 - 400));
+  CHECK(more(disk) == 4 * (4 * 1000 - 400));
+  CHECK(checkpoint_bytes(config, 65, 1000) == more(disk));
+}
+
 TEST_CASE("what is beyond the memory is refused with what to lower") {
   Config config;
   RunSize run{.vocab_size = 65, .parameters = 1'000'000'000};
@@ -209,11 +258,19 @@ TEST_CASE("what a resumed run has changed is named") {
 
 TEST_CASE("schedules that cannot be meant are pointed out") {
   TrainConfig train;
-  CHECK(schedule_warnings(train).empty());
+  CHECK(schedule_warnings(train, 2000).empty());
   train.warmup_iters = 2000;
-  CHECK(schedule_warnings(train).size() == 1);
+  CHECK(schedule_warnings(train, 2000).size() == 1);
   train.lr_decay_iters = 3000;
-  CHECK(schedule_warnings(train).size() == 2);
+  CHECK(schedule_warnings(train, 2000).size() == 2);
   train.lr_schedule = LrSchedule::constant;
-  CHECK(schedule_warnings(train).size() == 1);
+  CHECK(schedule_warnings(train, 2000).size() == 1);
+  CHECK(schedule_warnings(train, 3000).empty());
+}
+
+TEST_CASE("where max_seconds has planned the decay, lr_decay_iters is not warned of") {
+  TrainConfig train;
+  train.lr_decay_iters = 3000;
+  train.decay_steps = {400, 2000};
+  CHECK(schedule_warnings(train, 2000).empty());
 }

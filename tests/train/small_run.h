@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -142,6 +144,41 @@ struct SmallRun {
   std::shared_ptr<Recorder> recorder;
   Trainer trainer;
 };
+
+/// Time passes where there is work: so much at each of its beats, by the step and kind of work.
+class FakeClock : public Listener {
+ public:
+  using Listener::on;
+  void on(const WorkEvent& event) override {
+    if (event.what == "saving") return;
+    *seconds_ += 0.01 * (slower ? slower(event) : 1);
+  }
+  std::function<double()> look() const {
+    return [seconds = seconds_] { return *seconds; };
+  }
+  double seconds() const { return *seconds_; }
+  std::function<double(const WorkEvent& event)> slower;
+
+ private:
+  std::shared_ptr<double> seconds_ = std::make_shared<double>(1000.0);
+};
+
+inline ResolvedConfig timed_config(double seconds) {
+  ResolvedConfig config = small_config();
+  config.config.train.max_iters = 0;
+  config.config.train.max_seconds = seconds;
+  config.config.eval.eval_interval = 100;
+  config.config.eval.sample_tokens = 0;
+  return config;
+}
+
+inline std::unique_ptr<SmallRun> timed_run(const ResolvedConfig& config, const std::shared_ptr<FakeClock>& clock,
+                                           TrainerOptions options = {}, Corpus corpus = small_corpus()) {
+  options.clock = clock->look();
+  auto run = std::make_unique<SmallRun>(config, options, std::move(corpus));
+  run->trainer.add_listener(clock);
+  return run;
+}
 
 inline void poison(Trainer& trainer) {
   std::ranges::fill(trainer.arena().groups()[0].values.all(), std::nanf(""));

@@ -171,6 +171,19 @@ TEST_CASE("a student resumes bit for bit, from the same checkpoint of a teacher 
   }
 }
 
+TEST_CASE("the memory of a plan holds the teacher's weights and what it predicts of a step, each twice") {
+  const TestFolder folder;
+  const std::string teacher = trained(folder.path() / "teacher");
+  const auto bytes = [](ResolvedConfig config) {
+    config.config.train.gradient_accumulation_steps = 100'000;
+    return SmallRun(config).trainer.plan(false).memory_bytes;
+  };
+  const std::int64_t without = bytes(small_config()), with = bytes(student_of({teacher}));
+  const RunState taught = last_checkpoint(teacher).state;
+  const double expected = 4 * 2 * (static_cast<double>(taught.parameters) + 100'000.0 * 3 * 8 * 14);
+  CHECK(static_cast<double>(with - without) == Approx(expected).epsilon(0.3));  // what the process has varies
+}
+
 TEST_CASE("a teacher's checkpoint is settled once, absolute, and found again from another folder") {
   const TwoTeachers of;
   const ResolvedConfig config = student_of({of.first, of.second + "/checkpoints/step-00000040"});

@@ -1,5 +1,6 @@
 #include "train/trainer.h"
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 
@@ -12,6 +13,7 @@
 #include "kernels/needs_bf16.h"
 #include "small_run.h"
 #include "train/evaluator.h"
+#include "train/sampling.h"
 
 #include "test.h"
 
@@ -125,6 +127,34 @@ TEST_CASE("a plan is measured by steps, where that is asked for") {
   CHECK(run.trainer.plan(true).seconds > 0.0);
 }
 
+TEST_CASE("the seconds of a measured plan are about those that the run then takes") {
+  ResolvedConfig config = small_config();
+  config.config.model.n_layer = 1;
+  config.config.eval = {.eval_interval = 8, .sample_tokens = 0};
+  const Corpus corpus = small_corpus(formula_text(327'690));  // 4,096 windows to validate
+  const auto clock = std::make_shared<FakeClock>();
+  double slower = 1;
+  clock->slower = [&slower](const WorkEvent&) { return slower; };
+  double begun = clock->seconds();
+  timed_run(config, clock, {}, corpus)->trainer.step();
+  slower = 0.2 / (clock->seconds() - begun);  // steps of 0.2 s, three of which are measured and the first left out
+  const double planned = timed_run(config, clock, {}, corpus)->trainer.plan(true).seconds.value();
+  begun = clock->seconds();
+  timed_run(config, clock, {}, corpus)->trainer.run();
+  CHECK(planned == Approx(clock->seconds() - begun).epsilon(0.15));
+}
+
+TEST_CASE("the tokens of all micro-batches count in the speed of a step") {
+  SmallRun run(small_config());
+  const StepEvent step = run.trainer.step();
+  CHECK(step.tokens_per_second == Approx(2 * 3 * 8 / run.trainer.state().training_seconds));
+}
+
+TEST_CASE("of a text without a newline samples start from its most frequent symbol") {
+  const Corpus corpus = small_corpus(formula_text(1200, "abb"));
+  CHECK(start_symbol(corpus) == corpus.vocabulary().id_of('b'));
+}
+
 TEST_CASE("max_epochs becomes max_iters, and the schedule follows") {
   ResolvedConfig config = small_config();
   config.config.train.max_iters = 0;
@@ -211,6 +241,7 @@ TEST_CASE("a run that diverges says so and leaves its last finite checkpoint") {
   const Checkpoint kept = last_checkpoint(folder.path());
   CHECK(contains(error, "the last good checkpoint is " + kept.path.string()));
   CHECK(contains(error, "lower train.learning_rate = 1000"));
+  CHECK_FALSE(contains(error, "train.grad_clip"));  // it is set
   CHECK(all_finite(*kept.model));
 }
 
@@ -333,12 +364,20 @@ TEST_CASE("eval_iters evaluates so many batches, not all windows, and says so") 
 }
 
 TEST_CASE("beside an exact validation loss a quarter as many windows of the train split are scored") {
-  ResolvedConfig config = small_config();
-  config.config.train.max_iters = 0;
-  SmallRun run(config);
-  run.trainer.run();
-  CHECK(run.recorder->evaluations.front().train_loss ==
-        sampled_loss(run.trainer.engine(), WindowCut(run.trainer.corpus().train(), 8), 15 / 4));
+  const auto check = [](Documents documents, const std::string& text) {
+    ResolvedConfig config = small_config();
+    config.config.data.documents = documents;
+    config.config.train.max_iters = 0;
+    SmallRun run(config, {}, -1, corpus_from_text(text, config.config.data, "a text"));
+    run.trainer.run();
+    const Corpus& corpus = run.trainer.corpus();
+    CHECK(run.recorder->evaluations.front().train_loss ==
+          sampled_loss(run.trainer.engine(), WindowCut(corpus.train(), 8), WindowCut(corpus.val(), 8).count() / 4));
+  };
+  check(Documents::none, formula_text(1200));
+  std::string word = "abcdef", words;
+  for (bool more = true; more; more = std::ranges::next_permutation(word).found) words += word + "\n";
+  check(Documents::lines, words);  // shorter than a window, so that there are more windows than eighths of the text
 }
 
 TEST_CASE("the better of two losses is the best, and patience counts the evaluations since") {
@@ -381,6 +420,19 @@ TEST_CASE("evaluations of a long split score what keeps them within a tenth of t
   CHECK(batches(140'000, 100'000, 0, "default") == 137);
   CHECK(batches(1'000'000, 250, 0, "--eval_iters") == 0);
   CHECK(batches(1'000'000, 250, 0, "mine.json:3") == 0);
+}
+
+TEST_CASE("another run's limit of evaluations, of its long split or its seconds, holds for no other text") {
+  for (const std::string origin :
+       {"a long validation split", "train.max_seconds, instead of 60 (a long validation split)"}) {
+    INFO(origin);
+    ResolvedConfig resolved = small_config();
+    resolved.config.eval.eval_iters = 60;
+    resolved.origin["eval.eval_iters"] = origin;
+    limit_evaluations_of_long_split(resolved, 1000);
+    CHECK(resolved.config.eval.eval_iters == 0);
+    CHECK_FALSE(scores_part_of_long_split(resolved));
+  }
 }
 
 TEST_CASE("evaluating more often changes no weight") {

@@ -1,0 +1,91 @@
+// The trainer as one of several ranks: all make the same calls in the same order, whatever becomes of one of them.
+#include "ranks/communicator.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "failure.h"
+#include "small_run.h"
+
+#include "test.h"
+
+using namespace chargpt;
+
+namespace {
+
+/// One of two ranks, alone. The first keeps what it says; the second runs after it and hears that.
+class OneOfTwo : public OneProcess {
+ public:
+  using Bytes = std::vector<std::byte>;
+  explicit OneOfTwo(const OneOfTwo* first = nullptr) : first_(first) {}
+  int rank() const override { return first_ == nullptr ? 0 : 1; }
+  int ranks() const override { return 2; }
+  void sum(std::span<float>) override { said("sum", {}); }
+  std::vector<Bytes> gather(std::span<const std::byte> own) override {
+    const Bytes& of_first = said("gather", own);
+    if (first_ == nullptr) return {of_first};
+    return {of_first, Bytes(own.begin(), own.end())};
+  }
+  void broadcast(std::span<std::byte> bytes) override { std::ranges::copy(said("broadcast", bytes), bytes.begin()); }
+
+  std::size_t calls() const { return first_ == nullptr ? kept_.size() : heard_; }
+
+ private:
+  /// By the first rank, in this call.
+  const Bytes& said(const std::string& call, std::span<const std::byte> own) {
+    if (first_ == nullptr) return kept_.emplace_back(call, Bytes(own.begin(), own.end())).second;
+    REQUIRE(heard_ < first_->kept_.size());
+    REQUIRE(call == first_->kept_[heard_].first);
+    return first_->kept_[heard_++].second;
+  }
+
+  const OneOfTwo* first_;
+  std::vector<std::pair<std::string, Bytes>> kept_;
+  std::size_t heard_ = 0;
+};
+
+TrainerOptions as(OneOfTwo& rank, const std::filesystem::path& run = {}) {
+  TrainerOptions options;
+  options.run = run;
+  options.ranks = &rank;
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("ranks that save nothing stay in step with the first one, whose saves fail") {
+  ResolvedConfig config = timed_config(3600);
+  config.config.train.max_iters = 12;
+  config.config.eval.eval_interval = 6;
+  const TestFolder folder;
+  folder.write("checkpoints", "a file where the checkpoints should be");
+  OneOfTwo first, second(&first);
+  const auto saving = timed_run(config, std::make_shared<FakeClock>(), as(first, folder.path()));
+  CHECK(failure_of([&] { saving->trainer.run(); }).code() == ExitCode::io);
+  CHECK(saving->recorder->noticed("; training goes on"));
+  CHECK(timed_run(config, std::make_shared<FakeClock>(), as(second))->trainer.run() == Ending::finished);
+  CHECK(second.calls() == first.calls());
+}
+
+TEST_CASE("ranks measure as many steps for a plan as the first one, whatever their clocks say") {
+  OneOfTwo first, second(&first);
+  const auto measure = [](OneOfTwo& rank, double slower) {
+    const auto clock = std::make_shared<FakeClock>();
+    clock->slower = [slower](const WorkEvent&) { return slower; };
+    timed_run(small_config(), clock, as(rank))->trainer.plan(/*measure=*/true);
+  };
+  measure(first, 1);
+  measure(second, 20);
+  CHECK(second.calls() == first.calls());
+}
+
+TEST_CASE("a rank that starts from other weights than the first one is refused before the first step") {
+  OneOfTwo first, second(&first);
+  SmallRun(small_config(), as(first)).trainer.run();
+  SmallRun other(small_config(), as(second));
+  other.trainer.arena().groups()[0].values.data()[0] += 1;
+  CHECK(error_of([&] { other.trainer.run(); }) ==
+        data_error("rank 1 starts from other weights or another step than rank 0; give all the same checkpoint"));
+  CHECK(other.recorder->plans.empty());
+}
