@@ -12,12 +12,10 @@ import json
 import math
 import os
 import pickle
-import shutil
-import sys
 
 import torch
 
-from nanogpt_to_chargpt import Refused, checked_args, checked_tensor, shapes
+from nanogpt_to_chargpt import Refused, checked_args, checked_tensor, main, shapes, whole_folder
 
 KINDS = {"F32": (torch.float32, 4), "I64": (torch.int64, 8)}
 LARGEST_HEADER = 64 << 20
@@ -96,8 +94,6 @@ def read_about(path):
 
 
 def convert(folder, out):
-    if os.path.exists(out):
-        raise Refused(f"{out} exists already: name a folder that does not")
     about = read_about(os.path.join(folder, "nanogpt.json"))
     args, symbols = checked_args(about.get("model_args")), about["symbols"]
     if len(symbols) != args["vocab_size"] or len(set(symbols)) != len(symbols):
@@ -115,27 +111,11 @@ def convert(folder, out):
     if os.path.exists(moments):
         checkpoint["optimizer"] = optimizer_state(read_safetensors(moments), expected, about["config"])
     itos = dict(enumerate(symbols))
-    unfinished = out.rstrip("/") + ".unfinished"
-    os.makedirs(unfinished)
-    try:
-        torch.save(checkpoint, os.path.join(unfinished, "ckpt.pt"))
-        with open(os.path.join(unfinished, "meta.pkl"), "wb") as file:
+    with whole_folder(out) as made:
+        torch.save(checkpoint, os.path.join(made, "ckpt.pt"))
+        with open(os.path.join(made, "meta.pkl"), "wb") as file:
             pickle.dump({"vocab_size": len(itos), "itos": itos, "stoi": {s: i for i, s in itos.items()}}, file)
-        os.rename(unfinished, out)
-    except BaseException:
-        shutil.rmtree(unfinished)
-        raise
-
-
-def main():
-    if len(sys.argv) != 3:
-        sys.exit(__doc__)
-    try:
-        convert(*sys.argv[1:])
-    except (Refused, OSError) as error:
-        print(f"chargpt_to_nanogpt: {error}", file=sys.stderr)
-        sys.exit(65 if isinstance(error, Refused) else 66)
 
 
 if __name__ == "__main__":
-    main()
+    main(convert, 2, __doc__)

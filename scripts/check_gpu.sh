@@ -30,7 +30,7 @@ while [ $# -gt 0 ]; do
     --build) folder=$2; shift ;;
     --logs) logs=$2; shift ;;
     --max_iters) max_iters=$2; shift ;;
-    -h | --help) sed -n '2,/^set/{/^#/s/^# \?//p}' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,/^set/{/^#/s/^# \?//p}' scripts/check_gpu.sh; exit 0 ;;
     -*) say "unknown option $1; scripts/check_gpu.sh --help"; exit 2 ;;
     *) words+=("$1") ;;
   esac
@@ -71,7 +71,7 @@ note() {
 check() {
   local name=$1 begin=$EPOCHREALTIME log status=0 seconds detail
   shift
-  log=$logs/${name// /-}.log
+  log=$logs/${name//[ \/]/-}.log
   echo "\$ $*" >"$log"
   timeout --kill-after=20 "${limit:-540}" "$@" >>"$log" 2>&1 9>&- || status=$?
   seconds=$(awk -v a="$begin" -v b="$EPOCHREALTIME" 'BEGIN {print b - a}')

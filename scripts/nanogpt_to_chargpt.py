@@ -8,6 +8,7 @@ OUT gets model.safetensors, optimizer.safetensors (exp_avg and exp_avg_sq by par
 step) and nanogpt.json. A checkpoint as people share them, without optimizer and step, gives a model that
 cannot be resumed. Both inputs are hostile until parsed: neither may run code when it is loaded.
 """
+import contextlib
 import io
 import json
 import math
@@ -188,9 +189,33 @@ def settings(checkpoint):
     return config | plain(first)
 
 
+@contextlib.contextmanager
+def whole_folder(out):
+    """A folder to write into, which becomes `out`: whole or not at all."""
+    unfinished = out.rstrip("/") + ".unfinished"
+    os.makedirs(unfinished)
+    try:
+        yield unfinished
+        os.rename(unfinished, out)
+    except BaseException:
+        shutil.rmtree(unfinished)
+        raise
+
+
+def main(convert, arguments, doc):
+    """convert() with so many arguments of the command line, of which the last names the folder that it makes."""
+    if len(sys.argv) != 1 + arguments:
+        sys.exit(doc)
+    try:
+        if os.path.exists(sys.argv[-1]):
+            raise Refused(f"{sys.argv[-1]} exists already: name a folder that does not")
+        convert(*sys.argv[1:])
+    except (Refused, OSError) as error:
+        print(f"{os.path.basename(sys.argv[0]).removesuffix('.py')}: {error}", file=sys.stderr)
+        sys.exit(65 if isinstance(error, Refused) else 66)
+
+
 def convert(checkpoint_path, meta_path, out):
-    if os.path.exists(out):
-        raise Refused(f"{out} exists already: name a folder that does not")
     symbols = read_symbols(meta_path)
     warnings.simplefilter("ignore")  # of torch about old or odd pickles: what is not plain is refused below
     try:
@@ -214,29 +239,13 @@ def convert(checkpoint_path, meta_path, out):
     best = float(best) if isinstance(best, (int, float, torch.Tensor)) else math.inf
     about = {"format": "nanogpt", "version": 1, "model_args": args, "config": settings(checkpoint) if moments else plain(checkpoint.get("config")),
              "iter_num": step, "best_val_loss": best if math.isfinite(best) else None, "symbols": symbols}
-    unfinished = out.rstrip("/") + ".unfinished"
-    os.makedirs(unfinished)
-    try:
-        write_safetensors(os.path.join(unfinished, "model.safetensors"), weights)
+    with whole_folder(out) as folder:
+        write_safetensors(os.path.join(folder, "model.safetensors"), weights)
         if moments:
-            write_safetensors(os.path.join(unfinished, "optimizer.safetensors"), moments)
-        with open(os.path.join(unfinished, "nanogpt.json"), "w", encoding="utf-8") as file:
+            write_safetensors(os.path.join(folder, "optimizer.safetensors"), moments)
+        with open(os.path.join(folder, "nanogpt.json"), "w", encoding="utf-8") as file:
             json.dump(about, file, ensure_ascii=False, indent=1, allow_nan=False)
-        os.rename(unfinished, out)
-    except BaseException:
-        shutil.rmtree(unfinished)
-        raise
-
-
-def main():
-    if len(sys.argv) != 4:
-        sys.exit(__doc__)
-    try:
-        convert(*sys.argv[1:])
-    except (Refused, OSError) as error:
-        print(f"nanogpt_to_chargpt: {error}", file=sys.stderr)
-        sys.exit(65 if isinstance(error, Refused) else 66)
 
 
 if __name__ == "__main__":
-    main()
+    main(convert, 3, __doc__)

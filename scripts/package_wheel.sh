@@ -41,22 +41,23 @@ done
 cat >"$build/toolchain.cmake" <<END
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR $processor)
-set(CMAKE_CXX_COMPILER $build/zig-c++)
-set(CMAKE_AR $build/zig-ar)
-set(CMAKE_RANLIB $build/zig-ranlib)
-set(CMAKE_FIND_ROOT_PATH $root)
+set(CMAKE_CXX_COMPILER "$build/zig-c++")
+set(CMAKE_AR "$build/zig-ar")
+set(CMAKE_RANLIB "$build/zig-ranlib")
+set(CMAKE_FIND_ROOT_PATH "$root")
 set(CMAKE_EXE_LINKER_FLAGS_INIT -s)
 set(CMAKE_SHARED_LINKER_FLAGS_INIT -s)
 foreach(what PACKAGE LIBRARY INCLUDE)
   set(CMAKE_FIND_ROOT_PATH_MODE_\${what} ONLY)
 endforeach()
-set(ZLIB_LIBRARY $(echo "$root"/usr/lib/*/libz.a) CACHE FILEPATH "")
-set(LIBLZMA_LIBRARY $(echo "$root"/usr/lib/*/liblzma.a) CACHE FILEPATH "")
-set(LIBARCHIVE_STATIC $(echo "$root"/usr/lib/*/libarchive.a) CACHE FILEPATH "")
-set(BZIP2_STATIC $(echo "$root"/usr/lib/*/libbz2.a) CACHE FILEPATH "")
+set(ZLIB_LIBRARY "$(echo "$root"/usr/lib/*/libz.a)" CACHE FILEPATH "")
+set(LIBLZMA_LIBRARY "$(echo "$root"/usr/lib/*/liblzma.a)" CACHE FILEPATH "")
+set(LIBARCHIVE_STATIC "$(echo "$root"/usr/lib/*/libarchive.a)" CACHE FILEPATH "")
+set(BZIP2_STATIC "$(echo "$root"/usr/lib/*/libbz2.a)" CACHE FILEPATH "")
 END
 rm -rf "$build/wheel" "$build/packages"
 mkdir -p "$dist"
+rm -f "$dist"/*"$processor".{whl,tar.gz} "$dist"/*"$ARCHITECTURE.deb"  # of another version
 options=(-Ccmake.define.CMAKE_TOOLCHAIN_FILE="$build/toolchain.cmake")
 for option in CHARGPT_TORCH=OFF CHARGPT_TESTS=OFF CHARGPT_SELF_CONTAINED=ON CHARGPT_GLIBC=$glibc CMAKE_DISABLE_FIND_PACKAGE_MPI=ON \
   CHARGPT_LICENSES="$folder/third-party-licenses.txt"; do options+=(-Ccmake.define."$option"); done

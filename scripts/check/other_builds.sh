@@ -15,7 +15,7 @@ suite=trixie
 need debootstrap debootstrap clang-14 clang++-14
 need_build_packages
 # A mount namespace of its own: whatever ends this script, its mounts end with it.
-[ -n "${CHARGPT_OTHER_MOUNTS:-}" ] || CHARGPT_OTHER_MOUNTS=private exec unshare --mount --propagation private "$0" "$@"
+[ -n "${CHARGPT_OTHER_MOUNTS:-}" ] || CHARGPT_OTHER_MOUNTS=private exec unshare --mount --propagation private scripts/check/other_builds.sh "$@"
 mkdir -p "${1:-build-others}"
 work=$(cd "${1:-build-others}" && pwd -P)
 checkout=$(pwd -P)

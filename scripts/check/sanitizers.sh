@@ -24,7 +24,7 @@ check() {
   if ! grep -Eqs "^CMAKE_CXX_COMPILER:[A-Z]+=(.*/)?${compiler//+/\\+}$" "$folder/CMakeCache.txt"; then rm -rf "$folder"; fi  # of another compiler
   cmake -S . -B "$folder" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER="$compiler" -DCHARGPT_TORCH=OFF -DCHARGPT_SANITIZE="$sanitizers" >/dev/null
   ninja -C "$folder" -j "$(build_jobs)" "$@"
-  ctest --test-dir "$folder" -L quick -R "$tests" -j "$(nproc)" --output-on-failure
+  ctest --test-dir "$folder" -L quick -R "$tests" -j "$(nproc)" --no-tests=error --output-on-failure
   sed -n 's/^skipped because .*/&, with sanitizers/p' "$folder/Testing/Temporary/LastTest.log"
 }
 

@@ -8,7 +8,7 @@ cd "$(dirname "$(readlink -f "$0")")/../.."
 . scripts/setup.sh
 [ "$(id -u)" -eq 0 ] || fail "run as root: it makes roots of its own and mounts into them"
 need debootstrap debootstrap qemu-user-static qemu-x86_64-static
-[ -n "${CHARGPT_WHEEL_MOUNTS:-}" ] || CHARGPT_WHEEL_MOUNTS=private exec unshare --mount --propagation private "$0" "$@"
+[ -n "${CHARGPT_WHEEL_MOUNTS:-}" ] || CHARGPT_WHEEL_MOUNTS=private exec unshare --mount --propagation private scripts/check/wheel.sh "$@"
 scripts/package_wheel.sh "${1:-build-wheel}" >&2
 folder=$(cd "${1:-build-wheel}" && pwd -P)
 suites=("${@:2}")

@@ -100,7 +100,7 @@ def main():
     if not any(word.startswith("--text") for word in arguments.options) and not (ROOT / "data/tinyshakespeare.txt").exists():
         raise SystemExit("ablation.py: data/tinyshakespeare.txt is not there, and the sample inside the program is no measure; scripts/get_text.sh")
     with tempfile.TemporaryDirectory() as temporary:
-        folder = arguments.out or pathlib.Path(temporary)
+        folder = (arguments.out or pathlib.Path(temporary)).resolve()  # as the program runs in ROOT
         folder.mkdir(parents=True, exist_ok=True)
         text = table(*compare(arguments.program, arguments.preset, folder, arguments), arguments.preset, arguments)
     print(text)

@@ -225,7 +225,8 @@ class Optimizer:
     def step(self, factor):
         for group, rate in zip(self.adamw.param_groups, self.rates):
             group["lr"] = rate * factor
-        nn.utils.clip_grad_norm_(self.clipped, self.t["grad_clip"])
+        if self.t["grad_clip"] > 0:
+            nn.utils.clip_grad_norm_(self.clipped, self.t["grad_clip"])
         self.adamw.step()
         for muon in self.muon:
             muon.step(factor)
@@ -352,11 +353,12 @@ class Training:
         return ids.pin_memory().to(self.device, non_blocking=True) if self.device.type == "cuda" else ids
 
     def update(self, step):
-        starts = torch.randint(len(self.train) - self.T, (self.B,)).tolist()
-        inputs, targets = (self.on_device(torch.stack([self.train[i + shift : i + shift + self.T] for i in starts])) for shift in (0, 1))
-        with self.precision():
-            loss = self.forward(inputs, targets)
-        loss.backward()
+        for _ in range(self.t["gradient_accumulation_steps"]):
+            starts = torch.randint(len(self.train) - self.T, (self.B,)).tolist()
+            inputs, targets = (self.on_device(torch.stack([self.train[i + shift : i + shift + self.T] for i in starts])) for shift in (0, 1))
+            with self.precision():
+                loss = self.forward(inputs, targets)
+            (loss / self.t["gradient_accumulation_steps"]).backward()
         self.optimizer.step(rate_factor(self.t, step))
         if self.device.type == "cuda":
             torch.cuda.synchronize(self.device)

@@ -24,4 +24,4 @@ def parsed(parser):
     options.work = options.work.resolve()
     options.work.mkdir(parents=True, exist_ok=True)
     given = [entry.split("=", 1) for entry in options.text or []]
-    return options, [(name, pathlib.Path(path)) for name, path in given]
+    return options, [(name, pathlib.Path(path).resolve()) for name, path in given]

@@ -25,7 +25,7 @@ import shutil
 import subprocess
 import tempfile
 
-from marked_part import write_part
+from marked_part import replace_file, write_part
 from measured_texts import parsed, parser_for
 from presets import Program, mean
 
@@ -116,7 +116,7 @@ class Rows:
         if not kept(run).exists():
             ended = self.program.json("train", preset, *self.common(), "--seed", seed, "--run", run, "--overwrite", *options)
             figures = self.program.json("eval", run, "--threads", self.options.threads)
-            kept(run).write_text(json.dumps({
+            replace_file(kept(run), json.dumps({
                 "loss": figures["loss"], "windows_64": figures.get("loss_windows_64", figures["loss"]), "seconds": ended["seconds"],
                 "step": ended["checkpoint"]["step"]}))
             shutil.rmtree(run)

@@ -50,15 +50,14 @@ int run_command_line(int argc, char** argv) {
   const auto given = [&](const char* flag) { return std::ranges::count(arguments, flag) > 0; };
   start_log(LogLevel::normal, /*color=*/false,
             terminal_columns(STDERR_FILENO));  // for what is said before options are read
-  const FailureForm form{.verbose = given("--verbose"), .json = given("--json")};
-  prepare_for_failures(form);
+  prepare_for_failures({.verbose = given("--verbose"), .json = given("--json")});
   ignore_file_size_signal();
   end_with_parent();
   try {
     run(arguments);
-    return finish_output(form);
+    return finish_output();
   } catch (const AnsweredNo&) {
-    const int failed = finish_output(form);
+    const int failed = finish_output();
     return failed != 0 ? failed : 1;
   } catch (const Stopped& stopped) {
     return 128 + stopped.signal;
@@ -66,7 +65,7 @@ int run_command_line(int argc, char** argv) {
     log_note("stopped before anything began; nothing was changed");
     return 128 + stopping_signal();
   } catch (const std::exception& error) {
-    return report_failure(error, form);
+    return report_failure(error);
   }
 }
 

@@ -24,8 +24,10 @@ namespace chargpt {
 
 namespace {
 
-int print_failure(const Failure& failure, FailureForm form) {
-  if (form.json)
+FailureForm form_of_process;
+
+int print_failure(const Failure& failure) {
+  if (form_of_process.json)
     std::fputs(
         json_text({{"error", {{"code", static_cast<int>(failure.code)}, {"message", failure.line}}}}, -1).c_str(),
         stderr);
@@ -46,7 +48,6 @@ bool is_unusable_device(const std::string& what) {
 
 /// Given back by the first allocation that fails, for destructors and the error line: each takes a little.
 std::unique_ptr<std::array<char, 256 * 1024>> reserve;
-FailureForm form_of_process;
 
 [[noreturn]] void on_lack_of_memory() {
   reserve.reset();
@@ -66,7 +67,7 @@ FailureForm form_of_process;
                              : "chargpt: error: out of host memory; free some, or raise the limit (ulimit -v)\n";
     [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
   } catch (const std::exception& error) {
-    code = print_failure(failure_of(error), form_of_process);
+    code = print_failure(failure_of(error));
   } catch (...) {
   }
   ::_exit(code);
@@ -102,11 +103,11 @@ Failure failure_of(const std::exception& error) {
                                   "of `chargpt doctor` (--verbose shows more)"};
 }
 
-int report_failure(const std::exception& error, FailureForm form) {
+int report_failure(const std::exception& error) {
   std::fflush(stdout);
-  if (form.verbose && dynamic_cast<const Error*>(&error) == nullptr)
+  if (form_of_process.verbose && dynamic_cast<const Error*>(&error) == nullptr)
     std::fprintf(stderr, "%s\n", escape_for_terminal(error.what()).c_str());
-  return print_failure(failure_of(error), form);
+  return print_failure(failure_of(error));
 }
 
 std::optional<Error> output_error(int reason) {
@@ -114,10 +115,10 @@ std::optional<Error> output_error(int reason) {
   return Error(ExitCode::io, "writing to standard output failed: ", std::strerror(reason));
 }
 
-int finish_output(FailureForm form) {
+int finish_output() {
   if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return static_cast<int>(ExitCode::ok);
   const auto error = output_error(errno);
-  return error ? print_failure({error->code(), error->what()}, form) : static_cast<int>(ExitCode::ok);
+  return error ? print_failure({error->code(), error->what()}) : static_cast<int>(ExitCode::ok);
 }
 
 }  // namespace chargpt

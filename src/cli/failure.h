@@ -34,16 +34,17 @@ struct FailureForm {
 
 /// To be called first: keeps a little memory back for the way out when there is no more, and makes one line and an exit
 /// code of what would else abort: an exception that left a thread, or was thrown while another one was on its way.
+/// All failures are told in this form.
 void prepare_for_failures(const FailureForm& form);
 
 /// Prints `chargpt: error: …`, or JSON, and returns the exit code.
-int report_failure(const std::exception& error, FailureForm form);
+int report_failure(const std::exception& error);
 
 /// What writing to stdout failed with: an Error io (disk full, a limit on file size). None for a closed pipe, whose
 /// reader wants no more.
 std::optional<Error> output_error(int reason);
 
 /// Flushes stdout: 0, or the code of an output error, which is printed.
-int finish_output(FailureForm form);
+int finish_output();
 
 }  // namespace chargpt

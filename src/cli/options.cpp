@@ -43,6 +43,14 @@ std::string unmarked(const std::string& argument) {
   return argument.starts_with(mark) ? argument.substr(1) : argument;
 }
 
+/// Without leading zeros, which CLI11 takes for the mark of an octal number.
+std::string decimal(std::string number) {
+  const std::size_t first = number.starts_with('-') || number.starts_with('+') ? 1 : 0;
+  while (number.size() > first + 1 && number[first] == '0' && number[first + 1] >= '0' && number[first + 1] <= '9')
+    number.erase(first, 1);
+  return number;
+}
+
 /// For an option with too few words, or an argument with too many, as CLI11 found.
 std::string wrong_count(const Option& option) {
   if (option.text().positional())
@@ -77,9 +85,7 @@ std::string said_here(const std::string& flag) {
 }  // namespace
 
 std::string OptionText::shown_name() const {
-  std::string shown = name;
-  std::ranges::replace(shown, '_', '-');
-  return shown;
+  return folded(name);
 }
 
 std::string OptionText::in_brief() const {
@@ -196,6 +202,7 @@ Option& Options::add(const std::string& name, Value& value, const std::string& h
                                  .standard = parsed.get_default_str(),
                                  .help = help});
   parsed.transform(unmarked);
+  if constexpr (std::is_integral_v<Value>) parsed.transform(decimal);
   if constexpr (std::is_arithmetic_v<Value>)
     parsed.check([&option](const std::string& given) { return option.refusal<Value>(given); });
   else if (std::is_same_v<Value, std::string>)

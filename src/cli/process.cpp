@@ -69,8 +69,8 @@ bool shows_utf8() {
 
 // Field 22 of /proc/self/stat is the start in clock ticks since boot (proc(5)); the fields begin after the name's last
 // ')'.
-double process_start_seconds(pid_t id) {
-  std::ifstream file("/proc/" + (id == 0 ? "self" : std::to_string(id)) + "/stat");
+double process_start_seconds() {
+  std::ifstream file("/proc/self/stat");
   std::string stat{std::istreambuf_iterator<char>(file), {}};
   std::istringstream fields(stat.substr(std::min(stat.rfind(')') + 2, stat.size())));
   std::string field;
@@ -78,7 +78,7 @@ double process_start_seconds(pid_t id) {
   const double now = steady_seconds(), since_boot = seconds_of(CLOCK_BOOTTIME), asleep = since_boot - now;
   if (!fields || since_boot == 0) return 0;
   const double start = std::stod(field) / static_cast<double>(sysconf(_SC_CLK_TCK)) - asleep;
-  const auto age = id == 0 ? seconds_since_launch() : std::nullopt;
+  const auto age = seconds_since_launch();
   return age ? std::max(start, now - *age) : start;
 }
 

@@ -1,8 +1,6 @@
 // Facts about this process and its terminal.
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -29,10 +27,10 @@ bool uses_color(const std::string& flag, int descriptor);
 /// Whether this process's locale is one of UTF-8.
 bool shows_utf8();
 
-/// When a process began (0: this one), in seconds of the steady clock, to a hundredth; 0 if the system does not
-/// say. A script that becomes this program (exec) after work of its own says when it did, in seconds since 1970, in
-/// the environment variable CHARGPT_LAUNCHED, so that the script's time is not counted as this process's.
-double process_start_seconds(pid_t id = 0);
+/// When this process began, in seconds of the steady clock, to a hundredth; 0 if the system does not say. A script that
+/// becomes this program (exec) after work of its own says when it did, in seconds since 1970, in the environment
+/// variable CHARGPT_LAUNCHED, so that the script's time is not counted as this process's.
+double process_start_seconds();
 
 /// For a child (CHARGPT_PARENT): SIGTERM (finish the step, save) when the parent that started it ends, however that
 /// ends. Where it has already ended, a line and SIGTERM at once. A value that is no process id is ignored.

@@ -328,10 +328,10 @@ class GpuCheckTest(CheckTest):
     def test_it_goes_on_after_what_fails_and_lists_it(self):
         program = self.write("build/chargpt", "#!/bin/sh\necho 'chargpt: error: broken' >&2\nexit 70\n")
         program.chmod(0o755)
-        code, listed, _ = self.check_gpu("--device", "cpu", "--build", program.parent, "train", "gpu", "default")
+        code, listed, _ = self.check_gpu("--device", "cpu", "--build", program.parent, "train", "gpu", "ladder/bigram")
         self.assertEqual(code, 1)
-        for config in ("gpu", "default"):
-            self.assertRegex(listed, rf"(?m)^FAILED +[0-9.]+ s  train {config}: chargpt: error: broken \(exit 70, .*train-{config}.log\)$")
+        for config, log in (("gpu", "gpu"), ("ladder/bigram", "ladder-bigram")):
+            self.assertRegex(listed, rf"(?m)^FAILED +[0-9.]+ s  train {config}: chargpt: error: broken \(exit 70, .*train-{log}.log\)$")
         self.assertIn("2 of 2 did not hold", listed)
 
     def test_without_a_gpu_it_says_so_in_one_line(self):
@@ -341,6 +341,10 @@ class GpuCheckTest(CheckTest):
         self.assertEqual((code, listed), (69, ""))
         self.assertRegex(err, r"\Acheck_gpu.sh: no GPU here .*: nothing was checked; scripts/check_gpu.sh --device cpu rehearses\n\Z")
         self.assertFalse((self.folder / "logs").exists())
+
+    def test_help_is_there_whatever_the_working_folder(self):
+        printed = subprocess.run(["bash", "check_gpu.sh", "--help"], cwd=ROOT / "scripts", stdout=subprocess.PIPE, text=True, check=True).stdout
+        self.assertIn("scripts/check_gpu.sh [options]", printed)
 
     def test_what_it_does_not_know_is_refused(self):
         for arguments, said in ((["everything"], "everything is none of build, tests"), (["--gpu"], "unknown option --gpu"), (["--device"], "--device needs a value")):

@@ -5,6 +5,7 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -28,6 +29,13 @@ class ScriptsTest(unittest.TestCase):
             targets = re.findall(r"^build (\S+)$", (ROOT / "scripts" / script).read_text(encoding="utf-8"), re.MULTILINE)
             self.assertEqual(len(targets), 1, script)
             self.assertEqual(self.linked_by(targets[0]) - {"chargpt-mpi.so"}, {"chargpt", "chargpt-torch.so"}, script)  # the third only with MPI
+
+    def test_a_text_is_the_same_file_for_the_script_and_for_the_program_that_it_runs_elsewhere(self):
+        program = "from measured_texts import *; print(parsed(parser_for('.', '', ''))[1][0][1])"
+        with tempfile.TemporaryDirectory() as folder:
+            printed = subprocess.run([sys.executable, "-c", program, "--text", "mine=a.txt", "--work", "."], cwd=folder, stdout=subprocess.PIPE, text=True,
+                                     check=True, env={**os.environ, "PYTHONPATH": str(ROOT / "scripts/measure")}).stdout
+            self.assertEqual(printed, f"{pathlib.Path(folder).resolve() / 'a.txt'}\n")
 
     def test_mpi_after_an_ordinary_build_configures_again_once(self):
         with tempfile.TemporaryDirectory() as folder:

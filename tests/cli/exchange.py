@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import pathlib
+import struct
 
 from program import SAMPLE_TEXT, ProgramTest
 
@@ -54,6 +55,16 @@ class ExchangeTest(ProgramTest):
 
     def contents(self, folder):
         return {path.name: path.read_bytes() for path in (self.folder / folder).iterdir()}
+
+    def parameters(self, checkpoint):
+        """Its weights by name, as bytes."""
+        data = (self.folder / checkpoint / "model.safetensors").read_bytes()
+        begin = 8 + struct.unpack("<Q", data[:8])[0]
+        header = json.loads(data[8:begin])
+        return {name: data[begin:][slice(*header[name]["data_offsets"])] for name in header if name != "__metadata__"}
+
+    def config(self, run):
+        return json.loads((self.folder / run / "config.json").read_text())
 
     def change(self, folder, name, **values):
         path = self.folder / folder / name

@@ -137,6 +137,13 @@ TEST_CASE("numbers that are refused name the value and the limit") {
         "--threads: 99999999999999999999 is above 4096, the largest allowed");
 }
 
+TEST_CASE("a number with leading zeros is decimal") {
+  Declared declared;
+  REQUIRE(declared.options.parse({"r", "--threads", "010", "--top_k=-08"}));
+  CHECK(declared.threads == 10);
+  CHECK(declared.top_k == -8);
+}
+
 TEST_CASE("a choice that is none of those allowed names them, and the nearest") {
   CHECK(refusal({"r", "--color", "pink"}) == "--color: pink is not one of auto, always, never");
   CHECK(refusal({"r", "--color", "alwasy"}) ==

@@ -192,6 +192,8 @@ class UsageTest(ProgramTest):
     def test_a_value_that_is_refused_names_it_and_what_is_allowed(self):
         for arguments, error in ((["doctor", "--threads", "5000"], "--threads: 5000 is above 1024, the largest allowed; see chargpt doctor --help"),
                                  (["tune", "default", "--minutes", "0"], "--minutes: 0 is not above 0; see chargpt tune --help"),
+                                 (["tune", "default", "--memory", "1e11"], "--memory: 1e11 is above 1000000, the largest allowed; see chargpt tune --help"),
+                                 (["train", "--minutes", "1e308"], "--minutes: 1e308 is above 1000000, the largest allowed; see chargpt train --help"),
                                  (["sample", "r", "--seed", "x"], "--seed: x is not understood; it takes a whole number, at least 0; see chargpt sample --help"),
                                  (["sample", "r", "--seed"], "--seed needs a value: a whole number, at least 0; see chargpt sample --help"),
                                  (["train", "--set"], "--set needs a value: KEY=VALUE; see chargpt train --help"),
@@ -239,6 +241,10 @@ class ConfigTest(ProgramTest):
             words = " ".join(" ".join(lines).split())
             for row in rows:
                 self.assertIn(" ".join(row["purpose"].split()), words)
+        table = self.succeed("configs").out
+        for expected in (row["expected"] for row in rows if row["expected"] and row["expected"].get("ci95")):
+            low, high = expected["ci95"]
+            self.assertIn(f" {expected['loss']:.3f} ± {(high - low) / 2:.3f}", table)
         shown = self.succeed("configs", "--show", "bigram").out
         self.assertIn('"type": "bigram"', shown)
         self.assertEqual(shown, self.succeed("configs", "--show", "ladder/bigram").out)

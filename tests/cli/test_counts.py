@@ -1,6 +1,7 @@
 """--counts: what the mixture of network and counts prints, and that it is a distribution."""
 
 import pathlib
+import random
 import unittest
 
 from program import SAMPLE_TEXT, ProgramTest
@@ -41,6 +42,14 @@ class CountsTest(ProgramTest):
         one = self.succeed(*sample, "--threads", "1").out
         self.assertEqual(one, self.succeed(*sample, "--threads", "3").out)
         self.assertNotEqual(one, self.succeed("sample", "run", "--tokens", "60", "--num-samples", "3").out)
+
+    def test_a_conversation_is_remembered_as_far_back_as_counts_look(self):
+        draw = random.Random(1)
+        self.write("lines.txt", "".join("".join(draw.choices("ab", k=20)) + "\n" for _ in range(600)))  # a line ends after 20 letters
+        self.train("lines", "nanogpt-cpu", 5, *SMALL, "--text", "lines.txt")
+        talk = ["sample", "lines", "--counts", "--greedy", "--tokens", "8"]
+        self.assertRegex(self.succeed(*talk, "--interactive", "complete", stdin=b"aaaaaaaaaa\nab\n").out, r"^a{10}[ab]{8}\nab\n$")
+        self.assertNotIn("but the context is", self.succeed(*talk, "--prompt", "a" * 17).err)
 
     def test_audit_says_how_much_samples_copy_with_counts_and_without(self):
         audit = ["audit", "run", "--samples", "4", "--tokens", "500"]

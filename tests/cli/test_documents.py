@@ -50,8 +50,26 @@ class DocumentsTest(ProgramTest):
         self.assertEqual([one["text"] for one in objects], new[:3])
         cut = self.succeed("sample", "run", "--num-samples", "4", "--tokens", "1")
         self.assertIn("4 of 4 documents stop before their end", cut.err)
-        stopped = self.succeed("sample", "run", "--num-samples", "20", *(word for vowel in "aeiou" for word in ("--stop", vowel)))
+        stopped, whole = self.succeed("sample", "run", "--num-samples", "20", "--stop", "a"), [name for name in written.out.splitlines() if "a" not in name]
         self.assertNotIn("documents stop before their end", stopped.err)
+        self.assertIn(f"{sum(name not in self.names for name in whole)} of {len(whole)} whole documents are new", stopped.err)
+
+    def test_a_prompt_begins_a_document_whichever_command_shows_it(self):
+        self.trained("run")
+        walk = self.succeed("explain", "run", "--prompt", "ka", "--json").json
+        self.assertEqual(walk["symbols"], ["·", "k", "a"])
+        self.assertEqual(self.succeed("attention", "run", "--prompt", "ka", "--json").json["symbols"], walk["symbols"])
+        sample = self.succeed("sample", "run", "--prompt", "ka", "--tokens", "1", "--probabilities", "1", "--json").json
+        self.assertAlmostEqual(max(walk["operations"][-1]["values"]), sample["probabilities"][0]["candidates"][0]["probability"], places=5)
+        for length in (16, 17):  # of a context of 16
+            told = self.succeed("sample", "run", "--prompt", "ka" * 8 + "t" * (length - 16), "--tokens", "1").err
+            self.assertEqual("the prompt has 17 characters but the context is 16" in told, length == 17, told)
+
+    def test_each_line_of_a_conversation_begins_a_document(self):
+        self.trained("run")
+        said = self.succeed("sample", "run", "--interactive", "--seed", "3", stdin=b"ka\n" * 3).out
+        alone = [self.succeed("sample", "run", "--prompt", "ka", "--seed", str(seed), "--json").json["text"] for seed in (3, 4, 5)]
+        self.assertEqual(said.splitlines(), alone)
 
     def test_score_of_a_text_is_evals_of_its_documents(self):
         self.trained("run")
@@ -65,6 +83,11 @@ class DocumentsTest(ProgramTest):
         self.write("several/a.txt", "kata")
         self.write("several/b.txt", "mi\n")
         self.assertEqual(self.succeed("score", "run", "several", "--json").json["scores"], scored["scores"])
+        self.write("unknown.txt", "ka\nZi\nmiZ\n")
+        told = self.succeed("score", "run", "unknown.txt", "--unknown", "skip", "--json")
+        self.assertEqual([one["character"] for one in told.json["scores"]], ["k", "a", "", "i", "", "m", "i", ""])
+        self.assertIn("unknown.txt has 1 character that the model has never seen: 'Z' (U+005A) at 3 (2 times); they are left out\n", told.err)
+        self.assertEqual(told.err.count("never seen"), 1)
 
     def test_with_few_documents_counts_are_scored_by_the_same_parts(self):
         self.write("few.txt", "\n".join(" ".join(self.names[i::40]) for i in range(40)))
@@ -72,6 +95,22 @@ class DocumentsTest(ProgramTest):
         plain, counted = self.evaluated("few"), self.evaluated("few", "--counts")
         self.assertLess(len(plain["tenths"]), 10)
         self.assertEqual(len(plain["tenths"]), len(counted["tenths"]))
+
+    def test_where_no_document_is_held_out_whole_audit_says_so(self):
+        self.write("few.txt", "\n".join(" ".join(self.names[i::40]) for i in range(40)))
+        self.trained("few", "--max_val_tokens", "40", text="few.txt")
+        out = " ".join(self.succeed("audit", "few", "--samples", "2", "--tokens", "40").out.split())
+        self.assertIn("no document is held out whole (data.max_val_tokens)", out)
+        self.assertNotIn("inf times", out)
+
+    def test_documents_that_stand_in_both_splits_alike_are_not_recited(self):
+        first, last = (list(map(chr, range(begin, begin + 40))) for begin in (0x100, 0x200))
+        self.write("triples.txt", "\n".join(a + vowel + b for a in first for vowel in "aeiou" for b in last))  # all that the pairs in them allow
+        self.train("run", "ladder/bigram", 400, "--text", "triples.txt", "--documents", "lines", "--val_fraction", "0.3", "--learning_rate", "0.01",
+                   "--batch_size", "32", "--eval_interval", "100")
+        told = self.succeed("audit", "run", "--samples", "2000", "--json").json
+        self.assertGreater(told["documents"]["in_train"], 1000)
+        self.assertEqual(told["verdict"], "It writes text of its own.")
 
     def test_audit_says_how_many_documents_are_new(self):
         self.trained("run", "--windows", "shuffled", iters=200)

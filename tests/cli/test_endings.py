@@ -100,6 +100,7 @@ class EndingTest(ProgramTest):
         self.assertEqual((given.json["config"], given.json["length_set_by"]), ("ladder/bigram", "train.max_seconds"))
         wider = self.succeed("train", "--minutes", "5", "--n_embd", "32", "--max_epochs", "3", "--text", SAMPLE_TEXT, "--dry-run", "--json")
         self.assertAlmostEqual(wider.json["epochs"], 3, places=1)
+        self.assertRegex(wider.err, r"chose default \(6 layers of width 32, batches of 8 x 128\): .*, of which it makes at most 3 epochs\n")
         at_once = self.succeed("train", "--minutes", "0.01", "--text", SAMPLE_TEXT, "--dry-run", "--json")
         self.assertEqual(at_once.json["config"], "quick")
         self.assertIn("--minutes and --max_seconds exclude each other",

@@ -30,6 +30,9 @@ class ConfigTest(ProgramTest):
         self.write("lost.json", '{"data": {"text": "lost.txt"}}')
         self.assertEqual(self.succeed("inspect", "lost.json", "--json").json["symbols_from"], "assumed")
         self.assertIn("if its text has 65 symbols", self.succeed("inspect", "lost.json").out)
+        for text in (SAMPLE_TEXT, "lost.txt"):
+            self.write("bytes.json", json.dumps({"data": {"text": text, "units": "bytes", "documents": "lines"}}))
+            self.assertEqual(self.succeed("inspect", "bytes.json", "--json").json["symbols"], 257)  # the end of a document is one
 
     def test_each_group_of_parameters_has_its_rate_and_decay(self):
         shown = self.succeed("inspect", "quick").out
@@ -88,6 +91,10 @@ class DifferencesTest(ProgramTest):
             self.assertLessEqual(max(map(len, lines)), columns)
             self.assertTrue(" ".join(lines).endswith("do not compare the losses."), lines)
             self.assertIn("(leaks)", "".join(lines))
+        self.assertNotIn("do not compare", self.succeed("inspect", "long", "short").out)
+        for option in ("val_fraction", "test_fraction"):
+            self.train(option, "ladder/bigram", 2, "--" + option, "0.2")
+            self.assertIn("do not compare the losses.", self.succeed("inspect", "long", option).out)
 
     def test_of_long_lists_that_begin_alike_the_part_is_shown_that_does_not(self):
         for name, rate in (("a.json", 0.5), ("b.json", 0.25)):

@@ -5,6 +5,7 @@ import math
 import os
 import pathlib
 import pty
+import random
 import re
 import subprocess
 import unittest
@@ -52,6 +53,18 @@ class ScoreTest(LookTest):
         one = self.succeed("score", "run", "line.txt", "--show", "50").out
         self.assertIn(f"{TEXT[:50]}\n... {len(TEXT) - 50} more characters; --show takes another number\n".replace("\n", " ", TEXT[:50].count("\n")), one)
 
+    def test_the_hardest_lines_come_first(self):
+        lines, losses = [""], [[]]
+        for one in self.succeed("score", "run", "--json").json["scores"]:
+            lines[-1] += one["character"]
+            losses[-1].append(one["loss"])
+            if one["character"] == "\n":
+                lines.append("")
+                losses.append([])
+        means = sorted((sum(of_line) / len(of_line) for line, of_line in zip(lines, losses) if len(line) >= 10), reverse=True)
+        shown = re.findall(r"^ *(\d+\.\d\d)  line \d+: ", self.succeed("score", "run").out, re.MULTILINE)
+        self.assertEqual(shown, [f"{mean:.2f}" for mean in means[:5]])
+
     def test_colours_change_nothing_but_colours(self):
         plain = self.succeed("score", "run", "text.txt", "--color", "never").out
         colored = self.succeed("score", "run", "text.txt", "--color", "always").out
@@ -96,6 +109,14 @@ class InteractiveTest(LookTest):
         self.assertTrue(said.startswith(first))
         second = self.succeed("sample", "run", "--prompt", "\nthe sea\n" + first + "a boat\n", "--tokens", "20", "--greedy", "--json").json
         self.assertEqual(said[len(first):].lstrip("\n").rstrip("\n"), second["text"].lstrip("\n").rstrip("\n"))
+
+    def test_each_turn_has_draws_of_its_own(self):
+        said = self.succeed("sample", "run", "--interactive", "--tokens", "20", "--seed", "3", stdin=b"the sea\n" * 2).out
+        prompt, answers = "", []
+        for seed in ("3", "4"):
+            prompt += "".join(answers[-1:]) + "the sea\n"
+            answers.append(self.succeed("sample", "run", "--prompt", "\n" + prompt, "--tokens", "20", "--seed", seed, "--json").json["text"])
+        self.assertEqual(said, "".join(answer + "\n" * (not answer.endswith("\n")) for answer in answers))
 
     def test_to_answer_is_what_the_option_alone_means(self):
         talk = ["sample", "run", "--tokens", "20", "--seed", "3"]
@@ -232,6 +253,9 @@ class ExplainTest(ProgramTest):
     def test_the_last_numbers_are_what_sample_draws_from(self):
         self.train("run", "default", 20)
         operations = self.succeed("explain", "run", "--prompt", "the sea", "--json").json["operations"]
+        row = operations[0]["values"][-operations[0]["shape"][-1]:]
+        root_mean_square = math.sqrt(sum(value * value for value in row) / len(row))
+        self.assertEqual(re.search(r"root mean square (\d.*)", self.succeed("explain", "run", "--prompt", "the sea").out)[1], f"{root_mean_square:.3f}")
         best = max(operations[-1]["values"])
         sample = self.succeed("sample", "run", "--prompt", "the sea", "--tokens", "1", "--greedy", "--probabilities", "1", "--json").json
         self.assertAlmostEqual(best, sample["probabilities"][0]["candidates"][0]["probability"], places=5)
@@ -270,11 +294,12 @@ class AuditTest(ProgramTest):
     def test_work_of_more_than_two_seconds_says_how_far_it_is(self):
         self.train("run", "ladder/bigram", 5)
         ours, theirs = pty.openpty()
-        process = subprocess.Popen([PROGRAM, "audit", "run", "--samples", "1000", "--tokens", "1000000"], cwd=self.folder, stdout=subprocess.DEVNULL, stderr=theirs)
+        process = subprocess.Popen([PROGRAM, "audit", "run", "--samples", "1000", "--tokens", "40000"], cwd=self.folder, stdout=subprocess.DEVNULL,
+                                   stderr=theirs)
         os.close(theirs)
         shown = b""
         try:
-            while not re.search(rb"\rchargpt: writing samples: \d+%\x1b\[K", shown):
+            while not re.search(rb"\rchargpt: writing samples: \d\d%\x1b\[K", shown):
                 shown += os.read(ours, 65536)
         finally:
             process.kill()
@@ -286,6 +311,24 @@ class AuditTest(ProgramTest):
         self.write("twice.txt", part + part[:222])
         self.train("run", "ladder/bigram", 10, "--text", "twice.txt")
         self.assertRegex(self.succeed("audit", "run").out, r"\d+\.\d % of the validation split also appears in the train split")
+
+    def test_held_out_text_is_taken_from_all_of_its_split(self):
+        draw = random.Random(1)
+        train = "".join(draw.choices("abcdefghij", k=3600))
+        self.write("text.txt", train + "".join(draw.choices("abcdefghij", k=200)) + train[100:300])
+        self.train("run", "ladder/bigram", 2, "--text", "text.txt")
+        told = self.succeed("audit", "run", "--samples", "2", "--tokens", "100", "--json").json
+        self.assertEqual(told["held_out_copied_share"], 0.5)  # its first and its last hundred
+
+    def test_a_model_that_has_learned_one_line_by_heart_recites_in_part(self):
+        draw = random.Random(1)
+        lines = ["".join(draw.choices("0123456789", k=10)) for _ in range(1000)]
+        lines[:800:16] = ["".join(map(chr, range(0x100, 0x13C)))] * 50  # each letter says which one follows
+        self.write("text.txt", "\n".join(lines))
+        self.train("run", "ladder/bigram", 600, "--text", "text.txt", "--learning_rate", "0.005", "--batch_size", "32", "--eval_interval", "100")
+        told = self.succeed("audit", "run", "--samples", "64", "--json").json
+        self.assertEqual(told["held_out_copied_share"], 0)
+        self.assertEqual(told["verdict"], "It recites its training text in part.", told["copied_share"])
 
     def test_a_text_that_is_gone_is_named(self):
         self.write("text.txt", TEXT * 4)

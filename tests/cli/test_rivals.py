@@ -53,6 +53,7 @@ class RivalsTest(ProgramTest):
     def test_a_mixture_with_counts_is_compared_with_counts_in_any_context(self):
         mixed = self.succeed("eval", "run", "--counts", "--json").json
         ngram = mixed["baselines"]["ngram"]
+        self.assertIn("--counts (eval, sample) mixes it with counts of its training text, for a lower loss.", self.succeed("eval", "run").out)
         self.assertEqual(mixed["verdict"][0], f"Frozen: beats counted {ngram['order']}-grams ({ngram['loss']:.4f}) by {ngram['loss'] - mixed['loss']:.4f}.")
 
     def test_a_model_that_adapts_is_compared_with_rivals_that_do_and_as_it_was_trained_with_frozen_ones(self):

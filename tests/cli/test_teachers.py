@@ -105,6 +105,8 @@ class TeachersTest(ProgramTest):
     def test_a_dry_run_and_the_help_say_what_is_learned(self):
         plan = self.succeed(*self.student("new", "--teacher", "a", "--dry-run", "--json")).json
         self.assertRegex(plan["notices"][0], "the targets are mixed with what .*/a/checkpoints/step-.* predicts")
+        chosen = self.succeed("train", "--minutes", "0.01", "--teacher", "b", "--text", SAMPLE_TEXT, *SIZE, "--threads", "1", "--dry-run", "--json").json
+        self.assertRegex(" ".join(chosen["notices"]), r"the targets are mixed with what /\S*/runs/b/checkpoints/step-\S* predicts")
         bench = ["bench", "train", "default", "--text", SAMPLE_TEXT, *SIZE, "--steps", "2", "--threads", "1", "--teacher", "b", "--json"]
         self.assertEqual(self.succeed(*bench).json["steps"], 2)
         self.assertIn("--teacher", self.succeed("train", "--help").out)

@@ -135,8 +135,8 @@ class TextOfManyFiles(ProgramTest):
         plan = self.succeed("train", "nanogpt-cpu", "--text", "book", "--dry-run", "--max_iters", "5000", "--json").json
         self.assertEqual([3, len(TEXT), 146], [plan["text_files"], plan["text_tokens"], int(plan["epochs"])])
         self.assertTrue(any("reads its 26,144 tokens 146 times" in notice for notice in plan["notices"]), plan["notices"])
-        self.write("mine.json", '{"extends": "nanogpt-cpu", "data": {"text": "book"}}')
-        self.assertRegex(self.succeed("inspect", "mine.json").out, r"text +29,049 characters in 3 files\nepochs +58\.75\n")
+        self.write("mine.json", '{"extends": "nanogpt-cpu", "data": {"text": "book"}, "train": {"gradient_accumulation_steps": 2}}')
+        self.assertRegex(self.succeed("inspect", "mine.json").out, r"text +29,049 characters in 3 files\nepochs +117\.50\n")
 
     def test_a_run_goes_on_with_its_files_whatever_is_added(self):
         self.succeed("train", "ladder/bigram", "--run", "run", "--text", "book", *self.LENGTH)
@@ -172,7 +172,9 @@ class TextOfManyFiles(ProgramTest):
     def test_a_folder_is_scored(self):
         self.train("run")
         whole = self.succeed("score", "run", SAMPLE_TEXT, "--json").json
-        self.assertEqual(whole["scores"], self.succeed("score", "run", "book", "--json").json["scores"])
+        folder = self.succeed("score", "run", "book", "--json")
+        self.assertEqual(whole["scores"], folder.json["scores"])
+        self.assertIn("cover.png (a PNG picture)", folder.err)
 
 
 class TextFromStandardInput(ProgramTest):

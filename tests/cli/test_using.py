@@ -95,8 +95,9 @@ class SampleTest(UsingTest):
 
     def test_the_folder_of_a_checkpoint_says_which_one(self):
         checkpoint = self.run_folder / "checkpoints/step-00000040"
-        for name in ("sample", "eval"):
+        for name in ("sample", "eval", "inspect", "resume"):
             self.assertIn("is one checkpoint, and --checkpoint last is given too", self.fail_with(2, name, checkpoint, "--checkpoint", "last"))
+        self.assertIn("is one checkpoint, and --at step-40 is given too", self.fail_with(2, "reproduce", checkpoint, "--at", "step-40"))
         self.succeed("sample", checkpoint, "--tokens", "3")
 
     def test_a_model_that_leaks_says_so(self):
@@ -322,6 +323,14 @@ class WhatAFigureIsOfTest(ProgramTest):
         self.assertIn(" bytes, each scored once", out)
         self.assertNotIn("character", out)
 
+    def test_the_bytes_of_a_character_are_shown_as_one(self):
+        self.train("r", "ladder/bigram", 3, "--units", "bytes")
+        self.write("text", "Πέτρος α < β".encode() + b"\xce")
+        shown = re.sub(r"\x1b\[[0-9;]*m", "", self.succeed("score", "r", "text", "--color", "always", "--html", "text.html").out)
+        self.assertIn("Πέτρος α < β\\xce\n", shown)
+        html = re.sub(r"</?b[^>]*>", "", (self.folder / "text.html").read_text(encoding="utf-8"))
+        self.assertIn("Πέτρος α &lt; β\\xce</pre>", html)
+
     def test_weights_that_are_not_numbers_are_refused_by_every_command_that_reads_them(self):
         self.train("r", "nanogpt-cpu", 3, *SMALL)
         poison(self.folder / "r/checkpoints/step-00000003")
@@ -407,6 +416,18 @@ class CompareTest(ProgramTest):
             self.assertEqual([run["jobs"] for run in other["seeds"]], [3, 3])
         self.assertIn("run 4 of 4: ladder/masked, seed 1338", at_once.err)
         self.assertIn("* up to 3 trainings shared the machine", at_once.err)
+        few = self.succeed("compare", "ladder/bigram", "--seeds", "2", "--max-iters", "2", *QUICK, "--out", "few", "--jobs", "9", "--json").json
+        self.assertEqual([run["jobs"] for run in few["results"][0]["seeds"]], [2, 2])  # as many as share the threads
+
+    def test_the_seconds_of_a_run_are_those_of_all_of_it(self):
+        self.train("other", "ladder/bigram", 2)
+        self.train("run", "ladder/bigram", 20, "--learning_rate", "0.05", "--keep", "9")
+        self.succeed("resume", "run", "--max_iters", "30", "--learning_rate", "50", "--quiet")  # its best checkpoint is not its last
+        best, last = (self.succeed("inspect", "run", "--checkpoint", which, "--json").json for which in ("best", "last"))
+        rows = self.succeed("compare", "run", "other", "--json").json["results"]
+        compared, = [seed for row in rows for seed in row["seeds"] if seed["run"] == "run"]
+        self.assertLess(best["step"], 30)
+        self.assertEqual((compared["step"], compared["seconds"]), (best["step"], last["seconds"]))
 
     def test_several_at_once_exclude_seconds(self):
         error = self.fail_with(2, "compare", "ladder/bigram", "--max_seconds", "3", "--jobs", "2", "--text", SAMPLE_TEXT)
@@ -462,8 +483,10 @@ class LookTest(UsingTest):
         self.assertIn("--checkpoint is for runs and checkpoints, and quick is a config", self.fail_with(2, "inspect", "quick", "--checkpoint", "best"))
 
     def test_bench_train_reports_milliseconds(self):
-        figures = self.succeed("bench", "train", "nanogpt-cpu", *SMALL, "--text", SAMPLE_TEXT, "--warmup", "2", "--steps", "5", "--json").json
+        figures = self.succeed("bench", "train", "nanogpt-cpu", *SMALL, "--text", SAMPLE_TEXT, "--warmup", "2", "--steps", "5", "--batch_size", "4",
+                               "--gradient_accumulation_steps", "3", "--json").json
         self.assertGreater(figures["ms_per_step"]["median"], 0)
+        self.assertAlmostEqual(figures["tokens_per_second"] * figures["ms_per_step"]["median"] / 1000, 3 * 4 * 16)
         self.assertAlmostEqual(figures["gflops"], figures["gflop_per_step"] / figures["ms_per_step"]["median"] * 1e3, places=6)
         self.assertAlmostEqual(figures["fraction_of_peak"], figures["gflops"] / figures["peak_gflops"])
 
@@ -495,6 +518,9 @@ class LookTest(UsingTest):
                  3 * (40 - within) / figures["tokens_per_second_past_block"]]
         self.assertGreater(min(parts), 0)
         self.assertLessEqual(sum(parts), 3 * 40 / figures["tokens_per_second"] * (1 + 1e-9))  # parts of one and the same time
+        for words, option in ((["bench", "sample", self.run_folder, "--n_layer", "9"], "--n_layer: model.n_layer = 9"),
+                              (["sample", self.run_folder, "--set", "max_iters=7"], "--set: max_iters = 7")):
+            self.assertEqual(self.fail_with(2, *words), option + " has no effect on a trained model; leave it out")
         self.assertEqual(self.fail_with(2, "bench", "sample", "nanogpt-cpu"),
                          "bench sample measures a trained model; give a run's folder in place of 'nanogpt-cpu'")
 
@@ -510,6 +536,10 @@ class LookTest(UsingTest):
         figures = self.succeed("doctor", "--json").json
         for key in ("libtorch", "device", "threads", "cpu_capability", "memory"):
             self.assertIn(key, figures)
+        self.assertEqual(any("less than 1 GB of memory" in line for line in figures["advice"]), figures["memory_free"] < 1 << 30)
+        for threads in (figures["processors"], figures["processors"] + 1):
+            advice = self.succeed("doctor", "--threads", threads, "--json").json["advice"]
+            self.assertEqual(any("more threads than processors" in line for line in advice), threads > figures["processors"])
 
 
 if __name__ == "__main__":

@@ -1,12 +1,13 @@
 """watch: the curves of a run in the terminal, while it trains and afterwards."""
 
+import json
 import os
 import shutil
 import signal
 import subprocess
 import unittest
 
-from program import PROGRAM, QUICK, ProgramTest, Terminal, last_wins
+from program import PROGRAM, QUICK, ProgramTest, Terminal, last_wins, metrics
 
 UTF8 = {"LC_ALL": "C.UTF-8"}
 
@@ -45,6 +46,14 @@ class WatchTest(ProgramTest):
         for part in ("best val ", "tokens/s", "after ", "⣀⡠⠤ train   ● val", "nats per token, by step"):
             self.assertIn(part, shown)
         self.assertLessEqual(max(map(len, shown.splitlines())), 80)
+        self.assertNotIn("\x1b", shown)
+
+    def test_a_baselines_name_sends_nothing_to_the_terminal(self):
+        losses = [row.get("val_loss", row.get("loss")) for row in metrics(self.folder / "run") if row["kind"] in ("train", "eval")]
+        below = min(losses) - 0.3 * (max(losses) - min(losses))  # in a row of its own
+        self.write("run/figures.json", json.dumps({"baselines": {"ngram": {"order": "\x1b]0;owned\x07", "loss_in_windows": below}}}))
+        shown = self.succeed("watch", "run", env=UTF8).out
+        self.assertIn("-grams", shown)
         self.assertNotIn("\x1b", shown)
 
     def test_a_locale_without_utf8_gets_ascii(self):

@@ -46,7 +46,7 @@ using Texts = std::vector<std::vector<std::int64_t>>;
 /// Where the text has documents: of those written to their end, how many stand in a split.
 struct WrittenDocuments {
   std::int64_t ended = 0, trained_on = 0, held_out = 0;
-  double times = 0;  ///< documents of the train split, for each held out
+  double times = 0;  ///< documents of the train split, for each held out; 0: none is held out whole
   double share(std::int64_t count) const {
     return ended == 0 ? 0 : static_cast<double>(count) / static_cast<double>(ended);
   }
@@ -90,7 +90,9 @@ Texts samples_of(const Arguments& arguments, LoadedRun& run, const Heartbeat& he
 /// Takes the ends of documents off the samples.
 WrittenDocuments written_documents(Texts& texts, const Corpus& corpus) {
   const KnownDocuments trained_on(corpus.train()), held_out(corpus.val());
-  WrittenDocuments written{.times = static_cast<double>(trained_on.count()) / static_cast<double>(held_out.count())};
+  WrittenDocuments written;
+  if (held_out.count() > 0)
+    written.times = static_cast<double>(trained_on.count()) / static_cast<double>(held_out.count());
   for (std::vector<std::int64_t>& text : texts) {
     if (text.back() != corpus.vocabulary().document()) continue;
     text.pop_back();
@@ -181,10 +183,12 @@ std::string documents_line(const Audit& audit) {
   };
   const std::int64_t fresh = documents.ended - documents.trained_on - documents.held_out,
                      cut = std::ssize(audit.texts) - documents.ended;
-  std::string line = "of " + format_count(documents.ended, "document") + " written, " + told(fresh) + " are new, " +
-                     told(documents.trained_on) + " stand in the train split and " + told(documents.held_out) +
-                     " in the held-out one, which it has not seen; the train split has " +
-                     format_fixed(documents.times, 1) + " times as many documents";
+  std::string line =
+      "of " + format_count(documents.ended, "document") + " written, " + told(fresh) + " are new, " +
+      told(documents.trained_on) + " stand in the train split and " + told(documents.held_out) +
+      " in the held-out one, which it has not seen; " +
+      (documents.times > 0 ? "the train split has " + format_fixed(documents.times, 1) + " times as many documents"
+                           : "no document is held out whole (data.max_val_tokens)");
   if (cut > 0) line += "; " + format_count(cut) + " more were not written to their end (--tokens)";
   return line;
 }

@@ -140,10 +140,8 @@ nlohmann::ordered_json bench_train(const Arguments& arguments) {
   check_model(config);
   choose_text(config);
   choose_teachers(config);
-  const TrainConfig train = config.config.train;
-  const std::int64_t block_size = config.config.model.block_size;
   Corpus corpus = load_training_corpus(config, arguments.output);
-  check_splits(corpus, block_size);
+  check_splits(corpus, config.config.model.block_size);
   std::vector<std::int64_t> threads = thread_counts(arguments.threads);
   const bool several = threads.size() > 1;
   for (std::int64_t& count : threads) count = thread_count(count);
@@ -155,7 +153,7 @@ nlohmann::ordered_json bench_train(const Arguments& arguments) {
   if (several && trainer.engine().name() != "cpu")
     throw Error(ExitCode::usage, "several --threads are measured with the cpu engine; this model trains with " +
                                      std::string(trainer.engine().name()) + ": give one number");
-  const auto tokens = static_cast<double>(train.batch_size * train.gradient_accumulation_steps * block_size);
+  const auto tokens = static_cast<double>(tokens_per_step(trainer.config().config));
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
   const auto milliseconds = measure_in_turns(trainer, arguments, threads);
   for (std::size_t i = 0; i < threads.size(); ++i) {
@@ -174,7 +172,7 @@ nlohmann::ordered_json bench_train(const Arguments& arguments) {
     add_operations(json, trainer, tokens);
     all.push_back(std::move(json));
   }
-  return several ? by_threads(all, train.batch_size) : all.front();
+  return several ? by_threads(all, trainer.config().config.train.batch_size) : all.front();
 }
 
 /// Seconds from the call to the first character, and what was spent on the later characters of each sample while they
@@ -227,9 +225,7 @@ nlohmann::ordered_json bench_sample(const Arguments& arguments) {
     throw Error(ExitCode::usage, "--threads: several numbers are measured by bench train; give bench sample one");
   LoadedRun run =
       load_run(folder, /*which=*/"", {.machine = {arguments.device, threads.front()}, .context = arguments.context});
-  ResolvedConfig config = run.checkpoint.config;
-  apply_overrides(config, arguments.config.overrides());
-  SampleConfig sample = config.config.sample;
+  SampleConfig sample = config_to_sample(run, arguments.config).config.sample;
   if (arguments.batch > 0) sample.num_samples = arguments.batch;
   sample.tokens = std::max<std::int64_t>(1, sample.tokens);
 

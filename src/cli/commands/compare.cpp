@@ -118,11 +118,9 @@ void train_planned_run(const Arguments& arguments) {
 
 /// "4 runs (2 configs × 2 seeds)"
 std::string runs_text(std::size_t configs, std::int64_t seeds) {
-  const auto counted = [](std::int64_t count, const std::string& what) {
-    return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-  };
   const auto all = static_cast<std::int64_t>(configs);
-  return counted(all * seeds, "run") + " (" + counted(all, "config") + " × " + counted(seeds, "seed") + ")";
+  return format_count(all * seeds, "run") + " (" + format_count(all, "config") + " × " + format_count(seeds, "seed") +
+         ")";
 }
 
 CompareHooks hooks_for(const Arguments& arguments, const ChildOrder& order, std::size_t configs,

@@ -29,7 +29,7 @@ struct Arguments {
 nlohmann::ordered_json schema_with_model_types() {
   nlohmann::ordered_json schema = config_schema();
   nlohmann::ordered_json types = nlohmann::ordered_json::array();
-  for (const ModelType& type : model_types()) types.push_back(type.name);
+  for (const std::string_view type : model_types()) types.push_back(type);
   schema["properties"]["model"]["properties"]["type"]["enum"] = types;
   return schema;
 }

@@ -44,10 +44,6 @@ std::string shape_text(const Operation& operation) {
   return text;
 }
 
-bool is_named(const Operation& operation, const char* name) {
-  return operation.name == name;
-}
-
 std::span<const float> last_row(const Operation& operation) {
   const auto width = static_cast<std::size_t>(operation.shape.back());
   return std::span(operation.values).last(width);
@@ -220,14 +216,14 @@ void print_for_people(const Arguments& arguments, const LoadedRun& run, const Pr
     }
     std::printf("  %-34s %s\n    %s\n", operation.name.c_str(), sizes_text(operation).c_str(),
                 operation.formula.c_str());
-    if (is_named(operation, weights_name)) {
+    if (operation.name == weights_name) {
       print_weights(operation, window);
       print_wrapped(lesson(run.config().model, weights), 4);
-    } else if (is_named(operation, scores_name))
+    } else if (operation.name == scores_name)
       print_scores(operation, window);
-    else if (is_named(operation, probabilities_name))
+    else if (operation.name == probabilities_name)
       print_probabilities(operations[at - 1], run.checkpoint.vocabulary);
-    else if (is_named(operation, "logits"))
+    else if (operation.name == "logits")
       print_logits(operation, window, run.checkpoint.vocabulary);
     else
       print_numbers(operation, window);
@@ -246,8 +242,8 @@ std::string picture_of_heads(const AttentionWeights& weights, std::int64_t layer
 }
 
 std::vector<std::string> row_labels(const Operation& operation, const PromptWindow& window) {
-  if (is_named(operation, probabilities_name)) return {window.symbols.back()};
-  if (!is_named(operation, scores_name) && !is_named(operation, weights_name)) return window.symbols;
+  if (operation.name == probabilities_name) return {window.symbols.back()};
+  if (operation.name != scores_name && operation.name != weights_name) return window.symbols;
   std::vector<std::string> labels;
   for (std::int64_t head = 0; head < operation.shape.front(); ++head)
     labels.push_back("head " + std::to_string(head + 1));
@@ -256,7 +252,7 @@ std::vector<std::string> row_labels(const Operation& operation, const PromptWind
 
 std::vector<std::string> column_labels(const Operation& operation, const PromptWindow& window,
                                        const Vocabulary& vocabulary) {
-  if (is_named(operation, scores_name) || is_named(operation, weights_name)) return window.symbols;
+  if (operation.name == scores_name || operation.name == weights_name) return window.symbols;
   std::vector<std::string> labels;
   if (operation.shape.back() == vocabulary.size() && vocabulary.size() <= 100)
     for (std::int64_t id = 0; id < vocabulary.size(); ++id) labels.push_back(visible_symbol(vocabulary.symbol(id)));
@@ -278,7 +274,7 @@ std::string page_of(const Arguments& arguments, const LoadedRun& run, const Prom
                   .columns = column_labels(operation, window, run.checkpoint.vocabulary),
                   .values = operation.values,
                   .attention = {}};
-    if (is_named(operation, weights_name)) {
+    if (operation.name == weights_name) {
       step.remark = lesson(run.config().model, weights) + " All rows:";
       step.attention = picture_of_heads(weights, operation.layer, window);
     }

@@ -29,8 +29,10 @@
 #include "run/run_folder.h"
 #include "run/run_name.h"
 #include "text/corpus.h"
+#include "text/documents.h"
 #include "text/sample_text.h"
 #include "text/text_listing.h"
+#include "train/run_length.h"
 
 namespace chargpt {
 
@@ -85,9 +87,8 @@ Json describe_options(const ResolvedConfig& resolved, std::int64_t symbols) {
 /// How often a run of this config reads a text; null where its length is in seconds, which only a measurement can tell.
 Json epochs_of(const Config& config, std::int64_t train_tokens) {
   const TrainConfig& train = config.train;
-  const double tokens =
-      static_cast<double>(train.batch_size * train.gradient_accumulation_steps * config.model.block_size);
-  const double by_steps = static_cast<double>(train.max_iters) * tokens / static_cast<double>(train_tokens);
+  const double by_steps = static_cast<double>(train.max_iters) * static_cast<double>(tokens_per_step(config)) /
+                          static_cast<double>(train_tokens);
   if (train.max_seconds > 0 || train_tokens == 0) return nullptr;
   if (train.max_epochs > 0) return train.max_iters > 0 ? std::min(by_steps, train.max_epochs) : train.max_epochs;
   return by_steps;
@@ -120,10 +121,11 @@ Json describe_text_of(const Config& config) {
 Json describe_config(const ResolvedConfig& resolved) {
   constexpr std::int64_t usual_symbols = 65;  // of tinyshakespeare
   const Json text = describe_text_of(resolved.config);
-  const bool bytes = resolved.config.data.units == Units::bytes, known = bytes || text.contains("symbols");
-  const std::int64_t symbols = bytes                      ? 256
-                               : text.contains("symbols") ? text["symbols"].get<std::int64_t>()
-                                                          : usual_symbols;
+  const DataConfig& data = resolved.config.data;
+  const bool bytes = data.units == Units::bytes, known = bytes || text.contains("symbols");
+  const std::int64_t symbols = text.contains("symbols") ? text["symbols"].get<std::int64_t>()
+                               : bytes                  ? 256 + std::int64_t{has_documents(data)}
+                                                        : usual_symbols;
   Json json = {{"kind", "config"},
                {"name", resolved.config.name},
                {"parameters", count_parameters(resolved.config.model, symbols)},
@@ -135,6 +137,7 @@ Json describe_config(const ResolvedConfig& resolved) {
 }
 
 Json describe_checkpoint(const Arguments& arguments) {
+  check_choice(arguments.path, arguments.checkpoint);
   std::vector<std::string> notices;
   const Checkpoint checkpoint = load_checkpoint(
       arguments.path, arguments.checkpoint.empty() ? "last" : arguments.checkpoint, /*with_optimizer=*/true, &notices);

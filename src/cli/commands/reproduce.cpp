@@ -141,6 +141,7 @@ void say(const Arguments& arguments, const fs::path& run, const Repetition& repe
 }
 
 void reproduce(const Arguments& arguments) {
+  check_choice(arguments.run, arguments.at, "--at");
   const auto [run, at] = run_place(arguments.run, arguments.at);
   const Checkpoint last = last_of_whole_run(run);
   const std::optional<Checkpoint> begin = beginning(run, at, last);

@@ -28,7 +28,7 @@ namespace chargpt {
 namespace {
 
 struct Arguments : TrainingArguments {
-  std::string run, checkpoint = "last", new_run;
+  std::string run, checkpoint, new_run;
 };
 
 /// What a resume that begins a new run starts from.
@@ -171,7 +171,8 @@ void train_branch(const Arguments& arguments, const std::filesystem::path& run, 
 }
 
 void resume(const Arguments& arguments, ProcessGroup& group) {
-  const auto [run, which] = run_place(arguments.run, arguments.checkpoint);
+  check_choice(arguments.run, arguments.checkpoint);
+  const auto [run, which] = run_place(arguments.run, arguments.checkpoint.empty() ? "last" : arguments.checkpoint);
   refuse_what_is_no_run(run, which);
   if (const auto branch = branch_of(arguments, run, which)) return train_branch(arguments, run, *branch, group);
   std::optional<RunLock> lock;
@@ -207,10 +208,11 @@ void run_resume(const Arguments& arguments) {
 void add_resume(Options& options) {
   const auto arguments = std::make_shared<Arguments>();
   const Option& run = add_run_argument(options, arguments->run);
-  options.add(
-      "--checkpoint", arguments->checkpoint,
-      "last, best or step-N; one before the last with a changed option that training depends on (all but train.keep, "
-      "eval.log_interval, eval.sample_tokens, sample.* and where the text is) needs --run");
+  options
+      .add("--checkpoint", arguments->checkpoint,
+           "last, best or step-N; one before the last with a changed option that training depends on (all but "
+           "train.keep, eval.log_interval, eval.sample_tokens, sample.* and where the text is) needs --run")
+      .default_text("last");
   options.add("--run", arguments->new_run, "begin a new run in this folder instead of continuing RUN");
   add_training_arguments(options, *arguments);
   options.find("--device").help("auto (the run's, if available), cpu, cuda or cuda:N (GPU support is untested)");

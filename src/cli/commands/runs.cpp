@@ -15,7 +15,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/names.h"
 #include "base/open_folder.h"
 #include "base/quote.h"
 #include "checkpoint/checkpoint.h"
@@ -29,7 +28,6 @@
 #include "run/checkpoints.h"
 #include "run/run_files.h"
 #include "run/run_name.h"
-#include "text/text_listing.h"
 
 namespace chargpt {
 
@@ -122,18 +120,10 @@ std::string time_text(std::time_t time, const char* form, bool local) {
   return {text.data(), std::strftime(text.data(), text.size(), form, &parts)};
 }
 
-/// "tinyshakespeare.txt"
-std::string text_names(const Config& config) {
-  std::vector<std::string> names;
-  for (const std::string& path : config.data.text) names.push_back(short_text_name(path));
-  return joined(names, " + ");
-}
-
 /// Losses of one group are of the same held-out part of the same text.
 std::string group_of(const Row& row) {
   const DataConfig& data = row.config.data;
-  return text_names(row.config) + ": " + format_count(row.state.data.tokens) + " " +
-         std::string(enum_name(data.units)) + ", the last " + format_fixed(100 * data.val_fraction, 0) + " % held out" +
+  return text_of(row.state, data) + ", the last " + format_fixed(100 * data.val_fraction, 0) + " % held out" +
          (data.test_fraction > 0 ? ", before " + format_fixed(100 * data.test_fraction, 0) + " % for the test" : "");
 }
 
@@ -145,18 +135,10 @@ nlohmann::ordered_json to_json(const Row& row) {
   }
   object.update({{"config", row.config.name},
                  {"model_type", row.config.model.type},
-                 {"parameters", row.state.parameters},
-                 {"step", row.state.step},
-                 {"max_iters", row.state.max_iters},
-                 {"ended", row.ended},
-                 {"best_val_loss", row.state.best_val_loss},
-                 {"best_step", best_step_of(row.state)},
-                 {"seconds", row.state.seconds},
                  {"begun", nullptr},
                  {"text", row.config.data.text},
-                 {"text_tokens", row.state.data.tokens},
-                 {"val_fraction", row.config.data.val_fraction},
-                 {"test_fraction", row.config.data.test_fraction}});
+                 {"text_tokens", row.state.data.tokens}});
+  object.update(outcome_json(row.state, row.config.data, row.ended));
   if (row.begun != 0) object["begun"] = time_text(row.begun, "%Y-%m-%dT%H:%M:%SZ", /*local=*/false);
   if (row.leaks) object["leaks"] = true;
   return object;

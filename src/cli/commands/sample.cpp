@@ -104,8 +104,8 @@ std::vector<std::int64_t> prompt_ids(const Arguments& arguments, LoadedRun& run,
   std::vector<std::int64_t> ids = vocabulary.encode(text, what, arguments.unknown, &notice);
   tell(notice);
   shown = vocabulary.decode(ids);
-  if (ids.empty() || vocabulary.document() >= 0) ids.insert(ids.begin(), run.checkpoint.state.start_symbol);
   note_long_prompt(ids.size(), run.context());
+  if (ids.empty() || vocabulary.document() >= 0) ids.insert(ids.begin(), run.checkpoint.state.start_symbol);
   return ids;
 }
 
@@ -182,7 +182,7 @@ void note_documents(const LoadedRun& run, const std::string& prompt, const std::
     const std::int64_t fresh = std::ranges::count_if(samples, [&](const StreamedText& sample) {
       return sample.ended() && !known.contain(corpus.vocabulary().encode(prompt + sample.text(), "a sample"));
     });
-    log_note(fresh, " of ", std::ssize(samples) - cut, " whole documents are new: the text has none like them");
+    log_note(fresh, " of ", ended, " whole documents are new: the text has none like them");
   } catch (const Error& error) {
     log_detail(error.what());  // the text is gone, or another one
   }
@@ -190,10 +190,7 @@ void note_documents(const LoadedRun& run, const std::string& prompt, const std::
 
 /// The options of this sample. Error usage if two contradict each other; an option without effect is noted.
 SampleConfig sample_options(const Arguments& arguments, const LoadedRun& run) {
-  ResolvedConfig config = run.checkpoint.config;
-  for (auto& [key, origin] : config.origin)
-    if (key.starts_with("sample.")) origin = "the run";
-  apply_overrides(config, arguments.config.overrides());
+  const ResolvedConfig config = config_to_sample(run, arguments.config);
   SampleConfig sample = config.config.sample;
   if (arguments.greedy && is_override(config, "sample.temperature") && sample.temperature != 0)
     throw Error(ExitCode::usage, "--greedy is --temperature 0, and --temperature ",

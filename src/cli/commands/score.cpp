@@ -16,6 +16,7 @@
 #include "base/files.h"
 #include "base/names.h"
 #include "base/paths.h"
+#include "base/utf8.h"
 #include "checkpoint/manifest.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
@@ -34,6 +35,7 @@
 #include "inference/model_types.h"
 #include "page/page.h"
 #include "report/charts/surprise.h"
+#include "report/escape.h"
 #include "report/format.h"
 #include "report/log.h"
 #include "report/symbols.h"
@@ -74,13 +76,33 @@ struct Score {
 std::vector<std::string> texts_of(const Arguments& arguments, const LoadedRun& run) {
   std::vector<std::string> texts;
   std::size_t most = most_scored_bytes;  // of all
-  for (const TextFile& file : list_texts({arguments.file}, run.config().data.units).files) {
+  const TextListing listing = list_texts({arguments.file}, run.config().data.units);
+  for (const std::string& notice : listing.notices) log_note(notice);
+  for (const TextFile& file : listing.files) {
     if (file.kind == TextKind::sample) return {std::string(sample_text())};
     const std::string bytes = read_file(file.path, most);
     most -= bytes.size();
     texts.emplace_back(TextReader(TextSource::in_memory(file.path.native(), bytes)).next());
   }
   return texts;
+}
+
+/// A text with `known` in place of each character between its documents: those are of no vocabulary, but count in the
+/// positions of unknown ones.
+std::string with_known_between(std::string_view text, const DataConfig& data, const std::string& known) {
+  std::string filled;
+  const char* at = text.data();
+  const auto fill_to = [&](const char* end) {
+    for (; at < end; ++at)
+      if ((static_cast<unsigned char>(*at) & 0xC0) != 0x80) filled += known;  // where a character starts
+  };
+  for (const std::string_view document : documents_of(text, data)) {
+    fill_to(document.data());
+    filled += document;
+    at += document.size();
+  }
+  fill_to(text.data() + text.size());
+  return filled;
 }
 
 /// Of the file, of standard input, or of the run's own validation split.
@@ -101,16 +123,19 @@ void read_text(const Arguments& arguments, const LoadedRun& run, Score& score) {
   const Vocabulary& vocabulary = run.checkpoint.vocabulary;
   if (vocabulary.document() < 0) {
     score.ids = vocabulary.encode(joined(texts, ""), score.name, arguments.unknown, &notice);
-    tell(notice);
   } else {
-    for (const std::string& text : texts)  // whose end is that of a document
+    std::string all;
+    for (const std::string& text : texts)
+      all += with_known_between(text, run.config().data, vocabulary.symbol(vocabulary.replacement()));
+    vocabulary.encode(all, score.name, arguments.unknown, &notice);  // for what is said of unknown characters
+    for (const std::string& text : texts)                            // whose end is that of a document
       for (const std::string_view document : documents_of(text, run.config().data)) {
-        const std::vector<std::int64_t> ids = vocabulary.encode(document, score.name, arguments.unknown, &notice);
+        const std::vector<std::int64_t> ids = vocabulary.encode(document, score.name, arguments.unknown);
         score.ids.insert(score.ids.end(), ids.begin(), ids.end());
         score.ids.push_back(vocabulary.document());
-        tell(std::exchange(notice, {}));
       }
   }
+  tell(notice);
   if (score.ids.empty()) throw Error(ExitCode::data, score.name + " has no characters to score");
 }
 
@@ -241,11 +266,19 @@ std::string decode(const LoadedRun& run, const Score& score, std::int64_t begin,
   return run.checkpoint.vocabulary.decode({score.ids.begin() + begin, score.ids.begin() + end});
 }
 
+/// Of a model of bytes, those of one character are one symbol, whose loss is their sum.
 std::vector<ScoredSymbol> symbols_of(const LoadedRun& run, const Score& score, std::int64_t begin, std::int64_t end) {
   std::vector<ScoredSymbol> symbols;
-  for (std::int64_t i = begin; i < end; ++i)
-    symbols.push_back({run.checkpoint.vocabulary.symbol(score.ids[static_cast<std::size_t>(i)]),
-                       score.losses[static_cast<std::size_t>(i)]});
+  for (std::int64_t i = begin; i < end; ++i) {
+    const std::string symbol = run.checkpoint.vocabulary.symbol(score.ids[static_cast<std::size_t>(i)]);
+    const double loss = score.losses[static_cast<std::size_t>(i)];
+    const bool begun = !symbols.empty() && begins_character(symbols.back().symbol);
+    const std::string longer = begun ? symbols.back().symbol + symbol : "";
+    if (!symbol.empty() && (begins_character(longer) || (begun && is_utf8(longer))))
+      symbols.back() = {longer, symbols.back().loss + loss};
+    else
+      symbols.push_back({symbol, loss});
+  }
   return symbols;
 }
 
@@ -338,8 +371,10 @@ void run_score(const Arguments& arguments) {
   const Score score = measure(arguments, run);
   if (!arguments.html.empty()) {
     std::vector<ScoredSymbol> symbols = symbols_of(run, score, 0, std::ssize(score.ids));
-    for (ScoredSymbol& symbol : symbols)
+    for (ScoredSymbol& symbol : symbols) {
       if (symbol.symbol.empty()) symbol.symbol = "\n";  // the end of a document
+      if (!is_utf8(symbol.symbol)) symbol.symbol = escape_for_terminal(symbol.symbol);
+    }
     write_page(arguments.html, text_page(score.name + ": " + format_fixed(score.mean, 4) + " nats per " +
                                              unit_word(run.config().data.units),
                                          symbols));

@@ -105,7 +105,7 @@ std::vector<Override> given_options(const Arguments& arguments) {
   return given;
 }
 
-/// A preset on the text that `config` has chosen; options that were given hold.
+/// A preset on the text and with the teachers that `config` has settled; options that were given hold.
 ResolvedConfig on_text_of(const ResolvedConfig& config, const Arguments& arguments, const std::string& preset,
                           const Override& passes) {
   std::vector<Override> settings = given_options(arguments);
@@ -113,6 +113,7 @@ ResolvedConfig on_text_of(const ResolvedConfig& config, const Arguments& argumen
   if (std::ranges::none_of(settings, is_passes)) settings.push_back(passes);
   ResolvedConfig other = load_config(preset, settings);
   other.config.data = config.config.data;
+  other.config.train.teacher = config.config.train.teacher;
   for (auto& [key, origin] : other.origin)
     if (key.starts_with("data.")) origin = config.origin.at(key);
   check_model(other);
@@ -131,7 +132,7 @@ void choose_shape(const Arguments& arguments, ResolvedConfig& config, const Corp
   };
   const ChosenConfig chosen = chosen_config(arguments.minutes, corpus.train().size(), steps_within);
   config = on_text_of(config, arguments, chosen.preset, chosen.passes);
-  log_note(chosen.why);
+  log_note(chosen_text(chosen, config.config, arguments.minutes, corpus.train().size()));
 }
 
 void train(const Arguments& arguments, ProcessGroup& group) {
@@ -198,6 +199,7 @@ void add_train(Options& options) {
   options
       .add("--minutes", arguments->minutes,
            "train for this long, as --max-seconds; without CONFIG, chooses a preset for the time and the text's size")
+      .range(0, 1'000'000)
       .positive();
   add_training_arguments(options, *arguments);
   arguments->config.help_shows(options, config, default_preset);

@@ -129,8 +129,8 @@ void add_tune(Options& options) {
   const Option& config =
       options.add("CONFIG", arguments->preset, "a preset's name or a path: where the search starts").required();
   settle_preset(options, arguments->preset);
-  options.add("--minutes", arguments->minutes, "time for the whole search").positive();
-  options.add("--memory", arguments->memory, "GB that a run may take; 0: half of the memory").non_negative();
+  options.add("--minutes", arguments->minutes, "time for the whole search").range(0, 1'000'000).positive();
+  options.add("--memory", arguments->memory, "GB that a run may take; 0: half of the memory").range(0, 1'000'000);
   options.add("--out", arguments->out, "folder of tuned.json and tune.json (default runs/tune-<n>)");
   add_training_arguments(options, *arguments);
   arguments->config.help_shows(options, config, "");

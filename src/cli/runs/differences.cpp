@@ -30,31 +30,12 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-/// "tinyshakespeare.txt: 1,115,394 characters"
-std::string text_of(const Checkpoint& checkpoint) {
-  const DataConfig& data = checkpoint.config.config.data;
-  std::vector<std::string> names;
-  for (const std::string& path : data.text) names.push_back(short_text_name(path));
-  return joined(names, " + ") + ": " + format_count(checkpoint.state.data.tokens) + " " +
-         std::string(enum_name(data.units));
-}
-
-/// What came of a run, named as in metrics.jsonl and `runs --json`.
 Json outcome_of(const std::string& path, const Checkpoint& checkpoint) {
-  const RunState& state = checkpoint.state;
+  const Config& config = checkpoint.config.config;
   const fs::path run = run_place(path, "").run;
-  return {{"run", run.string()},
-          {"best_val_loss", state.best_val_loss},
-          {"best_step", best_step_of(state)},
-          {"step", state.step},
-          {"max_iters", state.max_iters},
-          {"ended", ending_of(run, state)},
-          {"parameters", state.parameters},
-          {"seconds", state.seconds},
-          {"leaks", leaks(checkpoint.config.config.model)},
-          {"text", text_of(checkpoint)},
-          {"val_fraction", checkpoint.config.config.data.val_fraction},
-          {"test_fraction", checkpoint.config.config.data.test_fraction}};
+  Json json = {{"run", run.string()}, {"leaks", leaks(config.model)}, {"text", text_of(checkpoint.state, config.data)}};
+  json.update(outcome_json(checkpoint.state, config.data, ending_of(run, checkpoint.state)));
+  return json;
 }
 
 /// Columns for each of two beside the names of the options.
@@ -106,6 +87,24 @@ std::string shown_figure(const std::string& name, const Json& value) {
 
 Json best_step_of(const RunState& state) {
   return state.best_step == RunProgress::no_step ? Json() : Json(state.best_step);
+}
+
+std::string text_of(const RunState& state, const DataConfig& data) {
+  std::vector<std::string> names;
+  for (const std::string& path : data.text) names.push_back(short_text_name(path));
+  return joined(names, " + ") + ": " + format_count(state.data.tokens) + " " + std::string(enum_name(data.units));
+}
+
+Json outcome_json(const RunState& state, const DataConfig& data, const std::string& ended) {
+  return {{"best_val_loss", state.best_val_loss},
+          {"best_step", best_step_of(state)},
+          {"step", state.step},
+          {"max_iters", state.max_iters},
+          {"ended", ended},
+          {"parameters", state.parameters},
+          {"seconds", state.seconds},
+          {"val_fraction", data.val_fraction},
+          {"test_fraction", data.test_fraction}};
 }
 
 // The last word is that of metrics.jsonl: a signal, or weights that are not finite, may have ended the run after its

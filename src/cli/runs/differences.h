@@ -18,6 +18,12 @@ std::string shown_figure(const std::string& name, const nlohmann::ordered_json& 
 /// The best step in JSON; null where none was evaluated, as in an imported run.
 nlohmann::ordered_json best_step_of(const RunState& state);
 
+/// "tinyshakespeare.txt: 1,115,394 characters"
+std::string text_of(const RunState& state, const DataConfig& data);
+
+/// What came of a run, named as in metrics.jsonl.
+nlohmann::ordered_json outcome_json(const RunState& state, const DataConfig& data, const std::string& ended);
+
 /// "running", or why the run ended ("finished", …), "unknown" where nothing says it.
 std::string ending_of(const std::filesystem::path& run, const RunState& state);
 

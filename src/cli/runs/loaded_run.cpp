@@ -31,13 +31,6 @@ void announce(const Checkpoint& checkpoint, Weights used) {
            " (validation loss: trained ", loss(state.val_loss), ", averaged ", loss(state.averaged_val_loss), ")");
 }
 
-/// The folder of one checkpoint already says which.
-void check_choice(const std::filesystem::path& run, const std::string& which) {
-  if (which.empty() || !is_there(run / manifest_file)) return;
-  throw Error(ExitCode::usage, run.string(), " is one checkpoint, and --checkpoint ", which,
-              " is given too; leave that out, or give the run's folder");
-}
-
 /// Weights are read on the CPU, whatever trained them.
 void check_device(const std::string& device) {
   if (device == "auto" || device == "cpu") return;
@@ -75,6 +68,19 @@ ResolvedConfig config_of_run(const std::string& run) {
   return load_checkpoint(run_meant(run), "last").config;
 }
 
+ResolvedConfig config_to_sample(const LoadedRun& run, const ConfigArguments& given) {
+  ResolvedConfig config = run.checkpoint.config;
+  for (auto& [key, origin] : config.origin)
+    if (key.starts_with("sample.")) origin = "the run";
+  const std::vector<Override> overrides = given.overrides();
+  apply_overrides(config, overrides);
+  for (const Override& option : overrides)
+    if (named_option(option.key).holders != std::vector<std::string>{"sample"})
+      throw Error(ExitCode::usage, option.flag, ": ", option.key, " = ", printable(option.value),
+                  " has no effect on a trained model; leave it out");
+  return config;
+}
+
 void add_weights_options(Options& options, std::string& checkpoint, Weights& weights) {
   options.add("--checkpoint", checkpoint, "best, last or step-N (default best)");
   options.choice(
@@ -86,6 +92,12 @@ void add_weights_options(Options& options, std::string& checkpoint, Weights& wei
 void add_device_arguments(Options& options, ModelUse& use) {
   add_device_arguments(options, use.machine);
   options.find("--device").help("auto or cpu: sampling and scoring run on the CPU");
+}
+
+void check_choice(const std::filesystem::path& run, const std::string& which, const char* option) {
+  if (which.empty() || !is_there(run / manifest_file)) return;
+  throw Error(ExitCode::usage, run.string(), " is one checkpoint, and ", option, " ", which,
+              " is given too; leave that out, or give the run's folder");
 }
 
 void log_loading(const std::vector<std::string>& notices) {
@@ -115,7 +127,7 @@ std::vector<LoadedRun*> LoadedRun::members() {
 }
 
 std::int64_t LoadedRun::context() {
-  std::int64_t longest = 0;
+  std::int64_t longest = mixture ? Counts::reach : 0;
   for (const LoadedRun* member : members()) longest = std::max(longest, member->model->block_size());
   return longest;
 }

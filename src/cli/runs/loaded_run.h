@@ -48,7 +48,7 @@ class LoadedRun {
   NetworkPredictor& network() { return *network_; }
   /// Of windows that are scored: the shortest of members().
   std::int64_t block_size() { return trained().block_size(); }
-  /// Characters that a text is continued from, at most: the longest of members().
+  /// Characters that a text is continued from, at most: the longest window of members(), or what counts look back.
   std::int64_t context();
   /// From here on the predictor is the mean of this run and `others`, which have the same vocabulary.
   void join(std::vector<LoadedRun> others);
@@ -75,6 +75,9 @@ class LoadedRun {
   std::unique_ptr<Predictor> adaptive_ensemble_;  ///< of adaptive networks
 };
 
+/// Error usage where `run` is the folder of one checkpoint, and `option` says which of a run's as well.
+void check_choice(const std::filesystem::path& run, const std::string& which, const char* option = "--checkpoint");
+
 /// What load_checkpoint had to say, to stderr: a damaged checkpoint as a warning, which --quiet does not silence.
 void log_loading(const std::vector<std::string>& notices);
 /// load_checkpoint and log_loading.
@@ -97,6 +100,9 @@ Option& add_run_argument(Options& options, std::string& run,
                          const std::string& help = "run folder, or one checkpoint folder in it");
 /// The newest run in runs/, with the line that names it.
 std::string run_left_out();
+/// The run's config with the options of sampling that were given. Error usage for any other: none has an effect on a
+/// trained model.
+ResolvedConfig config_to_sample(const LoadedRun& run, const ConfigArguments& given);
 /// --checkpoint and --weights.
 void add_weights_options(Options& options, std::string& checkpoint, Weights& weights);
 /// --device and --threads, of a command that reads weights.

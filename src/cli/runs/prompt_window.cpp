@@ -19,8 +19,10 @@ PromptWindow prompt_window(const LoadedRun& run, const std::string& prompt) {
   const Vocabulary& vocabulary = run.checkpoint.vocabulary;
   PromptWindow window{.ids = vocabulary.encode(prompt, "--prompt"), .symbols = {}};
   if (window.ids.empty()) throw Error(ExitCode::usage, "--prompt is empty; give at least one character");
-  const std::int64_t block_size = run.model->block_size(), more = std::ssize(window.ids) - block_size;
+  const std::int64_t block_size = run.model->block_size();
   note_long_prompt(window.ids.size(), block_size);
+  if (vocabulary.document() >= 0) window.ids.insert(window.ids.begin(), run.checkpoint.state.start_symbol);
+  const std::int64_t more = std::ssize(window.ids) - block_size;
   if (more > 0) window.ids.erase(window.ids.begin(), window.ids.begin() + more);
   for (const std::int64_t id : window.ids) window.symbols.push_back(visible_symbol(vocabulary.symbol(id)));
   return window;

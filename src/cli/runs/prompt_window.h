@@ -14,8 +14,8 @@ struct PromptWindow {
   std::vector<std::string> symbols;  ///< of each id, one or two columns wide
 };
 
-/// The last block_size characters of --prompt; a notice says where there were more. Errors: usage where it is empty,
-/// data for a character that the model does not know.
+/// --prompt, with what begins a document before it: the last block_size of that; a notice says where there were more
+/// characters. Errors: usage where it is empty, data for a character that the model does not know.
 PromptWindow prompt_window(const LoadedRun& run, const std::string& prompt);
 
 /// A line on stderr where the prompt is longer than the context.

@@ -41,12 +41,16 @@ Override seconds_of(double minutes) {
 
 ChosenConfig chosen_config(double minutes, std::int64_t train_tokens, const StepsWithin& steps_within) {
   const Row& row = row_for(minutes, train_tokens, steps_within);
-  const Config shape = load_config(row.preset).config;
-  return {row.preset, passes_of(row),
-          line_of("chose ", row.preset, " (", shape.model.n_layer, " layers of width ", shape.model.n_embd,
-                  ", batches of ", shape.train.batch_size, " x ", shape.model.block_size, "): the best preset for ",
-                  format_duration(60 * minutes), " of this machine and ", format_count(train_tokens),
-                  " training tokens, of which it makes at most ", row.passes, " epochs")};
+  return {row.preset, passes_of(row)};
+}
+
+std::string chosen_text(const ChosenConfig& chosen, const Config& config, double minutes, std::int64_t train_tokens) {
+  const ModelConfig& model = config.model;
+  const TrainConfig& train = config.train;
+  return line_of("chose ", chosen.preset, " (", model.n_layer, " layers of width ", model.n_embd, ", batches of ",
+                 train.batch_size, " x ", model.block_size, "): the best preset for ", format_duration(60 * minutes),
+                 " of this machine and ", format_count(train_tokens), " training tokens",
+                 train.max_epochs > 0 ? line_of(", of which it makes at most ", train.max_epochs, " epochs") : "");
 }
 
 }  // namespace chargpt

@@ -13,7 +13,6 @@ namespace chargpt {
 struct ChosenConfig {
   std::string preset;
   Override passes;  ///< over the text at most: train.max_epochs
-  std::string why;  ///< a line for people
 };
 
 /// How many steps of a preset this machine makes in the time; the largest int64 if the limit of epochs ends it first.
@@ -21,6 +20,9 @@ using StepsWithin = std::function<std::int64_t(const std::string& preset, const 
 
 /// `train_tokens`: of the text's train split. `steps_within` is asked for one preset after the other, largest first.
 ChosenConfig chosen_config(double minutes, std::int64_t train_tokens, const StepsWithin& steps_within);
+
+/// A line for people on the choice, which has become `config`.
+std::string chosen_text(const ChosenConfig& chosen, const Config& config, double minutes, std::int64_t train_tokens);
 
 /// train.max_seconds of `minutes`.
 Override seconds_of(double minutes);

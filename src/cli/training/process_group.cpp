@@ -63,7 +63,7 @@ void MuteOutput::tell(const std::string& line) const {
   [[maybe_unused]] const ssize_t written = ::write(stderr_, whole.data(), whole.size());
 }
 
-ProcessGroup::ProcessGroup(const TrainingArguments& arguments) : json_(arguments.output.json) {
+ProcessGroup::ProcessGroup(const TrainingArguments& arguments) {
   threads_ = arguments.device.threads;
   const auto found = launch();
   if (!found) {
@@ -134,7 +134,7 @@ void ProcessGroup::run(const std::function<void()>& work) const {
     throw;
   } catch (const std::exception& error) {
     const Failure failure = failure_of(error);
-    report_failure(error, {.verbose = false, .json = json_});
+    report_failure(error);
     if (const std::string line = first() ? go_on_from(*run_) : ""; !line.empty()) log_warning(line);
     std::fflush(nullptr);
     ranks_->fail(static_cast<int>(failure.code), failure.line);

@@ -64,7 +64,6 @@ class ProcessGroup {
   std::unique_ptr<Communicator> ranks_;
   std::int64_t threads_ = 0;
   std::string placement_;
-  bool json_ = false;
   std::optional<MuteOutput> mute_;
 };
 
