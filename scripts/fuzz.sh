@@ -28,7 +28,7 @@ folder=build/fuzz
 cmake -S . -B $folder -G Ninja -DCMAKE_CXX_COMPILER="$clang" -DCHARGPT_FUZZ=ON -DCHARGPT_TORCH=OFF -DCHARGPT_TESTS=OFF >/dev/null
 ninja -C $folder "${targets[@]/#/fuzz_}" >$folder/build.log || { cat $folder/build.log; exit 1; }
 
-seconds=$(awk "BEGIN { seconds = int($minutes * 60 / ${#targets[@]} + 0.5); print seconds > 0 ? seconds : 1 }")  # libFuzzer takes 0 for no limit
+seconds=$(awk "BEGIN { seconds = int($minutes * 60 / ${#targets[@]} + 0.5); print (seconds > 0 ? seconds : 1) }")  # libFuzzer takes 0 for no limit
 failures=0
 total=0
 for target in "${targets[@]}"; do

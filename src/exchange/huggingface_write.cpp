@@ -221,7 +221,11 @@ Json config_to_train(const ExportedModel& model) {
   ResolvedConfig config = model.checkpoint.config;
   for (std::string& text : config.config.data.text) text = file_name(text);
   for (std::string& teacher : config.config.train.teacher) teacher = teacher_name(teacher);
-  for (auto& [option, origin] : config.origin) origin = file_name(origin);
+  for (auto& [option, origin] : config.origin) {
+    const std::size_t path =
+        origin.starts_with("train.") ? origin.rfind('(') + 1 : 0;  // "train.max_seconds, instead of 0 (x.json)"
+    origin = origin.substr(0, path) + file_name(origin.substr(path));
+  }
   return to_json(config);
 }
 

@@ -62,13 +62,20 @@ bool same_text(const Corpus& a, const Corpus& b) {
          a.train().size() == b.train().size() && a.val().size() == b.val().size() && a.test().size() == b.test().size();
 }
 
+/// Whether it is another text each time.
+bool is_piped(const DataConfig& data) {
+  try {
+    return !list_texts(data.text, data.units).repeatable();
+  } catch (const Error&) {  // it has moved, perhaps
+    return false;
+  }
+}
+
 /// The text where the config names it, or where a run of this comparison that was given the same names found it before;
 /// what is piped in is another each time.
 Corpus load_text(const DataConfig& data, const fs::path& out, const ReadingProgress& reading) {
   std::error_code ignored;
-  const bool piped = std::ranges::any_of(
-      data.text, [&](const std::string& name) { return name == standard_input_name || fs::is_other(name, ignored); });
-  for (const fs::directory_entry& run : fs::directory_iterator(piped ? fs::path() : out, ignored))
+  for (const fs::directory_entry& run : fs::directory_iterator(is_piped(data) ? fs::path() : out, ignored))
     if (was_given(run, data.text))
       if (auto places = text_places(data.text, data.units, run.path()); !places.empty())
         return load_listed(std::move(places.front()), data, std::nullopt, reading);

@@ -191,6 +191,7 @@ class Training {
 }  // namespace
 
 Corpus train_split_of(const Corpus& corpus) {
+  check_separator(corpus);
   const auto whole = std::make_shared<Corpus>(corpus);
   const double part = corpus.holdout().fraction > 0 ? corpus.holdout().fraction : DataConfig{}.val_fraction;
   Corpus half(whole->vocabulary(), whole->train(), whole, {.fraction = part, .most = whole->holdout().most});

@@ -76,6 +76,7 @@ std::string verdict(const Tuning& tuning) {
   if (best.rounds.empty()) return "nothing was trained";
   if (best.candidate == Candidate{}) return "no candidate had a lower loss after the same time";
   const std::string loss = format_fixed(best.rounds.back().loss, 4);
+  if (!before.rounds.empty() && !before.measured()) return "loss " + loss + "; the original config failed";
   if (before.last_round() != best.last_round())
     return "loss " + loss + "; there was no time to train the original config for as long";
   return "loss " + loss + ", the original config " + format_fixed(before.rounds.back().loss, 4) + ", each after " +

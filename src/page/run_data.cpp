@@ -133,6 +133,7 @@ std::string command_of(const Config& config) {
     for (const auto& [option, value] : options.items()) {
       const bool stated = is_limit(option) ? other_length && value != 0 : value != then[section][option];
       if (!stated || (section == "data" && option == "text")) continue;
+      if (option == "decay_steps" && config.train.max_seconds > 0) continue;  // the clock decides them
       const std::string assignment =
           section + "." + option + "=" + (value.is_string() ? value.get<std::string>() : value.dump());
       command += " --set " + shell_quoted(assignment);

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <cstring>
-#include <ranges>
 #include <type_traits>
 #include <vector>
 
@@ -24,8 +23,7 @@ class Undo {
   /// Remembers from here on.
   void begin() { remembers_ = true; }
   void undo() {
-    for (const Kept& kept : kept_ | std::views::reverse) std::memcpy(kept.place, &kept.bytes, kept.size);
-    kept_.clear();
+    for (; !kept_.empty(); kept_.pop_back()) std::memcpy(kept_.back().place, &kept_.back().bytes, kept_.back().size);
   }
 
  private:

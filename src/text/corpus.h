@@ -111,8 +111,10 @@ Corpus load_listed(TextListing listing, const DataConfig& data,
 /// Tokens of the test split of a text of so many; where it has documents, about as many.
 std::int64_t test_size(std::int64_t tokens, const DataConfig& data);
 
-/// Error data, naming lengths and what to change, unless each split holds at least one window of block_size + 1 tokens;
-/// and for a separator that does not occur.
+/// Error data for a data.separator that does not occur in the text.
+void check_separator(const Corpus& corpus);
+/// The same, and, naming lengths and what to change, unless each split holds at least one window of block_size + 1
+/// tokens.
 void check_splits(const Corpus& corpus, std::int64_t block_size);
 
 /// A corpus from a string already in memory (tests, `eval --text -`).

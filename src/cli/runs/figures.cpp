@@ -166,9 +166,12 @@ std::string beside(double loss, const Rival& rival) {
 std::string frozen_line(const Figures& figures) {
   const Baselines& baselines = *figures.baselines;
   const std::string name = "counted " + std::to_string(baselines.ngram_order) + "-grams";
-  if (figures.restart > figures.block_size)
-    return "Begun" + restarts(figures).substr(1) + ": " + beside(figures.loss, {name, baselines.ngram}) + ".";
-  const double loss = is_adaptive(figures) ? *figures.network_loss : figures.loss;
+  if (figures.restart > 0)
+    return "Begun" + restarts(figures).substr(1) + ": " +
+           beside(figures.loss,
+                  {name, figures.restart > figures.block_size ? baselines.ngram : baselines.ngram_in_windows}) +
+           ".";
+  const double loss = figures.adapted ? *figures.network_loss : figures.loss;
   if (figures.mixed && !figures.adapted) return "Frozen: " + beside(loss, {name, baselines.ngram}) + ".";
   const bool only_in_windows = loss < baselines.ngram_in_windows && loss >= baselines.ngram;
   return "Frozen, " + windows_text(figures) + ": " + beside(loss, {name, baselines.ngram_in_windows}) +

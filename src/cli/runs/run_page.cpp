@@ -32,7 +32,8 @@ Json data_of_runs(const std::vector<fs::path>& runs) {
     if (!first) first = config;
     std::vector<std::string> differs = changed_options(*first, config);
     leave_out(differs, {"data.text", "train.teacher", "eval.", "sample."});
-    if (config.train.max_seconds > 0) leave_out(differs, {"train.decay_steps"});  // the clock decided them
+    if (std::max(first->train.max_seconds, config.train.max_seconds) > 0)
+      leave_out(differs, {"train.decay_steps"});  // the clock decided them
     data["differs"] = differs;
     all.push_back(std::move(data));
   }
@@ -61,6 +62,7 @@ std::string short_name(const Json& results, const std::string& config) {
 
 /// A line that may tell of a run's checkpoint, with the run's name in place of its folder.
 std::string without_folder(std::string line, const std::string& folder) {
+  if (folder.find('/') == std::string::npos) return line;  // it says no more than its name
   const std::string name = name_of_path(folder);
   for (std::size_t at = line.find(folder); at != std::string::npos; at = line.find(folder, at + name.size()))
     line.replace(at, folder.size(), name);
