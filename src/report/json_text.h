@@ -11,8 +11,8 @@ namespace chargpt {
 /// may not end what it is only told by.
 std::string json_text(const nlohmann::ordered_json& json, int indent = 2);
 
-/// What a file says that anything may have written; is_discarded() where it is not JSON, or nests deeper than 16 levels:
-/// to copy JSON of any depth takes a stack of any size.
+/// What a file says that anything may have written; is_discarded() where it is not JSON, or nests deeper than 16
+/// levels: to copy JSON of any depth takes a stack of any size.
 nlohmann::ordered_json foreign_json(std::string_view text);
 
 }  // namespace chargpt

@@ -54,8 +54,7 @@ nlohmann::ordered_json kept_figures(const Checkpoint& checkpoint) {
   using Json = nlohmann::ordered_json;
   constexpr std::uint64_t longest = 1 << 20;
   try {
-    const Json figures =
-        foreign_json(OpenFolder(run_place(checkpoint.path, "best").run).read("figures.json", longest));
+    const Json figures = foreign_json(OpenFolder(run_place(checkpoint.path, "best").run).read("figures.json", longest));
     const Json about = figures.is_object() ? figures.value("checkpoint", Json()) : Json();
     if (about.is_object() && about.value("step", Json()) == checkpoint.state.step) return figures;
   } catch (const Error&) {
