@@ -37,8 +37,8 @@ SplitLoss split_loss(WindowScorer& scorer, TokenView split, std::int64_t block_s
                      const Heartbeat& heartbeat = {});
 
 /// The same, windows one by one, the predictor learning from the scored targets of each before it sees the next
-/// (Predictor::score_and_learn). Stride 0 is half_window() here. After each `restart` targets it forgets what it learned,
-/// and what follows is a text of its own, which begins with the last of them; 0: never.
+/// (Predictor::score_and_learn). Stride 0 is half_window() here. After each `restart` targets it forgets what it
+/// learned, and what follows is a text of its own, which begins with the last of them; 0: never.
 SplitLoss adaptive_loss(Predictor& predictor, TokenView split, std::int64_t block_size, std::int64_t stride = 0,
                         std::int64_t restart = 0, const Heartbeat& heartbeat = {});
 
