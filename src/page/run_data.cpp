@@ -193,17 +193,6 @@ Json figures_of(const fs::path& run) {
   }
 }
 
-/// Of the checkpoint that the run points to as its best; none where it does not.
-std::optional<std::int64_t> best_step(const fs::path& run) {
-  try {
-    const auto folder = OpenFolder(run).find("checkpoints");
-    const std::string line = folder ? folder->read("BEST", 1 << 10) : "";
-    return checkpoint_step(line.substr(0, line.find('\n')));
-  } catch (const Error&) {
-    return std::nullopt;
-  }
-}
-
 }  // namespace
 
 Json run_data(const fs::path& run, const Checkpoint& checkpoint, std::vector<std::string>& notices) {
@@ -239,11 +228,11 @@ Json baseline_data(const fs::path& run) {
   return levels;
 }
 
-std::string verdict_data(const fs::path& run) {
+std::string verdict_data(const fs::path& run, const Json& best_step) {
   std::string text;
   const Json figures = figures_of(run);
-  const auto best = best_step(run);
-  if (!best || part_of(figures, "checkpoint").value("step", Json()) != *best) return "";  // of another checkpoint
+  if (best_step.is_null() || part_of(figures, "checkpoint").value("step", Json()) != best_step)
+    return "";  // of another checkpoint
   if (const auto lines = figures.find("verdict"); lines != figures.end() && lines->is_array())
     for (const Json& line : *lines)
       if (line.is_string()) text += (text.empty() ? "" : " ") + line.get<std::string>();

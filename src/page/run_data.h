@@ -21,7 +21,8 @@ nlohmann::ordered_json run_data(const std::filesystem::path& run, const Checkpoi
 /// [{"name", "y"}]: what the strongest rival of each class reaches, and counted pairs, by the run's figures.json; empty
 /// where there is none.
 nlohmann::ordered_json baseline_data(const std::filesystem::path& run);
-/// Whether the run's best model beats them, in sentences, by the same file; empty where it says nothing of that model.
-std::string verdict_data(const std::filesystem::path& run);
+/// Whether the run's best model, of run_data()'s "best_step", beats them, in sentences, by the same file; empty where
+/// it says nothing of that model.
+std::string verdict_data(const std::filesystem::path& run, const nlohmann::ordered_json& best_step);
 
 }  // namespace chargpt

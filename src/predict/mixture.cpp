@@ -262,8 +262,8 @@ void Mixture::score_and_learn(const TokenView& tokens, const WindowCut::Window& 
 void Mixture::restart() {
   network_.restart();
   counts_.restart();
-  if (marked_) mixer_ = *marked_;
-  marked_ = mixer_;
+  if (!marked_) marked_ = mixer_;
+  mixer_ = *marked_;
   scored_to_ = -1;
 }
 

@@ -105,7 +105,7 @@ std::string page_of_runs(const std::vector<fs::path>& runs, const std::optional<
   data["runs"] = data_of_runs(runs);
   if (comparison) data["comparison"] = shown_comparison(*comparison, runs, data["runs"]);
   data["baselines"] = baseline_data(runs.front());
-  data["verdict"] = runs.size() > 1 ? "" : verdict_data(runs.front());
+  data["verdict"] = runs.size() > 1 ? "" : verdict_data(runs.front(), data["runs"][0]["best_step"]);
   data["model"] = model ? data_of_model(*model, checkpoint) : Json(nullptr);
   return page_html(data);
 }
